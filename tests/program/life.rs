@@ -371,3 +371,31 @@ fn add_makes_the_store_on_demand_and_tunes_it_as_build_does() {
         }
     }
 }
+
+/// A mistyped file must not leave an empty store, and a store with a plain name is none of the inputs.
+#[test]
+fn add_makes_no_store_before_its_inputs_open() {
+    let desk = Desk::with("one.tsv", "00ff00ff00ff00ff\ta\n");
+    fs::create_dir(desk.path("folder")).unwrap();
+    desk.ok(&["add", "one.tsv", "new.fps", "--create", "-q"], "");
+    assert_eq!(desk.ok(&["dump", "new.fps"], ""), "00ff00ff00ff00ff\ta\n");
+    fs::remove_dir_all(desk.path("new.fps")).unwrap();
+    for args in [
+        &["nofile.tsv", "-s", "s2.fps"][..],
+        &["one.tsv", "nofile.tsv"],
+        &["one.tsv", "new"],
+        &["folder", "--radix", "dec"],
+        &["--docs", "nofolder", "-s", "s2.fps"],
+        &["--images", "nofolder", "-s", "s2.fps"],
+        &["--images", "folder", "nofile", "-s", "s2.fps"],
+        &["one.tsv", "--follow"],
+    ] {
+        let (_, err) = desk.run(&[&["add", "--create"][..], args].concat(), 2);
+        assert!(!err.contains("made, because"), "{args:?}: {err}");
+        desk.assert_files(&["folder", "one.tsv"]);
+    }
+    let (_, err) = desk.run(&["add", "one.tsv", "new", "--create"], 2);
+    assert!(err.contains("a name that ends in .fps: cannot open new"), "{err}");
+    let (_, err) = desk.run(&["add", "one.tsv", "new.fps"], 2);
+    assert!(err.contains("there is no store at new.fps"), "{err}");
+}

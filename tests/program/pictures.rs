@@ -41,12 +41,13 @@ fn pictures_become_a_store_with_paths_as_ids() {
 #[test]
 fn a_store_of_pictures_is_asked_with_a_picture_and_takes_more() {
     let desk = desk();
-    desk.ok(&["build", "--images", "photos", "--image-hash", "dhash", "-s", "p.fps", "-q"], "");
+    // The store is a plain argument, as elsewhere.
+    desk.ok(&["build", "--images", "photos", "--image-hash", "dhash", "p.fps", "-q"], "");
     let found = desk.ok(&["query", "--image", "photos/wide.png", "-s", "p.fps"], "");
     assert_eq!(found, "a6a134f0c8cbccdc\ta6a134f0c8cbccdc\t0\twide.png\n");
     std::fs::create_dir(desk.path("more")).unwrap();
     std::fs::copy(desk.path("photos/wide.png"), desk.path("more/copy.png")).unwrap();
-    desk.ok(&["add", "--images", "more", "-s", "p.fps", "-q"], "");
+    desk.ok(&["add", "--images", "more", "p.fps", "-q"], "");
     let found = desk.ok(&["query", "--image", "photos/wide.png", "-s", "p.fps"], "");
     assert!(found.lines().any(|line| line.ends_with("\tcopy.png")), "{found}");
     // Another hash is another recipe.

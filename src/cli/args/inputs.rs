@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use clap::Args;
 use fpstore::Radix;
-use fpstore::input::{InputEstimate, InputFormat, InputOptions, InputSummary, estimate_input};
+use fpstore::input::{
+    InputEstimate, InputFormat, InputOptions, InputSummary, estimate_input, open_input,
+};
 use fpstore_base::read_inputs;
 use fpstore_base::source::name_of;
 
@@ -95,6 +97,23 @@ pub(in crate::cli) fn title_of(files: &[PathBuf], store: &Path) -> String {
 pub(in crate::cli) fn check_stdin(file: &Path) -> anyhow::Result<()> {
     if file == Path::new("-") && io::stdin().is_terminal() {
         bail!("no input: name a file, or pipe one in; see --help");
+    }
+    Ok(())
+}
+
+/// Refuses files that cannot be opened, before anything is made for what they hold. Pipes are left
+/// alone: opening one may wait, and can be done once.
+pub(in crate::cli) fn check_open(files: &[PathBuf], are_documents: bool) -> anyhow::Result<()> {
+    for file in files.iter().filter(|file| *file != Path::new("-")) {
+        let is_file_or_missing = file.metadata().map_or(true, |found| found.is_file());
+        if is_file_or_missing {
+            open_input(file)?;
+        } else if file.is_dir() && !are_documents {
+            bail!(
+                "{} is a folder; --docs reads the documents in it, --images the pictures",
+                file.display()
+            );
+        }
     }
     Ok(())
 }

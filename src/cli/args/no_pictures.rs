@@ -1,5 +1,7 @@
 //! A build without pictures: the arguments are none.
 
+use std::path::PathBuf;
+
 use clap::Args;
 use fpstore::{Error, Fingerprint, IdRef, Recipe, Store};
 
@@ -16,6 +18,10 @@ pub(in crate::cli) enum Pictures {}
 impl PictureArgs {
     pub(in crate::cli) fn are_given(&self) -> bool {
         false
+    }
+
+    pub(in crate::cli) fn check(&self, _: &[PathBuf]) -> anyhow::Result<()> {
+        Ok(())
     }
 
     pub(in crate::cli) fn of_new(&self) -> Option<(Recipe, u32)> {

@@ -23,7 +23,7 @@ pub(in crate::cli) struct PictureArgs {
     /// is named; then no record is written, unless --skip-bad leaves such pictures out. Hidden files
     /// are passed over.
     #[arg(long, value_name = "DIR", help_heading = "Documents", conflicts_with_all = [
-        "files", "docs", "recipe", "fingerprint_field", "radix", "input_format",
+        "docs", "recipe", "fingerprint_field", "radix", "input_format",
     ])]
     images: Option<PathBuf>,
     /// The hash of pictures: phash or dhash, 64 bits each, as Python's imagehash makes them
@@ -55,6 +55,23 @@ impl PictureArgs {
         self.images.is_some()
     }
 
+    /// Refuses a second input, and what is no folder. The store as a plain argument is none: it was
+    /// taken for that of `-s` before.
+    pub(in crate::cli) fn check(&self, files: &[PathBuf]) -> anyhow::Result<()> {
+        let Some(folder) = &self.images else { return Ok(()) };
+        if let Some(file) = files.first() {
+            bail!(
+                "--images reads the pictures of one folder, and {} would be another input; -s names \
+                 the store",
+                file.display()
+            );
+        }
+        if !folder.is_dir() {
+            bail!("{} is no folder; --images reads the pictures of one", folder.display());
+        }
+        Ok(())
+    }
+
     /// The recipe of a new store of the pictures and its usual distance, if a folder of them is named.
     pub(in crate::cli) fn of_new(&self) -> Option<(Recipe, u32)> {
         let recipe = self.recipe_beside(None);
@@ -81,9 +98,6 @@ impl PictureArgs {
         monitor: &Monitor,
     ) -> anyhow::Result<Option<Pictures>> {
         let Some(folder) = &self.images else { return Ok(None) };
-        if !folder.is_dir() {
-            bail!("{} is no folder; --images reads the pictures of one", folder.display());
-        }
         let stored = store.and_then(Store::recipe);
         let stored = stored.as_ref().and_then(PictureRecipe::of_recipe);
         let recipe = self.recipe_beside(stored);

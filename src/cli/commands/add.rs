@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use anyhow::Context;
 use clap::Args;
 use fpstore::input::{InputOptions, read_records};
 use fpstore::options::DEFAULT_K;
@@ -11,7 +12,7 @@ use fpstore::{
 };
 
 use crate::cli::args::documents::{self, DocumentArgs};
-use crate::cli::args::inputs::{ReadArgs, estimate, inputs, report_skipped};
+use crate::cli::args::inputs::{ReadArgs, check_open, estimate, inputs, report_skipped};
 use crate::cli::args::pictures::PictureArgs;
 use crate::cli::args::resources::WriteArgs;
 use crate::cli::args::scheme_arg::SchemeArgs;
@@ -72,8 +73,8 @@ pub(in crate::cli) struct AddArgs {
     store: StoreArg,
     /// Make the store if there is none
     ///
-    /// It is made empty, then the records are added; if that fails, the empty store stays, and the
-    /// next command goes on. It is tuned for -k, or for the distance that 'build' would take.
+    /// It is made empty once the inputs are open, then the records are added; if that fails, the empty
+    /// store stays, and the next command goes on. It is tuned for -k, or for the distance that 'build' would take.
     #[arg(long)]
     create: bool,
     #[command(flatten)]
@@ -103,8 +104,11 @@ pub(in crate::cli) struct AddArgs {
 }
 
 pub(in crate::cli) fn run(args: &AddArgs) -> anyhow::Result<ExitStatus> {
+    args.pictures.check(&args.files)?;
+    args.follow.check(&args.files)?;
+    let files = if args.pictures.are_given() { Vec::new() } else { inputs(&args.files)? };
     let store = match args.store.open() {
-        Err(Error::NoStore { .. }) if args.create => created(args)?,
+        Err(Error::NoStore { .. }) if args.create => created(args, &files)?,
         opened => opened?,
     };
     let documents =
@@ -116,9 +120,8 @@ pub(in crate::cli) fn run(args: &AddArgs) -> anyhow::Result<ExitStatus> {
     let monitor = args.work.monitor()?;
     let (skips_bad, resources) = (args.read.skips_bad(), &args.work.resources);
     let pictures = args.pictures.prepare(Some(&store), skips_bad, resources, &monitor)?;
-    let reads_files = !args.follow.is_on() && pictures.is_none();
-    let files = if reads_files { inputs(&args.files)? } else { Vec::new() };
     let may_repeat = !args.work.is_quiet()
+        && !args.follow.is_on()
         && !args.replace
         && args.run.run.is_none()
         && !documents.as_ref().is_some_and(Documents::are_given);
@@ -149,7 +152,6 @@ pub(in crate::cli) fn run(args: &AddArgs) -> anyhow::Result<ExitStatus> {
         let input = (&lines, documents.filter(Documents::are_given));
         return follow::add(
             &args.follow,
-            &args.files,
             writer,
             input,
             &monitor,
@@ -191,9 +193,12 @@ pub(in crate::cli) fn run(args: &AddArgs) -> anyhow::Result<ExitStatus> {
     Ok(ExitStatus::Done)
 }
 
-/// Makes an empty store. Another process that makes one at the same time is no error.
-fn created(args: &AddArgs) -> anyhow::Result<Store> {
+/// Makes an empty store, once the inputs can be opened. Another process that makes one at the same
+/// time is no error.
+fn created(args: &AddArgs, files: &[PathBuf]) -> anyhow::Result<Store> {
     let path = &args.store.store;
+    check_open(files, args.documents.are_given())
+        .context("no store was made, which -s names, or a name that ends in .fps")?;
     let documents = args.documents.prepare(&args.read, args.work.resources.reading()?)?;
     let (recipe, usual_k) = match (args.pictures.of_new(), documents) {
         (Some(pictures), _) => pictures,

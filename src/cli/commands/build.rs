@@ -105,6 +105,7 @@ fn sketch_len(text: &str) -> Result<u8, String> {
 
 pub(in crate::cli) fn run(args: &BuildArgs) -> anyhow::Result<ExitStatus> {
     let has_pictures = args.pictures.are_given();
+    args.pictures.check(&args.files)?;
     let files = if has_pictures { Vec::new() } else { inputs(&args.files)? };
     let documents = args.documents.prepare(&args.read, args.work.resources.reading()?)?;
     let monitor = args.work.monitor()?;

@@ -11,7 +11,6 @@ use fpstore::writer::{NewRecord, SharedWriter};
 
 use super::merging::{merged, warn_unmerged};
 use super::stream::{BatchArgs, CommitSchedule, Stream, conclude, when_free};
-use crate::cli::args::inputs::inputs;
 use crate::cli::output::text::{Stdout, counted, stdout};
 use crate::cli::session::command::ExitStatus;
 use crate::cli::session::document_reader::Documents;
@@ -36,6 +35,14 @@ impl FollowArgs {
     pub(in crate::cli) fn is_on(&self) -> bool {
         self.follow
     }
+
+    /// Refuses files beside the stream.
+    pub(in crate::cli) fn check(&self, files: &[PathBuf]) -> anyhow::Result<()> {
+        if self.follow && files.iter().any(|file| file != Path::new("-")) {
+            bail!("--follow reads standard input; to add files, leave it out");
+        }
+        Ok(())
+    }
 }
 
 /// The records of a stream on their way into a store.
@@ -54,16 +61,11 @@ struct Following {
 /// `fpstore add --follow`.
 pub(in crate::cli) fn add(
     args: &FollowArgs,
-    files: &[PathBuf],
     writer: SharedWriter,
     (lines, documents): (&InputOptions, Option<Documents>),
     monitor: &Monitor,
     (is_merging, quiet): (bool, bool),
 ) -> anyhow::Result<ExitStatus> {
-    if files.iter().any(|file| file != Path::new("-")) {
-        bail!("--follow reads standard input; to add files, leave it out");
-    }
-    inputs(&[])?;
     let mut stream = Stream::start(lines, documents);
     let mut following = Following {
         writer,

@@ -60,10 +60,8 @@ fn store(name: &str, given: &ArgMatches, arguments: &[OsString]) -> Option<Vec<O
         "add" | "build" | "dedup" => given.get_many::<PathBuf>("files")?.cloned().collect(),
         _ => return None,
     };
-    // A new store has no directory yet, but a name that no other file has.
-    let is_new = |path: &&PathBuf| {
-        name == "build" && path.extension() == Some(OsStr::new("fps")) && !path.exists()
-    };
+    // A new store, or one whose name is misspelt, has no directory, but a name that no other file has.
+    let is_new = |path: &&PathBuf| path.extension() == Some(OsStr::new("fps")) && !path.exists();
     let mut stores = places.iter().filter(|path| Store::is_at(path) || is_new(path));
     let (Some(store), None) = (stores.next(), stores.next()) else { return None };
     let at = arguments.iter().rposition(|word| word == store.as_os_str())?;
