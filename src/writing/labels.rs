@@ -7,6 +7,9 @@ use jiff::civil::{Date, ISOWeekDate, Weekday};
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp};
 
+use crate::base::error::{Error, Result};
+use crate::search::snapshot::Snapshot;
+
 /// A label for what is added today: the day in UTC, such as `2026-11-05`.
 pub fn label_of_today() -> String {
     today().to_string()
@@ -14,6 +17,53 @@ pub fn label_of_today() -> String {
 
 pub(super) fn today() -> Date {
     Timestamp::now().to_zoned(TimeZone::UTC).date()
+}
+
+/// A label, with a day in UTC in place of the words `today` and `yesterday`.
+pub fn dated_label(label: &str) -> String {
+    match label {
+        "today" => label_of_today(),
+        "yesterday" => today().yesterday().map_or_else(|_| label.into(), |day| day.to_string()),
+        other => other.into(),
+    }
+}
+
+/// Why a segment must not get a label beside those that are `stored`: they are dates of one form, and
+/// an expiry of these would pass over it for ever. A segment without label is free, and so is a store
+/// whose labels are no dates, or of several forms.
+pub(super) fn fault_beside<'a>(
+    label: &str,
+    stored: impl Iterator<Item = &'a str>,
+) -> Option<String> {
+    let stored: Vec<&str> = stored.filter(|stored| !stored.is_empty()).collect();
+    let last = stored.last().filter(|_| !label.is_empty())?;
+    let dates: Vec<&str> = stored.iter().map(|stored| date_in(stored)).collect::<Option<_>>()?;
+    let are_like = |date: &str| dates.iter().all(|other| is_like(date, other));
+    if !are_like(dates[0]) || date_in(label).is_some_and(are_like) {
+        return None;
+    }
+    Some(format!(
+        "the label '{label}' is no date of the form of those of the store, such as '{last}', so it \
+         would never expire with them"
+    ))
+}
+
+/// Refuses the label of a new segment by [`fault_beside`].
+pub(super) fn check_label(label: &str, store: &Snapshot) -> Result<()> {
+    let stored = store.segments().iter().map(|open| open.entry.label.as_str());
+    match fault_beside(label, stored) {
+        None => Ok(()),
+        Some(fault) => Err(Error::InvalidOptions {
+            reason: format!("{fault}; name a date of that form, or no label for what is to stay"),
+        }),
+    }
+}
+
+/// The part of a label that is a date, if it begins with one.
+fn date_in(label: &str) -> Option<&str> {
+    day_after(label)?;
+    let is_compact = runs(label).next().is_some_and(|run| run.len() == 8);
+    Some(&label[..label.len().min(if is_compact { 8 } else { 10 })])
 }
 
 /// Whether two labels are of one form, or one begins as the other.
@@ -113,6 +163,25 @@ mod tests {
             ("crawl-7", "crawl_7"),
         ] {
             assert!(!is_like(one, other) && !is_like(other, one), "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn a_label_beside_dates_of_one_form_is_one_of_them() {
+        let beside = |label: &str, stored: &[&str]| fault_beside(label, stored.iter().copied());
+        let days = ["", "2026-11-04", "2026-11-05-b"];
+        for label in ["", "2026-11-06", "2026-11-05T10:00", "2026-11-06-9", "2026-11"] {
+            assert_eq!(beside(label, &days), None, "{label}");
+        }
+        for label in ["foo", "30d", "today", "2026-13-45", "2026/11/05", "20261105", "2026-W45"] {
+            let fault = beside(label, &days).unwrap();
+            assert!(fault.contains(&format!("'{label}'")) && fault.contains("'2026-11-05-b'"));
+        }
+        assert_eq!(beside("20261106-2", &["20261105-b"]), None);
+        assert!(beside("2026-10", &["2026-W45"]).is_some());
+        for free in [&["a", "b"][..], &["2026-11-05", "x"], &["2026-11-05", "20261106"], &[""], &[]]
+        {
+            assert_eq!(beside("foo", free), None, "{free:?}");
         }
     }
 

@@ -78,7 +78,9 @@ fn labels_expire() {
     let desk = desk();
     desk.ok(&["build", "-", "-s", "first.fps", "--label", "2026-08", "-q"], "1\ta\n");
     let (_, err) = desk.run(&["expire", "--before", "2026-09", "-s", "first.fps"], 2);
-    assert!(err.contains("nothing would stay; 'all' allows that"), "{err}");
+    let all = "first.fps: the only segment has a label before '2026-09', so that nothing would stay; \
+               --all allows that";
+    assert!(err.contains(all), "{err}");
     desk.run(&["expire", "--before", "2026-09", "-s", "first.fps", "-q", "--all"], 0);
     desk.run(&["query", "1", "-s", "first.fps"], 1);
     for label in ["2026-09", "2026-10", "2026-11"] {
@@ -94,7 +96,50 @@ fn labels_expire() {
         "0000000000000001\t0000000000000001\t0\t2026-11\n"
     );
     let (_, err) = desk.run(&["expire", "--before", "2026-11", "-s", "pages.fps"], 0);
-    assert_eq!(err, "fpstore: no segment has a label before '2026-11'\n");
+    let nothing = "fpstore: no segment has a label before '2026-11'\n\
+                   fpstore: passed over: 1 segment without a label\n";
+    assert_eq!(err, nothing);
+}
+
+/// A segment with such a label would never expire, and nobody would notice.
+#[test]
+fn a_store_of_dates_takes_no_label_of_another_form() {
+    let desk = Desk::with("b.tsv", "00ff\ta\n");
+    desk.write("c.tsv", "0f0f\tc\n");
+    for day in ["2026-11-04", "2026-11-05"] {
+        desk.ok(&["add", "b.tsv", "day.fps", "--create", "--label", day, "-q"], "");
+    }
+    desk.ok(&["build", "c.tsv", "other.fps", "--label", "foo", "-q"], "");
+    desk.run(&["build", "c.tsv", "--segment-file", "part.fps", "-q"], 0);
+    let before = fs::read(desk.path("day.fps/MANIFEST")).unwrap();
+    for label in ["foo", "30d", "2026-13-45", "2026/11/05", "20261105", "2026-W45"] {
+        for command in [
+            &["add", "b.tsv", "day.fps"][..],
+            &["import", "other.fps", "-s", "day.fps"],
+            &["commit", "part.fps", "-s", "day.fps"],
+        ] {
+            let (_, err) = desk.run(&[command, &["--label", label]].concat(), 2);
+            let says = format!(
+                "the label '{label}' is no date of the form of those of the store, such as \
+                                '2026-11-05', so it would never expire with them; name a date of that form"
+            );
+            assert!(err.contains(&says), "{command:?}: {err}");
+        }
+    }
+    let (_, err) = desk.run(&["import", "other.fps", "-s", "day.fps"], 2);
+    assert!(err.contains("'foo'") && err.contains("as the label of all that is imported"), "{err}");
+    assert_eq!(fs::read(desk.path("day.fps/MANIFEST")).unwrap(), before);
+    for label in ["today", "yesterday", "2026-11-05T10:00", ""] {
+        desk.ok(&["add", "b.tsv", "day.fps", "--no-compact", "--label", label, "-q"], "");
+    }
+    desk.ok(&["import", "other.fps", "-s", "day.fps", "--label", "2026-11-06", "-q"], "");
+    // Stores of other labels, or of several forms, are as free as ever.
+    for label in ["x", "2026-11-05", "30d"] {
+        desk.ok(&["add", "b.tsv", "other.fps", "--no-compact", "--label", label, "-q"], "");
+    }
+    let (_, err) = desk.run(&["expire", "other.fps", "--older-than", "1d", "--dry-run"], 0);
+    let says = "passed over: 3 segments with a label of another form, such as 'foo'\n";
+    assert!(err.ends_with(says), "{err}");
 }
 
 /// A store of days is not emptied by a date in another spelling.
@@ -126,6 +171,7 @@ fn what_expires_is_a_label_of_the_same_form() {
     assert!(label.len() == 10 && label.starts_with("2"), "{label}");
     let (_, err) = desk.run(&["expire", "--before", "2026-11-06", "-s", "pages.fps"], 0);
     assert!(err.contains("2 segments removed"), "{err}");
+    assert!(err.ends_with("passed over: 1 segment without a label\n"), "{err}");
 }
 
 #[test]

@@ -134,8 +134,10 @@ fn segments_expire_by_the_label_that_clients_set() {
         let why = refused.json()["error"]["message"].to_string();
         assert!(refused.status == 400 && why.contains(part), "{body}: {refused:?}");
     }
-    let refused = ask(&server, "POST", "/v1/label", &json!({ "label": "a\tb" }));
-    assert_eq!((refused.status, refused.code().as_str()), (400, "bad-parameter"));
+    for label in ["a\tb", "foo", "2026/11/05"] {
+        let refused = ask(&server, "POST", "/v1/label", &json!({ "label": label }));
+        assert_eq!((refused.status, refused.code().as_str()), (400, "bad-parameter"), "{label}");
+    }
     assert_eq!(labels(&desk).len(), 3);
 }
 

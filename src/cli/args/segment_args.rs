@@ -3,7 +3,7 @@
 
 use clap::Args;
 use fpstore::IdPolicy;
-use fpstore::writer::label_of_today;
+use fpstore::writer::dated_label;
 
 use crate::cli::session::choice::bare_choice;
 
@@ -16,13 +16,14 @@ pub(in crate::cli) struct LabelArgs {
 }
 
 impl LabelArgs {
-    /// The label, with the date in place of the word.
+    /// The label, with a date in place of `today` and `yesterday`.
     pub(in crate::cli) fn label(&self) -> String {
-        if self.is_today() { label_of_today() } else { self.label.clone() }
+        dated_label(&self.label)
     }
 
-    pub(in crate::cli) fn is_today(&self) -> bool {
-        self.label == "today"
+    /// The word that stands for a day, if the label is one.
+    pub(in crate::cli) fn word(&self) -> Option<&str> {
+        Some(self.label.as_str()).filter(|label| dated_label(label) != *label)
     }
 }
 

@@ -1,6 +1,8 @@
 //! `fpstore expire`: removes whole segments by their label.
 
+use anyhow::anyhow;
 use clap::Args;
+use fpstore::info::SegmentInfo;
 use fpstore::writer::{Expired, Expiry};
 use fpstore::{Error, Writer, WriterOptions};
 
@@ -16,7 +18,7 @@ segments open keep them until they refresh.
 --older-than AGE removes segments whose label is a date that passed more than AGE ago: a day \
 (2026-11-05, also with a time behind it, or 20261105), a week (2026-W45), a month (2026-11) or a \
 year. 'add --label today' gives such labels. Today is the day in UTC; segments with other labels \
-stay.
+stay, and are counted in a line.
 
 --before LABEL removes segments whose label sorts before LABEL, byte by byte. Labels that sort \
 before it must be of the same form, or one must begin as the other: 30d or 2026/11/01 are of \
@@ -61,21 +63,52 @@ pub(in crate::cli) fn run(args: &ExpireArgs) -> anyhow::Result<ExitStatus> {
         (None, label) => Expiry::before(label.as_deref().unwrap_or_default()),
     };
     let expiry = expiry.all(args.all);
-    let refused = |error: Error| {
-        let is_refused = matches!(error, Error::InvalidOptions { .. });
-        let error = anyhow::Error::from(error);
-        if is_refused { error.context(args.store.path().display().to_string()) } else { error }
+    let refused = |error: Error| match error {
+        // The library names the option as all its doors do.
+        Error::InvalidOptions { reason } => {
+            anyhow!(
+                "{}: {}",
+                args.store.path().display(),
+                reason.replace("'all' allows", "--all allows")
+            )
+        }
+        error => error.into(),
     };
-    let expired = if args.dry_run {
-        args.store.open()?.expiring(&expiry).map_err(refused)?
+    let (expired, segments) = if args.dry_run {
+        let store = args.store.open()?;
+        (store.expiring(&expiry).map_err(refused)?, store.info().segments)
     } else {
         let options = WriterOptions::default().wait(args.wait.duration()).observer(announcer());
-        Writer::with_options(args.store.path(), options)?.expire(&expiry).map_err(refused)?
+        let mut writer = Writer::with_options(args.store.path(), options)?;
+        (writer.expire(&expiry).map_err(refused)?, writer.store().info().segments)
     };
     if !args.quiet.is_on() {
         report(&expired, &expiry, args.dry_run);
+        report_passed_over(&segments, &expiry);
     }
     Ok(ExitStatus::Done)
+}
+
+/// Says which segments can never expire in this way, if there are such.
+fn report_passed_over(segments: &[SegmentInfo], expiry: &Expiry) {
+    let passed_over = |segment: &&SegmentInfo| {
+        // A store of which all is gone keeps an empty segment.
+        segment.fingerprint_count > 0 && expiry.passes_over(segment)
+    };
+    let (bare, other): (Vec<_>, Vec<_>) =
+        segments.iter().filter(passed_over).partition(|segment| segment.label.is_empty());
+    let mut parts = Vec::new();
+    if !bare.is_empty() {
+        let count = counted(bare.len() as u64, "segment", "segments");
+        parts.push(format!("{count} without a label"));
+    }
+    if let Some(first) = other.first() {
+        let count = counted(other.len() as u64, "segment", "segments");
+        parts.push(format!("{count} with a label of another form, such as '{}'", first.label));
+    }
+    if !parts.is_empty() {
+        message!("passed over: {}", parts.join(", "));
+    }
 }
 
 fn report(expired: &Expired, expiry: &Expiry, dry_run: bool) {

@@ -131,7 +131,9 @@ in the data; 'plan --sample' compares them.
 That no scheme misses a match is proven before its masks are used. The names:";
 
 pub(in crate::cli) const LABELS: &str = "\
---label names what is added at one time, such as 2026-11; the word today stands for the date in UTC. \
+--label names what is added at one time, such as 2026-11; the words today and yesterday \
+stand for dates in UTC. Where all labels of a store are dates of one form, another form is refused, \
+because it would never expire. \
 Segments are merged only with neighbours of the same label, so each label can expire alone. \
 'query --label' searches one, 'query --labels' prints that of each match. 'expire --older-than 30d' \
 removes the labels that are dates of more than 30 days ago, 'expire --before LABEL' those that sort \

@@ -36,6 +36,7 @@ use crate::store::Store;
 use crate::writing::budget::divide;
 use crate::writing::directory::{Destination, OpenMode, Patience};
 use crate::writing::input::{InputEstimate, InputOptions, InputSummary};
+use crate::writing::labels::check_label;
 use crate::writing::sort::SortResources;
 use fpstore_base::{Fingerprint, IdRef};
 
@@ -123,6 +124,8 @@ impl Builder {
     ///
     /// * [`Error::NoStore`], [`Error::NotAStore`] if there is no store.
     /// * [`Error::RecipeMismatch`] if the recipe of its fingerprints is another one.
+    /// * [`Error::InvalidOptions`] if the labels of the store are dates of one form and the label is
+    ///   none of them.
     /// * Otherwise as [`Builder::with_options`].
     ///
     /// # Examples
@@ -150,6 +153,7 @@ impl Builder {
             let (store, given) = (recipe, options.recipe);
             return Err(Error::RecipeMismatch { store, given });
         }
+        check_label(&options.label, &store.snapshot())?;
         let options = options.sketch_len(store.sketch_len());
         Builder::start(Target::Store(destination.into()), options)
     }

@@ -22,6 +22,7 @@ use crate::writing::builder::SegmentReceipt;
 use crate::writing::directory::{
     Destination, OpenMode, Patience, StoreDirectory, UncommittedSegment, Waiting,
 };
+use crate::writing::labels::check_label;
 use crate::writing::writer::transfer::copy_verified;
 use fpstore_base::watch::Observer;
 
@@ -105,7 +106,7 @@ pub struct SegmentsCommitted {
 ///
 /// * [`Error::InvalidOptions`] if a file is not the one of its receipt, lies in a store, or has
 ///   another recipe or other sketches than the others; if there is no receipt; if label or run
-///   cannot be one.
+///   cannot be one, or the labels of the store are dates of one form and the label is none of them.
 /// * [`Error::Corrupt`], [`Error::UnsupportedVersion`] for a damaged file.
 /// * [`Error::Locked`] if another process is writing to the store, or making it.
 /// * [`Error::NotAStore`] if there is something else at `path`.
@@ -190,6 +191,7 @@ fn commit_to(
     done.differing = agreed.differing;
     done.tables_differ = agreed.tables_differ;
     if !agreed.new.is_empty() {
+        store.as_ref().map_or(Ok(()), |store| check_label(&options.label, store))?;
         let directory = destination.open(None)?;
         let mut segments = Vec::new();
         for receipt in &agreed.new {

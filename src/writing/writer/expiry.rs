@@ -85,6 +85,19 @@ impl Expiry {
         }
     }
 
+    /// Whether a segment can never expire in this way: it has no label, or one of another form, or for
+    /// [`Expiry::older_than`] one that is no date.
+    pub fn passes_over(&self, segment: &SegmentInfo) -> bool {
+        segment.label.is_empty() || !self.fits(segment)
+    }
+
+    fn fits(&self, segment: &SegmentInfo) -> bool {
+        match &self.bound {
+            Bound::Label(label) => is_like(&segment.label, label),
+            Bound::Day(..) => day_after(&segment.label).is_some(),
+        }
+    }
+
     /// The segments that expire.
     pub(super) fn expiring(&self, segments: &[SegmentInfo]) -> Result<Vec<SegmentInfo>> {
         let labelled = || segments.iter().filter(|segment| !segment.label.is_empty());
@@ -98,28 +111,27 @@ impl Expiry {
                 format!("segment {number} has the label '{label}', which is not {expected}");
             Error::InvalidOptions { reason }
         };
-        let fits = |segment: &&SegmentInfo| match &self.bound {
-            Bound::Label(label) => is_like(&segment.label, label),
-            Bound::Day(..) => day_after(&segment.label).is_some(),
-        };
         let is_before = |segment: &&SegmentInfo| match &self.bound {
             Bound::Label(label) => segment.label < *label,
             Bound::Day(day, _) => day_after(&segment.label).is_some_and(|end| end <= *day),
         };
         let expiring: Vec<SegmentInfo> = labelled().filter(is_before).cloned().collect();
-        if let Some(other) = expiring.iter().find(|segment| !fits(segment)) {
+        if let Some(other) = expiring.iter().find(|segment| !self.fits(segment)) {
             return Err(refused(other));
         }
         // No label fits: the bound is misspelt, or meant for another store.
         if let Some(first) = labelled().next()
-            && !labelled().any(|segment| fits(&segment))
+            && !labelled().any(|segment| self.fits(segment))
         {
             return Err(refused(first));
         }
         if !self.all && !expiring.is_empty() && expiring.len() == segments.len() {
+            let every = match segments.len() {
+                1 => "the only segment has a label".into(),
+                count => format!("all {count} segments have labels"),
+            };
             let reason = format!(
-                "all {} segments have labels {}, so that nothing would stay; 'all' allows that",
-                segments.len(),
+                "{every} {}, so that nothing would stay; 'all' allows that",
                 self.description()
             );
             return Err(Error::InvalidOptions { reason });

@@ -12,6 +12,7 @@ use crate::writing::builder::RecordBuffer;
 use crate::writing::directory::{
     Destination, OpenMode, SegmentFile, StoreDirectory, Transaction, UncommittedSegment,
 };
+use crate::writing::labels::check_label;
 use crate::writing::sort::{MEMORY_MIN, SortResources};
 use crate::writing::writer::id_places::IdPlaces;
 use crate::writing::writer::options::WriterOptions;
@@ -109,8 +110,8 @@ impl Writer {
     /// * [`Error::Locked`] if another process, or another writer of this one, is writing to it and
     ///   does not end within [`WriterOptions::wait`].
     /// * [`Error::RecipeMismatch`] if the recipe of its fingerprints is another one.
-    /// * [`Error::InvalidOptions`] if the label or the run cannot be one, or the memory is too little for the
-    ///   threads.
+    /// * [`Error::InvalidOptions`] if the label or the run cannot be one, if the labels of the store are
+    ///   dates of one form and the label is none of them, or the memory is too little for the threads.
     /// * Otherwise as [`Store::open`].
     pub fn with_options(path: impl Into<PathBuf>, options: WriterOptions) -> Result<Self> {
         let fault_of_run = options.run.as_deref().and_then(fault_of_run);
@@ -122,6 +123,7 @@ impl Writer {
         let directory =
             Destination::acquire(path.clone(), OpenMode::Change, patience)?.open(None)?;
         let store = Store::map(&path)?;
+        check_label(&options.label, &store.snapshot())?;
         let recipe = match (store.recipe(), options.recipe.clone()) {
             (Some(store), Some(given)) if store != given => {
                 return Err(Error::RecipeMismatch { store, given });
@@ -160,12 +162,14 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidOptions`] if it cannot be one.
+    /// [`Error::InvalidOptions`] if it cannot be one, or if the labels of the store are dates of one
+    /// form and it is none of them.
     pub fn set_label(&mut self, label: impl Into<String>) -> Result<()> {
         let label = label.into();
         if let Some(reason) = fault_of_label(&label) {
             return Err(Error::InvalidOptions { reason });
         }
+        check_label(&label, &self.store.snapshot())?;
         self.options.label = label;
         Ok(())
     }

@@ -15,6 +15,7 @@ use crate::search::snapshot::{OpenSegment, Snapshot};
 use crate::segment::{Segment, map};
 use crate::store::Store;
 use crate::writing::directory::{SegmentFile, UncommittedSegment};
+use crate::writing::labels::fault_beside;
 use crate::writing::writer::Writer;
 use crate::writing::writer::transfer::copy_verified;
 use fpstore_base::Recipe;
@@ -101,6 +102,8 @@ impl Writer {
     /// * [`Error::Corrupt`], [`Error::UnsupportedVersion`] for a damaged file,
     ///   [`Error::InvalidOptions`] for one that the store has already, or that two sources have. A
     ///   store that has one twice is taken as it is.
+    /// * [`Error::InvalidOptions`] if the labels of the store are dates of one form and one that comes
+    ///   is none of them.
     /// * [`Error::Io`] if the system refuses.
     ///
     /// Then nothing is imported.
@@ -125,7 +128,10 @@ impl Writer {
         self.store.refresh()?;
         let has_segments = self.store.recipe().is_some();
         self.check_arrivals(arrivals.iter())?;
-        let mut import = Import { wanted: Vec::new(), label: self.options.label.clone(), empty: 0 };
+        let label = self.options.label.clone();
+        let of_new = |arrival: &Arrival| label_of(&label, arrival).to_owned();
+        self.check_labels(arrivals.iter().map(of_new))?;
+        let mut import = Import { wanted: Vec::new(), label, empty: 0 };
         for (number, arrival) in arrivals.into_iter().enumerate() {
             if arrival.fingerprint_count == 0 && (has_segments || number > 0) {
                 // Only its recipe says anything, and only in a store that has none.
@@ -159,6 +165,21 @@ impl Writer {
         Ok(())
     }
 
+    /// Refuses labels that an expiry of those of the store would never find.
+    fn check_labels(&self, labels: impl Iterator<Item = String>) -> Result<()> {
+        let snapshot = self.store.snapshot();
+        let stored = snapshot.segments().iter().map(|open| open.entry.label.as_str());
+        for label in labels {
+            if let Some(fault) = fault_beside(&label, stored.clone()) {
+                let reason = format!(
+                    "{fault}; name a date of that form as the label of all that is imported"
+                );
+                return Err(Error::InvalidOptions { reason });
+            }
+        }
+        Ok(())
+    }
+
     /// Publishes the copies in one step, unless what was written meanwhile is in their way.
     pub(crate) fn finish_import(&mut self, copied: CopiedImport) -> Result<Imported> {
         let CopiedImport { copies, empty } = copied;
@@ -166,6 +187,7 @@ impl Writer {
         let Some((first, _)) = copies.first() else { return Ok(done) };
         self.store.refresh()?;
         self.check_arrivals(copies.iter().map(|(arrival, _)| arrival))?;
+        self.check_labels(copies.iter().map(|(_, copy)| copy.entry.label.clone()))?;
         // A store without segments gets the recipe of the first one.
         let recipe = self.store.recipe().unwrap_or_else(|| first.recipe.clone());
         let mut transaction = self.directory.begin()?;
@@ -192,7 +214,7 @@ impl Import {
         let mut copies = Vec::with_capacity(wanted.len());
         for (arrival, mut file) in wanted {
             copy_verified(&arrival.path, &mut file)?;
-            let copy = file.finish(if label.is_empty() { &arrival.label } else { &label })?;
+            let copy = file.finish(label_of(&label, &arrival))?;
             if copy.entry.digest != arrival.digest {
                 let path = arrival.path.display();
                 let reason = format!("{path} was replaced while it was imported");
@@ -202,6 +224,11 @@ impl Import {
         }
         Ok(CopiedImport { copies, empty })
     }
+}
+
+/// The label of a segment after the import: the given one, else its own.
+fn label_of<'a>(given: &'a str, arrival: &'a Arrival) -> &'a str {
+    if given.is_empty() { &arrival.label } else { given }
 }
 
 /// The segments that are known by the digest of their contents: each with the position of the source

@@ -91,9 +91,17 @@ impl SharedWriter {
     ///
     /// As [`Writer::set_label`], and as [`SharedWriter::writer`] if this begins a turn.
     pub fn set_label(&mut self, label: &str) -> Result<()> {
-        self.writer()?.set_label(label)?;
-        self.options = std::mem::take(&mut self.options).label(label);
-        Ok(())
+        let before = std::mem::replace(&mut self.options.label, label.into());
+        // A turn that begins now checks the new label, and not the one before, which the store may
+        // refuse since another process wrote to it.
+        let set = match &mut self.writer {
+            Some(writer) => writer.set_label(label),
+            None => self.writer().map(drop),
+        };
+        if set.is_err() {
+            self.options.label = before;
+        }
+        set
     }
 
     /// Whether other writers may have waited for a second.

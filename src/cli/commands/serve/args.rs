@@ -269,8 +269,10 @@ impl ServeArgs {
         if self.writing.wait.is_given() && !self.writing.writable {
             bail!("--wait is for servers that write; add --writable");
         }
-        if self.writing.label.is_today() {
-            bail!("--label today is the day on which the server starts; give it the date");
+        if let Some(word) = self.writing.label.word() {
+            bail!(
+                "--label {word} is a day when the server starts, and stays that day; give it the date"
+            );
         }
         if self.tokens.write_token_file.is_some() && !self.writing.writable {
             bail!("--write-token-file is for servers that write; add --writable");

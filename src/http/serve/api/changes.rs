@@ -20,7 +20,7 @@ use crate::http::wire::{
     CompactAnswer, CompactBody, ExpireAnswer, ExpireBody, ExpiredSegment, ImportAnswer, ImportBody,
     LabelAnswer, LabelBody, ReplaceBody,
 };
-use crate::writing::writer::{Arrivals, Compaction, Expiry, Writer, label_of_today};
+use crate::writing::writer::{Arrivals, Compaction, Expiry, Writer, dated_label};
 
 /// What has become of an import that failed.
 const NOTHING_IMPORTED: &str = "nothing was imported";
@@ -147,7 +147,7 @@ pub(crate) async fn label(
     let writing = writing(server)?;
     let bytes = request::whole_json(server, request).await?;
     let LabelBody { label } = request::json(&bytes)?;
-    let label = if label == "today" { label_of_today() } else { label };
+    let label = dated_label(&label);
     writing.set_label(&server.live, label.clone()).await?;
     Ok(json_response(StatusCode::OK, &LabelAnswer { label }))
 }

@@ -367,8 +367,9 @@ impl WriterThread {
         if self.pending() > 0 {
             return Err(self.not_committed("the label is the one before"));
         }
-        self.same_writer().map_err(|error| not_written(&error))?;
-        self.writer.set_label(label).map_err(|error| not_written(&error))
+        // First the label: a turn does not begin with one that the store refuses by now.
+        let set = self.writer.set_label(label).and_then(|()| self.same_writer().map(drop));
+        set.map_err(|error| not_written(&error))
     }
 
     /// Has segments merged, if the thread that merges has no other such wish.
