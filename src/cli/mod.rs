@@ -20,7 +20,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::CompleteEnv;
-use fpstore::{Error, InputPlace, Recipe};
+use fpstore::{Error, InputPlace, IoError, Recipe};
 
 #[cfg(feature = "serve")]
 use commands::serve;
@@ -31,6 +31,7 @@ use commands::{
 };
 use output::color::{self, ColorArgs};
 use output::exit::{NotFound, is_closed_pipe, is_interrupted};
+use output::pictures_in::holds_pictures;
 use output::text::stdout;
 use output::{corpus_error, remedy};
 use run::topics::{Topic, list_of_topics, rare_options, with_topics};
@@ -308,17 +309,24 @@ fn hint(error: &Error, given: &[OsString], offers: impl Fn(&str) -> bool) -> Opt
             more.extend(radix.iter().flat_map(|radix| ["--radix".into(), radix.to_string()]));
             (!more.is_empty()).then(|| format!("if it is so, say: {}", remedy::again(given, &more)))
         }
-        Error::BadInput { name, place: InputPlace::Line(1), reason } => {
-            remedy::of_fingerprints(name, reason).or_else(|| {
-                offers("fingerprint_field").then(|| {
-                "--fingerprint-field N and --id-field N name the columns of the fingerprint and \
-                     the id"
-                    .into()
-            })
-            })
+        Error::BadInput { name, place, reason } => {
+            let with_docs = |more: &[String]| remedy::with_docs(given, more).filter(|_| offers("docs"));
+            remedy::of_fingerprints(name, reason, &with_docs)
+                .or_else(|| {
+                    let is_first = *place == InputPlace::Line(1) && offers("fingerprint_field");
+                    is_first.then(|| remedy::of_first_line(name, reason, &with_docs))
+                })
+                .or_else(|| offers("skip_bad").then(|| SKIP_BAD_HINT.into()))
         }
-        Error::BadInput { name, reason, .. } => remedy::of_fingerprints(name, reason)
-            .or_else(|| offers("skip_bad").then(|| SKIP_BAD_HINT.into())),
+        Error::Io(IoError { path, .. }) if path.is_dir() => {
+            Some(remedy::of_folder(path, offers("images"), offers("docs")))
+        }
+        Error::NotAStore { path, .. } if path.is_dir() && holds_pictures(path) => {
+            Some(remedy::of_folder(path, offers("images"), offers("docs")))
+        }
+        Error::NotAStore { path, .. } if path.is_file() => {
+            Some(remedy::of_file_for_store(path, given))
+        }
         Error::NoStore { path } => Some(remedy::of_no_store(path)),
         Error::StoreExists { .. } if offers("force") => {
             Some("--force replaces it once the new one is complete".into())
@@ -374,8 +382,8 @@ fn text_hint(
             false => format!("if it is so, say: {}", remedy::again(given, &more)),
         });
     }
-    let fpstore_documents::Error::BadInput { reason, .. } = error else { return None };
-    remedy::of_documents(reason).or_else(|| offers("skip_bad").then(|| SKIP_BAD_HINT.into()))
+    let fpstore_documents::Error::BadInput { name, reason, .. } = error else { return None };
+    remedy::of_documents(name, reason).or_else(|| offers("skip_bad").then(|| SKIP_BAD_HINT.into()))
 }
 
 #[cfg(test)]

@@ -156,3 +156,82 @@ fn a_store_that_is_not_there_is_explained() {
     let err = String::from_utf8(output.stderr).unwrap();
     assert!(err.contains("$FPSTORE names it"), "{err}");
 }
+
+/// One lost digit finds other records, or none, and a name is not taken for a number in silence.
+#[test]
+fn what_is_no_whole_fingerprint_is_told() {
+    let desk = desk();
+    desk.ok(&["build", "name_first.tsv", "img.fps", "-q"], "");
+    let short = &A[1..];
+    let says = format!("fpstore: '{short}' has 15 digits, and was read as 0{short}\n");
+    for args in [
+        &["query", short, "img.fps", "-k", "0"][..],
+        &["delete", "img.fps", "--fingerprint", short],
+    ] {
+        let (_, err) = desk.run(args, 1);
+        assert!(err.starts_with(&says), "{err}");
+        let (_, err) = desk.run(&[args, &["-q"]].concat(), 1);
+        assert_eq!(err, "");
+    }
+    let (_, err) = desk.run(&["query", "1", "img.fps", "-k", "0"], 1);
+    assert_eq!(err, "");
+    let (_, err) = desk.run(&["query", &A.repeat(4), "img.fps"], 2);
+    assert!(err.contains("a hash of 256 bits") && err.contains("hash_size=8"), "{err}");
+    let (_, err) = desk.run(&["query", A, "imh.fps"], 2);
+    assert!(err.contains("no store at imh.fps") && err.contains("did you mean img.fps?"), "{err}");
+    let (_, err) = desk.run(&["query", A, "imh"], 2);
+    assert!(
+        err.contains("'imh' is neither a fingerprint nor a store; did you mean img.fps?"),
+        "{err}"
+    );
+    let (_, err) = desk.run(&["query", "header.csv", "img.fps"], 2);
+    assert!(err.contains("--from header.csv asks"), "{err}");
+    let (_, err) = desk.run(&["query", "--from", "header.csv", "-s", "name_first.tsv"], 2);
+    assert!(err.contains("'fpstore join header.csv name_first.tsv' compares"), "{err}");
+    let (_, err) = desk.run(&["info", "name_first.tsv"], 2);
+    assert!(err.contains("'fpstore build name_first.tsv -s NAME.fps' makes a store"), "{err}");
+    let from = ["query", "-k", "0", "--from", "header.csv", "img.fps"];
+    assert_eq!(desk.run(&from, 0).0.lines().count(), 2);
+}
+
+/// To pass over bad records would lose all of them.
+#[test]
+fn documents_that_come_as_fingerprints_get_the_command_that_reads_them() {
+    let desk = desk();
+    desk.ok(&["build", "name_first.tsv", "img.fps", "-q"], "");
+    let json = "{\"id\":\"a\",\"text\":\"one two three\"}\n";
+    let table = "id,text\n1,\"hello, world\"\n2,another text\n3,plain\n";
+    desk.write("docs.csv", table);
+    desk.write("docs.jsonl", json);
+    for args in [
+        &["build", "-s", "x.fps"][..],
+        &["dedup", "-"],
+        &["pairs", "-"],
+        &["cluster", "-"],
+        &["add", "-s", "img.fps"],
+        &["join", "-", "img.fps"],
+        &["query", "-s", "img.fps", "--from", "-"],
+    ] {
+        let (command, rest) = (args[0], args[1..].join(" "));
+        let (_, err) = desk.run_on(args, json, 2);
+        assert!(err.contains(&format!("say: fpstore {command} --docs {rest};")), "{err}");
+        let (_, csv) = desk.run_on(args, table, 2);
+        assert!(
+            csv.contains(&format!("say: fpstore {command} --docs --docs-format csv {rest};")),
+            "{csv}"
+        );
+        assert!(!err.contains("skip-bad") && !csv.contains("skip-bad"), "{err}{csv}");
+    }
+    let (_, err) = desk.run(&["build", "docs.csv"], 2);
+    assert!(err.contains("say: fpstore build --docs docs.csv;"), "{err}");
+    desk.ok(&["build", "docs.csv", "--docs", "-q"], "");
+    let (_, err) = desk.run_on(&["build", "--docs", "-s", "x.fps"], table, 2);
+    assert!(err.contains("--docs-format csv") && !err.contains("skip-bad"), "{err}");
+    let (_, err) = desk.run_on(&["query", "-s", "img.fps", "-"], json, 2);
+    assert!(err.contains("looks like JSON") && !err.contains("skip-bad"), "{err}");
+    desk.ok(&["build", "docs.jsonl", "new.fps", "-q"], "");
+    desk.write("one.jsonl", json);
+    desk.write("two.jsonl", json);
+    let (_, err) = desk.run(&["join", "one.jsonl", "two.jsonl"], 0);
+    assert!(err.starts_with("fpstore: one.jsonl is JSON Lines, so --docs is meant\n"), "{err}");
+}

@@ -81,3 +81,34 @@ fn a_bad_picture_is_named_and_nothing_is_written_unless_it_is_left_out() {
     let (_, err) = desk.run(&["build", "--images", "photos/wide.png", "-s", "x.fps"], 2);
     assert!(err.contains("is no folder"), "{err}");
 }
+
+#[test]
+fn pictures_are_known_where_texts_or_fingerprints_are_expected() {
+    let desk = desk();
+    let (_, err) = desk.run(&["build", "photos", "p.fps"], 0);
+    assert!(err.starts_with("fpstore: photos holds pictures, so --images is meant\n"), "{err}");
+    for args in [
+        &["query", "--file", "photos/wide.png", "p.fps"][..],
+        &["query", "--text", "a picture", "p.fps"],
+        &["add", "--docs", "photos", "p.fps"],
+    ] {
+        let (_, err) = desk.run(args, 2);
+        let says =
+            "the store holds fingerprints of pictures, not of texts: 'fpstore query --image FILE'";
+        assert!(err.contains(says) && !err.contains("recipe cannot"), "{args:?}: {err}");
+    }
+    desk.write("lines.tsv", "a6a134f0c8cbccdc\tx\n");
+    for args in [
+        &["pairs", "photos"][..],
+        &["cluster", "photos"],
+        &["dedup", "photos"],
+        &["join", "photos", "lines.tsv"],
+        &["query", "--from", "photos", "p.fps"],
+        &["build", "photos/wide.png"],
+        &["build", "--docs", "photos/wide.png"],
+    ] {
+        let (_, err) = desk.run(args, 2);
+        assert!(err.contains("'fpstore build --images "), "{args:?}: {err}");
+        assert!(!err.contains("skip-bad"), "{args:?}: {err}");
+    }
+}

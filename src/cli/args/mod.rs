@@ -1,6 +1,7 @@
 //! Arguments that several commands have, each with one function that gives plain settings.
 
 pub(in crate::cli) mod documents;
+pub(in crate::cli) mod fingerprint_arg;
 pub(in crate::cli) mod format_args;
 pub(in crate::cli) mod inputs;
 #[cfg_attr(not(feature = "images"), path = "no_pictures.rs")]

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::Args;
 use fpstore::Recipe;
 use fpstore_base::read_inputs;
@@ -49,6 +49,12 @@ impl RecipeFileArgs {
 
     /// The hasher of the recipe of a store.
     pub(in crate::cli) fn hasher_of(&self, recipe: &Recipe) -> anyhow::Result<TextHasher> {
+        if recipe.text().starts_with("fpstore-images=") {
+            bail!(
+                "the store holds fingerprints of pictures, not of texts: 'fpstore query --image FILE' \
+                 asks it with a picture, and 'fpstore add --images DIR' adds pictures"
+            );
+        }
         let recipe = TextRecipe::from_recipe(recipe)?;
         Ok(TextHasher::with_resources(&recipe, self.load()?)?)
     }

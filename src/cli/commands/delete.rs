@@ -9,6 +9,7 @@ use fpstore::input::{open_input, read_records};
 use fpstore::{Fingerprint, IdRef, Writer, WriterOptions};
 use fpstore_base::source::name_of;
 
+use crate::cli::args::fingerprint_arg;
 use crate::cli::args::inputs::{ReadArgs, check_stdin, report_skipped};
 use crate::cli::args::resources::WriteArgs;
 use crate::cli::output::text::{ReportFormat, counted, stdout};
@@ -78,8 +79,8 @@ pub(in crate::cli) fn run(args: &DeleteArgs) -> anyhow::Result<ExitStatus> {
     let mut fingerprints = args
         .fingerprint
         .iter()
-        .map(|text| Fingerprint::parse(text, args.read.radix()))
-        .collect::<Result<Vec<Fingerprint>, _>>()?;
+        .map(|text| fingerprint_arg::parse(text, args.read.radix(), args.work.is_quiet()))
+        .collect::<anyhow::Result<Vec<Fingerprint>>>()?;
     for file in &args.fingerprints {
         check_stdin(file)?;
         let summary = read_records(file, &options, |record| {

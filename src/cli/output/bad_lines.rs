@@ -6,6 +6,7 @@ use anyhow::bail;
 use fpstore::InputPlace;
 use serde::Serialize;
 
+use super::remedy::of_fingerprints;
 use super::text::counted;
 
 /// The number of bad records that are printed.
@@ -15,6 +16,8 @@ const SHOWN_MAX: u64 = 10;
 pub(in crate::cli) struct BadLines {
     are_allowed: bool,
     count: u64,
+    /// What helps against the first one, if passing over it does not.
+    remedy: Option<String>,
 }
 
 /// A bad record as an answer in JSON.
@@ -36,12 +39,15 @@ pub(in crate::cli) fn write_bad(
 
 impl BadLines {
     pub(in crate::cli) fn new(are_allowed: bool) -> Self {
-        BadLines { are_allowed, count: 0 }
+        BadLines { are_allowed, count: 0, remedy: None }
     }
 
     /// Counts a bad record; the first ones are printed.
     pub(in crate::cli) fn note(&mut self, place: InputPlace, reason: &str) {
         self.count += 1;
+        if self.count == 1 {
+            self.remedy = of_fingerprints("standard input", reason, &|_| None);
+        }
         if self.count <= SHOWN_MAX {
             message!("standard input: {place}: {reason}");
         }
@@ -54,7 +60,10 @@ impl BadLines {
         }
         let count = counted(self.count, "bad record", "bad records");
         if !self.are_allowed {
-            bail!("standard input: {count} skipped; --skip-bad makes that no error");
+            match &self.remedy {
+                Some(remedy) => bail!("standard input: {count} skipped; {remedy}"),
+                None => bail!("standard input: {count} skipped; --skip-bad makes that no error"),
+            }
         }
         message!("standard input: {count} skipped");
         Ok(())

@@ -14,17 +14,20 @@ use clap::parser::ValueSource;
 use fpstore::Store;
 use fpstore_documents::DocumentFiles;
 
+use crate::cli::output::pictures_in::holds_pictures;
+
 /// Where options are put: behind the name of the command.
 const AT: usize = 2;
 
 /// The commands that read files of fingerprints or documents, and the arguments that name the files.
-const READERS: [(&str, &str); 6] = [
-    ("add", "files"),
-    ("build", "files"),
-    ("cluster", "inputs"),
-    ("dedup", "files"),
-    ("pairs", "inputs"),
-    ("query", "from"),
+const READERS: [(&str, &[&str]); 7] = [
+    ("add", &["files"]),
+    ("build", &["files"]),
+    ("cluster", &["inputs"]),
+    ("dedup", &["files"]),
+    ("join", &["asked", "searched"]),
+    ("pairs", &["inputs"]),
+    ("query", &["from"]),
 ];
 
 /// The arguments with `-` for a query whose fingerprints come through a pipe.
@@ -41,22 +44,32 @@ pub(in crate::cli) fn implied(
     arguments: &[OsString],
 ) -> Option<Vec<OsString>> {
     let (name, given) = matches.subcommand()?;
-    let with_store = store(name, given, arguments);
+    let (store, with_store) = store(name, given, arguments).unzip();
     let arguments = with_store.as_deref().unwrap_or(arguments);
-    documents(name, given, arguments).or(with_store)
+    documents(name, given, arguments, store.as_deref()).or(with_store)
 }
 
 /// Takes the one directory that holds a store, among arguments that name fingerprints or their files,
-/// for that of `-s`.
-fn store(name: &str, given: &ArgMatches, arguments: &[OsString]) -> Option<Vec<OsString>> {
+/// for that of `-s`. Returns it with the arguments that say so.
+fn store(
+    name: &str,
+    given: &ArgMatches,
+    arguments: &[OsString],
+) -> Option<(PathBuf, Vec<OsString>)> {
     if is_given(given, "store") || is_given(given, "segment_file") || is_given(given, "server") {
         return None;
     }
     let places: Vec<PathBuf> = match name {
-        "query" => {
-            let needles = given.get_many::<String>("needles")?;
-            needles.filter(|text| text.contains(['.', '/', '\\'])).map(PathBuf::from).collect()
-        }
+        "query" => match given.get_many::<String>("needles") {
+            Some(needles) => {
+                needles.filter(|text| text.contains(['.', '/', '\\'])).map(PathBuf::from).collect()
+            }
+            // `--from` takes all that follows it, the store among it.
+            None => {
+                let from = given.get_many::<PathBuf>("from").filter(|from| from.len() > 1)?;
+                from.filter(|path| Store::is_at(path)).cloned().collect()
+            }
+        },
         "add" | "build" | "dedup" => given.get_many::<PathBuf>("files")?.cloned().collect(),
         _ => return None,
     };
@@ -74,22 +87,45 @@ fn store(name: &str, given: &ArgMatches, arguments: &[OsString]) -> Option<Vec<O
     if name == "query" && !has_needles && !io::stdin().is_terminal() {
         more.push("-".into());
     }
-    Some(inserted(&rest, &more))
+    Some((store.clone(), inserted(&rest, &more)))
 }
 
-/// Adds `--docs` where the files hold documents by their names, or are folders.
-fn documents(name: &str, given: &ArgMatches, arguments: &[OsString]) -> Option<Vec<OsString>> {
-    let says_otherwise =
-        ["docs", "fingerprint_field", "input_format", "radix"].iter().any(|id| is_given(given, id));
-    let (_, files) = READERS.iter().find(|(reader, _)| *reader == name)?;
+/// Adds `--docs` where the files hold documents by their names, or are folders, and `--images` where one
+/// folder holds pictures.
+fn documents(
+    name: &str,
+    given: &ArgMatches,
+    arguments: &[OsString],
+    store: Option<&Path>,
+) -> Option<Vec<OsString>> {
+    let says_otherwise = ["docs", "fingerprint_field", "images", "input_format", "radix"]
+        .iter()
+        .any(|id| is_given(given, id));
+    let (_, names) = READERS.iter().find(|(reader, _)| *reader == name)?;
     if says_otherwise {
         return None;
     }
-    let files: Vec<&Path> = given
-        .get_many::<PathBuf>(files)?
-        .map(PathBuf::as_path)
-        .filter(|path| !Store::is_at(path))
-        .collect();
+    let all = names.iter().filter_map(|name| given.get_many::<PathBuf>(name)).flatten();
+    let is_input = |path: &&Path| !Store::is_at(path) && Some(*path) != store;
+    let files: Vec<&Path> = all.map(PathBuf::as_path).filter(is_input).collect();
+    // Documents are not compared with a list that is a store.
+    if name == "join" && files.len() < names.len() {
+        return None;
+    }
+    if let [folder] = files[..]
+        && folder.is_dir()
+        && holds_pictures(folder)
+    {
+        // Other commands say how a store is made of them.
+        if !given.ids().any(|id| id == "ignore_exif") {
+            return None;
+        }
+        let at = arguments.iter().rposition(|word| word == folder.as_os_str())?;
+        let mut rest = arguments.to_vec();
+        rest.remove(at);
+        message!("{} holds pictures, so --images is meant", folder.display());
+        return Some(inserted(&rest, &["--images".into(), folder.into()]));
+    }
     let reason = DocumentFiles::look_like(&files)?;
     message!("{reason}, so --docs is meant");
     Some(inserted(arguments, &["--docs".into()]))

@@ -17,6 +17,7 @@ use clap::Args;
 use fpstore::input::InputOptions;
 use fpstore::{Error, Fingerprint, Store};
 
+use crate::cli::args::fingerprint_arg::parse_needle;
 use crate::cli::args::format_args::TableArgs;
 #[cfg(feature = "images")]
 use crate::cli::args::pictures::fingerprint_of;
@@ -166,9 +167,9 @@ pub(in crate::cli) fn run(args: &QueryArgs) -> anyhow::Result<ExitStatus> {
         .iter()
         .map(|text| match text.as_str() {
             "-" => Ok(None),
-            text => Fingerprint::parse(text, radix).map(Some),
+            text => parse_needle(text, radix, args.quiet.is_on()).map(Some),
         })
-        .collect::<Result<Vec<Option<Fingerprint>>, _>>()?;
+        .collect::<anyhow::Result<Vec<Option<Fingerprint>>>>()?;
     #[cfg(feature = "serve")]
     if let Some(url) = &args.server.server {
         return ask_server(args, url, &needles, lines);
