@@ -66,6 +66,13 @@ fn date_in(label: &str) -> Option<&str> {
     Some(&label[..label.len().min(if is_compact { 8 } else { 10 })])
 }
 
+/// The days since the day that a label names, or since the last day of its week, month or year; 0 where
+/// that has not come. `None` for a label that is no date.
+pub fn days_since_label(label: &str) -> Option<u64> {
+    let since = today().since(day_after(label)?.yesterday().ok()?).ok()?;
+    Some(since.get_days().try_into().unwrap_or(0))
+}
+
 /// Whether two labels are of one form, or one begins as the other.
 pub(super) fn is_like(one: &str, other: &str) -> bool {
     let mut pairs = runs(one).zip(runs(other));
@@ -183,6 +190,15 @@ mod tests {
         {
             assert_eq!(beside("foo", free), None, "{free:?}");
         }
+    }
+
+    #[test]
+    fn a_label_that_is_a_date_has_an_age() {
+        assert_eq!(days_since_label(&label_of_today()), Some(0));
+        assert_eq!(days_since_label(&dated_label("yesterday")), Some(1));
+        assert_eq!(days_since_label("9999"), Some(0));
+        assert!(days_since_label("2020-01").is_some_and(|days| days > 365));
+        assert_eq!(days_since_label("x"), None);
     }
 
     #[test]

@@ -34,6 +34,26 @@ fn labels_stand_before_the_ids() {
     assert_eq!(desk.ok(&[&from[..], &["--nearest", "2"]].concat(), ""), expected);
 }
 
+/// A merged file is young, and its records are as old as their label says.
+#[test]
+fn info_shows_the_age_by_labels_that_are_dates() {
+    let desk = desk();
+    let line = |label: &str| {
+        let info = desk.ok(&["info", "store.fps"], "");
+        info.lines()
+            .find(|line| line.contains(label))
+            .unwrap_or_else(|| panic!("{info}"))
+            .to_string()
+    };
+    desk.write("day.tsv", "1234\td\n");
+    desk.ok(&["add", "day.tsv", "store.fps", "-q", "--label", "yesterday"], "");
+    desk.ok(&["add", "day.tsv", "store.fps", "-q", "--label", "2020-02-29", "--no-compact"], "");
+    assert!(line("  2020-02-29  ").ends_with(" d") && !line("  2020-02-29  ").ends_with(" 0 d"));
+    assert!(line("  -  ").ends_with(" s"));
+    let info = desk.ok(&["info", "store.fps"], "");
+    assert!(info.lines().any(|line| line.ends_with("  1 d")), "{info}");
+}
+
 #[test]
 fn only_what_has_the_label_is_searched() {
     let desk = desk();

@@ -5,11 +5,15 @@ use std::io::Write;
 use clap::Args;
 use fpstore::Recipe;
 use fpstore::info::{SegmentInfo, StoreInfo};
+use fpstore::writer::days_since_label;
 use fpstore_text::{Method, TextRecipe};
 
 use crate::cli::args::report_args::ReportArgs;
 use crate::cli::output::text::{ReportFormat, bytes, grouped};
 use crate::cli::session::command::{ExitStatus, StorePlace};
+
+/// The seconds of a day.
+const DAY: u64 = 86_400;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -83,7 +87,10 @@ fn write_segments(info: &StoreInfo, out: &mut impl Write) -> std::io::Result<()>
         "segment", "label", "fingerprints", "deleted", "deleted ids", "size", "tables", "k", "age"
     )?;
     for segment in &info.segments {
-        let seconds = segment.written.and_then(|at| at.elapsed().ok()).map(|age| age.as_secs());
+        // A label that is a date says how old the records are; the file may be a younger merge.
+        let of_label = days_since_label(&segment.label).map(|days| days * DAY);
+        let of_file = || Some(segment.written?.elapsed().ok()?.as_secs());
+        let seconds = of_label.or_else(of_file);
         writeln!(
             out,
             "  {:>7}  {:<12} {:>14} {:>12} {:>12} {:>10}  {:>6}  {:>2}  {:>6}",
@@ -95,16 +102,17 @@ fn write_segments(info: &StoreInfo, out: &mut impl Write) -> std::io::Result<()>
             bytes(segment.file_len),
             segment.tables.len(),
             segment.tuned_k,
-            seconds.map_or("-".into(), age),
+            seconds.map_or("-".into(), |seconds| age(seconds, of_label.is_some())),
         )?;
     }
     Ok(())
 }
 
-/// An age in the largest unit of which it has at least two.
-fn age(seconds: u64) -> String {
-    let units = [("d", 86_400), ("h", 3600), ("min", 60)];
-    let unit = units.into_iter().find(|(_, len)| seconds / len >= 2).unwrap_or(("s", 1));
+/// An age in days, or else in the largest unit of which it has at least two.
+fn age(seconds: u64, in_days: bool) -> String {
+    let units = [("d", DAY), ("h", 3600), ("min", 60)];
+    let fits = |(_, len): &(&str, u64)| in_days || seconds / len >= 2;
+    let unit = units.into_iter().find(fits).unwrap_or(("s", 1));
     format!("{} {}", seconds / unit.1, unit.0)
 }
 

@@ -71,4 +71,4 @@ pub use salvage::Salvaged;
 pub use shared::SharedWriter;
 pub use transfer::{Exported, export, export_linked};
 
-pub use crate::writing::labels::{dated_label, label_of_today};
+pub use crate::writing::labels::{dated_label, days_since_label, label_of_today};
