@@ -43,3 +43,27 @@ fn what_says_nothing_about_such_a_page_is_refused() {
     let (_, err) = desk.run(&["pairs", "in.tsv", "--html", "-"], 2);
     assert!(err.contains("give --html a name"), "{err}");
 }
+
+/// The labels of the page are those of the store that it was made of.
+#[test]
+fn a_store_is_measured_as_its_files_are() {
+    let desk = Desk::with("in.tsv", "00\ta\n01\tb\n03\tc\nff00\td\n01\te\n");
+    desk.write("labels.tsv", "a\tb\t1\na\td\t0\nb\te\t1\n");
+    desk.ok(&["build", "in.tsv", "photos.fps", "-q"], "");
+    let of_files = desk.ok(&["evaluate", "in.tsv", "--pairs", "labels.tsv"], "");
+    let of_store = desk.ok(&["evaluate", "photos.fps", "--pairs", "labels.tsv"], "");
+    assert_eq!(of_store, of_files);
+    // The same record a second time is no other document.
+    desk.ok(&["add", "in.tsv", "photos.fps", "--no-compact", "-q"], "");
+    assert_eq!(desk.ok(&["evaluate", "photos.fps", "--pairs", "labels.tsv"], ""), of_files);
+    desk.write("other.tsv", "0f\ta\n");
+    desk.ok(&["add", "other.tsv", "photos.fps", "-q"], "");
+    let (_, err) = desk.run(&["evaluate", "photos.fps", "--pairs", "labels.tsv"], 2);
+    assert!(err.contains("two documents have the id 'a'"), "{err}");
+    desk.write("bare.tsv", "00\n");
+    desk.ok(&["build", "bare.tsv", "bare.fps", "-q"], "");
+    let (_, err) = desk.run(&["evaluate", "bare.fps", "--pairs", "labels.tsv"], 2);
+    assert!(err.contains("bare.fps: a fingerprint without an id has no labels"), "{err}");
+    desk.run(&["pairs", "photos.fps", "--html", "judge.html", "-q"], 0);
+    assert!(desk.read("judge.html").contains("where INPUT is the store or the files of this page"));
+}

@@ -182,8 +182,8 @@ fn pairs_to_judge(args: &PairsArgs) -> anyhow::Result<ExitStatus> {
     args.page.write(page, source, &about, &args.resources, &monitor, args.quiet.is_on())?;
     if !args.quiet.is_on() && !pairs.is_empty() {
         message!(
-            "judge them in a browser and save labels.tsv; then 'fpstore evaluate FILES --pairs \
-             labels.tsv' tells which distance parts them"
+            "judge them in a browser and save labels.tsv; then 'fpstore evaluate INPUT --pairs \
+             labels.tsv', with the store or the files of this page, tells which distance parts them"
         );
     }
     Ok(if pairs.is_empty() { ExitStatus::Negative } else { ExitStatus::Done })

@@ -234,8 +234,9 @@ fn judging() -> Markup {
             }
             p.soft {
                 "Then "
-                code { "fpstore evaluate FILES --pairs labels.tsv" }
-                " tells which distance parts the two kinds best."
+                code { "fpstore evaluate INPUT --pairs labels.tsv" }
+                ", where INPUT is the store or the files of this page, with its --docs, tells which \
+                 distance parts the two kinds best."
             }
         }
     }

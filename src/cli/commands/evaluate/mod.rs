@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{anyhow, bail};
 use clap::Args;
-use fpstore::Fingerprint;
 use fpstore::evaluate::{BadLabel, Evaluation, LabelFile, svg};
 use fpstore::input::read_records;
+use fpstore::{Fingerprint, Store};
 use fpstore_text::{HashKey, TextHasher, TextRecipe};
 
 use crate::cli::args::documents::{DocumentArgs, hash_all, report as report_documents};
@@ -21,15 +21,15 @@ use crate::cli::args::resources::ThreadArgs;
 use crate::cli::output::sink::Sink;
 use crate::cli::output::text::ReportFormat;
 use crate::cli::run::labels::read_labels;
-use crate::cli::session::command::ExitStatus;
+use crate::cli::session::command::{ExitStatus, open_map};
 use crate::cli::session::monitor::Monitor;
 use report::Measured;
 
 const LONG_ABOUT: &str = "\
 Measure how well a recipe tells duplicates from other documents, on labelled pairs of your own.
 
-FILES hold documents with --docs, else fingerprints with ids, as 'build' reads them; so image \
-hashes can be measured, too. LABELS has one pair on each line: two ids and a label, separated by \
+FILES hold documents with --docs, else fingerprints with ids, as 'build' reads them, or are stores \
+of such; so image hashes can be measured, too. LABELS has one pair on each line: two ids and a label, separated by \
 tabs. The label is 1 for duplicates, 0 for others, -1 for pairs to ignore. A header, further \
 columns and lines that start with # are ignored.
 
@@ -52,7 +52,7 @@ const AFTER_HELP: &str = "\
 Examples:
   fpstore evaluate --docs articles.jsonl --pairs labels.tsv --unlisted-differ
   fpstore evaluate --docs pages/ --pairs labels.tsv --recipe minhash --recipe simhash --svg f1.svg
-  fpstore evaluate hashes.tsv --pairs same-image.tsv --unlisted-differ --collection-size 1e6
+  fpstore evaluate photos.fps --pairs same-image.tsv --unlisted-differ --collection-size 1e6
 
 Exit status: 0 done; 2 error.";
 
@@ -63,7 +63,7 @@ const KEY_COUNT: u32 = 3;
 #[derive(Args, Debug)]
 #[command(long_about = LONG_ABOUT, after_help = AFTER_HELP)]
 pub(in crate::cli) struct EvaluateArgs {
-    /// Documents with --docs, else fingerprints with ids; - is standard input
+    /// Documents with --docs, else fingerprints with ids, in files or a store; - is standard input
     #[arg(required = true)]
     files: Vec<PathBuf>,
     /// Labelled pairs: id, id, label
@@ -211,6 +211,10 @@ impl Fingerprints {
         }
         let lines = args.documents.lines(&args.read)?;
         for file in inputs(&args.files)? {
+            if Store::is_at(&file) {
+                found.push_store(&open_map(&file)?)?;
+                continue;
+            }
             let read = read_records(&file, &lines, |record| {
                 let Some(id) = record.id else {
                     bail!("{}: a fingerprint without an id has no labels", file.display());
@@ -220,6 +224,25 @@ impl Fingerprints {
             report_skipped(&file, &read?);
         }
         Ok(found)
+    }
+
+    /// All records of a store. One may be there twice, if it was added twice.
+    fn push_store(&mut self, store: &Store) -> anyhow::Result<()> {
+        store.for_each(|record| {
+            let mut ids = record.ids().peekable();
+            if ids.peek().is_none() {
+                let path = store.info().path;
+                bail!("{}: a fingerprint without an id has no labels", path.display());
+            }
+            for id in ids {
+                let (id, value) = (id?.to_string(), Some(record.fingerprint()));
+                let before = self.ids.get(&id).map(|number| self.values[*number]);
+                if before != Some(value) {
+                    self.push(id, value)?;
+                }
+            }
+            Ok(())
+        })
     }
 
     fn push(&mut self, id: String, value: Option<Fingerprint>) -> anyhow::Result<()> {
