@@ -184,7 +184,7 @@ pub(crate) fn run() -> ExitCode {
     if let Some(meant) = matches.as_ref().ok().and_then(|given| meant::implied(given, &arguments)) {
         matches = program.try_get_matches_from_mut(meant);
     }
-    let matches = matches.unwrap_or_else(|error| aliases::with_good_tips(error).exit());
+    let matches = matches.unwrap_or_else(|error| aliases::with_good_tips(error, &arguments).exit());
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     color::set(cli.color.color);
     let command = cli.command;
@@ -381,6 +381,22 @@ fn text_hint(
             true => remedy::FIELDS.into(),
             false => format!("if it is so, say: {}", remedy::again(given, &more)),
         });
+    }
+    if let fpstore_documents::Error::Io(IoError { path, .. }) = error
+        && !path.exists()
+    {
+        let name = path.display();
+        return match (offers("literal"), offers("text")) {
+            (true, _) if offers("store") => Some(format!(
+                "'{name}' names a file here: with --literal it is the text itself, with -s the id of a \
+                 record"
+            )),
+            (true, _) => {
+                Some(format!("'{name}' names a file here: with --literal it is the text itself"))
+            }
+            (_, true) => Some(format!("'{name}' names a file here: --text asks with a text")),
+            _ => None,
+        };
     }
     let fpstore_documents::Error::BadInput { name, reason, .. } = error else { return None };
     remedy::of_documents(name, reason).or_else(|| offers("skip_bad").then(|| SKIP_BAD_HINT.into()))

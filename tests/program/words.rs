@@ -229,3 +229,29 @@ fn statuses_tell_what_is_not_there_from_what_is_wrong() {
     desk.write("none.txt", "");
     desk.run(&["delete", "--ids", "none.txt", "-s", "store.fps"], 0);
 }
+
+#[test]
+fn a_target_or_a_text_in_the_wrong_place_is_told_its_option() {
+    let desk = desk();
+    for (args, tip) in [
+        (&["backup", "store.fps", "copy"][..], "fpstore backup copy -s store.fps"),
+        (&["export", "store.fps", "new.fps"], "fpstore export store.fps -o new.fps"),
+    ] {
+        let err = refused(&desk, args);
+        assert!(err.contains("unexpected argument") && err.contains(tip), "{err}");
+    }
+    for (args, tip) in [
+        (
+            &["compare", "some text", "other text"][..],
+            "with --literal it is the text itself, with -s",
+        ),
+        (&["features", "some text"], "with --literal it is the text itself"),
+    ] {
+        let err = refused(&desk, args);
+        assert!(err.contains("cannot open some text") && err.contains(tip), "{err}");
+    }
+    desk.write("docs.jsonl", "{\"id\":\"a\",\"text\":\"a quick brown fox jumps\"}\n");
+    desk.ok(&["build", "docs.jsonl", "docs.fps", "-q"], "");
+    let err = refused(&desk, &["query", "--file", "some text", "docs.fps"]);
+    assert!(err.contains("--text asks with a text"), "{err}");
+}

@@ -1,5 +1,7 @@
 //! Other words for commands and options, which the help does not list, and tips that would mislead.
 
+use std::ffi::OsString;
+
 use clap::builder::ArgPredicate;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, Command};
@@ -68,15 +70,38 @@ fn with_other_options(command: Command) -> Command {
     command.args(formats.into_iter().map(flag))
 }
 
-/// The error of the parser without tips that lead to a loss, or to nothing.
-pub(in crate::cli) fn with_good_tips(mut error: clap::Error) -> clap::Error {
+/// The error of the parser without tips that lead to a loss, or to nothing, and with one where a target
+/// is named as elsewhere a source.
+pub(in crate::cli) fn with_good_tips(
+    mut error: clap::Error,
+    arguments: &[OsString],
+) -> clap::Error {
     if error.kind() == ErrorKind::UnknownArgument {
         // It says to pass the option as a value, after '--'.
         error.remove(ContextKind::Suggested);
+        if let Some(tip) = tip_on_target(&error, arguments) {
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+        }
     }
     keep_tips(&mut error, ContextKind::SuggestedArg, &LOSING);
     keep_tips(&mut error, ContextKind::SuggestedSubcommand, &REMOVING);
     error
+}
+
+/// How the target of a copy is named, where two places are.
+fn tip_on_target(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
+    let is_place = |word: &str| !word.starts_with('-');
+    let Some(ContextValue::String(second)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let first = arguments.get(2)?.to_str().filter(|word| is_place(word) && is_place(second))?;
+    match arguments[1].to_str()? {
+        "backup" => Some(format!(
+            "-s names the store, and the folder of the copy stands alone: fpstore backup {second} -s {first}"
+        )),
+        "export" => Some(format!("-o names the new store: fpstore export {first} -o {second}")),
+        _ => None,
+    }
 }
 
 /// Removes suggestions that begin with one of these words.
