@@ -84,6 +84,20 @@ fn documents_of_two_folders_are_joined() {
     assert_eq!((fields[0], fields[3], fields[4]), ("x", "0", "z"), "{out}");
 }
 
+/// What was taken of both lists is one line.
+#[test]
+fn fields_of_two_lists_are_told_once() {
+    let desk = Desk::new();
+    let line = |id: &str| format!("{{\"url\":\"{id}\",\"body\":\"one two three four five\"}}\n");
+    desk.write("one.jsonl", line("a"));
+    desk.write("two.jsonl", line("b"));
+    let (_, err) = desk.run(&["join", "--docs", "one.jsonl", "two.jsonl"], 0);
+    assert_eq!(err.matches("took 'url'").count(), 1, "{err}");
+    desk.write("other.jsonl", line("c").replace("body", "content"));
+    let (_, err) = desk.run(&["join", "--docs", "one.jsonl", "other.jsonl"], 0);
+    assert_eq!(err.matches("took 'url'").count(), 2, "{err}");
+}
+
 #[test]
 fn edges_and_refusals_of_a_join() {
     let desk = Desk::new();

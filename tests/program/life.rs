@@ -390,6 +390,50 @@ fn records_that_were_added_before_are_told() {
         let (_, err) = desk.run(&args, 0);
         assert!(!err.contains("twice"), "{option:?}: {err}");
     }
+    // Not all of many are looked at.
+    let many: String = (0..2200).map(|i| format!("{:016x}\tn{i}\n", i << 20)).collect();
+    desk.write("many.tsv", many);
+    desk.ok(&["build", "many.tsv", "-s", "m.fps", "-q"], "");
+    let (_, err) = desk.run(&["add", "many.tsv", "-s", "m.fps"], 0);
+    assert!(err.contains("at least 1 000 records of the input were in the store before"), "{err}");
+}
+
+#[test]
+fn documents_that_were_added_before_are_told() {
+    let desk = Desk::new();
+    let line =
+        |id: &str| format!("{{\"id\":\"{id}\",\"text\":\"one two three {id} four five\"}}\n");
+    desk.write("a.jsonl", ["a", "b", "c"].map(line).concat());
+    desk.write("b.jsonl", ["d", "e", "f"].map(line).concat());
+    desk.ok(&["build", "--docs", "a.jsonl", "-s", "s.fps", "-q"], "");
+    let (_, err) = desk.run(&["add", "--docs", "b.jsonl", "-s", "s.fps"], 0);
+    assert!(!err.contains("twice"), "{err}");
+    let again = ["add", "--docs", "a.jsonl", "-s", "s.fps"];
+    let (_, err) = desk.run(&again, 0);
+    let said = "  3 records of the input were in the store before, and are there twice now";
+    assert!(err.contains(said), "{err}");
+    for option in ["--replace", "-q"] {
+        let (_, err) = desk.run(&[&again[..], &[option]].concat(), 0);
+        assert!(!err.contains("twice"), "{option}: {err}");
+    }
+}
+
+#[test]
+fn a_file_that_is_named_twice_is_told() {
+    let desk = Desk::with("a.tsv", "0123456789abcdef\ta\n");
+    let said = "fpstore: a.tsv is named twice, so each of its records is read twice\n";
+    for args in [
+        &["build", "a.tsv", "a.tsv", "-s", "s.fps"][..],
+        &["add", "a.tsv", "a.tsv", "-s", "s.fps"],
+        &["pairs", "a.tsv", "a.tsv"],
+        &["dedup", "a.tsv", "a.tsv"],
+        &["query", "-s", "s.fps", "--from", "a.tsv", "a.tsv"],
+    ] {
+        let (_, err) = desk.run(args, 0);
+        assert!(err.starts_with(said) && err.matches("twice,").count() == 1, "{args:?}: {err}");
+    }
+    let (_, err) = desk.run(&["build", "a.tsv", "./a.tsv", "-s", "s.fps", "-f"], 0);
+    assert!(err.contains("./a.tsv and a.tsv are one file"), "{err}");
 }
 
 /// The first night of a job needs no other command than every later one.

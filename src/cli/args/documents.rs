@@ -2,6 +2,7 @@
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, bail};
 use clap::Args;
@@ -273,7 +274,7 @@ pub(in crate::cli) fn hash_all(
 /// Prints the bad files and records, the documents without fingerprint, and what was passed over.
 pub(in crate::cli) fn report(summary: &DocumentSummary) {
     if let Some(guess) = &summary.guess {
-        message!("{guess}; --id-field and --text-field name others");
+        report_guess(guess);
     }
     let PassedOver { hidden, special, .. } = summary.passed_over;
     if hidden > 0 {
@@ -310,6 +311,16 @@ pub(in crate::cli) fn report(summary: &DocumentSummary) {
             counted(summary.empty_count, "document", "documents"),
             ids.join(", ")
         );
+    }
+}
+
+/// Prints which fields were taken, once for several inputs of the same fields.
+fn report_guess(guess: &str) {
+    static TOLD: Mutex<Option<String>> = Mutex::new(None);
+    let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
+    if told.as_deref() != Some(guess) {
+        message!("{guess}; --id-field and --text-field name others");
+        *told = Some(guess.into());
     }
 }
 

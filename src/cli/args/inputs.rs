@@ -1,7 +1,9 @@
 //! Files of fingerprints and ids: which ones, how they are read, and what was wrong with them.
 
+use std::collections::BTreeMap;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::bail;
 use clap::Args;
@@ -71,12 +73,37 @@ impl ReadArgs {
 pub(in crate::cli) fn inputs(files: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     let files = if files.is_empty() { vec![PathBuf::from("-")] } else { files.to_vec() };
     files.iter().try_for_each(|file| check_stdin(file))?;
+    warn_of_same(&files);
     for file in &files {
         if let Ok(metadata) = file.metadata() {
             read_inputs::note_file(file, &metadata);
         }
     }
     Ok(files)
+}
+
+/// Says once that a file is named twice: all that it holds is then there twice.
+fn warn_of_same(files: &[PathBuf]) {
+    static TOLD: AtomicBool = AtomicBool::new(false);
+    let mut seen = BTreeMap::new();
+    for file in files {
+        // Pipes and what is not there have no name but their own.
+        let Some(own) = file.is_file().then(|| file.canonicalize().ok()).flatten() else {
+            continue;
+        };
+        if let Some(first) = seen.insert(own, file)
+            && !TOLD.swap(true, Ordering::Relaxed)
+        {
+            let file = file.display();
+            match first.display().to_string() == file.to_string() {
+                true => message!("{file} is named twice, so each of its records is read twice"),
+                false => message!(
+                    "{file} and {} are one file, so each of its records is read twice",
+                    first.display()
+                ),
+            }
+        }
+    }
 }
 
 /// The name of files, or of the store if there are none, for a page that other people see: without

@@ -1,15 +1,12 @@
 //! `fpstore add`: adds records to a store.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
-use fpstore::input::{InputOptions, read_records};
 use fpstore::options::DEFAULT_K;
 use fpstore::writer::{Committed, SharedWriter};
-use fpstore::{
-    BuildOptions, Builder, Error, Fingerprint, Id, IdRef, Recipe, Store, Writer, WriterOptions,
-};
+use fpstore::{BuildOptions, Builder, Error, Recipe, Store, Writer, WriterOptions};
 
 use crate::cli::args::documents::{self, DocumentArgs};
 use crate::cli::args::inputs::{ReadArgs, check_open, estimate, inputs, report_skipped};
@@ -20,6 +17,7 @@ use crate::cli::args::segment_args::{IdTypeArgs, LabelArgs, RunArgs};
 use crate::cli::output::text::{bytes, counted};
 use crate::cli::run::follow::{self, FollowArgs};
 use crate::cli::run::merging::merged;
+use crate::cli::run::repeated::FirstRecords;
 use crate::cli::session::command::{ExitStatus, StoreArg};
 use crate::cli::session::document_reader::Documents;
 use crate::cli::session::monitor::Monitor;
@@ -120,15 +118,8 @@ pub(in crate::cli) fn run(args: &AddArgs) -> anyhow::Result<ExitStatus> {
     let monitor = args.work.monitor()?;
     let (skips_bad, resources) = (args.read.skips_bad(), &args.work.resources);
     let pictures = args.pictures.prepare(Some(&store), skips_bad, resources, &monitor)?;
-    let may_repeat = !args.work.is_quiet()
-        && !args.follow.is_on()
-        && !args.replace
-        && args.run.run.is_none()
-        && !documents.as_ref().is_some_and(Documents::are_given);
-    let repeated = match files.first().filter(|_| may_repeat) {
-        Some(file) => repeated(&store, file, &args.documents.lines(&args.read)?),
-        None => 0,
-    };
+    let may_repeat =
+        !args.work.is_quiet() && !args.follow.is_on() && !args.replace && args.run.run.is_none();
     drop(store);
     let recipe = match (&pictures, &documents) {
         (Some(pictures), _) => pictures.recipe(),
@@ -163,31 +154,38 @@ pub(in crate::cli) fn run(args: &AddArgs) -> anyhow::Result<ExitStatus> {
     if is_known_run(writer.store(), args.run.run.as_deref(), args.work.is_quiet()) {
         return Ok(ExitStatus::Done);
     }
+    let mut first = FirstRecords::default();
     let read = match (&pictures, documents.filter(Documents::are_given)) {
         (Some(pictures), _) => pictures
             .push_all(&monitor, args.work.is_quiet(), |fingerprint, id| {
+                first.push(fingerprint, Some(id));
                 writer.push(fingerprint, id)
             })
             .map(|_| ()),
         (None, Some(documents)) => documents
-            .ingest(&files, &monitor, &mut writer)
+            .push_all(&files, &monitor, |fingerprint, id, sketch| {
+                first.push(fingerprint, Some(id));
+                writer.push_sketched(fingerprint, id, sketch)
+            })
             .map(|summary| monitor.suspend(|| documents::report(&summary))),
-        (None, None) => read_fingerprints(args, &files, &mut writer, &monitor),
+        (None, None) => {
+            if may_repeat {
+                let lines = args.documents.lines(&args.read)?;
+                first = FirstRecords::of_files(files.iter().map(PathBuf::as_path), &lines);
+            }
+            read_fingerprints(args, &files, &mut writer, &monitor)
+        }
     };
     read.inspect_err(|_| monitor.report_loss(writer.pending_count()))?;
+    // Before the commit: then all are stored.
+    let repeated = may_repeat.then(|| first.stored_in(writer.store())).flatten();
     let committed = writer.commit_alone()?;
     let Some(store) = merged(writer.finish(), &monitor)? else { return Ok(ExitStatus::Done) };
     monitor.finish();
     if !args.work.is_quiet() {
         report(&store.info(), &committed);
-        if repeated > 0 {
-            message!(
-                "  {} of the input {} in the store before, and {} there twice now; --replace keeps one \
-                 record of an id, --run NAME makes a repeated command do nothing",
-                counted(repeated, "record", "records"),
-                if repeated == 1 { "was" } else { "were" },
-                if repeated == 1 { "is" } else { "are" },
-            );
+        if let Some(repeated) = repeated {
+            repeated.report();
         }
     }
     Ok(ExitStatus::Done)
@@ -218,36 +216,6 @@ fn created(args: &AddArgs, files: &[PathBuf]) -> anyhow::Result<Store> {
         Err(Error::StoreExists { .. }) => Ok(args.store.open()?),
         Err(error) => Err(error.into()),
     }
-}
-
-/// How many of the first records of a file are stored, if nearly all are: it was probably added
-/// before. What cannot be read twice, such as a pipe, is not looked at.
-fn repeated(store: &Store, file: &Path, input: &InputOptions) -> u64 {
-    const LOOKED_AT: usize = 1000;
-    enum Stop {
-        Enough,
-        Failed,
-    }
-    impl From<fpstore::Error> for Stop {
-        fn from(_: fpstore::Error) -> Self {
-            Stop::Failed
-        }
-    }
-    if !file.is_file() {
-        return 0;
-    }
-    let mut first: Vec<(Fingerprint, Option<Id>)> = Vec::new();
-    let read = read_records(file, input, |record| {
-        first.push((record.fingerprint, record.id.map(IdRef::to_id)));
-        if first.len() < LOOKED_AT { Ok(()) } else { Err(Stop::Enough) }
-    });
-    // Who adds the file is told what is wrong with it.
-    if matches!(read, Err(Stop::Failed)) {
-        return 0;
-    }
-    let records = first.iter().map(|(value, id)| (*value, id.as_ref().map(Id::as_ref)));
-    let stored = store.count_stored(records).unwrap_or(0);
-    if stored * 10 >= first.len() as u64 * 9 { stored } else { 0 }
 }
 
 fn read_fingerprints(

@@ -11,6 +11,7 @@ pub(in crate::cli) mod meant;
 pub(in crate::cli) mod merging;
 pub(in crate::cli) mod new_records;
 pub(in crate::cli) mod overview;
+pub(in crate::cli) mod repeated;
 pub(in crate::cli) mod stream;
 pub(in crate::cli) mod topic_texts;
 pub(in crate::cli) mod topics;
