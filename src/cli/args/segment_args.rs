@@ -22,6 +22,7 @@ impl LabelArgs {
     }
 
     /// The word that stands for a day, if the label is one.
+    #[cfg(feature = "serve")]
     pub(in crate::cli) fn word(&self) -> Option<&str> {
         Some(self.label.as_str()).filter(|label| dated_label(label) != *label)
     }

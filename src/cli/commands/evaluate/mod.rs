@@ -63,7 +63,7 @@ const KEY_COUNT: u32 = 3;
 #[derive(Args, Debug)]
 #[command(long_about = LONG_ABOUT, after_help = AFTER_HELP)]
 pub(in crate::cli) struct EvaluateArgs {
-    /// Documents with --docs, else fingerprints with ids, in files or a store; - is standard input
+    /// Documents with --docs, else fingerprints with ids or a store; - is standard input
     #[arg(required = true)]
     files: Vec<PathBuf>,
     /// Labelled pairs: id, id, label
