@@ -118,7 +118,8 @@ def stage(folder):
     lines = ["# Summary", "", "[fpstore](README.md)", f"[All pages]({SHELVES})"]
     for name, pages in [*found, ("More", rest)]:
         lines += ["", f"# {name}", ""]
-        lines += [f"- [{text}]({page.as_posix()})" for text, page in pages]
+        # A link in a sentence begins with a small letter.
+        lines += [f"- [{text[:1].upper()}{text[1:]}]({page.as_posix()})" for text, page in pages]
     (folder / "src/SUMMARY.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
     (folder / "book.toml").write_text(BOOK.lstrip(), encoding="utf-8")
 
@@ -136,6 +137,9 @@ def without_sources(page, text, folder):
             goal.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(ROOT / path, goal)
             return link[0]
+        if path.name == "README.md":
+            # mdBook gives such a page this name.
+            return f"[{name}]({target.replace('README.md', 'index.html')})"
         return link[0] if path.suffix == ".md" else name
 
     parts, is_code = [[]], False
