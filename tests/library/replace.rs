@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use fpstore::{Builder, Error, Fingerprint, IdRef, Store, Writer, WriterOptions};
+use fpstore::writer::NewRecord;
+use fpstore::{Builder, Error, Fingerprint, Id, IdRef, Store, Writer, WriterOptions};
 
 use crate::common::Random;
 
@@ -126,4 +127,26 @@ fn a_run_is_remembered_with_its_records() {
     // A new store in its place knows none.
     let replaced = Builder::with_options(&path, fpstore::BuildOptions::default().replace(true));
     assert!(!replaced.unwrap().finish().unwrap().has_run("night 1"));
+}
+
+/// A single replacement changes nothing about what is pushed later.
+#[test]
+fn a_replacement_leaves_the_writer_as_it_was() {
+    for replaces in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.fps");
+        let mut builder = Builder::new(&path).unwrap();
+        builder.push(Fingerprint::new(1), "page").unwrap();
+        builder.finish().unwrap();
+        let options = WriterOptions::default().replace(replaces).compact(false);
+        let mut writer = Writer::with_options(&path, options).unwrap();
+        let changed = NewRecord::new(Fingerprint::new(2), Id::Text("page".into()));
+        assert_eq!(writer.replace(&[changed]).unwrap().replaced.found, 1);
+        writer.push(Fingerprint::new(4), "page").unwrap();
+        let committed = writer.commit().unwrap();
+        assert_eq!(committed.replaced.found, u64::from(replaces));
+        let found = writer.store().find_ids(&[IdRef::Text("page")], None).unwrap();
+        let found: Vec<u64> = found[0].iter().map(|record| record.fingerprint.value()).collect();
+        assert_eq!(found, if replaces { vec![4] } else { vec![2, 4] });
+    }
 }
