@@ -245,20 +245,28 @@ fn real(name: &str) -> Statistics {
 
 #[test]
 fn real_fingerprints_give_sensible_findings() {
-    use FindingCode::{BiasedBits, CorrelatedBits, DeadBits, EvenDistances, HeavyFingerprint};
+    use FindingCode::{BiasedBits, CorrelatedBits, EvenDistances, HeavyFingerprint, MedianHash};
     // SimHash spreads evenly; the known faults of the others are in tests/data/README.md.
     for (name, expected) in [
         ("tang_store.tsv.zst", vec![]),
-        ("noto_emoji_phash64.hex.zst", vec![DeadBits, BiasedBits, EvenDistances]),
+        ("noto_emoji_phash64.hex.zst", vec![MedianHash, BiasedBits, EvenDistances]),
         ("pdq_video_frames_a.hex.zst", vec![CorrelatedBits]),
         ("tlsh_malware_w0.hex.zst", vec![HeavyFingerprint, BiasedBits]),
     ] {
         let findings = real(name).findings();
         assert_eq!(codes(&findings), expected, "{name}: {findings:#?}");
-        assert!(findings.iter().all(|finding| finding.severity == Severity::Note), "{name}");
+        // Tables for -k 3 do not suit hashes of pictures.
+        let severity = if name.contains("phash") { Severity::Warning } else { Severity::Note };
+        assert_eq!(findings.first().map_or(severity, |it| it.severity), severity, "{name}");
+        assert!(
+            findings.iter().skip(1).all(|finding| finding.severity == Severity::Note),
+            "{name}"
+        );
     }
     let emoji = real("noto_emoji_phash64.hex.zst").findings();
-    assert!(emoji[0].sentence.contains("bit 63 is 1"), "{}", emoji[0]);
+    assert!(emoji[0].sentence.starts_with("99"), "{}", emoji[0]);
+    assert!(emoji[0].sentence.contains("meant for -k 3"), "{}", emoji[0]);
+    assert!(emoji[0].remedy.contains("-k 8 to -k 10"), "{}", emoji[0].remedy);
     let malware = real("tlsh_malware_w0.hex.zst").findings();
     assert!(malware[0].sentence.contains("118 of 9 999 records"), "{}", malware[0]);
 }

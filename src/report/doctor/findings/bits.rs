@@ -44,12 +44,16 @@ pub(super) fn stuck_bits(statistics: &Statistics) -> Vec<Stuck> {
     stuck.collect()
 }
 
-/// `explained` are findings that explain some bits already.
-pub(super) fn findings(statistics: &Statistics, explained: &[Finding]) -> Vec<Finding> {
+/// `explained` are findings that explain some bits already; hashes of pictures have a constant bit 63.
+pub(super) fn findings(
+    statistics: &Statistics,
+    explained: &[Finding],
+    are_of_pictures: bool,
+) -> Vec<Finding> {
     let explains = |code: FindingCode| explained.iter().any(|finding| finding.code == code);
     let mut findings = Vec::new();
     if !explains(FindingCode::ZeroExtended) {
-        findings.extend(dead(statistics));
+        findings.extend(dead(statistics, are_of_pictures));
     }
     let copied = copied(statistics);
     if !explains(FindingCode::SignExtended) {
@@ -61,8 +65,9 @@ pub(super) fn findings(statistics: &Statistics, explained: &[Finding]) -> Vec<Fi
     findings
 }
 
-fn dead(statistics: &Statistics) -> Option<Finding> {
-    let stuck = stuck_bits(statistics);
+fn dead(statistics: &Statistics, are_of_pictures: bool) -> Option<Finding> {
+    let mut stuck = stuck_bits(statistics);
+    stuck.retain(|stuck| !are_of_pictures || stuck.bit != 63);
     if stuck.is_empty() {
         return None;
     }

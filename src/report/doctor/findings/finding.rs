@@ -74,6 +74,8 @@ pub enum FindingCode {
     ZeroExtended,
     /// Signed shorter values with copies of their sign in front.
     SignExtended,
+    /// Hashes of pictures that compare with a median, and tables that are meant for less.
+    MedianHash,
     /// Bits that never or hardly ever vary.
     DeadBits,
     /// Bits that always repeat or negate another bit.
@@ -104,6 +106,7 @@ impl FindingCode {
             FindingCode::RoundedByDouble => "rounded-by-double",
             FindingCode::ZeroExtended => "zero-extended",
             FindingCode::SignExtended => "sign-extended",
+            FindingCode::MedianHash => "median-hash",
             FindingCode::DeadBits => "dead-bits",
             FindingCode::CopiedBits => "copied-bits",
             FindingCode::HeavyFingerprint => "heavy-fingerprint",

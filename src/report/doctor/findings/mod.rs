@@ -1,12 +1,13 @@
 //! Findings: problems and facts that statistics show, each with a plain sentence and a remedy.
 //!
 //! [`Statistics::findings`] joins the findings of all files: `spelling` for values that were read
-//! in the wrong format, `bits` for single bits and pairs, `load` for the cost of queries. The
+//! in the wrong format, `pictures` for hashes of pictures, `bits` for single bits and pairs, `load` for the cost of queries. The
 //! report, the page and `fpstore build` print them. Findings read statistics alone, never a store.
 
 mod bits;
 mod finding;
 mod load;
+mod pictures;
 mod spelling;
 
 pub use finding::{Finding, FindingCode, Severity};
@@ -33,9 +34,11 @@ impl Statistics {
         let explains_bits = spelled.iter().any(|finding| {
             !matches!(finding.code, FindingCode::ZeroExtended | FindingCode::SignExtended)
         });
+        let of_pictures = pictures::finding(self);
         if !explains_bits {
-            findings.extend(bits::findings(self, &spelled));
+            findings.extend(bits::findings(self, &spelled, of_pictures.is_some()));
         }
+        findings.extend(of_pictures);
         findings.extend(spelled);
         findings.extend(load::findings(self));
         findings.sort_by_key(|finding| (std::cmp::Reverse(finding.severity), finding.code));
