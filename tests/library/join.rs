@@ -9,10 +9,10 @@ use crate::common::{
     Random, Record, clustered, needles, oracle, scheme_named, skewed, store_of, uniform, values_of,
 };
 use fpstore::join::{
-    BatchMode, JoinInput, Share, document_pairs, near_pairs, near_pairs_across, search_many,
+    BatchMode, JoinInput, Share, dedup, document_pairs, near_pairs, near_pairs_across, search_many,
     sorted_pairs, sorted_pairs_across,
 };
-use fpstore::{Error, Fingerprint, Limits, Match};
+use fpstore::{BuildOptions, Builder, Error, Fingerprint, Limits, Match};
 
 /// Every pair of records, as `document_pairs` has them.
 fn expected_rows(records: &[Record], k: u32, distinct: bool) -> Vec<Row> {
@@ -45,6 +45,35 @@ fn pairs_of_documents_are_those_of_each_with_each() {
                 }
             }
         }
+    }
+}
+
+/// The error of a caller ends a join, and is its error.
+#[test]
+fn the_error_of_a_callback_is_that_of_the_join() {
+    let temp = store_of(&clustered(2000, 84), scheme_named("2"));
+    let options = join_options(6, 2);
+    let mut calls = 0;
+    let done = near_pairs(&temp.store, &options, |_| {
+        calls += 1;
+        Err::<(), Box<dyn std::error::Error + Send + Sync>>("enough".into())
+    });
+    assert_eq!((done.unwrap_err().to_string().as_str(), calls), ("enough", 1));
+}
+
+/// Fingerprints of two recipes have no distance that means anything.
+#[test]
+fn stores_of_two_recipes_are_not_joined() {
+    let temp = store_of(&clustered(200, 85), scheme_named("2"));
+    let folder = tempfile::tempdir().unwrap();
+    let recipe = fpstore_text::TextRecipe::default().to_recipe();
+    let options = BuildOptions::default().recipe(recipe);
+    let mut builder = Builder::with_options(folder.path().join("texts.fps"), options).unwrap();
+    builder.push(Fingerprint::new(1), 1).unwrap();
+    let texts = builder.finish().unwrap();
+    for (new, stored) in [(&temp.store, &texts), (&texts, &temp.store)] {
+        let refused = dedup(new, Some(stored), true, &join_options(3, 1)).unwrap_err();
+        assert!(matches!(refused, Error::RecipeMismatch { .. }), "{refused}");
     }
 }
 

@@ -293,6 +293,30 @@ fn the_end_waits_for_what_is_under_way() {
     assert!(TcpStream::connect(address).is_err());
 }
 
+/// Lines are counted over all parts of a stream, and open connections are counted.
+#[test]
+fn an_error_of_a_later_part_of_a_stream_has_the_number_of_its_line() {
+    let desk = desk();
+    let server = Server::start(&desk, &[]);
+    let mut stream = server.connect();
+    let head = "POST /v1/query HTTP/1.1\r\nHost: localhost\r\n\
+        Content-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n";
+    stream.stream.write_all(head.as_bytes()).unwrap();
+    for (number, part) in [(1.0, "4\r\n\"1\"\n\r\n"), (2.0, "4\r\n\"2\"\n\r\n")] {
+        stream.stream.write_all(part.as_bytes()).unwrap();
+        let answered = || server.metric("fpstore_queries_total") >= number;
+        wait_for("the part is answered", answered);
+    }
+    // The stream, and the connection that asks for the metrics.
+    assert_eq!(server.metric("fpstore_open_connections"), 2.0);
+    stream.stream.write_all(b"9\r\nnonsense\n\r\n0\r\n\r\n").unwrap();
+    let answer = stream.answer();
+    assert!(answer.header("date").is_some_and(|date| date.ends_with(" GMT")), "{answer:?}");
+    let text = String::from_utf8(answer.body).unwrap();
+    let last: serde_json::Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+    assert!(last["error"]["message"].as_str().unwrap().starts_with("line 3: "), "{text}");
+}
+
 /// A stream that never ends must not keep the server from ending, nor lose a line in silence.
 #[test]
 fn a_stream_is_told_that_the_server_ends_after_the_answers_to_what_was_sent() {

@@ -119,6 +119,23 @@ fn damage_that_a_search_or_the_warming_meets_is_an_error_and_readiness_says_so()
     });
 }
 
+/// Whatever route meets the damage.
+#[test]
+fn damage_that_a_look_up_meets_is_told_by_readiness() {
+    let desk = desk();
+    let segment = Store::open(desk.path("store.fps")).unwrap().info().segments[0].clone();
+    let records = segment.sections.iter().find(|of| of.section.to_string() == "id records");
+    let (offset, len) = records.map(|of| (of.offset as usize, of.len as usize)).unwrap();
+    let mut bytes = fs::read(&segment.path).unwrap();
+    bytes[offset..][..len].iter_mut().for_each(|byte| *byte ^= 0x55);
+    fs::remove_file(&segment.path).unwrap();
+    fs::write(&segment.path, bytes).unwrap();
+    let server = Server::begin(&desk, &["--listen", "127.0.0.1:0", "--warm", "none"]);
+    server.wait_until_ready();
+    assert_eq!(server.get("/v1/ids?id=7").code(), "store-damaged");
+    assert_eq!(server.get("/readyz").code(), "store-damaged");
+}
+
 /// A newer state with the damaged file is as bad as the one before; one without it is good.
 #[test]
 fn a_server_is_ready_again_once_the_damaged_file_is_in_use_no_more() {

@@ -288,6 +288,10 @@ fn texts_are_added_by_the_recipe_of_the_store_with_their_sketches() {
         assert_eq!(statuses(&answer), ["new", "near"], "{answer}");
         let found = server.post("/v1/text", "text/plain", words(2)).json();
         assert_eq!(found["matches"][0]["ids"], json!(["b"]));
+        // A sketch belongs to an id.
+        let nameless = server.post_json(ADD, &json!({ "items": [{ "text": words(3) }] }));
+        let code = if sketch.is_empty() { "" } else { "no-id" };
+        assert_eq!(nameless.code(), code, "{nameless:?}");
         // A ready fingerprint may be of another recipe, and has no sketch.
         let bare = json!({ "items": [item(77, "x")] });
         let code = if sketch.is_empty() { "recipe-not-said" } else { "needs-text" };

@@ -174,3 +174,20 @@ fn note_failure(failing: &mut Option<(Instant, String)>, why: &str) -> bool {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_is_told_once_until_its_reason_changes() {
+        let health = Health::new(Duration::ZERO);
+        let told =
+            ["full", "full", "broken", "broken", "full"].map(|why| health.note_bad_commit(why));
+        assert_eq!(told, [true, false, true, false, true]);
+        assert_eq!(health.failing_commit().unwrap().0, "full");
+        assert!(health.note_good_commit() && !health.note_good_commit());
+        let told = ["gone", "gone"].map(|why| health.note_bad_refresh(why));
+        assert_eq!(told, [true, false]);
+    }
+}
