@@ -41,6 +41,9 @@ fn pairs_of_documents_are_those_of_each_with_each() {
                     for threads in [1, 2] {
                         let found = rows(&temp.store, &join_options(k, threads), distinct);
                         assert!(found == expected, "{name}, {scheme}, k={k}, {distinct}");
+                        let options = join_options(k, threads);
+                        let count = document_pairs(&temp.store, &options, distinct).unwrap().len();
+                        assert_eq!(count, expected.len() as u64, "{name}, {scheme}, k={k}");
                     }
                 }
             }

@@ -4,6 +4,14 @@ use std::fs;
 
 use crate::common::program::{Desk, text};
 
+#[test]
+fn a_folder_that_is_no_store_is_told_as_such() {
+    let desk = Desk::with("in.tsv", "1\ta\n");
+    fs::create_dir(desk.path("folder")).unwrap();
+    let (_, err) = desk.run(&["add", "in.tsv", "-s", "folder"], 2);
+    assert!(err.contains("a directory without a manifest"), "{err}");
+}
+
 /// Whatever option names an output: it never takes the place of an input, whatever option names that.
 #[test]
 fn no_output_takes_the_place_of_an_input() {

@@ -237,6 +237,18 @@ fn gap_classes(counts: &[u64; 65], n: u64, unknown_bits: u32) -> Vec<GapClass> {
 mod tests {
     use super::*;
 
+    #[test]
+    fn the_gaps_that_chance_leaves_add_up() {
+        for unknown_bits in [0, 12] {
+            let classes = gap_classes(&[1; 65], 1000, unknown_bits);
+            let sum: f64 = classes.iter().map(|class| class.uniform).sum();
+            assert!((sum - 999.0).abs() < 1e-6, "{sum}");
+            // The mean gap has 64 bits less ten.
+            let most = classes.iter().max_by(|a, b| a.uniform.total_cmp(&b.uniform)).unwrap();
+            assert!((54..=56).contains(&most.bits), "{most:?}");
+        }
+    }
+
     fn table_of(mut values: Vec<u64>, mask: u64) -> TableStatistics {
         let permutation = Permutation::new(mask);
         values.iter_mut().for_each(|v| *v = permutation.apply(Fingerprint::new(*v)).0);
