@@ -79,7 +79,7 @@ fn families(count: u64, seed: u64) -> Vec<Record> {
     values.into_iter().map(|value| (value, number(random.below(1000)))).collect()
 }
 
-fn sets() -> [(&'static str, Vec<Record>); 6] {
+fn sets() -> [(&'static str, Vec<Record>); 7] {
     let mut bare = clustered(400, 101);
     bare.iter_mut().step_by(3).for_each(|record| record.1 = None);
     [
@@ -88,6 +88,8 @@ fn sets() -> [(&'static str, Vec<Record>); 6] {
         ("skewed", skewed(500, 104)),
         ("families", families(500, 105)),
         ("bare", bare),
+        // So many pairs that they are not kept in lists.
+        ("dense", (0..512).map(|low| (0xabcd << 32 | low, number(low % 400))).collect()),
         (
             "texts",
             clustered(300, 106)
