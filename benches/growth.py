@@ -61,6 +61,28 @@ def copies(program, folder, count):
     return cpu_of([program, "dedup", "--docs", "in.jsonl", "-o", "out.jsonl", "-q"], folder)
 
 
+def ordinary(program, folder, count, *options):
+    """Documents of 200 words, of which a fifth are an earlier one with 2 words changed."""
+    source, made = random.Random(SEED), []
+    with open(folder / "in.jsonl", "w") as out:
+        for at in range(count):
+            if made and source.random() < 0.2:
+                text = source.choice(made).copy()
+                for _ in range(2):
+                    text[source.randrange(200)] = f"x{source.randrange(1 << 30)}"
+            else:
+                text = words(source, 200).split()
+            if len(made) < 10_000:
+                made.append(text)
+            out.write(json.dumps({"id": str(at), "text": " ".join(text)}) + "\n")
+    command = [program, "dedup", "--docs", "in.jsonl", *options, "-o", "out.jsonl", "-q"]
+    return cpu_of(command, folder)
+
+
+def confirmed(program, folder, count):
+    return ordinary(program, folder, count, "--confirm", "0.8")
+
+
 def segments(program, folder, count):
     """Segment files of one fingerprint each, committed in one step to a store."""
     source = random.Random(SEED)
@@ -99,6 +121,8 @@ def chunks(program, folder, count):
 CASES = [
     ("files of a folder", files, 500),
     ("near copies of a template", copies, 2500),
+    ("ordinary documents", ordinary, 10_000),
+    ("ordinary documents, confirmed", confirmed, 10_000),
     ("segments of a commit", segments, 250),
     ("chunks of a line", chunks, 50_000),
 ]
@@ -107,6 +131,7 @@ CASES = [
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", action="append", help="may be repeated")
+    parser.add_argument("--case", action="append", help="only this one; may be repeated")
     parser.add_argument("--rows", type=int, default=4)
     parser.add_argument("--most", type=float, default=60, help="seconds of the last row of a case")
     options = parser.parse_args()
@@ -114,6 +139,8 @@ def main():
     print("| work | size |" + "".join(f" program {at} |" for at in range(1, len(programs) + 1)))
     print("|---|---:|" + "---:|" * len(programs))
     for name, case, size in CASES:
+        if options.case and name not in options.case:
+            continue
         has_ended = [False] * len(programs)
         for row in range(options.rows):
             cells = []
