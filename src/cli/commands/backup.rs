@@ -26,7 +26,7 @@ lacks are copied; each copy is checked completely. FOLDER is a store of the same
 which can be read at any time: it changes in one step, when all files are there.
 
 Files that the new state does not need are removed from FOLDER, so it holds one state; for several, \
-use several folders, or keep each with 'export --hard-link'. To restore a store, copy FOLDER. A FOLDER \
+use several folders; 'query --as-of' and 'log' ask those. To restore a store, copy FOLDER. A FOLDER \
 with another store, or with a later state, is refused.
 
 With --server the state is that of 'fpstore serve' at URL; whoever may read there may copy. --every \
