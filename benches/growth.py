@@ -121,8 +121,8 @@ def chunks(program, folder, count):
 CASES = [
     ("files of a folder", files, 500),
     ("near copies of a template", copies, 2500),
-    ("ordinary documents", ordinary, 10_000),
-    ("ordinary documents, confirmed", confirmed, 10_000),
+    ("ordinary documents", ordinary, 80_000),
+    ("ordinary documents, confirmed", confirmed, 80_000),
     ("segments of a commit", segments, 250),
     ("chunks of a line", chunks, 50_000),
 ]
