@@ -9,16 +9,16 @@ use crate::base::steps::Counted;
 use crate::disk::access::Access;
 use crate::disk::names_in;
 use crate::format::manifest::{SegmentEntry, segment_number};
-use crate::scheme::Scheme;
 use crate::search::snapshot::{OpenSegment, read_manifest_bytes};
 use crate::segment::map;
 use crate::store::verify::{DamagedSegment, VerifyReport, faults_of};
 use crate::writing::budget::divide;
-use crate::writing::builder::{RecordBuffer, SchemeChoice};
+use crate::writing::builder::RecordBuffer;
 use crate::writing::directory::{
     Destination, OpenMode, Patience, StoreDirectory, UncommittedSegment, Waiting,
 };
 use crate::writing::writer::salvage::{Salvaged, push_readable};
+use crate::writing::writer::scheme::scheme_of;
 use fpstore_base::Resources;
 
 /// What [`repair`] could save.
@@ -134,8 +134,7 @@ fn salvage(
     if salvaged.kept == 0 {
         return Ok(Some((None, salvaged)));
     }
-    let tables = header.tables.iter().map(|table| (table.mask, table.telling_bits()));
-    let scheme: SchemeChoice = Scheme::of_tables(tables, header.tuned_k)?.into();
+    let scheme = scheme_of(header)?;
     let mut build = records.sort(|_| Ok(scheme.clone()))?;
     let mut file = directory.new_segment()?;
     build.write(&mut file, open.segment.recipe())?;

@@ -1,6 +1,7 @@
 //! The scheme of a new segment, and the disk space for it.
 
 use crate::base::error::Result;
+use crate::format::header::Header;
 use crate::plan::{Budget, UnitCosts};
 use crate::scheme::Scheme;
 use crate::store::Store;
@@ -33,8 +34,7 @@ pub(super) fn scheme_for(
         snapshot.segments().iter().max_by_key(|open| open.segment.header().fingerprint_count);
     match largest.map(|open| open.segment.header()) {
         Some(header) if count <= header.fingerprint_count.saturating_mul(GROWTH_MAX) => {
-            let tables = header.tables.iter().map(|table| (table.mask, table.telling_bits()));
-            Ok(Scheme::of_tables(tables, header.tuned_k)?.into())
+            scheme_of(header)
         }
         _ => {
             let small = count as f64 * SMALL_PER_FINGERPRINT + SMALL_FOR_ALL;
@@ -46,6 +46,12 @@ pub(super) fn scheme_for(
             })
         }
     }
+}
+
+/// The scheme that a segment has: its tables, and the distance that they are tuned to.
+pub(super) fn scheme_of(header: &Header) -> Result<SchemeChoice> {
+    let tables = header.tables.iter().map(|table| (table.mask, table.telling_bits()));
+    Ok(Scheme::of_tables(tables, header.tuned_k)?.into())
 }
 
 /// Checks that the disks have room for a segment of this input.
