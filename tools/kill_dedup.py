@@ -31,9 +31,11 @@ from pathlib import Path
 
 import dedup_model as model
 
+ENDED = "had ended when it was stopped"
 # What a refusal says, which changes explain it, and what the user does then.
 REFUSALS = [
     ("has lost its decisions", {"job"}, "begin"),
+    (ENDED, set(), "begin"),
     (" exists;", {"job", "output"}, "force"),
     ("holds unfinished work that differs in", {"job", "input"}, "force"),
     ("it was changed while it was cleaned", {"input"}, "again"),
@@ -194,7 +196,9 @@ class Round:
             raise Failed("an error that nothing explains")
         says, causes, cure = known[0]
         # A kill after the last step leaves a finished output.
-        is_done = says == " exists;" and not (self.desk.folder / "out" / JOB).exists()
+        is_done = says == ENDED or (
+            says == " exists;" and not (self.desk.folder / "out" / JOB).exists()
+        )
         if not causes & self.causes and not is_done:
             raise Failed(f"refused without a cause, after changes of {sorted(self.causes)}")
         self.desk.count[f"refused: {says.strip(' ;')}"] += 1

@@ -56,7 +56,7 @@ impl<'a> Cleaner<'a> {
     ///   fit, an output would overwrite an input, or an input can be read only once; and if the store
     ///   is locked or has another recipe.
     /// * [`Error::Text`] if files cannot be found or copied.
-    /// * [`Error::Exists`], [`Error::InUse`] and [`Error::Unfinished`] of the output.
+    /// * [`Error::Exists`], [`Error::Ended`], [`Error::InUse`] and [`Error::Unfinished`] of the output.
     pub fn begin(self) -> Result<Option<Cleaning<'a>>> {
         let mut work = Work::new(self)?;
         let Cleaner { output, replace, add, resources, .. } = &work.settings;
@@ -80,7 +80,13 @@ impl<'a> Cleaner<'a> {
                 return job.finish().map(|()| None);
             }
             if !replace {
-                targets.check_free().inspect_err(|_| job.give_up())?;
+                targets.check_free().map_err(|exists| {
+                    job.give_up();
+                    match exists {
+                        Error::Exists { path } if job.has_ended() => Error::Ended { path },
+                        exists => exists,
+                    }
+                })?;
             }
         }
         let run = run.unwrap_or_else(|| job.run().into());

@@ -24,6 +24,12 @@ pub enum Error {
         /// The output.
         path: PathBuf,
     },
+    /// An output is there already, made by the same cleaning, which was stopped when nothing but its own
+    /// folder was left to be removed.
+    Ended {
+        /// The output.
+        path: PathBuf,
+    },
     /// Another process works on the same output.
     InUse {
         /// The folder of the unfinished work.
@@ -74,6 +80,12 @@ impl fmt::Display for Error {
             Error::Store(error) => error.fmt(f),
             Error::Text(error) => error.fmt(f),
             Error::Exists { path } => write!(f, "{} exists", path.display()),
+            Error::Ended { path } => write!(
+                f,
+                "{} exists: the same cleaning had ended when it was stopped; its outputs are complete, \
+                 and nothing is left to do",
+                path.display()
+            ),
             Error::InUse { folder } => write!(
                 f,
                 "{} is in use: another process works on the same output",

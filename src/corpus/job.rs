@@ -43,6 +43,8 @@ const WRITTEN: &str = "written";
 pub(super) struct Job {
     place: Place,
     is_resumed: bool,
+    /// Whether a job with the same settings had ended here, and only its folder was left.
+    has_ended: bool,
     /// The name of the job where a store remembers that it has added its records.
     run: String,
     written: Mutex<Written>,
@@ -72,10 +74,15 @@ struct Written {
 }
 
 impl Job {
+    fn new(place: Place) -> Self {
+        let written = Mutex::default();
+        Job { place, is_resumed: false, has_ended: false, run: new_run(), written }
+    }
+
     /// A job in a temporary folder, which cannot be resumed.
     pub(super) fn scratch(parent: &Path) -> Result<Self> {
         let place = Place::Scratch(ScratchDirectory::create(parent)?);
-        Ok(Job { place, is_resumed: false, run: new_run(), written: Mutex::default() })
+        Ok(Job::new(place))
     }
 
     /// The job in this folder, which is the one with these settings, or a new one. With `force`
@@ -118,7 +125,7 @@ impl Job {
             return Err(foreign(path, name));
         }
         let place = Place::Named { folder, _lock: lock };
-        let mut job = Job { place, is_resumed: false, run: new_run(), written: Mutex::default() };
+        let mut job = Job::new(place);
         // A description that is damaged is that of another job.
         let earlier = job
             .read(DESCRIPTION)?
@@ -126,6 +133,7 @@ impl Job {
         let is_done = earlier.as_ref().is_some_and(|earlier| earlier[DONE] == true);
         let is_same =
             |earlier: &Value| earlier["settings"] == *settings && earlier["run"].is_string();
+        job.has_ended = is_done && earlier.as_ref().is_some_and(is_same);
         match earlier.filter(|_| !is_done) {
             Some(earlier) if is_same(&earlier) => {
                 job.is_resumed = true;
@@ -200,6 +208,12 @@ impl Job {
     /// Whether earlier work began this job.
     pub(super) fn is_resumed(&self) -> bool {
         self.is_resumed
+    }
+
+    /// Whether the outputs of a job with the same settings are complete: it was stopped when only its
+    /// folder was left to be removed.
+    pub(super) fn has_ended(&self) -> bool {
+        self.has_ended
     }
 
     /// Whether later work can go on with it.
@@ -329,14 +343,23 @@ impl Job {
         if let Place::Scratch(scratch) = self.place {
             return Ok(scratch.remove()?);
         }
-        let done = json!({DONE: true}).to_string();
+        self.mark_done()?;
+        // The next job removes what cannot be removed now.
+        let _ = self.remove();
+        Ok(())
+    }
+
+    /// Says in its description that nothing is left to do.
+    fn mark_done(&self) -> Result<()> {
+        let described = self.read(DESCRIPTION)?.unwrap_or_default();
+        let described: Value = serde_json::from_slice(&described).unwrap_or_default();
+        let done = json!({DONE: true, "settings": described["settings"], "run": described["run"]});
+        let done = done.to_string();
         if let Err(error) = self.save_bytes(DESCRIPTION, done.as_bytes())
             && self.read(DESCRIPTION)?.as_deref() != Some(done.as_bytes())
         {
             return Err(error);
         }
-        // The next job removes what cannot be removed now.
-        let _ = self.remove();
         Ok(())
     }
 
@@ -469,8 +492,26 @@ mod tests {
         assert!(!folder.exists());
         drop(job);
         let job = open(&folder, &settings, false).unwrap();
+        assert!(!job.has_ended());
         job.finish().unwrap();
         assert!(!folder.exists());
+    }
+
+    /// A job that is stopped after its end, before its folder is gone, is known to have ended.
+    #[test]
+    fn a_job_that_had_ended_is_known_by_its_settings() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = parent.path().join("work");
+        for (settings, is_known) in [(json!({"k": 3}), true), (json!({"k": 4}), false)] {
+            let job = open(&folder, &json!({"k": 3}), false).unwrap();
+            job.save_bytes("spool-0", b"done").unwrap();
+            job.mark_done().unwrap();
+            drop(job);
+            let job = open(&folder, &settings, false).unwrap();
+            assert_eq!((job.has_ended(), job.is_resumed()), (is_known, false));
+            assert!(!job.has("spool-0"));
+            job.give_up();
+        }
     }
 
     /// A bit of any file of a job is changed, or the file is cut or gone: it counts as missing.

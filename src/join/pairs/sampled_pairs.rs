@@ -30,7 +30,7 @@ pub struct SampledPair {
 /// documents of one fingerprint are paired. No document of a pair lacks an id, and no pair comes
 /// twice. The same store gives the same pairs.
 ///
-/// Judged, they say which `k` suits, see [`evaluate`](crate::evaluate).
+/// Judged, they say which `k` suits, see `evaluate`.
 ///
 /// # Errors
 ///
