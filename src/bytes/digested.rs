@@ -1,6 +1,6 @@
 //! Streams of bytes that know their digest.
 
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, Read, Write};
 
 use super::checksum::{Digest, Digester};
 
@@ -45,35 +45,57 @@ impl<W: Write> Write for DigestWriter<W> {
 }
 
 /// Reads what [`DigestWriter::seal`] has ended.
+///
+/// The digest is made of whole buffers: fields of a few bytes would cost it several times as much.
 #[derive(Debug)]
 pub(crate) struct DigestReader<R> {
     from: R,
+    /// How much of the buffer of `from` was read from here, and is not yet part of the digest.
+    read: usize,
     digester: Digester,
 }
 
-impl<R: Read> DigestReader<R> {
+impl<R: BufRead> DigestReader<R> {
     pub(crate) fn new(from: R) -> Self {
-        DigestReader { from, digester: Digester::default() }
+        DigestReader { from, read: 0, digester: Digester::default() }
     }
 
     /// Whether what was read is what was written, and nothing follows.
     pub(crate) fn ends_sealed(mut self) -> io::Result<bool> {
+        self.digest_read()?;
         let mut seal = Vec::new();
         (&mut self.from).take(17).read_to_end(&mut seal)?;
         Ok(seal == self.digester.digest().bytes())
     }
+
+    fn digest_read(&mut self) -> io::Result<()> {
+        if self.read > 0 {
+            let buffer = self.from.fill_buf()?;
+            self.digester.update(buffer.get(..self.read).unwrap_or_default());
+            self.from.consume(self.read);
+            self.read = 0;
+        }
+        Ok(())
+    }
 }
 
-impl<R: Read> Read for DigestReader<R> {
+impl<R: BufRead> Read for DigestReader<R> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        let count = self.from.read(bytes)?;
-        self.digester.update(bytes.get(..count).unwrap_or_default());
+        if self.from.fill_buf()?.len() == self.read {
+            self.digest_read()?;
+        }
+        let mut unread = self.from.fill_buf()?.get(self.read..).unwrap_or_default();
+        let count = unread.read(bytes)?;
+        self.read += count;
         Ok(count)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+    use std::io::BufReader;
+
     use super::*;
 
     #[test]
@@ -84,9 +106,15 @@ mod tests {
         assert_eq!(writer.written(), (7, Digest::of(b"one two")));
         let whole = writer.seal().unwrap();
         let is_sound = |bytes: &[u8]| {
-            let mut reader = DigestReader::new(bytes);
-            let mut read = [0; 7];
-            reader.read_exact(&mut read).is_ok() && reader.ends_sealed().unwrap()
+            // In buffers of every length.
+            let found = (1..=bytes.len() + 1).map(|len| {
+                let mut reader = DigestReader::new(BufReader::with_capacity(len, bytes));
+                let mut read = [0; 7];
+                reader.read_exact(&mut read).is_ok() && reader.ends_sealed().unwrap()
+            });
+            let found: HashSet<bool> = found.collect();
+            assert_eq!(found.len(), 1);
+            found.contains(&true)
         };
         assert!(is_sound(&whole));
         for bit in 0..8 * whole.len() {

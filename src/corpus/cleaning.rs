@@ -331,7 +331,7 @@ impl Cleaned<'_> {
         mut each: impl FnMut(Fingerprint, IdRef<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         self.for_each(|entry, dropped| match dropped {
-            None => each(entry.fingerprint, entry.id.as_ref()),
+            None => each(entry.fingerprint, entry.id),
             Some(_) => Ok(()),
         })
     }
@@ -339,7 +339,7 @@ impl Cleaned<'_> {
     /// Calls `each` with each document, and with the reason if it is dropped.
     fn for_each<E: From<Error>>(
         &self,
-        mut each: impl FnMut(&Entry, Option<&Dropped>) -> Result<(), E>,
+        mut each: impl FnMut(&Entry<'_>, Option<&Dropped>) -> Result<(), E>,
     ) -> Result<(), E> {
         let watch = self.cleaning.work.watch(Phase::Publish, None);
         self.spools.try_each(|number, entry| {
@@ -395,7 +395,7 @@ impl Cleaned<'_> {
         }
         self.spools.each(|number, entry| {
             if self.decisions.dropped.get(number).is_none() {
-                writer.push_sketched(entry.fingerprint, entry.id.as_ref(), &entry.sketch)?;
+                writer.push_sketched(entry.fingerprint, entry.id, entry.sketch)?;
             }
             Ok(())
         })?;
@@ -410,13 +410,17 @@ impl Cleaned<'_> {
     }
 }
 
-fn removed_row<'a>(entry: &'a Entry, dropped: &'a Dropped, others: &'a OtherIds) -> RemovedRow<'a> {
+fn removed_row<'a>(
+    entry: &Entry<'a>,
+    dropped: &'a Dropped,
+    others: &'a OtherIds,
+) -> RemovedRow<'a> {
     RemovedRow {
         fingerprint: entry.fingerprint,
         other: dropped.other_fingerprint,
         distance: entry.fingerprint.distance(dropped.other_fingerprint),
         similarity: dropped.similarity,
-        id: Some(entry.id.as_ref()),
+        id: Some(entry.id),
         other_id: others.get(dropped).map(Id::as_ref),
         side: match dropped.other {
             Other::Stored(_) => Side::Stored,

@@ -86,14 +86,14 @@ impl DroppedList {
                 Other::Stored(None) => out.push(1),
                 Other::Stored(Some(id)) => {
                     out.push(2);
-                    put_id(&mut out, id);
+                    put_id(&mut out, id.as_ref());
                 }
             }
         }
         out
     }
 
-    pub(super) fn read(from: &mut impl Read) -> io::Result<Self> {
+    pub(super) fn read(from: &mut &[u8]) -> io::Result<Self> {
         let mut list = Vec::new();
         for _ in 0..read_u64(from)? {
             let number = Number(read_u32(from)?);
@@ -105,7 +105,7 @@ impl DroppedList {
             let other = match kind[1] {
                 0 => Other::New(Number(read_u32(from)?)),
                 1 => Other::Stored(None),
-                _ => Other::Stored(Some(read_id(from)?)),
+                _ => Other::Stored(Some(read_id(from)?.to_id())),
             };
             let similarity = Some(similarity).filter(|similarity| *similarity >= 0.0);
             list.push(Dropped { number, other, other_fingerprint, similarity, reason });

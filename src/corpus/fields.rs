@@ -1,18 +1,18 @@
 //! Ids and texts in the files of a job. A text that may be missing is its length plus one, and the
 //! text; or 0. An id is a text; or 0 and a number.
 
-use std::io::{self, Read};
+use std::io;
 
 use crate::bytes::fields::{put_u32, put_u64, read_u32, read_u64};
-use fpstore_base::Id;
+use fpstore_base::IdRef;
 
-pub(super) fn put_id(out: &mut Vec<u8>, id: &Id) {
+pub(super) fn put_id(out: &mut Vec<u8>, id: IdRef<'_>) {
     match id {
-        Id::U64(number) => {
+        IdRef::U64(number) => {
             put_u32(out, 0);
-            put_u64(out, *number);
+            put_u64(out, number);
         }
-        Id::Text(text) => put_text(out, Some(text)),
+        IdRef::Text(text) => put_text(out, Some(text)),
     }
 }
 
@@ -21,16 +21,22 @@ pub(super) fn put_text(out: &mut Vec<u8>, text: Option<&str>) {
     out.extend_from_slice(text.unwrap_or_default().as_bytes());
 }
 
-pub(super) fn read_id(from: &mut impl Read) -> io::Result<Id> {
-    match read_text(from)? {
-        None => Ok(Id::U64(read_u64(from)?)),
-        Some(text) => Ok(Id::Text(text.into())),
-    }
+/// The id at the beginning of `from`, which is left behind it.
+pub(super) fn read_id<'a>(from: &mut &'a [u8]) -> io::Result<IdRef<'a>> {
+    Ok(match read_text(from)? {
+        None => IdRef::U64(read_u64(from)?),
+        Some(text) => IdRef::Text(text),
+    })
 }
 
-pub(super) fn read_text(from: &mut impl Read) -> io::Result<Option<String>> {
+pub(super) fn read_text<'a>(from: &mut &'a [u8]) -> io::Result<Option<&'a str>> {
     let Some(len) = read_u32(from)?.checked_sub(1) else { return Ok(None) };
-    let mut bytes = vec![0; len as usize];
-    from.read_exact(&mut bytes)?;
-    String::from_utf8(bytes).map(Some).map_err(io::Error::other)
+    let text = read_bytes(from, len as usize)?;
+    std::str::from_utf8(text).map(Some).map_err(io::Error::other)
+}
+
+pub(super) fn read_bytes<'a>(from: &mut &'a [u8], len: usize) -> io::Result<&'a [u8]> {
+    let (bytes, rest) = from.split_at_checked(len).ok_or(io::ErrorKind::UnexpectedEof)?;
+    *from = rest;
+    Ok(bytes)
 }

@@ -64,21 +64,22 @@ fn read_batch(
 ) -> Result<DocumentSummary> {
     let files = work.files.part(work.batches[at].clone());
     let options = work.options.clone().observer(observer);
-    let cannot = || crate::Error::io("write", job.path(name));
+    // The path is not made for each entry.
+    let cannot = |source| crate::Error::io("write", job.path(name))(source);
     job.save(name, |out| {
-        write_start(out).map_err(cannot())?;
+        write_start(out).map_err(cannot)?;
         let summary = read(work, &files, &options, |document, digest, sketch| {
-            let entry = match entry_of(work, document, digest, sketch)? {
+            let entry = match entry_of(work, &document, digest, &sketch)? {
                 Ok(Some(entry)) => entry,
                 Ok(None) => return Ok(Admission::Taken),
                 Err(reason) => return Ok(Admission::Refused { reason }),
             };
-            write_entry(out, &entry).map_err(cannot())?;
+            write_entry(out, &entry).map_err(cannot)?;
             Ok(Admission::Taken)
         })?;
         let (document_count, empty_count) = (summary.document_count, summary.empty_count);
         let counts = Counts { document_count, empty_count, bad_count: summary.skipped_count };
-        write_end(out, counts, &summary.unread).map_err(cannot())?;
+        write_end(out, counts, &summary.unread).map_err(cannot)?;
         Ok(summary)
     })
 }
@@ -107,13 +108,13 @@ fn read(
 }
 
 /// The entry of a document, if it has features; or why its record is a bad one.
-fn entry_of(
-    work: &Work<'_>,
-    document: Document<'_>,
+fn entry_of<'a>(
+    work: &'a Work<'_>,
+    document: &'a Document<'a>,
     digest: u64,
-    sketch: Vec<u8>,
-) -> Result<Result<Option<Entry>, String>> {
-    let merits = match work.fields.merits(&work.settings, &document) {
+    sketch: &'a [u8],
+) -> Result<Result<Option<Entry<'a>>, String>> {
+    let merits = match work.fields.merits(&work.settings, document) {
         Ok(merits) => merits,
         Err(reason) => return Ok(Err(reason)),
     };
@@ -128,12 +129,12 @@ fn entry_of(
         fingerprint,
         digest,
         digests: document.digests,
-        address: work.fields.address(&document).and_then(address_digest),
+        address: work.fields.address(document).and_then(address_digest),
         merits,
-        source: work.fields.source(&document).map(String::from),
+        source: work.fields.source(document),
         feature_count: u32::try_from(document.features.len())
             .map_err(|_| too_many("features of a document"))?,
-        id: document.id.to_id(),
+        id: document.id,
         sketch,
     })))
 }

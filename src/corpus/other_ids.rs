@@ -23,7 +23,7 @@ impl OtherIds {
         ids.extend(dropped.iter().filter_map(new).map(|number| (number, Id::U64(0))));
         spools.each(|number, entry| {
             if let Some(id) = ids.get_mut(&number) {
-                *id = entry.id;
+                *id = entry.id.to_id();
             }
             Ok(())
         })?;

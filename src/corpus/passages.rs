@@ -7,9 +7,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use fpstore_base::IdRef;
 use fpstore_base::source::Compression;
 use fpstore_base::watch::Watch;
-use fpstore_base::{Id, IdRef};
 use fpstore_documents::{
     DocumentFile, DocumentFormat, DocumentOptions, Error as TextError, RecordFate, Wanted,
 };
@@ -210,7 +210,7 @@ impl<'a> PassageCopier<'a> {
 }
 
 /// The position of a passage among those of its document, which its id tells.
-fn position_of(entry: &Entry) -> Option<usize> {
-    let Id::Text(id) = &entry.id else { return None };
+fn position_of(entry: &Entry<'_>) -> Option<usize> {
+    let IdRef::Text(id) = entry.id else { return None };
     id.rsplit_once('#')?.1.parse::<usize>().ok()?.checked_sub(1)
 }

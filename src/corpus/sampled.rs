@@ -80,8 +80,8 @@ impl Cleaned<'_> {
         let mut numbers = Vec::new();
         self.spools.each(|number, entry| {
             if wanted.contains(&number.0) {
-                found.insert(number.0, (entry.id.clone(), entry.fingerprint.value()));
-                places.push(Some((entry.file as usize, entry.record, entry.id.clone())));
+                found.insert(number.0, (entry.id.to_id(), entry.fingerprint.value()));
+                places.push(Some((entry.file as usize, entry.record, entry.id.to_id())));
                 numbers.push(number.0);
             }
             Ok(())

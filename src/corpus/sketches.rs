@@ -29,7 +29,7 @@ impl SketchFile {
         let mut file = ScratchFile::create(folder)?;
         let mut buffer = Vec::with_capacity(BUFFER_LEN);
         spools.each(|_, entry| {
-            buffer.extend_from_slice(&entry.sketch);
+            buffer.extend_from_slice(entry.sketch);
             if buffer.len() >= BUFFER_LEN {
                 file.append(&buffer)?;
                 buffer.clear();

@@ -7,23 +7,23 @@ use std::path::PathBuf;
 use fpstore_documents::{IdNotes, RepeatedIds};
 
 use super::error::{Error, Result};
-use super::fields::{put_id, put_text, read_id, read_text};
+use super::fields::{put_id, put_text, read_bytes, read_id, read_text};
 use super::number::Number;
 use crate::base::steps::step;
 use crate::bytes::digested::DigestReader;
 use crate::bytes::fields::{put_u32, put_u64, read_u32, read_u64};
 use crate::disk;
 use fpstore_base::watch::{Observer, Phase, Watch};
-use fpstore_base::{Fingerprint, Id};
+use fpstore_base::{Fingerprint, IdRef};
 use fpstore_text::TextDigests;
 
-const MAGIC: &[u8; 8] = b"fpspool5";
-/// Stands where the number of a file would, at the end of a spool.
+const MAGIC: &[u8; 8] = b"fpspool6";
+/// Stands where the length of an entry would, at the end of a spool.
 const END: u32 = u32::MAX;
 
 /// A document.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct Entry<'a> {
     /// The number of its file.
     pub(super) file: u32,
     /// The number of its record in the file.
@@ -38,12 +38,12 @@ pub(super) struct Entry {
     /// By the rules that rate documents.
     pub(super) merits: Vec<u64>,
     /// Its source, if sources are asked for and it has one.
-    pub(super) source: Option<String>,
-    pub(super) id: Id,
+    pub(super) source: Option<&'a str>,
+    pub(super) id: IdRef<'a>,
     /// The number of its features, 0 if it is not needed.
     pub(super) feature_count: u32,
     /// Its sketch or outline; empty if it is not needed.
-    pub(super) sketch: Vec<u8>,
+    pub(super) sketch: &'a [u8],
 }
 
 /// How many documents there are.
@@ -59,8 +59,9 @@ pub(super) fn write_start(out: &mut impl Write) -> io::Result<()> {
 }
 
 /// Writes an entry.
-pub(super) fn write_entry(out: &mut impl Write, entry: &Entry) -> io::Result<()> {
+pub(super) fn write_entry(out: &mut impl Write, entry: &Entry<'_>) -> io::Result<()> {
     let mut bytes = Vec::with_capacity(128 + entry.sketch.len());
+    put_u32(&mut bytes, 0);
     put_u32(&mut bytes, entry.file);
     for number in [entry.record, entry.fingerprint.value(), entry.digest] {
         put_u64(&mut bytes, number);
@@ -74,11 +75,13 @@ pub(super) fn write_entry(out: &mut impl Write, entry: &Entry) -> io::Result<()>
     bytes.extend(entry.address.iter().flat_map(|address| address.to_le_bytes()));
     put_u32(&mut bytes, entry.merits.len() as u32);
     entry.merits.iter().for_each(|&merit| put_u64(&mut bytes, merit));
-    put_text(&mut bytes, entry.source.as_deref());
-    put_id(&mut bytes, &entry.id);
+    put_text(&mut bytes, entry.source);
+    put_id(&mut bytes, entry.id);
     put_u32(&mut bytes, entry.feature_count);
     bytes.push(entry.sketch.len() as u8);
-    bytes.extend_from_slice(&entry.sketch);
+    bytes.extend_from_slice(entry.sketch);
+    let len = bytes.len() as u32 - 4;
+    bytes[..4].copy_from_slice(&len.to_le_bytes());
     out.write_all(&bytes)
 }
 
@@ -95,8 +98,8 @@ pub(super) fn write_end(out: &mut impl Write, counts: Counts, unread: &[usize]) 
 }
 
 /// The next entry of a spool.
-enum Next {
-    Entry(Entry),
+enum Next<'a> {
+    Entry(Entry<'a>),
     End(End),
 }
 
@@ -128,13 +131,17 @@ impl SpoolFile {
     }
 
     /// Calls `each` with each entry, and checks the digest.
-    fn read<E: From<Error>>(&self, mut each: impl FnMut(Entry) -> Result<(), E>) -> Result<End, E> {
+    fn read<E: From<Error>>(
+        &self,
+        mut each: impl FnMut(Entry<'_>) -> Result<(), E>,
+    ) -> Result<End, E> {
         let cannot = |source| Error::from(crate::Error::io("read", &self.path)(source));
         let file = disk::open(&self.path).map_err(cannot)?;
         let mut from = DigestReader::new(BufReader::with_capacity(1 << 18, file));
         self.read_start(&mut from).map_err(cannot)?;
+        let mut buffer = Vec::new();
         loop {
-            match read_next(&mut from).map_err(cannot)? {
+            match read_next(&mut from, &mut buffer).map_err(cannot)? {
                 Next::Entry(entry) => {
                     step();
                     each(entry)?;
@@ -149,9 +156,10 @@ impl SpoolFile {
     }
 }
 
-fn read_next(from: &mut impl Read) -> io::Result<Next> {
-    let file = read_u32(from)?;
-    if file == END {
+/// `buffer` takes the bytes of an entry.
+fn read_next<'a>(from: &mut impl Read, buffer: &'a mut Vec<u8>) -> io::Result<Next<'a>> {
+    let len = read_u32(from)?;
+    if len == END {
         let counts = Counts {
             document_count: read_u64(from)?,
             empty_count: read_u64(from)?,
@@ -160,16 +168,27 @@ fn read_next(from: &mut impl Read) -> io::Result<Next> {
         let unread = (0..read_u64(from)?).map(|_| read_u64(from)).collect::<io::Result<_>>()?;
         return Ok(Next::End(End { counts, unread }));
     }
+    let len = len as usize;
+    if buffer.len() < len {
+        *buffer = vec![0; len.next_power_of_two()];
+    }
+    let bytes = &mut buffer[..len];
+    from.read_exact(bytes)?;
+    read_entry(bytes).map(Next::Entry)
+}
+
+fn read_entry(mut bytes: &[u8]) -> io::Result<Entry<'_>> {
+    let from = &mut bytes;
+    let file = read_u32(from)?;
     let record = read_u64(from)?;
     let fingerprint = Fingerprint::new(read_u64(from)?);
     let digest = read_u64(from)?;
-    let mut has = [0];
-    from.read_exact(&mut has)?;
-    let digests = match has[0] & 1 {
+    let has = read_bytes(from, 1)?[0];
+    let digests = match has & 1 {
         0 => None,
         _ => Some(TextDigests { bytes: read_u64(from)?, features: read_u64(from)? }),
     };
-    let address = match has[0] & 2 {
+    let address = match has & 2 {
         0 => None,
         _ => Some(u128::from(read_u64(from)?) | u128::from(read_u64(from)?) << 64),
     };
@@ -177,11 +196,9 @@ fn read_next(from: &mut impl Read) -> io::Result<Next> {
     let source = read_text(from)?;
     let id = read_id(from)?;
     let feature_count = read_u32(from)?;
-    let mut len = [0];
-    from.read_exact(&mut len)?;
-    let mut sketch = vec![0; len[0].into()];
-    from.read_exact(&mut sketch)?;
-    Ok(Next::Entry(Entry {
+    let len = read_bytes(from, 1)?[0];
+    let sketch = read_bytes(from, len.into())?;
+    Ok(Entry {
         file,
         record,
         fingerprint,
@@ -193,7 +210,7 @@ fn read_next(from: &mut impl Read) -> io::Result<Next> {
         id,
         feature_count,
         sketch,
-    }))
+    })
 }
 
 /// The spools of all batches, in order.
@@ -242,7 +259,7 @@ impl Spools {
         let end = file.read(|entry| {
             watch.tick(1).map_err(Error::from)?;
             *of_files.entry(entry.file.into()).or_default() += 1;
-            ids.note(entry.id.as_ref(), &mut self.repeated_ids);
+            ids.note(entry.id, &mut self.repeated_ids);
             Ok::<(), Error>(())
         })?;
         if self.whole_files {
@@ -302,7 +319,7 @@ impl Spools {
     pub(super) fn each_of<E: From<Error>>(
         &self,
         batch: usize,
-        mut each: impl FnMut(Number, Entry) -> Result<(), E>,
+        mut each: impl FnMut(Number, Entry<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         let mut number = Number(self.starts[batch]);
         self.files[batch]
@@ -317,17 +334,17 @@ impl Spools {
     }
 
     /// Calls `each` with each document and its number.
-    pub(super) fn each(&self, each: impl FnMut(Number, Entry) -> Result<()>) -> Result<()> {
+    pub(super) fn each(&self, each: impl FnMut(Number, Entry<'_>) -> Result<()>) -> Result<()> {
         self.try_each(each)
     }
 
     /// As [`Spools::each`], with other errors.
     pub(super) fn try_each<E: From<Error>>(
         &self,
-        mut each: impl FnMut(Number, Entry) -> Result<(), E>,
+        mut each: impl FnMut(Number, Entry<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         let watch = self.watch(Some(self.counts.document_count));
-        let mut each = |number, entry| {
+        let mut each = |number, entry: Entry<'_>| {
             watch.tick(1).map_err(Error::from)?;
             each(number, entry)
         };
@@ -361,10 +378,10 @@ mod tests {
                 .then_some(TextDigests { bytes: number << 50, features: u64::MAX - number }),
             address: number.is_multiple_of(2).then_some(u128::MAX - (u128::from(number) << 70)),
             merits: vec![u64::MAX; number as usize % 3],
-            source: (number > 1).then(|| "a\u{e9}".repeat(number as usize - 2)),
-            id: if number.is_multiple_of(2) { Id::U64(number) } else { Id::Text("a\u{e9}".into()) },
+            source: ["", "a\u{e9}", "a\u{e9}b"].get((number as usize).wrapping_sub(2)).copied(),
+            id: if number.is_multiple_of(2) { IdRef::U64(number) } else { IdRef::Text("a\u{e9}") },
             feature_count: 3 << 20,
-            sketch: vec![7; number as usize],
+            sketch: &[7; 5][..number as usize],
         };
         let mut paths: Vec<PathBuf> = Vec::new();
         for batch in [0..3, 3..3, 3..5] {
@@ -382,19 +399,19 @@ mod tests {
         let counts = Counts { document_count: 5, empty_count: 3, bad_count: 6 };
         assert_eq!(spools.counts(), counts);
         let mut found = Vec::new();
-        let mut note = |number: Number, entry| found.push((u64::from(number.0), entry));
         spools
-            .each(|number, entry| {
-                note(number, entry);
+            .each(|number, read| {
+                assert_eq!(read, entry(number.0.into()));
+                found.push(number.0);
                 Ok(())
             })
             .unwrap();
-        assert_eq!(found, (0..5).map(|number| (number, entry(number))).collect::<Vec<_>>());
+        assert_eq!(found, [0, 1, 2, 3, 4]);
         // The documents 2 and 3 are of file 1, which could not be read to its end, and 4 is of 2.
         let whole = open(&paths, &[], true).unwrap();
         assert_eq!((whole.len(), whole.left_out_count(), whole.left_out()), (3, 2, vec![1]));
         let mut found = Vec::new();
-        let mut note = |number: Number, entry: Entry| found.push((number.0, entry.record));
+        let mut note = |number: Number, entry: Entry<'_>| found.push((number.0, entry.record));
         whole
             .each(|number, entry| {
                 note(number, entry);

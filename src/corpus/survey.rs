@@ -41,12 +41,12 @@ pub(super) fn losses(work: &Work<'_>, spools: &Spools, dropped: &DroppedList) ->
         }
         if has_sources {
             let name = entry.source.unwrap_or_default();
-            match sources.get_mut(&name) {
+            match sources.get_mut(name) {
                 Some(source) => source.count(is_dropped),
                 None => {
-                    let mut source = Loss::new(LossOf::Source(name.clone()));
+                    let mut source = Loss::new(LossOf::Source(name.into()));
                     source.count(is_dropped);
-                    sources.insert(name, source);
+                    sources.insert(name.into(), source);
                 }
             }
         }
@@ -101,10 +101,10 @@ fn largest_clusters(
     let mut ids = vec![None; list.len()];
     spools.each(|number, entry| {
         for at in (0..list.len()).filter(|&at| shown[at] == number) {
-            places[at] = Some((entry.file as usize, entry.record, entry.id.clone()));
+            places[at] = Some((entry.file as usize, entry.record, entry.id.to_id()));
         }
         for at in (0..list.len()).filter(|&at| list[at].0 == Leader::New(number)) {
-            ids[at] = Some(entry.id.clone());
+            ids[at] = Some(entry.id.to_id());
         }
         Ok(())
     })?;
