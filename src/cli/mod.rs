@@ -15,7 +15,7 @@ mod run;
 mod session;
 
 use std::ffi::OsString;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -318,7 +318,9 @@ fn hint(error: &Error, given: &[OsString], offers: impl Fn(&str) -> bool) -> Opt
                 })
                 .or_else(|| offers("skip_bad").then(|| SKIP_BAD_HINT.into()))
         }
-        Error::Io(IoError { path, .. }) if path.is_dir() => {
+        Error::Io(IoError { path, source, .. })
+            if source.kind() == ErrorKind::IsADirectory && path.is_dir() =>
+        {
             Some(remedy::of_folder(path, offers("images"), offers("docs")))
         }
         Error::NotAStore { path, .. } if path.is_dir() && holds_pictures(path) => {

@@ -80,10 +80,10 @@ impl<'a> Cleaner<'a> {
                 return job.finish().map(|()| None);
             }
             if !replace {
-                targets.check_free().map_err(|exists| {
+                targets.check_free(add.is_some()).map_err(|exists| {
                     job.give_up();
                     match exists {
-                        Error::Exists { path } if job.has_ended() => Error::Ended { path },
+                        Error::Exists { path, .. } if job.has_ended() => Error::Ended { path },
                         exists => exists,
                     }
                 })?;
@@ -377,14 +377,17 @@ impl Cleaned<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::Store`] of the store, or of the files of the work. If the documents were added, the
-    /// same settings do not add them again.
+    /// [`Error::Store`] of the store. The same settings then go on from there.
     pub fn finish(mut self) -> Result<Account> {
         let account = self.account();
         if let Some(writer) = self.cleaning.writer.take() {
             self.add_to(writer)?;
         }
-        self.cleaning.job.finish()?;
+        let Cleaning { job, work, .. } = self.cleaning;
+        // All has taken effect, so this is no failure of the cleaning.
+        if let Err(error) = job.finish() {
+            work.tell(Event::NotRemoved(&error));
+        }
         Ok(account)
     }
 

@@ -23,6 +23,9 @@ pub enum Error {
     Exists {
         /// The output.
         path: PathBuf,
+        /// Whether documents are added to a store. If earlier work made the output and added its
+        /// documents, they would be near stored ones now, and none in what replaces it.
+        adds: bool,
     },
     /// An output is there already, made by the same cleaning, which was stopped when nothing but its own
     /// folder was left to be removed.
@@ -79,7 +82,7 @@ impl fmt::Display for Error {
         match self {
             Error::Store(error) => error.fmt(f),
             Error::Text(error) => error.fmt(f),
-            Error::Exists { path } => write!(f, "{} exists", path.display()),
+            Error::Exists { path, .. } => write!(f, "{} exists", path.display()),
             Error::Ended { path } => write!(
                 f,
                 "{} exists: the same cleaning had ended when it was stopped; its outputs are complete, \

@@ -27,6 +27,9 @@ pub enum Event<'a> {
     NotCopied(&'a Error),
     /// The kept documents are added to the store, but segments that were due to be merged were not.
     Unmerged(&'a crate::Error),
+    /// All is done, but the folder of the work could not be removed: the same settings find nothing to
+    /// do in it, and remove it.
+    NotRemoved(&'a Error),
 }
 
 /// Is called with each event, from any thread of the work.

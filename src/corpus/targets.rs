@@ -171,10 +171,10 @@ impl Targets {
         Ok(())
     }
 
-    /// Refuses to replace files.
-    pub(super) fn check_free(&self) -> Result<()> {
+    /// Refuses to replace files; `adds` is as in [`Error::Exists`].
+    pub(super) fn check_free(&self, adds: bool) -> Result<()> {
         match self.all().find(|path| fs::symlink_metadata(path).is_ok()) {
-            Some(path) => Err(Error::Exists { path: path.clone() }),
+            Some(path) => Err(Error::Exists { path: path.clone(), adds }),
             None => Ok(()),
         }
     }

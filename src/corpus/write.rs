@@ -212,7 +212,8 @@ impl Copier<'_> {
         if found.is_some_and(|found| found != (len, digest) && earlier != Some(found))
             && !self.work.settings.replace
         {
-            return Err(Error::Exists { path: to.into() });
+            let adds = self.work.settings.add.is_some();
+            return Err(Error::Exists { path: to.into(), adds });
         }
         self.job.note_output(number, Output { len, digest, decisions: self.decisions })?;
         Ok(file.publish_for_now().map_err(cannot())?)

@@ -188,7 +188,7 @@ fn stopped_work_goes_on_with_the_same_settings() {
     assert_eq!(resumed.into_inner(), 1);
     assert_same(&desk, "whole", "out");
     let again = cleaner().output(desk.path("out")).run();
-    assert!(matches!(again, Err(Error::Exists { path }) if path.ends_with("out/a.jsonl")));
+    assert!(matches!(again, Err(Error::Exists { path, .. }) if path.ends_with("out/a.jsonl")));
     cleaner().output(desk.path("out")).replace(true).run().unwrap();
     assert_same(&desk, "whole", "out");
 }

@@ -296,8 +296,14 @@ fn of_corpus(py: Python<'_>, error: fpstore::corpus::Error) -> PyErr {
     match error {
         Error::Store(error) => of_store(py, error),
         Error::Text(error) => of_documents(py, &error),
-        Error::Exists { path } => {
-            let message = "exists; replace=True replaces it once the new one is complete";
+        Error::Exists { path, adds } => {
+            let message = match adds {
+                true => {
+                    "exists; if an earlier run made it, the store has its documents, and \
+                     replace=True would replace it by what the store has not"
+                }
+                false => "exists; replace=True replaces it once the new one is complete",
+            };
             PyFileExistsError::new_err((EEXIST, message, path.display().to_string()))
         }
         Error::Unfinished { .. } => input_error(

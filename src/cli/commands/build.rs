@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use clap::Args;
 use fpstore::doctor::Collector;
 use fpstore::options::DEFAULT_K;
@@ -177,12 +177,13 @@ pub(in crate::cli) fn run(args: &BuildArgs) -> anyhow::Result<ExitStatus> {
     if builder.record_count() == 0 && !args.allow_empty {
         refuse_empty(args, read.useless)?;
     }
-    if args.segment_file.is_some() {
+    if let Some(path) = &args.segment_file {
         let receipt = builder.finish_segment()?;
         monitor.finish();
         let mut out = stdout();
-        writeln!(out, "{receipt}")?;
-        out.flush()?;
+        writeln!(out, "{receipt}").and_then(|()| out.flush()).with_context(|| {
+            format!("{} is complete, but its receipt could not be told", path.display())
+        })?;
         if !args.work.is_quiet() {
             report_segment(&receipt);
         }

@@ -9,6 +9,10 @@ pub(in crate::cli) fn unwrapped(error: anyhow::Error) -> anyhow::Error {
     match error.downcast() {
         Ok(Error::Store(error)) => error.into(),
         Ok(Error::Text(error)) => error.into(),
+        Ok(error @ Error::Exists { adds: true, .. }) => anyhow!(
+            "{error}; if an earlier run made it, the store has its documents, and --force would \
+             replace it by what the store has not: move it away, or give --force if that is meant"
+        ),
         Ok(error @ Error::Exists { .. }) => {
             anyhow!("{error}; --force replaces it once the new one is complete")
         }

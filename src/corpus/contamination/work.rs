@@ -140,7 +140,7 @@ impl ContaminationCheck<'_> {
             )));
         }
         if !self.replace {
-            targets.check_free()?;
+            targets.check_free(false)?;
         }
         Ok(targets)
     }

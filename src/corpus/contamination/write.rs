@@ -88,7 +88,7 @@ fn copy(
 /// Gives an output its name.
 fn publish(check: &ContaminationCheck<'_>, (file, _): NewOutput, to: &Path) -> Result<()> {
     if !check.replace && to.symlink_metadata().is_ok() {
-        return Err(Error::Exists { path: to.into() });
+        return Err(Error::Exists { path: to.into(), adds: false });
     }
     Ok(file.publish_for_now().map_err(crate::Error::io("write", to))?)
 }

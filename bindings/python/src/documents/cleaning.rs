@@ -289,6 +289,7 @@ pub(super) fn faults_of(event: Event<'_>) -> Vec<String> {
             )]
         }
         Event::Unmerged(error) => vec![chained(error)],
+        Event::NotRemoved(error) => vec![format!("all is done, but {}", chained(error))],
         _ => Vec::new(),
     }
 }

@@ -147,6 +147,10 @@ fn tell(event: Event<'_>, monitor: &Monitor, quiet: bool) {
             monitor.suspend(|| message!("{}; its documents were left out", chain(error)));
         }
         Event::Unmerged(error) => monitor.suspend(|| warn_unmerged(error)),
+        Event::NotRemoved(error) => monitor.suspend(|| {
+            let why = chain(error);
+            message!("warning: all is done, but {why}; the same command removes what is left");
+        }),
         _ => {}
     }
 }
