@@ -21,10 +21,10 @@
 # target/mutants/results.tsv, what nothing noticed in target/mutants/missed.txt. The status is 2 if
 # something was missed.
 #
-# It is run by hand, before a change lands: `tools/mutants.sh --since main --minutes 5`. It is no
-# part of .ci/run: it builds the library once more and runs each test by itself before it judges,
-# which takes longer than the judging, CI knows no base to compare with, and whether a survivor is a
-# gap or changes nothing is for a person to say.
+# Run it before a change lands: `tools/mutants.sh --since main --minutes 5`. The hosted CI does so for
+# what a pull request touches. It is no part of .ci/run, which knows no base to compare with: it builds
+# the library once more and runs each test by itself before it judges, which takes longer than the
+# judging.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cargo build --quiet --locked --manifest-path tools/mutants/Cargo.toml \
