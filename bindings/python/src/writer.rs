@@ -306,6 +306,8 @@ impl Writer {
     /// Makes one segment of the records that were added: from then on they are durable, and readers
     /// find them. Then merges segments if `compact`; `unmerged` says why that failed.
     ///
+    /// If it fails, the store is as before, and the records are forgotten: add them again.
+    ///
     /// As all calls that change a store, it returns what it did even if Ctrl-C or an error of
     /// `progress` came too late to end it: the interrupt is raised right after the call, the error
     /// goes to `sys.unraisablehook`. `InEffectError` is of changes that took place all the same.

@@ -149,7 +149,8 @@ pub(in crate::cli) fn survive_file_limits() {
 struct Bar {
     bar: ProgressBar,
     width: u16,
-    phase: Mutex<Option<Phase>>,
+    /// The phase that is shown, and its units in all.
+    shown: Mutex<Option<(Phase, Option<u64>)>>,
 }
 
 impl Bar {
@@ -165,18 +166,22 @@ impl Bar {
             false,
             width,
         ));
-        Bar { bar, width, phase: Mutex::new(None) }
+        Bar { bar, width, shown: Mutex::new(None) }
     }
 
     fn show(&self, progress: Progress) {
-        let mut phase = self.phase.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        let phase = shown.map(|(phase, _)| phase);
         // Reading documents also counts records, but the total is known for bytes only.
-        if (*phase, progress.phase) == (Some(Phase::Documents), Phase::Read) {
+        if (phase, progress.phase) == (Some(Phase::Documents), Phase::Read) {
             return;
         }
-        if *phase != Some(progress.phase) {
-            *phase = Some(progress.phase);
-            self.bar.reset();
+        // A join knows how much there is to do once it has chosen its way.
+        if *shown != Some((progress.phase, progress.total)) {
+            *shown = Some((progress.phase, progress.total));
+            if phase != Some(progress.phase) {
+                self.bar.reset();
+            }
             self.bar.set_style(style(progress.phase, progress.total.is_some(), self.width));
             self.bar.set_message(progress.phase.name());
             match progress.total {
@@ -184,7 +189,7 @@ impl Bar {
                 None => self.bar.unset_length(),
             }
         }
-        drop(phase);
+        drop(shown);
         self.bar.set_position(progress.done);
     }
 }
@@ -214,6 +219,9 @@ fn style(phase: Phase, has_total: bool, width: u16) -> ProgressStyle {
         (Phase::Documents | Phase::Copy, false) => {
             "{msg:8} {spinner}  {decimal_bytes}  {decimal_bytes_per_sec}  {elapsed}"
         }
+        // Its units are no records.
+        (Phase::Join, true) => "{msg:8} [{bar:30}] {percent:>3} %  {elapsed}  {eta} left",
+        (Phase::Join, false) => "{msg:8} {spinner}  {elapsed}",
         (Phase::Wait, _) => "{msg:8} {spinner}  {elapsed}",
         (_, true) => "{msg:8} [{bar:30}] {percent:>3} %  {human_pos}  {rate}  {eta} left",
         (_, false) => "{msg:8} {spinner}  {human_pos}  {rate}  {elapsed}",

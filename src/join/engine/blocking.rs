@@ -158,6 +158,12 @@ impl Blocking {
         &self.blocks[..=self.blocks.len() - self.agreeing]
     }
 
+    /// In how many combinations the values are looked for whose first agreeing block is at `first`:
+    /// what the work on them costs, beside that of another first block.
+    pub(in crate::join) fn steps(&self, first: usize) -> u64 {
+        self.combinations(first).len() as u64
+    }
+
     /// The combinations whose first agreeing block is the one at `first`.
     pub(in crate::join) fn combinations(&self, first: usize) -> Vec<Combination> {
         let start =

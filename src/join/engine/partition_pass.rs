@@ -197,7 +197,7 @@ impl PartitionPass<'_> {
                 };
                 let (block, combinations) = (self.block, self.combinations);
                 finder.find_in_partition(&mut sides, block, self.bits, combinations, emit)?;
-                self.join.tick(count as u64)?;
+                self.join.tick((count * combinations.len()) as u64)?;
             }
             Ok(())
         })

@@ -46,13 +46,19 @@ impl Join<'_> {
             return self.connect_all(connect);
         }
         if let Some(blocking) = self.blocking(&counts)? {
-            let count = counts.iter().sum::<u64>() * blocking.firsts().len() as u64;
-            self.watch = self.watch.next(Phase::Join, Some(count));
-            self.join_partitions(&blocking, 0..blocking.firsts().len(), &counts, &emit)
+            let firsts = 0..blocking.firsts().len();
+            let steps: u64 = firsts.clone().map(|first| blocking.steps(first)).sum();
+            self.watch_units(counts.iter().sum::<u64>() * steps);
+            self.join_partitions(&blocking, firsts, &counts, &emit)
         } else {
-            self.watch = self.watch.next(Phase::Join, Some(counts.iter().sum()));
+            self.watch_units(counts.iter().sum());
             self.compare_all(&emit)
         }
+    }
+
+    /// Watches work of so many units, of which this share does its part.
+    fn watch_units(&mut self, count: u64) {
+        self.watch = self.watch.next(Phase::Join, Some(count / u64::from(self.share.count)));
     }
 
     /// The cheapest blocking; `None` if comparing each with each is cheaper. `counts` says how
@@ -108,7 +114,7 @@ impl Join<'_> {
     ) -> Result<()> {
         let counts: Vec<u64> = self.sides.iter().map(JoinValues::count_max).collect();
         if pair_count(&counts) < 1.0 {
-            return self.tick(counts.iter().sum());
+            return self.tick(counts.iter().sum::<u64>() * blocking.steps(first));
         }
         self.join_partitions(blocking, first..first + 1, &counts, emit)
     }
@@ -137,7 +143,8 @@ impl Join<'_> {
                 if partitions.len() == 1 && self.is_skewed(counts, partitions.start, bits) {
                     let partition = Partition { block, bits, number: partitions.start };
                     let earlier = &blocking.firsts()[..first];
-                    self.join_skewed(partition, earlier, counts, emit)?;
+                    let joined = self.join_skewed(partition, earlier, counts, emit)?;
+                    self.tick(joined * combinations.len() as u64)?;
                     continue;
                 }
                 let pass = PartitionPass {
@@ -164,13 +171,14 @@ impl Join<'_> {
     }
 
     /// Joins the values of a partition by themselves, blocked by the other bits in which they vary.
+    /// Returns how many there are.
     fn join_skewed(
         &self,
         partition: Partition,
         earlier: &[u64],
         counts: &PartitionCounts,
         emit: &SharedEmit<'_>,
-    ) -> Result<()> {
+    ) -> Result<u64> {
         let inner = Join {
             sides: self.sides.clone(),
             k: self.k,
@@ -189,7 +197,7 @@ impl Join<'_> {
                 && is_dense(&sample, count, CONNECTED_DEGREE, self.k)
             {
                 inner.connect_all(connect)?;
-                return self.tick(count);
+                return Ok(count);
             }
             // Values that agree on a block are rarely even, so their pairs are measured.
             let varying = inner.varying()? & !inner.partition.agree;
@@ -201,7 +209,7 @@ impl Join<'_> {
                 None => inner.compare_all(emit)?,
             }
         }
-        self.tick(counts.iter().sum())
+        Ok(counts.iter().sum())
     }
 
     /// Compares each with each.
