@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 
-from check_page import Browser
+from browser import start
 
 # All documents that are shown, with all folds open. What the page added to a text is left out of
 # the first text, what it removed out of the second.
@@ -76,8 +76,8 @@ def check(browser, page, docs, rows):
         groups[number].append((name, fingerprint, distance))
     order = sorted(groups, key=lambda number: (-len(groups[number]), int(number)))
 
-    browser.devtools("Emulation.setDeviceMetricsOverride", width=1280, height=900, deviceScaleFactor=1, mobile=False)
-    browser.call("POST", "/url", {"url": page.resolve().as_uri()})
+    browser.view(1280, 900)
+    browser.open(page.resolve().as_uri())
     seen = 0
     pages = browser.run("return document.querySelector('.pager input')?.max ?? 1")
     for number in range(int(pages)):
@@ -166,7 +166,7 @@ def check(browser, page, docs, rows):
 def main():
     page, docs, rows = map(pathlib.Path, sys.argv[1:4])
     with tempfile.TemporaryDirectory() as profile:
-        browser = Browser(profile)
+        browser = start(profile)
         try:
             seen = check(browser, page, docs, rows)
         finally:

@@ -12,8 +12,8 @@ import sys
 import tempfile
 import time
 
+from browser import start
 from check_groups import key
-from check_page import Browser
 
 STATUS = "return document.getElementById('judged').textContent"
 NAMES = "return [...document.querySelectorAll('article')].map(box => box.dataset.name)"
@@ -24,8 +24,8 @@ return [...document.querySelectorAll('article')].map(box =>
 
 
 def check(browser, page, folder):
-    browser.devtools("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(folder))
-    browser.call("POST", "/url", {"url": page.resolve().as_uri()})
+    browser.download_to(folder)
+    browser.open(page.resolve().as_uri())
     count = int(browser.run(STATUS).split()[2])
     assert browser.run(STATUS) == f"0 of {count} judged" and count > 20, browser.run(STATUS)
     assert browser.run("return document.getElementById('save').disabled")
@@ -59,7 +59,8 @@ def check(browser, page, folder):
     browser.run("document.getElementById('save').click()")
     saved = folder / "labels.tsv"
     for _ in range(100):
-        if saved.exists():
+        # Firefox holds its name with an empty file, until all is there.
+        if saved.exists() and saved.stat().st_size > 0 and not list(folder.glob("*.part")):
             break
         time.sleep(0.1)
     lines = saved.read_text(encoding="utf-8").splitlines()
@@ -73,7 +74,7 @@ def check(browser, page, folder):
 def main():
     page, labels = map(pathlib.Path, sys.argv[1:])
     with tempfile.TemporaryDirectory() as name:
-        browser = Browser(pathlib.Path(name) / "profile")
+        browser = start(pathlib.Path(name) / "profile")
         try:
             count, saved = check(browser, page, pathlib.Path(name))
             labels.write_bytes(saved.read_bytes())

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Opens pages that fpstore wrote in headless Chromium, wide and narrow, light and dark.
+"""Opens pages that fpstore wrote in a headless browser, wide and narrow, light and dark.
 
 The pages of all commands with --html are checked here; tools/check_groups.py uses those of 'cluster'
 as a reader does. Fails on anything in the console of the browser, on any request to a network, on a plot that is not
@@ -9,21 +9,15 @@ whose marks or controls are wrong on paper.
 
     python3 tools/check_page.py PAGE.html... [--pictures DIR]
 
-Needs the Debian packages chromium and chromium-driver, and nothing but the standard library.
+Needs a browser and its driver, see tools/browser.py.
 """
 
 import argparse
-import base64
-import json
 import pathlib
-import shutil
-import socket
-import subprocess
 import sys
 import tempfile
-import time
-import urllib.error
-import urllib.request
+
+from browser import start
 
 SIZES = {"wide": (1280, 900), "narrow": (360, 740)}
 THEMES = ("light", "dark")
@@ -97,88 +91,11 @@ return [...new Set(faults)];
 """
 
 
-class Browser:
-    """As much of WebDriver as this needs, over chromedriver."""
-
-    def __init__(self, profile):
-        chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
-        if not chromium or not driver:
-            sys.exit("check_page: no chromium or chromedriver; on Debian: apt-get install chromium chromium-driver")
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-        self.process = subprocess.Popen(
-            [driver, f"--port={port}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        self.base = f"http://127.0.0.1:{port}"
-        for _ in range(200):
-            try:
-                self.call("GET", "/status")
-                break
-            except urllib.error.URLError:
-                time.sleep(0.05)
-        options = {
-            "binary": chromium,
-            "args": [
-                "--headless",
-                "--no-sandbox",
-                "--disable-gpu",
-                "--no-first-run",
-                "--disable-background-networking",
-                "--disable-dev-shm-usage",
-                "--hide-scrollbars",
-                f"--user-data-dir={profile}",
-            ],
-        }
-        wanted = {
-            "browserName": "chrome",
-            "goog:chromeOptions": options,
-            "goog:loggingPrefs": {"browser": "ALL"},
-        }
-        session = self.call("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})
-        self.base += f"/session/{session['sessionId']}"
-
-    def call(self, method, path, body=None):
-        data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self.base + path, data, method=method)
-        request.add_header("Content-Type", "application/json")
-        try:
-            with urllib.request.urlopen(request) as answer:
-                return json.load(answer)["value"]
-        except urllib.error.HTTPError as refused:
-            raise RuntimeError(json.load(refused)["value"]["message"]) from None
-
-    def devtools(self, command, **params):
-        return self.call("POST", "/goog/cdp/execute", {"cmd": command, "params": params})
-
-    def run(self, script, *args):
-        return self.call("POST", "/execute/sync", {"script": script, "args": list(args)})
-
-    def log(self):
-        """The messages in the console since the last call."""
-        return [entry["message"] for entry in self.call("POST", "/se/log", {"type": "browser"})]
-
-    def close(self):
-        try:
-            self.call("DELETE", "")
-        finally:
-            self.process.terminate()
-            self.process.wait()
-
-
 def look(browser, page, size, theme, picture):
     """The faults of one page at one size in one theme, and what was seen."""
     width, height = SIZES[size]
-    browser.devtools(
-        "Emulation.setDeviceMetricsOverride",
-        width=width,
-        height=height,
-        deviceScaleFactor=1,
-        mobile=size == "narrow",
-    )
-    scheme = [{"name": "prefers-color-scheme", "value": theme}]
-    browser.devtools("Emulation.setEmulatedMedia", features=scheme)
-    browser.call("POST", "/url", {"url": page.resolve().as_uri()})
+    browser.view(width, height, theme)
+    browser.open(page.resolve().as_uri())
     # Once as it opens, and once with all tables unfolded.
     seen = browser.run(PROBE)
     browser.run("document.querySelectorAll('details').forEach(d => d.open = true)")
@@ -191,9 +108,9 @@ def look(browser, page, size, theme, picture):
             faults.append(f"scrolls sideways, {name}: {state['scroll']} > {state['client']}")
     if seen["folds"] and unfolded["height"] <= seen["height"]:
         faults.append(f"folds hide nothing: {seen['height']} pixels, {unfolded['height']} unfolded")
-    browser.devtools("Emulation.setEmulatedMedia", media="print", features=scheme)
+    browser.on_paper(True)
     faults += [f"on paper: {fault}" for fault in browser.run(PAPER)]
-    browser.devtools("Emulation.setEmulatedMedia", media="", features=scheme)
+    browser.on_paper(False)
     if not seen["plots"] and not seen["empty"]:
         faults.append("no plots")
     for plot in seen["plots"]:
@@ -212,11 +129,9 @@ def look(browser, page, size, theme, picture):
         if plot["rows"] == 0:
             faults.append(f"{name} has no table of numbers")
     if picture:
-        whole = browser.devtools("Page.captureScreenshot", captureBeyondViewport=True)
-        picture.write_bytes(base64.b64decode(whole["data"]))
+        picture.write_bytes(browser.picture())
         if size == "wide" and theme == "light":
-            printed = browser.devtools("Page.printToPDF", printBackground=False)
-            picture.with_suffix(".pdf").write_bytes(base64.b64decode(printed["data"]))
+            picture.with_suffix(".pdf").write_bytes(browser.printed())
     return faults, seen
 
 
@@ -246,7 +161,7 @@ def main():
         args.pictures.mkdir(parents=True, exist_ok=True)
     failed = False
     with tempfile.TemporaryDirectory() as profile:
-        browser = Browser(profile)
+        browser = start(profile)
         try:
             for page in args.pages:
                 faults, plots = check(browser, page, args.pictures)

@@ -9,8 +9,8 @@ ground, on a dark page that looks like the light one, and on an id that becomes 
 
     python3 tools/check_serve_page.py [--pictures DIR]
 
-FPSTORE_BIN names the program; else it is built. Needs the Debian packages chromium and
-chromium-driver, and nothing but the standard library.
+FPSTORE_BIN names the program; else it is built. Needs a browser and its driver, see
+tools/browser.py.
 """
 
 import argparse
@@ -25,7 +25,8 @@ import time
 import urllib.parse
 import urllib.request
 
-from check_page import SIZES, THEMES, Browser
+from browser import start
+from check_page import SIZES, THEMES
 
 EVIL = "<img src=x onerror=alert(1)>"
 SCRIPT_LINK = "javascript:alert(1)"
@@ -192,7 +193,7 @@ def use_addresses(browser, server, faults):
     browser.call("POST", "/refresh", {})
     seen = wait(browser, lambda it: len(it["matches"]) == 3)
     faults.expect(len(seen["matches"]) == 3, "a reload loses the answer")
-    browser.call("POST", "/url", {"url": server.url + "/?id=b&k=0"})
+    browser.open(server.url + "/?id=b&k=0")
     seen = wait(browser, lambda it: it["matches"])
     found = [match["fingerprint"] for match in seen["matches"]]
     faults.expect(found == ["c0f1789bed2eb9bb"], f"the address of an id shows {found}")
@@ -200,7 +201,7 @@ def use_addresses(browser, server, faults):
     faults.expect("nobody" in (seen["problem"] or ""), f"an unknown id: {seen['problem']}")
     seen = fill(browser, by="fingerprint", fingerprint="qts-1")
     faults.expect("instead" in (seen["problem"] or ""), f"no way to the id: {seen['problem']}")
-    browser.call("POST", "/url", {"url": server.url + "/"})
+    browser.open(server.url + "/")
     focus = browser.run("return matchMedia('(pointer: coarse)').matches || document.activeElement.id")
     faults.expect(focus in (True, "fingerprint"), f"the focus is at {focus}")
     wait(browser, lambda it: "generation" in (it["store"] or ""))
@@ -243,11 +244,8 @@ def check(browser, server, name, use, picture):
     faults, grounds = Faults(), {}
     for size, (width, height) in SIZES.items():
         for theme in THEMES:
-            browser.devtools("Emulation.setDeviceMetricsOverride", width=width, height=height,
-                             deviceScaleFactor=1, mobile=size == "narrow")
-            browser.devtools("Emulation.setEmulatedMedia",
-                             features=[{"name": "prefers-color-scheme", "value": theme}])
-            browser.call("POST", "/url", {"url": server.url + "/"})
+            browser.view(width, height, theme)
+            browser.open(server.url + "/")
             for _ in range(100):
                 if "generation" in (browser.run(PROBE)["store"] or ""):
                     break
@@ -260,9 +258,8 @@ def check(browser, server, name, use, picture):
             away = [at for at in seen["requests"] if not at.startswith((server.url, "data:"))]
             faults.extend(f"asks another place: {at}" for at in away if not at.startswith("https://pictures.invalid"))
     faults.expect(grounds["light"] != grounds["dark"], "the dark page looks like the light one")
-    log = browser.call("POST", "/se/log", {"type": "browser"})
     # A refused request is an entry too, and this check makes one on purpose.
-    loud = [entry["message"] for entry in log if "400 (Bad Request)" not in entry["message"]]
+    loud = [message for message in browser.log() if "400 (Bad Request)" not in message]
     faults.extend(f"console: {message}" for message in loud)
     return faults
 
@@ -287,7 +284,7 @@ def main():
         page = folder / "page.html"
         page.write_text(f"<title>A page</title><body><p>{text}</p></body>")
         subprocess.run([program, "build", "--docs", texts, "-s", documents, "-q"], check=True)
-        browser = Browser(str(folder / "profile"))
+        browser = start(folder / "profile")
         # Pictures are asked of the server itself, which has none of them, but answers.
         near = Server(program, store, "--link", "{id}", "--image", "/page.css?{id}")
         by_text = Server(program, documents)
