@@ -54,7 +54,7 @@ impl Model {
 
 fn random_pairs(random: &mut Random) -> JudgedPairs {
     let mut text = String::new();
-    for _ in 0..random.below(60) {
+    for _ in 0..random.below(400) {
         let [one, other] = [(); 2].map(|()| random.below(IDS));
         if one != other {
             text += &format!("p{one}\tp{other}\t0\n");
