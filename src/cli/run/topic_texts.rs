@@ -117,8 +117,8 @@ or fingerprints --texts names documents with the same ids, and without it the pa
 --pairs FILE obeys people: documents of a pair that is judged one are in one cluster, and those that \
 are judged different never are. Where near documents would bring two different ones together, that \
 component is decided again: its documents start alone, those that are one are joined, and then its \
-near pairs are taken by ascending distance, ties by the smaller fingerprint, then by the larger one, \
-then by id. A pair that would bring two different ones together is passed over.
+near pairs are taken by ascending distance, ties by the smaller document, then by the larger one: by \
+fingerprint, then by id as text. A pair that would bring two different ones together is passed over.
 
 --stable FILE reads an earlier output of 'cluster' and keeps the numbers of its clusters: a number \
 goes to the cluster with most of its documents.";

@@ -44,8 +44,8 @@ pub struct JudgedDocuments {
 /// Two documents that are judged to be duplicates are in one cluster, whatever their distance. Two
 /// that are judged different never are: a component that has both is decided again. Its documents
 /// start alone, the duplicates are merged, and then its near pairs are taken one after the other: by
-/// ascending distance, then by the smaller fingerprint, then by the larger one, and among documents
-/// with one fingerprint by their ids as text. A pair merges the clusters of its two documents, unless
+/// ascending distance, then by the smaller document, then by the larger one, where documents come by
+/// their fingerprints, then by their ids as text. A pair merges the clusters of its two documents, unless
 /// that would bring two together that are judged different. This is single linkage with "cannot
 /// link" constraints; all other components stay as they are.
 ///
