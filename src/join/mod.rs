@@ -46,7 +46,8 @@ pub use grouping::dedup::{Dedup, DroppedDocument, dedup};
 #[cfg(feature = "documents")]
 pub(crate) use grouping::disjoint_sets::DisjointSets;
 pub use grouping::groups::Groups;
-pub use grouping::judged::{JudgedDocuments, judged_clusters};
+pub use grouping::judged::JudgedDocuments;
+pub use grouping::judged_clusters::judged_clusters;
 pub use grouping::keep::{Fate, KeepRule, Kept};
 pub use grouping::numbering::EarlierClusters;
 pub use options::{JoinInput, JoinOptions, Share};

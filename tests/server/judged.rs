@@ -56,11 +56,14 @@ fn pairs_that_cannot_be_obeyed_are_refused() {
     let args = ["serve", "-s", "store.fps", "--listen", "127.0.0.1:0", "--pairs"];
     for (more, why) in [
         (&["labels.tsv", "--writable"][..], "labels.tsv: line 1: 'a' and 'b'"),
-        (&["labels.tsv"], "--writable"),
         (&["-", "--writable"], "name a file"),
         (&["none.tsv", "--writable"], "none.tsv"),
     ] {
         let (_, err) = desk.run(&[&args[..], more].concat(), 2);
         assert!(err.contains(why), "{err}");
     }
+    let args = ["serve", "-s", "store.fps", "--pairs", "labels.tsv"];
+    let output = desk.output(&args, "");
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(2) && err.contains("--writable"), "{err}");
 }

@@ -1,17 +1,17 @@
-//! Clusters that obey judged pairs.
+//! The judged documents of a store, and what they change of its components.
 //!
-//! [`judged_clusters`] finds the documents of the pairs while the store is read, and merges the
+//! [`read`] finds the documents of the pairs while the store is read, and [`Judged::join`] merges the
 //! components of those that are judged to be one. A component with two documents that are judged
 //! different is *contested*; [`Judged::divide`] decides it again when its members are in memory.
+//! [`Clusters`](super::clusters::Clusters) calls these in this order.
 
 use std::collections::{BTreeMap, HashSet};
 
 use super::cluster::ClusterMember;
-use super::clusters::{ClusterMethod, Clusters};
 use super::constrained_sets::ConstrainedSets;
 use super::disjoint_sets::DisjointSets;
-use super::judged_nodes::{JudgedNodes, Node};
-use super::reading::{JoinMemory, ReadValues};
+use super::judged_nodes::{DocumentPlace, JudgedNodes, Node};
+use super::reading::ReadValues;
 use crate::base::error::{Error, Result};
 use crate::base::judged::JudgedPairs;
 use crate::base::labels::Label;
@@ -37,85 +37,23 @@ pub struct JudgedDocuments {
     pub unknown_count: u64,
 }
 
-/// As [`clusters`](crate::join::clusters()) with [`ClusterMethod::Components`], but the pairs that
-/// people have judged are obeyed. `own_id` finds the id that a pair names in an id of the store,
-/// where these hold more; it is empty if there is none.
-///
-/// Two documents that are judged to be duplicates are in one cluster, whatever their distance. Two
-/// that are judged different never are: a component that has both is decided again. Its documents
-/// start alone, the duplicates are merged, and then its near pairs are taken one after the other: by
-/// ascending distance, then by the smaller document, then by the larger one, where documents come by
-/// their fingerprints, then by their ids as text. A pair merges the clusters of its two documents, unless
-/// that would bring two together that are judged different. This is single linkage with "cannot
-/// link" constraints; all other components stay as they are.
-///
-/// A pair of which the store does not have both ids is passed over. Takes the time of a join of the
-/// component for each distance from 0 to `k`, for contested components only.
-///
-/// # Errors
-///
-/// As [`clusters`](crate::join::clusters()), and [`Error::InvalidOptions`] if several records have an
-/// id that is judged.
-///
-/// # Examples
-///
-/// ```
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let folder = tempfile::tempdir()?;
-/// # let mut builder = fpstore::Builder::new(folder.path().join("news.fps"))?;
-/// for (fingerprint, id) in [(0b0, "a"), (0b1, "b"), (0b111, "c"), (u64::MAX, "d")] {
-///     builder.push(fingerprint.into(), id)?;
-/// }
-/// let store = builder.finish()?;
-///
-/// use fpstore::join::{JoinOptions, JudgedPairs, LabelFile, judged_clusters};
-/// let pairs = JudgedPairs::new(&LabelFile::parse("a\tc\t0\nc\td\t1\n")?)?;
-/// let (found, obeyed) = judged_clusters(&store, &JoinOptions::new(3), &pairs, |id| id)?;
-/// let mut sizes = Vec::new();
-/// found.for_each(|cluster| {
-///     sizes.push(cluster.size);
-///     Ok::<(), fpstore::Error>(())
-/// })?;
-/// assert_eq!(sizes, [2, 2]);
-/// assert_eq!((obeyed.duplicate_count, obeyed.different_count), (1, 1));
-/// # Ok(()) }
-/// ```
-pub fn judged_clusters(
-    store: &Store,
-    options: &JoinOptions,
-    pairs: &JudgedPairs,
-    own_id: fn(&str) -> &str,
-) -> Result<(Clusters, JudgedDocuments)> {
-    super::clusters::check(options)?;
-    let store = &store.pinned();
-    let memory = JoinMemory::of(store, options)?;
-    let (values, judged, obeyed) = read(store, options, pairs, own_id)?;
-    let method = ClusterMethod::Components;
-    let found = Clusters::among(store, options, method, memory, values, Some(judged))?;
-    Ok((found, obeyed))
-}
-
-/// A document of a store: the position of its fingerprint, and the place of its id among the ids of
-/// that fingerprint.
-pub(super) type DocumentPlace = (u32, u32);
-
 /// The judged documents of a store.
 #[derive(Debug)]
 pub(in crate::join) struct Judged {
     /// Ascending.
-    pub(super) documents: Vec<DocumentPlace>,
+    documents: Vec<DocumentPlace>,
     /// Pairs of documents, by their positions in `documents`.
     duplicates: Vec<(u32, u32)>,
     different: Vec<(u32, u32)>,
     /// The names of the components that have two documents which are judged different.
     contested: HashSet<u32>,
-    pub(super) own_id: fn(&str) -> &str,
+    own_id: fn(&str) -> &str,
     k: u32,
     resources: SortResources,
 }
 
 /// Reads all fingerprints of a store, and finds the documents that are judged.
-fn read(
+pub(super) fn read(
     store: &Store,
     options: &JoinOptions,
     pairs: &JudgedPairs,
@@ -195,7 +133,7 @@ impl Judged {
         members: &[ClusterMember],
         watch: &Watch,
     ) -> Result<Vec<Vec<ClusterMember>>> {
-        let nodes = JudgedNodes::new(self, component, members);
+        let nodes = JudgedNodes::new(&self.documents, self.own_id, component, members);
         let both = |&(one, other): &(u32, u32)| Some((nodes.of(one)?, nodes.of(other)?));
         let apart = self.different.iter().filter_map(both);
         let mut sets = ConstrainedSets::new(nodes.list.len() as u32, apart);

@@ -3,7 +3,10 @@
 use std::ops::Range;
 
 use super::cluster::ClusterMember;
-use super::judged::{DocumentPlace, Judged};
+
+/// A document of a store: the position of its fingerprint, and the place of its id among the ids of
+/// that fingerprint.
+pub(super) type DocumentPlace = (u32, u32);
 
 /// A judged document, or all documents of one fingerprint that are not judged. These go together
 /// whatever is decided: the first document of their fingerprint takes all of them, because they
@@ -28,18 +31,20 @@ pub(super) struct JudgedNodes {
 }
 
 impl JudgedNodes {
-    /// `component` has the position in the store of each member.
+    /// `documents` are those of the store that are judged, ascending; `component` has the position in
+    /// the store of each member.
     pub(super) fn new(
-        judged: &Judged,
+        documents: &[DocumentPlace],
+        own_id: fn(&str) -> &str,
         component: &[(u32, u32)],
         members: &[ClusterMember],
     ) -> Self {
         let mut nodes = JudgedNodes { list: Vec::new(), ends: Vec::new(), judged: Vec::new() };
         for ((number, member), &(_, position)) in (0..).zip(members).zip(component) {
-            let first = judged.documents.partition_point(|document| document.0 < position);
-            let own = judged.documents[first..].iter().take_while(|place| place.0 == position);
+            let first = documents.partition_point(|document| document.0 < position);
+            let own = documents[first..].iter().take_while(|place| place.0 == position);
             let own: Vec<&DocumentPlace> = own.collect();
-            nodes.add(judged, number, member, first as u32, &own);
+            nodes.add(own_id, number, member, first as u32, &own);
         }
         nodes.judged.sort_unstable();
         nodes
@@ -48,7 +53,7 @@ impl JudgedNodes {
     /// Adds the nodes of a member, of whose documents those from `first` on are judged.
     fn add(
         &mut self,
-        judged: &Judged,
+        own_id: fn(&str) -> &str,
         number: u32,
         member: &ClusterMember,
         first: u32,
@@ -62,7 +67,7 @@ impl JudgedNodes {
         }
         let text = |&place: &u32| {
             let id = member.ids[place as usize].to_string();
-            let own = (judged.own_id)(&id);
+            let own = own_id(&id);
             (own.is_empty(), String::from(own))
         };
         let is_judged = |place: &u32| own.iter().any(|judged| judged.1 == *place);

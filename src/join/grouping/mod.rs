@@ -11,6 +11,7 @@ pub(in crate::join) mod disjoint_sets;
 pub(in crate::join) mod graph;
 pub(in crate::join) mod groups;
 pub(in crate::join) mod judged;
+pub(in crate::join) mod judged_clusters;
 mod judged_nodes;
 pub(in crate::join) mod keep;
 pub(in crate::join) mod leader_pairs;

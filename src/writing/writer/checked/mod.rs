@@ -8,8 +8,6 @@
 #[cfg(feature = "serve")]
 mod ahead;
 mod apart;
-#[cfg(test)]
-mod apart_tests;
 mod near_index;
 mod pending;
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! The index against a pass over all values, and what is pending after commits that fail.
 
+mod apart;
+
 use super::near_index::NearIndex;
 use super::pending::Pending;
 use super::*;

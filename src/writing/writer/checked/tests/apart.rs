@@ -1,10 +1,10 @@
 //! Checks that obey judged pairs, beside a model that looks at every record.
 
-use super::*;
 use crate::Builder;
 use crate::base::judged::JudgedPairs;
 use crate::base::labels::LabelFile;
 use crate::join::tests::random::Random;
+use crate::writing::writer::checked::*;
 use fpstore_base::{Fingerprint, Id};
 #[cfg(feature = "serve")]
 use std::sync::Arc;
