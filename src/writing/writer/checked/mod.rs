@@ -8,6 +8,7 @@
 #[cfg(feature = "serve")]
 mod ahead;
 mod apart;
+mod judged;
 mod near_index;
 mod pending;
 #[cfg(test)]
