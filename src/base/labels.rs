@@ -105,6 +105,13 @@ impl LabelFile {
         self.rows.iter().map(|(_, one, other, label)| (one.as_str(), other.as_str(), *label))
     }
 
+    /// The number of each line, its two ids, and its label.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = (u64, &str, &str, Label)> {
+        self.rows
+            .iter()
+            .map(|(line, one, other, label)| (*line, one.as_str(), other.as_str(), *label))
+    }
+
     /// Whether a pair is labelled as different. Without one precision has no meaning.
     pub fn has_different(&self) -> bool {
         self.rows.iter().any(|(.., label)| *label == Label::Different)

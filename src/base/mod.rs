@@ -6,7 +6,9 @@
 pub(crate) mod error;
 #[cfg(feature = "write")]
 pub(crate) mod id_policy;
-#[cfg(any(feature = "doctor", feature = "documents"))]
+#[cfg(feature = "write")]
+pub mod judged;
+#[cfg(feature = "write")]
 pub mod labels;
 pub(crate) mod limits;
 pub mod options;

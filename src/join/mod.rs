@@ -35,6 +35,8 @@ mod shares;
 #[cfg(test)]
 pub(crate) mod tests;
 
+pub use crate::base::judged::JudgedPairs;
+pub use crate::base::labels::{BadLabel, LabelFile};
 pub use batch::batch_mode::BatchMode;
 pub use batch::search_many::search_many;
 pub use grouping::cluster::{Cluster, ClusterMember};
@@ -44,6 +46,8 @@ pub use grouping::dedup::{Dedup, DroppedDocument, dedup};
 #[cfg(feature = "documents")]
 pub(crate) use grouping::disjoint_sets::DisjointSets;
 pub use grouping::groups::Groups;
+pub use grouping::judged::JudgedDocuments;
+pub use grouping::judged_clusters::judged_clusters;
 pub use grouping::keep::{Fate, KeepRule, Kept};
 pub use grouping::numbering::EarlierClusters;
 pub use options::{JoinInput, JoinOptions, Share};

@@ -19,6 +19,7 @@ mod format_spec;
 mod golden;
 mod history;
 mod join;
+mod judged_clusters;
 mod life;
 mod live;
 mod many_segments;

@@ -11,6 +11,7 @@ mod guesses;
 mod join;
 mod join_lists;
 mod judge;
+mod judged_clusters;
 mod labels;
 mod life;
 mod man;

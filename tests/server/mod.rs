@@ -4,6 +4,7 @@ mod changes;
 mod connections;
 mod control_room;
 mod followers;
+mod judged;
 mod lanes;
 mod library;
 mod life;

@@ -4,8 +4,8 @@ use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Context, anyhow};
-use fpstore::corpus::LabelFile;
 use fpstore::input::open_input;
+use fpstore::join::{JudgedPairs, LabelFile};
 
 /// Reads labelled pairs: two ids and a label on each line.
 pub(in crate::cli) fn read_labels(path: &Path) -> anyhow::Result<LabelFile> {
@@ -13,4 +13,10 @@ pub(in crate::cli) fn read_labels(path: &Path) -> anyhow::Result<LabelFile> {
     let read = open_input(path)?.read_to_string(&mut text);
     read.with_context(|| format!("cannot read {}", path.display()))?;
     LabelFile::parse(&text).map_err(|fault| anyhow!("{}: {fault}", path.display()))
+}
+
+/// Reads pairs that people have judged, and refuses those that contradict.
+pub(in crate::cli) fn read_judged(path: &Path) -> anyhow::Result<JudgedPairs> {
+    let judged = JudgedPairs::new(&read_labels(path)?);
+    judged.map_err(|fault| anyhow!("{}: {fault}", path.display()))
 }

@@ -114,6 +114,12 @@ words. With --docs the texts are those of the documents, which are then read twi
 or fingerprints --texts names documents with the same ids, and without it the page shows ids. \
 --link and --image make addresses of ids.
 
+--pairs FILE obeys people: documents of a pair that is judged one are in one cluster, and those that \
+are judged different never are. Where near documents would bring two different ones together, that \
+component is decided again: its documents start alone, those that are one are joined, and then its \
+near pairs are taken by ascending distance, ties by the smaller document, then by the larger one: by \
+fingerprint, then by id as text. A pair that would bring two different ones together is passed over.
+
 --stable FILE reads an earlier output of 'cluster' and keeps the numbers of its clusters: a number \
 goes to the cluster with most of its documents.";
 

@@ -18,6 +18,8 @@ pub struct ClusterMember {
     pub distance: u32,
     /// Its ids in the order in which they were stored. Without ids it counts as one document.
     pub ids: Vec<Id>,
+    /// The places of the ids among all ids of the fingerprint, if other clusters have some of these.
+    pub(in crate::join) places: Vec<u32>,
 }
 
 impl ClusterMember {

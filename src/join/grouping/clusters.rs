@@ -6,20 +6,17 @@ use std::sync::Arc;
 use super::cluster::{Cluster, ClusterMember, by_degree, cluster_of, number_of};
 use super::disjoint_sets::{DisjointSets, PositionIndex};
 use super::graph::NearGraph;
+use super::judged::Judged;
 use super::leaders::{Near, lead};
+use super::reading::{JoinMemory, ReadValues, read};
 use crate::base::error::{Error, Result};
 use crate::join::engine::one_join::Join;
 use crate::join::engine::values::JoinValues;
 use crate::join::options::JoinOptions;
 use crate::search::Searcher;
 use crate::store::Store;
-use crate::writing::sort::SortResources;
 use fpstore_base::Fingerprint;
 use fpstore_base::watch::{Phase, Watch};
-
-/// Bytes for each fingerprint: its value, its place in the disjoint sets, its place among the
-/// members.
-const NODE_LEN: u64 = 8 + 4 + 12;
 
 /// Which documents make a cluster.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,6 +59,7 @@ pub struct Clusters {
     values: Arc<Vec<u64>>,
     /// The name of a component and the position of a member, for each member.
     members: Vec<(u32, u32)>,
+    judged: Option<Judged>,
     /// The numbers of the clusters in order; `None` if they are 1, 2, 3 ...
     pub(in crate::join) numbers: Option<Vec<u64>>,
     watch: Watch,
@@ -100,78 +98,21 @@ pub struct Clusters {
 /// # Ok(()) }
 /// ```
 pub fn clusters(store: &Store, options: &JoinOptions, method: ClusterMethod) -> Result<Clusters> {
+    check(options)?;
+    let store = &store.pinned();
+    let memory = JoinMemory::of(store, options)?;
+    let values = read(store, options)?;
+    Clusters::among(store, options, method, memory, values, None)
+}
+
+/// Refuses options with which there are no clusters.
+pub(super) fn check(options: &JoinOptions) -> Result<()> {
     options.check()?;
     if options.share.count > 1 {
         let reason = "clusters need all pairs, not one share of them".into();
         return Err(Error::InvalidOptions { reason });
     }
-    let store = &store.pinned();
-    let memory = JoinMemory::of(store, options)?;
-    let values = read(store, options)?;
-    Clusters::among(store, options, method, memory, values)
-}
-
-/// The memory of the join beside the memory that clusters take.
-pub(in crate::join) struct JoinMemory(pub(in crate::join) SortResources);
-
-impl JoinMemory {
-    pub(in crate::join) fn of(store: &Store, options: &JoinOptions) -> Result<Self> {
-        let mut resources = options.sort_resources()?;
-        let count = store.info().fingerprint_count();
-        if count >= u64::from(u32::MAX) {
-            let reason = format!("{count} fingerprints, clusters are found among 2^32 - 2 at most");
-            return Err(Error::TooLarge { reason });
-        }
-        let held = count * NODE_LEN;
-        if held > resources.memory {
-            let reason = format!(
-                "{count} fingerprints take {} MiB of memory beside the join, there are {} MiB",
-                held >> 20,
-                resources.memory >> 20
-            );
-            return Err(Error::InvalidOptions { reason });
-        }
-        // The join counts the values itself.
-        resources.memory -= held - 8 * count;
-        Ok(JoinMemory(resources))
-    }
-}
-
-/// Fingerprints of a store, and which of them have copies.
-pub(in crate::join) struct ReadValues {
-    /// In ascending order.
-    pub(in crate::join) values: Arc<Vec<u64>>,
-    /// The positions of values with more than one id.
-    pub(in crate::join) copied: Vec<u32>,
-}
-
-/// Reads all fingerprints of a store.
-pub(in crate::join) fn read(store: &Store, options: &JoinOptions) -> Result<ReadValues> {
-    let mut values = Vec::new();
-    let mut copied = Vec::new();
-    let watch = options.watch(Phase::Read, Some(store.info().fingerprint_count()));
-    if store.info().id_count() == 0 {
-        for segment in 0..store.snapshot().segments().len() {
-            store.for_each_run_of(segment, &mut |run| {
-                values.extend_from_slice(run);
-                Ok(watch.tick(run.len() as u64)?)
-            })?;
-        }
-        // The runs of the segments mostly ascend. The stable sort finds and merges them.
-        values.sort();
-        values.dedup();
-        return Ok(ReadValues { values: Arc::new(values), copied });
-    }
-    store.for_each(|hit| {
-        let mut ids = hit.ids();
-        let (first, second) = (ids.next().transpose()?, ids.next().transpose()?);
-        if first.is_some() && second.is_some() {
-            copied.push(values.len() as u32);
-        }
-        values.push(hit.fingerprint().value());
-        Ok::<(), Error>(watch.tick(1)?)
-    })?;
-    Ok(ReadValues { values: Arc::new(values), copied })
+    Ok(())
 }
 
 impl Clusters {
@@ -182,6 +123,7 @@ impl Clusters {
         method: ClusterMethod,
         memory: JoinMemory,
         values: ReadValues,
+        mut judged: Option<Judged>,
     ) -> Result<Clusters> {
         let ReadValues { values, copied } = values;
         let positions = PositionIndex::new(&values);
@@ -194,10 +136,14 @@ impl Clusters {
             Ok(())
         })?;
         drop(positions);
+        if let Some(judged) = &mut judged {
+            judged.join(&mut components);
+        }
         let members = components.members(&copied);
         let watch = options.watch(Phase::Cluster, Some(members.len() as u64));
         let store = store.clone();
-        Ok(Clusters { store, k: options.k, method, values, members, numbers: None, watch })
+        let (k, numbers) = (options.k, None);
+        Ok(Clusters { store, k, method, values, members, judged, numbers, watch })
     }
 
     /// Calls `each` with each cluster, by ascending smallest fingerprint of its component. Can be
@@ -216,7 +162,7 @@ impl Clusters {
         let mut count = 0;
         for component in self.members.chunk_by(|a, b| a.0 == b.0) {
             let members = self.load(component, &mut searcher, &watch)?;
-            for mut cluster in self.divide(members, &watch)? {
+            for mut cluster in self.divide(component, members, &watch)? {
                 count += 1;
                 cluster.number = number_of(count, self.numbers.as_deref());
                 each(&cluster)?;
@@ -241,13 +187,31 @@ impl Clusters {
                     ids.push(id?.to_id());
                 }
             }
-            members.push(ClusterMember { fingerprint, distance: 0, ids });
+            members.push(ClusterMember { fingerprint, distance: 0, ids, places: Vec::new() });
         }
         Ok(members)
     }
 
     /// The clusters of a component, whose members ascend.
-    fn divide(&self, members: Vec<ClusterMember>, watch: &Watch) -> Result<Vec<Cluster>> {
+    fn divide(
+        &self,
+        component: &[(u32, u32)],
+        members: Vec<ClusterMember>,
+        watch: &Watch,
+    ) -> Result<Vec<Cluster>> {
+        let name = component.first().map_or(0, |member| member.0);
+        let Some(judged) = self.judged.as_ref().filter(|judged| judged.is_contested(name)) else {
+            return self.clusters_of(members, watch);
+        };
+        let parts = judged.divide(component, &members, watch)?;
+        drop(members);
+        let clusters: Result<Vec<_>> =
+            parts.into_iter().map(|members| self.clusters_of(members, watch)).collect();
+        Ok(clusters?.into_iter().flatten().collect())
+    }
+
+    /// The clusters that the method makes of these members, which ascend.
+    fn clusters_of(&self, members: Vec<ClusterMember>, watch: &Watch) -> Result<Vec<Cluster>> {
         let groups = if self.method == ClusterMethod::Leader {
             self.by_leaders(&members, watch)?
         } else {

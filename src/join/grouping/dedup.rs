@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::clusters::{JoinMemory, ReadValues, read};
 use super::disjoint_sets::PositionIndex;
 use super::keep::Fate;
+use super::reading::{JoinMemory, ReadValues, read};
 use super::within::Within;
 use crate::base::error::{Error, Result};
 use crate::join::batch::batch_mode::BatchMode;

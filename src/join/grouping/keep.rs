@@ -3,6 +3,8 @@
 //! [`KeepRule`] is the one rule, for clusters of a store and for those of confirmed documents. The
 //! program and the Python package take its names from here.
 
+use std::collections::HashMap;
+
 use super::cluster::Cluster;
 use super::clusters::Clusters;
 use crate::base::error::{Error, Result};
@@ -142,7 +144,7 @@ impl Clusters {
         rule: KeepRule,
         mut each: impl FnMut(Fate, Fingerprint, Option<IdRef<'_>>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let clustered = self.kept_ids(rule)?;
+        let KeptIds { whole: clustered, parts } = self.kept_ids(rule)?;
         let others = if rule == KeepRule::LargestCluster { NONE } else { ALL };
         let mut rest = clustered.iter().peekable();
         let mut position = 0;
@@ -156,8 +158,10 @@ impl Clusters {
                 None if among => others,
                 None => NONE,
             };
+            let parts = parts.get(&position).filter(|_| among);
             position += u32::from(among);
             let fate = |number: u32| {
+                let kept = parts.and_then(|parts| parts.get(&number)).copied().unwrap_or(kept);
                 if kept == ALL || kept == number { Fate::Keep } else { Fate::Drop }
             };
             let mut number = 0;
@@ -203,9 +207,8 @@ impl Clusters {
         })
     }
 
-    /// For each fingerprint in a cluster its position, and which of its ids is kept.
-    fn kept_ids(&self, rule: KeepRule) -> Result<Vec<(u32, u32)>> {
-        let mut kept_ids = Vec::new();
+    fn kept_ids(&self, rule: KeepRule) -> Result<KeptIds> {
+        let mut kept_ids = KeptIds::default();
         self.for_each_kept(rule, |cluster, kept| {
             for (number, member) in cluster.members.iter().enumerate() {
                 let value = member.fingerprint.value();
@@ -215,13 +218,30 @@ impl Clusters {
                     Kept::One { member, id } if member == number => id as u32,
                     _ => NONE,
                 };
-                kept_ids.push((position, kept_id));
+                if member.places.is_empty() {
+                    kept_ids.whole.push((position, kept_id));
+                    continue;
+                }
+                let of_part = kept_ids.parts.entry(position).or_default();
+                for (id, &place) in (0..).zip(&member.places) {
+                    let is_kept = [ALL, id].contains(&kept_id);
+                    of_part.insert(place, if is_kept { ALL } else { NONE });
+                }
             }
             Ok::<(), Error>(())
         })?;
-        kept_ids.sort_unstable();
+        kept_ids.whole.sort_unstable();
         Ok(kept_ids)
     }
+}
+
+/// Which documents of clusters are kept.
+#[derive(Default)]
+struct KeptIds {
+    /// For each fingerprint in a cluster its position, and which of its ids is kept; ascending.
+    whole: Vec<(u32, u32)>,
+    /// The same for fingerprints that several clusters have: by position, then by place of the id.
+    parts: HashMap<u32, HashMap<u32, u32>>,
 }
 
 /// The member and the position of the id that a rule keeps.

@@ -2,9 +2,9 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::clusters::{JoinMemory, ReadValues};
 use super::disjoint_sets::{DisjointSets, PositionIndex};
 use super::leaders::{Near, lead};
+use super::reading::{JoinMemory, ReadValues};
 use crate::base::error::Result;
 use crate::join::engine::one_join::Join;
 use crate::join::engine::values::JoinValues;

@@ -46,7 +46,7 @@ pub use add::Committed;
 pub use backup::backup;
 pub use backup_options::{BackedUp, BackupOptions};
 #[cfg(feature = "serve")]
-pub(crate) use checked::{Ahead, Compared};
+pub(crate) use checked::{Ahead, Apart, Compared};
 pub use checked::{CheckedWriter, Verdict};
 pub use commit::{CommitOptions, SegmentsCommitted, commit, read_receipts};
 pub use compact::Compaction;

@@ -8,7 +8,9 @@ use std::path::PathBuf;
 use anyhow::bail;
 use clap::Args;
 use fpstore::IdRef;
-use fpstore::join::{ClusterMethod, EarlierClusters, Fate, KeepRule, clusters};
+use fpstore::join::{
+    ClusterMethod, EarlierClusters, Fate, JudgedDocuments, KeepRule, clusters, judged_clusters,
+};
 use fpstore::page::About;
 use fpstore::rows::{ClusterRow, RecordRow};
 
@@ -21,6 +23,7 @@ use crate::cli::output::text::{TableFormat, counted};
 use crate::cli::run::confirm::{Confirmation, NearArgs};
 use crate::cli::run::group_page::{GroupPageArgs, OpenPage};
 use crate::cli::run::join_input::{Ids, JoinInputArgs};
+use crate::cli::run::labels::read_judged;
 use crate::cli::session::choice::choice;
 use crate::cli::session::command::ExitStatus;
 use crate::cli::session::monitor::Monitor;
@@ -64,6 +67,12 @@ pub(in crate::cli) struct ClusterArgs {
     /// The definition of a cluster
     #[arg(long, value_parser = choice::<ClusterMethod>(), default_value_t)]
     method: ClusterMethod,
+    /// Pairs that people have judged: id, id and 1 for one document, 0 for different ones
+    ///
+    /// The file is that of 'evaluate'. Those of one document are in one cluster, near or not, and
+    /// different ones never are, see 'fpstore help clusters'. Ids that no document has change nothing.
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    pairs: Option<PathBuf>,
     /// Keep the cluster numbers of an earlier output
     #[arg(long, value_name = "FILE")]
     stable: Option<PathBuf>,
@@ -93,6 +102,15 @@ pub(in crate::cli) fn run(args: &ClusterArgs) -> anyhow::Result<ExitStatus> {
     if args.keep.is_some() && (has_form || args.header.header) {
         bail!("--keep prints lines that 'build' reads; leave out --format and --header");
     }
+    if args.pairs.is_some() && args.near.confirm.is_some() {
+        bail!(
+            "--pairs is for clusters of fingerprints, and --confirm compares documents; leave one out"
+        );
+    }
+    if args.pairs.is_some() && args.method != ClusterMethod::Components {
+        bail!("--pairs is for --method components; leave out one of --pairs and --method");
+    }
+    let judged = args.pairs.as_deref().map(read_judged).transpose()?;
     let page = args.page.open(args.output.force)?;
     if page.is_some() {
         args.input.check_twice("--html")?;
@@ -119,9 +137,34 @@ pub(in crate::cli) fn run(args: &ClusterArgs) -> anyhow::Result<ExitStatus> {
     let opened = args.input.open(&args.resources, &monitor, ids, reads_texts)?;
     let k = args.near.k.unwrap_or(opened.default_k);
     let options = args.resources.join_options(k, &monitor)?;
-    let found = StoreGroups { found: clusters(&opened.store, &options, method)?, ids };
+    let found = match &judged {
+        None => clusters(&opened.store, &options, method)?,
+        Some(pairs) => {
+            let own_id: fn(&str) -> &str = match ids {
+                Ids::AsTheyAre => |id| id,
+                _ => |id| Ids::WithPositions.split(id).1.unwrap_or_default(),
+            };
+            let (found, obeyed) = judged_clusters(&opened.store, &options, pairs, own_id)?;
+            if !args.quiet.is_on() {
+                monitor.suspend(|| report_judged(&obeyed));
+            }
+            found
+        }
+    };
+    let found = StoreGroups { found, ids };
     let limit = format!("within {}", counted(k.into(), "bit", "bits"));
     print(args, found, earlier.as_ref(), (out, page), &limit, &monitor)
+}
+
+/// Says how many judged pairs were obeyed.
+fn report_judged(obeyed: &JudgedDocuments) {
+    message!(
+        "obeyed {}, {} of one document and {} of different ones; {} of ids that no document has",
+        counted(obeyed.duplicate_count + obeyed.different_count, "judged pair", "judged pairs"),
+        obeyed.duplicate_count,
+        obeyed.different_count,
+        obeyed.unknown_count,
+    );
 }
 
 /// Prints the clusters, or what to keep of them, and writes the page.

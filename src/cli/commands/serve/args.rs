@@ -1,7 +1,6 @@
 //! The options of `fpstore serve`.
 
 use std::io::Write;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,6 +14,7 @@ use fpstore::serve::{
 use fpstore::{Warm, WriterOptions};
 
 use super::limits::LimitArgs;
+use super::reread::{PairsArg, TokenArgs};
 use crate::cli::args::recipe_files::RecipeFileArgs;
 use crate::cli::args::resources::{QuietArgs, rate};
 use crate::cli::args::segment_args::LabelArgs;
@@ -33,7 +33,7 @@ the store. Other machines need a token of --write-token-file to write, also with
 them.
 
 The newest state of the store is looked for every --refresh-every, on SIGHUP, and by POST \
-/v1/refresh; SIGHUP also reads the files of tokens again. The newest state is read into memory \
+/v1/refresh; SIGHUP also reads the files of tokens and --pairs again. The newest state is read into memory \
 before it is shown. If the store vanishes or is damaged, the state before is \
 still shown, and /readyz says so. SIGTERM and an interrupt end the server in order.
 
@@ -136,27 +136,11 @@ fn in_long_help(arg: Arg) -> Arg {
         "scrub_every",
         "scrub_rate",
         "commit_every",
+        "pairs",
         "drain_delay",
     ]
     .contains(&arg.get_id().as_str());
     if rare || arg.get_help_heading() == Some("Limits") { arg.hide_short_help(true) } else { arg }
-}
-
-/// The files of tokens, which SIGHUP has read again.
-#[derive(Args, Clone, Debug)]
-pub(super) struct TokenArgs {
-    /// Tokens of those who may read, one on each line
-    #[arg(long, value_name = "FILE")]
-    token_file: Option<PathBuf>,
-    /// Tokens of those who may write; they may read too
-    #[arg(long, value_name = "FILE")]
-    write_token_file: Option<PathBuf>,
-}
-
-impl TokenArgs {
-    pub(super) fn open(&self) -> fpstore::Result<Tokens> {
-        Tokens::open(self.token_file.as_deref(), self.write_token_file.as_deref())
-    }
 }
 
 /// How the server writes.
@@ -187,6 +171,8 @@ struct WritingArgs {
     no_compact: bool,
     #[command(flatten)]
     wait: WaitArgs,
+    #[command(flatten)]
+    pairs: PairsArg,
 }
 
 /// How the page shows what an id stands for.
@@ -253,6 +239,7 @@ impl ServeArgs {
                 image: self.templates.image.clone(),
             },
             limits: self.limits.0.clone(),
+            pairs: self.pairs().read()?.unwrap_or_default(),
             writing: self.writing.options(),
             hasher_of: Arc::new(move |recipe| {
                 files.hasher_of(recipe).map_err(|error| format!("{error:#}"))
@@ -262,6 +249,10 @@ impl ServeArgs {
             log: print_message,
         };
         Ok((address, settings))
+    }
+
+    pub(super) fn pairs(&self) -> &PairsArg {
+        &self.writing.pairs
     }
 
     /// Checks the options that belong together.
@@ -305,7 +296,7 @@ impl ServeArgs {
 
 impl WritingArgs {
     fn options(&self) -> Option<WritingOptions> {
-        let WritingArgs { writable, label, commit_every, memory, no_compact, wait } = self;
+        let WritingArgs { writable, label, commit_every, memory, no_compact, wait, .. } = self;
         let writer = WriterOptions::default()
             .label(label.label())
             .compact(false)

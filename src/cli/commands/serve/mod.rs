@@ -2,6 +2,7 @@
 
 mod args;
 mod limits;
+mod reread;
 
 use std::future::poll_fn;
 use std::time::Duration;
@@ -12,8 +13,9 @@ use fpstore::{Error, IoError};
 use fpstore_base::chain;
 
 pub(in crate::cli) use args::ServeArgs;
-use args::TokenArgs;
+use reread::{PairsArg, TokenArgs};
 
+use crate::cli::output::text::counted;
 use crate::cli::session::command::ExitStatus;
 use crate::cli::session::monitor::INTERRUPTED;
 
@@ -60,6 +62,7 @@ pub(in crate::cli) fn run(args: &ServeArgs) -> anyhow::Result<ExitStatus> {
     tell_of_lost_pages();
     let (address, settings) = args.settings()?;
     let threads = settings.threads;
+    let judged = [settings.pairs.different_count(), settings.pairs.duplicate_count()];
     allow_connections(settings.limits.max_connections);
     let path = args.store.path();
     let server = Server::open(path, settings)?;
@@ -79,8 +82,9 @@ pub(in crate::cli) fn run(args: &ServeArgs) -> anyhow::Result<ExitStatus> {
                 return Err(error);
             }
         };
-        heed_signals(&server, &args.tokens)?;
+        heed_signals(&server, &args.tokens, args.pairs())?;
         if !args.quiet.is_on() {
+            report_pairs(judged);
             message!("serving {} at {}", path.display(), listener.address());
         }
         Ok(server.run(listener).await?)
@@ -92,6 +96,16 @@ pub(in crate::cli) fn run(args: &ServeArgs) -> anyhow::Result<ExitStatus> {
         message!("ended");
     }
     Ok(ExitStatus::Done)
+}
+
+/// Says how many judged pairs are obeyed, and how many the server does not look at.
+fn report_pairs([different, duplicates]: [usize; 2]) {
+    if different + duplicates > 0 {
+        message!(
+            "obeying {} of different documents; not those of duplicates, {duplicates}",
+            counted(different as u64, "judged pair", "judged pairs"),
+        );
+    }
 }
 
 fn listen(server: &Server, address: &Address) -> anyhow::Result<Listener> {
@@ -120,10 +134,10 @@ fn allow_connections(connections: u64) {
     let _ = connections;
 }
 
-/// SIGTERM and an interrupt end the server; SIGHUP makes it read the files of tokens again and look
-/// for a newer state.
+/// SIGTERM and an interrupt end the server; SIGHUP makes it read the files of tokens and of judged
+/// pairs again, and look for a newer state.
 #[cfg(unix)]
-fn heed_signals(server: &Server, tokens: &TokenArgs) -> anyhow::Result<()> {
+fn heed_signals(server: &Server, tokens: &TokenArgs, pairs: &PairsArg) -> anyhow::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
     let doing = "cannot listen to signals";
     let mut terminate = signal(SignalKind::terminate()).context(doing)?;
@@ -145,14 +159,19 @@ fn heed_signals(server: &Server, tokens: &TokenArgs) -> anyhow::Result<()> {
         std::process::exit(i32::from(INTERRUPTED));
     });
     let mut hang_up = signal(SignalKind::hangup()).context(doing)?;
-    let (server, tokens) = (server.clone(), tokens.clone());
+    let (server, tokens, pairs) = (server.clone(), tokens.clone(), pairs.clone());
     tokio::spawn(async move {
         while hang_up.recv().await.is_some() {
-            let (server, tokens) = (server.clone(), tokens.clone());
+            let (server, tokens, pairs) = (server.clone(), tokens.clone(), pairs.clone());
             let _ = tokio::task::spawn_blocking(move || {
                 let changed = tokens.open().and_then(|tokens| server.set_tokens(tokens));
                 if let Err(error) = changed {
                     message!("the tokens of before stay: {}", chain(&error));
+                }
+                match pairs.read() {
+                    Ok(Some(pairs)) => server.set_pairs(pairs),
+                    Ok(None) => {}
+                    Err(error) => message!("the judged pairs of before stay: {error:#}"),
                 }
                 // A failure is told by the readiness of the server.
                 let _ = server.refresh();
@@ -164,7 +183,7 @@ fn heed_signals(server: &Server, tokens: &TokenArgs) -> anyhow::Result<()> {
 }
 
 #[cfg(not(unix))]
-fn heed_signals(server: &Server, _: &TokenArgs) -> anyhow::Result<()> {
+fn heed_signals(server: &Server, _: &TokenArgs, _: &PairsArg) -> anyhow::Result<()> {
     let server = server.clone();
     tokio::spawn(async move {
         let _ = tokio::signal::ctrl_c().await;

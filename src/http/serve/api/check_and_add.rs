@@ -53,7 +53,8 @@ pub(crate) async fn answer(
     let fingerprints: Vec<Fingerprint> = items.iter().map(|item| item.fingerprint).collect();
     let deadline = start + server.limits.deadline;
     let ahead = (price.sum > TURN_NANOS).then(|| Ahead::new(fingerprints.iter().copied(), k));
-    let mut items = Items { records: items, k, ahead, is_last_try: false };
+    let pairs = server.pairs();
+    let mut items = Items { records: items, k, pairs, ahead, is_last_try: false };
     let mut tries = 0;
     let Added { verdicts, durable, generation } = loop {
         tries += 1;

@@ -19,6 +19,7 @@ use super::scrub;
 use super::settings::ServeSettings;
 use super::shared::Shared;
 use crate::base::error::{Error, Result};
+use crate::base::judged::JudgedPairs;
 use crate::http::serve::protocol::address::Address;
 use crate::http::serve::protocol::failure::Failure;
 use crate::http::serve::protocol::memory_budget::MemoryBudget;
@@ -81,6 +82,7 @@ impl Server {
             bodies: MemoryBudget::new(limits.max_bodies, limits.max_body),
             limits,
             tokens: RwLock::new(Arc::new(tokens)),
+            pairs: RwLock::new(Arc::new(settings.pairs)),
             hosts,
             templates,
             lanes: lanes.map_err(Error::io("start", "the threads of slow questions"))?,
@@ -207,6 +209,11 @@ impl Server {
         }
         self.shared.set_tokens(tokens);
         Ok(())
+    }
+
+    /// Obeys other judged pairs from the next request on.
+    pub fn set_pairs(&self, pairs: JudgedPairs) {
+        self.shared.set_pairs(pairs);
     }
 
     /// Ends the server: `/readyz` says so at once; after [`ServeSettings::drain_delay`]

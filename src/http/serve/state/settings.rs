@@ -11,6 +11,7 @@ use fpstore_text::{TextHasher, TextRecipe};
 use super::live_store::Log;
 use super::opened::HasherOf;
 use super::scrub::ScrubOptions;
+use crate::base::judged::JudgedPairs;
 use crate::http::serve::protocol::access_entry::AccessLog;
 use crate::http::serve::protocol::tokens::Tokens;
 use crate::http::serve::writing::WritingOptions;
@@ -62,6 +63,9 @@ pub struct ServeSettings {
     pub templates: PageTemplates,
     /// What a client may ask for, and how long it may take.
     pub limits: ServeLimits,
+    /// Pairs that people have judged: an item is not near what is judged different from it, see
+    /// [`CheckedWriter::check_and_add_judged`](crate::writer::CheckedWriter::check_and_add_judged).
+    pub pairs: JudgedPairs,
     /// How the server writes, if it does. It is then the one writer of the store.
     pub writing: Option<WritingOptions>,
     /// Makes the hasher for texts of a recipe, with the lists that the recipe needs.
@@ -94,6 +98,7 @@ impl Default for ServeSettings {
             hosts: Some(Vec::new()),
             templates: PageTemplates::default(),
             limits: ServeLimits::default(),
+            pairs: JudgedPairs::default(),
             writing: None,
             hasher_of: Arc::new(hasher_of),
             drain_delay: Duration::ZERO,

@@ -6,6 +6,7 @@ use tokio::sync::Semaphore;
 
 use super::lanes::Lanes;
 use super::live_store::LiveStore;
+use crate::base::judged::JudgedPairs;
 use crate::http::serve::protocol::access_entry::AccessLog;
 use crate::http::serve::protocol::memory_budget::MemoryBudget;
 use crate::http::serve::protocol::tokens::Tokens;
@@ -19,6 +20,8 @@ pub(crate) struct Shared {
     pub(crate) bodies: Arc<MemoryBudget>,
     /// Who may read and write; replaced as a whole.
     pub(super) tokens: RwLock<Arc<Tokens>>,
+    /// The pairs that people have judged; replaced as a whole.
+    pub(super) pairs: RwLock<Arc<JudgedPairs>>,
     /// Names in the header `Host` that are accepted beside those of this machine; `None` for any.
     pub(crate) hosts: Option<Vec<String>>,
     pub(crate) templates: PageTemplates,
@@ -34,6 +37,16 @@ impl Shared {
     /// Who may read and write now.
     pub(crate) fn tokens(&self) -> Arc<Tokens> {
         Arc::clone(&self.tokens.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The judged pairs that are obeyed now.
+    pub(crate) fn pairs(&self) -> Arc<JudgedPairs> {
+        Arc::clone(&self.pairs.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Obeys other judged pairs from now on.
+    pub(crate) fn set_pairs(&self, pairs: JudgedPairs) {
+        *self.pairs.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(pairs);
     }
 
     /// Lets other tokens read and write from now on.

@@ -10,9 +10,10 @@ use std::time::Instant;
 use super::failures::not_written;
 use super::task::{Items, Verdict};
 use crate::base::error::Result as StoreResult;
+use crate::base::judged::JudgedPairs;
 use crate::http::serve::protocol::failure::Failure;
 use crate::search::Limits;
-use crate::writing::writer::{Ahead, CheckedWriter, Compared, NewRecord, Verdict as Found};
+use crate::writing::writer::{Ahead, Apart, CheckedWriter, Compared, NewRecord, Verdict as Found};
 
 /// Ids that are named of what is near an item.
 const IDS_MAX: usize = 10;
@@ -38,7 +39,7 @@ pub(super) fn check_all(
     {
         return Ok(None);
     }
-    let Items { records, k, ahead, .. } = items;
+    let Items { records, k, pairs, ahead, .. } = items;
     let before = writer.pending().len();
     if before + records.len() > PENDING_MAX {
         let message = "too many items are pending, because commits fail; see the log";
@@ -48,11 +49,17 @@ pub(super) fn check_all(
         Some(ahead) => records
             .iter()
             .zip(ahead.nearest())
-            .map(|(item, nearest)| verdict_of(item, writer.add_compared(item, *k, nearest)?))
+            .map(|(item, nearest)| {
+                let found = writer.add_compared_judged(item, *k, nearest, &limits, pairs)?;
+                verdict_of(item, found, pairs)
+            })
             .collect(),
         None => records
             .iter()
-            .map(|item| verdict_of(item, writer.check_and_add_with(item, *k, &limits)?))
+            .map(|item| {
+                let found = writer.check_and_add_judged(item, *k, &limits, pairs)?;
+                verdict_of(item, found, pairs)
+            })
             .collect(),
     };
     if verdicts.is_err() {
@@ -81,15 +88,20 @@ fn catch_up(
     }
 }
 
-/// The verdict as it is sent.
-fn verdict_of(item: &NewRecord, found: Found<'_>) -> Result<Verdict, Failure> {
+/// The verdict as it is sent. Ids that are judged different from the item are not named.
+fn verdict_of(item: &NewRecord, found: Found<'_>, pairs: &JudgedPairs) -> Result<Verdict, Failure> {
     match found {
         Found::Added => Ok(Verdict::New),
         Found::Stored(hit) => {
-            let ids = hit.ids().take(IDS_MAX).map(|id| Ok(id?.to_string()));
+            let apart = Apart::of(item, pairs);
+            let ids = hit.ids().map(|id| Ok(id?.to_string()));
+            let ids = ids.filter(|id: &StoreResult<String>| {
+                let named = apart.as_ref().zip(id.as_ref().ok());
+                !named.is_some_and(|(apart, id)| apart.is_from(id))
+            });
+            let ids = ids.take(IDS_MAX).collect::<StoreResult<_>>()?;
             let fingerprint = hit.fingerprint();
             let distance = fingerprint.distance(item.fingerprint);
-            let ids = ids.collect::<StoreResult<_>>()?;
             Ok(Verdict::Near { fingerprint, distance, ids, pending: false })
         }
         Found::Pending { record, distance } => {

@@ -1,10 +1,12 @@
 //! Work for the writer thread, and what it answers.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fpstore_base::Fingerprint;
 use tokio::sync::oneshot;
 
+use crate::base::judged::JudgedPairs;
 use crate::http::serve::protocol::failure::Failure;
 use crate::writing::writer::{Ahead, NewRecord, WriterOptions};
 
@@ -42,6 +44,8 @@ pub(in crate::http::serve) enum Answered {
 pub(in crate::http::serve) struct Items {
     pub(in crate::http::serve) records: Vec<NewRecord>,
     pub(in crate::http::serve) k: u32,
+    /// Items that are judged different are not near each other.
+    pub(in crate::http::serve) pairs: Arc<JudgedPairs>,
     /// What is known from an earlier state, if comparing is costly.
     pub(in crate::http::serve) ahead: Option<Ahead>,
     /// Whether the writer compares all the same where much has changed since.

@@ -7,6 +7,8 @@
 
 #[cfg(feature = "serve")]
 mod ahead;
+mod apart;
+mod judged;
 mod near_index;
 mod pending;
 #[cfg(test)]
@@ -24,6 +26,10 @@ use crate::store::Store;
 use crate::writing::writer::{Committed, NewRecord, SharedWriter, Writer, WriterOptions};
 #[cfg(feature = "serve")]
 pub(crate) use ahead::{Ahead, Compared};
+#[cfg(feature = "serve")]
+pub(crate) use apart::Apart;
+#[cfg(not(feature = "serve"))]
+use apart::Apart;
 use pending::Pending;
 
 /// What [`CheckedWriter::check_and_add`] found.
@@ -201,7 +207,7 @@ impl CheckedWriter {
             return Ok(Verdict::Cut);
         }
         let stored = answer.hits().next();
-        judge(writer, pending, record, k, stored)
+        judge(writer, pending, record, k, stored, None)
     }
 
     /// As [`CheckedWriter::check_and_add`], where `nearest` is known to be the nearest stored
@@ -213,13 +219,16 @@ impl CheckedWriter {
         record: &NewRecord,
         k: u32,
         nearest: Option<Fingerprint>,
+        apart: Option<&Apart<'_>>,
     ) -> Result<Verdict<'_>> {
         let (writer, searcher, pending) = self.turn()?;
-        let Some(nearest) = nearest else { return judge(writer, pending, record, k, None) };
+        let Some(nearest) = nearest else {
+            return judge(writer, pending, record, k, None, apart);
+        };
         // A pending record must be nearer than the stored one, which is older.
         let distance = nearest.distance(record.fingerprint);
         let nearer = distance.checked_sub(1);
-        if let Some((at, distance)) = nearer.and_then(|k| pending.nearest(record.fingerprint, k)) {
+        if let Some((at, distance)) = nearer.and_then(|k| pending.nearest(record, k, apart)) {
             return Ok(Verdict::Pending { record: &pending.records()[at], distance });
         }
         let hit = searcher.search(nearest, 0)?.hits().next();
@@ -284,17 +293,18 @@ impl CheckedWriter {
 }
 
 /// The verdict on a record, of which the nearest stored one within `k` bits is known. A new one is
-/// added.
+/// added. Pending records from which it is `apart` do not count.
 fn judge<'a>(
     writer: &Writer,
     pending: &'a mut Pending,
     record: &NewRecord,
     k: u32,
     stored: Option<Hit<'a>>,
+    apart: Option<&Apart<'_>>,
 ) -> Result<Verdict<'a>> {
     // A pending record must be nearer than the stored one, which is older.
     let k = stored.map_or(Some(k), |hit| hit.distance().checked_sub(1));
-    if let Some((at, distance)) = k.and_then(|k| pending.nearest(record.fingerprint, k)) {
+    if let Some((at, distance)) = k.and_then(|k| pending.nearest(record, k, apart)) {
         return Ok(Verdict::Pending { record: &pending.records()[at], distance });
     }
     if let Some(hit) = stored {

@@ -94,13 +94,19 @@ impl NearIndex {
         }
     }
 
-    /// The position and distance of the nearest value within `k` bits; of equally near ones the
-    /// first.
-    pub(super) fn nearest(&self, needle: Fingerprint, k: u32) -> Option<(usize, u32)> {
+    /// The position and distance of the nearest value within `k` bits whose position `counts`; of
+    /// equally near ones the first.
+    pub(super) fn nearest(
+        &self,
+        needle: Fingerprint,
+        k: u32,
+        counts: impl Fn(usize) -> bool,
+    ) -> Option<(usize, u32)> {
         let mut nearest: Option<(u32, usize)> = None;
         self.each_candidate(needle, k, |at| {
             let found = (self.values[at].distance(needle), at);
-            if found.0 <= k && nearest.is_none_or(|nearest| found < nearest) {
+            let is_nearer = found.0 <= k && nearest.is_none_or(|nearest| found < nearest);
+            if is_nearer && counts(at) {
                 nearest = Some(found);
             }
         });

@@ -2,10 +2,10 @@
 
 use std::ops::{Bound, RangeBounds};
 
+use super::apart::Apart;
 use super::near_index::NearIndex;
 use crate::base::error::{Error, Result};
 use crate::writing::writer::NewRecord;
-use fpstore_base::Fingerprint;
 
 /// The pending records, in the order in which they came.
 #[derive(Debug, Default)]
@@ -51,8 +51,18 @@ impl Pending {
     }
 
     /// The position and distance of the nearest record within `k` bits; of equally near ones the
-    /// first.
-    pub(super) fn nearest(&self, fingerprint: Fingerprint, k: u32) -> Option<(usize, u32)> {
-        self.index.nearest(fingerprint, k)
+    /// first. Records from which it is `apart` do not count.
+    pub(super) fn nearest(
+        &self,
+        record: &NewRecord,
+        k: u32,
+        apart: Option<&Apart<'_>>,
+    ) -> Option<(usize, u32)> {
+        match apart {
+            None => self.index.nearest(record.fingerprint, k, |_| true),
+            Some(apart) => self
+                .index
+                .nearest(record.fingerprint, k, |at| !apart.is_from_record(&self.records[at])),
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! The index against a pass over all values, and what is pending after commits that fail.
 
+mod apart;
+
 use super::near_index::NearIndex;
 use super::pending::Pending;
 use super::*;
@@ -58,7 +60,7 @@ fn the_index_gives_the_first_of_the_nearest_as_a_pass_does() {
             let exact = random.flip(near, k);
             let beyond = random.flip(near, (k + 1).min(64));
             for needle in [near, exact, beyond, random.next(), 0, u64::MAX] {
-                let found = index.nearest(Fingerprint::new(needle), k);
+                let found = index.nearest(Fingerprint::new(needle), k, |_| true);
                 assert_eq!(found, scan(values, needle, k), "{count}: {needle:016x} within {k}");
             }
         }
@@ -102,7 +104,7 @@ fn forgetting_the_last_records_does_not_grow_with_those_before() {
                 (0..3).for_each(|at| push(&mut pending, value ^ (1 << at)));
                 pending.forget(count..);
             }
-            let nearest = pending.nearest(Fingerprint::new(values[7] ^ 4), 2);
+            let nearest = pending.nearest(&NewRecord::new((values[7] ^ 4).into(), None), 2, None);
             assert_eq!((pending.records().len(), nearest), (count, Some((7, 1))));
         })
     });
@@ -125,7 +127,7 @@ fn after_some_are_forgotten_the_others_are_found_where_they_are() {
             let distance = random.below(6) as u32;
             let near = random.pick(&values);
             let needle = random.flip(near, distance);
-            let found = pending.nearest(Fingerprint::new(needle), 4);
+            let found = pending.nearest(&NewRecord::new(needle.into(), None), 4, None);
             assert_eq!(found, scan(&values, needle, 4), "{needle:016x} of {}", values.len());
         }
     }

@@ -58,7 +58,7 @@ async fn add(
 
 /// Records of which comparing within 3 bits costs little.
 fn cheap(records: Vec<NewRecord>) -> Items {
-    Items { records, k: 3, ahead: None, is_last_try: false }
+    Items { records, k: 3, pairs: Default::default(), ahead: None, is_last_try: false }
 }
 
 fn added(answered: Answered) -> Added {

@@ -1,0 +1,212 @@
+//! The judged documents of a store, and what they change of its components.
+//!
+//! [`read`] finds the documents of the pairs while the store is read, and [`Judged::join`] merges the
+//! components of those that are judged to be one. A component with two documents that are judged
+//! different is *contested*; [`Judged::divide`] decides it again when its members are in memory.
+//! [`Clusters`](super::clusters::Clusters) calls these in this order.
+
+use std::collections::{BTreeMap, HashSet};
+
+use super::cluster::ClusterMember;
+use super::constrained_sets::ConstrainedSets;
+use super::disjoint_sets::DisjointSets;
+use super::judged_nodes::{DocumentPlace, JudgedNodes, Node};
+use super::reading::ReadValues;
+use crate::base::error::{Error, Result};
+use crate::base::judged::JudgedPairs;
+use crate::base::labels::Label;
+use crate::join::engine::finder::{PairFinder, ValuePair};
+use crate::join::engine::sides::SidesMut;
+use crate::join::options::JoinOptions;
+use crate::store::Store;
+use crate::writing::sort::{RecordSorter, SortResources};
+use fpstore_base::watch::{Phase, Watch};
+
+/// The part of the memory that the pairs of a contested component get, as a divisor.
+const PAIRS_DIVISOR: u64 = 4;
+
+/// How many judged pairs were obeyed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct JudgedDocuments {
+    /// Pairs that are judged to be duplicates, and are in one cluster.
+    pub duplicate_count: u64,
+    /// Pairs that are judged to be different, and are not in one cluster.
+    pub different_count: u64,
+    /// Pairs that were passed over, because no document has one of the ids.
+    pub unknown_count: u64,
+}
+
+/// The judged documents of a store.
+#[derive(Debug)]
+pub(in crate::join) struct Judged {
+    /// Ascending.
+    documents: Vec<DocumentPlace>,
+    /// Pairs of documents, by their positions in `documents`.
+    duplicates: Vec<(u32, u32)>,
+    different: Vec<(u32, u32)>,
+    /// The names of the components that have two documents which are judged different.
+    contested: HashSet<u32>,
+    own_id: fn(&str) -> &str,
+    k: u32,
+    resources: SortResources,
+}
+
+/// Reads all fingerprints of a store, and finds the documents that are judged.
+pub(super) fn read(
+    store: &Store,
+    options: &JoinOptions,
+    pairs: &JudgedPairs,
+    own_id: fn(&str) -> &str,
+) -> Result<(ReadValues, Judged, JudgedDocuments)> {
+    let (mut values, mut copied) = (Vec::new(), Vec::new());
+    let mut places: Vec<Option<DocumentPlace>> = vec![None; pairs.id_count()];
+    let watch = options.watch(Phase::Read, Some(store.info().fingerprint_count()));
+    store.for_each(|hit| {
+        let position = values.len() as u32;
+        let mut count = 0;
+        for id in hit.ids() {
+            let id = id?.to_string();
+            let own = own_id(&id);
+            if let Some(number) = pairs.number(own).filter(|_| !own.is_empty())
+                && places[number as usize].replace((position, count)).is_some()
+            {
+                let reason = format!(
+                    "several records have the id '{own}', and it is judged; leave out its pairs"
+                );
+                return Err(Error::InvalidOptions { reason });
+            }
+            count += 1;
+        }
+        if count > 1 {
+            copied.push(position);
+        }
+        values.push(hit.fingerprint().value());
+        Ok::<(), Error>(watch.tick(1)?)
+    })?;
+    let mut documents: Vec<DocumentPlace> = places.iter().flatten().copied().collect();
+    documents.sort_unstable();
+    let position = |number: u32| documents.binary_search(&places[number as usize]?).ok();
+    let known = |label| -> Vec<(u32, u32)> {
+        let pair =
+            |&(one, other): &(u32, u32)| Some((position(one)? as u32, position(other)? as u32));
+        pairs.pairs(label).iter().filter_map(pair).collect()
+    };
+    let (duplicates, different) = (known(Label::Duplicate), known(Label::Different));
+    let all = pairs.duplicate_count() + pairs.different_count();
+    let obeyed = JudgedDocuments {
+        duplicate_count: duplicates.len() as u64,
+        different_count: different.len() as u64,
+        unknown_count: (all - duplicates.len() - different.len()) as u64,
+    };
+    let resources = options.sort_resources()?;
+    let resources = SortResources { memory: resources.memory / PAIRS_DIVISOR, ..resources };
+    let (contested, k) = (HashSet::new(), options.k);
+    let judged = Judged { documents, duplicates, different, contested, own_id, k, resources };
+    Ok((ReadValues { values: values.into(), copied }, judged, obeyed))
+}
+
+impl Judged {
+    /// Merges the components of duplicates, and notes which components are contested then.
+    pub(super) fn join(&mut self, components: &mut DisjointSets) {
+        let position = |at: u32| self.documents[at as usize].0;
+        for &(one, other) in &self.duplicates {
+            components.union(position(one), position(other));
+        }
+        for &(one, other) in &self.different {
+            let name = components.find(position(one));
+            if name == components.find(position(other)) {
+                self.contested.insert(name);
+            }
+        }
+    }
+
+    pub(super) fn is_contested(&self, component: u32) -> bool {
+        self.contested.contains(&component)
+    }
+
+    /// The clusters of a contested component, each with its members by ascending fingerprint; by
+    /// their first documents. `component` has the position of each member.
+    pub(super) fn divide(
+        &self,
+        component: &[(u32, u32)],
+        members: &[ClusterMember],
+        watch: &Watch,
+    ) -> Result<Vec<Vec<ClusterMember>>> {
+        let nodes = JudgedNodes::new(&self.documents, self.own_id, component, members);
+        let both = |&(one, other): &(u32, u32)| Some((nodes.of(one)?, nodes.of(other)?));
+        let apart = self.different.iter().filter_map(both);
+        let mut sets = ConstrainedSets::new(nodes.list.len() as u32, apart);
+        for (one, other) in self.duplicates.iter().filter_map(both) {
+            sets.union(one, other);
+        }
+        for member in 0..members.len() {
+            let own = nodes.of_member(member);
+            for one in own.clone() {
+                (one + 1..own.end).for_each(|other| sets.union(one, other));
+            }
+        }
+        for distance in 1..=self.k {
+            self.merge_at(distance, &nodes, members, &mut sets, watch)?;
+        }
+        let mut clusters: BTreeMap<u32, Vec<&Node>> = BTreeMap::new();
+        for (at, node) in (0..).zip(&nodes.list) {
+            clusters.entry(sets.find(at)).or_default().push(node);
+        }
+        let members_of = |own: &Vec<&Node>| {
+            let parts = own.chunk_by(|a, b| a.member == b.member);
+            parts.map(|nodes| part_of(&members[nodes[0].member as usize], nodes)).collect()
+        };
+        Ok(clusters.values().map(members_of).collect())
+    }
+
+    /// Takes the pairs of fingerprints at one distance in their order.
+    fn merge_at(
+        &self,
+        distance: u32,
+        nodes: &JudgedNodes,
+        members: &[ClusterMember],
+        sets: &mut ConstrainedSets,
+        watch: &Watch,
+    ) -> Result<()> {
+        let mut values: Vec<u64> =
+            members.iter().map(|member| member.fingerprint.value()).collect();
+        let own = values.clone();
+        let position = |value: u64| own.partition_point(|other| *other < value);
+        let mut sorter = RecordSorter::new(self.resources.clone(), false);
+        let mut take = |found: &mut Vec<ValuePair>| {
+            watch.look()?;
+            for (one, other) in found.drain(..) {
+                if (one ^ other).count_ones() != distance {
+                    continue;
+                }
+                let (one, other) = (position(one.min(other)), position(one.max(other)));
+                for one in nodes.of_member(one) {
+                    for other in nodes.of_member(other) {
+                        // What is settled now stays so, and need not be sorted.
+                        if !sets.is_settled(one, other) {
+                            sorter.push_bare(u64::from(one) << 32 | u64::from(other))?;
+                        }
+                    }
+                }
+            }
+            Ok(())
+        };
+        PairFinder::new(distance).find(SidesMut::Within(&mut values), &mut take)?;
+        sorter.finish()?.pass(|key, _| {
+            sets.union((key >> 32) as u32, key as u32);
+            Ok(())
+        })
+    }
+}
+
+/// The documents of a member that are in these nodes.
+fn part_of(member: &ClusterMember, nodes: &[&Node]) -> ClusterMember {
+    let mut places: Vec<u32> = nodes.iter().flat_map(|node| &node.places).copied().collect();
+    if places.len() == member.ids.len() {
+        return member.clone();
+    }
+    places.sort_unstable();
+    let ids = places.iter().map(|&place| member.ids[place as usize].clone()).collect();
+    ClusterMember { fingerprint: member.fingerprint, distance: 0, ids, places }
+}

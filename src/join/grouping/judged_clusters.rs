@@ -1,0 +1,67 @@
+//! Clusters that obey judged pairs.
+
+use super::clusters::{ClusterMethod, Clusters, check};
+use super::judged::{JudgedDocuments, read};
+use super::reading::JoinMemory;
+use crate::base::error::Result;
+use crate::base::judged::JudgedPairs;
+use crate::join::options::JoinOptions;
+use crate::store::Store;
+
+/// As [`clusters`](crate::join::clusters()) with [`ClusterMethod::Components`], but the pairs that
+/// people have judged are obeyed. `own_id` finds the id that a pair names in an id of the store,
+/// where these hold more; it is empty if there is none.
+///
+/// Two documents that are judged to be duplicates are in one cluster, whatever their distance. Two
+/// that are judged different never are: a component that has both is decided again. Its documents
+/// start alone, the duplicates are merged, and then its near pairs are taken one after the other: by
+/// ascending distance, then by the smaller document, then by the larger one, where documents come by
+/// their fingerprints, then by their ids as text. A pair merges the clusters of its two documents, unless
+/// that would bring two together that are judged different. This is single linkage with "cannot
+/// link" constraints; all other components stay as they are.
+///
+/// A pair of which the store does not have both ids is passed over. Takes the time of a join of the
+/// component for each distance from 0 to `k`, for contested components only.
+///
+/// # Errors
+///
+/// As [`clusters`](crate::join::clusters()), and [`Error::InvalidOptions`] if several records have an
+/// id that is judged.
+///
+/// # Examples
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let mut builder = fpstore::Builder::new(folder.path().join("news.fps"))?;
+/// for (fingerprint, id) in [(0b0, "a"), (0b1, "b"), (0b111, "c"), (u64::MAX, "d")] {
+///     builder.push(fingerprint.into(), id)?;
+/// }
+/// let store = builder.finish()?;
+///
+/// use fpstore::join::{JoinOptions, JudgedPairs, LabelFile, judged_clusters};
+/// let pairs = JudgedPairs::new(&LabelFile::parse("a\tc\t0\nc\td\t1\n")?)?;
+/// let (found, obeyed) = judged_clusters(&store, &JoinOptions::new(3), &pairs, |id| id)?;
+/// let mut sizes = Vec::new();
+/// found.for_each(|cluster| {
+///     sizes.push(cluster.size);
+///     Ok::<(), fpstore::Error>(())
+/// })?;
+/// assert_eq!(sizes, [2, 2]);
+/// assert_eq!((obeyed.duplicate_count, obeyed.different_count), (1, 1));
+/// # Ok(()) }
+/// ```
+pub fn judged_clusters(
+    store: &Store,
+    options: &JoinOptions,
+    pairs: &JudgedPairs,
+    own_id: fn(&str) -> &str,
+) -> Result<(Clusters, JudgedDocuments)> {
+    check(options)?;
+    let store = &store.pinned();
+    let memory = JoinMemory::of(store, options)?;
+    let (values, judged, obeyed) = read(store, options, pairs, own_id)?;
+    let method = ClusterMethod::Components;
+    let found = Clusters::among(store, options, method, memory, values, Some(judged))?;
+    Ok((found, obeyed))
+}

@@ -1,0 +1,99 @@
+//! The documents of a contested component, those that need not be told apart taken as one.
+
+use std::ops::Range;
+
+use super::cluster::ClusterMember;
+
+/// A document of a store: the position of its fingerprint, and the place of its id among the ids of
+/// that fingerprint.
+pub(super) type DocumentPlace = (u32, u32);
+
+/// A judged document, or all documents of one fingerprint that are not judged. These go together
+/// whatever is decided: the first document of their fingerprint takes all of them, because they
+/// stay apart from none.
+#[derive(Debug)]
+pub(super) struct Node {
+    /// The position of its fingerprint among the members of the component.
+    pub(super) member: u32,
+    /// The places of its ids among those of the fingerprint; none if that has no ids.
+    pub(super) places: Vec<u32>,
+}
+
+/// The nodes of a component: by ascending fingerprint, then by the smallest id as text. Those without
+/// an id come last.
+#[derive(Debug)]
+pub(super) struct JudgedNodes {
+    pub(super) list: Vec<Node>,
+    /// Where the nodes of each member end.
+    ends: Vec<u32>,
+    /// The nodes of the judged documents of the component, by their numbers, which ascend.
+    judged: Vec<(u32, u32)>,
+}
+
+impl JudgedNodes {
+    /// `documents` are those of the store that are judged, ascending; `component` has the position in
+    /// the store of each member.
+    pub(super) fn new(
+        documents: &[DocumentPlace],
+        own_id: fn(&str) -> &str,
+        component: &[(u32, u32)],
+        members: &[ClusterMember],
+    ) -> Self {
+        let mut nodes = JudgedNodes { list: Vec::new(), ends: Vec::new(), judged: Vec::new() };
+        for ((number, member), &(_, position)) in (0..).zip(members).zip(component) {
+            let first = documents.partition_point(|document| document.0 < position);
+            let own = documents[first..].iter().take_while(|place| place.0 == position);
+            let own: Vec<&DocumentPlace> = own.collect();
+            nodes.add(own_id, number, member, first as u32, &own);
+        }
+        nodes.judged.sort_unstable();
+        nodes
+    }
+
+    /// Adds the nodes of a member, of whose documents those from `first` on are judged.
+    fn add(
+        &mut self,
+        own_id: fn(&str) -> &str,
+        number: u32,
+        member: &ClusterMember,
+        first: u32,
+        own: &[&DocumentPlace],
+    ) {
+        let places = 0..member.ids.len() as u32;
+        if own.is_empty() {
+            self.list.push(Node { member: number, places: places.collect() });
+            self.ends.push(self.list.len() as u32);
+            return;
+        }
+        let text = |&place: &u32| {
+            let id = member.ids[place as usize].to_string();
+            let own = own_id(&id);
+            (own.is_empty(), String::from(own))
+        };
+        let is_judged = |place: &u32| own.iter().any(|judged| judged.1 == *place);
+        let rest: Vec<u32> = places.filter(|place| !is_judged(place)).collect();
+        let mut nodes: Vec<(Option<u32>, Vec<u32>)> =
+            (first..).zip(own).map(|(document, place)| (Some(document), vec![place.1])).collect();
+        if !rest.is_empty() {
+            nodes.push((None, rest));
+        }
+        nodes.sort_by_cached_key(|(_, places)| places.iter().map(text).min());
+        for (document, places) in nodes {
+            self.judged.extend(document.map(|document| (document, self.list.len() as u32)));
+            self.list.push(Node { member: number, places });
+        }
+        self.ends.push(self.list.len() as u32);
+    }
+
+    /// The nodes of a member.
+    pub(super) fn of_member(&self, member: usize) -> Range<u32> {
+        let start = member.checked_sub(1).map_or(0, |before| self.ends[before]);
+        start..self.ends[member]
+    }
+
+    /// The node of a judged document, if it is in the component.
+    pub(super) fn of(&self, document: u32) -> Option<u32> {
+        let at = self.judged.binary_search_by_key(&document, |entry| entry.0).ok()?;
+        Some(self.judged[at].1)
+    }
+}

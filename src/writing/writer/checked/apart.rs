@@ -1,0 +1,85 @@
+//! What people have judged different from a record, which is not near it.
+
+use crate::base::error::Result;
+use crate::base::judged::JudgedPairs;
+use crate::search::{Hit, Limits, Searcher};
+use crate::writing::writer::NewRecord;
+
+/// A record that people have judged different from others.
+pub(crate) struct Apart<'a> {
+    judged: &'a JudgedPairs,
+    id: String,
+}
+
+impl<'a> Apart<'a> {
+    /// `None` if the record has no id, or is judged different from none.
+    pub(crate) fn of(record: &NewRecord, judged: &'a JudgedPairs) -> Option<Self> {
+        if judged.different_count() == 0 {
+            return None;
+        }
+        let id = record.id.as_ref()?.to_string();
+        judged.has_different(&id).then_some(Apart { judged, id })
+    }
+
+    /// Whether the record is judged different from the one with another id.
+    pub(crate) fn is_from(&self, id: &str) -> bool {
+        self.judged.are_different(&self.id, id)
+    }
+
+    pub(super) fn is_from_record(&self, other: &NewRecord) -> bool {
+        other.id.as_ref().is_some_and(|id| self.is_from(&id.to_string()))
+    }
+
+    /// Whether the record is judged different from all that have a stored fingerprint. Those without
+    /// an id are judged by nobody.
+    pub(super) fn is_from_all(&self, hit: Hit<'_>) -> Result<bool> {
+        let mut any = false;
+        for id in hit.ids() {
+            any = true;
+            if !self.is_from(&id?.to_string()) {
+                return Ok(false);
+            }
+        }
+        Ok(any)
+    }
+}
+
+/// Where the nearest hit is that counts.
+pub(super) enum Place {
+    /// The position among the `count` nearest hits.
+    At {
+        at: usize,
+        count: usize,
+    },
+    None,
+    Cut,
+}
+
+/// Looks for the nearest hit within `k` bits from which the record is not apart. The hits that do not
+/// count have ids that are judged, of which there are few, so that the first search mostly is enough.
+pub(super) fn place_of(
+    searcher: &mut Searcher,
+    record: &NewRecord,
+    k: u32,
+    limits: &Limits,
+    apart: &Apart<'_>,
+) -> Result<Place> {
+    let mut count = 1;
+    let mut passed = 0;
+    loop {
+        let answer = searcher.nearest_with(record.fingerprint, count, k, limits)?;
+        if answer.outcome().cut {
+            return Ok(Place::Cut);
+        }
+        for (at, hit) in answer.hits().enumerate().skip(passed) {
+            if !apart.is_from_all(hit)? {
+                return Ok(Place::At { at, count });
+            }
+        }
+        passed = answer.hits().count();
+        if passed < count {
+            return Ok(Place::None);
+        }
+        count *= 2;
+    }
+}

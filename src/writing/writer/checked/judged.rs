@@ -1,0 +1,91 @@
+//! Checks that obey judged pairs.
+
+use super::apart::{Apart, Place, place_of};
+use super::{CheckedWriter, Verdict, judge};
+use crate::base::error::Result;
+use crate::base::judged::JudgedPairs;
+use crate::search::Limits;
+use crate::writing::writer::NewRecord;
+#[cfg(feature = "serve")]
+use fpstore_base::Fingerprint;
+
+impl CheckedWriter {
+    /// As [`CheckedWriter::check_and_add_with`], but what is judged different from the record by its
+    /// id does not count as near, whether it is stored or pending. A stored fingerprint counts as
+    /// long as one of its ids is not judged different, or it has none. Pairs that are judged to be
+    /// duplicates are not looked at.
+    ///
+    /// # Errors
+    ///
+    /// As [`CheckedWriter::check_and_add`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("pages.fps");
+    /// # fpstore::Builder::new(&path)?.finish()?;
+    /// use fpstore::join::{JudgedPairs, LabelFile};
+    /// use fpstore::writer::{CheckedWriter, NewRecord, Verdict};
+    /// use fpstore::{Id, Limits, WriterOptions};
+    ///
+    /// let pairs = JudgedPairs::new(&LabelFile::parse("1\t2\t0\n")?)?;
+    /// let mut writer = CheckedWriter::new(&path, WriterOptions::default());
+    /// for number in 1..4 {
+    ///     let record = NewRecord::new(0xc0f1.into(), Id::U64(number));
+    ///     let verdict = writer.check_and_add_judged(&record, 3, &Limits::default(), &pairs)?;
+    ///     assert_eq!(matches!(verdict, Verdict::Added), number < 3);
+    /// }
+    /// # Ok(()) }
+    /// ```
+    pub fn check_and_add_judged(
+        &mut self,
+        record: &NewRecord,
+        k: u32,
+        limits: &Limits,
+        pairs: &JudgedPairs,
+    ) -> Result<Verdict<'_>> {
+        let Some(apart) = Apart::of(record, pairs) else {
+            return self.check_and_add_with(record, k, limits);
+        };
+        let (writer, searcher, pending) = self.turn()?;
+        let (at, count) = match place_of(searcher, record, k, limits, &apart)? {
+            Place::At { at, count } => (at, count),
+            Place::None => return judge(writer, pending, record, k, None, Some(&apart)),
+            Place::Cut => return Ok(Verdict::Cut),
+        };
+        // A second time, because the answer cannot be given back from inside a loop.
+        let answer = searcher.nearest_with(record.fingerprint, count, k, limits)?;
+        if answer.outcome().cut {
+            return Ok(Verdict::Cut);
+        }
+        let stored = answer.hits().nth(at);
+        judge(writer, pending, record, k, stored, Some(&apart))
+    }
+
+    /// As [`CheckedWriter::check_and_add_judged`], where `nearest` is known to be the nearest stored
+    /// fingerprint in the state of this turn, judged or not. Only where that does not count, the
+    /// store is searched. The distance of a stored hit is as in [`CheckedWriter::add_compared`].
+    #[cfg(feature = "serve")]
+    pub(crate) fn add_compared_judged(
+        &mut self,
+        record: &NewRecord,
+        k: u32,
+        nearest: Option<Fingerprint>,
+        limits: &Limits,
+        pairs: &JudgedPairs,
+    ) -> Result<Verdict<'_>> {
+        let Some(apart) = Apart::of(record, pairs) else {
+            return self.add_compared(record, k, nearest, None);
+        };
+        if let Some(nearest) = nearest {
+            let (_, searcher, _) = self.turn()?;
+            let hit = searcher.search(nearest, 0)?.hits().next();
+            if hit.map_or(Ok(false), |hit| apart.is_from_all(hit))? {
+                return self.check_and_add_judged(record, k, limits, pairs);
+            }
+        }
+        self.add_compared(record, k, nearest, Some(&apart))
+    }
+}

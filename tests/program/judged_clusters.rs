@@ -1,0 +1,75 @@
+//! `cluster --pairs`: what people have judged is obeyed, and said.
+
+use crate::common::program::Desk;
+
+const RECORDS: &str = "00\ta\n01\tb\n03\tc\nff00\td\nff00\te\nff01\tf\nff0000ff\tg\n";
+
+fn desk(pairs: &str) -> Desk {
+    let desk = Desk::with("in.tsv", RECORDS);
+    desk.write("labels.tsv", pairs);
+    desk.ok(&["build", "in.tsv", "in.fps", "-q"], "");
+    desk
+}
+
+/// The ids of each cluster.
+fn clusters(desk: &Desk, more: &[&str]) -> Vec<String> {
+    let args = ["cluster", "-k", "1", "--pairs", "labels.tsv", "-q", "--format", "json"];
+    let out = desk.ok(&[&args[..], more].concat(), "");
+    let ids = |line: &str| {
+        let cluster: serde_json::Value = serde_json::from_str(line).unwrap();
+        let members = cluster["members"].as_array().unwrap();
+        let ids = members.iter().flat_map(|member| member["ids"].as_array().unwrap());
+        let mut ids: Vec<&str> = ids.map(|id| id.as_str().unwrap()).collect();
+        ids.sort_unstable();
+        ids.concat()
+    };
+    out.lines().map(ids).collect()
+}
+
+#[test]
+fn judged_pairs_are_obeyed_in_files_and_in_stores() {
+    let desk = desk("id\tid\tlabel\na\tc\t0\nd\te\t0\ng\tf\t1\nx\ta\t1\na\tf\t-1\n");
+    for input in ["in.tsv", "in.fps"] {
+        assert_eq!(clusters(&desk, &[input]), ["ab", "dfg"], "{input}");
+        let (_, err) = desk.run(&["cluster", "-k", "1", input, "--pairs", "labels.tsv"], 0);
+        let said = "obeyed 3 judged pairs, 1 of one document and 2 of different ones; 1 of ids that \
+                    no document has";
+        assert!(err.contains(said), "{err}");
+    }
+    // The rules of --keep see the same clusters, also where ids have positions.
+    for (rule, kept) in [("first", "aced"), ("smallest-id", "aced"), ("largest-cluster", "dfg")] {
+        let args = ["cluster", "-k", "1", "in.tsv", "--pairs", "labels.tsv", "--keep", rule, "-q"];
+        let out = desk.ok(&args, "");
+        let mut ids: Vec<&str> = out.lines().map(|line| line.split('\t').nth(1).unwrap()).collect();
+        let mut kept: Vec<String> = kept.chars().map(String::from).collect();
+        ids.sort_unstable();
+        kept.sort_unstable();
+        assert_eq!(ids, kept, "{rule}");
+    }
+    let out = desk.ok(&["cluster", "-k", "1", "in.tsv", "-q", "--format", "json"], "");
+    assert_eq!(out.lines().count(), 2);
+}
+
+#[test]
+fn judgements_that_contradict_are_refused_with_ids_and_file() {
+    let desk = desk("a\tc\t1\n");
+    for (pairs, ids) in [
+        ("a\tb\t0\nb\ta\t1\n", "labels.tsv: line 1: 'a' and 'b'"),
+        ("a\tb\t1\nx\tb\t1\nx\tc\t1\nc\ta\t0\n", "labels.tsv: line 4: 'c' and 'a'"),
+        ("a\ta\t0\n", "labels.tsv: line 1: 'a' is judged with itself"),
+        ("a\tb\n", "labels.tsv: line 1: expected two ids and a label"),
+    ] {
+        desk.write("labels.tsv", pairs);
+        let (_, err) = desk.run(&["cluster", "in.fps", "--pairs", "labels.tsv"], 2);
+        assert!(err.contains(ids), "{err}");
+    }
+    desk.write("labels.tsv", "a\tc\t1\n");
+    desk.write("twice.tsv", "00\ta\n01\tc\nff\ta\n");
+    let (_, err) = desk.run(&["cluster", "twice.tsv", "--pairs", "labels.tsv"], 2);
+    assert!(err.contains("several records have the id 'a'"), "{err}");
+    for more in [&["--method", "star"][..], &["--method", "leader"], &["--confirm", "0.8"]] {
+        let (_, err) =
+            desk.run(&[&["cluster", "in.fps", "--pairs", "labels.tsv"], more].concat(), 2);
+        assert!(err.contains("--pairs") && err.contains(more[0]), "{err}");
+    }
+}

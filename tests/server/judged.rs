@@ -1,0 +1,69 @@
+//! `serve --pairs`: an item is not near what people have judged different from it.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::common::http::{Server, wait_for};
+use crate::common::program::Desk;
+
+fn add(server: &Server, items: &[(&str, &str)], k: u32) -> Vec<Value> {
+    let item = |(hex, id): &(&str, &str)| json!({ "fingerprint": hex, "id": id });
+    let items: Vec<Value> = items.iter().map(item).collect();
+    let body = json!({ "k": k, "items": items }).to_string();
+    let answer = server.post("/v1/check-and-add", "application/json", &body);
+    assert_eq!(answer.status, 200, "{answer:?}");
+    answer.json()["results"].as_array().unwrap().clone()
+}
+
+#[test]
+fn judged_pairs_are_obeyed_and_read_again_on_a_signal() {
+    let desk = Desk::with("in.tsv", "0f\ta\n0f\tb\nff\tc\n");
+    desk.ok(&["build", "in.tsv", "-s", "store.fps", "-q"], "");
+    desk.write("labels.tsv", "new\ta\t0\nnew\ttwin\t0\nx\ty\t1\n");
+    let server = Server::start(&desk, &["--writable", "--pairs", "labels.tsv"]);
+    // b has the fingerprint too, and is the one that is named.
+    let near = add(&server, &[("0f", "new")], 3);
+    assert_eq!((&near[0]["status"], &near[0]["near"]["ids"]), (&json!("near"), &json!(["b"])));
+    desk.write("labels.tsv", "new\ta\t0\nb\tnew\t0\nnew\ttwin\t0\n");
+    server.signal("HUP");
+    wait_for("the pairs were read again", || {
+        add(&server, &[("0f", "new")], 3)[0]["status"] == "new"
+    });
+    // It is stored now, and near itself; others see all that is stored.
+    let own = add(&server, &[("0f", "new"), ("0f", "other")], 3);
+    assert_eq!(own[0]["near"]["ids"], json!(["new"]));
+    assert_eq!(own[1]["near"]["ids"], json!(["a", "b", "new"]));
+    // Pending items count as stored ones do: here both are of one request.
+    let both = add(&server, &[("0f00000000000000", "new"), ("0f00000000000000", "twin")], 3);
+    assert_eq!([&both[0]["status"], &both[1]["status"]], ["new", "new"]);
+    let twin = add(&server, &[("0f0000000000000f", "twin")], 8);
+    assert_eq!(twin[0]["near"]["ids"], json!(["a", "b"]), "of three, one is judged different");
+    // A bad file changes nothing.
+    desk.write("labels.tsv", "new\ta\t0\na\tnew\t1\n");
+    server.signal("HUP");
+    std::thread::sleep(Duration::from_millis(500));
+    assert_eq!(add(&server, &[("0f", "new")], 3)[0]["near"]["ids"], json!(["new"]));
+    let (_, err) = server.end();
+    assert!(err.contains("the judged pairs of before stay: labels.tsv: line 1"), "{err}");
+}
+
+#[test]
+fn pairs_that_cannot_be_obeyed_are_refused() {
+    let desk = Desk::with("in.tsv", "0f\ta\n");
+    desk.ok(&["build", "in.tsv", "-s", "store.fps", "-q"], "");
+    desk.write("labels.tsv", "a\tb\t0\nb\ta\t1\n");
+    let args = ["serve", "-s", "store.fps", "--listen", "127.0.0.1:0", "--pairs"];
+    for (more, why) in [
+        (&["labels.tsv", "--writable"][..], "labels.tsv: line 1: 'a' and 'b'"),
+        (&["-", "--writable"], "name a file"),
+        (&["none.tsv", "--writable"], "none.tsv"),
+    ] {
+        let (_, err) = desk.run(&[&args[..], more].concat(), 2);
+        assert!(err.contains(why), "{err}");
+    }
+    let args = ["serve", "-s", "store.fps", "--pairs", "labels.tsv"];
+    let output = desk.output(&args, "");
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(2) && err.contains("--writable"), "{err}");
+}
