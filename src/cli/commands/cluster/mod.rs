@@ -119,7 +119,8 @@ pub(in crate::cli) fn run(args: &ClusterArgs) -> anyhow::Result<ExitStatus> {
     let opened = args.input.open(&args.resources, &monitor, ids, reads_texts)?;
     let k = args.near.k.unwrap_or(opened.default_k);
     let options = args.resources.join_options(k, &monitor)?;
-    let found = StoreGroups { found: clusters(&opened.store, &options, method)?, ids };
+    let width = opened.store.width();
+    let found = StoreGroups { found: clusters(&opened.store, &options, method)?, ids, width };
     let limit = format!("within {}", counted(k.into(), "bit", "bits"));
     print(args, found, earlier.as_ref(), (out, page), &limit, &monitor)
 }
@@ -220,6 +221,7 @@ fn print_fates(
         if (fate == Fate::Drop) != dropped {
             return Ok(());
         }
+        let fingerprint = found.width().hex(fingerprint);
         rows.push(&RecordRow { fingerprint, id: id.map(IdRef::Text) })
     })?;
     Ok(counts)

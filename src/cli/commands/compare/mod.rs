@@ -148,7 +148,7 @@ pub(in crate::cli) fn run(args: &CompareArgs) -> anyhow::Result<ExitStatus> {
                 // A record shows its id, however it was named.
                 let name = printer.show(id.map_or(name.as_str(), Option::unwrap_or_default));
                 match is_colored {
-                    true => writeln!(out, "{}\t{name}", Marked { fingerprint, from: a })?,
+                    true => writeln!(out, "{}\t{name}", Marked { fingerprint: fingerprint.into(), from: a.into() })?,
                     false => writeln!(out, "{fingerprint}\t{name}")?,
                 }
             }
