@@ -5,8 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::base::section::Section;
-pub use fpstore_base::{InputPlace, IoError};
 use fpstore_base::{Fingerprint, Interrupted, ParseFingerprintError, Radix, Recipe, Width};
+pub use fpstore_base::{InputPlace, IoError};
 
 const MIB: f64 = 1024.0 * 1024.0;
 

@@ -143,7 +143,7 @@ pub struct SegmentInfo {
     /// The recipe of the fingerprints.
     pub recipe: Recipe,
     /// The fewest bits for each fingerprint that any code can take on average for a random set of
-    /// this size n: 64 - log2 n + log2 e. `None` without fingerprints.
+    /// this size n: the width - log2 n + log2 e. `None` without fingerprints.
     pub information_limit: Option<f64>,
     /// The tables in order.
     pub tables: Vec<TableInfo>,
@@ -207,6 +207,7 @@ impl SegmentInfo {
     fn of(open: &OpenSegment) -> Self {
         let header = open.segment.header();
         let n = header.fingerprint_count;
+        let bits = f64::from(open.segment.recipe().width().bits());
         let sections: Vec<SectionInfo> = header
             .places
             .iter()
@@ -245,7 +246,7 @@ impl SegmentInfo {
             sketch_len: header.sketch_len,
             tuned_k: header.tuned_k,
             recipe: open.segment.recipe().clone(),
-            information_limit: (n > 0).then(|| 64.0 - (n as f64).log2() + std::f64::consts::LOG2_E),
+            information_limit: (n > 0).then(|| bits - (n as f64).log2() + std::f64::consts::LOG2_E),
             tables: tables.collect(),
             sections,
         }

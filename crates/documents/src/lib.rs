@@ -94,7 +94,7 @@ pub use pipeline::{
     Admission, Document, count_document_frequencies, hash_documents, read_features,
     read_fingerprints, read_texts,
 };
-pub use ready::ReadyForm;
 pub use reading::Wanted;
+pub use ready::ReadyForm;
 pub use repeated_ids::{EXACT_IDS_MAX, IdNotes, RepeatedIds};
 pub use summary::DocumentSummary;

@@ -8,8 +8,8 @@ use super::capped::DOCUMENT_LEN_MAX;
 use super::decode::TextEncoding;
 use super::folders::FileChoice;
 use super::formats::{DocumentFormat, HtmlPart, TextFormat};
-use fpstore_base::watch::Observer;
 use fpstore_base::Resources;
+use fpstore_base::watch::Observer;
 use fpstore_text::PassageUnit;
 
 /// The fields that are taken where they are there.

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::files::{DocumentFiles, DocumentPlace};
-use super::ready::ReadyForm;
 use super::options::DocumentOptions;
 use super::reading::{Reader, Wanted};
+use super::ready::ReadyForm;
 use super::repeated_ids::IdNotes;
 use super::summary::DocumentSummary;
 use super::task::{

@@ -9,8 +9,8 @@ use clap::Args;
 use fpstore::input::{InputOptions, open_input};
 use fpstore::{Fingerprint, Store, Width};
 use fpstore_documents::{
-    Admission, Document, DocumentFormat, DocumentOptions, DocumentSummary, PassedOver, RepeatedIds,
-    ReadyForm, hash_documents, read_texts, text_of_bytes,
+    Admission, Document, DocumentFormat, DocumentOptions, DocumentSummary, PassedOver, ReadyForm,
+    RepeatedIds, hash_documents, read_texts, text_of_bytes,
 };
 use fpstore_text::TextHasher;
 

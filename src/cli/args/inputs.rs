@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::bail;
 use clap::Args;
-use fpstore::{Radix, Width};
 use fpstore::input::{
     InputEstimate, InputFormat, InputOptions, InputSummary, estimate_input, open_input,
 };
+use fpstore::{Radix, Width};
 use fpstore_base::read_inputs;
 use fpstore_base::source::name_of;
 

@@ -3,9 +3,9 @@
 use std::io::Write;
 
 use clap::Args;
-use fpstore::{Recipe, Width};
 use fpstore::info::{SegmentInfo, StoreInfo};
 use fpstore::writer::days_since_label;
+use fpstore::{Recipe, Width};
 use fpstore_text::{Method, TextRecipe};
 
 use crate::cli::args::report_args::ReportArgs;

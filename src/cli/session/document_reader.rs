@@ -6,9 +6,7 @@ use anyhow::{Context, bail};
 use fpstore::corpus::{DocumentSource, Take};
 use fpstore::writer::NewRecord;
 use fpstore::{Error, Fingerprint, IdRef};
-use fpstore_documents::{
-    Admission, BadRecords, DocumentOptions, DocumentSummary, ReadyForm,
-};
+use fpstore_documents::{Admission, BadRecords, DocumentOptions, DocumentSummary, ReadyForm};
 use fpstore_text::TextHasher;
 
 use super::monitor::Monitor;

@@ -166,7 +166,9 @@ impl Seen {
         match (min, max) {
             _ if !is_hex => Kind::Other,
             (8, 8) if self.has_letter && width == Width::FULL => Kind::Hex32,
-            (min, max) if max == digits && (min + LACKING_MAX >= digits || nearly_all(self.hex_full)) => {
+            (min, max)
+                if max == digits && (min + LACKING_MAX >= digits || nearly_all(self.hex_full)) =>
+            {
                 Kind::Hex
             }
             _ => Kind::OtherHex,

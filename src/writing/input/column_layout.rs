@@ -87,11 +87,7 @@ pub(super) struct Layout<'a> {
 }
 
 impl<'a> Layout<'a> {
-    pub(super) fn of(
-        lines: &'a [Line<'a>],
-        separator: Separator,
-        form: Form,
-    ) -> Option<Self> {
+    pub(super) fn of(lines: &'a [Line<'a>], separator: Separator, form: Form) -> Option<Self> {
         let rows = rows(lines, separator)?;
         let count = rows.first()?.len();
         if rows.iter().any(|row| row.len() != count)

@@ -8,8 +8,8 @@ use super::guess::{LineForm, Wish, decide};
 use super::layout::{ChunkPlace, Layout, RecordConsumer};
 use super::lines::Lines;
 use crate::base::error::{Error, Result};
-use fpstore_base::{Fingerprint, IdRef, Radix, Width};
 use fpstore_base::source::Source;
+use fpstore_base::{Fingerprint, IdRef, Radix, Width};
 
 /// How records are laid out in an input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -215,8 +215,10 @@ impl<C: RecordConsumer> RecordConsumer for Narrow<'_, C> {
             None => {
                 let (value, width) = (fingerprint.value(), self.width);
                 let reason = match self.is_signed {
-                    true => format!("{} is not a signed number of {width} bits", value.cast_signed()),
-                    false => format!("{fingerprint} has more than {width} bits"),
+                    true => {
+                        format!("{} is not a signed number of {width} bits", value.cast_signed())
+                    }
+                    false => format!("'{value:x}' has more than {width} bits"),
                 };
                 self.consumer.bad_record(place, reason)
             }

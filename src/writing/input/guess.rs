@@ -26,7 +26,7 @@ use super::column_layout::{
 use super::columns::{Columns, Separator, unquoted};
 use super::first_lines::{Line, sample};
 use super::line_record::parse_record;
-use fpstore_base::{Radix, Width};
+use fpstore_base::{Fingerprint, Radix, Width};
 
 /// What is known of the columns before the input is seen.
 #[derive(Clone, Copy, Debug, Default)]
@@ -98,7 +98,13 @@ struct Sample<'a> {
 
 impl<'a> Sample<'a> {
     fn reads(&self, line: &str) -> bool {
-        matches!(parse_record(line.as_bytes(), self.wish.radix.unwrap_or_default()), Ok(Some(_)))
+        let radix = self.wish.radix.unwrap_or_default();
+        let fits = |fingerprint: Fingerprint| match radix {
+            Radix::SignedDecimal => true,
+            _ => self.wish.width.fits(fingerprint),
+        };
+        let found = parse_record(line.as_bytes(), radix);
+        matches!(found, Ok(Some((fingerprint, _))) if fits(fingerprint))
     }
 
     /// The column at the start of a line, as documented.
@@ -253,11 +259,7 @@ impl<'a> Sample<'a> {
             notes.push(format!("took line {} for a header", self.lines[0].number));
         }
         if self.wish.radix.is_none() && radix != Radix::Hex {
-            notes.push(format!(
-                "read {} in column {}",
-                kind.describe(form.width),
-                fingerprint + 1
-            ));
+            notes.push(format!("read {} in column {}", kind.describe(form.width), fingerprint + 1));
         }
         Ok((columns, (!notes.is_empty()).then(|| notes.join(", and "))))
     }

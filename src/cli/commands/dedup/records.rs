@@ -73,7 +73,8 @@ pub(in crate::cli) fn run(settings: Settings<'_>, monitor: &Monitor) -> anyhow::
         }
         Ok(())
     })?;
-    let removed = removed.map(|out| write_removed(&done, (ids, width), out, monitor)).transpose()?;
+    let removed =
+        removed.map(|out| write_removed(&done, (ids, width), out, monitor)).transpose()?;
     write_kept(&mut records, &kept, &mut out, (writer.as_mut(), width), monitor)?;
     out.finish()?;
     removed.map_or(Ok(()), RowWriter::finish)?;

@@ -175,7 +175,8 @@ pub(in crate::cli) fn run(args: &QueryArgs) -> anyhow::Result<ExitStatus> {
         false => None,
     };
     let stored = opened.as_ref().and_then(|opened| opened.as_ref().ok()).map(Store::width);
-    let read = stored.map_or(Ok(args.files.read.clone()), |width| args.files.read.of_width(width))?;
+    let read =
+        stored.map_or(Ok(args.files.read.clone()), |width| args.files.read.of_width(width))?;
     let lines = args.documents.lines(&read)?;
     // All arguments are parsed before the first search, so that a typing error costs nothing.
     let mut needles = args
@@ -205,13 +206,8 @@ pub(in crate::cli) fn run(args: &QueryArgs) -> anyhow::Result<ExitStatus> {
     // Without confirmation nobody asks for sketches.
     let sketch_len = args.near.confirm.map_or(0, |_| store.sketch_len());
     let limits = args.files.resources.reading()?;
-    let from_documents = args.documents.documents(
-        &store,
-        sketch_len,
-        &read,
-        limits,
-        !args.file.is_empty(),
-    )?;
+    let from_documents =
+        args.documents.documents(&store, sketch_len, &read, limits, !args.file.is_empty())?;
     let mut needles: Vec<Option<Needle>> = needles
         .drain(..)
         .map(|needle| needle.map(|fingerprint| Needle { fingerprint, sketch: Vec::new() }))

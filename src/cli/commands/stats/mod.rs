@@ -22,7 +22,7 @@ use crate::cli::args::report_args::ReportArgs;
 use crate::cli::args::scheme_arg::SchemeArgs;
 use crate::cli::output::page;
 use crate::cli::output::text::ReportFormat;
-use crate::cli::session::command::{ExitStatus, StoreArg, open_map};
+use crate::cli::session::command::{ExitStatus, StoreArg, open_map, refuse_narrow};
 
 const LONG_ABOUT: &str = "\
 Show statistics of the fingerprints of a store, the problems that they show, and remedies: bits \
@@ -80,7 +80,9 @@ impl StatsArgs {
         if let Some(option) = given.or(self.read.first_given()) {
             bail!("{option} is for files of records, and this is a store; leave it out");
         }
-        Ok(open_map(self.store_path().unwrap_or(&self.store.store))?)
+        let store = open_map(self.store_path().unwrap_or(&self.store.store))?;
+        refuse_narrow(store.width(), "stats")?;
+        Ok(store)
     }
 }
 
@@ -138,6 +140,7 @@ fn collect(args: &StatsArgs) -> anyhow::Result<Statistics> {
     if let Some(folder) = args.inputs.iter().find(|file| file.is_dir()) {
         bail!("{} is a directory; name one store, or files", folder.display());
     }
+    refuse_narrow(args.read.width(), "stats")?;
     let options = args.read.options();
     let mut collector = Collector::new();
     for file in inputs(&args.inputs)? {
