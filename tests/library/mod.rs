@@ -38,3 +38,4 @@ mod shares;
 mod sketches;
 mod syndromes;
 mod versions;
+mod width;

@@ -28,4 +28,5 @@ mod stream;
 mod table;
 mod text;
 mod versions;
+mod width;
 mod words;

@@ -38,7 +38,7 @@ use crate::writing::directory::{Destination, OpenMode, Patience};
 use crate::writing::input::{InputEstimate, InputOptions, InputSummary};
 use crate::writing::labels::check_label;
 use crate::writing::sort::SortResources;
-use fpstore_base::{Fingerprint, IdRef};
+use fpstore_base::{Fingerprint, IdRef, Width};
 
 /// Makes a store from fingerprints in any order.
 ///
@@ -160,6 +160,13 @@ impl Builder {
 
     fn start(destination: Target, options: BuildOptions) -> Result<Self> {
         if let Some(reason) = fault_of_label(&options.label) {
+            return Err(Error::InvalidOptions { reason });
+        }
+        if options.recipe.is_unknown_external() {
+            let reason = format!(
+                "the recipe of fingerprints that were made elsewhere declares no width but {}",
+                Width::EXPECTED
+            );
             return Err(Error::InvalidOptions { reason });
         }
         let beside = || destination.scratch_directory().to_path_buf();
