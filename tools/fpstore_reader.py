@@ -128,6 +128,7 @@ class Segment(File):
         plain = all(c == "\n" or c >= " " and not "\x7f" <= c <= "\x9f"
                     for c in self.text(recipe, 21, start))
         need(plain, 21, start, "the recipe has a control character")
+        # Fingerprints that were made elsewhere may have fewer than 64 bits.
         lines = recipe.split(b"\n")
         self.bits = 64
         if lines[0] == b"external" and len(lines) > 1:

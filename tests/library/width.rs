@@ -2,7 +2,7 @@
 //! wider.
 
 use fpstore::input::{InputFormat, InputOptions, read_records};
-use fpstore::join::{BatchMode, JoinOptions, near_pairs, search_many};
+use fpstore::join::{BatchMode, JoinOptions, near_pairs, near_pairs_across, search_many};
 use fpstore::writer::NewRecord;
 use fpstore::{
     BuildOptions, Builder, Error, Fingerprint, InputPlace, Limits, Radix, Recipe, Store,
@@ -10,8 +10,8 @@ use fpstore::{
 };
 use tempfile::TempDir;
 
+use crate::common::Random;
 use crate::common::oracle;
-use crate::common::random::Random;
 
 fn width(bits: u32) -> Width {
     Width::new(bits).unwrap()
@@ -113,6 +113,8 @@ fn nothing_wider_comes_in_or_is_asked() {
     let (options, limits) = (JoinOptions::new(3), Limits::default());
     let many = search_many(&store, &[wide], &options, &limits, BatchMode::Auto, |_, _| Ok(()));
     is_too_wide(many.unwrap_err());
+    let across = near_pairs_across(&[wide][..], &store, &JoinOptions::new(3), |_| Ok(()));
+    is_too_wide(across.unwrap_err());
     for replace in [false, true] {
         let options = WriterOptions::default().replace(replace);
         let mut writer = Writer::with_options(&path, options).unwrap();
@@ -127,7 +129,8 @@ fn nothing_wider_comes_in_or_is_asked() {
     is_too_wide(builder.push_bare(wide).unwrap_err());
     drop(builder);
     store.refresh().unwrap();
-    assert_eq!(store.query(8.into(), 0).unwrap()[0].ids.len(), 2);
+    // The second writer has replaced what the first one added.
+    assert_eq!(store.query(8.into(), 0).unwrap()[0].ids.len(), 1);
 }
 
 #[test]
@@ -143,7 +146,7 @@ fn stores_of_different_widths_are_never_one() {
     let options = WriterOptions::default().recipe(Recipe::external());
     differs(Writer::with_options(&path, options).map(drop).unwrap_err());
     let mut writer = Writer::open(&wide).unwrap();
-    differs(writer.import(&[&path]).map(drop).unwrap_err());
+    differs(writer.import(&[path]).map(drop).unwrap_err());
 }
 
 /// Merges, an empty store and a store of which all is deleted keep the width.

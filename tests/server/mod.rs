@@ -10,5 +10,6 @@ mod life;
 mod options;
 mod queries;
 mod remote;
+mod width;
 mod witness;
 mod writes;

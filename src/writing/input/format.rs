@@ -5,11 +5,12 @@ use std::path::Path;
 use super::binary::FixedRecords;
 use super::chunk::Chunk;
 use super::guess::{LineForm, Wish, decide};
-use super::layout::{ChunkPlace, Layout, RecordConsumer};
+use super::layout::{Layout, RecordConsumer};
 use super::lines::Lines;
+use super::narrow::Narrow;
 use crate::base::error::{Error, Result};
 use fpstore_base::source::Source;
-use fpstore_base::{Fingerprint, IdRef, Radix, Width};
+use fpstore_base::{Radix, Width};
 
 /// How records are laid out in an input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -188,44 +189,5 @@ impl InputOptions {
         let is_signed = self.radix == Some(Radix::SignedDecimal);
         let mut narrow = Narrow { consumer, width: self.width, is_signed };
         with_layout!(self, |layout| layout.parse(chunk, &mut narrow))
-    }
-}
-
-/// Passes records of a width on, and makes bad records of those that do not fit.
-struct Narrow<'a, C> {
-    consumer: &'a mut C,
-    width: Width,
-    /// Whether values are signed numbers of 64 bits in two's complement.
-    is_signed: bool,
-}
-
-impl<C: RecordConsumer> RecordConsumer for Narrow<'_, C> {
-    fn record(
-        &mut self,
-        place: ChunkPlace,
-        fingerprint: Fingerprint,
-        id: Option<IdRef<'_>>,
-    ) -> bool {
-        let fitting = match self.is_signed {
-            true => self.width.of_signed(fingerprint.value().cast_signed()),
-            false => Some(fingerprint).filter(|it| self.width.fits(*it)),
-        };
-        match fitting {
-            Some(fingerprint) => self.consumer.record(place, fingerprint, id),
-            None => {
-                let (value, width) = (fingerprint.value(), self.width);
-                let reason = match self.is_signed {
-                    true => {
-                        format!("{} is not a signed number of {width} bits", value.cast_signed())
-                    }
-                    false => format!("'{value:x}' has more than {width} bits"),
-                };
-                self.consumer.bad_record(place, reason)
-            }
-        }
-    }
-
-    fn bad_record(&mut self, place: ChunkPlace, reason: String) -> bool {
-        self.consumer.bad_record(place, reason)
     }
 }
