@@ -171,7 +171,7 @@ fn verify_finds_a_narrow_store_sound() {
         let values: Vec<u64> =
             (0..200).map(|at| Random::new(at).next() & width(bits).max().value()).collect();
         let (folder, _store) = store_of(&values, bits);
-        let report = verify(&folder.path().join("a.fps"), &VerifyOptions::default()).unwrap();
+        let report = verify(folder.path().join("a.fps"), &VerifyOptions::default()).unwrap();
         assert!(report.faults.is_empty(), "{:?}", report.faults);
     }
 }
