@@ -133,7 +133,7 @@ fn rows_of_all_commands_have_8_digits() {
     assert_eq!(clusters, "1\t2\t1\t0\tdeadbeef\ta\n1\t2\t1\t1\tdeadbeee\tb\n");
     let kept = desk.ok(&["dedup", "a.tsv", "--bits", "32", "-q", "--removed", "gone.tsv"], "");
     assert_eq!(kept, "deadbeef\ta\n00000001\tc\n");
-    assert!(desk.read("gone.tsv").starts_with("deadbeee\tdeadbeef\t1\tb\ta\tnew"));
+    assert!(desk.read("gone.tsv").starts_with("deadbeee\tdeadbeef\t1\t\tb\ta\tnew"));
     let compared = desk.ok(&["compare", "a", "b", "-s", "a.fps"], "");
     assert!(compared.starts_with("deadbeef\ta\ndeadbeee\tb\n"), "{compared}");
     assert_eq!(

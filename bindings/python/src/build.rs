@@ -281,9 +281,8 @@ impl Builder {
 
 /// The recipe of ready-made fingerprints of so many bits.
 fn narrow(py: Python<'_>, bits: u32) -> PyResult<Recipe> {
-    let width = Width::new(bits).ok_or_else(|| {
-        input_error(py, format!("bits is {bits}, expected {}", Width::EXPECTED))
-    })?;
+    let width = Width::new(bits)
+        .ok_or_else(|| input_error(py, format!("bits is {bits}, expected {}", Width::EXPECTED)))?;
     Ok(Recipe::external_of(width))
 }
 
