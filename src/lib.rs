@@ -121,8 +121,8 @@ pub use base::section::{Section, TableIndex};
 pub use format::FORMAT_VERSIONS;
 pub use fpstore_base::watch::{Observer, Phase, Progress};
 pub use fpstore_base::{
-    Choice, Fingerprint, Id, IdKind, IdRef, ParseFingerprintError, Radix, Recipe, Resources,
-    UnknownName,
+    Choice, Fingerprint, HexFingerprint, Id, IdKind, IdRef, ParseFingerprintError, Radix, Recipe,
+    Resources, UnknownName, Width,
 };
 #[cfg(feature = "client")]
 pub use http::client;

@@ -128,6 +128,13 @@ class Segment(File):
         plain = all(c == "\n" or c >= " " and not "\x7f" <= c <= "\x9f"
                     for c in self.text(recipe, 21, start))
         need(plain, 21, start, "the recipe has a control character")
+        # Fingerprints that were made elsewhere may have fewer than 64 bits (R-31).
+        lines = recipe.split(b"\n")
+        self.bits = 64
+        if lines[0] == b"external" and len(lines) > 1:
+            narrow = {b"bits=%d" % bits: bits for bits in range(8, 64, 8)}
+            need(len(lines) == 2 and lines[1] in narrow, 31, start, "the recipe has no width")
+            self.bits = narrow[lines[1]]
 
     def read_directory(self, at, header_len):
         wanted = [(kind, table) for table in range(len(self.tables)) for kind in range(2, 6)]
@@ -324,6 +331,8 @@ class Segment(File):
             self.need(not any(rest), 10, offset + length, f"after {NAMES[kind]}: bytes not zero")
         first = self.table(0)
         fingerprints = set(first)
+        self.need(max(fingerprints, default=0) >> self.bits == 0, 31, 48,
+                  f"a fingerprint has more than {self.bits} bits")
         hashes = (sip_hash(struct.pack("<Q", fingerprint)) for fingerprint in fingerprints)
         total = sum(int.from_bytes(each, "little") for each in hashes) % (1 << 128)
         self.need(total == int.from_bytes(self.data[48:64], "little"), 20, 48, "wrong set sum")
@@ -560,10 +569,16 @@ def union(store):
     return sorted(ids_of.items())
 
 
+def digits_of(store):
+    """The hex digits of each fingerprint."""
+    return min((segment.bits // 4 for segment in open_store(store)), default=16)
+
+
 def dump(store):
+    digits = digits_of(store)
     for fingerprint, ids in union(store):
         for end in [b"\t" + text for text in ids] or [b""]:
-            sys.stdout.buffer.write(b"%016x%s\n" % (fingerprint, end))
+            sys.stdout.buffer.write(b"%0*x%s\n" % (digits, fingerprint, end))
     return 0
 
 
@@ -576,15 +591,17 @@ def sketches(store):
     return 0
 
 
-def query(store, digits, distance):
-    needle, limit = int(digits, 16), int(distance)
-    if not (0 <= needle < 1 << 64 and 0 <= limit <= 64):
-        raise ValueError(f"'{digits}' or '{distance}' is not a fingerprint or not 0 to 64 bits")
+def query(store, text, distance):
+    digits = digits_of(store)
+    needle, limit = int(text, 16), int(distance)
+    if not (0 <= needle < 1 << 4 * digits and 0 <= limit <= 64):
+        raise ValueError(f"'{text}' or '{distance}' is not a fingerprint or not 0 to 64 bits")
     found = [((x ^ needle).bit_count(), x, ids) for x, ids in union(store)]
     found = sorted(match for match in found if match[0] <= limit)
     for bits, match, ids in found:
         for text in ids or [b""]:
-            sys.stdout.buffer.write(b"%016x\t%016x\t%d\t%s\n" % (needle, match, bits, text))
+            row = digits, needle, digits, match, bits, text
+            sys.stdout.buffer.write(b"%0*x\t%0*x\t%d\t%s\n" % row)
     return 0 if found else 1
 
 

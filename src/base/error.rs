@@ -5,8 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::base::section::Section;
+use fpstore_base::{Fingerprint, Interrupted, ParseFingerprintError, Radix, Recipe, Width};
 pub use fpstore_base::{InputPlace, IoError};
-use fpstore_base::{Interrupted, ParseFingerprintError, Radix, Recipe};
 
 const MIB: f64 = 1024.0 * 1024.0;
 
@@ -100,6 +100,8 @@ pub enum Error {
         id_column: Option<usize>,
         /// How fingerprints are spelled most likely, if that is not hexadecimal or not sure.
         radix: Option<Radix>,
+        /// How many bits they have most likely, if not 64.
+        width: Option<Width>,
     },
     /// A distance above 64.
     InvalidDistance {
@@ -158,6 +160,13 @@ pub enum Error {
     Interrupted,
     /// A text that is not a fingerprint.
     InvalidFingerprint(ParseFingerprintError),
+    /// A fingerprint with a bit above the width of the store.
+    TooWide {
+        /// The fingerprint.
+        fingerprint: Fingerprint,
+        /// The width of the fingerprints of the store.
+        width: Width,
+    },
     /// A limit of the format would be exceeded.
     TooLarge {
         /// The whole message: what would be too large, and the limit.
@@ -308,6 +317,10 @@ impl fmt::Display for Error {
             }
             Error::Interrupted => f.write_str("interrupted"),
             Error::InvalidFingerprint(fault) => fault.fmt(f),
+            Error::TooWide { fingerprint, width } => write!(
+                f,
+                "{fingerprint} has more than {width} bits, the width of the fingerprints of the store"
+            ),
             Error::TooLarge { reason } => f.write_str(reason),
             Error::TooManyPairs { most } => write!(f, "there are more than {most} near pairs"),
             Error::BadInput { name, place, reason } => write!(f, "{name}: {place}: {reason}"),

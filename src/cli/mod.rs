@@ -20,7 +20,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::CompleteEnv;
-use fpstore::{Error, InputPlace, IoError, Recipe};
+use fpstore::{Error, InputPlace, IoError};
 
 #[cfg(feature = "serve")]
 use commands::serve;
@@ -158,6 +158,10 @@ const SKIP_BAD_HINT: &str = "--skip-bad counts bad records and goes on";
 const RECIPE_HINT: &str = "if the fingerprints were made by the recipe of the store, say so: \
                            --recipe with its name, or with a file that holds what 'info' prints \
                            of it";
+
+/// What helps where fingerprints of two widths meet.
+const WIDTH_HINT: &str = "fingerprints of another width are never near: --bits says how many bits those \
+                          in files have";
 
 /// Parses the arguments, runs the command and reports errors. The exit status is that of the
 /// command, 2 after an error, 130 after a signal.
@@ -300,13 +304,16 @@ fn with_page(command: clap::Command) -> clap::Command {
 /// What the user can do about an error of a command that `offers` some options.
 fn hint(error: &Error, given: &[OsString], offers: impl Fn(&str) -> bool) -> Option<String> {
     match error {
-        Error::UnclearInput { fingerprint_column, id_column, radix, .. } => {
+        Error::UnclearInput { fingerprint_column, id_column, radix, width, .. } => {
             let mut more = Vec::new();
             if let Some(column) = fingerprint_column.filter(|_| offers("fingerprint_field")) {
                 more.extend(["--fingerprint-field".into(), column.to_string()]);
                 more.extend(id_column.iter().flat_map(|id| ["--id-field".into(), id.to_string()]));
             }
             more.extend(radix.iter().flat_map(|radix| ["--radix".into(), radix.to_string()]));
+            if let Some(width) = width.filter(|_| offers("bits")) {
+                more.extend(["--bits".into(), width.to_string()]);
+            }
             (!more.is_empty()).then(|| format!("if it is so, say: {}", remedy::again(given, &more)))
         }
         Error::BadInput { name, place, reason } => {
@@ -347,7 +354,10 @@ fn hint(error: &Error, given: &[OsString], offers: impl Fn(&str) -> bool) -> Opt
             "nothing was written; raise --max-pairs, lower -k, or leave out copies with --distinct"
                 .into(),
         ),
-        Error::RecipeMismatch { given, .. } if *given == Recipe::external() => {
+        Error::RecipeMismatch { store, given } if store.is_external() && given.is_external() => {
+            offers("bits").then(|| WIDTH_HINT.into())
+        }
+        Error::RecipeMismatch { given, .. } if given.is_external() => {
             offers("recipe").then(|| RECIPE_HINT.into())
         }
         Error::Locked { .. } => Some(

@@ -31,7 +31,7 @@ use super::{decide, hash, room, survey};
 use crate::store::rows::{RemovedRow, Side};
 use crate::writing::writer::Writer;
 use fpstore_base::watch::Phase;
-use fpstore_base::{Fingerprint, Id, IdRef};
+use fpstore_base::{Fingerprint, Id, IdRef, Width};
 
 impl<'a> Cleaner<'a> {
     /// Does all the work: [`Cleaner::begin`], [`Cleaning::run`] and [`Cleaned::finish`].
@@ -194,6 +194,11 @@ pub struct Cleaned<'a> {
 }
 
 impl Cleaned<'_> {
+    /// The width of the fingerprints: 64 bits, unless they were ready and their form says otherwise.
+    pub fn width(&self) -> Width {
+        self.cleaning.work.settings.source.width()
+    }
+
     /// What became of the documents.
     pub fn account(&self) -> Account {
         let counts = self.spools.counts();
@@ -283,9 +288,10 @@ impl Cleaned<'_> {
         mut each: impl FnMut(RemovedRow<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         let others = OtherIds::read(&self.spools, &self.decisions.dropped)?;
+        let width = self.width();
         self.for_each(|entry, dropped| match dropped {
             None => Ok(()),
-            Some(dropped) => each(removed_row(entry, dropped, &others)),
+            Some(dropped) => each(removed_row(entry, dropped, &others, width)),
         })
     }
 
@@ -305,8 +311,9 @@ impl Cleaned<'_> {
             Ok(())
         })?;
         let others = OtherIds::read(&self.spools, &self.decisions.dropped)?;
+        let width = self.width();
         self.for_each(|entry, dropped| {
-            let removed = dropped.map(|dropped| removed_row(entry, dropped, &others));
+            let removed = dropped.map(|dropped| removed_row(entry, dropped, &others, width));
             let other_record = match dropped.map(|dropped| &dropped.other) {
                 Some(Other::New(number)) => records.get(number.index()).copied(),
                 _ => None,
@@ -417,10 +424,11 @@ fn removed_row<'a>(
     entry: &Entry<'a>,
     dropped: &'a Dropped,
     others: &'a OtherIds,
+    width: Width,
 ) -> RemovedRow<'a> {
     RemovedRow {
-        fingerprint: entry.fingerprint,
-        other: dropped.other_fingerprint,
+        fingerprint: width.hex(entry.fingerprint),
+        other: width.hex(dropped.other_fingerprint),
         distance: entry.fingerprint.distance(dropped.other_fingerprint),
         similarity: dropped.similarity,
         id: Some(entry.id),

@@ -5,14 +5,15 @@
 
 use std::path::PathBuf;
 
-use fpstore_documents::{Admission, Document, DocumentFiles, DocumentOptions, DocumentSummary};
+use fpstore_documents::{
+    Admission, Document, DocumentFiles, DocumentOptions, DocumentSummary, ReadyForm,
+};
 use fpstore_text::{TextHasher, Tokenizer, sketch};
 
 use super::error::{Error, Result};
 use super::take::Take;
-use crate::base::options::DEFAULT_K;
 use fpstore_base::watch::Observer;
-use fpstore_base::{Fingerprint, IdRef, Radix, Recipe};
+use fpstore_base::{Fingerprint, IdRef, Recipe, Width};
 
 /// How documents in files become fingerprints.
 ///
@@ -40,8 +41,8 @@ use fpstore_base::{Fingerprint, IdRef, Radix, Recipe};
 pub struct DocumentSource {
     /// That of the recipe, if it is known.
     hasher: Option<TextHasher>,
-    /// The spelling of fingerprints in a field; `None` if they are made of texts.
-    ready: Option<Radix>,
+    /// The form of fingerprints in a field; `None` if they are made of texts.
+    ready: Option<ReadyForm>,
     options: DocumentOptions,
     sketch_len: u8,
 }
@@ -52,10 +53,20 @@ impl DocumentSource {
         DocumentSource { hasher: Some(hasher), ready: None, options, sketch_len: 0 }
     }
 
-    /// Documents that have a fingerprint in the field [`DocumentOptions::text_field`], spelled in
-    /// `radix`. `hasher` is the one that made them, if it is known.
-    pub fn of_field(hasher: Option<TextHasher>, radix: Radix, options: DocumentOptions) -> Self {
-        DocumentSource { hasher, ready: Some(radix), options, sketch_len: 0 }
+    /// Documents that have a fingerprint in the field [`DocumentOptions::text_field`], in the given
+    /// form: a [`Radix`](fpstore_base::Radix) of 64 bits, or a [`ReadyForm`]. `hasher` is the one that
+    /// made them, if it is known; its fingerprints have 64 bits.
+    pub fn of_field(
+        hasher: Option<TextHasher>,
+        form: impl Into<ReadyForm>,
+        options: DocumentOptions,
+    ) -> Self {
+        DocumentSource { hasher, ready: Some(form.into()), options, sketch_len: 0 }
+    }
+
+    /// The width of the fingerprints.
+    pub fn width(&self) -> Width {
+        self.ready.map_or(Width::FULL, |form| form.width)
     }
 
     /// The same with sketches of this many bytes; 0 for none. A store with sketches takes no
@@ -74,12 +85,16 @@ impl DocumentSource {
 
     /// The recipe of the fingerprints.
     pub fn recipe(&self) -> Recipe {
-        self.hasher.as_ref().map_or(Recipe::external(), |hasher| hasher.recipe().to_recipe())
+        match &self.hasher {
+            Some(hasher) => hasher.recipe().to_recipe(),
+            None => Recipe::external_of(self.width()),
+        }
     }
 
-    /// The distance that is usual for the recipe; 3 if it is not known.
+    /// The distance that is usual for the recipe; that of the width if it is not known.
     pub fn usual_k(&self) -> u32 {
-        self.hasher.as_ref().map_or(DEFAULT_K, |hasher| hasher.recipe().usual_k())
+        let of_recipe = |hasher: &TextHasher| hasher.recipe().usual_k();
+        self.hasher.as_ref().map_or(self.width().usual_k(), of_recipe)
     }
 
     /// Whether the files hold texts, or the features of texts.
@@ -166,7 +181,7 @@ impl DocumentSource {
         take: impl FnMut(Document<'_>) -> Result<Admission, E>,
     ) -> Result<DocumentSummary, E> {
         match self.ready {
-            Some(radix) => files.read_fingerprints(radix, options, take),
+            Some(form) => files.read_fingerprints(form, options, take),
             None => files.hash(self.text_hasher()?, options, take),
         }
     }

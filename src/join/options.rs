@@ -21,7 +21,8 @@ pub enum JoinInput<'a> {
 }
 
 impl JoinInput<'_> {
-    /// Refuses two stores of different recipes. Fingerprints in memory have no recipe.
+    /// Refuses two stores of different recipes. Fingerprints in memory have no recipe, but must fit the
+    /// width of a store.
     pub(super) fn check_recipe(&self, other: &JoinInput<'_>) -> Result<()> {
         let recipe = |input: &JoinInput<'_>| match input {
             JoinInput::Fingerprints(_) => None,
@@ -29,7 +30,21 @@ impl JoinInput<'_> {
         };
         match (recipe(other), recipe(self)) {
             (Some(store), Some(given)) if store != given => {
-                Err(Error::RecipeMismatch { store, given })
+                return Err(Error::RecipeMismatch { store, given });
+            }
+            _ => {}
+        }
+        match (self, other) {
+            (
+                JoinInput::Fingerprints(list),
+                JoinInput::Store(store) | JoinInput::Segment(store, _),
+            )
+            | (
+                JoinInput::Store(store) | JoinInput::Segment(store, _),
+                JoinInput::Fingerprints(list),
+            ) => {
+                let snapshot = store.snapshot();
+                list.iter().try_for_each(|fingerprint| snapshot.check_needle(*fingerprint))
             }
             _ => Ok(()),
         }

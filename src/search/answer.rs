@@ -6,6 +6,7 @@ use std::slice;
 use crate::base::error::Result;
 use crate::search::snapshot::{LiveIds, SegmentHit, Snapshot};
 use fpstore_base::Fingerprint;
+use fpstore_base::Width;
 use fpstore_base::{Id, IdRef};
 
 /// A stored fingerprint near the needle, with its ids.
@@ -74,6 +75,11 @@ impl<'a> Answer<'a> {
         self.found
             .chunk_by(|a, b| a.fingerprint == b.fingerprint)
             .map(move |places| Hit::new(snapshot, places))
+    }
+
+    /// The width of the fingerprints.
+    pub fn width(&self) -> Width {
+        self.snapshot.width()
     }
 
     /// The number of matches.

@@ -60,6 +60,7 @@ impl Searcher {
         if k_max > 64 {
             return Err(Error::InvalidDistance { k: k_max });
         }
+        self.snapshot.check_needle(needle)?;
         self.levels.choose(&self.snapshot, k_max);
         let wanted = count;
         let count = limits.limit.map_or(wanted, |most| wanted.min(most));

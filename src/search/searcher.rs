@@ -120,6 +120,7 @@ impl Searcher {
     /// # Errors
     ///
     /// * [`Error::InvalidDistance`] if `k` is above 64.
+    /// * [`Error::TooWide`] if `needle` has a bit above the width of the store.
     /// * [`Error::Corrupt`] if bytes that it reads break a rule; hits found before that are
     ///   dropped.
     ///
@@ -182,6 +183,7 @@ impl Searcher {
         if k > 64 {
             return Err(Error::InvalidDistance { k });
         }
+        self.snapshot.check_needle(needle)?;
         let hit_count = self.collect(needle, k, limits)?;
         Ok(self.answer(hit_count))
     }

@@ -94,7 +94,13 @@ impl Segment {
     fn read_recipe(&self, place: &SectionPlace) -> Result<Recipe> {
         let bytes = self.bytes(place, 0, place.len)?;
         let recipe = str::from_utf8(bytes).ok().and_then(Recipe::from_text);
-        recipe.ok_or_else(|| self.corrupt(place, 0, Fault::rule(21, "recipe is not a plain text")))
+        let recipe = recipe
+            .ok_or_else(|| self.corrupt(place, 0, Fault::rule(21, "recipe is not a plain text")))?;
+        if recipe.is_unknown_external() {
+            let detail = "the lines after 'external' declare no width that this release knows";
+            return Err(self.corrupt(place, 0, Fault::rule(31, detail)));
+        }
+        Ok(recipe)
     }
 
     /// The entry of the manifest for this segment, with `number` and `label`.

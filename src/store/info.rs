@@ -10,7 +10,7 @@ use crate::disk::access::Access;
 use crate::scheme::Scheme;
 use crate::search::snapshot::{OpenSegment, Snapshot};
 use fpstore_base::IdKind;
-use fpstore_base::Recipe;
+use fpstore_base::{Recipe, Width};
 
 /// Counts and lengths of a store.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,6 +27,8 @@ pub struct StoreInfo {
     pub manifest_digest: [u8; 16],
     /// Bytes of the sketch of each id; 0 without sketches, or where segments differ.
     pub sketch_len: u8,
+    /// The width of the fingerprints, see [`Store::width`](crate::Store::width).
+    pub width: Width,
     /// The distance for which the store is tuned, see [`Store::tuned_k`](crate::Store::tuned_k).
     pub tuned_k: u32,
     /// The recipe of the fingerprints; `None` for a store without segments.
@@ -43,6 +45,7 @@ impl StoreInfo {
             generation: snapshot.generation(),
             manifest_digest: snapshot.manifest_digest().bytes(),
             sketch_len: snapshot.sketch_len(),
+            width: snapshot.width(),
             tuned_k: snapshot.tuned_k(),
             recipe: snapshot.recipe(),
             segments: snapshot.segments().iter().map(SegmentInfo::of).collect(),
@@ -82,7 +85,7 @@ impl StoreInfo {
 impl serde::Serialize for StoreInfo {
     fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         use serde::ser::SerializeStruct;
-        let mut fields = to.serialize_struct("StoreInfo", 11)?;
+        let mut fields = to.serialize_struct("StoreInfo", 12)?;
         fields.serialize_field("path", &self.path.display().to_string())?;
         let hex = |bytes: [u8; 16]| format!("{:032x}", u128::from_be_bytes(bytes));
         fields.serialize_field("store_id", &hex(self.store_id))?;
@@ -92,6 +95,7 @@ impl serde::Serialize for StoreInfo {
         fields.serialize_field("ids", &self.id_count())?;
         fields.serialize_field("file_len", &self.file_len())?;
         fields.serialize_field("sketch_len", &self.sketch_len)?;
+        fields.serialize_field("bits", &self.width)?;
         fields.serialize_field("tuned_k", &self.tuned_k)?;
         fields.serialize_field("recipe", &self.recipe)?;
         fields.serialize_field("segments", &self.segments)?;
@@ -139,7 +143,7 @@ pub struct SegmentInfo {
     /// The recipe of the fingerprints.
     pub recipe: Recipe,
     /// The fewest bits for each fingerprint that any code can take on average for a random set of
-    /// this size n: 64 - log2 n + log2 e. `None` without fingerprints.
+    /// this size n: the width - log2 n + log2 e. `None` without fingerprints.
     pub information_limit: Option<f64>,
     /// The tables in order.
     pub tables: Vec<TableInfo>,
@@ -203,6 +207,7 @@ impl SegmentInfo {
     fn of(open: &OpenSegment) -> Self {
         let header = open.segment.header();
         let n = header.fingerprint_count;
+        let bits = f64::from(open.segment.recipe().width().bits());
         let sections: Vec<SectionInfo> = header
             .places
             .iter()
@@ -241,7 +246,7 @@ impl SegmentInfo {
             sketch_len: header.sketch_len,
             tuned_k: header.tuned_k,
             recipe: open.segment.recipe().clone(),
-            information_limit: (n > 0).then(|| 64.0 - (n as f64).log2() + std::f64::consts::LOG2_E),
+            information_limit: (n > 0).then(|| bits - (n as f64).log2() + std::f64::consts::LOG2_E),
             tables: tables.collect(),
             sections,
         }

@@ -34,7 +34,7 @@ use crate::plan::Plan;
 use crate::search::snapshot::{OpenSegment, Snapshot};
 use crate::search::{Match, Searcher};
 use fpstore_base::Fingerprint;
-use fpstore_base::Recipe;
+use fpstore_base::{Recipe, Width};
 
 /// A store, open for reading: a cheap handle that any number of threads can share.
 ///
@@ -333,6 +333,19 @@ impl Store {
     /// The recipe of the fingerprints; `None` for a store without segments.
     pub fn recipe(&self) -> Option<Recipe> {
         self.snapshot().recipe()
+    }
+
+    /// The width of the fingerprints: 64 bits, or what [`Recipe::external_of`] declares. A search for
+    /// a fingerprint with more bits is refused.
+    ///
+    /// ```no_run
+    /// let store = fpstore::Store::open("crc.fps")?;
+    /// let answer = store.query(0xdead_beef.into(), 2)?;
+    /// answer.iter().for_each(|found| println!("{}", store.width().hex(found.fingerprint)));
+    /// # Ok::<(), fpstore::Error>(())
+    /// ```
+    pub fn width(&self) -> Width {
+        self.snapshot().width()
     }
 
     /// The number of bytes of the sketch that the store keeps with each id; 0 if it keeps none.

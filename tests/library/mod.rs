@@ -39,3 +39,4 @@ mod shares;
 mod sketches;
 mod syndromes;
 mod versions;
+mod width;

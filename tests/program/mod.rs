@@ -29,4 +29,5 @@ mod stream;
 mod table;
 mod text;
 mod versions;
+mod width;
 mod words;

@@ -90,7 +90,10 @@ fn a_client_gets_typed_answers_from_a_server_beside_it() {
         let added = client.check_and_add(&body(2)).await.unwrap();
         let status: Vec<AddStatus> = added.results.iter().map(|item| item.status).collect();
         assert_eq!(status, [AddStatus::Near, AddStatus::New]);
-        assert_eq!(added.results[0].near.as_ref().unwrap().fingerprint, Fingerprint::new(7));
+        assert_eq!(
+            added.results[0].near.as_ref().unwrap().fingerprint.fingerprint,
+            Fingerprint::new(7)
+        );
         assert_eq!((added.added, added.durable), (1, true));
         let refused = client.check_and_add(&body(3)).await.unwrap_err();
         let is_bad = |code: &str| code == "bad-fingerprint";
@@ -103,10 +106,10 @@ fn a_client_gets_typed_answers_from_a_server_beside_it() {
         assert_eq!(answers[1].matches[0].ids, Some(vec!["far".to_string()]));
         let nearest = QueryOptions { count: Some(2), ..QueryOptions::default() };
         let answer = client.query(needles[1], &nearest).await.unwrap();
-        assert_eq!((answer.query, answer.matches.len()), (needles[1], 2));
+        assert_eq!((answer.query, answer.matches.len()), (needles[1].into(), 2));
 
         let found = client.find_id("far").await.unwrap();
-        assert_eq!((found.id.as_str(), found.fingerprints), ("far", vec![needles[1]]));
+        assert_eq!((found.id.as_str(), found.fingerprints), ("far", vec![needles[1].into()]));
         assert!(client.find_id("n\u{f6} & one?").await.unwrap().fingerprints.is_empty());
         let deleted = client.delete_ids(vec!["far".into(), "none".into()]).await.unwrap();
         assert_eq!((deleted.wanted, deleted.found, deleted.ids), (2, 1, 1));

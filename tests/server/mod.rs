@@ -11,5 +11,6 @@ mod life;
 mod options;
 mod queries;
 mod remote;
+mod width;
 mod witness;
 mod writes;

@@ -213,6 +213,7 @@ class _Build(_Space, total=False):
     budget: str | None
     label: str
     recipe: str | Recipe | None
+    bits: int | None
     id_type: _IdType
     replace: bool
     wait: float | None

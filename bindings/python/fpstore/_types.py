@@ -83,6 +83,8 @@ class StoreInfo(NamedTuple):
     """Bytes of all segment files."""
     sketch_len: int
     """Bytes of the sketch of each id; 0 without sketches, or where segments differ."""
+    bits: int
+    """Those of each fingerprint: 64, or what `build(..., bits=32)` declared."""
     tuned_k: int
     recipe: str | None
     """`None` for a store without segments."""

@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use fpstore::{BuildOptions, Fingerprint, IdRef, Recipe, SchemeChoice};
+use fpstore::{BuildOptions, Fingerprint, IdRef, Recipe, SchemeChoice, Width};
 use fpstore_text::TextHasher;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use crate::adding::{Adder, Adding, add};
-use crate::errors::Failure;
+use crate::errors::{Failure, input_error};
 use crate::id_rule::IdRule;
 use crate::input::ids::Ids;
 use crate::input::whole::Whole;
@@ -29,7 +29,8 @@ use crate::work::{Reporter, Shared, run_shared};
 /// one. `scheme` names the tables (`"halves"`, `"4"`, ...); by
 /// default the fastest within `budget` are chosen, such as `"16B/fp"` or `"12GB"`. `recipe` says
 /// how the fingerprints were made, a `Recipe` or its name, and is that of a `Column` if none is given:
-/// a store refuses others later. `id_type`
+/// a store refuses others later. `bits`, a multiple of 8, is for ready-made fingerprints of fewer than
+/// 64 bits, given as numbers of 64 or as hex: one that has more is refused. `id_type`
 /// `"int"` or `"str"` makes ids of that kind; with `"auto"` the first ones decide, and texts beside
 /// numbers are refused. A record without id beside one with the same fingerprint and an id is the
 /// same record. `replace` lets an existing store be replaced, which answers as before until the new
@@ -165,8 +166,8 @@ impl Adding for LateBuilder {
 impl Builder {
     #[new]
     #[pyo3(signature = (
-        path, *, k=None, scheme=None, budget=None, label="", recipe=None, id_type="auto", replace=false,
-        threads=None, memory=None, temp_dir=None, wait=0.0, progress=None
+        path, *, k=None, scheme=None, budget=None, label="", recipe=None, bits=None, id_type="auto",
+        replace=false, threads=None, memory=None, temp_dir=None, wait=0.0, progress=None
     ))]
     #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn new(
@@ -177,6 +178,7 @@ impl Builder {
         budget: Option<&str>,
         label: &str,
         recipe: Option<&Bound<'_, PyAny>>,
+        bits: Option<u32>,
         id_type: &str,
         replace: bool,
         threads: Option<Whole>,
@@ -186,7 +188,14 @@ impl Builder {
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let given = recipe.map(|recipe| recipe.clone().unbind());
-        let recipe = recipe.map(recipe_text_of).transpose()?;
+        let recipe = match (recipe, bits) {
+            (recipe, None) => recipe.map(recipe_text_of).transpose()?,
+            (Some(_), Some(_)) => {
+                let message = "a recipe makes fingerprints of 64 bits; give recipe or bits";
+                return Err(input_error(py, message));
+            }
+            (None, Some(bits)) => Some(narrow(py, bits)?),
+        };
         let limits = Limits::new(py, threads, memory, temp_dir)?;
         let shared = Arc::new(Shared::default());
         let options = BuildOptions::default()
@@ -270,6 +279,13 @@ impl Builder {
     }
 }
 
+/// The recipe of ready-made fingerprints of so many bits.
+fn narrow(py: Python<'_>, bits: u32) -> PyResult<Recipe> {
+    let width = Width::new(bits)
+        .ok_or_else(|| input_error(py, format!("bits is {bits}, expected {}", Width::EXPECTED)))?;
+    Ok(Recipe::external_of(width))
+}
+
 /// Makes a store of fingerprints, and ids if there are any. The options are those of `Builder`.
 ///
 /// >>> import numpy as np
@@ -280,8 +296,8 @@ impl Builder {
 #[pyo3(
     signature = (path, fingerprints, ids=None, **options),
     text_signature = "(path, fingerprints, ids=None, *, k=None, scheme=None, budget=None, \
-                      label='', recipe=None, id_type='auto', replace=False, threads=None, \
-                      memory=None, temp_dir=None, wait=0.0, progress=None)"
+                      label='', recipe=None, bits=None, id_type='auto', replace=False, \
+                      threads=None, memory=None, temp_dir=None, wait=0.0, progress=None)"
 )]
 pub(crate) fn build(
     py: Python<'_>,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fpstore::join::JoinOptions;
 use fpstore::options::{self, NumberOption};
-use fpstore::{BuildOptions, Choice, Recipe, Resources, SchemeChoice, Store, Waiting};
+use fpstore::{BuildOptions, Choice, Recipe, Resources, SchemeChoice, Store, Waiting, Width};
 use fpstore_text::TextRecipe;
 use pyo3::prelude::*;
 
@@ -39,8 +39,9 @@ pub(crate) fn tuned_distance(
     k: Option<Whole>,
     recipe: Option<&Recipe>,
 ) -> PyResult<u32> {
+    let width = recipe.map_or(Width::FULL, Recipe::width);
     let recipe = recipe.and_then(|recipe| TextRecipe::from_recipe(recipe).ok());
-    let usual = recipe.as_ref().map_or(options::DEFAULT_K, TextRecipe::usual_k);
+    let usual = recipe.as_ref().map_or(width.usual_k(), TextRecipe::usual_k);
     let Some(k) = k else { return Ok(usual) };
     let k = distance_of(py, k)?;
     if recipe.is_some_and(|recipe| recipe.is_unusual_k(k)) {

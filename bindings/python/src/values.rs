@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use fpstore::Width;
 use fpstore::doctor::Collector;
 use numpy::PyArray1;
 use pyo3::prelude::*;
@@ -40,13 +41,16 @@ pub(crate) fn from_hex<'py>(
     Ok(PyArray1::from_vec(py, values))
 }
 
-/// Fingerprints as 16 hex digits each.
+/// Fingerprints as 16 hex digits each, or as fewer if they are a `Column` of a store whose fingerprints
+/// have fewer bits.
 ///
 /// >>> fpstore.to_hex([255])
 /// ['00000000000000ff']
 #[pyfunction]
 pub(crate) fn to_hex(fingerprints: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
-    Ok(fingerprints::many(fingerprints)?.into_iter().map(|value| value.to_string()).collect())
+    let width = recipe_of(fingerprints)?.map_or(Width::FULL, |recipe| recipe.width());
+    let values = fingerprints::many(fingerprints)?;
+    Ok(values.into_iter().map(|value| width.hex(value).to_string()).collect())
 }
 
 /// Fingerprints of the hashes of images: arrays of n x 64 or n x 8 x 8 bits, or hashes of

@@ -28,6 +28,7 @@ pub mod source;
 #[cfg(feature = "work")]
 pub mod waiting;
 pub mod watch;
+mod width;
 
 pub use choice::{Choice, UnknownName};
 pub use error::{InputPlace, Interrupted, IoError, chain, innermost, plain_cause};
@@ -36,3 +37,4 @@ pub use id::{Id, IdKind, IdRef};
 pub use recipe::Recipe;
 pub use resources::Resources;
 pub use sketch::{SKETCH_LENS, mix, sketch};
+pub use width::{HexFingerprint, Width};

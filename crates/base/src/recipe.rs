@@ -2,6 +2,13 @@
 
 use std::fmt;
 
+use crate::Width;
+
+/// The first line of the recipe of fingerprints that were made elsewhere.
+const EXTERNAL: &str = "external";
+/// Begins the line of their width, if that is not 64 bits.
+const BITS: &str = "bits=";
+
 /// How fingerprints were made, as one canonical text; equal texts are equal recipes.
 ///
 /// Two fingerprints can be compared only if the same recipe made both, so a store holds one
@@ -15,9 +22,46 @@ impl Recipe {
     /// The longest recipe text in bytes (R-21).
     pub const TEXT_LEN_MAX: u64 = 65_536;
 
-    /// The recipe of fingerprints that were made elsewhere.
+    /// The recipe of fingerprints of 64 bits that were made elsewhere.
     pub fn external() -> Self {
-        Recipe { text: "external".into() }
+        Recipe { text: EXTERNAL.into() }
+    }
+
+    /// The recipe of fingerprints of a width that were made elsewhere.
+    ///
+    /// ```
+    /// use fpstore_base::{Recipe, Width};
+    ///
+    /// let narrow = Recipe::external_of(Width::new(32).unwrap());
+    /// assert_eq!(narrow.text(), "external\nbits=32");
+    /// assert_eq!(Recipe::external_of(Width::FULL), Recipe::external());
+    /// ```
+    pub fn external_of(width: Width) -> Self {
+        match width {
+            Width::FULL => Recipe::external(),
+            narrow => Recipe { text: format!("{EXTERNAL}\n{BITS}{narrow}") },
+        }
+    }
+
+    /// Whether the fingerprints were made elsewhere, of any width.
+    pub fn is_external(&self) -> bool {
+        *self == Recipe::external_of(self.width())
+    }
+
+    /// The width of the fingerprints: that of [`Recipe::external_of`], or 64 bits.
+    pub fn width(&self) -> Width {
+        self.external_lines().and_then(declared).unwrap_or_default()
+    }
+
+    /// Whether the text says that the fingerprints were made elsewhere, and then something that this
+    /// release does not understand (R-31): their width may be any.
+    pub fn is_unknown_external(&self) -> bool {
+        self.external_lines().is_some_and(|lines| declared(lines).is_none())
+    }
+
+    /// What follows the first line of the recipe of fingerprints that were made elsewhere.
+    fn external_lines(&self) -> Option<&str> {
+        self.text.strip_prefix(EXTERNAL)?.strip_prefix('\n')
     }
 
     /// The recipe with this text, or `None` if the text is empty, longer than
@@ -46,8 +90,37 @@ impl Recipe {
     }
 }
 
+/// The width that the lines after the first one declare.
+fn declared(lines: &str) -> Option<Width> {
+    let width = Width::new(lines.strip_prefix(BITS)?.parse().ok()?)?;
+    // One text for each width: equal recipes are equal texts.
+    (width != Width::FULL && lines == format!("{BITS}{width}")).then_some(width)
+}
+
 impl fmt::Display for Recipe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_width_is_in_the_text_and_nothing_else_is_taken_for_one() {
+        for bits in (8..=64).step_by(8) {
+            let width = Width::new(bits).unwrap();
+            let recipe = Recipe::from_text(Recipe::external_of(width).text()).unwrap();
+            assert_eq!((recipe.width(), recipe.is_external()), (width, true));
+            assert!(!recipe.is_unknown_external());
+        }
+        let odd = ["bits=64", "bits=33", "bits=032", "bits=+32", "bits=32\n", "bits=", "made=x"];
+        for lines in odd {
+            let recipe = Recipe::from_text(&format!("external\n{lines}")).unwrap();
+            assert!(recipe.is_unknown_external() && !recipe.is_external(), "{lines}");
+        }
+        let text = Recipe::from_text("fpstore-text=1\nbits=32").unwrap();
+        assert_eq!((text.width(), text.is_unknown_external()), (Width::FULL, false));
     }
 }

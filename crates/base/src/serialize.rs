@@ -1,12 +1,12 @@
 //! Fingerprints, ids, kinds of ids and recipes for serde, as every JSON of the project has them.
 //!
-//! A fingerprint is a text of 16 hex digits. An id is a text, also if it is a number, because
+//! A fingerprint is a text of 16 hex digits, or fewer where the width is less than 64 bits. An id is a text, also if it is a number, because
 //! JavaScript and jq round numbers above 2^53. The rows of the package `fpstore` are made of these.
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::{Fingerprint, Id, IdKind, IdRef, Radix, Recipe};
+use crate::{Fingerprint, HexFingerprint, Id, IdKind, IdRef, Radix, Recipe, Width};
 
 impl Serialize for Fingerprint {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
@@ -18,6 +18,25 @@ impl<'de> Deserialize<'de> for Fingerprint {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let text = String::deserialize(from)?;
         Fingerprint::parse(&text, Radix::Hex).map_err(D::Error::custom)
+    }
+}
+
+impl Serialize for HexFingerprint {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for HexFingerprint {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(from)?;
+        HexFingerprint::parse(&text).map_err(D::Error::custom)
+    }
+}
+
+impl Serialize for Width {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_u32(self.bits())
     }
 }
 

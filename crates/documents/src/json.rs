@@ -9,8 +9,8 @@ use super::json_array::Gather;
 use super::json_text::{KeyText, TextValue, twice};
 use super::names::{LISTED_MAX, Names, listed};
 use super::paths::{self, Gathered};
-use super::ready;
-use fpstore_base::{Id, Radix};
+use super::ready::ReadyForm;
+use fpstore_base::Id;
 use fpstore_text::Weight;
 
 /// What Python and others write for half of a character.
@@ -127,7 +127,7 @@ struct Fields<'f> {
     others: &'f [Option<&'f str>],
     new: &'f [String],
     features: bool,
-    ready: Option<Radix>,
+    ready: Option<ReadyForm>,
 }
 
 /// What was found in an object.
@@ -198,8 +198,8 @@ impl<'de> Visitor<'de> for Fields<'_> {
             } else if self.content == Some(key_text) {
                 let content = if self.features {
                     Content::Features(map.next_value_seed(FeaturesValue)?)
-                } else if let Some(radix) = self.ready {
-                    Content::Text(map.next_value_seed(ReadyValue(key_text, radix))?.into())
+                } else if let Some(form) = self.ready {
+                    Content::Text(map.next_value_seed(ReadyValue(key_text, form))?.into())
                 } else {
                     Content::Text(map.next_value_seed(TextValue(key_text))?)
                 };
@@ -247,7 +247,7 @@ impl<'de> Visitor<'de> for Fields<'_> {
 }
 
 /// A fingerprint, as a text or a whole number; null is none.
-struct ReadyValue<'f>(&'f str, Radix);
+struct ReadyValue<'f>(&'f str, ReadyForm);
 
 impl<'de> DeserializeSeed<'de> for ReadyValue<'_> {
     type Value = String;
@@ -261,19 +261,20 @@ impl Visitor<'_> for ReadyValue<'_> {
     type Value = String;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a fingerprint in '{}', as a text or a whole number of 64 bits", self.0)
+        let ReadyValue(name, form) = self;
+        write!(f, "a fingerprint in '{name}', as a text or a whole number of {} bits", form.width)
     }
 
-    fn visit_u64<E>(self, number: u64) -> Result<String, E> {
-        Ok(ready::digits_of_number(number))
+    fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<String, E> {
+        self.1.digits_of_number(number).map_err(E::custom)
     }
 
-    fn visit_i64<E>(self, number: i64) -> Result<String, E> {
-        Ok(ready::digits_of_number(number.cast_unsigned()))
+    fn visit_i64<E: serde::de::Error>(self, number: i64) -> Result<String, E> {
+        self.1.digits_of_signed(number).map_err(E::custom)
     }
 
     fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<String, E> {
-        ready::digits_of_text(text, self.1).map_err(E::custom)
+        self.1.digits_of_text(text).map_err(E::custom)
     }
 
     fn visit_unit<E>(self) -> Result<String, E> {
@@ -382,6 +383,8 @@ impl<'de> Visitor<'de> for FeaturesValue {
 
 #[cfg(test)]
 mod tests {
+    use fpstore_base::Radix;
+
     use super::*;
 
     const NAMES: Names<'static> =
@@ -442,8 +445,8 @@ mod tests {
 
     #[test]
     fn a_fingerprint_is_a_text_in_its_radix_or_a_number() {
-        let of = |line: &'static str, radix| {
-            let names = Names { text: "doc.fp", ready: Some(radix), ..NAMES };
+        let of = |line: &'static str, radix: Radix| {
+            let names = Names { text: "doc.fp", ready: Some(radix.into()), ..NAMES };
             text_of(line.as_bytes(), names).map(|found| found.text.into_owned())
         };
         let read = |line| of(line, Radix::Hex);

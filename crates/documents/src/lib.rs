@@ -95,5 +95,6 @@ pub use pipeline::{
     read_fingerprints, read_texts,
 };
 pub use reading::Wanted;
+pub use ready::ReadyForm;
 pub use repeated_ids::{EXACT_IDS_MAX, IdNotes, RepeatedIds};
 pub use summary::DocumentSummary;

@@ -1,7 +1,7 @@
 //! The names of the fields or columns that are read.
 
 use super::options::{DocumentOptions, ID_FIELD, TEXT_FIELD};
-use fpstore_base::Radix;
+use super::ready::ReadyForm;
 
 /// The names of the fields of a document.
 #[derive(Clone, Copy, Debug)]
@@ -10,7 +10,7 @@ pub(super) struct Names<'a> {
     pub(super) id: Option<&'a str>,
     pub(super) text: &'a str,
     /// Given if the text is a fingerprint that was made elsewhere, and then read as its 16 digits.
-    pub(super) ready: Option<Radix>,
+    pub(super) ready: Option<ReadyForm>,
     /// Those that the caller wants beside the text.
     pub(super) fields: &'a [String],
     /// Those that must not be there.

@@ -8,8 +8,8 @@ use super::capped::DOCUMENT_LEN_MAX;
 use super::decode::TextEncoding;
 use super::folders::FileChoice;
 use super::formats::{DocumentFormat, HtmlPart, TextFormat};
+use fpstore_base::Resources;
 use fpstore_base::watch::Observer;
-use fpstore_base::{Radix, Resources};
 use fpstore_text::PassageUnit;
 
 /// The fields that are taken where they are there.
@@ -29,7 +29,7 @@ pub struct DocumentOptions {
     pub(crate) id_field: Option<String>,
     pub(crate) line_ids: bool,
     pub(crate) text_field: Option<String>,
-    pub(crate) ready: Option<Radix>,
+    pub(crate) ready: Option<crate::ready::ReadyForm>,
     pub(crate) text_format: TextFormat,
     pub(crate) unit: Option<PassageUnit>,
     pub(crate) fields: Vec<String>,

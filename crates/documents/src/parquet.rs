@@ -15,9 +15,9 @@ use super::names::Names;
 use super::parquet_path::Column;
 use super::paths;
 use super::raw::RowFields;
-use super::ready;
+use super::ready::ReadyForm;
 use crate::error::{Error, Result};
-use fpstore_base::{IoError, Radix};
+use fpstore_base::{IoError, Width};
 
 /// Gives the rows, numbered from 1, to `take`, until it returns `false`. Only the columns
 /// that are named are read. A text of more than `len_max` bytes makes its row bad.
@@ -77,7 +77,7 @@ pub(super) fn read(
             let text = match names.ready {
                 None if text.is_list() => text.texts(field(text), &|one| text_of(one, text.name)),
                 None => text_of(text.value(field(text)), text.name),
-                Some(radix) => fingerprint_of(text.value(field(text)), text.name, radix),
+                Some(form) => fingerprint_of(text.value(field(text)), text.name, form),
             }?;
             if text.len() as u64 > len_max {
                 return Err(format!("the text is {}", TooLong { len_max }));
@@ -149,16 +149,29 @@ fn text_of(field: &Field, name: &str) -> Result<String, String> {
     }
 }
 
-/// The digits of the fingerprint in a field, which is a number of 64 bits or a text.
-fn fingerprint_of(field: &Field, name: &str, radix: Radix) -> Result<String, String> {
+/// The digits of the fingerprint in a field, which is a text, or a number of at least as many bits as
+/// the width: in a smaller one the upper bits of a fingerprint would have been lost.
+fn fingerprint_of(field: &Field, name: &str, form: ReadyForm) -> Result<String, String> {
+    let width = form.width.bits();
     match field {
-        Field::Long(number) => Ok(ready::digits_of_number(number.cast_unsigned())),
-        Field::ULong(number) => Ok(ready::digits_of_number(*number)),
+        Field::Long(number) => form.digits_of_signed(*number),
+        Field::ULong(number) => form.digits_of_number(*number),
+        Field::Int(number) if width <= 32 => form.digits_of_signed((*number).into()),
+        Field::UInt(number) if width <= 32 => form.digits_of_number((*number).into()),
+        Field::Short(number) if width <= 16 => form.digits_of_signed((*number).into()),
+        Field::UShort(number) if width <= 16 => form.digits_of_number((*number).into()),
+        Field::Byte(number) if width <= 8 => form.digits_of_signed((*number).into()),
+        Field::UByte(number) if width <= 8 => form.digits_of_number((*number).into()),
         Field::Null | Field::Str(_) | Field::Bytes(_) => {
-            ready::digits_of_text(&text_of(field, name)?, radix)
+            form.digits_of_text(&text_of(field, name)?)
         }
+        Field::Int(_) | Field::UInt(_) if form.width == Width::FULL => Err(format!(
+            "column '{name}' holds numbers of 32 bits, and fingerprints of 64 are read; --bits 32 \
+             keeps them as what they are"
+        )),
         other => Err(format!(
-            "column '{name}' holds {other}, expected fingerprints as numbers of 64 bits or as texts"
+            "column '{name}' holds {other}, expected fingerprints as numbers of {width} bits or as \
+             texts"
         )),
     }
 }
@@ -333,7 +346,7 @@ mod tests {
         let input = Input::named(path);
         let read_column = |text| {
             let mut rows = Vec::new();
-            let names = Names { text, ready: Some(Radix::Hex), ..NAMES };
+            let names = Names { text, ready: Some(ReadyForm::default()), ..NAMES };
             read(&input, names, 100, &mut |_, fields| {
                 rows.push(fields.map(|fields| fields.text));
                 true

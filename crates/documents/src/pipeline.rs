@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::files::{DocumentFiles, DocumentPlace};
 use super::options::DocumentOptions;
 use super::reading::{Reader, Wanted};
+use super::ready::ReadyForm;
 use super::repeated_ids::IdNotes;
 use super::summary::DocumentSummary;
 use super::task::{
@@ -16,7 +17,7 @@ use super::task::{
 use crate::error::{Error, Result};
 use fpstore_base::parallel::Parallel;
 use fpstore_base::watch::{Phase, Watch};
-use fpstore_base::{Fingerprint, IdRef, Radix};
+use fpstore_base::{Fingerprint, IdRef};
 use fpstore_text::{DfBuilder, TextDigests, TextHasher, Tokenizer};
 
 /// The longest wait for a result before the observer is called again.
@@ -125,7 +126,8 @@ pub fn read_features<E: From<Error>>(
 /// Gives the fingerprints that are in files already, one in the field or column
 /// [`DocumentOptions::text_field`] of each record, to `take` as [`hash_documents`] does.
 ///
-/// Texts are spelled in `radix`; numbers stand for themselves, negative ones for their bits. An empty
+/// Texts are spelled as `form` says, a [`Radix`](fpstore_base::Radix) of 64 bits or a [`ReadyForm`];
+/// numbers stand for themselves, negative ones for their bits. An empty
 /// or null field is a document without fingerprint. Of [`Document`] the length of the text is 0.
 ///
 /// # Errors
@@ -133,11 +135,11 @@ pub fn read_features<E: From<Error>>(
 /// As [`hash_documents`], and [`Error::BadFile`] if a file is of a format without fields.
 pub fn read_fingerprints<E: From<Error>>(
     paths: &[PathBuf],
-    radix: Radix,
+    form: impl Into<ReadyForm>,
     options: &DocumentOptions,
     take: impl FnMut(Document<'_>) -> Result<Admission, E>,
 ) -> Result<DocumentSummary, E> {
-    DocumentFiles::find(paths, options)?.read_fingerprints(radix, options, take)
+    DocumentFiles::find(paths, options)?.read_fingerprints(form, options, take)
 }
 
 impl DocumentFiles {
@@ -148,11 +150,11 @@ impl DocumentFiles {
     /// As [`read_fingerprints`].
     pub fn read_fingerprints<E: From<Error>>(
         &self,
-        radix: Radix,
+        form: impl Into<ReadyForm>,
         options: &DocumentOptions,
         mut take: impl FnMut(Document<'_>) -> Result<Admission, E>,
     ) -> Result<DocumentSummary, E> {
-        let options = &DocumentOptions { ready: Some(radix), ..options.clone() };
+        let options = &DocumentOptions { ready: Some(form.into()), ..options.clone() };
         let make_task = ReadyTask::default;
         let work = Work { files: self, options, takes_features: false, wanted: None, make_task };
         let mut ids = IdNotes::default();

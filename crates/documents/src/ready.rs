@@ -3,19 +3,94 @@
 //! A reader turns the field into 16 hex digits, whatever its type and spelling, and
 //! [`ReadyTask`](super::task::ReadyTask) takes that for the text of the document.
 
-use fpstore_base::{Fingerprint, Radix};
+use fpstore_base::{Fingerprint, Radix, Width};
 
-/// The fingerprint in a text, in 16 hex digits; an empty text has none.
-pub(super) fn digits_of_text(text: &str, radix: Radix) -> Result<String, String> {
-    match text {
-        "" => Ok(String::new()),
-        text => Fingerprint::parse(text, radix)
-            .map(|fingerprint| fingerprint.to_string())
-            .map_err(|fault| fault.to_string()),
+/// How ready fingerprints are given in a field: their spelling in texts, and their width.
+///
+/// Numbers stand for themselves, negative ones for their bits. A value with a bit above the width
+/// makes its record a bad one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReadyForm {
+    /// The spelling in texts.
+    pub radix: Radix,
+    /// The number of bits.
+    pub width: Width,
+}
+
+/// Fingerprints of 64 bits.
+impl From<Radix> for ReadyForm {
+    fn from(radix: Radix) -> Self {
+        ReadyForm { radix, width: Width::FULL }
     }
 }
 
-/// The fingerprint that a number is, in 16 hex digits. Negative numbers are bit patterns.
-pub(super) fn digits_of_number(bits: u64) -> String {
-    Fingerprint::new(bits).to_string()
+impl ReadyForm {
+    /// The fingerprint in a text, in 16 hex digits; an empty text has none.
+    pub(super) fn digits_of_text(self, text: &str) -> Result<String, String> {
+        if text.is_empty() {
+            return Ok(String::new());
+        }
+        let ReadyForm { radix, width } = self;
+        let parsed = Fingerprint::parse(text, radix).map_err(|fault| fault.to_string())?;
+        if radix == Radix::Hex && width == Width::FULL && text.len() == 8 {
+            return Err(format!(
+                "'{text}' is a hash of 32 bits, and fingerprints of 64 are read; --bits 32 keeps \
+                 them as what they are"
+            ));
+        }
+        if radix == Radix::SignedDecimal {
+            let signed = width.of_signed(parsed.value().cast_signed());
+            let fault = || format!("'{text}' is not a signed number of {width} bits");
+            return signed.map(|fingerprint| fingerprint.to_string()).ok_or_else(fault);
+        }
+        self.digits_of_number(parsed.value())
+    }
+
+    /// The fingerprint that a number without sign is, in 16 hex digits.
+    pub(super) fn digits_of_number(self, number: u64) -> Result<String, String> {
+        let (fingerprint, width) = (Fingerprint::new(number), self.width);
+        match width.fits(fingerprint) {
+            true => Ok(fingerprint.to_string()),
+            false => Err(format!("the fingerprint {number:x} has more than {width} bits")),
+        }
+    }
+
+    /// The fingerprint that a number with a sign is, in 16 hex digits. A number of 64 bits may also be
+    /// one without sign that fits the width.
+    pub(super) fn digits_of_signed(self, number: i64) -> Result<String, String> {
+        match self.width.of_signed(number) {
+            Some(fingerprint) => Ok(fingerprint.to_string()),
+            None if number >= 0 => self.digits_of_number(number.cast_unsigned()),
+            None => Err(format!("the fingerprint {number} is not a number of {} bits", self.width)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_read_in_its_width_or_refused() {
+        let narrow = |radix| ReadyForm { radix, width: Width::new(32).unwrap() };
+        for (text, radix, expected) in [
+            ("deadbeef", Radix::Hex, Some("00000000deadbeef")),
+            ("00000000deadbeef", Radix::Hex, Some("00000000deadbeef")),
+            ("1deadbeef", Radix::Hex, None),
+            ("4294967295", Radix::Decimal, Some("00000000ffffffff")),
+            ("4294967296", Radix::Decimal, None),
+            ("-1", Radix::SignedDecimal, Some("00000000ffffffff")),
+            ("-2147483649", Radix::SignedDecimal, None),
+            ("2147483648", Radix::SignedDecimal, None),
+            ("", Radix::Hex, Some("")),
+        ] {
+            let found = narrow(radix).digits_of_text(text);
+            assert_eq!(found.ok().as_deref(), expected, "{text}");
+        }
+        let full = ReadyForm::default();
+        let refused = full.digits_of_text("deadbeef").unwrap_err();
+        assert!(refused.contains("--bits 32"), "{refused}");
+        assert_eq!(full.digits_of_signed(-1).unwrap(), "ffffffffffffffff");
+        assert_eq!(full.digits_of_text("beef").unwrap(), "000000000000beef");
+    }
 }

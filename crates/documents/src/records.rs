@@ -8,7 +8,6 @@ use super::json;
 use super::names::{Names, listed};
 use super::options::DocumentOptions;
 use super::raw::RowFields;
-use super::ready;
 
 /// A line without its end, or the reason why it is bad.
 pub(super) type Line = Result<Vec<u8>, String>;
@@ -107,7 +106,7 @@ pub(super) fn read_rows(
                 },
                 text: match names.ready {
                     None => field(text, names.text)?,
-                    Some(radix) => ready::digits_of_text(&field(text, names.text)?, radix)?,
+                    Some(form) => form.digits_of_text(&field(text, names.text)?)?,
                 },
                 fields: fields
                     .iter()

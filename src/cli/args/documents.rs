@@ -7,10 +7,10 @@ use std::sync::{Mutex, PoisonError};
 use anyhow::{Context, bail};
 use clap::Args;
 use fpstore::input::{InputOptions, open_input};
-use fpstore::{Fingerprint, Store};
+use fpstore::{Fingerprint, Store, Width};
 use fpstore_documents::{
-    Admission, Document, DocumentFormat, DocumentOptions, DocumentSummary, PassedOver, RepeatedIds,
-    hash_documents, read_texts, text_of_bytes,
+    Admission, Document, DocumentFormat, DocumentOptions, DocumentSummary, PassedOver, ReadyForm,
+    RepeatedIds, hash_documents, read_texts, text_of_bytes,
 };
 use fpstore_text::TextHasher;
 
@@ -98,7 +98,8 @@ impl FieldArgs {
             bail!("{option} is for texts; with --fingerprint-field none are read");
         }
         let options = reading.options(read.skips_bad(), limits)?.text_field(field);
-        Ok(Some(Documents::of_field(hasher, read.radix(), options)))
+        let form = ReadyForm { radix: read.radix(), width: read.width() };
+        Ok(Some(Documents::of_field(hasher, form, options)))
     }
 }
 
@@ -160,6 +161,13 @@ impl DocumentArgs {
     /// Refuses options for documents where fingerprints are read, and the other way round: the user
     /// would wait for their effect.
     fn check_use(&self, read: &ReadArgs) -> anyhow::Result<()> {
+        let width = read.width();
+        if width != Width::FULL && self.recipe.is_given() {
+            bail!(
+                "--recipe says how fingerprints of 64 bits were made, and these have {width}; leave it \
+                 out"
+            );
+        }
         if self.docs {
             return match read.first_given() {
                 Some(option) => bail!("{option} is for fingerprints; with --docs none are read"),
@@ -232,20 +240,21 @@ impl DocumentArgs {
         read: &ReadArgs,
         limits: ReadingLimits,
     ) -> anyhow::Result<Option<Documents>> {
+        if !self.docs {
+            // Ready fingerprints bring no sketches, which a store that keeps some refuses.
+            return self.prepare(&read.of_width(store.width())?, limits);
+        }
         self.check_use(read)?;
         match store.recipe() {
-            Some(recipe) if self.docs && !self.recipe.is_given() => {
+            Some(recipe) if !self.recipe.is_given() => {
                 let hasher = self.recipe.hasher_of(&recipe)?;
                 let options = self.reading.options(read.skips_bad(), limits)?;
                 Ok(Some(Documents::of_texts(hasher, options).sketched(store.sketch_len())))
             }
-            _ => Ok(self
-                .prepare(read, limits)?
-                // Ready fingerprints bring no sketches, which a store that keeps some refuses.
-                .map(|documents| match self.docs {
-                    true => documents.sketched(store.sketch_len()),
-                    false => documents,
-                })),
+            _ => {
+                let documents = self.prepare(read, limits)?;
+                Ok(documents.map(|documents| documents.sketched(store.sketch_len())))
+            }
         }
     }
 }

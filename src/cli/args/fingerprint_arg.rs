@@ -2,33 +2,41 @@
 
 use std::path::Path;
 
-use anyhow::anyhow;
-use fpstore::{Fingerprint, Radix, Store};
+use anyhow::{Context, anyhow};
+use fpstore::{Fingerprint, Radix, Store, Width};
 
 use crate::cli::output::remedy::near_store;
 
-/// The digits of a fingerprint in hex.
-const DIGITS: usize = 16;
-/// With fewer digits than these a number is meant; with more, but not all, one was lost.
-const LOST_MIN: usize = 12;
+/// With fewer digits than this part of all a number is meant; with more, but not all, one was lost.
+const LOST_MIN: (usize, usize) = (3, 4);
 /// From this length on, hex digits are a longer hash.
 const LONG_MIN: usize = 24;
 
-/// A fingerprint. One that seems to lack a digit is told, unless the user wants quiet: it stands for
+/// A fingerprint of a width. One that seems to lack a digit is told, unless the user wants quiet: it stands for
 /// another one then.
-pub(in crate::cli) fn parse(text: &str, radix: Radix, quiet: bool) -> anyhow::Result<Fingerprint> {
+pub(in crate::cli) fn parse(
+    text: &str,
+    radix: Radix,
+    width: Width,
+    quiet: bool,
+) -> anyhow::Result<Fingerprint> {
     let digits = digits_of(text);
     match Fingerprint::parse(text, radix) {
         Ok(fingerprint) => {
-            let count = digits.len();
-            if radix == Radix::Hex && (LOST_MIN..DIGITS).contains(&count) && !quiet {
-                message!("'{text}' has {count} digits, and was read as {fingerprint}");
+            let fingerprint = narrowed(fingerprint, radix, width).with_context(|| {
+                format!("'{text}' has more than {width} bits, the width of the fingerprints")
+            })?;
+            let (count, all) = (digits.len(), width.digits());
+            let least = all * LOST_MIN.0 / LOST_MIN.1;
+            if radix == Radix::Hex && (least..all).contains(&count) && !quiet {
+                let read = width.hex(fingerprint);
+                message!("'{text}' has {count} digits, and was read as {read}");
             }
             Ok(fingerprint)
         }
         Err(error) if digits.len() >= LONG_MIN && is_hex(digits) => Err(anyhow!(
-            "{error}; it is a hash of {} bits, and a fingerprint has 64: make hashes of 64 bits, such \
-             as hash_size=8 of imagehash",
+            "{error}; it is a hash of {} bits, and a fingerprint has {width}: make hashes of {width} \
+             bits, such as hash_size=8 of imagehash for 64",
             4 * digits.len()
         )),
         Err(error) => Err(error.into()),
@@ -40,10 +48,11 @@ pub(in crate::cli) fn parse(text: &str, radix: Radix, quiet: bool) -> anyhow::Re
 pub(in crate::cli) fn parse_needle(
     text: &str,
     radix: Radix,
+    width: Width,
     quiet: bool,
 ) -> anyhow::Result<Fingerprint> {
     let path = Path::new(text);
-    parse(text, radix, quiet).map_err(|error| match near_store(path) {
+    parse(text, radix, width, quiet).map_err(|error| match near_store(path) {
         _ if path.is_file() => anyhow!(
             "{error}; it is a file: --from {text} asks with the fingerprints in it, --file {text} with \
              its text"
@@ -55,6 +64,15 @@ pub(in crate::cli) fn parse_needle(
         ),
         _ => error,
     })
+}
+
+/// The fingerprint of a width that a value of 64 bits is, if it is one. Any number of leading zeros is
+/// no fault: what counts is the value.
+fn narrowed(fingerprint: Fingerprint, radix: Radix, width: Width) -> Option<Fingerprint> {
+    match radix {
+        Radix::SignedDecimal => width.of_signed(fingerprint.value().cast_signed()),
+        _ => Some(fingerprint).filter(|it| width.fits(*it)),
+    }
 }
 
 fn digits_of(text: &str) -> &str {

@@ -7,18 +7,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::bail;
 use clap::Args;
-use fpstore::Radix;
 use fpstore::input::{
     InputEstimate, InputFormat, InputOptions, InputSummary, estimate_input, open_input,
 };
+use fpstore::{Radix, Width};
 use fpstore_base::read_inputs;
 use fpstore_base::source::name_of;
 
 use crate::cli::output::text::counted;
-use crate::cli::session::choice::choice;
+use crate::cli::session::choice::{choice, width};
 
 /// How records are read from files.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub(in crate::cli) struct ReadArgs {
     /// The spelling of fingerprints in files; output is hex [default: hex]
     #[arg(long, value_parser = choice::<Radix>())]
@@ -26,12 +26,16 @@ pub(in crate::cli) struct ReadArgs {
     /// How records are laid out in files
     #[arg(long, value_parser = choice::<InputFormat>(), default_value_t, hide_short_help = true)]
     input_format: InputFormat,
+    /// The bits of each fingerprint: a multiple of 8 from 8 to 64 [default: those of the store, else
+    /// 64]
+    #[arg(long, value_parser = width(), hide_short_help = true)]
+    bits: Option<Width>,
     #[command(flatten)]
     bad: SkipBadArgs,
 }
 
 /// Whether bad records are allowed.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub(in crate::cli) struct SkipBadArgs {
     /// Count bad records, show the first ten, and go on
     #[arg(long)]
@@ -46,11 +50,30 @@ impl ReadArgs {
 
     /// The first option on the form of records that differs from its default.
     pub(in crate::cli) fn first_given(&self) -> Option<&'static str> {
-        match (self.radix(), self.input_format) {
-            (Radix::Hex, InputFormat::Lines) => None,
-            (_, InputFormat::Lines) => Some("--radix"),
+        match (self.radix(), self.input_format, self.bits) {
+            (Radix::Hex, InputFormat::Lines, None) => None,
+            (Radix::Hex, InputFormat::Lines, Some(_)) => Some("--bits"),
+            (_, InputFormat::Lines, _) => Some("--radix"),
             _ => Some("--input-format"),
         }
+    }
+
+    /// The width of the fingerprints.
+    pub(in crate::cli) fn width(&self) -> Width {
+        self.bits.unwrap_or_default()
+    }
+
+    /// The same for fingerprints that are compared with those of a store, or added to it: they have
+    /// its width.
+    pub(in crate::cli) fn of_width(&self, stored: Width) -> anyhow::Result<ReadArgs> {
+        if let Some(given) = self.bits.filter(|given| *given != stored) {
+            bail!(
+                "--bits {given}: the fingerprints of the store have {stored} bits, and those of another \
+                 width cannot be compared with them; leave --bits out"
+            );
+        }
+        let bits = Some(stored).filter(|width| *width != Width::FULL);
+        Ok(ReadArgs { bits, ..self.clone() })
     }
 
     /// The spelling of fingerprints.
@@ -65,7 +88,7 @@ impl ReadArgs {
 
     pub(in crate::cli) fn options(&self) -> InputOptions {
         let options = InputOptions::default().format(self.input_format);
-        options.radix(self.radix).skip_bad(self.skips_bad())
+        options.radix(self.radix).width(self.width()).skip_bad(self.skips_bad())
     }
 }
 

@@ -24,6 +24,7 @@ pub(in crate::cli) struct PictureArgs {
     /// are passed over.
     #[arg(long, value_name = "DIR", help_heading = "Documents", conflicts_with_all = [
         "docs", "recipe", "fingerprint_field", "radix", "input_format",
+        "bits",
     ])]
     images: Option<PathBuf>,
     /// The hash of pictures: phash or dhash, 64 bits each, as Python's imagehash makes them

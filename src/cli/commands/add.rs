@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
-use fpstore::options::DEFAULT_K;
 use fpstore::writer::{Committed, SharedWriter};
 use fpstore::{BuildOptions, Builder, Error, Recipe, Store, Writer, WriterOptions};
 
@@ -111,6 +110,7 @@ pub(in crate::cli) fn run(args: &AddArgs) -> anyhow::Result<ExitStatus> {
     };
     let documents =
         args.documents.prepare_for(&store, &args.read, args.work.resources.reading()?)?;
+    let read = args.read.of_width(store.width())?;
     let scheme = args.scheme.choice_beside(&store)?;
     if is_known_run(&store, args.run.run.as_deref(), args.work.is_quiet()) {
         return Ok(ExitStatus::Done);
@@ -124,7 +124,7 @@ pub(in crate::cli) fn run(args: &AddArgs) -> anyhow::Result<ExitStatus> {
     let recipe = match (&pictures, &documents) {
         (Some(pictures), _) => pictures.recipe(),
         (None, Some(documents)) => documents.source.recipe(),
-        (None, None) => Recipe::external(),
+        (None, None) => Recipe::external_of(read.width()),
     };
     let mut options = WriterOptions::default()
         .label(args.label.label())
@@ -139,7 +139,7 @@ pub(in crate::cli) fn run(args: &AddArgs) -> anyhow::Result<ExitStatus> {
     let options = args.work.limit(options, &monitor)?;
     if args.follow.is_on() {
         let writer = SharedWriter::new(&args.store.store, options);
-        let lines = args.documents.lines(&args.read)?;
+        let lines = args.documents.lines(&read)?;
         let input = (&lines, documents.filter(Documents::are_given));
         return follow::add(
             &args.follow,
@@ -170,10 +170,10 @@ pub(in crate::cli) fn run(args: &AddArgs) -> anyhow::Result<ExitStatus> {
             .map(|summary| monitor.suspend(|| documents::report(&summary))),
         (None, None) => {
             if may_repeat {
-                let lines = args.documents.lines(&args.read)?;
+                let lines = args.documents.lines(&read)?;
                 first = FirstRecords::of_files(files.iter().map(PathBuf::as_path), &lines);
             }
-            read_fingerprints(args, &files, &mut writer, &monitor)
+            read_fingerprints(args, &read, &files, &mut writer, &monitor)
         }
     };
     read.inspect_err(|_| monitor.report_loss(writer.pending_count()))?;
@@ -201,7 +201,10 @@ fn created(args: &AddArgs, files: &[PathBuf]) -> anyhow::Result<Store> {
     let (recipe, usual_k) = match (args.pictures.of_new(), documents) {
         (Some(pictures), _) => pictures,
         (None, Some(documents)) => (documents.source.recipe(), documents.source.usual_k()),
-        (None, None) => (Recipe::external(), DEFAULT_K),
+        (None, None) => {
+            let width = args.read.width();
+            (Recipe::external_of(width), width.usual_k())
+        }
     };
     let scheme = args.scheme.choice(args.scheme.k().unwrap_or(usual_k))?;
     let options =
@@ -220,11 +223,12 @@ fn created(args: &AddArgs, files: &[PathBuf]) -> anyhow::Result<Store> {
 
 fn read_fingerprints(
     args: &AddArgs,
+    read: &ReadArgs,
     files: &[PathBuf],
     writer: &mut Writer,
     monitor: &Monitor,
 ) -> anyhow::Result<()> {
-    let input = args.documents.lines(&args.read)?;
+    let input = args.documents.lines(read)?;
     if let Some(expected) = estimate(files, &input)? {
         writer.expect(&expected, !args.work.resources.skip_space_check)?;
     }

@@ -6,8 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 use clap::Args;
 use fpstore::doctor::Collector;
-use fpstore::options::DEFAULT_K;
-use fpstore::{BuildOptions, Builder, Fingerprint};
+use fpstore::{BuildOptions, Builder, Fingerprint, Recipe, Width};
 use fpstore_text::SKETCH_LENS;
 
 use crate::cli::args::documents::{self, DocumentArgs};
@@ -115,10 +114,11 @@ pub(in crate::cli) fn run(args: &BuildArgs) -> anyhow::Result<ExitStatus> {
     let k = args.scheme.k().unwrap_or_else(|| match (&pictures, source) {
         (Some(pictures), _) => pictures.usual_k(),
         (None, Some(source)) => source.usual_k(),
-        (None, None) => DEFAULT_K,
+        (None, None) => args.read.width().usual_k(),
     });
     let recipe_is_known = has_pictures || source.is_some_and(|source| source.hasher().is_some());
-    let mut options = options(args, k, &monitor)?;
+    let width = source.map_or(args.read.width(), |source| source.width());
+    let mut options = options(args, k, &monitor)?.recipe(Recipe::external_of(width));
     if let Some(source) = source {
         options = options.recipe(source.recipe());
     }
@@ -144,7 +144,8 @@ pub(in crate::cli) fn run(args: &BuildArgs) -> anyhow::Result<ExitStatus> {
         None => Builder::with_options(&args.store.store, options)?,
     };
     let mut doctor =
-        (!args.work.is_quiet()).then(|| Collector::with_exact_max(EXAMINED_MAX).without_nearest());
+        // What is strange among 64 bits is not among fewer.
+        (!args.work.is_quiet() && width == Width::FULL).then(|| Collector::with_exact_max(EXAMINED_MAX).without_nearest());
     let mut show = |fingerprint| {
         if let Some(doctor) = &mut doctor {
             doctor.push(fingerprint);

@@ -75,11 +75,13 @@ pub(in crate::cli) fn run(args: &DeleteArgs) -> anyhow::Result<ExitStatus> {
         bail!("ids and fingerprints cannot be deleted by one command");
     }
     // A guess must not decide what is deleted.
-    let options = args.read.options().exact(true);
+    let width = args.store.open()?.width();
+    let read = args.read.of_width(width)?;
+    let options = read.options().exact(true);
     let mut fingerprints = args
         .fingerprint
         .iter()
-        .map(|text| fingerprint_arg::parse(text, args.read.radix(), args.work.is_quiet()))
+        .map(|text| fingerprint_arg::parse(text, read.radix(), width, args.work.is_quiet()))
         .collect::<anyhow::Result<Vec<Fingerprint>>>()?;
     for file in &args.fingerprints {
         check_stdin(file)?;

@@ -86,6 +86,7 @@ fn check(record: RecordRow<'_>, separator: Option<char>) -> anyhow::Result<()> {
 
 pub(in crate::cli) fn run(args: &DumpArgs) -> anyhow::Result<ExitStatus> {
     let store = args.store.open()?;
+    let width = store.width();
     let mut rows = open(args)?;
     let most = args.limit.unwrap_or(u64::MAX);
     let mut count = 0;
@@ -97,7 +98,7 @@ pub(in crate::cli) fn run(args: &DumpArgs) -> anyhow::Result<ExitStatus> {
             if count == most {
                 return Err(Stop::Enough);
             }
-            let record = RecordRow { fingerprint, id: id? };
+            let record = RecordRow { fingerprint: width.hex(fingerprint), id: id? };
             check(record, args.separator)
                 .and_then(|()| rows.push(&record))
                 .map_err(Stop::Failed)?;

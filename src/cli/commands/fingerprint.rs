@@ -187,7 +187,7 @@ fn print(
     let mut line = Vec::new();
     let summary = hash_all(&files, hasher, &options, Some(&monitor), |document| {
         line.clear();
-        let row = HashedRow { id: document.id, fingerprint: document.fingerprint };
+        let row = HashedRow { id: document.id, fingerprint: document.fingerprint.map(Into::into) };
         form.render(&mut line, &row)?;
         let mut out = lock(&out);
         out.write_all(&line)?;

@@ -3,9 +3,9 @@
 use std::io::Write;
 
 use clap::Args;
-use fpstore::Recipe;
 use fpstore::info::{SegmentInfo, StoreInfo};
 use fpstore::writer::days_since_label;
+use fpstore::{Recipe, Width};
 use fpstore_text::{Method, TextRecipe};
 
 use crate::cli::args::report_args::ReportArgs;
@@ -63,6 +63,9 @@ fn write_text(info: &StoreInfo, out: &mut impl Write) -> std::io::Result<()> {
     writeln!(out, "store          {}", info.path.display())?;
     writeln!(out, "fingerprints   {}", grouped(info.fingerprint_count()))?;
     writeln!(out, "ids            {}", grouped(info.id_count()))?;
+    if info.width != Width::FULL {
+        writeln!(out, "bits           {} for each fingerprint", info.width)?;
+    }
     if info.sketch_len > 0 {
         writeln!(out, "sketches       {} bytes for each id", info.sketch_len)?;
     }

@@ -83,7 +83,21 @@ pub(in crate::cli) fn run(args: &JoinArgs) -> anyhow::Result<ExitStatus> {
     let monitor = args.resources.monitor(args.quiet.is_on())?;
     // Both are opened before the first record is read, which may take long.
     let asked = is_store(&args.asked).then(|| Store::open(&args.asked)).transpose()?;
-    let searched = args.searched(is_store(&args.searched), documents.as_ref(), &monitor)?;
+    let stored = is_store(&args.searched)
+        .then(|| Opened::stored(&args.searched, AccessArgs::default()))
+        .transpose()?;
+    let width = asked.as_ref().or(stored.as_ref().map(|opened| &opened.store)).map(Store::width);
+    let read = width.map_or(Ok(args.read.clone()), |width| args.read.of_width(width))?;
+    let documents = match documents.filter(|_| args.documents.are_given()) {
+        Some(documents) if !documents.have_texts() => {
+            args.documents.prepare(&read, args.resources.reading()?)?
+        }
+        documents => documents,
+    };
+    let searched = match stored {
+        Some(stored) => stored,
+        None => args.searched(documents.as_ref(), &read, &monitor)?,
+    };
     if let Some(asked) = &asked {
         check_recipes(asked, &searched.store)?;
     }
@@ -107,7 +121,7 @@ pub(in crate::cli) fn run(args: &JoinArgs) -> anyhow::Result<ExitStatus> {
             batch.push_documents(&inputs(std::slice::from_ref(&args.asked))?, &documents)?;
         }
         (None, None) => {
-            let lines = args.documents.lines(&args.read)?;
+            let lines = args.documents.lines(&read)?;
             batch.push_file(&args.asked, &lines)?;
         }
     }
@@ -115,20 +129,20 @@ pub(in crate::cli) fn run(args: &JoinArgs) -> anyhow::Result<ExitStatus> {
 }
 
 impl JoinArgs {
-    /// The store that is searched, or a temporary one of its file.
+    /// A temporary store of the file that is searched.
     fn searched(
         &self,
-        is_store: bool,
         documents: Option<&Documents>,
+        read: &ReadArgs,
         monitor: &Monitor,
     ) -> anyhow::Result<Opened> {
-        if is_store {
-            return Opened::stored(&self.searched, AccessArgs::default());
-        }
         let files = std::slice::from_ref(&self.searched);
         let (source, recipe) = match documents {
             Some(documents) => (Source::Documents(documents), documents.source.recipe()),
-            None => (Source::Records(self.documents.lines(&self.read)?), Recipe::external()),
+            None => {
+                let recipe = Recipe::external_of(read.width());
+                (Source::Records(self.documents.lines(read)?), recipe)
+            }
         };
         let each: &mut EachRecord<'_> = &mut |_, _, _| Ok(());
         temporary_store(files, source, recipe, &self.resources, monitor, Ids::AsTheyAre, each)

@@ -126,12 +126,13 @@ pub(in crate::cli) fn run(args: &PairsArgs) -> anyhow::Result<ExitStatus> {
         let distance = counted(k.into(), "bit", "bits");
         message!("{} within {distance}", counted(pairs.len(), "pair", "pairs"));
     }
+    let width = opened.store.width();
     let mut rows = RowWriter::new::<PairRow<'_>>(args.format.layout(), out, &["similarity"])?;
     pairs.for_each(|pair| -> anyhow::Result<()> {
         monitor.check()?;
         rows.push(&PairRow {
-            first: pair.pair.first,
-            second: pair.pair.second,
+            first: width.hex(pair.pair.first),
+            second: width.hex(pair.pair.second),
             distance: pair.pair.distance(),
             similarity: None,
             first_id: pair.first_id,
@@ -214,8 +215,8 @@ fn confirmed_pairs(
         let [first, second] = pair.fingerprints;
         let (one, other) = (id(pair.first)?, id(pair.second)?);
         rows.push(&PairRow {
-            first,
-            second,
+            first: first.into(),
+            second: second.into(),
             distance: first.distance(second),
             similarity: Some(pair.similarity),
             first_id: one.as_deref().map(IdRef::Text),

@@ -2,7 +2,7 @@
 
 use fpstore::doctor::{Collector, Severity};
 use fpstore::info::StoreInfo;
-use fpstore::{BuildReport, Recipe, SegmentReceipt, Store};
+use fpstore::{BuildReport, SegmentReceipt, Store};
 
 use super::text::{bytes, counted, quoted};
 
@@ -80,7 +80,7 @@ fn next_steps(info: &StoreInfo) {
     let path = quoted(&info.path);
     let asked = match segment.recipe.text() {
         recipe if recipe.starts_with("fpstore-images=") => "--image PICTURE",
-        _ if segment.recipe == Recipe::external() => "FINGERPRINT",
+        _ if segment.recipe.is_external() => "FINGERPRINT",
         _ => "--file PAGE",
     };
     message!(

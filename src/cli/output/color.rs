@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::OnceLock;
 
 use clap::{Args, ValueEnum};
-use fpstore::Fingerprint;
+use fpstore::HexFingerprint;
 
 /// When output is coloured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -57,8 +57,8 @@ pub(in crate::cli) fn is_on(is_terminal: bool) -> bool {
 
 /// A fingerprint in hex whose digits are marked where they differ from those of another one.
 pub(in crate::cli) struct Marked {
-    pub(in crate::cli) fingerprint: Fingerprint,
-    pub(in crate::cli) from: Fingerprint,
+    pub(in crate::cli) fingerprint: HexFingerprint,
+    pub(in crate::cli) from: HexFingerprint,
 }
 
 impl fmt::Display for Marked {
@@ -83,7 +83,8 @@ mod tests {
     #[test]
     fn digits_that_differ_are_marked_and_runs_of_them_once() {
         let marked = |fingerprint: u64, from: u64| {
-            Marked { fingerprint: fingerprint.into(), from: from.into() }.to_string()
+            let hex = |value: u64| fpstore::Fingerprint::new(value).into();
+            Marked { fingerprint: hex(fingerprint), from: hex(from) }.to_string()
         };
         assert_eq!(marked(0xff, 0xff), "00000000000000ff");
         assert_eq!(marked(0x12ff, 0xff), format!("000000000000{MARK}12{END}ff"));

@@ -54,7 +54,7 @@ impl Values {
     fn push(&mut self, cell: Cell<'_>) -> anyhow::Result<()> {
         match (self, cell) {
             (Values::U64(values), Cell::Fingerprint(value)) => {
-                values.push(value.value().cast_signed());
+                values.push(value.fingerprint.value().cast_signed());
             }
             (Values::U64(values), Cell::Number(value)) => values.push(value.cast_signed()),
             (Values::U32(values), Cell::Distance(value)) => values.push(value.cast_signed()),

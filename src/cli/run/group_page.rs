@@ -217,7 +217,7 @@ impl OpenPage {
             let none = member.ids.is_empty().then_some(&None);
             member.ids.iter().chain(none).map(|id| GroupDocument {
                 id: id.clone(),
-                fingerprint: member.fingerprint,
+                fingerprint: member.fingerprint.fingerprint,
                 distance: member.distance,
                 similarity: member.similarity,
             })

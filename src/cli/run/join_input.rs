@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use clap::Args;
 use fpstore::input::{InputOptions, read_records};
-use fpstore::options::DEFAULT_K;
 use fpstore::{
     BuildOptions, Error, Fingerprint, IdPolicy, IdRef, Recipe, Store, TemporaryBuilder,
     TemporaryStore,
@@ -159,6 +158,13 @@ impl JoinInputArgs {
         }
     }
 
+    /// Opens a store, whose width must be the one that is given, if one is.
+    fn stored(&self, path: &Path) -> anyhow::Result<Opened> {
+        let opened = Opened::stored(path, self.access)?;
+        self.read.of_width(opened.store.width())?;
+        Ok(opened)
+    }
+
     /// Opens the store, or makes a temporary one of the files. With `reads_texts` the command reads
     /// documents besides the fingerprints, see [`JoinInputArgs::text_source`].
     pub(in crate::cli) fn open(
@@ -187,15 +193,15 @@ impl JoinInputArgs {
             bail!("--recipe is for documents; add --docs to read them");
         }
         match self.inputs.as_slice() {
-            [] => Opened::stored(&self.store, self.access),
-            [one] if one.is_dir() => Opened::stored(one, self.access),
+            [] => self.stored(&self.store),
+            [one] if one.is_dir() => self.stored(one),
             files => {
                 if let Some(folder) = files.iter().find(|file| file.is_dir()) {
                     bail!("{} is a directory; name one store, or files", folder.display());
                 }
                 let each: &mut EachRecord<'_> = &mut |_, _, _| Ok(());
                 let source = Source::Records(self.documents.lines(&self.read)?);
-                let recipe = Recipe::external();
+                let recipe = Recipe::external_of(self.read.width());
                 temporary_store(files, source, recipe, resources, monitor, ids, each)
             }
         }
@@ -259,6 +265,7 @@ pub(in crate::cli) fn temporary_store(
         Ids::AsTheyAre => IdPolicy::Auto,
         Ids::WithPositions | Ids::WithFallingPositions => IdPolicy::Text,
     };
+    let usual_k = recipe.width().usual_k();
     let options = BuildOptions::default()
         .ids(policy)
         .recipe(recipe)
@@ -268,7 +275,7 @@ pub(in crate::cli) fn temporary_store(
     let mut temporary = TemporaryBuilder::create(&resources.temp_dir(), options)?;
     let builder = temporary.builder();
     let mut position = 0;
-    let mut default_k = DEFAULT_K;
+    let mut default_k = usual_k;
     match source {
         Source::Documents(documents) => {
             default_k = documents.source.usual_k();

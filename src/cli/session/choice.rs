@@ -1,12 +1,18 @@
 //! The parsers of options that every door has: names and ranges are those of the library.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use fpstore::Choice;
 use fpstore::options::K;
+use fpstore::{Choice, Width};
 
 /// The parser of a distance in bits.
 pub(in crate::cli) fn distance() -> impl TypedValueParser<Value = u32> {
     clap::value_parser!(u32).range(K.min as i64..=K.max as i64)
+}
+
+/// The parser of a number of bits of fingerprints.
+pub(in crate::cli) fn width() -> impl TypedValueParser<Value = Width> {
+    clap::value_parser!(u32)
+        .try_map(|bits| Width::new(bits).ok_or_else(|| format!("expected {}", Width::EXPECTED)))
 }
 
 /// The parser of a name; the long help has the meaning of each.

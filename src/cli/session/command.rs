@@ -3,8 +3,9 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use anyhow::bail;
 use clap::Args;
-use fpstore::{Access, OpenOptions, Store};
+use fpstore::{Access, OpenOptions, Store, Width};
 
 use super::choice::bare_choice;
 
@@ -61,6 +62,17 @@ impl AccessArgs {
         // A command that is killed loses nothing, and most read a small part of the store.
         Ok(open(path, self.access.unwrap_or(Access::Map))?)
     }
+}
+
+/// Refuses fingerprints of fewer than 64 bits, for a command whose figures are those of 64.
+pub(in crate::cli) fn refuse_narrow(width: Width, command: &str) -> anyhow::Result<()> {
+    if width != Width::FULL {
+        bail!(
+            "'fpstore {command}' knows what is usual among fingerprints of 64 bits, and these have \
+             {width}"
+        );
+    }
+    Ok(())
 }
 
 /// Opens a store that is read once or in part.

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 use fpstore::corpus::{DocumentSource, Take};
 use fpstore::writer::NewRecord;
-use fpstore::{Error, Fingerprint, IdRef, Radix};
-use fpstore_documents::{Admission, BadRecords, DocumentOptions, DocumentSummary};
+use fpstore::{Error, Fingerprint, IdRef};
+use fpstore_documents::{Admission, BadRecords, DocumentOptions, DocumentSummary, ReadyForm};
 use fpstore_text::TextHasher;
 
 use super::monitor::Monitor;
@@ -28,10 +28,10 @@ impl Documents {
     /// Documents that have a fingerprint in the field that `options` name for the text.
     pub(in crate::cli) fn of_field(
         hasher: Option<TextHasher>,
-        radix: Radix,
+        form: ReadyForm,
         options: DocumentOptions,
     ) -> Self {
-        Documents { source: DocumentSource::of_field(hasher, radix, options), are_given: true }
+        Documents { source: DocumentSource::of_field(hasher, form, options), are_given: true }
     }
 
     /// The recipe of fingerprints that are read elsewhere.

@@ -2,10 +2,9 @@
 
 use std::borrow::Cow;
 
-use fpstore_base::Fingerprint;
+use fpstore_base::HexFingerprint;
 use serde::{Deserialize, Serialize};
 
-use super::spelling::hex;
 use crate::store::rows::AnswerRow;
 
 /// The answers to a list of queries, in their order.
@@ -34,8 +33,7 @@ pub struct AddedItem {
     /// Whether the item was new.
     pub status: AddStatus,
     /// The fingerprint of the item.
-    #[serde(with = "hex")]
-    pub fingerprint: Fingerprint,
+    pub fingerprint: HexFingerprint,
     /// The nearest one that was known before, if the item is not new.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub near: Option<NearItem>,
@@ -55,8 +53,7 @@ pub enum AddStatus {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct NearItem {
     /// Its fingerprint.
-    #[serde(with = "hex")]
-    pub fingerprint: Fingerprint,
+    pub fingerprint: HexFingerprint,
     /// Its Hamming distance from the item.
     pub distance: u32,
     /// Its ids, at most ten.
@@ -72,8 +69,7 @@ pub struct IdAnswer {
     /// The id.
     pub id: String,
     /// The fingerprints that are stored under it, ascending; none if no record has the id.
-    #[serde(with = "hex::list")]
-    pub fingerprints: Vec<Fingerprint>,
+    pub fingerprints: Vec<HexFingerprint>,
     /// The generation of the store that is shown now.
     pub generation: u64,
 }

@@ -43,12 +43,20 @@ pub struct ServedStore {
     pub ids: u64,
     /// Bytes of all segments.
     pub file_len: u64,
+    /// The width of the fingerprints in bits.
+    #[serde(default = "full_width")]
+    pub bits: u32,
     /// The distance that the tables are tuned for.
     pub tuned_k: u32,
     /// Bytes of the sketch of each id; 0 where there are none.
     pub sketch_len: u8,
     /// How the fingerprints were made, if the store is not empty.
     pub recipe: Option<String>,
+}
+
+/// What a server has that does not tell.
+fn full_width() -> u32 {
+    fpstore_base::Width::FULL.bits()
 }
 
 /// Which requests need a token.

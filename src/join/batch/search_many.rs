@@ -63,6 +63,9 @@ pub fn search_many<E: From<Error>>(
     mut each: impl FnMut(usize, Answer<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
     options.check()?;
+    let snapshot = store.snapshot();
+    queries.iter().try_for_each(|query| snapshot.check_needle(*query))?;
+    drop(snapshot);
     let watch = options.watch(Phase::Search, Some(queries.len() as u64));
     let batch = QueryBatch::new(store, queries.len(), options, *limits, mode, watch)?;
     let mut at = 0;

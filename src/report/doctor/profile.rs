@@ -7,6 +7,7 @@ use crate::report::doctor::statistics::{Counted, Statistics};
 use crate::report::doctor::table::{TableAccumulator, TableStatistics};
 use crate::segment::{Segment, TableKind};
 use crate::store::Store;
+use fpstore_base::Width;
 
 /// The statistics of a store; reads all of it.
 ///
@@ -16,7 +17,8 @@ use crate::store::Store;
 ///
 /// # Errors
 ///
-/// [`Error::Corrupt`] if the store is damaged.
+/// * [`Error::InvalidOptions`] if the fingerprints have fewer than 64 bits.
+/// * [`Error::Corrupt`] if the store is damaged.
 ///
 /// # Examples
 ///
@@ -29,6 +31,14 @@ use crate::store::Store;
 /// ```
 pub fn profile(store: &Store) -> Result<Statistics> {
     let info = store.info();
+    if info.width != Width::FULL {
+        let reason = format!(
+            "statistics know what is usual among fingerprints of 64 bits, and those of {} have {}",
+            info.path.display(),
+            info.width
+        );
+        return Err(Error::InvalidOptions { reason });
+    }
     let has_ids = info.id_count() > 0;
     let mut accumulator = Accumulator::new(info.fingerprint_count());
     let store = &store.pinned();

@@ -20,7 +20,7 @@ use crate::bytes::checksum::Digest;
 use crate::disk::access::Access;
 use crate::disk::plain_file::{self, Refused};
 use crate::format::manifest::{self, Manifest, ManifestFault, StoreId};
-use fpstore_base::Recipe;
+use fpstore_base::{Fingerprint, Recipe, Width};
 pub(crate) use open_segment::{LiveIds, OpenSegment};
 pub(crate) use segment_hit::SegmentHit;
 
@@ -40,6 +40,8 @@ pub(crate) struct Snapshot {
     /// The digest of these bytes.
     manifest_digest: Digest,
     segments: Vec<OpenSegment>,
+    /// The width of the fingerprints, by their recipe.
+    width: Width,
     /// Whether there is no later state of this one: it is a part of a state, or the one state that
     /// its user wants.
     is_fixed: bool,
@@ -133,6 +135,7 @@ impl Snapshot {
             manifest: manifest.into(),
             manifest_bytes: bytes.into(),
             manifest_digest: Digest::of(bytes),
+            width: segments.first().map_or(Width::FULL, |open| open.segment.recipe().width()),
             segments,
             is_fixed: false,
         }
@@ -152,6 +155,7 @@ impl Snapshot {
             manifest: Arc::clone(&self.manifest),
             manifest_bytes: Arc::clone(&self.manifest_bytes),
             manifest_digest: self.manifest_digest,
+            width: self.width,
             segments,
             is_fixed: true,
         }
@@ -177,6 +181,20 @@ impl Snapshot {
     /// See [`Store::recipe`](crate::Store::recipe).
     pub(crate) fn recipe(&self) -> Option<Recipe> {
         self.segments.first().map(|open| open.segment.recipe().clone())
+    }
+
+    /// See [`Store::width`](crate::Store::width).
+    pub(crate) fn width(&self) -> Width {
+        self.width
+    }
+
+    /// Refuses a fingerprint that none of the store can be compared with.
+    #[inline]
+    pub(crate) fn check_needle(&self, needle: Fingerprint) -> Result<()> {
+        if self.width.fits(needle) {
+            return Ok(());
+        }
+        Err(Error::TooWide { fingerprint: needle, width: self.width })
     }
 
     /// The manifest of the state, of which this snapshot may be a part.

@@ -1,6 +1,6 @@
 //! The row of a query: its matches, and what is known of the answer.
 
-use fpstore_base::{Fingerprint, IdRef};
+use fpstore_base::{HexFingerprint, IdRef};
 use serde::{Deserialize, Serialize};
 
 use super::explained::Explained;
@@ -13,7 +13,7 @@ pub struct AnswerRow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// The fingerprint that was searched for.
-    pub query: Fingerprint,
+    pub query: HexFingerprint,
     /// The matches, nearest first, ties by ascending fingerprint.
     pub matches: Vec<MatchRow>,
     /// Whether there are more matches or ids, or may be.
@@ -34,7 +34,7 @@ pub struct AnswerRow {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 pub struct MatchRow {
     /// The fingerprint.
-    pub fingerprint: Fingerprint,
+    pub fingerprint: HexFingerprint,
     /// The bits in which it differs from the query.
     pub distance: u32,
     /// The Jaccard similarity of each id, if it was compared.

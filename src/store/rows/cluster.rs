@@ -1,6 +1,6 @@
 //! The row of a cluster.
 
-use fpstore_base::{Fingerprint, IdRef};
+use fpstore_base::{HexFingerprint, IdRef};
 use serde::Serialize;
 
 use super::row::{Cell, Column, Kind, Row};
@@ -17,7 +17,7 @@ pub struct ClusterRow {
     /// Whether [`diameter`](Self::diameter) is exact.
     pub diameter_is_exact: bool,
     /// The fingerprint that stands for all.
-    pub representative: Fingerprint,
+    pub representative: HexFingerprint,
     /// The fingerprints, the representative first.
     pub members: Vec<ClusterMemberRow>,
 }
@@ -26,7 +26,7 @@ pub struct ClusterRow {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ClusterMemberRow {
     /// The fingerprint.
-    pub fingerprint: Fingerprint,
+    pub fingerprint: HexFingerprint,
     /// The distance from the representative.
     pub distance: u32,
     /// The Jaccard similarity to the representative, if it was compared.

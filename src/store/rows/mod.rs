@@ -5,6 +5,9 @@
 //! and Parquet; the server answers with [`AnswerRow`], which the program reads again. Nothing here
 //! searches or opens anything but what [`Explained`] asks of a store.
 //!
+//! A fingerprint stands there with its width, which is that of its store: it says how many hex digits
+//! are written ([`HexFingerprint`](crate::HexFingerprint)).
+//!
 //! Ids are texts in JSON, also if they are numbers: JavaScript and jq round numbers above 2^53.
 //!
 //! ```
@@ -12,8 +15,8 @@
 //! use fpstore::{Fingerprint, IdRef};
 //!
 //! let row = PairRow {
-//!     first: Fingerprint::new(1),
-//!     second: Fingerprint::new(3),
+//!     first: Fingerprint::new(1).into(),
+//!     second: Fingerprint::new(3).into(),
 //!     distance: 1,
 //!     similarity: None,
 //!     first_id: Some(IdRef::Text("a.html")),

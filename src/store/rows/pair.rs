@@ -1,6 +1,6 @@
 //! The rows of pairs: two near records, and a removed record with the one that stays.
 
-use fpstore_base::{Fingerprint, IdRef};
+use fpstore_base::{HexFingerprint, IdRef};
 use serde::Serialize;
 
 use super::row::{Cell, Column, Kind, Row};
@@ -9,9 +9,9 @@ use super::row::{Cell, Column, Kind, Row};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PairRow<'a> {
     /// The smaller fingerprint.
-    pub first: Fingerprint,
+    pub first: HexFingerprint,
     /// The other one.
-    pub second: Fingerprint,
+    pub second: HexFingerprint,
     /// The bits in which the fingerprints differ.
     pub distance: u32,
     /// The Jaccard similarity of the documents, if it was compared.
@@ -93,9 +93,9 @@ impl Reason {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct RemovedRow<'a> {
     /// The fingerprint of the removed record.
-    pub fingerprint: Fingerprint,
+    pub fingerprint: HexFingerprint,
     /// The fingerprint of the record that stays.
-    pub other: Fingerprint,
+    pub other: HexFingerprint,
     /// The bits in which the fingerprints differ.
     pub distance: u32,
     /// The Jaccard similarity of the documents, if it was compared.

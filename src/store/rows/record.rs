@@ -1,6 +1,6 @@
 //! The rows of single records: a stored one, and a document with its fingerprint.
 
-use fpstore_base::{Fingerprint, IdRef};
+use fpstore_base::{HexFingerprint, IdRef};
 use serde::Serialize;
 
 use super::row::{Cell, Column, Kind, Row};
@@ -9,7 +9,7 @@ use super::row::{Cell, Column, Kind, Row};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct RecordRow<'a> {
     /// The fingerprint.
-    pub fingerprint: Fingerprint,
+    pub fingerprint: HexFingerprint,
     /// The id, if the record has one.
     pub id: Option<IdRef<'a>>,
 }
@@ -32,7 +32,7 @@ pub struct HashedRow<'a> {
     /// The id.
     pub id: IdRef<'a>,
     /// The fingerprint; `None` for a document without features.
-    pub fingerprint: Option<Fingerprint>,
+    pub fingerprint: Option<HexFingerprint>,
 }
 
 impl Row for HashedRow<'_> {

@@ -1,6 +1,6 @@
 //! The row: one answer with its columns and cells.
 
-use fpstore_base::{Fingerprint, IdRef};
+use fpstore_base::{HexFingerprint, IdRef};
 
 /// An answer that can be shown in lines, in a table and in JSON.
 pub trait Row {
@@ -46,8 +46,8 @@ pub enum Kind {
 /// A value of a line, of the kind of its column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Cell<'a> {
-    /// A fingerprint, which lines show as 16 hex digits. [`Kind::U64`].
-    Fingerprint(Fingerprint),
+    /// A fingerprint, which lines show in the hex digits of its width. [`Kind::U64`].
+    Fingerprint(HexFingerprint),
     /// A number. [`Kind::U64`].
     Number(u64),
     /// A distance in bits. [`Kind::U32`].

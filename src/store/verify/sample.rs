@@ -69,6 +69,7 @@ impl Digest {
 }
 
 fn differs(store: &Store, needle: Fingerprint) -> Error {
+    let needle = store.width().hex(needle);
     let detail = format!("query {needle} has another answer than a scan gives");
     Error::Corrupt {
         path: store.info().path,
@@ -89,16 +90,18 @@ fn random(of: u64) -> u64 {
 fn needles(store: &Store, count: u64, pace: &Pace) -> Result<Vec<Fingerprint>> {
     let stored = stored_samples(store, count, pace)?;
     let spread = u64::from(store.tuned_k()) + 1;
+    let width = store.width();
     let needles = (0..count).map(|number| {
         let from_store = stored.get((random(number) % stored.len().max(1) as u64) as usize);
         match (number % 3, from_store) {
             (0, Some(&fingerprint)) => fingerprint,
             (1, Some(&fingerprint)) => {
                 let flip_count = 1 + random(!number) % spread;
-                let bits = (0..flip_count).map(|i| 1 << (random(number << 8 | i) % 64));
+                let bits = (0..flip_count)
+                    .map(|i| 1 << (random(number << 8 | i) % u64::from(width.bits())));
                 Fingerprint::new(bits.fold(fingerprint.value(), |value, bit: u64| value ^ bit))
             }
-            _ => Fingerprint::new(random(number)),
+            _ => Fingerprint::new(random(number) & width.max().value()),
         }
     });
     Ok(needles.collect())

@@ -1,5 +1,6 @@
 //! Verifying one segment: whether the disk gives its bytes, pages, padding, tables, ids.
 
+use std::cell::Cell;
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -147,7 +148,8 @@ fn tail_padding(segment: &Segment, table: TableReader<'_>) -> Result<()> {
     if clear { Ok(()) } else { Err(segment.corrupt(place, offset, fault())) }
 }
 
-/// The values ascend strictly, and are the same set in every table. A table with
+/// The values ascend strictly, fit the width of the recipe, and are the same set in every
+/// table. A table with
 /// syndromes has the keys of the values of the first one.
 fn same_set(segment: &Segment, table: TableReader<'_>, pace: &Pace) -> Result<()> {
     let mut pass = pace.values(segment, table);
@@ -161,8 +163,19 @@ fn same_set(segment: &Segment, table: TableReader<'_>, pace: &Pace) -> Result<()
     };
     let (found, expected) = match (table.kind(), segment.first_table()) {
         (TableKind::Whole(table), _) => {
-            let natural = |value| table.permutation.invert(value);
-            (sum_of(table.values(), &natural)?, segment.header().set_sum)
+            let largest = Cell::new(Fingerprint::default());
+            let natural = |value| {
+                let fingerprint = table.permutation.invert(value);
+                largest.set(largest.get().max(fingerprint));
+                fingerprint
+            };
+            let found = sum_of(table.values(), &natural)?;
+            let (largest, width) = (largest.get(), segment.recipe().width());
+            if !width.fits(largest) {
+                let detail = format!("{largest} has more than {width} bits, those of the recipe");
+                return Err(segment.corrupt(&table.heads, 0, Fault::rule(31, detail)));
+            }
+            (found, segment.header().set_sum)
         }
         (TableKind::Syndromes(table), Some(first)) => {
             let key = |value| {

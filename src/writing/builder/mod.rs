@@ -38,7 +38,7 @@ use crate::writing::directory::{Destination, OpenMode, Patience};
 use crate::writing::input::{InputEstimate, InputOptions, InputSummary};
 use crate::writing::labels::check_label;
 use crate::writing::sort::SortResources;
-use fpstore_base::{Fingerprint, IdRef};
+use fpstore_base::{Fingerprint, IdRef, Width};
 
 /// Makes a store from fingerprints in any order.
 ///
@@ -162,6 +162,13 @@ impl Builder {
         if let Some(reason) = fault_of_label(&options.label) {
             return Err(Error::InvalidOptions { reason });
         }
+        if options.recipe.is_unknown_external() {
+            let reason = format!(
+                "the recipe of fingerprints that were made elsewhere declares no width but {}",
+                Width::EXPECTED
+            );
+            return Err(Error::InvalidOptions { reason });
+        }
         let beside = || destination.scratch_directory().to_path_buf();
         let resources = divide(&options.resources, beside)?;
         let (ids, sketch_len) = (options.ids, options.sketch_len);
@@ -170,7 +177,8 @@ impl Builder {
             return Err(Error::InvalidOptions { reason });
         }
         let observer = options.resources.observer.clone();
-        let records = RecordBuffer::new(ids, sketch_len.into(), &resources, observer);
+        let records = RecordBuffer::new(ids, sketch_len.into(), &resources, observer)
+            .of_width(options.recipe.width());
         Ok(Builder { destination, options, resources, records })
     }
 
@@ -180,6 +188,7 @@ impl Builder {
     ///
     /// * [`Error::InvalidId`] if the id cannot be stored: a text that is empty, longer than
     ///   65 535 bytes or holds NUL, CR or LF; or no number under `u64` ids.
+    /// * [`Error::TooWide`] if the fingerprint has a bit above the width of the recipe.
     /// * [`Error::Io`] if memory is full and the temporary files cannot be written.
     /// * [`Error::Interrupted`] if the observer ends the build.
     pub fn push<'a>(&mut self, fingerprint: Fingerprint, id: impl Into<IdRef<'a>>) -> Result<()> {
@@ -211,7 +220,7 @@ impl Builder {
     }
 
     /// Takes all records of the file at `path`, or of standard input if it is `-`, read and
-    /// parsed on all threads. Names that end in `.gz` or `.zst` are decompressed.
+    /// parsed on all threads. The width of their fingerprints is that of the recipe. Names that end in `.gz` or `.zst` are decompressed.
     ///
     /// # Errors
     ///

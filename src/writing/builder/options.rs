@@ -63,7 +63,8 @@ impl BuildOptions {
         self
     }
 
-    /// Sets the recipe of the fingerprints; ready-made ones have [`Recipe::external`].
+    /// Sets the recipe of the fingerprints; ready-made ones have [`Recipe::external`], or
+    /// [`Recipe::external_of`] if they have fewer than 64 bits.
     #[must_use]
     pub fn recipe(mut self, recipe: Recipe) -> Self {
         self.recipe = recipe;

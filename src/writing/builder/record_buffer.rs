@@ -10,7 +10,7 @@ use crate::writing::builder::{SchemeChoice, SegmentBuild};
 use crate::writing::input::{self, InputOptions, InputSummary};
 use crate::writing::sort::{RecordSorter, SortResources};
 use fpstore_base::watch::{Observer, Phase, Watch};
-use fpstore_base::{Fingerprint, IdRef};
+use fpstore_base::{Fingerprint, IdRef, Width};
 
 /// Records of one segment to be, in the order in which they came. What does not fit into memory is
 /// in scratch files.
@@ -18,6 +18,8 @@ use fpstore_base::{Fingerprint, IdRef};
 pub(crate) struct RecordBuffer {
     ids: IdPolicy,
     sketch_len: u32,
+    /// The width of records that come in; those of segments are taken as they are.
+    width: Width,
     resources: SortResources,
     sorter: RecordSorter,
     watch: Watch,
@@ -36,7 +38,13 @@ impl RecordBuffer {
         let sorter = RecordSorter::with_sketches(resources.clone(), texts_only, sketch_len);
         let watch = Watch::new(observer, Phase::Read, None);
         let timer = PhaseTimer::default();
-        RecordBuffer { ids, sketch_len, resources: resources.clone(), sorter, watch, timer }
+        let (width, resources) = (Width::FULL, resources.clone());
+        RecordBuffer { ids, sketch_len, width, resources, sorter, watch, timer }
+    }
+
+    /// The same buffer for records of a width.
+    pub(crate) fn of_width(self, width: Width) -> Self {
+        RecordBuffer { width, ..self }
     }
 
     /// Announces `count` records, so that progress has a total.
@@ -51,6 +59,7 @@ impl RecordBuffer {
         id: IdRef<'_>,
         sketch: &[u8],
     ) -> Result<()> {
+        self.check_width(fingerprint)?;
         match self.check(id, sketch)? {
             Some(id) => {
                 self.timer.start();
@@ -66,6 +75,15 @@ impl RecordBuffer {
     pub(crate) fn check<'a>(&self, id: IdRef<'a>, sketch: &[u8]) -> Result<Option<IdRef<'a>>> {
         self.check_sketch(sketch)?;
         self.ids.admit(id)
+    }
+
+    /// Refuses a fingerprint with a bit above the width.
+    #[inline]
+    pub(crate) fn check_width(&self, fingerprint: Fingerprint) -> Result<()> {
+        if self.width.fits(fingerprint) {
+            return Ok(());
+        }
+        Err(Error::TooWide { fingerprint, width: self.width })
     }
 
     /// Takes a record of a segment: its id keeps its kind.
@@ -102,6 +120,7 @@ impl RecordBuffer {
 
     /// Takes a record without an id.
     pub(crate) fn push_bare(&mut self, fingerprint: Fingerprint) -> Result<()> {
+        self.check_width(fingerprint)?;
         self.timer.start();
         self.sorter.push_bare(fingerprint.value())?;
         Ok(self.watch.tick(1)?)
@@ -116,6 +135,7 @@ impl RecordBuffer {
     ) -> Result<InputSummary> {
         self.check_sketch(&[])?;
         self.timer.start();
+        let options = &options.width(self.width);
         let (sorter, watch) = (&mut self.sorter, &self.watch);
         input::read_batches(path, options, self.ids, self.resources.threads, |batch| match batch {
             Some(batch) => {

@@ -2,13 +2,14 @@
 
 use super::chunk::Chunk;
 use super::layout::{ChunkPlace, Layout, RecordConsumer};
-use crate::bytes::fields::u64_at;
+use crate::bytes::fields::{u32_at, u64_at};
 use fpstore_base::{Fingerprint, IdRef};
 
-/// Records of `LEN` bytes: a fingerprint, then an id if `LEN` is 16.
-pub(super) struct FixedRecords<const LEN: usize>;
+/// Records of `LEN` bytes: a fingerprint of `OWN_LEN` bytes, 4 or 8, then an id of 8 bytes if there
+/// are more.
+pub(super) struct FixedRecords<const LEN: usize, const OWN_LEN: usize>;
 
-impl<const LEN: usize> Layout for FixedRecords<LEN> {
+impl<const LEN: usize, const OWN_LEN: usize> Layout for FixedRecords<LEN, OWN_LEN> {
     fn whole_len(&self, bytes: &[u8], _: usize) -> usize {
         bytes.len() / LEN * LEN
     }
@@ -16,8 +17,12 @@ impl<const LEN: usize> Layout for FixedRecords<LEN> {
     fn parse(&self, chunk: &Chunk, consumer: &mut impl RecordConsumer) -> u64 {
         let (records, rest) = chunk.bytes.as_chunks::<LEN>();
         for (offset, record) in (chunk.offset..).step_by(LEN).zip(records) {
-            let fingerprint = Fingerprint::new(u64_at(record, 0).unwrap_or_default());
-            let id = u64_at(record, 8).map(IdRef::U64);
+            let value = match OWN_LEN {
+                4 => u32_at(record, 0).map(u64::from),
+                _ => u64_at(record, 0),
+            };
+            let fingerprint = Fingerprint::new(value.unwrap_or_default());
+            let id = u64_at(record, OWN_LEN).map(IdRef::U64);
             if !consumer.record(ChunkPlace::Byte(offset), fingerprint, id) {
                 return 0;
             }

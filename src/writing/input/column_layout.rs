@@ -1,9 +1,9 @@
 //! Lines cut into columns of one number, and what the columns hold.
 
-use super::column_kind::{Kind, fits};
+use super::column_kind::{Form, Kind, fits};
 use super::columns::{Columns, Separator, unquoted};
 use super::first_lines::Line;
-use fpstore_base::{Radix, fields};
+use fpstore_base::{Radix, Width, fields};
 
 /// The longest name of a column that is a header.
 const NAME_LEN_MAX: usize = 60;
@@ -15,6 +15,7 @@ pub(super) struct Unclear {
     /// The columns that are most likely meant, from 0.
     pub(super) columns: Option<(usize, Option<usize>)>,
     pub(super) radix: Option<Radix>,
+    pub(super) width: Option<Width>,
 }
 
 /// Columns, and what was guessed in words; `None` for lines of the documented form.
@@ -27,20 +28,37 @@ pub(super) fn rows<'a>(lines: &[Line<'a>], separator: Separator) -> Option<Rows<
     lines.iter().map(|line| separator.split(line.text).ok()).collect()
 }
 
-pub(super) fn kind_of(rows: &[Vec<&str>], place: usize, radix: Option<Radix>) -> Kind {
+pub(super) fn kind_of(rows: &[Vec<&str>], place: usize, form: Form) -> Kind {
     let values: Vec<_> =
         rows.iter().map(|row| unquoted(row.get(place).copied().unwrap_or_default())).collect();
-    Kind::of(values.iter().map(AsRef::as_ref), radix)
+    Kind::of(values.iter().map(AsRef::as_ref), form)
 }
 
-pub(super) fn hex_or_decimal(place: usize, id: Option<usize>) -> Unclear {
+pub(super) fn hex_or_decimal(place: usize, id: Option<usize>, width: Width) -> Unclear {
     Unclear {
         reason: format!(
-            "column {} has numbers of 16 digits without a letter, which could be hex or decimal",
-            place + 1
+            "column {} has {} without a letter, which could be hex or decimal",
+            place + 1,
+            Kind::HexOrDecimal.describe(width)
         ),
         columns: Some((place, id)),
         radix: Some(Radix::Decimal),
+        width: None,
+    }
+}
+
+/// Refuses hashes of 32 bits where fingerprints of 64 are read: they would be kept with 32 zeros in
+/// front of each.
+pub(super) fn hashes_of_32_bits(place: usize, columns: Option<(usize, Option<usize>)>) -> Unclear {
+    Unclear {
+        reason: format!(
+            "column {} has 8 hex digits in each line, hashes of 32 bits, and fingerprints of 64 are \
+             read; --bits 32 keeps them as what they are",
+            place + 1
+        ),
+        columns,
+        radix: None,
+        width: Width::new(32),
     }
 }
 
@@ -62,17 +80,14 @@ pub(super) fn is_name(value: &str) -> bool {
 pub(super) struct Layout<'a> {
     separator: Separator,
     lines: &'a [Line<'a>],
+    form: Form,
     rows: Rows<'a>,
     /// For each column its kind, and whether it is that of all lines but the first, which has a name.
     pub(super) kinds: Vec<(Kind, bool)>,
 }
 
 impl<'a> Layout<'a> {
-    pub(super) fn of(
-        lines: &'a [Line<'a>],
-        separator: Separator,
-        radix: Option<Radix>,
-    ) -> Option<Self> {
+    pub(super) fn of(lines: &'a [Line<'a>], separator: Separator, form: Form) -> Option<Self> {
         let rows = rows(lines, separator)?;
         let count = rows.first()?.len();
         if rows.iter().any(|row| row.len() != count)
@@ -81,14 +96,14 @@ impl<'a> Layout<'a> {
             return None;
         }
         let kind = |place: usize| {
-            let (all, rest) = (kind_of(&rows, place, radix), kind_of(&rows[1..], place, radix));
+            let (all, rest) = (kind_of(&rows, place, form), kind_of(&rows[1..], place, form));
             match all == Kind::Other && rest != Kind::Other && is_name(rows[0][place]) {
                 true => (rest, true),
                 false => (all, false),
             }
         };
         let kinds = (0..count).map(kind).collect();
-        Some(Layout { separator, lines, rows, kinds })
+        Some(Layout { separator, lines, form, rows, kinds })
     }
 
     /// The columns of some kinds.
@@ -117,7 +132,7 @@ impl<'a> Layout<'a> {
         let id = self.likely_id(place);
         let unclear = |reason| {
             let radix = kind.radix().filter(|radix| *radix != Radix::Hex);
-            Err(Unclear { reason, columns: Some((place, id)), radix })
+            Err(Unclear { reason, columns: Some((place, id)), radix, width: None })
         };
         if let [_, second, ..] = places.as_slice() {
             return unclear(format!(
@@ -145,11 +160,11 @@ impl<'a> Layout<'a> {
         if let Some(at) = self.rows.iter().position(empty) {
             let (line, id) = (self.lines[at].number, id.unwrap_or(0));
             let reason = format!("the id is missing in line {line}, column {}", id + 1);
-            return Err(Unclear { reason, columns: Some((place, None)), radix: None });
+            return Err(Unclear { reason, columns: Some((place, None)), ..Unclear::default() });
         }
         let mut note = format!("took {} for the fingerprint", self.call(place, has_header));
-        if kind != Kind::Hex64 {
-            note += &format!(" ({})", kind.describe());
+        if kind != Kind::Hex {
+            note += &format!(" ({})", kind.describe(self.form.width));
         }
         match id {
             Some(id) => note += &format!(" and {} for the id", self.call(id, has_header)),
@@ -200,23 +215,25 @@ impl<'a> Layout<'a> {
         };
         let (place, len) = (0..self.kinds.len()).find_map(long)?;
         let reason = format!(
-            "{} holds hashes of {} bits ({len} hex digits), and a fingerprint has 64: make hashes of \
-             64 bits, such as hash_size=8 of imagehash",
+            "{} holds hashes of {} bits ({len} hex digits), and a fingerprint has {width}: make \
+             hashes of {width} bits, such as hash_size=8 of imagehash for 64",
             self.call(place, self.kinds[place].1),
-            4 * len
+            4 * len,
+            width = self.form.width
         );
         Some(Unclear { reason, ..Unclear::default() })
     }
 
     /// Refuses a column in which all but a few values are fingerprints.
     pub(super) fn nearly(&self) -> Option<Unclear> {
-        let wanted = [Kind::Hex64, Kind::Decimal { signed: false }, Kind::Decimal { signed: true }];
+        let wanted = [Kind::Hex, Kind::Decimal { signed: false }, Kind::Decimal { signed: true }];
+        let of_any_radix = Form { radix: None, ..self.form };
         let count = |place: usize, kind| {
             self.rows
                 .iter()
                 .filter(|row| {
                     fits(&unquoted(row[place]), kind)
-                        && Kind::of([&*unquoted(row[place])].into_iter(), None).is_strong()
+                        && Kind::of([&*unquoted(row[place])].into_iter(), of_any_radix).is_strong()
                 })
                 .count()
         };
@@ -235,6 +252,7 @@ impl<'a> Layout<'a> {
                 ),
                 columns: Some((place, self.likely_id(place))),
                 radix: kind.radix().filter(|radix| *radix != Radix::Hex),
+                width: None,
             });
         }
         None

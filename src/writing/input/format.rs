@@ -7,9 +7,10 @@ use super::chunk::Chunk;
 use super::guess::{LineForm, Wish, decide};
 use super::layout::{Layout, RecordConsumer};
 use super::lines::Lines;
-use crate::base::error::Result;
-use fpstore_base::Radix;
+use super::narrow::Narrow;
+use crate::base::error::{Error, Result};
 use fpstore_base::source::Source;
+use fpstore_base::{Radix, Width};
 
 /// How records are laid out in an input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,12 +28,20 @@ pub enum InputFormat {
     U64Le,
     /// 16 bytes a record: the fingerprint, then the id, both little-endian.
     U64LeId,
+    /// 4 bytes a record: the fingerprint, little-endian. For a [width](InputOptions::width) of at
+    /// most 32 bits.
+    U32Le,
+    /// 12 bytes a record: 4 of the fingerprint, then 8 of the id, both little-endian. For a width of
+    /// at most 32 bits.
+    U32LeId,
 }
 
 fpstore_base::choices!(InputFormat {
     Lines = "lines": "One line for each record: fingerprint and id",
     U64Le = "u64le": "8 bytes for each record, little-endian",
     U64LeId = "u64le-id": "16 bytes for each record: fingerprint and id, little-endian",
+    U32Le = "u32le": "4 bytes for each record, little-endian; with --bits 32",
+    U32LeId = "u32le-id": "4 bytes of fingerprint and 8 of id, little-endian; with --bits 32",
 });
 
 /// How to read an input.
@@ -42,6 +51,7 @@ pub struct InputOptions {
     radix: Option<Radix>,
     columns: Option<(usize, Option<usize>)>,
     is_exact: bool,
+    width: Width,
     pub(super) skip_bad: bool,
 }
 
@@ -79,6 +89,16 @@ impl InputOptions {
         self
     }
 
+    /// Sets the width of the fingerprints: a value with a bit above it is a bad record, and in signed
+    /// decimal negative numbers are those of the width, as `INTEGER` of a database is of 32 bits. The
+    /// default is 64 bits; [`Builder::read`](crate::Builder::read) and the writer take that of the
+    /// recipe.
+    #[must_use]
+    pub fn width(mut self, width: Width) -> Self {
+        self.width = width;
+        self
+    }
+
     /// Sets whether bad records are counted and skipped. By default the first one is an error.
     #[must_use]
     pub fn skip_bad(mut self, skip_bad: bool) -> Self {
@@ -97,11 +117,19 @@ macro_rules! with_layout {
                 $action
             }
             InputFormat::U64Le => {
-                let $layout = FixedRecords::<8>;
+                let $layout = FixedRecords::<8, 8>;
                 $action
             }
             InputFormat::U64LeId => {
-                let $layout = FixedRecords::<16>;
+                let $layout = FixedRecords::<16, 8>;
+                $action
+            }
+            InputFormat::U32Le => {
+                let $layout = FixedRecords::<4, 4>;
+                $action
+            }
+            InputFormat::U32LeId => {
+                let $layout = FixedRecords::<12, 4>;
                 $action
             }
         }
@@ -127,7 +155,15 @@ impl InputOptions {
     pub(super) fn open(&self, path: &Path) -> Result<Source> {
         Ok(match self.format {
             InputFormat::Lines => Source::open(path)?,
-            InputFormat::U64Le | InputFormat::U64LeId => Source::open_binary(path)?,
+            InputFormat::U32Le | InputFormat::U32LeId if self.width.bits() > 32 => {
+                let reason = format!(
+                    "{} has values of 32 bits, and fingerprints of {} are read: declare the width of \
+                     the store, with --bits 32",
+                    self.format, self.width
+                );
+                return Err(Error::InvalidOptions { reason });
+            }
+            _ => Source::open_binary(path)?,
         })
     }
 
@@ -136,8 +172,8 @@ impl InputOptions {
         if self.format != InputFormat::Lines {
             return Some(LineForm::default());
         }
-        let InputOptions { radix, columns, is_exact, skip_bad, .. } = *self;
-        decide(bytes, is_whole, &Wish { radix, columns, skip_bad, is_exact })
+        let InputOptions { radix, columns, is_exact, width, skip_bad, .. } = *self;
+        decide(bytes, is_whole, &Wish { radix, columns, skip_bad, is_exact, width })
     }
 
     /// As [`Layout::whole_len`].
@@ -147,6 +183,11 @@ impl InputOptions {
 
     /// As [`Layout::parse`].
     pub(super) fn parse(&self, chunk: &Chunk, consumer: &mut impl RecordConsumer) -> u64 {
-        with_layout!(self, |layout| layout.parse(chunk, consumer))
+        if self.width == Width::FULL {
+            return with_layout!(self, |layout| layout.parse(chunk, consumer));
+        }
+        let is_signed = self.radix == Some(Radix::SignedDecimal);
+        let mut narrow = Narrow { consumer, width: self.width, is_signed };
+        with_layout!(self, |layout| layout.parse(chunk, &mut narrow))
     }
 }

@@ -2,25 +2,31 @@
 //!
 //! The rule, in this order; a line that is blank or starts with `#` does not count:
 //!
-//! 1. The form that is documented: if the first line starts with a fingerprint of 16 hex digits, or
-//!    with any fingerprint while no other column of the line looks like one, lines are read so.
+//! 1. The form that is documented: if the first line starts with a fingerprint of all digits of the
+//!    width, or with any fingerprint while no other column of the line looks like one, lines are read
+//!    so.
 //! 2. Else the first lines decide, a hundred or 256 KiB of them (`first_lines`). They are cut
 //!    at tabs, else semicolons, else commas, else at their last space or colon; all must have as
-//!    many columns. The column whose values are all fingerprints ([`Kind::is_strong`]; if there is
-//!    none, hashes of 32 bits) is the fingerprint. A first line that has a name there is a header.
+//!    many columns. The column whose values are all fingerprints ([`Kind::is_strong`]) is the
+//!    fingerprint. A first line that has a name there is a header.
 //! 3. The other column is the id. Of several, it is the one that the header calls `id`, else the only
 //!    one with a name in [`fields::ID`].
-//! 4. What two columns could be, and what nearly fits, is refused, with what would say it.
+//! 4. What two columns could be, and what nearly fits, is refused, with what would say it. Hashes of
+//!    32 bits are refused where the width is 64 bits, unless the radix is given.
+//!
+//! Fingerprints of fewer than 32 bits look like any other number: they are read as documented.
 //!
 //! The decision depends on the bytes of the input alone, never on how they arrive. Every later line
 //! must fit, or is a bad record.
 
-use super::column_kind::Kind;
-use super::column_layout::{Found, Layout, Rows, Unclear, hex_or_decimal, is_name, kind_of, rows};
+use super::column_kind::{Form, Kind, TOLD_DIGITS_MIN};
+use super::column_layout::{
+    Found, Layout, Rows, Unclear, hashes_of_32_bits, hex_or_decimal, is_name, kind_of, rows,
+};
 use super::columns::{Columns, Separator, unquoted};
 use super::first_lines::{Line, sample};
 use super::line_record::parse_record;
-use fpstore_base::Radix;
+use fpstore_base::{Fingerprint, Radix, Width};
 
 /// What is known of the columns before the input is seen.
 #[derive(Clone, Copy, Debug, Default)]
@@ -30,6 +36,13 @@ pub(super) struct Wish {
     pub(super) columns: Option<(usize, Option<usize>)>,
     pub(super) skip_bad: bool,
     pub(super) is_exact: bool,
+    pub(super) width: Width,
+}
+
+impl Wish {
+    fn form(&self) -> Form {
+        Form { radix: self.radix, width: self.width }
+    }
 }
 
 /// How the lines of an input are read.
@@ -53,7 +66,8 @@ impl Default for LineForm {
 /// are needed. `is_whole` if there are no more.
 pub(super) fn decide(bytes: &[u8], is_whole: bool, wish: &Wish) -> Option<LineForm> {
     let documented = LineForm::Documented(wish.radix.unwrap_or_default());
-    if wish.is_exact && wish.columns.is_none() {
+    let tells_nothing = wish.width.digits() < TOLD_DIGITS_MIN;
+    if (wish.is_exact || tells_nothing) && wish.columns.is_none() {
         return Some(documented);
     }
     let (lines, is_whole) = sample(bytes, is_whole);
@@ -84,7 +98,13 @@ struct Sample<'a> {
 
 impl<'a> Sample<'a> {
     fn reads(&self, line: &str) -> bool {
-        matches!(parse_record(line.as_bytes(), self.wish.radix.unwrap_or_default()), Ok(Some(_)))
+        let radix = self.wish.radix.unwrap_or_default();
+        let fits = |fingerprint: Fingerprint| match radix {
+            Radix::SignedDecimal => true,
+            _ => self.wish.width.fits(fingerprint),
+        };
+        let found = parse_record(line.as_bytes(), radix);
+        matches!(found, Ok(Some((fingerprint, _))) if fits(fingerprint))
     }
 
     /// The column at the start of a line, as documented.
@@ -94,9 +114,9 @@ impl<'a> Sample<'a> {
 
     /// Whether a line that can be read as documented may mean something else.
     fn is_doubtful(&self, line: &str) -> bool {
-        let kind = |text: &str| Kind::of([text].into_iter(), self.wish.radix);
+        let kind = |text: &str| Kind::of([text].into_iter(), self.wish.form());
         match kind(Self::first_column(line)) {
-            Kind::HexOrDecimal => true,
+            Kind::HexOrDecimal | Kind::Hex32 => true,
             first if first.is_strong() => false,
             _ => Separator::ALL.iter().any(|separator| {
                 let columns = separator.split(line).unwrap_or_default();
@@ -116,13 +136,13 @@ impl<'a> Sample<'a> {
     }
 
     fn guess_strictly(&self, readable: usize) -> Found {
-        let radix = self.wish.radix;
+        let (form, width) = (self.wish.form(), self.wish.width);
         let layouts: Vec<Layout<'_>> =
-            Separator::ALL.iter().filter_map(|one| Layout::of(self.lines, *one, radix)).collect();
-        let first = Kind::of(self.lines.iter().map(|line| Self::first_column(line.text)), radix);
+            Separator::ALL.iter().filter_map(|one| Layout::of(self.lines, *one, form)).collect();
+        let first = Kind::of(self.lines.iter().map(|line| Self::first_column(line.text)), form);
         let is_readable = readable == self.lines.len();
         if is_readable && first == Kind::HexOrDecimal && self.lines.len() > 1 {
-            return Err(Unclear { columns: None, ..hex_or_decimal(0, None) });
+            return Err(Unclear { columns: None, ..hex_or_decimal(0, None, width) });
         }
         if is_readable && (first.is_strong() || first == Kind::HexOrDecimal) {
             return Ok(None);
@@ -130,8 +150,11 @@ impl<'a> Sample<'a> {
         let strong = layouts.iter().find(|layout| layout.columns(Kind::is_strong).next().is_some());
         if is_readable {
             return match strong {
-                Some(layout) if first != Kind::Hex32 => self.instead_of_first(layout, first),
-                _ => Ok(None),
+                Some(layout) => self.instead_of_first(layout, first),
+                None if first == Kind::Hex32 && form.radix.is_none() => {
+                    Err(hashes_of_32_bits(0, None))
+                }
+                None => Ok(None),
             };
         }
         if let Some(layout) = strong {
@@ -139,11 +162,17 @@ impl<'a> Sample<'a> {
         }
         let has = |kind: Kind| layouts.iter().find(|it| it.columns(|one| one == kind).count() == 1);
         if let Some(layout) = has(Kind::Hex32) {
-            return layout.take(|kind| kind == Kind::Hex32);
+            let found = layout.take(|kind| kind == Kind::Hex32)?;
+            return match found {
+                Some((columns, _)) if form.radix.is_none() => {
+                    Err(hashes_of_32_bits(columns.fingerprint, None))
+                }
+                found => Ok(found),
+            };
         }
         if let Some(layout) = has(Kind::HexOrDecimal) {
             let place = layout.columns(|kind| kind == Kind::HexOrDecimal).next().unwrap_or(0);
-            return Err(hex_or_decimal(place, layout.likely_id(place)));
+            return Err(hex_or_decimal(place, layout.likely_id(place), width));
         }
         let unclear = layouts.iter().find_map(Layout::long_hashes);
         match unclear.or_else(|| layouts.iter().find_map(Layout::nearly)) {
@@ -157,7 +186,7 @@ impl<'a> Sample<'a> {
     fn instead_of_first(&self, layout: &Layout<'a>, first: Kind) -> Found {
         let places: Vec<usize> = layout.columns(Kind::is_strong).collect();
         let place = places[0];
-        let is_hex = layout.kinds[place].0 == Kind::Hex64;
+        let is_hex = layout.kinds[place].0 == Kind::Hex;
         if first == Kind::Number && is_hex && places.len() == 1 {
             return layout.take(Kind::is_strong);
         }
@@ -166,10 +195,11 @@ impl<'a> Sample<'a> {
                 "columns 1 and {} could both hold the fingerprints; column {} has {}",
                 place + 1,
                 place + 1,
-                layout.kinds[place].0.describe()
+                layout.kinds[place].0.describe(self.wish.width)
             ),
             columns: Some((place, Some(0))),
             radix: layout.kinds[place].0.radix().filter(|radix| *radix != Radix::Hex),
+            width: None,
         })
     }
 
@@ -179,7 +209,7 @@ impl<'a> Sample<'a> {
         fingerprint: usize,
         id: Option<usize>,
     ) -> Result<(Columns, Option<String>), Unclear> {
-        let radix = self.wish.radix;
+        let (radix, form) = (self.wish.radix, self.wish.form());
         let most = fingerprint.max(id.unwrap_or(0));
         let fitting = Separator::ALL.iter().filter_map(|separator| {
             let rows = rows(self.lines, *separator)?;
@@ -194,7 +224,7 @@ impl<'a> Sample<'a> {
                     fpstore_base::Fingerprint::parse(unquoted(it).trim(), spelled).is_ok()
                 })
             };
-            rows.iter().any(value) || kind_of(&rows[1..], fingerprint, radix).radix().is_some()
+            rows.iter().any(value) || kind_of(&rows[1..], fingerprint, form).radix().is_some()
         };
         let best = fitting.iter().position(|(_, rows)| fits_any(rows)).unwrap_or(0);
         if fitting.is_empty() {
@@ -202,11 +232,14 @@ impl<'a> Sample<'a> {
             return Err(Unclear { reason, ..Unclear::default() });
         }
         let (separator, rows) = fitting.swap_remove(best);
-        let all = kind_of(&rows, fingerprint, radix);
+        let all = kind_of(&rows, fingerprint, form);
         if all == Kind::HexOrDecimal && rows.len() > 1 {
-            return Err(hex_or_decimal(fingerprint, id));
+            return Err(hex_or_decimal(fingerprint, id, form.width));
         }
-        let rest = kind_of(&rows[1..], fingerprint, radix);
+        let rest = kind_of(&rows[1..], fingerprint, form);
+        if [all, rest].contains(&Kind::Hex32) && all != Kind::Hex && radix.is_none() {
+            return Err(hashes_of_32_bits(fingerprint, None));
+        }
         let is_decimal = |kind: Kind| matches!(kind, Kind::Decimal { .. });
         let kind = if is_decimal(all) { all } else { rest };
         let radix = radix.or(kind.radix()).unwrap_or_default();
@@ -226,7 +259,7 @@ impl<'a> Sample<'a> {
             notes.push(format!("took line {} for a header", self.lines[0].number));
         }
         if self.wish.radix.is_none() && radix != Radix::Hex {
-            notes.push(format!("read {} in column {}", kind.describe(), fingerprint + 1));
+            notes.push(format!("read {} in column {}", kind.describe(form.width), fingerprint + 1));
         }
         Ok((columns, (!notes.is_empty()).then(|| notes.join(", and "))))
     }

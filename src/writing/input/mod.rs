@@ -20,6 +20,7 @@ mod guess;
 mod layout;
 mod line_record;
 mod lines;
+mod narrow;
 mod read;
 mod record;
 #[cfg(test)]

@@ -160,6 +160,7 @@ impl SummaryBuilder {
                     fingerprint_column: unclear.columns.map(|(column, _)| from_1(column)),
                     id_column: unclear.columns.and_then(|(_, id)| id.map(from_1)),
                     radix: unclear.radix,
+                    width: unclear.width,
                 });
             }
         }

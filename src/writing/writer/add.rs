@@ -54,6 +54,7 @@ impl Writer {
         id: impl Into<IdRef<'a>>,
         sketch: &[u8],
     ) -> Result<()> {
+        self.pending.check_width(fingerprint)?;
         match &mut self.replacing {
             Some(replacing) => replacing.push(fingerprint, id.into(), sketch),
             None => self.pending.push(fingerprint, id.into(), sketch),
@@ -94,6 +95,7 @@ impl Writer {
     /// The id of a record in the form in which it is kept, or `None` if none is. Refuses a record
     /// that cannot be pushed.
     pub(super) fn check_record<'a>(&self, record: &'a NewRecord) -> Result<Option<IdRef<'a>>> {
+        self.pending.check_width(record.fingerprint)?;
         match &record.id {
             Some(id) => self.pending.check(id.as_ref(), &record.sketch),
             None => self.check_bare().map(|()| None),
@@ -115,7 +117,7 @@ impl Writer {
         if self.replacing.is_none() {
             return self.pending.read(path, options, inspect);
         }
-        read_records(path, options, |record| {
+        read_records(path, &options.width(self.recipe.width()), |record| {
             inspect(record.fingerprint);
             match record.id {
                 Some(id) => self.push(record.fingerprint, id),
@@ -178,7 +180,8 @@ impl Writer {
         let ids = replacing.map(|replacing| replacing.push_to(&mut self.pending)).transpose();
         let observer = self.options.resources.observer.clone();
         let sketch_len = self.store.sketch_len().into();
-        let next = RecordBuffer::new(self.options.ids, sketch_len, &self.resources, observer);
+        let next = RecordBuffer::new(self.options.ids, sketch_len, &self.resources, observer)
+            .of_width(self.recipe.width());
         let pending = std::mem::replace(&mut self.pending, next);
         let ids = ids?;
         if pending.count() == 0 {

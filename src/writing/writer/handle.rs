@@ -136,7 +136,8 @@ impl Writer {
         directory.collect_garbage();
         let (sketch_len, observer) =
             (store.sketch_len().into(), options.resources.observer.clone());
-        let pending = RecordBuffer::new(options.ids, sketch_len, &resources, observer);
+        let pending = RecordBuffer::new(options.ids, sketch_len, &resources, observer)
+            .of_width(recipe.width());
         let replacing = options.replace.then(Replacing::default);
         let written_len = 0;
         Ok(Writer {

@@ -93,10 +93,10 @@ fn records(store: &Store) -> Found {
         let fingerprint = entry.fingerprint();
         let mut ids = entry.ids().peekable();
         if ids.peek().is_none() {
-            rows.push(json!(RecordRow { fingerprint, id: None }));
+            rows.push(json!(RecordRow { fingerprint: fingerprint.into(), id: None }));
         }
         for id in ids {
-            rows.push(json!(RecordRow { fingerprint, id: Some(id?) }));
+            rows.push(json!(RecordRow { fingerprint: fingerprint.into(), id: Some(id?) }));
         }
         Ok(())
     });
@@ -110,8 +110,8 @@ fn pairs(store: &Store, case: &Value) -> Found {
     let pairs = document_pairs(store, &join, false).map_err(told)?;
     let walked = pairs.for_each(|pair| -> Result<(), fpstore::Error> {
         rows.push(json!(PairRow {
-            first: pair.pair.first,
-            second: pair.pair.second,
+            first: pair.pair.first.into(),
+            second: pair.pair.second.into(),
             distance: pair.pair.distance(),
             similarity: None,
             first_id: pair.first_id,
@@ -150,7 +150,7 @@ fn grouped(store: &Store, case: &Value) -> Found {
     let walked =
         found.for_each_document(rule, |fate, fingerprint, id| -> Result<(), fpstore::Error> {
             if fate == Fate::Keep {
-                rows.push(json!(RecordRow { fingerprint, id }));
+                rows.push(json!(RecordRow { fingerprint: fingerprint.into(), id }));
             }
             Ok(())
         });
@@ -250,7 +250,7 @@ fn dedup_records(desk: &Desk, stored: &Store, case: &Value) -> Found {
     let mut rows = Vec::new();
     let walked = done.for_each_document(|fate, fingerprint, id| -> Result<(), fpstore::Error> {
         if fate == Fate::Keep {
-            rows.push(json!(RecordRow { fingerprint, id }));
+            rows.push(json!(RecordRow { fingerprint: fingerprint.into(), id }));
         }
         Ok(())
     });

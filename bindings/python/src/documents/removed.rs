@@ -26,7 +26,7 @@ impl RemovedRows {
         let RemovedRow { fingerprint, other, distance, similarity, id, other_id, side, reason } =
             *row;
         let side = if side == Side::New { "new" } else { "stored" };
-        let (fingerprint, other) = (fingerprint.value(), other.value());
+        let (fingerprint, other) = (fingerprint.fingerprint.value(), other.fingerprint.value());
         let reason = reason.name();
         self.0.keep((fingerprint, other, distance, similarity, id, other_id, side, reason))
     }

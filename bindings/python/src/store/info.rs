@@ -130,6 +130,7 @@ fn store_info<'py>(py: Python<'py>, info: &StoreInfo) -> PyResult<Bound<'py, PyA
         info.id_count(),
         info.file_len(),
         info.sketch_len,
+        info.width.bits(),
         info.tuned_k,
         info.recipe.as_ref().map(|recipe| recipe.text()),
         PyTuple::new(py, segments?)?,

@@ -64,8 +64,9 @@ pub(crate) fn recipe_text_of(given: &Bound<'_, PyAny>) -> PyResult<fpstore::Reci
         return Err(PyTypeError::new_err(format!("recipe is a Recipe or a name, not {kind}")));
     };
     let text = text.to_str()?;
-    if text == fpstore::Recipe::external().text() {
-        return Ok(fpstore::Recipe::external());
+    let external = fpstore::Recipe::from_text(text).filter(fpstore::Recipe::is_external);
+    if let Some(external) = external {
+        return Ok(external);
     }
     Ok(named(given.py(), text)?.to_recipe())
 }

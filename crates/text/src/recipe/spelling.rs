@@ -168,7 +168,7 @@ impl TextRecipe {
     /// * [`Error::InvalidRecipe`] if it is no recipe for texts, or one of another version,
     ///   dictionary, or version of Unicode than this release has. The message names the line.
     pub fn from_recipe(recipe: &Recipe) -> Result<Self> {
-        if *recipe == Recipe::external() {
+        if recipe.is_external() {
             return Err(Error::ExternalRecipe);
         }
         let text_recipe = Lines::of(recipe.text())?.read()?;

@@ -5,7 +5,7 @@ use fpstore::join::{
     Cluster, ClusterMember, ClusterMethod, Clusters, EarlierClusters, Fate, KeepRule,
 };
 use fpstore::rows::{ClusterMemberRow, ClusterRow};
-use fpstore::{Error, Fingerprint, Id};
+use fpstore::{Error, Fingerprint, Id, Width};
 
 use crate::cli::run::join_input::Ids;
 
@@ -15,6 +15,9 @@ pub(in crate::cli) type EachFate<'a> =
 
 /// Clusters that can be printed.
 pub(in crate::cli) trait Groups {
+    /// The width of the fingerprints.
+    fn width(&self) -> Width;
+
     /// Keeps the numbers of an earlier output.
     fn keep_numbers(&mut self, earlier: &EarlierClusters) -> anyhow::Result<()>;
 
@@ -31,6 +34,7 @@ pub(in crate::cli) trait Groups {
 pub(in crate::cli) struct StoreGroups {
     pub(in crate::cli) found: Clusters,
     pub(in crate::cli) ids: Ids,
+    pub(in crate::cli) width: Width,
 }
 
 /// The id in the input of the user.
@@ -42,6 +46,10 @@ fn own_id(id: &str, ids: Ids) -> Option<&str> {
 }
 
 impl Groups for StoreGroups {
+    fn width(&self) -> Width {
+        self.width
+    }
+
     fn keep_numbers(&mut self, earlier: &EarlierClusters) -> anyhow::Result<()> {
         let ids = self.ids;
         self.found.keep_numbers(earlier.last(), |fingerprint, id| {
@@ -57,7 +65,7 @@ impl Groups for StoreGroups {
     ) -> anyhow::Result<()> {
         let own = |id: &Id| own_id(&id.to_string(), self.ids).map(String::from);
         let member = |member: &ClusterMember| ClusterMemberRow {
-            fingerprint: member.fingerprint,
+            fingerprint: self.width.hex(member.fingerprint),
             distance: member.distance,
             similarity: None,
             ids: member.ids.iter().map(own).collect(),
@@ -68,7 +76,7 @@ impl Groups for StoreGroups {
                 size: cluster.size,
                 diameter: cluster.diameter,
                 diameter_is_exact: cluster.diameter_is_exact,
-                representative: cluster.members[0].fingerprint,
+                representative: self.width.hex(cluster.members[0].fingerprint),
                 members: cluster.members.iter().map(member).collect(),
             })
         })
@@ -102,7 +110,7 @@ impl<'a> ConfirmedGroups<'a> {
 
     fn member(&self, member: &ConfirmedMember) -> Result<ClusterMemberRow, Error> {
         Ok(ClusterMemberRow {
-            fingerprint: member.fingerprint,
+            fingerprint: member.fingerprint.into(),
             distance: member.distance,
             similarity: Some(member.similarity),
             ids: member
@@ -115,6 +123,11 @@ impl<'a> ConfirmedGroups<'a> {
 }
 
 impl Groups for ConfirmedGroups<'_> {
+    /// Documents have fingerprints that fpstore made.
+    fn width(&self) -> Width {
+        Width::FULL
+    }
+
     fn keep_numbers(&mut self, earlier: &EarlierClusters) -> anyhow::Result<()> {
         let documents = self.documents;
         self.found.keep_numbers(earlier.last(), |fingerprint, document| {
@@ -134,7 +147,7 @@ impl Groups for ConfirmedGroups<'_> {
                 size: cluster.size,
                 diameter: cluster.diameter,
                 diameter_is_exact: cluster.diameter_is_exact,
-                representative: cluster.members[0].fingerprint,
+                representative: cluster.members[0].fingerprint.into(),
                 members: members.collect::<Result<_, _>>()?,
             })
         })

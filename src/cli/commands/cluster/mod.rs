@@ -151,7 +151,7 @@ pub(in crate::cli) fn run(args: &ClusterArgs) -> anyhow::Result<ExitStatus> {
             found
         }
     };
-    let found = StoreGroups { found, ids };
+    let found = StoreGroups { found, ids, width: opened.store.width() };
     let limit = format!("within {}", counted(k.into(), "bit", "bits"));
     print(args, found, earlier.as_ref(), (out, page), &limit, &monitor)
 }
@@ -263,6 +263,7 @@ fn print_fates(
         if (fate == Fate::Drop) != dropped {
             return Ok(());
         }
+        let fingerprint = found.width().hex(fingerprint);
         rows.push(&RecordRow { fingerprint, id: id.map(IdRef::Text) })
     })?;
     Ok(counts)

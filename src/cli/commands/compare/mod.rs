@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{anyhow, bail};
 use clap::Args;
-use fpstore::Fingerprint;
 use fpstore::page::{ComparedFeatures, Comparison as ComparisonPage, differing_bits};
+use fpstore::{Fingerprint, HexFingerprint, Width};
 use fpstore_text::{Comparison, Error, TextHasher, TextRecipe};
 use serde::Serialize;
 
@@ -93,8 +93,8 @@ pub(in crate::cli) struct CompareArgs {
 struct Report<'a> {
     first_name: &'a str,
     second_name: &'a str,
-    first: Fingerprint,
-    second: Fingerprint,
+    first: HexFingerprint,
+    second: HexFingerprint,
     #[serde(skip_serializing_if = "Option::is_none")]
     first_id: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -110,6 +110,7 @@ struct Report<'a> {
 
 /// What is known of A and B.
 struct Compared {
+    width: Width,
     fingerprints: [Fingerprint; 2],
     /// Of records of a store, the ids by which they were found or that they have.
     ids: Option<[Option<String>; 2]>,
@@ -129,6 +130,7 @@ pub(in crate::cli) fn run(args: &CompareArgs) -> anyhow::Result<ExitStatus> {
         None => documents(args)?,
     };
     let [a, b] = compared.fingerprints;
+    let width = compared.width;
     let distance = a.distance(b);
     let estimate = compared.recipe.as_ref().map(|recipe| recipe.similarity_at(distance));
     if let (Some(page), Some(path)) = (page, &args.html) {
@@ -147,8 +149,9 @@ pub(in crate::cli) fn run(args: &CompareArgs) -> anyhow::Result<ExitStatus> {
             for (fingerprint, name, id) in [(a, &args.first, id_a), (b, &args.second, id_b)] {
                 // A record shows its id, however it was named.
                 let name = printer.show(id.map_or(name.as_str(), Option::unwrap_or_default));
+                let (fingerprint, from) = (width.hex(fingerprint), width.hex(a));
                 match is_colored {
-                    true => writeln!(out, "{}\t{name}", Marked { fingerprint, from: a })?,
+                    true => writeln!(out, "{}\t{name}", Marked { fingerprint, from })?,
                     false => writeln!(out, "{fingerprint}\t{name}")?,
                 }
             }
@@ -168,8 +171,8 @@ pub(in crate::cli) fn run(args: &CompareArgs) -> anyhow::Result<ExitStatus> {
             let report = Report {
                 first_name: &args.first,
                 second_name: &args.second,
-                first: a,
-                second: b,
+                first: width.hex(a),
+                second: width.hex(b),
                 first_id: id_a.flatten(),
                 second_id: id_b.flatten(),
                 distance,
@@ -196,12 +199,20 @@ fn documents(args: &CompareArgs) -> anyhow::Result<Compared> {
         let of = |name| fingerprint_of_file(name, &hasher, &options);
         let fingerprints = [of(names[0])?, of(names[1])?];
         let recipe = Some(hasher.recipe().clone());
-        return Ok(Compared { fingerprints, ids: None, texts: None, features: None, recipe });
+        return Ok(Compared {
+            width: Width::FULL,
+            fingerprints,
+            ids: None,
+            texts: None,
+            features: None,
+            recipe,
+        });
     }
     let of = |name| text_of(name, args.literal, &args.reading);
     let texts = [of(names[0])?, of(names[1])?];
     let compared = compare(args, &mut hasher, &texts)?;
     Ok(Compared {
+        width: Width::FULL,
         fingerprints: compared.fingerprints,
         ids: None,
         texts: Some(texts),
@@ -261,7 +272,7 @@ fn records(args: &CompareArgs, path: &Path) -> anyhow::Result<Compared> {
     let fingerprints = records.each_ref().map(|record| record.fingerprint);
     let recipe = hasher.map(|hasher| hasher.recipe().clone());
     let ids = Some(records.map(|it| it.id));
-    Ok(Compared { fingerprints, ids, texts: found, features, recipe })
+    Ok(Compared { width: store.width(), fingerprints, ids, texts: found, features, recipe })
 }
 
 fn write_page(

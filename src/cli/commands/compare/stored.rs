@@ -44,7 +44,8 @@ fn one(store: &Store, name: &str, with_id: &[Fingerprint]) -> anyhow::Result<Sto
             Ok(Stored { fingerprint, id: ids.map(ToString::to_string).next() })
         }
         several => {
-            let list: Vec<String> = several.iter().map(ToString::to_string).collect();
+            let list: Vec<String> =
+                several.iter().map(|it| store.width().hex(*it).to_string()).collect();
             bail!(
                 "{} records have the id '{name}'; name one by its fingerprint: {}",
                 list.len(),

@@ -84,8 +84,10 @@ pub(in crate::cli) fn run(settings: Settings, monitor: &Monitor) -> anyhow::Resu
     })?;
     if let Some(out) = list {
         let mut rows = RowWriter::tsv::<RecordRow<'_>>(out)?;
-        cleaned
-            .for_each_kept(|fingerprint, id| rows.push(&RecordRow { fingerprint, id: Some(id) }))?;
+        let width = cleaned.width();
+        cleaned.for_each_kept(|fingerprint, id| {
+            rows.push(&RecordRow { fingerprint: width.hex(fingerprint), id: Some(id) })
+        })?;
         rows.finish()?;
     }
     if let Some(out) = removed {

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use clap::{Arg, Args};
 use fpstore::corpus::{Cleaner, DocumentSource, KeepRules};
-use fpstore::options::DEFAULT_K;
+use fpstore::input::InputOptions;
 use fpstore::writer::CheckedWriter;
 use fpstore::{Error, Recipe, Store, WriterOptions};
 
@@ -158,8 +158,7 @@ pub(in crate::cli) fn run(args: &DedupArgs) -> anyhow::Result<ExitStatus> {
     let monitor = args.work.monitor()?;
     match Plan::of(args, &monitor)? {
         Plan::Stream(settings) => {
-            let StreamSettings { writer, k, documents } = *settings;
-            let lines = args.documents.lines(&args.read)?;
+            let StreamSettings { writer, k, lines, documents } = *settings;
             let input = (&lines, documents);
             stream::run(writer, k, &args.batch, input, &monitor, args.work.is_quiet())
         }
@@ -182,6 +181,7 @@ enum Plan<'a> {
 struct StreamSettings {
     writer: CheckedWriter,
     k: u32,
+    lines: InputOptions,
     documents: Option<Documents>,
 }
 
@@ -191,6 +191,7 @@ impl<'a> Plan<'a> {
         args.check(is_stream)?;
         let stored = args.store.as_deref().map(open_map).transpose()?;
         let limits = args.work.resources.reading()?;
+        let read = args.read_beside(stored.as_ref())?;
         let documents = match &stored {
             Some(stored) => args.documents.prepare_for(stored, &args.read, limits)?,
             None => args.documents.prepare(&args.read, limits)?,
@@ -199,9 +200,9 @@ impl<'a> Plan<'a> {
             bail!("--recipe is for documents, or for fingerprints that are compared with a store");
         }
         let source = documents.as_ref().map(|documents| &documents.source);
-        let usual_k = source.map_or(DEFAULT_K, DocumentSource::usual_k);
+        let usual_k = source.map_or(read.width().usual_k(), DocumentSource::usual_k);
         let k = args.near.k.unwrap_or_else(|| stored.as_ref().map_or(usual_k, Store::tuned_k));
-        let recipe = source.map_or(Recipe::external(), DocumentSource::recipe);
+        let recipe = source.map_or(Recipe::external_of(read.width()), DocumentSource::recipe);
         check_recipe(stored.as_ref(), &recipe)?;
         let documents = documents.filter(Documents::are_given);
         if let (Some(threshold), Some(documents)) = (args.near.confirm, &documents) {
@@ -218,7 +219,8 @@ impl<'a> Plan<'a> {
         let store = args.store.as_deref().filter(|_| args.add);
         if let (true, Some(path)) = (is_stream, store) {
             let writer = CheckedWriter::new(path, options);
-            return Ok(Plan::Stream(StreamSettings { writer, k, documents }.into()));
+            let lines = args.documents.lines(&read)?;
+            return Ok(Plan::Stream(StreamSettings { writer, k, lines, documents }.into()));
         }
         if let Some(documents) = documents {
             let add = store.filter(|_| !args.cleaning.dry_run).map(|_| options);
@@ -226,7 +228,7 @@ impl<'a> Plan<'a> {
         }
         Ok(Plan::Records(Box::new(records::Settings {
             files: &args.files,
-            read: args.documents.lines(&args.read)?,
+            read: args.documents.lines(&read)?,
             recipe,
             stored,
             within: args.is_within(),
@@ -243,6 +245,14 @@ impl<'a> Plan<'a> {
 }
 
 impl DedupArgs {
+    /// How files of fingerprints are read: in the width of the store, if there is one.
+    fn read_beside(&self, stored: Option<&Store>) -> anyhow::Result<ReadArgs> {
+        match stored {
+            Some(stored) if !self.documents.are_given() => self.read.of_width(stored.width()),
+            _ => Ok(self.read.clone()),
+        }
+    }
+
     /// How documents are cleaned.
     fn corpus(
         &self,

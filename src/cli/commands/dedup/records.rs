@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use fpstore::input::InputOptions;
 use fpstore::join::{Dedup, Fate, dedup};
 use fpstore::rows::{Reason, RecordRow, RemovedRow, Side};
-use fpstore::{IdRef, Recipe, Store, Writer, WriterOptions};
+use fpstore::{IdRef, Recipe, Store, Width, Writer, WriterOptions};
 
 use crate::cli::args::resources::ResourceArgs;
 use crate::cli::commands::add::is_known_run;
@@ -55,6 +55,7 @@ pub(in crate::cli) fn run(settings: Settings<'_>, monitor: &Monitor) -> anyhow::
     }
     let is_added = writer.is_some();
     let ids = if settings.keeps_last { Ids::WithFallingPositions } else { Ids::WithPositions };
+    let width = recipe.width();
     let mut records = NewRecords::new(files, read, resources)?;
     let opened = records.make_store(recipe, ids, monitor)?;
     let options = resources.join_options(k, monitor)?;
@@ -72,8 +73,9 @@ pub(in crate::cli) fn run(settings: Settings<'_>, monitor: &Monitor) -> anyhow::
         }
         Ok(())
     })?;
-    let removed = removed.map(|out| write_removed(&done, ids, out, monitor)).transpose()?;
-    write_kept(&mut records, &kept, &mut out, writer.as_mut(), monitor)?;
+    let removed =
+        removed.map(|out| write_removed(&done, (ids, width), out, monitor)).transpose()?;
+    write_kept(&mut records, &kept, &mut out, (writer.as_mut(), width), monitor)?;
     out.finish()?;
     removed.map_or(Ok(()), RowWriter::finish)?;
     drop((done, opened, stored));
@@ -98,7 +100,7 @@ fn write_kept(
     records: &mut NewRecords<'_>,
     kept: &Positions,
     out: &mut RowWriter,
-    mut writer: Option<&mut Writer>,
+    (mut writer, width): (Option<&mut Writer>, Width),
     monitor: &Monitor,
 ) -> anyhow::Result<()> {
     records.read_again(|position, fingerprint, id| {
@@ -112,14 +114,14 @@ fn write_kept(
                 None => writer.push_bare(fingerprint)?,
             }
         }
-        out.push(&RecordRow { fingerprint, id })
+        out.push(&RecordRow { fingerprint: width.hex(fingerprint), id })
     })
 }
 
 /// Writes a line for each removed record; see the help.
 fn write_removed(
     done: &Dedup,
-    ids: Ids,
+    (ids, width): (Ids, Width),
     out: Sink,
     monitor: &Monitor,
 ) -> anyhow::Result<RowWriter> {
@@ -131,8 +133,8 @@ fn write_removed(
         let own = |id| ids.split(id).1.map(IdRef::Text);
         let (stored, side) = (row.other_id, if row.is_stored { Side::Stored } else { Side::New });
         rows.push(&RemovedRow {
-            fingerprint: row.pair.first,
-            other: row.pair.second,
+            fingerprint: width.hex(row.pair.first),
+            other: width.hex(row.pair.second),
             distance: row.pair.distance(),
             similarity: None,
             id: own(&id),

@@ -21,7 +21,7 @@ use crate::cli::args::resources::ThreadArgs;
 use crate::cli::output::sink::Sink;
 use crate::cli::output::text::ReportFormat;
 use crate::cli::run::labels::read_labels;
-use crate::cli::session::command::{ExitStatus, open_map};
+use crate::cli::session::command::{ExitStatus, open_map, refuse_narrow};
 use crate::cli::session::monitor::Monitor;
 use report::Measured;
 
@@ -199,6 +199,7 @@ impl Fingerprints {
     }
 
     fn ready(args: &EvaluateArgs) -> anyhow::Result<Self> {
+        refuse_narrow(args.read.width(), "evaluate")?;
         let mut found = Fingerprints::default();
         if let Some(documents) = args.documents.of_field(&args.read, args.threads.reading()?)? {
             let monitor = Monitor::on_documents(args.report.is_quiet(), false)?;
@@ -212,7 +213,9 @@ impl Fingerprints {
         let lines = args.documents.lines(&args.read)?;
         for file in inputs(&args.files)? {
             if Store::is_at(&file) {
-                found.push_store(&open_map(&file)?)?;
+                let store = open_map(&file)?;
+                refuse_narrow(store.width(), "evaluate")?;
+                found.push_store(&store)?;
                 continue;
             }
             let read = read_records(&file, &lines, |record| {

@@ -75,10 +75,10 @@ impl QueryDocumentArgs {
         if !self.docs {
             return Ok(None);
         }
+        let hasher = self.hasher(store)?;
         if let Some(option) = read.first_given() {
             bail!("{option} is for fingerprints; with --docs none are read");
         }
-        let hasher = self.hasher(store)?;
         let options = self.reading.options(read.skips_bad(), limits)?;
         Ok(Some(Documents::of_texts(hasher, options).sketched(sketch_len)))
     }

@@ -148,6 +148,15 @@ pub(in crate::cli) struct QueryArgs {
 }
 
 impl QueryArgs {
+    /// Whether a store answers, and no server.
+    fn is_local(&self) -> bool {
+        #[cfg(feature = "serve")]
+        let is_local = self.server.server.is_none();
+        #[cfg(not(feature = "serve"))]
+        let is_local = true;
+        is_local
+    }
+
     /// The part of a store that is searched.
     fn chosen(&self, store: &Store) -> Result<Store, Error> {
         if self.label.is_empty() { Ok(store.clone()) } else { store.with_labels(&self.label) }
@@ -160,21 +169,29 @@ pub(in crate::cli) fn run(args: &QueryArgs) -> anyhow::Result<ExitStatus> {
     }
     files::check(&args.files, args.explain)?;
     let radix = args.files.read.radix();
-    let lines = args.documents.lines(&args.files.read)?;
+    // The store knows the width of the fingerprints; what is wrong with it is told after them.
+    let opened = match args.is_local() {
+        true => Some(args.access.open(&args.store.store)),
+        false => None,
+    };
+    let stored = opened.as_ref().and_then(|opened| opened.as_ref().ok()).map(Store::width);
+    let read =
+        stored.map_or(Ok(args.files.read.clone()), |width| args.files.read.of_width(width))?;
+    let lines = args.documents.lines(&read)?;
     // All arguments are parsed before the first search, so that a typing error costs nothing.
     let mut needles = args
         .needles
         .iter()
         .map(|text| match text.as_str() {
             "-" => Ok(None),
-            text => parse_needle(text, radix, args.quiet.is_on()).map(Some),
+            text => parse_needle(text, radix, read.width(), args.quiet.is_on()).map(Some),
         })
         .collect::<anyhow::Result<Vec<Option<Fingerprint>>>>()?;
     #[cfg(feature = "serve")]
     if let Some(url) = &args.server.server {
         return ask_server(args, url, &needles, lines);
     }
-    let whole = args.access.open(&args.store.store)?;
+    let whole = opened.unwrap_or_else(|| args.access.open(&args.store.store))?;
     if let Some(generation) = args.as_of {
         whole.expect_generation(generation)?;
     }
@@ -189,13 +206,8 @@ pub(in crate::cli) fn run(args: &QueryArgs) -> anyhow::Result<ExitStatus> {
     // Without confirmation nobody asks for sketches.
     let sketch_len = args.near.confirm.map_or(0, |_| store.sketch_len());
     let limits = args.files.resources.reading()?;
-    let from_documents = args.documents.documents(
-        &store,
-        sketch_len,
-        &args.files.read,
-        limits,
-        !args.file.is_empty(),
-    )?;
+    let from_documents =
+        args.documents.documents(&store, sketch_len, &read, limits, !args.file.is_empty())?;
     let mut needles: Vec<Option<Needle>> = needles
         .drain(..)
         .map(|needle| needle.map(|fingerprint| Needle { fingerprint, sketch: Vec::new() }))

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use fpstore::join::confirm::sketch_similarity;
 use fpstore::rows::{AnswerRow, Explained, MatchRow};
-use fpstore::{Answer, Fingerprint, Hit};
+use fpstore::{Answer, Fingerprint, Hit, Width};
 
 use crate::cli::output::row_writer::{Layout, RowForm, RowWriter};
 use crate::cli::output::sink::Sink;
@@ -29,11 +29,11 @@ impl Query<'_> {
     fn row(self, answer: &Answer<'_>) -> anyhow::Result<AnswerRow> {
         let mut matches = Vec::with_capacity(answer.len());
         for hit in answer.hits() {
-            matches.extend(self.match_row(&hit)?);
+            matches.extend(self.match_row(&hit, answer.width())?);
         }
         Ok(AnswerRow {
             id: self.id.map(Into::into),
-            query: self.fingerprint,
+            query: answer.width().hex(self.fingerprint),
             matches,
             cut: answer.outcome().cut,
             explain: self.explain,
@@ -42,7 +42,7 @@ impl Query<'_> {
     }
 
     /// A match without the documents that are not alike enough; `None` if no document is.
-    fn match_row(&self, hit: &Hit<'_>) -> anyhow::Result<Option<MatchRow>> {
+    fn match_row(&self, hit: &Hit<'_>, width: Width) -> anyhow::Result<Option<MatchRow>> {
         let (mut known, mut labels, mut similarities) = (Vec::new(), Vec::new(), Vec::new());
         let mut ids = hit.ids();
         while let Some(id) = ids.next() {
@@ -67,7 +67,7 @@ impl Query<'_> {
             labels.extend(hit.labels().filter(|_| self.labels).map(String::from));
         }
         Ok(Some(MatchRow {
-            fingerprint: hit.fingerprint(),
+            fingerprint: width.hex(hit.fingerprint()),
             distance: hit.distance(),
             similarities: self.confirm.map(|_| similarities),
             labels: self.labels.then_some(labels),

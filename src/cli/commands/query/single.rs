@@ -113,9 +113,11 @@ impl SingleQueries {
         let is_told = is_json || quiet;
         if outcome.cut && nearest.is_none() && !is_told {
             let kept = counted(answer.len() as u64, "match", "matches");
+            let needle = answer.width().hex(needle);
             message!("{needle}: cut to the nearest {kept} by --limit");
         }
         if let Some(explained) = self.explained.as_ref().filter(|_| !is_json) {
+            let needle = answer.width().hex(needle);
             let (work, estimate) = (outcome.stats, explained.estimate());
             message!(
                 "{needle}: {} in {micros:.1} us ({:.1} expected); \

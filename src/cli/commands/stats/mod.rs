@@ -22,7 +22,7 @@ use crate::cli::args::report_args::ReportArgs;
 use crate::cli::args::scheme_arg::SchemeArgs;
 use crate::cli::output::page;
 use crate::cli::output::text::ReportFormat;
-use crate::cli::session::command::{ExitStatus, StoreArg, open_map};
+use crate::cli::session::command::{ExitStatus, StoreArg, open_map, refuse_narrow};
 
 const LONG_ABOUT: &str = "\
 Show statistics of the fingerprints of a store, the problems that they show, and remedies: bits \
@@ -138,6 +138,7 @@ fn collect(args: &StatsArgs) -> anyhow::Result<Statistics> {
     if let Some(folder) = args.inputs.iter().find(|file| file.is_dir()) {
         bail!("{} is a directory; name one store, or files", folder.display());
     }
+    refuse_narrow(args.read.width(), "stats")?;
     let options = args.read.options();
     let mut collector = Collector::new();
     for file in inputs(&args.inputs)? {

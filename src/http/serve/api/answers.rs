@@ -1,6 +1,6 @@
 //! Answers as bytes: JSON for most, fixed records for those who ask by the thousand.
 
-use fpstore_base::{Fingerprint, IdRef};
+use fpstore_base::{Fingerprint, IdRef, Width};
 
 use crate::base::error::Result;
 use crate::http::serve::protocol::memory_budget::Charge;
@@ -108,13 +108,14 @@ impl Encoder {
             push_binary(out, answer, cut_by.is_some());
             return Ok(());
         }
-        self.begin(out, needle);
+        let width = answer.width();
+        self.begin(out, needle, width);
         let mut ids_cut = false;
         for (at, hit) in answer.hits().enumerate() {
             if at > 0 {
                 out.push(b',');
             }
-            ids_cut |= push_match(out, &hit, ids_max, len_max)?;
+            ids_cut |= push_match(out, (&hit, width), ids_max, len_max)?;
             if out.len() > len_max {
                 return Ok(());
             }
@@ -124,16 +125,16 @@ impl Encoder {
     }
 
     /// Adds the answer to a query that was not searched for, because the time was over.
-    pub(crate) fn push_late(self, out: &mut Vec<u8>, needle: Needle<'_>) {
+    pub(crate) fn push_late(self, out: &mut Vec<u8>, needle: Needle<'_>, width: Width) {
         if self == Encoder::Binary {
             return out.extend_from_slice(&CUT_BIT.to_le_bytes());
         }
-        self.begin(out, needle);
+        self.begin(out, needle, width);
         self.end(out, Some("deadline"));
     }
 
     /// Adds an answer up to its first match.
-    fn begin(self, out: &mut Vec<u8>, needle: Needle<'_>) {
+    fn begin(self, out: &mut Vec<u8>, needle: Needle<'_>, width: Width) {
         if self == Encoder::List && out.len() > LIST_HEAD.len() {
             out.push(b',');
         }
@@ -144,7 +145,7 @@ impl Encoder {
             out.push(b',');
         }
         out.extend_from_slice(b"\"query\":\"");
-        push_hex(out, needle.fingerprint.value());
+        push_hex(out, needle.fingerprint, width);
         out.extend_from_slice(b"\",\"matches\":[");
     }
 
@@ -163,9 +164,14 @@ impl Encoder {
 }
 
 /// Adds a match. Returns whether some of its ids were left out.
-fn push_match(out: &mut Vec<u8>, hit: &Hit<'_>, ids_max: usize, len_max: usize) -> Result<bool> {
+fn push_match(
+    out: &mut Vec<u8>,
+    (hit, width): (&Hit<'_>, Width),
+    ids_max: usize,
+    len_max: usize,
+) -> Result<bool> {
     out.extend_from_slice(b"{\"fingerprint\":\"");
-    push_hex(out, hit.fingerprint().value());
+    push_hex(out, hit.fingerprint(), width);
     out.extend_from_slice(b"\",\"distance\":");
     push_number(out, hit.distance().into());
     let is_cut = push_ids(out, hit, ids_max, len_max)?;
@@ -220,10 +226,13 @@ fn push_binary(out: &mut Vec<u8>, answer: &Answer<'_>, is_cut: bool) {
     }
 }
 
-fn push_hex(out: &mut Vec<u8>, value: u64) {
+fn push_hex(out: &mut Vec<u8>, fingerprint: Fingerprint, width: Width) {
+    let value = fingerprint.value();
     let digit = |shift: u32| b"0123456789abcdef"[(value >> shift) as usize & 15];
     let digits: [u8; 16] = std::array::from_fn(|at| digit(60 - 4 * at as u32));
-    out.extend_from_slice(&digits);
+    // One that does not fit was refused, or is told as what it is.
+    let count = if width.fits(fingerprint) { width.digits() } else { digits.len() };
+    out.extend_from_slice(&digits[digits.len() - count..]);
 }
 
 fn push_number(out: &mut Vec<u8>, mut value: u64) {
@@ -253,9 +262,19 @@ mod tests {
     fn numbers_and_fingerprints_are_spelled_as_everywhere() {
         for value in [0, 1, 9, 10, 0x0123_4567_89ab_cdef, u64::MAX] {
             let (mut hex, mut number) = (Vec::new(), Vec::new());
-            push_hex(&mut hex, value);
+            push_hex(&mut hex, value.into(), Width::FULL);
             push_number(&mut number, value);
             assert_eq!(hex, format!("{value:016x}").as_bytes());
+            for bits in (8..=64).step_by(8) {
+                let width = Width::new(bits).unwrap();
+                let mut hex = Vec::new();
+                push_hex(&mut hex, value.into(), width);
+                let expected = match width.fits(value.into()) {
+                    true => width.hex(value.into()).to_string(),
+                    false => format!("{value:016x}"),
+                };
+                assert_eq!(hex, expected.as_bytes());
+            }
             assert_eq!(number, value.to_string().as_bytes());
         }
     }

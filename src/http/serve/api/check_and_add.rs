@@ -10,6 +10,7 @@ use hyper::{Response, StatusCode};
 
 use super::price::Price;
 use super::text;
+use crate::base::error::Error;
 use crate::http::serve::protocol::failure::Failure;
 use crate::http::serve::protocol::params::fingerprint;
 use crate::http::serve::protocol::request::{self, HttpRequest, ResponseBody, json_response};
@@ -68,11 +69,16 @@ pub(crate) async fn answer(
         }
     };
     let added = verdicts.iter().filter(|verdict| matches!(verdict, Verdict::New)).count() as u64;
+    let width = opened.width;
     let results =
         fingerprints.into_iter().zip(verdicts).map(|(fingerprint, verdict)| match verdict {
-            Verdict::New => AddedItem { status: AddStatus::New, fingerprint, near: None },
+            Verdict::New => {
+                let fingerprint = width.hex(fingerprint);
+                AddedItem { status: AddStatus::New, fingerprint, near: None }
+            }
             Verdict::Near { fingerprint: found, distance, ids, pending } => {
-                let near = Some(NearItem { fingerprint: found, distance, ids, pending });
+                let fingerprint = width.hex(fingerprint);
+                let near = Some(NearItem { fingerprint: width.hex(found), distance, ids, pending });
                 AddedItem { status: AddStatus::Near, fingerprint, near }
             }
         });
@@ -161,13 +167,17 @@ fn given(opened: &Opened, same_recipe: Option<bool>, hex: &str) -> Result<NewRec
                        have; send 'text'";
         return conflict("needs-text", message);
     }
-    let is_external = opened.recipe.as_ref().is_none_or(|recipe| *recipe == Recipe::external());
+    let is_external = opened.recipe.as_ref().is_none_or(Recipe::is_external);
     if !is_external && same_recipe != Some(true) {
         let message = "this store has a recipe for texts: send 'text', or \"same_recipe\": true if \
                        these fingerprints were made by it";
         return conflict("recipe-not-said", message);
     }
-    Ok(NewRecord::new(fingerprint(hex)?, None))
+    let fingerprint = fingerprint(hex)?;
+    match opened.width.fits(fingerprint) {
+        true => Ok(NewRecord::new(fingerprint, None)),
+        false => Err(Error::TooWide { fingerprint, width: opened.width }.into()),
+    }
 }
 
 /// An id that a store can keep.

@@ -15,6 +15,7 @@ use crate::http::serve::protocol::params::{options_of, pairs};
 use crate::http::serve::protocol::request::{HttpRequest, ResponseBody, json_response};
 use crate::http::serve::state::shared::Shared;
 use crate::http::wire::IdAnswer;
+use crate::store::find::FoundRecord;
 
 /// Reads the ids of the whole store, within the deadline, in the lane of slow questions.
 pub(crate) async fn answer(
@@ -43,7 +44,9 @@ pub(crate) async fn answer(
                 Failure::from(other)
             }
         })?;
-        let fingerprints = found.into_iter().flatten().map(|record| record.fingerprint).collect();
+        let width = live.store().width();
+        let hex = |record: FoundRecord| width.hex(record.fingerprint);
+        let fingerprints = found.into_iter().flatten().map(hex).collect();
         Ok(IdAnswer { id, fingerprints, generation })
     };
     let answer: Result<IdAnswer, Failure> = server.lanes.slow_at_once(&server.live, search).await?;

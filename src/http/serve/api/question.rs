@@ -305,7 +305,7 @@ impl Job {
             *count += 1;
             let bytes = &mut written.bytes;
             if is_late {
-                self.encoder.push_late(bytes, needle);
+                self.encoder.push_late(bytes, needle, searcher.snapshot().width());
                 *cut += 1;
                 continue;
             }

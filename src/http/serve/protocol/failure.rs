@@ -108,6 +108,7 @@ impl From<Error> for Failure {
             Error::InvalidOptions { .. }
             | Error::InvalidDistance { .. }
             | Error::InvalidFingerprint(_) => Failure::bad("bad-parameter", chain(&error)),
+            Error::TooWide { .. } => Failure::bad("bad-fingerprint", chain(&error)),
             Error::Corrupt { .. } => Failure::internal("store-damaged", chain(&error)),
             _ => Failure::internal("store-failed", chain(&error)),
         }

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use fpstore_base::Recipe;
+use fpstore_base::{Recipe, Width};
 use fpstore_text::TextHasher;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 
@@ -45,6 +45,7 @@ impl Witness {
 pub(crate) struct Opened {
     pub(crate) witness: Witness,
     pub(crate) generation: u64,
+    pub(crate) width: Width,
     pub(crate) tuned_k: u32,
     pub(crate) sketch_len: u8,
     /// Makes fingerprints of texts by the recipe of the store, or says why it cannot.
@@ -66,6 +67,7 @@ impl Opened {
         Opened {
             witness: Witness::of(&state),
             generation: state.generation(),
+            width: store.width(),
             tuned_k: store.tuned_k(),
             sketch_len: store.sketch_len(),
             hasher,

@@ -138,13 +138,13 @@ function linkTo(fingerprint, className) {
   return link;
 }
 
-// The 64 bits of a fingerprint by fours; those that differ from the query are marked.
+// The bits of a fingerprint by fours; those that differ from the query are marked.
 function bits(query, found) {
   const box = make("div", undefined, "bits");
   const differing = BigInt(`0x${query}`) ^ BigInt(`0x${found}`);
   const value = BigInt(`0x${found}`);
   let group;
-  for (let bit = 63n; bit >= 0n; bit--) {
+  for (let bit = BigInt(4 * found.length - 1); bit >= 0n; bit--) {
     if (bit % 4n === 3n) {
       if (group) box.append(group, " ");
       group = make("span");

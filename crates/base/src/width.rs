@@ -1,0 +1,181 @@
+//! The width: the number of bits that the fingerprints of a store have, and their hex digits.
+//!
+//! A fingerprint of fewer than 64 bits is kept as a number of 64 bits whose upper bits are zero. So
+//! searches, joins and files know one kind of value; what the width adds are a bound on values that
+//! come in and the number of digits of those that go out. The [`Recipe`](crate::Recipe) of a store
+//! holds its width, so that fingerprints of two widths are never compared.
+
+use std::fmt;
+
+use crate::{Fingerprint, Radix};
+
+/// The number of bits of a fingerprint: a multiple of 8 from 8 to 64. Each byte is two hex digits,
+/// and no digit or byte of a fingerprint is used in part.
+///
+/// ```
+/// use fpstore_base::{Fingerprint, Width};
+///
+/// let width = Width::new(32).unwrap();
+/// assert_eq!(width.hex(Fingerprint::new(0xbeef)).to_string(), "0000beef");
+/// assert!(width.fits(Fingerprint::new(0xffff_ffff)));
+/// assert!(!width.fits(Fingerprint::new(0x1_0000_0000)));
+/// assert_eq!(Width::new(33), None);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Width(u8);
+
+impl Width {
+    /// 64 bits, the width of every fingerprint that fpstore makes itself.
+    pub const FULL: Width = Width(64);
+
+    /// The widths that there are, in words.
+    pub const EXPECTED: &'static str = "a multiple of 8 from 8 to 64";
+
+    /// The width of `bits` bits, or `None` if there is none.
+    pub const fn new(bits: u32) -> Option<Self> {
+        if bits >= 8 && bits <= 64 && bits.is_multiple_of(8) {
+            Some(Width(bits as u8))
+        } else {
+            None
+        }
+    }
+
+    /// The bits.
+    pub const fn bits(self) -> u32 {
+        self.0 as u32
+    }
+
+    /// The hex digits of a fingerprint.
+    pub const fn digits(self) -> usize {
+        self.0 as usize / 4
+    }
+
+    /// The largest fingerprint: all bits set.
+    pub const fn max(self) -> Fingerprint {
+        Fingerprint::new(u64::MAX >> (64 - self.0))
+    }
+
+    /// Whether a fingerprint has no bit above the width.
+    pub const fn fits(self, fingerprint: Fingerprint) -> bool {
+        fingerprint.value() <= self.max().value()
+    }
+
+    /// A fingerprint as it is written.
+    pub const fn hex(self, fingerprint: Fingerprint) -> HexFingerprint {
+        HexFingerprint { fingerprint, width: self }
+    }
+
+    /// The fingerprint of this width that a number of 64 bits in two's complement is: `-1` has all
+    /// bits of the width. `None` if the number is outside the signed range of the width.
+    pub const fn of_signed(self, number: i64) -> Option<Fingerprint> {
+        let shift = 64 - self.bits();
+        match (number << shift) >> shift == number {
+            true => Some(Fingerprint::new(number.cast_unsigned() & self.max().value())),
+            false => None,
+        }
+    }
+
+    /// The distance that a store is tuned for if nothing says more of its fingerprints: 3, or less
+    /// where a query within 3 bits would find too much by chance. It is the largest distance within
+    /// which a query finds, of a million random fingerprints, one in less than a hundred queries.
+    ///
+    /// ```
+    /// use fpstore_base::Width;
+    ///
+    /// let usual = |bits| Width::new(bits).unwrap().usual_k();
+    /// assert_eq!([64, 48, 40, 32, 24, 16].map(usual), [3, 3, 3, 1, 0, 0]);
+    /// ```
+    pub fn usual_k(self) -> u32 {
+        // The values within k bits are sum C(bits, i); they are rare if 10^6 of 2^bits hit one of
+        // them in less than 1 of 100 queries.
+        let allowed = (1_u128 << self.bits()) / 100_000_000;
+        let bits = u128::from(self.bits());
+        let (mut within, mut level) = (1_u128, 1_u128);
+        let mut k = 0;
+        while k < 3 {
+            level = level * (bits - u128::from(k)) / u128::from(k + 1);
+            within += level;
+            if within > allowed {
+                break;
+            }
+            k += 1;
+        }
+        k
+    }
+}
+
+impl Default for Width {
+    fn default() -> Self {
+        Width::FULL
+    }
+}
+
+/// The bits.
+impl fmt::Display for Width {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A fingerprint as it is written: lower-case hex digits, as many as its width has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HexFingerprint {
+    /// The fingerprint.
+    pub fingerprint: Fingerprint,
+    /// The width of the store or the input that it belongs to.
+    pub width: Width,
+}
+
+impl HexFingerprint {
+    /// The fingerprint that a text of hex digits is, of the width that has as many digits. A text of
+    /// another length is one of 64 bits.
+    ///
+    /// # Errors
+    ///
+    /// As [`Fingerprint::parse`].
+    pub fn parse(text: &str) -> Result<Self, crate::ParseFingerprintError> {
+        let fingerprint = Fingerprint::parse(text, Radix::Hex)?;
+        let bits = u32::try_from(4 * text.len()).unwrap_or(0);
+        Ok(Width::new(bits).unwrap_or_default().hex(fingerprint))
+    }
+}
+
+/// A fingerprint of 64 bits.
+impl From<Fingerprint> for HexFingerprint {
+    fn from(fingerprint: Fingerprint) -> Self {
+        Width::FULL.hex(fingerprint)
+    }
+}
+
+impl fmt::Display for HexFingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:0digits$x}", self.fingerprint.value(), digits = self.width.digits())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_bounds_and_signs_follow_the_width() {
+        for bits in (8..=64).step_by(8) {
+            let width = Width::new(bits).unwrap();
+            let max = width.max();
+            assert_eq!(width.hex(max).to_string(), "f".repeat(width.digits()));
+            assert_eq!(width.hex(Fingerprint::new(0)).to_string(), "0".repeat(width.digits()));
+            assert!(width.fits(max));
+            assert_eq!(width.of_signed(-1), Some(max));
+            let least = i64::MIN >> (64 - bits);
+            assert_eq!(width.of_signed(least), Some(Fingerprint::new(1 << (bits - 1))));
+            if bits < 64 {
+                assert!(!width.fits(Fingerprint::new(max.value() + 1)));
+                assert_eq!(width.of_signed(least - 1), None);
+                assert_eq!(width.of_signed(-least), None);
+            }
+            let text = width.hex(Fingerprint::new(7)).to_string();
+            assert_eq!(HexFingerprint::parse(&text), Ok(width.hex(Fingerprint::new(7))));
+        }
+        assert!([0, 4, 12, 63, 65, 72].iter().all(|bits| Width::new(*bits).is_none()));
+    }
+}
