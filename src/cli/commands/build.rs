@@ -203,8 +203,7 @@ pub(in crate::cli) fn run(args: &BuildArgs) -> anyhow::Result<ExitStatus> {
         print_report(&store, &report, read.len);
         if args.scheme.k().is_none() && recipe_is_known {
             message!(
-                "tuned for k = {k}, the distance that is usual for the recipe; -k takes another, and \
-                 'fpstore evaluate' finds the best for your data"
+                "-k {k} is usual for the recipe; 'fpstore evaluate' finds the best for your data"
             );
         }
     }
