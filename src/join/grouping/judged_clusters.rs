@@ -25,8 +25,9 @@ use crate::store::Store;
 ///
 /// # Errors
 ///
-/// As [`clusters`](crate::join::clusters()), and [`Error::InvalidOptions`] if several records have an
-/// id that is judged.
+/// As [`clusters`](crate::join::clusters()), and
+/// [`Error::InvalidOptions`](crate::Error::InvalidOptions) if several records have an id that is
+/// judged.
 ///
 /// # Examples
 ///
