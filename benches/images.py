@@ -8,19 +8,26 @@ Needs Pillow and imagehash (`pip install pillow imagehash`) and the program `fps
 It draws pictures (600 unless told), edits each, builds a store of the originals, and asks with
 every edit. A table says for each edit and k which share of edits finds its original, and how many
 wrong originals a query finds. It also compares the values with those of imagehash.
+
+Beside them the hashes of others, where they are there: imagededup (`pip install imagededup`), and
+those of czkawka, if RIVAL_BIN names the program that `benches/picture_rival` builds.
 """
 
+import functools
 import os
 import random
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import imagehash
 from PIL import Image, ImageDraw, ImageEnhance, ImageFilter, ImageOps
 
 BIN = os.environ.get("FPSTORE_BIN", "fpstore")
+# What makes the same values in Python.
+SAME = {"phash": imagehash.phash, "dhash": imagehash.dhash}
 DISTANCES = [0, 2, 3, 4, 6, 8, 10, 12, 16]
 
 
@@ -82,6 +89,33 @@ def dump(folder: Path, name: str) -> dict[str, int]:
     return {row.split("\t")[1]: int(row.split("\t")[0], 16) for row in rows.splitlines()}
 
 
+def of_imagededup(folder: Path) -> dict[str, int]:
+    """The hashes of the pictures in a folder, as imagededup makes them unless told otherwise."""
+    from imagededup.methods.hashing import PHash
+
+    hasher = PHash(verbose=False)
+    return {path.name: int(hasher.encode_image(str(path)), 16) for path in folder.iterdir()}
+
+
+def of_czkawka(folder: Path) -> dict[str, int]:
+    done = subprocess.run([os.environ["RIVAL_BIN"], str(folder)], check=True, capture_output=True, text=True)
+    return {row.split("\t")[1]: int(row.split("\t")[0], 16) for row in done.stdout.splitlines()}
+
+
+def rivals() -> dict[str, Callable[[Path], dict[str, int]]]:
+    """Those that are there."""
+    found: dict[str, Callable[[Path], dict[str, int]]] = {}
+    try:
+        import imagededup.methods.hashing  # noqa: F401
+
+        found["imagededup's PHash"] = of_imagededup
+    except ImportError as missing:
+        print(f"without imagededup: {missing}", file=sys.stderr)
+    if "RIVAL_BIN" in os.environ:
+        found["czkawka's Gradient, 8 by 8"] = of_czkawka
+    return found
+
+
 def main() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 600
     rnd = random.Random(64)
@@ -97,15 +131,16 @@ def main() -> None:
             for edit, (change, options) in EDITS.items():
                 ending = "jpg" if options["format"] == "JPEG" else "png"
                 change(picture).save(folders[edit] / f"{number}.{ending}", **options)
-        for name, rival in [("phash", imagehash.phash), ("dhash", imagehash.dhash)]:
-            stored = dump(originals, name)
+        makers = {name: functools.partial(dump, name=name) for name in SAME} | rivals()
+        for name, hashes in makers.items():
+            stored = hashes(originals)
             print(f"\n{name}, {count} pictures: found within k, and wrong ones a query\n")
             print("| edit | " + " | ".join(f"k={k}" for k in DISTANCES) + " |")
             print("|---|" + "---:|" * len(DISTANCES))
             differing: dict[str, list[int]] = {"png": [], "jpg": []}
             wrong = [0] * len(DISTANCES)
             for edit, folder in folders.items():
-                edited = dump(folder, name)
+                edited = hashes(folder)
                 found = [0] * len(DISTANCES)
                 for id_, value in edited.items():
                     own = id_.split(".")[0]
@@ -115,13 +150,13 @@ def main() -> None:
                         found[at] += near <= k
                         wrong[at] += sum(distance <= k for distance in others)
                 print(f"| {edit} | " + " | ".join(f"{it / count:.2f}" for it in found) + " |")
-                for id_ in list(edited)[: count // 4]:
+                for id_ in list(edited)[: count // 4] if name in SAME else []:
                     with Image.open(folder / id_) as picture:
-                        theirs = int(str(rival(picture)), 16)
+                        theirs = int(str(SAME[name](picture)), 16)
                     differing[id_.split(".")[1]].append((theirs ^ edited[id_]).bit_count())
             queries = count * len(EDITS)
             print("| wrong ones a query | " + " | ".join(f"{it / queries:.4f}" for it in wrong) + " |")
-            for ending, bits in differing.items():
+            for ending, bits in differing.items() if name in SAME else []:
                 same = sum(it == 0 for it in bits)
                 print(f"beside imagehash, .{ending}: {same} of {len(bits)} equal, at most {max(bits)} bits differ")
 
