@@ -4,7 +4,9 @@
 //! job it is, and ends with its digest; one that is damaged, of another job or under another name counts
 //! as missing. The folder is removed when the job is finished.
 
-use std::collections::{BTreeSet, HashMap};
+mod written;
+
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
@@ -16,6 +18,8 @@ use super::error::{Error, Result};
 use crate::bytes::checksum::Digest;
 use crate::bytes::digested::DigestWriter;
 use crate::disk::{self, NewFile, OwnFolder, ScratchDirectory};
+pub(super) use written::Output;
+use written::{Outputs, WRITTEN};
 
 /// Each file begins with a line of this word, the name of its job, and its own name.
 const MARK: &str = "fpstore-dedup";
@@ -35,8 +39,6 @@ pub(super) const DECISIONS: &str = "decisions";
 pub(super) const CONNECTIONS: &str = "connections";
 /// The numbers of the files that could not be copied.
 const LEFT_OUT: &str = "left-out";
-/// The outputs that are written, one a line.
-const WRITTEN: &str = "written";
 
 /// A job that is under way.
 #[derive(Debug)]
@@ -47,7 +49,7 @@ pub(super) struct Job {
     has_ended: bool,
     /// The name of the job where a store remembers that it has added its records.
     run: String,
-    written: Mutex<Written>,
+    written: Mutex<Outputs>,
 }
 
 /// Where a job keeps its files.
@@ -57,20 +59,6 @@ enum Place {
     Scratch(ScratchDirectory),
     /// In the folder of its name, under a lock that others see.
     Named { folder: OwnFolder, _lock: File },
-}
-
-/// A file that a job has written: its bytes, and the decisions that it follows from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Output {
-    pub(super) len: u64,
-    pub(super) digest: Digest,
-    pub(super) decisions: Digest,
-}
-
-#[derive(Debug, Default)]
-struct Written {
-    outputs: HashMap<usize, Output>,
-    to: Option<File>,
 }
 
 impl Job {
@@ -162,7 +150,9 @@ impl Job {
                 job.save_bytes(DESCRIPTION, description.to_string().as_bytes())?;
             }
         }
-        job.open_written().map_err(cannot())?;
+        if let Place::Named { folder, .. } = &job.place {
+            job.written = Mutex::new(Outputs::open(folder).map_err(cannot())?);
+        }
         Ok(job)
     }
 
@@ -186,23 +176,6 @@ impl Job {
     pub(super) fn mark(&self, name: &str) -> String {
         let run = if name == DESCRIPTION { "" } else { &self.run };
         format!("{MARK} {run} {name}\n")
-    }
-
-    fn open_written(&mut self) -> io::Result<()> {
-        let Place::Named { folder, .. } = &self.place else { return Ok(()) };
-        let text = folder.read(WRITTEN)?.unwrap_or_default();
-        let text = String::from_utf8_lossy(&text);
-        // The last line may be cut short; then its file is written again.
-        let lines = text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
-        let outputs = lines.filter_map(read_line).collect();
-        let to = folder.append(WRITTEN)?;
-        if !text.is_empty() && !text.ends_with('\n') {
-            // So that it never counts as a whole one.
-            disk::append(&to, &folder.path().join(WRITTEN), b"-\n")?;
-        }
-        *self.written.get_mut().unwrap_or_else(PoisonError::into_inner) =
-            Written { outputs, to: Some(to) };
-        Ok(())
     }
 
     /// Whether earlier work began this job.
@@ -296,21 +269,13 @@ impl Job {
 
     /// What was written under this number, if anything was.
     pub(super) fn output(&self, number: usize) -> Option<Output> {
-        let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
-        written.outputs.get(&number).copied()
+        self.written.lock().unwrap_or_else(PoisonError::into_inner).get(number)
     }
 
     /// Remembers an output, before it appears under its name.
     pub(super) fn note_output(&self, number: usize, output: Output) -> Result<()> {
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
-        written.outputs.insert(number, output);
-        if let Some(to) = &mut written.to {
-            let Output { len, digest, decisions } = output;
-            let line = format!("{number} {len} {digest} {decisions}\n");
-            let path = self.path(WRITTEN);
-            disk::append(to, &path, line.as_bytes()).map_err(crate::Error::io("write", &path))?;
-        }
-        Ok(())
+        Ok(written.note(number, output)?)
     }
 
     /// The numbers of the files that could not be copied, though they could be read before.
@@ -413,13 +378,6 @@ fn is_of_a_job(name: &str) -> bool {
         || NewFile::is_temporary_name(name)
 }
 
-fn read_line(line: &str) -> Option<(usize, Output)> {
-    let fields: Vec<&str> = line.split(' ').collect();
-    let [number, len, digest, decisions] = fields[..] else { return None };
-    let (digest, decisions) = (digest.parse().ok()?, decisions.parse().ok()?);
-    Some((number.parse().ok()?, Output { len: len.parse().ok()?, digest, decisions }))
-}
-
 /// The keys whose values differ.
 fn differences(one: &Value, other: &Value) -> String {
     let keys = other.as_object().into_iter().flatten().map(|(key, _)| key.as_str());
@@ -435,160 +393,4 @@ fn differences(one: &Value, other: &Value) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::fs;
-
-    use super::*;
-
-    fn output(number: u64) -> Output {
-        let digest = Digest::of(&number.to_le_bytes());
-        Output { len: number, digest, decisions: Digest::of(b"decisions") }
-    }
-
-    fn open(folder: &Path, settings: &Value, force: bool) -> Result<Job> {
-        Job::open(folder, settings, force, |_| false)
-    }
-
-    #[test]
-    fn a_job_goes_on_where_it_was_stopped_and_another_is_refused() {
-        let parent = tempfile::tempdir().unwrap();
-        let folder = parent.path().join("work");
-        let settings = json!({"k": 3, "files": ["a"]});
-        let job = open(&folder, &settings, false).unwrap();
-        assert!(!job.is_resumed() && job.output(1).is_none());
-        assert!(open(&folder, &settings, false).is_err());
-        job.save_bytes("spool-0", b"done").unwrap();
-        job.note_output(1, output(7)).unwrap();
-        job.note_output(30, output(8)).unwrap();
-        let run = job.run().to_string();
-        drop(job);
-        // A line that a crash has cut short.
-        let cut = |text: &str| {
-            let mut written = fs::File::options().append(true).open(folder.join(WRITTEN)).unwrap();
-            written.write_all(text.as_bytes()).unwrap();
-        };
-        cut("4");
-        let job = open(&folder, &settings, false).unwrap();
-        assert!(job.is_resumed() && job.run() == run);
-        assert_eq!((job.output(1), job.output(30)), (Some(output(7)), Some(output(8))));
-        assert_eq!((job.output(3), job.output(4)), (None, None));
-        // What follows it is no part of it.
-        job.note_output(5, output(9)).unwrap();
-        drop(job);
-        let job = open(&folder, &settings, false).unwrap();
-        assert_eq!((job.output(45), job.output(5)), (None, Some(output(9))));
-        assert_eq!(job.read("spool-0").unwrap().unwrap(), b"done");
-        drop(job);
-        let other = json!({"k": 4, "files": ["a"]});
-        let refused = open(&folder, &other, false).err().unwrap().to_string();
-        assert!(refused.ends_with("differs in: k"), "{refused}");
-        let job = open(&folder, &other, true).unwrap();
-        assert!(!job.is_resumed() && !job.path("spool-0").exists() && job.output(1).is_none());
-        // Of which nothing is done.
-        drop(job);
-        let job = open(&folder, &settings, false).unwrap();
-        assert!(!job.is_resumed());
-        job.give_up();
-        assert!(!folder.exists());
-        drop(job);
-        let job = open(&folder, &settings, false).unwrap();
-        assert!(!job.has_ended());
-        job.finish().unwrap();
-        assert!(!folder.exists());
-    }
-
-    /// A job that is stopped after its end, before its folder is gone, is known to have ended.
-    #[test]
-    fn a_job_that_had_ended_is_known_by_its_settings() {
-        let parent = tempfile::tempdir().unwrap();
-        let folder = parent.path().join("work");
-        for (settings, is_known) in [(json!({"k": 3}), true), (json!({"k": 4}), false)] {
-            let job = open(&folder, &json!({"k": 3}), false).unwrap();
-            job.save_bytes("spool-0", b"done").unwrap();
-            job.mark_done().unwrap();
-            drop(job);
-            let job = open(&folder, &settings, false).unwrap();
-            assert_eq!((job.has_ended(), job.is_resumed()), (is_known, false));
-            assert!(!job.has("spool-0"));
-            job.give_up();
-        }
-    }
-
-    /// A bit of any file of a job is changed, or the file is cut or gone: it counts as missing.
-    #[test]
-    fn a_damaged_file_of_a_job_counts_as_missing() {
-        let parent = tempfile::tempdir().unwrap();
-        let folder = parent.path().join("work");
-        let settings = json!({"k": 3});
-        let job = open(&folder, &settings, false).unwrap();
-        job.save_bytes(DECISIONS, b"some decisions").unwrap();
-        let path = job.path(DECISIONS);
-        let whole = fs::read(&path).unwrap();
-        for at in 0..whole.len() {
-            let mut changed = whole.clone();
-            changed[at] ^= 1;
-            fs::write(&path, &changed).unwrap();
-            assert!(job.read(DECISIONS).unwrap().is_none(), "byte {at}");
-            fs::write(&path, &whole[..at]).unwrap();
-            assert!(job.read(DECISIONS).unwrap().is_none(), "{at} bytes");
-        }
-        fs::write(&path, &whole).unwrap();
-        assert_eq!(job.read(DECISIONS).unwrap().unwrap(), b"some decisions");
-        // Saving again mends it.
-        fs::write(&path, b"torn").unwrap();
-        job.save_bytes(DECISIONS, b"new").unwrap();
-        assert_eq!(job.read(DECISIONS).unwrap().unwrap(), b"new");
-        drop(job);
-        fs::remove_file(folder.join(DESCRIPTION)).unwrap();
-        assert!(!open(&folder, &settings, false).unwrap().is_resumed());
-    }
-
-    /// A job may end, and remove its folder, while another process is about to lock it.
-    #[test]
-    fn one_job_at_a_time_has_a_folder() {
-        use std::sync::atomic::{AtomicUsize, Ordering};
-        let parent = tempfile::tempdir().unwrap();
-        let folder = parent.path().join("work");
-        let (holders, begun) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        std::thread::scope(|scope| {
-            for _ in 0..4 {
-                scope.spawn(|| {
-                    for _ in 0..100 {
-                        match open(&folder, &json!({"k": 3}), false) {
-                            Ok(job) => {
-                                assert_eq!(holders.fetch_add(1, Ordering::SeqCst), 0);
-                                begun.fetch_add(1, Ordering::SeqCst);
-                                holders.fetch_sub(1, Ordering::SeqCst);
-                                job.give_up();
-                            }
-                            Err(Error::InUse { .. }) => {}
-                            Err(error) => panic!("{}", fpstore_base::chain(&error)),
-                        }
-                    }
-                });
-            }
-        });
-        assert!(begun.into_inner() > 0 && !folder.exists());
-    }
-
-    /// A folder that holds what no job makes is not emptied, whoever put it there.
-    #[test]
-    fn a_folder_with_files_of_others_is_left_as_it_is() {
-        let parent = tempfile::tempdir().unwrap();
-        let folder = parent.path().join("work");
-        fs::create_dir(&folder).unwrap();
-        fs::write(folder.join("thesis.txt"), "precious").unwrap();
-        for force in [false, true] {
-            let refused = open(&folder, &json!({"k": 3}), force).err().unwrap().to_string();
-            assert!(refused.contains("holds 'thesis.txt'"), "{refused}");
-        }
-        assert_eq!(fs::read(folder.join("thesis.txt")).unwrap(), b"precious");
-        #[cfg(unix)]
-        {
-            let link = parent.path().join("link");
-            std::os::unix::fs::symlink(&folder, &link).unwrap();
-            assert!(open(&link, &json!({"k": 3}), true).is_err());
-            assert_eq!(fs::read(folder.join("thesis.txt")).unwrap(), b"precious");
-        }
-    }
-}
+mod tests;
