@@ -1,21 +1,25 @@
 """Fingerprints of 32 bits: built, read and searched as what they are."""
 
-import random
+from __future__ import annotations
 
-import fpstore
+import random
+from pathlib import Path
+
 import numpy
 import pytest
 
+import fpstore
+
 
 @pytest.fixture
-def values():
+def values() -> list[int]:
     chance = random.Random(32)
-    values = [chance.getrandbits(32) for _ in range(200)]
-    values += [value ^ 1 << chance.randrange(32) for value in values[:50]]
-    return values + [0, 2**32 - 1]
+    made = [chance.getrandbits(32) for _ in range(200)]
+    made += [value ^ 1 << chance.randrange(32) for value in made[:50]]
+    return [*made, 0, 2**32 - 1]
 
 
-def test_a_store_of_32_bits_answers_as_a_scan(tmp_path, values):
+def test_a_store_of_32_bits_answers_as_a_scan(tmp_path: Path, values: list[int]) -> None:
     store = fpstore.build(tmp_path / "a.fps", values, list(range(len(values))), bits=32)
     info = store.info()
     assert (info.bits, info.tuned_k, info.recipe) == (32, 1, "external\nbits=32")
@@ -29,7 +33,7 @@ def test_a_store_of_32_bits_answers_as_a_scan(tmp_path, values):
     assert again.info().bits == 32 and again.verify().faults == []
 
 
-def test_what_does_not_fit_is_refused(tmp_path):
+def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
     store = fpstore.build(tmp_path / "a.fps", [1, 2], bits=32)
     with pytest.raises(fpstore.InputError, match="more than 32 bits"):
         store.query(2**32)
