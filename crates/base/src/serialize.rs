@@ -1,7 +1,8 @@
 //! Fingerprints, ids, kinds of ids and recipes for serde, as every JSON of the project has them.
 //!
-//! A fingerprint is a text of 16 hex digits, or fewer where the width is less than 64 bits. An id is a text, also if it is a number, because
-//! JavaScript and jq round numbers above 2^53. The rows of the package `fpstore` are made of these.
+//! A fingerprint is a text of 16 hex digits, or fewer where the width is less than 64 bits. An id is
+//! a text, also if it is a number, because JavaScript and jq round numbers above 2^53. The rows of the
+//! package `fpstore` are made of these.
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -75,6 +75,15 @@ impl Width {
         }
     }
 
+    /// The fingerprint of this width that a number of 64 bits is, which was spelled in `radix`: a signed
+    /// one as [`Width::of_signed`] says, any other one as it is. `None` if it does not fit.
+    pub fn narrowed(self, number: Fingerprint, radix: Radix) -> Option<Fingerprint> {
+        match radix {
+            Radix::SignedDecimal => self.of_signed(number.value().cast_signed()),
+            _ => Some(number).filter(|number| self.fits(*number)),
+        }
+    }
+
     /// The distance that a store is tuned for if nothing says more of its fingerprints: 3, or less
     /// where a query within 3 bits would find too much by chance. It is the largest distance within
     /// which a query finds, of a million random fingerprints, one in less than a hundred queries.

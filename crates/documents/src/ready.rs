@@ -38,21 +38,26 @@ impl ReadyForm {
                  them as what they are"
             ));
         }
-        if radix == Radix::SignedDecimal {
-            let signed = width.of_signed(parsed.value().cast_signed());
-            let fault = || format!("'{text}' is not a signed number of {width} bits");
-            return signed.map(|fingerprint| fingerprint.to_string()).ok_or_else(fault);
+        match (width.narrowed(parsed, radix), radix) {
+            (Some(fingerprint), _) => Ok(fingerprint.to_string()),
+            (None, Radix::SignedDecimal) => {
+                Err(format!("'{text}' is not a signed number of {width} bits"))
+            }
+            (None, _) => Err(self.too_wide(parsed)),
         }
-        self.digits_of_number(parsed.value())
     }
 
     /// The fingerprint that a number without sign is, in 16 hex digits.
     pub(super) fn digits_of_number(self, number: u64) -> Result<String, String> {
-        let (fingerprint, width) = (Fingerprint::new(number), self.width);
-        match width.fits(fingerprint) {
+        let fingerprint = Fingerprint::new(number);
+        match self.width.fits(fingerprint) {
             true => Ok(fingerprint.to_string()),
-            false => Err(format!("the fingerprint {number:x} has more than {width} bits")),
+            false => Err(self.too_wide(fingerprint)),
         }
+    }
+
+    fn too_wide(self, fingerprint: Fingerprint) -> String {
+        format!("the fingerprint {:x} has more than {} bits", fingerprint.value(), self.width)
     }
 
     /// The fingerprint that a number with a sign is, in 16 hex digits. A number of 64 bits may also be

@@ -12,8 +12,8 @@ const LOST_MIN: (usize, usize) = (3, 4);
 /// From this length on, hex digits are a longer hash.
 const LONG_MIN: usize = 24;
 
-/// A fingerprint of a width. One that seems to lack a digit is told, unless the user wants quiet: it stands for
-/// another one then.
+/// A fingerprint of a width. One that seems to lack a digit is told, unless the user wants quiet: it
+/// stands for another one then.
 pub(in crate::cli) fn parse(
     text: &str,
     radix: Radix,
@@ -23,7 +23,8 @@ pub(in crate::cli) fn parse(
     let digits = digits_of(text);
     match Fingerprint::parse(text, radix) {
         Ok(fingerprint) => {
-            let fingerprint = narrowed(fingerprint, radix, width).with_context(|| {
+            // Any number of leading zeros is no fault: what counts is the value.
+            let fingerprint = width.narrowed(fingerprint, radix).with_context(|| {
                 format!("'{text}' has more than {width} bits, the width of the fingerprints")
             })?;
             let (count, all) = (digits.len(), width.digits());
@@ -64,15 +65,6 @@ pub(in crate::cli) fn parse_needle(
         ),
         _ => error,
     })
-}
-
-/// The fingerprint of a width that a value of 64 bits is, if it is one. Any number of leading zeros is
-/// no fault: what counts is the value.
-fn narrowed(fingerprint: Fingerprint, radix: Radix, width: Width) -> Option<Fingerprint> {
-    match radix {
-        Radix::SignedDecimal => width.of_signed(fingerprint.value().cast_signed()),
-        _ => Some(fingerprint).filter(|it| width.fits(*it)),
-    }
 }
 
 fn digits_of(text: &str) -> &str {

@@ -143,9 +143,9 @@ pub(in crate::cli) fn run(args: &BuildArgs) -> anyhow::Result<ExitStatus> {
         }
         None => Builder::with_options(&args.store.store, options)?,
     };
-    let mut doctor =
-        // What is strange among 64 bits is not among fewer.
-        (!args.work.is_quiet() && width == Width::FULL).then(|| Collector::with_exact_max(EXAMINED_MAX).without_nearest());
+    // What is strange among 64 bits is not among fewer.
+    let is_examined = !args.work.is_quiet() && width == Width::FULL;
+    let mut doctor = is_examined.then(|| Collector::with_exact_max(EXAMINED_MAX).without_nearest());
     let mut show = |fingerprint| {
         if let Some(doctor) = &mut doctor {
             doctor.push(fingerprint);

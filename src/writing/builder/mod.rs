@@ -220,7 +220,8 @@ impl Builder {
     }
 
     /// Takes all records of the file at `path`, or of standard input if it is `-`, read and
-    /// parsed on all threads. The width of their fingerprints is that of the recipe. Names that end in `.gz` or `.zst` are decompressed.
+    /// parsed on all threads. The width of their fingerprints is that of the recipe. Names that end in
+    /// `.gz` or `.zst` are decompressed.
     ///
     /// # Errors
     ///

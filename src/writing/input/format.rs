@@ -186,8 +186,8 @@ impl InputOptions {
         if self.width == Width::FULL {
             return with_layout!(self, |layout| layout.parse(chunk, consumer));
         }
-        let is_signed = self.radix == Some(Radix::SignedDecimal);
-        let mut narrow = Narrow { consumer, width: self.width, is_signed };
+        let radix = self.radix.unwrap_or_default();
+        let mut narrow = Narrow { consumer, width: self.width, radix };
         with_layout!(self, |layout| layout.parse(chunk, &mut narrow))
     }
 }

@@ -4,14 +4,14 @@
 //! is less, so that no layout knows of widths, and full ones pay nothing.
 
 use super::layout::{ChunkPlace, RecordConsumer};
-use fpstore_base::{Fingerprint, IdRef, Width};
+use fpstore_base::{Fingerprint, IdRef, Radix, Width};
 
 /// Passes records of a width on, and makes bad records of those that do not fit.
 pub(super) struct Narrow<'a, C> {
     pub(super) consumer: &'a mut C,
     pub(super) width: Width,
-    /// Whether values are signed numbers of 64 bits in two's complement.
-    pub(super) is_signed: bool,
+    /// The spelling of the values.
+    pub(super) radix: Radix,
 }
 
 impl<C: RecordConsumer> RecordConsumer for Narrow<'_, C> {
@@ -21,19 +21,15 @@ impl<C: RecordConsumer> RecordConsumer for Narrow<'_, C> {
         fingerprint: Fingerprint,
         id: Option<IdRef<'_>>,
     ) -> bool {
-        let fitting = match self.is_signed {
-            true => self.width.of_signed(fingerprint.value().cast_signed()),
-            false => Some(fingerprint).filter(|it| self.width.fits(*it)),
-        };
-        match fitting {
+        match self.width.narrowed(fingerprint, self.radix) {
             Some(fingerprint) => self.consumer.record(place, fingerprint, id),
             None => {
                 let (value, width) = (fingerprint.value(), self.width);
-                let reason = match self.is_signed {
-                    true => {
+                let reason = match self.radix {
+                    Radix::SignedDecimal => {
                         format!("{} is not a signed number of {width} bits", value.cast_signed())
                     }
-                    false => format!("'{value:x}' has more than {width} bits"),
+                    _ => format!("'{value:x}' has more than {width} bits"),
                 };
                 self.consumer.bad_record(place, reason)
             }
