@@ -267,7 +267,7 @@ fn what_connects_copies_of_templates_grows_with_their_number() {
         let values = templates(count, 36);
         (connected(&values, &JoinOptions::new(7).threads(1)).1 as f64, values.len() as f64)
     };
-    let ((few, few_values), (many, many_values)) = (told(2_000), told(8_000));
+    let ((few, few_values), (many, many_values)) = (told(8_000), told(32_000));
     assert!(many / few < 2.0 * many_values / few_values, "{few} of {few_values}, {many}");
 }
 

@@ -11,46 +11,58 @@
 //! Example with k = 1 and 2 agreeing of 3 blocks A, B, C: the combinations are AB, AC where B
 //! differs, and BC where A differs.
 
+use std::sync::OnceLock;
+
+use super::descent::Descent;
 use crate::search::kernel::Kernel;
 
-/// A blocking with more combinations than this is never the cheapest.
-const COMBINATIONS_MAX: f64 = 1000.0;
-/// The largest number of agreeing blocks that is considered.
-const AGREEING_MAX: u32 = 4;
+/// With hash tables, a blocking with more combinations than this is never the cheapest.
+const HASHED_COMBINATIONS_MAX: f64 = 1000.0;
+/// The same for values that are divided block by block.
+const DIVIDED_COMBINATIONS_MAX: f64 = 20_000.0;
+/// The largest numbers of agreeing blocks that are considered.
+const HASHED_AGREEING_MAX: u32 = 4;
+const AGREEING_MAX: u32 = 6;
+/// Values are divided by a block of at most so many bits at a time.
+const DIVIDED_BITS_MAX: u32 = 10;
 /// Nanoseconds to move a value to its partition.
 const NANOS_PER_MOVE: f64 = 5.0;
-/// Nanoseconds to compare two values that lie in arrays.
-const NANOS_PER_COMPARISON: f64 = 0.8;
 /// Up to this many values are compared each with each.
 pub(in crate::join) const COMPARE_ALL_MAX: u64 = 24;
 
-/// What the hash table of one combination takes.
-#[derive(Clone, Copy, Debug)]
-struct TableCosts {
-    /// Nanoseconds to insert a value.
+/// What parts of a join take on a processor.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Costs {
+    /// Nanoseconds to insert a value into a hash table.
     insert: f64,
-    /// Nanoseconds to compare two values that agree.
+    /// Nanoseconds to compare two values that agree, in a hash table.
     candidate: f64,
+    /// Nanoseconds to compare two values of many that lie side by side.
+    compare: f64,
 }
 
-impl TableCosts {
+impl Costs {
     /// Of [`chains`](super::chains).
-    const CHAINS: TableCosts = TableCosts { insert: 3.0, candidate: 2.0 };
+    const CHAINS: Costs = Costs { insert: 3.0, candidate: 2.0, compare: 0.8 };
     /// Of [`line_table`](super::line_table): more are compared at once.
-    const LINES: TableCosts = TableCosts { insert: 3.5, candidate: 1.0 };
+    const LINES: Costs = Costs { insert: 3.5, candidate: 1.0, compare: 0.2 };
 
     /// Of the table that this processor uses.
-    fn of_processor() -> TableCosts {
-        if Kernel::detect().compares_words() { TableCosts::LINES } else { TableCosts::CHAINS }
+    fn of_processor() -> Costs {
+        if Kernel::detect().compares_words() { Costs::LINES } else { Costs::CHAINS }
     }
 }
 
 /// A cut of the bits into `agreeing + k` blocks.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(in crate::join) struct Blocking {
     blocks: Vec<u64>,
     agreeing: usize,
     nanos: u64,
+    costs: Costs,
+    /// Whether values may be divided block by block: not those that are skewed, of which every
+    /// block has nearly all in one group.
+    may_divide: bool,
 }
 
 /// Blocks on which a pair agrees, and blocks in which it must differ to belong here.
@@ -73,7 +85,7 @@ impl Blocking {
         pairs: f64,
         k: u32,
     ) -> Option<Blocking> {
-        Blocking::cheapest(TableCosts::of_processor(), varying, count, pairs, k, |_, _| 0.0)
+        Blocking::cheapest(Costs::of_processor(), varying, count, pairs, k, None)
     }
 
     /// As [`Blocking::choose`], for values of any distribution. `sample` has the differences of some
@@ -85,8 +97,8 @@ impl Blocking {
         k: u32,
         sample: &[u64],
     ) -> Option<Blocking> {
-        let costs = TableCosts::of_processor();
-        Blocking::cheapest(costs, varying, count, pairs, k, |blocks, agreeing| {
+        let costs = Costs::of_processor();
+        let more = |blocks, agreeing| {
             // A pair is a candidate of each combination on which it agrees.
             let cut = even_blocks(varying, blocks);
             let combinations = |diff: &u64| {
@@ -95,35 +107,54 @@ impl Blocking {
             };
             let mean = sample.iter().map(combinations).sum::<f64>() / sample.len().max(1) as f64;
             pairs * mean * costs.candidate
-        })
+        };
+        Blocking::cheapest(costs, varying, count, pairs, k, Some(&more))
     }
 
-    /// The cheapest blocking, where `more` says for some blocks, of which some agree, what a join
-    /// takes beside the nanoseconds for evenly distributed values.
+    /// The cheapest blocking. Where values are skewed, `more` says for some blocks, of which some
+    /// agree, what a join takes beside the nanoseconds for evenly distributed values.
     fn cheapest(
-        costs: TableCosts,
+        costs: Costs,
         varying: u64,
         count: u64,
         pairs: f64,
         k: u32,
-        more: impl Fn(u32, u32) -> f64,
+        more: Option<&dyn Fn(u32, u32) -> f64>,
     ) -> Option<Blocking> {
         if count <= COMPARE_ALL_MAX {
             return None;
         }
         let bits = varying.count_ones();
-        let mut least = pairs * NANOS_PER_COMPARISON;
+        let mut least = pairs * costs.compare;
         let mut best = None;
-        for agreeing in 1..=AGREEING_MAX {
+        for agreeing in 1..=AGREEING_MAX.min(bits.saturating_sub(k)) {
             let blocks = k + agreeing;
             let combinations = combination_count(blocks, agreeing);
-            if blocks > bits || combinations > COMBINATIONS_MAX {
-                break;
+            if agreeing <= HASHED_AGREEING_MAX && combinations <= HASHED_COMBINATIONS_MAX {
+                let nanos = nanos(costs, bits, blocks, agreeing, count, pairs)
+                    + more.map_or(0.0, |more| more(blocks, agreeing));
+                if nanos < least {
+                    least = nanos;
+                    best = Some((blocks, agreeing));
+                }
             }
-            let nanos = nanos(costs, bits, blocks, agreeing, count, pairs) + more(blocks, agreeing);
-            if nanos < least {
-                least = nanos;
-                best = Some((blocks, agreeing));
+            let is_divided = combinations <= DIVIDED_COMBINATIONS_MAX
+                && bits <= DIVIDED_BITS_MAX * blocks
+                && more.is_none();
+            if is_divided {
+                let firsts = blocks - agreeing + 1;
+                let descent = Descent {
+                    bits: f64::from(bits) / f64::from(blocks),
+                    choices: firsts as usize,
+                    levels: agreeing as usize,
+                };
+                // The first level is moved twice: to a partition, and inside it.
+                let nanos = descent.nanos(count as f64, pairs, costs.compare)
+                    + count as f64 * f64::from(firsts) * NANOS_PER_MOVE;
+                if nanos < least {
+                    least = nanos;
+                    best = Some((blocks, agreeing));
+                }
             }
         }
         let (blocks, agreeing) = best?;
@@ -131,12 +162,60 @@ impl Blocking {
             blocks: even_blocks(varying, blocks),
             agreeing: agreeing as usize,
             nanos: least as u64,
+            costs,
+            may_divide: more.is_none(),
         })
+    }
+
+    /// Whether it is cheaper to divide `count` values, which make `pairs` pairs, by one block after
+    /// the other than by a hash table for each combination. They are one of `2^skipped` partitions
+    /// by the first block.
+    pub(in crate::join) fn is_divided(
+        &self,
+        first: usize,
+        skipped: u32,
+        count: usize,
+        pairs: f64,
+    ) -> bool {
+        let (levels, count) = (self.agreeing - 1, count as f64);
+        let choices = self.blocks.len() - first - levels;
+        // Pairs that agree on the first block.
+        let bits = self.blocks[first].count_ones().saturating_sub(skipped);
+        let pairs = pairs / 2_f64.powi(bits.cast_signed());
+        let candidates = pairs / 2_f64.powf(self.mean_bits() * levels as f64);
+        let hashed = self.steps(first) as f64
+            * (count * self.costs.insert + candidates * self.costs.candidate);
+        let divided = Descent { bits: self.mean_bits(), choices, levels };
+        let is_narrow = self.blocks.iter().all(|block| block.count_ones() <= DIVIDED_BITS_MAX);
+        self.may_divide
+            && is_narrow
+            && divided.nanos(count, pairs, self.costs.compare) + count * NANOS_PER_MOVE < hashed
+    }
+
+    /// The blocks, in order.
+    pub(in crate::join) fn blocks(&self) -> &[u64] {
+        &self.blocks
+    }
+
+    /// On how many blocks a pair must agree.
+    pub(in crate::join) fn agreeing(&self) -> usize {
+        self.agreeing
+    }
+
+    /// The bits of a block, as a mean.
+    pub(in crate::join) fn mean_bits(&self) -> f64 {
+        let bits: u32 = self.blocks.iter().map(|block| block.count_ones()).sum();
+        f64::from(bits) / self.blocks.len() as f64
+    }
+
+    /// Nanoseconds to compare two values of many that lie side by side.
+    pub(in crate::join) fn nanos_per_comparison(&self) -> f64 {
+        self.costs.compare
     }
 
     /// The blocking by given blocks, of which `agreeing` agree.
     pub(in crate::join) fn of_blocks(blocks: Vec<u64>, agreeing: usize) -> Blocking {
-        Blocking { blocks, agreeing, nanos: 0 }
+        Blocking { blocks, agreeing, nanos: 0, costs: Costs::of_processor(), may_divide: true }
     }
 
     /// The expected nanoseconds of a join of `count` evenly distributed values with themselves; the
@@ -145,7 +224,7 @@ impl Blocking {
         let bits: u32 = self.blocks.iter().map(|block| block.count_ones()).sum();
         let (blocks, agreeing) = (self.blocks.len() as u32, self.agreeing as u32);
         let pairs = count as f64 * count as f64 / 2.0;
-        nanos(TableCosts::LINES, bits, blocks, agreeing, count, pairs)
+        nanos(Costs::LINES, bits, blocks, agreeing, count, pairs)
     }
 
     /// The expected nanoseconds of the join on one thread, for evenly distributed values.
@@ -161,7 +240,7 @@ impl Blocking {
     /// In how many combinations the values are looked for whose first agreeing block is at `first`:
     /// what the work on them costs, beside that of another first block.
     pub(in crate::join) fn steps(&self, first: usize) -> u64 {
-        self.combinations(first).len() as u64
+        combination_count((self.blocks.len() - 1 - first) as u32, self.agreeing as u32 - 1) as u64
     }
 
     /// The combinations whose first agreeing block is the one at `first`.
@@ -195,9 +274,32 @@ impl Blocking {
     }
 }
 
+/// The combinations of a blocking with one first block.
+pub(in crate::join) struct OfFirst<'a> {
+    pub(in crate::join) blocking: &'a Blocking,
+    /// The position of the first block.
+    pub(in crate::join) first: usize,
+    /// Made when they are asked for: a blocking that is descended can have very many.
+    combinations: OnceLock<Vec<Combination>>,
+}
+
+impl<'a> OfFirst<'a> {
+    pub(in crate::join) fn new(blocking: &'a Blocking, first: usize) -> Self {
+        OfFirst { blocking, first, combinations: OnceLock::new() }
+    }
+
+    pub(in crate::join) fn block(&self) -> u64 {
+        self.blocking.blocks[self.first]
+    }
+
+    pub(in crate::join) fn combinations(&self) -> &[Combination] {
+        self.combinations.get_or_init(|| self.blocking.combinations(self.first))
+    }
+}
+
 /// The expected nanoseconds of a join of `count` values that make `pairs` pairs, near or not, with
 /// `bits` bits cut into `blocks` blocks.
-fn nanos(costs: TableCosts, bits: u32, blocks: u32, agreeing: u32, count: u64, pairs: f64) -> f64 {
+fn nanos(costs: Costs, bits: u32, blocks: u32, agreeing: u32, count: u64, pairs: f64) -> f64 {
     let shared = f64::from(bits) * f64::from(agreeing) / f64::from(blocks);
     let candidates = pairs / 2_f64.powf(shared);
     let firsts = f64::from(blocks - agreeing + 1);
@@ -242,6 +344,8 @@ mod tests {
                 blocks: even_blocks(varying, blocks(agreeing)),
                 agreeing: agreeing as usize,
                 nanos: 0,
+                costs: Costs::LINES,
+                may_divide: true,
             })
             .collect()
     }

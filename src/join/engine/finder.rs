@@ -8,8 +8,10 @@
 //! skewed values is about proportional to their number of near pairs.
 
 use crate::base::error::Result;
-use crate::join::engine::blocking::{Blocking, COMPARE_ALL_MAX, Combination};
+use crate::join::engine::blocking::{Blocking, COMPARE_ALL_MAX, Combination, OfFirst};
 use crate::join::engine::density::{CONNECTED_DEGREE, Connect, is_cluster, is_dense};
+use crate::join::engine::descent::{Level, Node};
+use crate::join::engine::each::{compare_across, compare_range};
 use crate::join::engine::hash_table::HashTable;
 use crate::join::engine::hashing::partition_of;
 use crate::join::engine::sides::{Sides, SidesMut};
@@ -27,6 +29,11 @@ const BATCH_COUNT: usize = 1 << 12;
 /// that nobody waits for any more. That many take some milliseconds.
 const LOOKED_COUNT: usize = 1 << 18;
 
+/// Values of a group that are compared before it is asked whether they are so dense
+const GROUP_COUNT: usize = 512;
+/// that they are connected: if there are more near pairs than so many for each value.
+const CONNECTED_PAIRS: usize = 4;
+
 /// Two values that are near.
 pub(in crate::join) type ValuePair = (u64, u64);
 
@@ -37,12 +44,15 @@ pub(in crate::join) type Emit<'a> = &'a mut dyn FnMut(&mut Vec<ValuePair>) -> Re
 /// Finds near pairs. Its memory is used again for the next values.
 pub(in crate::join) struct PairFinder<'a> {
     k: u32,
+    kernel: Kernel,
     table: HashTable,
+    /// The memory of a descent.
+    levels: Vec<Level>,
     found: Vec<ValuePair>,
     /// The values that were looked at since the last emission.
     looked: usize,
     /// Blocks of which each must differ in a pair; other pairs belong to another combination.
-    differ: Vec<u64>,
+    pub(super) differ: Vec<u64>,
     /// Bits on which a pair must agree, for the same reason.
     agree: u64,
     /// Takes dense values, unless all pairs are wanted.
@@ -51,9 +61,12 @@ pub(in crate::join) struct PairFinder<'a> {
 
 impl<'a> PairFinder<'a> {
     pub(in crate::join) fn new(k: u32) -> Self {
+        let kernel = Kernel::detect();
         PairFinder {
             k,
-            table: HashTable::new(Kernel::detect()),
+            kernel,
+            table: HashTable::new(kernel),
+            levels: Vec::new(),
             found: Vec::new(),
             looked: 0,
             differ: Vec::new(),
@@ -80,20 +93,34 @@ impl<'a> PairFinder<'a> {
         self.flush(emit)
     }
 
-    /// Finds the pairs of the combinations whose first block is `block`. The values are one of
-    /// `2^skipped` partitions by that block. The caller must call [`PairFinder::flush`] at the end.
+    /// Finds the pairs of the combinations whose first block is the one of `of_first`. The values are
+    /// one of `2^skipped` partitions by that block. The caller must call [`PairFinder::flush`] at the
+    /// end.
     pub(in crate::join) fn find_in_partition(
         &mut self,
         sides: &mut SidesMut<'_>,
-        block: u64,
+        of_first: &OfFirst<'_>,
         skipped: u32,
-        combinations: &[Combination],
         emit: Emit<'_>,
     ) -> Result<()> {
-        if sides.value_count() <= 2 * VALUES_PER_PARTITION {
-            self.find_in_combinations(sides, combinations, emit)
+        let (count, pairs) = (sides.value_count(), sides.pair_count());
+        let OfFirst { blocking, first, .. } = *of_first;
+        if pairs < 1.0 {
+            Ok(())
+        } else if blocking.is_divided(first, skipped, count, pairs) {
+            let mut levels = std::mem::take(&mut self.levels);
+            levels.resize_with(levels.len().max(blocking.agreeing()), Level::default);
+            let differ_before = self.differ.len();
+            self.differ.extend_from_slice(&blocking.blocks()[..first]);
+            let node = Node::before(blocking, first);
+            let divided = self.descend(sides, node, &mut levels, emit);
+            self.differ.truncate(differ_before);
+            self.levels = levels;
+            divided
+        } else if count <= 2 * VALUES_PER_PARTITION {
+            self.find_in_combinations(sides, of_first.combinations(), emit)
         } else {
-            self.find_divided(sides, block, skipped, combinations, emit)
+            self.find_divided(sides, of_first, skipped, emit)
         }
     }
 
@@ -104,7 +131,17 @@ impl<'a> PairFinder<'a> {
         range: std::ops::Range<usize>,
         emit: Emit<'_>,
     ) -> Result<()> {
-        range.into_iter().try_for_each(|at| self.compare_one(values[at], &values[..at], emit))
+        // So few at a time that not too many are found between two emissions.
+        let step = (LOOKED_COUNT / range.end.max(1)).max(1);
+        for start in range.clone().step_by(step) {
+            let some = start..range.end.min(start + step);
+            let compared = some.len() * some.end;
+            let PairFinder { k, kernel, found, differ, agree, .. } = self;
+            let belonging = keep_belonging(found, *agree, differ);
+            compare_range(*kernel, values, some, *k, belonging);
+            self.look(compared, emit)?;
+        }
+        Ok(())
     }
 
     /// Compares each value of the probe side with all values of the build side.
@@ -114,7 +151,13 @@ impl<'a> PairFinder<'a> {
         build: &[u64],
         emit: Emit<'_>,
     ) -> Result<()> {
-        probe.iter().try_for_each(|&value| self.compare_one(value, build, emit))
+        for probe in probe.chunks((LOOKED_COUNT / build.len().max(1)).max(1)) {
+            let PairFinder { k, kernel, found, differ, agree, .. } = self;
+            let belonging = keep_belonging(found, *agree, differ);
+            compare_across(*kernel, probe, build, *k, belonging);
+            self.look(probe.len() * build.len(), emit)?;
+        }
+        Ok(())
     }
 
     /// Emits the pairs that were found and not yet emitted.
@@ -122,7 +165,8 @@ impl<'a> PairFinder<'a> {
         if self.found.is_empty() { Ok(()) } else { emit(&mut self.found) }
     }
 
-    fn find_blocked(&mut self, sides: &mut SidesMut<'_>, emit: Emit<'_>) -> Result<()> {
+    /// Finds the pairs of skewed or few values.
+    pub(super) fn find_blocked(&mut self, sides: &mut SidesMut<'_>, emit: Emit<'_>) -> Result<()> {
         if sides.pair_count() < 1.0 {
             return Ok(());
         }
@@ -144,9 +188,8 @@ impl<'a> PairFinder<'a> {
         let Some(blocking) = chosen else {
             return self.compare_all(sides, emit);
         };
-        for (first, &block) in blocking.firsts().iter().enumerate() {
-            let combinations = blocking.combinations(first);
-            self.find_in_partition(sides, block, 0, &combinations, emit)?;
+        for first in 0..blocking.firsts().len() {
+            self.find_in_partition(sides, &OfFirst::new(&blocking, first), 0, emit)?;
         }
         Ok(())
     }
@@ -155,12 +198,12 @@ impl<'a> PairFinder<'a> {
     fn find_divided(
         &mut self,
         sides: &mut SidesMut<'_>,
-        block: u64,
+        of_first: &OfFirst<'_>,
         skipped: u32,
-        combinations: &[Combination],
         emit: Emit<'_>,
     ) -> Result<()> {
         let bits = partition_bits(sides.value_count());
+        let (block, combinations) = (of_first.block(), of_first.combinations());
         match sides {
             SidesMut::Within(values) => {
                 let (mut divided, ends) = divide(values, block, skipped, bits);
@@ -226,13 +269,7 @@ impl<'a> PairFinder<'a> {
     /// Compares the values that agree on a mask; `false` if too many agree.
     fn find_hashed(&mut self, sides: Sides<'_>, mask: u64) -> bool {
         let PairFinder { k, table, found, differ, agree, .. } = self;
-        let found = |one: u64, other: u64| {
-            let diff = one ^ other;
-            if diff & *agree == 0 && differ.iter().all(|block| diff & block != 0) {
-                found.push((one, other));
-            }
-        };
-        table.pairs(sides, mask, *k, found)
+        table.pairs(sides, mask, *k, keep_belonging(found, *agree, differ))
     }
 
     /// Sorts skewed values by the bits of a mask and finds the pairs of each group that agrees on
@@ -269,22 +306,45 @@ impl<'a> PairFinder<'a> {
         Ok(())
     }
 
-    fn compare_all(&mut self, sides: &SidesMut<'_>, emit: Emit<'_>) -> Result<()> {
+    /// Compares each with each, or connects them if too many are near.
+    pub(super) fn compare_group(&mut self, sides: &SidesMut<'_>, emit: Emit<'_>) -> Result<()> {
+        let count = sides.value_count();
+        let (Some(connect), SidesMut::Within(values)) = (self.connect, sides) else {
+            return self.compare_all(sides, emit);
+        };
+        if count > GROUP_COUNT {
+            let sample = sides.sample(sample_count(count as u64, sides.pair_count()));
+            if is_dense(&sample, count as u64, CONNECTED_DEGREE, self.k) {
+                return connect(values);
+            }
+            return self.compare_all(sides, emit);
+        }
+        let found_before = self.found.len();
+        let PairFinder { k, kernel, found, differ, agree, .. } = self;
+        let belonging = keep_belonging(found, *agree, differ);
+        compare_range(*kernel, values, 0..count, *k, belonging);
+        if self.found.len() - found_before > CONNECTED_PAIRS * count {
+            self.found.truncate(found_before);
+            return connect(values);
+        }
+        self.look(count, emit)
+    }
+
+    pub(super) fn compare_all(&mut self, sides: &SidesMut<'_>, emit: Emit<'_>) -> Result<()> {
         match sides {
             SidesMut::Within(values) => self.find_in_range(values, 0..values.len(), emit),
             SidesMut::Across { probe, build } => self.find_across(probe, build, emit),
         }
     }
+}
 
-    fn compare_one(&mut self, value: u64, others: &[u64], emit: Emit<'_>) -> Result<()> {
-        for &other in others {
-            let diff = value ^ other;
-            let near = diff.count_ones() <= self.k && diff & self.agree == 0;
-            if near && self.differ.iter().all(|block| diff & block != 0) {
-                self.found.push((value, other));
-            }
+/// Adds to `found` the pairs that agree on the bits `agree` and differ in each block of `differ`.
+fn keep_belonging(found: &mut Vec<ValuePair>, agree: u64, differ: &[u64]) -> impl FnMut(u64, u64) {
+    move |one, other| {
+        let diff = one ^ other;
+        if diff & agree == 0 && differ.iter().all(|block| diff & block != 0) {
+            found.push((one, other));
         }
-        self.look(others.len(), emit)
     }
 }
 

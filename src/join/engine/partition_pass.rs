@@ -7,7 +7,7 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use super::blocking::Combination;
+use super::blocking::OfFirst;
 use super::distinct::Distinct;
 use super::finder::VALUES_PER_PARTITION;
 use super::hashing::partition_of;
@@ -107,9 +107,8 @@ impl Join<'_> {
 /// Some of the `2^bits` partitions by a first block.
 pub(in crate::join) struct PartitionPass<'a> {
     pub(in crate::join) join: &'a Join<'a>,
-    pub(in crate::join) block: u64,
+    pub(in crate::join) of_first: &'a OfFirst<'a>,
     pub(in crate::join) bits: u32,
-    pub(in crate::join) combinations: &'a [Combination],
     pub(in crate::join) partitions: Range<usize>,
 }
 
@@ -152,9 +151,10 @@ impl PartitionPass<'_> {
     /// relaxed stores are enough.
     fn scatter(&self, piece: Piece, mut next: Vec<usize>, buffer: &[AtomicU64]) -> Result<()> {
         let all = self.partitions.len() == 1 << self.bits;
+        let block = self.of_first.block();
         self.join.read(piece, |run| {
             for &value in run {
-                let partition = partition_of(value, self.block, 0, self.bits);
+                let partition = partition_of(value, block, 0, self.bits);
                 if all || self.partitions.contains(&partition) {
                     let at = &mut next[partition - self.partitions.start];
                     buffer[*at].store(value, Ordering::Relaxed);
@@ -174,6 +174,7 @@ impl PartitionPass<'_> {
         emit: &SharedEmit<'_>,
     ) -> Result<()> {
         let next = AtomicUsize::new(0);
+        let steps = self.of_first.blocking.steps(self.of_first.first);
         self.join.on_all_threads(emit, |finder, emit| {
             let mut distinct = Distinct::default();
             let mut local: [Vec<u64>; 2] =
@@ -195,9 +196,8 @@ impl PartitionPass<'_> {
                 } else {
                     SidesMut::Across { probe: one, build: other }
                 };
-                let (block, combinations) = (self.block, self.combinations);
-                finder.find_in_partition(&mut sides, block, self.bits, combinations, emit)?;
-                self.join.tick((count * combinations.len()) as u64)?;
+                finder.find_in_partition(&mut sides, self.of_first, self.bits, emit)?;
+                self.join.tick(count as u64 * steps)?;
             }
             Ok(())
         })

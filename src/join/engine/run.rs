@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::blocking::Blocking;
+use super::blocking::{Blocking, OfFirst};
 use super::density::{CONNECTED_DEGREE, Connect, is_cluster, is_dense};
 use super::finder::{PARTITION_BITS_MAX, VALUES_PER_PARTITION, ValuePair, partition_bits};
 use super::one_join::{Join, SharedEmit};
@@ -137,23 +137,17 @@ impl Join<'_> {
         let counts = self.count_partitions(&blocking.firsts()[firsts.clone()], bits)?;
         let mut buffer = Vec::new();
         for (first, counts) in firsts.zip(&counts) {
-            let block = blocking.firsts()[first];
-            let combinations = blocking.combinations(first);
+            let of_first = OfFirst::new(blocking, first);
             for partitions in self.passes(counts, bits, share_bits) {
                 if partitions.len() == 1 && self.is_skewed(counts, partitions.start, bits) {
-                    let partition = Partition { block, bits, number: partitions.start };
+                    let partition =
+                        Partition { block: of_first.block(), bits, number: partitions.start };
                     let earlier = &blocking.firsts()[..first];
                     let joined = self.join_skewed(partition, earlier, counts, emit)?;
-                    self.tick(joined * combinations.len() as u64)?;
+                    self.tick(joined * blocking.steps(first))?;
                     continue;
                 }
-                let pass = PartitionPass {
-                    join: self,
-                    block,
-                    bits,
-                    combinations: &combinations,
-                    partitions,
-                };
+                let pass = PartitionPass { join: self, of_first: &of_first, bits, partitions };
                 pass.run(counts, &mut buffer, emit)?;
             }
         }

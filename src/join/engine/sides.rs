@@ -45,6 +45,14 @@ impl SidesMut<'_> {
         }
     }
 
+    /// Whether there is a pair, near or not.
+    pub(in crate::join) fn has_pairs(&self) -> bool {
+        match self {
+            SidesMut::Within(values) => values.len() > 1,
+            SidesMut::Across { probe, build } => !probe.is_empty() && !build.is_empty(),
+        }
+    }
+
     /// The differences of about `count` pairs: of the same ones for the same numbers of values.
     pub(in crate::join) fn sample(&self, count: usize) -> Vec<u64> {
         if self.pair_count() < 1.0 {

@@ -13,33 +13,41 @@ use super::avx2::Avx2;
 use super::vector::{Task, Vector};
 use crate::base::limits::CHUNK_LEN;
 
-/// Exists only on a processor with AVX-512 F, BW and VL and with what [`Avx2`] needs.
+/// Exists only on a processor with AVX-512 F, BW and VL and with what [`Avx2`] needs, and with
+/// VPOPCNTDQ if `COUNTS`: one instruction then counts the ones of eight words. Not every processor
+/// with BW has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Avx512(());
+pub(super) struct Avx512<const COUNTS: bool>(());
 
-impl Avx512 {
+impl<const COUNTS: bool> Avx512<COUNTS> {
     pub(super) fn detect() -> Option<Self> {
         let is_available = Avx2::detect().is_some()
             && is_x86_feature_detected!("avx512f")
             && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512vl");
+            && is_x86_feature_detected!("avx512vl")
+            && (!COUNTS || is_x86_feature_detected!("avx512vpopcntdq"));
         is_available.then_some(Avx512(()))
     }
 
     /// Runs a task that is compiled for these instructions.
     pub(super) fn run<T: Task>(self, task: T) -> T::Output {
         #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi1,bmi2,lzcnt,popcnt")]
-        fn run<T: Task>(vector: Avx512, task: T) -> T::Output {
+        fn run<T: Task>(vector: Avx512<false>, task: T) -> T::Output {
+            task.run(vector)
+        }
+        #[target_feature(enable = "avx512f,avx512bw,avx512vl,bmi1,bmi2,lzcnt,popcnt")]
+        #[target_feature(enable = "avx512vpopcntdq")]
+        fn run_counting<T: Task>(vector: Avx512<true>, task: T) -> T::Output {
             task.run(vector)
         }
         // SAFETY: `self` exists, so the processor has the instructions.
-        unsafe { run(self, task) }
+        unsafe { if COUNTS { run_counting(Avx512(()), task) } else { run(Avx512(()), task) } }
     }
 }
 
 // SAFETY of all blocks below: `self` exists, so the processor has the instructions. Those that read
 // or write memory say why that is within bounds.
-impl Vector for Avx512 {
+impl<const COUNTS: bool> Vector for Avx512<COUNTS> {
     type Bytes = __m512i;
     type Sums = __m512i;
     const SUMS_LEN: usize = 16;
@@ -203,8 +211,11 @@ impl Vector for Avx512 {
         unsafe {
             let words = _mm512_loadu_si512(words.as_ptr().cast());
             let diff = _mm512_xor_si512(words, _mm512_set1_epi64(wanted.cast_signed()));
-            // Ones by nibble, then by byte, then by word. VPOPCNTDQ does it in one instruction, but not
-            // every processor with AVX-512 BW has it.
+            let most = _mm512_set1_epi64(i64::from(count));
+            if COUNTS {
+                return u32::from(_mm512_cmple_epu64_mask(_mm512_popcnt_epi64(diff), most));
+            }
+            // Ones by nibble, then by byte, then by word.
             let ones = _mm512_broadcast_i32x4(_mm_setr_epi8(
                 0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4,
             ));
@@ -213,7 +224,6 @@ impl Vector for Avx512 {
             let high = _mm512_and_si512(_mm512_srli_epi16::<4>(diff), nibble);
             let bytes = _mm512_add_epi8(low, _mm512_shuffle_epi8(ones, high));
             let differing = _mm512_sad_epu8(bytes, _mm512_setzero_si512());
-            let most = _mm512_set1_epi64(i64::from(count));
             u32::from(_mm512_cmple_epu64_mask(differing, most))
         }
     }

@@ -98,7 +98,9 @@ enum Instructions {
     #[cfg(target_arch = "x86_64")]
     Avx2(avx2::Avx2),
     #[cfg(target_arch = "x86_64")]
-    Avx512(avx512::Avx512),
+    Avx512(avx512::Avx512<false>),
+    #[cfg(target_arch = "x86_64")]
+    CountingAvx512(avx512::Avx512<true>),
     #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
     Neon(neon::Neon),
 }
@@ -116,6 +118,7 @@ impl Kernel {
         {
             all.extend(avx2::Avx2::detect().map(Instructions::Avx2));
             all.extend(avx512::Avx512::detect().map(Instructions::Avx512));
+            all.extend(avx512::Avx512::detect().map(Instructions::CountingAvx512));
         }
         #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
         all.extend(neon::Neon::detect().map(Instructions::Neon));
@@ -135,6 +138,8 @@ impl Kernel {
             Instructions::Avx2(vector) => vector.run(task),
             #[cfg(target_arch = "x86_64")]
             Instructions::Avx512(vector) => vector.run(task),
+            #[cfg(target_arch = "x86_64")]
+            Instructions::CountingAvx512(vector) => vector.run(task),
             #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
             Instructions::Neon(vector) => vector.run(task),
         }
