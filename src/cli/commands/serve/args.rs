@@ -21,7 +21,8 @@ use crate::cli::args::segment_args::LabelArgs;
 use crate::cli::args::time::Time;
 use crate::cli::output::text::print_message;
 use crate::cli::session::choice::choice;
-use crate::cli::session::command::{AccessArgs, StorePlace};
+use crate::cli::session::command::AccessArgs;
+use crate::cli::session::stores::StorePlace;
 use crate::cli::session::wait::{WaitArgs, announcer};
 
 const LONG_ABOUT: &str = "\
