@@ -33,14 +33,12 @@ use crate::cli::session::stores::{Asked, StoreNames, StoresArg};
 use cleaning_args::CleaningArgs;
 
 const LONG_ABOUT: &str = "\
-Keep one of near-duplicates and remove the others: among the new records, or with -s those \
-that are near a stored one, or with -s and --within both. Stored records are never removed.
+Keep one of near-duplicates and remove the others: among the new records, or with -s those near one \
+of a store or of several, or with -s and --within both. Stored records are never removed.
 
 Records come out as they went in: lines in their order, and with --docs the documents byte for byte, \
 with -o FOLDER in files of the same names, formats and compressions. 'fpstore help clean' tells what \
 can be copied, how work that was stopped goes on, and what --removed lists.
-
--s A -s B compares with several stores as one, and --removed then names the store of what stays.
 
 --add adds the kept records to the store, all of them after the output is written, or none. With \
 --add and - as NEW, each record of standard input is answered at once; see 'fpstore help streams'.";
@@ -50,14 +48,13 @@ Examples:
   fpstore dedup --docs corpus/*.jsonl.zst --confirm 0.8 -o clean/ --removed removed.tsv
   fpstore dedup --docs today.parquet -s pages.fps --add -o new.parquet
   fpstore dedup corpus.tsv | zstd > unique.tsv.zst
-  fpstore dedup -s pages.fps new.tsv.zst -o kept.tsv --removed removed.tsv
-  fpstore dedup --docs corpus/ -s books.fps -s news.fps -o clean/ --removed removed.tsv
+  fpstore dedup -s books.fps -s news.fps new.tsv.zst -o kept.tsv --removed removed.tsv
   crawler | fpstore dedup -s pages.fps --add -
 
 Exit status: 0 done; 2 error.";
 
-const STORE_HELP: &str = "The store to compare with, or with -s A -s B several; without it, new records are \
-                          compared with one another";
+const STORE_HELP: &str = "The store to compare with, or several; without it, new records are compared with one \
+                          another";
 
 /// Keep one of near-duplicates: clean a corpus, or leave out what a store has
 #[derive(Args, Debug)]
