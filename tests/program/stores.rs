@@ -306,8 +306,6 @@ fn what_takes_one_store_refuses_a_second_one_by_name() {
         &["dump"],
         &["compare", "1", "2"],
         &["cluster"],
-        #[cfg(feature = "serve")]
-        &["serve"],
     ];
     for command in commands {
         let err = refused(&desk, &[command, &both[..]].concat());

@@ -69,7 +69,7 @@ impl FromArgMatches for OneStoreArg {
         let named = StoresArg::from_arg_matches(matches)?.named;
         if named.len() > 1 {
             let told = format!(
-                "the command {}\n\n'query', 'join', 'pairs' and 'dedup' ask several stores as one\n",
+                "the command {}\n\n'query', 'join', 'pairs', 'dedup' and 'serve' ask several stores as one\n",
                 one_alone(&named)
             );
             return Err(clap::Error::raw(ErrorKind::ArgumentConflict, told));
@@ -146,6 +146,27 @@ impl StorePlace {
     /// For a command that reads it once or in part.
     pub(in crate::cli) fn open(&self) -> fpstore::Result<Store> {
         open_map(self.path())
+    }
+}
+
+/// The store that a command reads, or several with -s: the only thing that its arguments can name.
+#[derive(Args, Debug)]
+pub(in crate::cli) struct StoresPlace {
+    /// The directory of the store, as with -s
+    #[arg(value_name = "STORE", conflicts_with = "store")]
+    place: Option<PathBuf>,
+    #[command(flatten)]
+    stores: StoresArg,
+}
+
+impl StoresPlace {
+    pub(in crate::cli) fn paths(&self) -> Vec<PathBuf> {
+        self.place.as_ref().map_or_else(|| self.stores.paths(), |place| vec![place.clone()])
+    }
+
+    /// Refuses several stores for what asks one: `what` is an option or a command.
+    pub(in crate::cli) fn check_one(&self, what: &str) -> anyhow::Result<()> {
+        self.stores.check_one(what)
     }
 }
 

@@ -69,6 +69,12 @@ impl Snapshot {
         if is_newer { Snapshot::united(&states).map(Some) } else { Ok(None) }
     }
 
+    /// The states of the stores of which it is made, in their order; none for a state of one store.
+    #[cfg(feature = "serve")]
+    pub(crate) fn states(&self) -> &[Arc<Snapshot>] {
+        &self.states
+    }
+
     /// What the store or the stores are called in a message.
     pub(crate) fn title(&self) -> String {
         let name = |state: &Snapshot| state.path.display().to_string();

@@ -71,7 +71,11 @@ impl ServerArgs {
             out: output::open(
                 questions.layout,
                 out,
-                AnswerColumns { has_ids: !questions.from.is_empty(), ..AnswerColumns::default() },
+                AnswerColumns {
+                    has_ids: !questions.from.is_empty(),
+                    stores: !info.stores.is_empty(),
+                    ..AnswerColumns::default()
+                },
             )?,
             found: false,
             batch_max: batch_max.clamp(1, BATCH_COUNT),

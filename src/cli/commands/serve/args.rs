@@ -22,7 +22,7 @@ use crate::cli::args::time::Time;
 use crate::cli::output::text::print_message;
 use crate::cli::session::choice::choice;
 use crate::cli::session::command::AccessArgs;
-use crate::cli::session::stores::StorePlace;
+use crate::cli::session::stores::StoresPlace;
 use crate::cli::session::wait::{WaitArgs, announcer};
 
 const LONG_ABOUT: &str = "\
@@ -37,6 +37,8 @@ The newest state of the store is looked for every --refresh-every, on SIGHUP, an
 /v1/refresh; SIGHUP also reads the files of tokens and --pairs again. The newest state is read into memory \
 before it is shown. If the store vanishes or is damaged, the state before is \
 still shown, and /readyz says so. SIGTERM and an interrupt end the server in order.
+
+-s A -s B answers from several stores as one; each match then names its store. It does not write.
 
 It has no TLS; a reverse proxy before it has.";
 
@@ -53,7 +55,7 @@ Exit status: 0 ended by a signal, all that was answered is done; 2 error.";
 #[command(long_about = LONG_ABOUT, after_help = AFTER_HELP, mut_args = in_long_help)]
 pub(in crate::cli) struct ServeArgs {
     #[command(flatten)]
-    pub(in crate::cli) store: StorePlace,
+    pub(in crate::cli) stores: StoresPlace,
     #[command(flatten)]
     access: AccessArgs,
     /// Where to listen: ADDRESS:PORT, with port 0 for a free one, or unix:PATH
@@ -258,6 +260,12 @@ impl ServeArgs {
 
     /// Checks the options that belong together.
     fn check(&self, address: &Address, tokens: &Tokens) -> anyhow::Result<()> {
+        if self.writing.writable {
+            self.stores.check_one("--writable")?;
+        }
+        if self.scrub_every.is_some() {
+            self.stores.check_one("--scrub-every")?;
+        }
         if self.writing.wait.is_given() && !self.writing.writable {
             bail!("--wait is for servers that write; add --writable");
         }
