@@ -14,6 +14,9 @@ const K: u32 = 3;
 const STORES: usize = 12;
 const ROUNDS: usize = 9;
 
+/// Asks a store all queries, and gives a checksum of what it finds.
+type Way<'a> = &'a dyn Fn(&Store) -> u64;
+
 fn main() {
     let counts = Counts::from_env(&[1_200_000], 12_000);
     let rounds = if counts.measuring { ROUNDS } else { 1 };
@@ -69,7 +72,7 @@ fn compare(spread: Spread, count: usize, query_count: usize, rounds: usize) {
         sum
     };
     // Each way of asking: first one store, then twelve.
-    let ways: [(&str, &dyn Fn(&Store) -> u64); 2] =
+    let ways: [(&str, Way<'_>); 2] =
         [("one by one, 1 thread", &one_by_one), ("at once, 2 threads", &at_once)];
     for (way, ask) in ways {
         let contenders = [("one store", &one), ("twelve stores", stores.as_store())];

@@ -63,7 +63,7 @@ fn a_server_of_several_stores_answers_as_the_program_does() {
     assert_eq!(found["fingerprints"], json!([number(values[115]), number(values[115])]));
     let info = server.get("/v1/info").json();
     assert_eq!(info["stores"], json!(["one.fps", "two.fps", "none.fps"]));
-    assert_eq!(info["store"]["fingerprints"], json!(310));
+    assert_eq!(info["store"]["ids"], json!(310));
     let files = server.get("/v1/files/MANIFEST");
     assert_eq!((files.status, files.code().as_str()), (404, "several-stores"));
     assert!(server.end().0.success());

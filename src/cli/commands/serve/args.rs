@@ -26,7 +26,7 @@ use crate::cli::session::stores::StoresPlace;
 use crate::cli::session::wait::{WaitArgs, announcer};
 
 const LONG_ABOUT: &str = "\
-Answer queries over HTTP, for crawlers, frontends and people with a browser.
+Answer queries over HTTP from a store, or from several (-s A -s B), for crawlers and people.
 
 It listens on this machine alone unless --listen says otherwise; then it asks for a token. \
 --writable lets clients remember what is new and delete ids; the server is then the one writer of \
@@ -37,8 +37,6 @@ The newest state of the store is looked for every --refresh-every, on SIGHUP, an
 /v1/refresh; SIGHUP also reads the files of tokens and --pairs again. The newest state is read into memory \
 before it is shown. If the store vanishes or is damaged, the state before is \
 still shown, and /readyz says so. SIGTERM and an interrupt end the server in order.
-
--s A -s B answers from several stores as one; each match then names its store. It does not write.
 
 It has no TLS; a reverse proxy before it has.";
 
