@@ -288,7 +288,7 @@ fn a_corpus_is_cleaned_against_several_stores() {
 fn what_takes_one_store_refuses_a_second_one_by_name() {
     let (desk, all) = desk();
     let hex = format!("{:016x}", all[0].0);
-    desk.write("new.tsv", &format!("{hex}\tx\n"));
+    desk.write("new.tsv", format!("{hex}\tx\n"));
     let both = ["-s", "one.fps", "-s", "two.fps"];
     let commands: &[&[&str]] = &[
         &["add", "new.tsv"],

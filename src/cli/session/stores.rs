@@ -11,7 +11,7 @@ use super::command::{open_map, variable};
 /// The stores that a command asks: the one declaration of `-s`.
 #[derive(Args, Clone, Debug)]
 pub(in crate::cli) struct StoresArg {
-    /// The store; several are asked as one [default: $FPSTORE, else store.fps]
+    /// The store, or several as one [default: $FPSTORE, else store.fps]
     #[arg(short = 's', long = "store", id = "store", value_name = "DIR")]
     named: Vec<PathBuf>,
 }
