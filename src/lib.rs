@@ -117,7 +117,7 @@ pub mod info {
 
 pub use base::error::{Error, Fault, InputPlace, IoError, Result};
 pub use base::options;
-pub use base::section::{Section, TableIndex};
+pub use base::section::{Section, StoreIndex, TableIndex};
 pub use format::FORMAT_VERSIONS;
 pub use fpstore_base::watch::{Observer, Phase, Progress};
 pub use fpstore_base::{
@@ -139,6 +139,7 @@ pub use search::{Answer, Hit, Ids, Limits, Match, Outcome, SearchStats, Searcher
 pub use store::find::FoundRecord;
 #[cfg(feature = "serde")]
 pub use store::rows;
+pub use store::stores::Stores;
 pub use store::verify::{DamagedSegment, VerifyOptions, VerifyReport, verify};
 pub use store::{OpenOptions, Store, Warm};
 #[cfg(feature = "write")]

@@ -7,6 +7,11 @@ use std::fmt;
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct TableIndex(pub u16);
 
+/// The position of a store among those that are asked as one, counted from 0 in the order in which they
+/// were named; 0 where one store is asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StoreIndex(pub usize);
+
 /// The position of a value in its table, counted from 0 in ascending order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(transparent)]

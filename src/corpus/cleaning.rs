@@ -28,6 +28,7 @@ use super::targets::Targets;
 use super::work::Work;
 use super::write::{self, Written};
 use super::{decide, hash, room, survey};
+use crate::base::section::StoreIndex;
 use crate::store::rows::{RemovedRow, Side};
 use crate::writing::writer::Writer;
 use fpstore_base::watch::Phase;
@@ -434,9 +435,13 @@ fn removed_row<'a>(
         id: Some(entry.id),
         other_id: others.get(dropped).map(Id::as_ref),
         side: match dropped.other {
-            Other::Stored(_) => Side::Stored,
-            _ => Side::New,
+            Other::Stored(..) => Side::Stored,
+            Other::New(_) => Side::New,
         },
         reason: dropped.reason,
+        other_store: match dropped.other {
+            Other::Stored(_, store) => store,
+            Other::New(_) => StoreIndex::default(),
+        },
     }
 }

@@ -20,7 +20,7 @@ impl<'a> Leader<'a> {
     pub(super) fn of(dropped: &'a Dropped) -> Self {
         match &dropped.other {
             Other::New(number) => Leader::New(*number),
-            Other::Stored(id) => Leader::Stored(dropped.other_fingerprint, id.as_ref()),
+            Other::Stored(id, _) => Leader::Stored(dropped.other_fingerprint, id.as_ref()),
         }
     }
 
@@ -29,7 +29,7 @@ impl<'a> Leader<'a> {
     pub(super) fn of_cluster(dropped: &'a Dropped, spared: &'a DroppedList) -> Self {
         match &dropped.other {
             Other::New(number) => spared.get(*number).map_or(Leader::New(*number), Leader::of),
-            Other::Stored(_) => Leader::of(dropped),
+            Other::Stored(..) => Leader::of(dropped),
         }
     }
 }
@@ -51,7 +51,7 @@ pub(super) fn spare(
             *left = left.saturating_sub(1);
             is_spared
         }
-        Other::Stored(_) => false,
+        Other::Stored(..) => false,
     };
     dropped.extract_if(.., is_spared).collect()
 }

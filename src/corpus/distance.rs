@@ -51,7 +51,7 @@ pub(super) fn by_distance(
             list.push(Dropped {
                 number: number_of(dropped.id),
                 other: match dropped.is_stored {
-                    true => Other::Stored(dropped.other_id.map(IdRef::to_id)),
+                    true => Other::Stored(dropped.other_id.map(IdRef::to_id), dropped.other_store),
                     false => Other::New(number_of(dropped.other_id)),
                 },
                 other_fingerprint: dropped.pair.second,

@@ -4,6 +4,7 @@ use std::io::{self, Read};
 
 use super::fields::{put_id, read_id};
 use super::number::Number;
+use crate::base::section::StoreIndex;
 use crate::bytes::fields::{put_u32, put_u64, read_u32, read_u64};
 use crate::join::confirm::LedDocument;
 use crate::store::rows::Reason;
@@ -29,8 +30,8 @@ pub(super) struct Dropped {
 pub(super) enum Other {
     /// A new one that is kept.
     New(Number),
-    /// A stored one; it may have no id.
-    Stored(Option<Id>),
+    /// A stored one, which may have no id; and its store, where several are asked as one.
+    Stored(Option<Id>, StoreIndex),
 }
 
 impl Dropped {
@@ -83,10 +84,15 @@ impl DroppedList {
                     out.push(0);
                     put_u32(&mut out, number.0);
                 }
-                Other::Stored(None) => out.push(1),
-                Other::Stored(Some(id)) => {
-                    out.push(2);
-                    put_id(&mut out, id.as_ref());
+                Other::Stored(id, store) => {
+                    let is_first = *store == StoreIndex::default();
+                    out.push(1 + u8::from(id.is_some()) + 2 * u8::from(!is_first));
+                    if !is_first {
+                        put_u64(&mut out, store.0 as u64);
+                    }
+                    if let Some(id) = id {
+                        put_id(&mut out, id.as_ref());
+                    }
                 }
             }
         }
@@ -104,8 +110,13 @@ impl DroppedList {
             let reason = *REASONS.get(usize::from(kind[0])).ok_or(io::ErrorKind::InvalidData)?;
             let other = match kind[1] {
                 0 => Other::New(Number(read_u32(from)?)),
-                1 => Other::Stored(None),
-                _ => Other::Stored(Some(read_id(from)?.to_id())),
+                kind => {
+                    let store = if kind > 2 { read_u64(from)? } else { 0 };
+                    let store = usize::try_from(store).map_err(|_| io::ErrorKind::InvalidData)?;
+                    let has_id = kind % 2 == 0;
+                    let id = has_id.then(|| read_id(from).map(|id| id.to_id())).transpose()?;
+                    Other::Stored(id, StoreIndex(store))
+                }
             };
             let similarity = Some(similarity).filter(|similarity| *similarity >= 0.0);
             list.push(Dropped { number, other, other_fingerprint, similarity, reason });
@@ -129,14 +140,15 @@ mod tests {
         };
         let list = [
             dropped(9, Other::New(Number(2)), Some(0.0)),
-            dropped(3, Other::Stored(None), None),
-            dropped(7, Other::Stored(Some(Id::U64(u64::MAX))), Some(1.0)),
-            dropped(5, Other::Stored(Some(Id::Text("".into()))), Some(0.25)),
+            dropped(3, Other::Stored(None, StoreIndex(0)), None),
+            dropped(7, Other::Stored(Some(Id::U64(u64::MAX)), StoreIndex(0)), Some(1.0)),
+            dropped(5, Other::Stored(Some(Id::Text("".into())), StoreIndex(2)), Some(0.25)),
+            dropped(6, Other::Stored(None, StoreIndex(1)), None),
         ];
         let bytes = DroppedList::new(list.to_vec()).to_bytes();
         let read = DroppedList::read(&mut bytes.as_slice()).unwrap();
         let numbers: Vec<u32> = read.iter().map(|dropped| dropped.number.0).collect();
-        assert_eq!(numbers, [3, 5, 7, 9]);
+        assert_eq!(numbers, [3, 5, 6, 7, 9]);
         for one in &list {
             assert_eq!(read.get(one.number), Some(one));
         }

@@ -142,8 +142,8 @@ impl JudgedPairs {
         }
         dropped.retain(|one| match &one.other {
             Other::New(other) => !self.is_different(one.number, *other),
-            Other::Stored(Some(id)) => !self.is_different_from(one.number, &id.to_string()),
-            Other::Stored(None) => true,
+            Other::Stored(Some(id), _) => !self.is_different_from(one.number, &id.to_string()),
+            Other::Stored(None, _) => true,
         });
     }
 }

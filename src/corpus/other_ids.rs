@@ -18,7 +18,7 @@ impl OtherIds {
         let mut ids: HashMap<Number, Id> = HashMap::new();
         let new = |dropped: &Dropped| match dropped.other {
             Other::New(number) => Some(number),
-            Other::Stored(_) => None,
+            Other::Stored(..) => None,
         };
         ids.extend(dropped.iter().filter_map(new).map(|number| (number, Id::U64(0))));
         spools.each(|number, entry| {
@@ -33,7 +33,7 @@ impl OtherIds {
     pub(super) fn get<'a>(&'a self, dropped: &'a Dropped) -> Option<&'a Id> {
         match &dropped.other {
             Other::New(number) => self.0.get(number),
-            Other::Stored(id) => id.as_ref(),
+            Other::Stored(id, _) => id.as_ref(),
         }
     }
 }

@@ -69,7 +69,7 @@ impl Cleaned<'_> {
             .filter_map(|&number| self.decisions.dropped.get(Number(number)))
             .filter_map(|dropped| match dropped.other {
                 Other::New(other) => Some((dropped, other)),
-                Other::Stored(_) => None,
+                Other::Stored(..) => None,
             })
             .collect();
 

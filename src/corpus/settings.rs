@@ -129,7 +129,8 @@ impl<'a> Cleaner<'a> {
     }
 
     /// Sets a store: documents that are near a stored one are removed. New documents are then
-    /// compared with one another only with [`Cleaner::within`].
+    /// compared with one another only with [`Cleaner::within`]. Several stores are given
+    /// [as one](crate::Stores::as_store).
     #[must_use]
     pub fn against(mut self, store: impl Into<Option<Store>>) -> Self {
         self.stored = store.into();

@@ -14,7 +14,7 @@ use crate::join::search_many;
 use crate::search::{Answer, Limits};
 use crate::store::Store;
 use crate::store::rows::Reason;
-use fpstore_base::{Fingerprint, Id};
+use fpstore_base::Fingerprint;
 
 /// The sketches of all documents, in a temporary file.
 struct SketchFile {
@@ -112,21 +112,22 @@ fn most_similar(
     answer: &Answer<'_>,
     threshold: f64,
 ) -> crate::Result<Option<Dropped>> {
-    let mut best: Option<(f64, Fingerprint, Id)> = None;
-    for hit in answer.hits() {
+    let mut best: Option<(f64, Fingerprint, Other)> = None;
+    for (store, hit) in answer.hits().flat_map(|hit| hit.stores()) {
         let mut others = hit.ids();
         while let Some(other) = others.next() {
             let other = other?;
             let similarity = sketch_similarity(sketch, others.sketch());
             let least = best.as_ref().map_or(-1.0, |(similarity, ..)| *similarity);
             if similarity >= threshold && similarity > least {
-                best = Some((similarity, hit.fingerprint(), other.to_id()));
+                let other = Other::Stored(Some(other.to_id()), store);
+                best = Some((similarity, hit.fingerprint(), other));
             }
         }
     }
-    Ok(best.map(|(similarity, other_fingerprint, id)| Dropped {
+    Ok(best.map(|(similarity, other_fingerprint, other)| Dropped {
         number,
-        other: Other::Stored(Some(id)),
+        other,
         other_fingerprint,
         similarity: Some(similarity),
         reason: Reason::Confirmed,

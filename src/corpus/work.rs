@@ -272,6 +272,11 @@ impl Cleaner<'_> {
             return Err(Error::refused("documents are added to a store, and none is given"));
         }
         if let Some(stored) = &self.stored {
+            if self.add.is_some() && stored.snapshot().is_united() {
+                return Err(Error::refused(
+                    "documents are added to one store, and several are given",
+                ));
+            }
             let given = self.source.recipe();
             if let Some(store) = stored.recipe().filter(|store| *store != given) {
                 return Err(crate::Error::RecipeMismatch { store, given }.into());
@@ -279,7 +284,7 @@ impl Cleaner<'_> {
             if self.confirm.is_some() && stored.sketch_len() == 0 {
                 return Err(Error::refused(format!(
                     "{} keeps no sketches of its documents, so similarities are unknown",
-                    stored.info().path.display()
+                    stored.snapshot().title()
                 )));
             }
         }

@@ -4,6 +4,7 @@ use std::ops::AddAssign;
 use std::slice;
 
 use crate::base::error::Result;
+use crate::base::section::StoreIndex;
 use crate::search::snapshot::{LiveIds, SegmentHit, Snapshot};
 use fpstore_base::Fingerprint;
 use fpstore_base::Width;
@@ -142,6 +143,17 @@ impl<'a> Hit<'a> {
     pub fn labels(&self) -> impl Iterator<Item = &'a str> + use<'a> {
         let snapshot = self.snapshot;
         self.places.iter().map(|found| snapshot.label(found))
+    }
+
+    /// The same match in each of the stores that have it, where several are asked as one: with the ids
+    /// of that store alone, in the order of the stores. Where one store is asked, it is the match
+    /// itself.
+    pub fn stores(&self) -> impl Iterator<Item = (StoreIndex, Hit<'a>)> + use<'a> {
+        let snapshot = self.snapshot;
+        let store_of = |found: &SegmentHit| snapshot.store_of(found);
+        self.places
+            .chunk_by(move |a, b| store_of(a) == store_of(b))
+            .map(move |places| (snapshot.store_of(&places[0]), Hit::new(snapshot, places)))
     }
 
     /// The number of its ids; costs as much as its first id.

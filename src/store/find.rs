@@ -7,6 +7,7 @@ use fpstore_base::{Fingerprint, IdRef};
 
 use super::Store;
 use crate::base::error::{Error, Result};
+use crate::base::section::StoreIndex;
 
 /// Ids of a fingerprint that are compared with one.
 const IDS_MAX: usize = 1000;
@@ -18,6 +19,8 @@ pub struct FoundRecord {
     pub fingerprint: Fingerprint,
     /// The sketch that is stored with the id; empty in a store without sketches.
     pub sketch: Vec<u8>,
+    /// The store that holds it, where several are asked as one.
+    pub store: StoreIndex,
 }
 
 impl Store {
@@ -57,13 +60,15 @@ impl Store {
         let mut found = vec![Vec::new(); ids.len()];
         let watch = Watch::new(observer, Phase::Read, None);
         self.for_each(|hit| {
-            let mut stored = hit.ids();
-            while let Some(id) = stored.next() {
-                for &at in wanted.get(&canonical(id?)).into_iter().flatten() {
-                    let sketch = stored.sketch().to_vec();
-                    found[at].push(FoundRecord { fingerprint: hit.fingerprint(), sketch });
+            for (store, hit) in hit.stores() {
+                let mut stored = hit.ids();
+                while let Some(id) = stored.next() {
+                    for &at in wanted.get(&canonical(id?)).into_iter().flatten() {
+                        let (fingerprint, sketch) = (hit.fingerprint(), stored.sketch().to_vec());
+                        found[at].push(FoundRecord { fingerprint, sketch, store });
+                    }
+                    watch.tick(1)?;
                 }
-                watch.tick(1)?;
             }
             Ok::<(), Error>(())
         })?;

@@ -103,6 +103,10 @@ impl Store {
     /// ```
     pub fn log(states: &[Store]) -> Result<Vec<Change>> {
         let mut snapshots: Vec<_> = states.iter().map(Store::snapshot).collect();
+        if snapshots.iter().any(|state| state.is_united()) {
+            let reason = "several stores have no history in common, ask each by itself".into();
+            return Err(Error::InvalidOptions { reason });
+        }
         snapshots.sort_by_key(|state| state.generation());
         snapshots.dedup_by_key(|state| (state.generation(), state.manifest_digest().bytes()));
         let mut changes = Vec::new();

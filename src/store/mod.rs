@@ -3,8 +3,8 @@
 //! [`Store`] opens a directory, refreshes, and answers single queries; searchers, joins and
 //! `verify` take their snapshot from it. `options` says how it is opened, `info` reports counts and
 //! lengths, `for_each` visits all records in order, `log` compares kept states, `warm` reads pages
-//! ahead of queries, `sample` samples a store for the planner. `rows` has the answers as rows. Nothing
-//! here writes.
+//! ahead of queries, `sample` samples a store for the planner, `stores` asks several stores as one.
+//! `rows` has the answers as rows. Nothing here writes.
 
 pub(crate) mod find;
 mod for_each;
@@ -15,6 +15,7 @@ mod options;
 pub mod rows;
 #[cfg(feature = "write")]
 mod sample;
+pub(crate) mod stores;
 pub(crate) mod verify;
 mod warm;
 
@@ -179,7 +180,7 @@ impl Store {
             let known = known.iter().map(|label| label.0).filter(|label| !label.is_empty());
             let known: Vec<&str> = known.collect();
             let known = if known.is_empty() { "none".into() } else { known.join(", ") };
-            let path = snapshot.path().display();
+            let path = snapshot.title();
             let reason =
                 format!("{path} has no segment with the label '{unknown}'; it has {known}");
             return Err(Error::InvalidOptions { reason });

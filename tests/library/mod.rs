@@ -37,6 +37,7 @@ mod segments;
 mod shared_directory;
 mod shares;
 mod sketches;
+mod stores;
 mod syndromes;
 mod versions;
 mod width;

@@ -24,6 +24,7 @@ mod places;
 mod plan;
 mod signal;
 mod stats;
+mod stores;
 mod stream;
 #[cfg(feature = "parquet")]
 mod table;

@@ -175,13 +175,16 @@ fn options_are_not_ignored() {
     let keep = ["cluster", "pages.tsv", "--keep", "representative", "--format", "json"];
     let (_, err) = desk.run(&keep, 2);
     assert!(err.contains("leave out --format"), "{err}");
-    // A store can be named in either way, and an option given twice counts once.
+    // A store can be named in either way, and a second one is no other way to name the first.
     for command in [&["info", "--format", "json"][..], &["dump"], &["verify"], &["stats"]] {
         let of = |store: &[&str]| desk.ok(&[command, store].concat(), "");
-        assert_eq!(of(&["pages.fps"]), of(&["-s", "missing.fps", "-s", "pages.fps"]));
+        assert_eq!(of(&["pages.fps"]), of(&["-s", "pages.fps"]));
+        let twice = desk.output(&[command, &["-s", "docs.fps", "-s", "pages.fps"]].concat(), "");
+        assert_eq!(twice.status.code(), Some(2));
         let both = desk.output(&[command, &["pages.fps", "-s", "docs.fps"]].concat(), "");
         assert_eq!(both.status.code(), Some(2));
     }
+    // An option of one value that is given twice counts once.
     desk.ok(&["build", "pages.tsv", "-q", "-q", "-f", "-f", "-s", "pages.fps"], "");
     let (out, _) = desk.run(&["query", "ff", "-s", "pages.fps", "--limit", "1", "-q"], 0);
     assert_eq!(out, "00000000000000ff\t00000000000000ff\t0\ta\n");

@@ -11,6 +11,7 @@ mod life;
 mod options;
 mod queries;
 mod remote;
+mod stores;
 mod width;
 mod witness;
 mod writes;

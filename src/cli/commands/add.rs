@@ -17,9 +17,10 @@ use crate::cli::output::text::{bytes, counted};
 use crate::cli::run::follow::{self, FollowArgs};
 use crate::cli::run::merging::merged;
 use crate::cli::run::repeated::FirstRecords;
-use crate::cli::session::command::{ExitStatus, StoreArg};
+use crate::cli::session::command::ExitStatus;
 use crate::cli::session::document_reader::Documents;
 use crate::cli::session::monitor::Monitor;
+use crate::cli::session::stores::StoreArg;
 
 const LONG_ABOUT: &str = "\
 Add records to a store, as one new segment that appears completely or not at all. Readers are \

@@ -14,7 +14,8 @@ use crate::cli::args::time::Time;
 #[cfg(feature = "serve")]
 use crate::cli::args::token::TokenFileArg;
 use crate::cli::output::text::{bytes, counted};
-use crate::cli::session::command::{ExitStatus, StoreArg};
+use crate::cli::session::command::ExitStatus;
+use crate::cli::session::stores::StoreArg;
 use crate::cli::session::wait::WaitArgs;
 
 /// Between two looks for a signal.

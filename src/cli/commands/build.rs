@@ -17,9 +17,10 @@ use crate::cli::args::scheme_arg::SchemeArgs;
 use crate::cli::args::segment_args::{IdTypeArgs, LabelArgs};
 use crate::cli::output::build_report::{print_report, report_segment, warn};
 use crate::cli::output::text::{counted, stdout};
-use crate::cli::session::command::{ExitStatus, StoreArg};
+use crate::cli::session::command::ExitStatus;
 use crate::cli::session::document_reader::Documents;
 use crate::cli::session::monitor::Monitor;
+use crate::cli::session::stores::StoreArg;
 
 /// The distinct fingerprints that the doctor counts during a build; they take 2 MB.
 const EXAMINED_MAX: usize = 1 << 14;

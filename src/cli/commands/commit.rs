@@ -9,7 +9,8 @@ use fpstore::writer::{CommitOptions, SegmentsCommitted, commit, read_receipts};
 use crate::cli::args::resources::QuietArgs;
 use crate::cli::args::segment_args::{LabelArgs, RunArgs};
 use crate::cli::output::text::{bytes, counted};
-use crate::cli::session::command::{ExitStatus, StoreArg};
+use crate::cli::session::command::ExitStatus;
+use crate::cli::session::stores::StoreArg;
 use crate::cli::session::wait::{WaitArgs, announcer};
 
 const LONG_ABOUT: &str = "\

@@ -8,7 +8,8 @@ use fpstore::{Store, WriterOptions};
 use crate::cli::args::resources::{WriteArgs, rate};
 use crate::cli::args::scheme_arg::SchemeArgs;
 use crate::cli::output::text::{bytes, counted, grouped};
-use crate::cli::session::command::{ExitStatus, StorePlace};
+use crate::cli::session::command::ExitStatus;
+use crate::cli::session::stores::StorePlace;
 
 const LONG_ABOUT: &str = "\
 Merge segments, and remove deleted records from them. Readers and a writer are not blocked: \

@@ -13,7 +13,8 @@ use crate::cli::args::fingerprint_arg;
 use crate::cli::args::inputs::{ReadArgs, check_stdin, report_skipped};
 use crate::cli::args::resources::WriteArgs;
 use crate::cli::output::text::{ReportFormat, counted, stdout};
-use crate::cli::session::command::{ExitStatus, StorePlace};
+use crate::cli::session::command::ExitStatus;
+use crate::cli::session::stores::StorePlace;
 
 /// The longest line of a list of ids.
 const LINE_LEN_MAX: u64 = 1 << 17;

@@ -10,7 +10,8 @@ use crate::cli::args::resources::QuietArgs;
 use crate::cli::output::row_writer::RowWriter;
 use crate::cli::output::sink::OutputArgs;
 use crate::cli::output::text::TableFormat;
-use crate::cli::session::command::{ExitStatus, StorePlace};
+use crate::cli::session::command::ExitStatus;
+use crate::cli::session::stores::StorePlace;
 
 const LONG_ABOUT: &str = "\
 Print every fingerprint and id, in fingerprint order.

@@ -8,7 +8,8 @@ use fpstore::{Error, Writer, WriterOptions};
 
 use crate::cli::args::resources::QuietArgs;
 use crate::cli::output::text::{bytes, counted};
-use crate::cli::session::command::{ExitStatus, StorePlace};
+use crate::cli::session::command::ExitStatus;
+use crate::cli::session::stores::StorePlace;
 use crate::cli::session::wait::{WaitArgs, announcer};
 
 const LONG_ABOUT: &str = "\

@@ -8,7 +8,8 @@ use fpstore::writer::{export, export_linked};
 
 use crate::cli::args::resources::QuietArgs;
 use crate::cli::output::text::{bytes, counted, stdout};
-use crate::cli::session::command::{ExitStatus, StorePlace};
+use crate::cli::session::command::ExitStatus;
+use crate::cli::session::stores::StorePlace;
 
 const LONG_ABOUT: &str = "\
 Copy segments to a new store in a directory of its own, with labels and deletions. 'import' \

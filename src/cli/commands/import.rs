@@ -8,7 +8,8 @@ use fpstore::{Writer, WriterOptions};
 use crate::cli::args::resources::QuietArgs;
 use crate::cli::args::segment_args::LabelArgs;
 use crate::cli::output::text::{bytes, counted};
-use crate::cli::session::command::{ExitStatus, StoreArg};
+use crate::cli::session::command::ExitStatus;
+use crate::cli::session::stores::StoreArg;
 use crate::cli::session::wait::{WaitArgs, announcer};
 
 const LONG_ABOUT: &str = "\

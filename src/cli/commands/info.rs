@@ -10,7 +10,8 @@ use fpstore_text::{Method, TextRecipe};
 
 use crate::cli::args::report_args::ReportArgs;
 use crate::cli::output::text::{ReportFormat, bytes, grouped};
-use crate::cli::session::command::{ExitStatus, StorePlace};
+use crate::cli::session::command::ExitStatus;
+use crate::cli::session::stores::StorePlace;
 
 /// The seconds of a day.
 const DAY: u64 = 86_400;

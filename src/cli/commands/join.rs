@@ -11,13 +11,16 @@ use crate::cli::args::format_args::TableArgs;
 use crate::cli::args::inputs::{ReadArgs, inputs};
 use crate::cli::args::reading_args::in_long_help;
 use crate::cli::args::resources::{QuietArgs, ResourceArgs};
-use crate::cli::commands::query::{QueryBatch, QueryOptions, limits_of, open_answers};
+use crate::cli::commands::query::{
+    AnswerColumns, QueryBatch, QueryOptions, limits_of, open_answers,
+};
 use crate::cli::output::sink::OutputArgs;
 use crate::cli::run::join_input::{EachRecord, Ids, Opened, Source, temporary_store};
 use crate::cli::session::choice::distance;
 use crate::cli::session::command::{AccessArgs, ExitStatus};
 use crate::cli::session::document_reader::Documents;
 use crate::cli::session::monitor::Monitor;
+use crate::cli::session::stores::StoresArg;
 
 const LONG_ABOUT: &str = "\
 Find, for each record of one list, the records of another list within k bits, with ids.
@@ -28,6 +31,9 @@ distance, the id of the match. Of a second list that is a file a temporary store
 is searched as it is, so name the larger list second, or build a store of a list that is joined \
 often.
 
+-s A -s B in place of OTHER searches several stores as one; the store of each match then stands before \
+its id.
+
 With --docs both lists are documents, in files or folders. For the near pairs within one list there \
 is 'pairs'.";
 
@@ -35,20 +41,28 @@ const AFTER_HELP: &str = "\
 Examples:
   fpstore join monday.tsv tuesday.tsv -k 3 > near.tsv
   fpstore join new.tsv.zst pages.fps --format csv -o near.csv
+  fpstore join new.tsv.zst -s january.fps -s february.fps > near.tsv
   fpstore join --docs drafts/ corpus.jsonl.zst
 
 Exit status: 0 if anything was found; 1 if nothing was; 2 error.";
 
 /// Find which records of one list are near those of another
 #[derive(Args, Debug)]
-#[command(long_about = LONG_ABOUT, after_help = AFTER_HELP, mut_args = in_long_help)]
+#[command(
+    long_about = LONG_ABOUT,
+    after_help = AFTER_HELP,
+    mut_args = in_long_help,
+    mut_arg("store", |arg| arg.help("In place of OTHER, a store; -s A -s B searches several as one"))
+)]
 pub(in crate::cli) struct JoinArgs {
     /// The list whose records are asked: a store, or a file; - is standard input
     #[arg(value_name = "LIST")]
     asked: PathBuf,
     /// The list that is searched: a store, or a file
-    #[arg(value_name = "OTHER")]
-    searched: PathBuf,
+    #[arg(value_name = "OTHER", required_unless_present = "store", conflicts_with = "store")]
+    searched: Option<PathBuf>,
+    #[command(flatten)]
+    stores: StoresArg,
     /// The distance in bits, inclusive [default: by the searched store or recipe, else 3]
     #[arg(short, long = "distance", value_name = "K", value_parser = distance())]
     k: Option<u32>,
@@ -70,7 +84,11 @@ pub(in crate::cli) struct JoinArgs {
 }
 
 pub(in crate::cli) fn run(args: &JoinArgs) -> anyhow::Result<ExitStatus> {
-    if args.asked == args.searched {
+    let places = match &args.searched {
+        Some(searched) => std::slice::from_ref(searched),
+        None => args.stores.named(),
+    };
+    if places.contains(&args.asked) {
         let path = args.asked.display();
         bail!("{path} is both lists; 'fpstore pairs {path}' finds each near pair of one list once");
     }
@@ -79,13 +97,13 @@ pub(in crate::cli) fn run(args: &JoinArgs) -> anyhow::Result<ExitStatus> {
         bail!("--recipe is for documents; add --docs to read them");
     }
     let is_store = |path: &Path| path.is_dir() && !args.documents.are_given();
+    let searches_stores = args.searched.as_deref().is_none_or(is_store);
     let out = args.output.open()?;
     let monitor = args.resources.monitor(args.quiet.is_on())?;
     // Both are opened before the first record is read, which may take long.
     let asked = is_store(&args.asked).then(|| Store::open(&args.asked)).transpose()?;
-    let stored = is_store(&args.searched)
-        .then(|| Opened::stored(&args.searched, AccessArgs::default()))
-        .transpose()?;
+    let stored =
+        searches_stores.then(|| Opened::asked(places, AccessArgs::default())).transpose()?;
     let width = asked.as_ref().or(stored.as_ref().map(|opened| &opened.store)).map(Store::width);
     let read = width.map_or(Ok(args.read.clone()), |width| args.read.of_width(width))?;
     let documents = match documents.filter(|_| args.documents.are_given()) {
@@ -96,7 +114,7 @@ pub(in crate::cli) fn run(args: &JoinArgs) -> anyhow::Result<ExitStatus> {
     };
     let searched = match stored {
         Some(stored) => stored,
-        None => args.searched(documents.as_ref(), &read, &monitor)?,
+        None => args.searched(places, documents.as_ref(), &read, &monitor)?,
     };
     if let Some(asked) = &asked {
         check_recipes(asked, &searched.store)?;
@@ -105,8 +123,10 @@ pub(in crate::cli) fn run(args: &JoinArgs) -> anyhow::Result<ExitStatus> {
     let limits = limits_of(args.limit);
     let (layout, quiet) = (args.format.layout(), args.quiet.is_on());
     let (nearest, confirm, labels) = (None, None, false);
-    let options = QueryOptions { k, limits, nearest, layout, quiet, confirm, labels };
-    let out = open_answers(layout, out, true, false, false)?;
+    let stores = searched.stores.clone();
+    let options = QueryOptions { k, limits, nearest, layout, quiet, confirm, labels, stores };
+    let columns = AnswerColumns { has_ids: true, ..options.columns() };
+    let out = open_answers(layout, out, columns)?;
     let mut batch = QueryBatch::new(&searched.store, &options, &args.resources, &monitor, out)?;
     match (asked, documents) {
         (Some(asked), _) => asked.for_each(|record| -> anyhow::Result<()> {
@@ -132,11 +152,11 @@ impl JoinArgs {
     /// A temporary store of the file that is searched.
     fn searched(
         &self,
+        files: &[PathBuf],
         documents: Option<&Documents>,
         read: &ReadArgs,
         monitor: &Monitor,
     ) -> anyhow::Result<Opened> {
-        let files = std::slice::from_ref(&self.searched);
         let (source, recipe) = match documents {
             Some(documents) => (Source::Documents(documents), documents.source.recipe()),
             None => {

@@ -9,7 +9,8 @@ use fpstore::info::Change;
 use crate::cli::args::format_args::LinesArgs;
 use crate::cli::output::row_writer::RowWriter;
 use crate::cli::output::sink::OutputArgs;
-use crate::cli::session::command::{ExitStatus, StorePlace};
+use crate::cli::session::command::ExitStatus;
+use crate::cli::session::stores::StorePlace;
 
 const LONG_ABOUT: &str = "\
 List what a store added, deleted, merged and expired, from one kept state to the next.

@@ -6,7 +6,7 @@ use anyhow::bail;
 use clap::Args;
 use fpstore::join::{PlanReads, SampledPair, document_pairs, sampled_pairs};
 use fpstore::page::About;
-use fpstore::rows::PairRow;
+use fpstore::rows::{PairInStoresRow, PairRow};
 use fpstore::{Error, IdRef};
 
 use crate::cli::args::format_args::TableArgs;
@@ -21,14 +21,15 @@ use crate::cli::run::group_page::{GroupPageArgs, of_pairs};
 use crate::cli::run::join_input::{Ids, JoinInputArgs};
 use crate::cli::session::command::ExitStatus;
 use crate::cli::session::monitor::Monitor;
+use crate::cli::session::stores::name_of;
 
 const LONG_ABOUT: &str = "\
 Find every pair of documents whose fingerprints lie within k bits, each pair once.
 
-The input is a store, or files as 'build' reads them. TSV has one line for each pair: first \
-fingerprint, second fingerprint, distance, first id, second id. The first fingerprint is the \
-smaller one; lines are sorted by the first fingerprint, then the second, then the order of the \
-ids. Documents that share a fingerprint are pairs at distance 0, which --distinct leaves out. A \
+The input is a store, several (-s A -s B), or files as 'build' reads them. TSV has one line for each \
+pair: first fingerprint, second fingerprint, distance, of several stores those of both, first id, \
+second id. The first fingerprint is the smaller one; lines are sorted by the first, the second, then \
+the ids. Documents that share a fingerprint are pairs at distance 0, which --distinct leaves out. A \
 fingerprint without ids counts as one document.
 
 The number of pairs is printed before the first pair is written. n equal documents make n(n-1)/2 \
@@ -46,7 +47,7 @@ a share read only its part; --explain says what it reads.";
 const AFTER_HELP: &str = "\
 Examples:
   fpstore pairs pages.tsv.zst -k 3 --max-pairs 100000000 -o pairs.tsv
-  fpstore pairs pages.fps --distinct | cut -f4,5
+  fpstore pairs -s january.fps -s february.fps --distinct | cut -f4-7
   fpstore pairs --docs corpus.jsonl.zst --confirm 0.8 -o pairs.tsv
   fpstore pairs photos.fps --html judge.html --image '{id}'
   seq 0 7 | xargs -P 4 -I{} fpstore pairs pages.fps --share {}/8 --threads 1 -o pairs-{}.tsv
@@ -127,16 +128,26 @@ pub(in crate::cli) fn run(args: &PairsArgs) -> anyhow::Result<ExitStatus> {
         message!("{} within {distance}", counted(pairs.len(), "pair", "pairs"));
     }
     let width = opened.store.width();
-    let mut rows = RowWriter::new::<PairRow<'_>>(args.format.layout(), out, &["similarity"])?;
+    let (layout, without) = (args.format.layout(), ["similarity"]);
+    let mut rows = match &opened.stores {
+        Some(_) => RowWriter::new::<PairInStoresRow<'_>>(layout, out, &without)?,
+        None => RowWriter::new::<PairRow<'_>>(layout, out, &without)?,
+    };
     pairs.for_each(|pair| -> anyhow::Result<()> {
         monitor.check()?;
-        rows.push(&PairRow {
+        let row = PairRow {
             first: width.hex(pair.pair.first),
             second: width.hex(pair.pair.second),
             distance: pair.pair.distance(),
             similarity: None,
             first_id: pair.first_id,
             second_id: pair.second_id,
+        };
+        let Some(names) = &opened.stores else { return rows.push(&row) };
+        rows.push(&PairInStoresRow {
+            pair: row,
+            first_store: name_of(names, pair.first_store),
+            second_store: name_of(names, pair.second_store),
         })
     })?;
     rows.finish()?;
@@ -158,6 +169,7 @@ fn pairs_to_judge(args: &PairsArgs) -> anyhow::Result<ExitStatus> {
     if let Some((_, option)) = given.iter().find(|(is_given, _)| *is_given) {
         bail!("--html writes pairs to judge and no rows; leave out {option}");
     }
+    args.input.check_one("--html")?;
     args.input.check_twice("--html")?;
     let Some(mut page) = args.page.open(args.output.force)? else { return Ok(ExitStatus::Done) };
     let monitor = args.resources.monitor(args.quiet.is_on())?;

@@ -12,7 +12,8 @@ use fpstore::{DamagedSegment, VerifyOptions, VerifyReport};
 use crate::cli::args::resources::{ProgressArgs, QuietArgs, rate};
 use crate::cli::output::sink::Sink;
 use crate::cli::output::text::{counted, quoted};
-use crate::cli::session::command::{ExitStatus, StorePlace};
+use crate::cli::session::command::ExitStatus;
+use crate::cli::session::stores::StorePlace;
 use crate::cli::session::wait::WaitArgs;
 
 const LONG_ABOUT: &str = "\

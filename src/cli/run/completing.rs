@@ -13,7 +13,7 @@ use fpstore::corpus::KeepRule;
 use fpstore::plan::FAMILIES;
 use fpstore_text::TextRecipe;
 
-use crate::cli::session::command::default_store;
+use crate::cli::session::stores::default_store;
 
 /// The variable by which a shell asks for completions.
 pub(in crate::cli) const VARIABLE: &str = "FPSTORE_COMPLETE";

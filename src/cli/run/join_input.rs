@@ -1,6 +1,6 @@
 //! The input of a join: a store, or files that become a temporary store.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::bail;
 use clap::Args;
@@ -16,21 +16,21 @@ use crate::cli::args::inputs::{
     ReadArgs, estimate, inputs, refuse_pipes, report_skipped, title_of,
 };
 use crate::cli::args::resources::ResourceArgs;
-use crate::cli::session::command::{AccessArgs, default_store};
+use crate::cli::session::command::AccessArgs;
 use crate::cli::session::document_reader::Documents;
 use crate::cli::session::monitor::Monitor;
+use crate::cli::session::stores::{Asked, StoreNames, StoresArg};
 
 /// A store, or files of fingerprints and ids, or of documents.
 #[derive(Args, Debug)]
+#[command(mut_arg("store", |arg| arg.conflicts_with("inputs")))]
 pub(in crate::cli) struct JoinInputArgs {
     /// A store, or files as 'build' reads them, or - [default: the store of -s]; with --docs also
     /// folders
     #[arg(value_name = "STORE|FILE")]
     inputs: Vec<PathBuf>,
-    /// The directory of the store [default: $FPSTORE, else store.fps]
-    #[arg(short, long, value_name = "DIR", default_value_os_t = default_store(),
-        hide_default_value = true, conflicts_with = "inputs")]
-    store: PathBuf,
+    #[command(flatten)]
+    stores: StoresArg,
     #[command(flatten)]
     access: AccessArgs,
     #[command(flatten)]
@@ -61,14 +61,18 @@ pub(in crate::cli) struct Opened {
     pub(in crate::cli) store: Store,
     /// The distance, unless the user names one.
     pub(in crate::cli) default_k: u32,
+    /// The names of the stores, if several are asked as one.
+    pub(in crate::cli) stores: Option<StoreNames>,
     /// The temporary store, which is removed with this value.
     _temporary: Option<TemporaryStore>,
 }
 
 impl Opened {
-    pub(in crate::cli) fn stored(path: &Path, access: AccessArgs) -> anyhow::Result<Self> {
-        let store = access.open(path)?;
-        Ok(Opened { default_k: store.tuned_k(), store, _temporary: None })
+    /// One store, or several that are asked as one.
+    pub(in crate::cli) fn asked(paths: &[PathBuf], access: AccessArgs) -> anyhow::Result<Self> {
+        let asked = Asked::open(paths, &access.open_options())?;
+        let default_k = asked.store.tuned_k();
+        Ok(Opened { default_k, store: asked.store, stores: asked.names, _temporary: None })
     }
 }
 
@@ -88,7 +92,7 @@ impl JoinInputArgs {
 
     /// The name of the input for a page that other people see: without its folders.
     pub(in crate::cli) fn title(&self) -> String {
-        title_of(&self.inputs, &self.store)
+        title_of(&self.inputs, &self.usual())
     }
 
     /// The texts of the documents: those of the input, or for fingerprints those in `files`. There
@@ -114,8 +118,8 @@ impl JoinInputArgs {
         let hasher = match self.has_files() {
             true => None,
             false => {
-                let path = self.inputs.first().unwrap_or(&self.store);
-                self.documents.hasher_of(&self.access.open(path)?)
+                let path = self.inputs.first().cloned().unwrap_or_else(|| self.usual());
+                self.documents.hasher_of(&self.access.open(&path)?)
             }
         };
         Ok(Some(TextSource { files, options, hasher }))
@@ -145,8 +149,9 @@ impl JoinInputArgs {
                 bail!("--confirm compares documents; add --docs to read them")
             }
             None => {
-                let path = self.inputs.first().unwrap_or(&self.store);
-                let opened = self.access.open(path);
+                self.stores.check_one("--confirm")?;
+                let path = self.inputs.first().cloned().unwrap_or_else(|| self.usual());
+                let opened = self.access.open(&path);
                 let is_other = opened.as_ref().err().is_some_and(|error| {
                     matches!(error.downcast_ref(), Some(Error::NotAStore { .. }))
                 });
@@ -158,9 +163,19 @@ impl JoinInputArgs {
         }
     }
 
-    /// Opens a store, whose width must be the one that is given, if one is.
-    fn stored(&self, path: &Path) -> anyhow::Result<Opened> {
-        let opened = Opened::stored(path, self.access)?;
+    /// The store that is meant, if there is one and no other input.
+    fn usual(&self) -> PathBuf {
+        self.stores.paths().swap_remove(0)
+    }
+
+    /// Refuses several stores for what asks one: `what` is an option or a command.
+    pub(in crate::cli) fn check_one(&self, what: &str) -> anyhow::Result<()> {
+        self.stores.check_one(what)
+    }
+
+    /// Opens stores, whose width must be the one that is given, if one is.
+    fn stored(&self, paths: &[PathBuf]) -> anyhow::Result<Opened> {
+        let opened = Opened::asked(paths, self.access)?;
         self.read.of_width(opened.store.width())?;
         Ok(opened)
     }
@@ -193,11 +208,15 @@ impl JoinInputArgs {
             bail!("--recipe is for documents; add --docs to read them");
         }
         match self.inputs.as_slice() {
-            [] => self.stored(&self.store),
-            [one] if one.is_dir() => self.stored(one),
+            [] => self.stored(&self.stores.paths()),
+            [one] if one.is_dir() => self.stored(std::slice::from_ref(one)),
             files => {
                 if let Some(folder) = files.iter().find(|file| file.is_dir()) {
-                    bail!("{} is a directory; name one store, or files", folder.display());
+                    bail!(
+                        "{} is a directory; name one store, or files, or each of several stores \
+                         with -s",
+                        folder.display()
+                    );
                 }
                 let each: &mut EachRecord<'_> = &mut |_, _, _| Ok(());
                 let source = Source::Records(self.documents.lines(&self.read)?);
@@ -311,5 +330,6 @@ pub(in crate::cli) fn temporary_store(
         }
     }
     let temporary = temporary.finish()?;
-    Ok(Opened { store: temporary.store().clone(), default_k, _temporary: Some(temporary) })
+    let store = temporary.store().clone();
+    Ok(Opened { store, default_k, stores: None, _temporary: Some(temporary) })
 }

@@ -61,7 +61,7 @@ is kept in FOLDER/.fpstore-dedup until all is done.
 --removed FILE receives a line for each removed record: its fingerprint, that of the record that is \
 kept or stored, their distance, their similarity (with --confirm), the ids of both, 'new' or \
 'stored' for the other one, and why it was removed: address, bytes, text, near or confirmed. Of \
-several stored ones it is the nearest.
+several stored ones it is the nearest. With -s A -s B the line ends with the store of a stored one.
 
 --docs takes the recipe of the store with -s. With --confirm S, documents are near only if the \
 Jaccard similarity of their features is S or more; the candidates are read again, and compared \
@@ -81,6 +81,11 @@ records that others add meanwhile; see 'fpstore help streams'.
 TSV has one line for each match and id: query, match, distance, id; the nearest match comes \
 first. JSON has one object for each query, with fingerprints as 16 hex digits and ids as \
 strings. A match without ids has one line with an empty id.
+
+-s A -s B asks several stores as one, as a year of crawls in twelve stores. The name of the store, as -s \
+gave it, then stands before the id, in JSON as the field store of each match; a fingerprint that two \
+stores hold is a match in each. --limit and --nearest count it once. The stores may have different \
+schemes, but need one recipe.
 
 --nearest N finds the N nearest, ties by ascending fingerprint, at any distance or within -k; \
 --nearest 1 -k 8 tells whether there is any, faster than a search within 8 bits.

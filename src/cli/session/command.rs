@@ -1,7 +1,7 @@
-//! What all commands share: their exit status, and the store that they take.
+//! What all commands share: their exit status, and how they open a store.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::bail;
 use clap::Args;
@@ -18,22 +18,6 @@ pub(in crate::cli) enum ExitStatus {
     Negative,
     /// 130: a signal ended a stream, and what came before was done.
     Interrupted,
-}
-
-/// The store that a command works on.
-#[derive(Args, Debug)]
-pub(in crate::cli) struct StoreArg {
-    /// The directory of the store [default: $FPSTORE, else store.fps]
-    #[arg(short, long, value_name = "DIR", default_value_os_t = default_store(),
-        hide_default_value = true)]
-    pub(in crate::cli) store: PathBuf,
-}
-
-impl StoreArg {
-    /// For a command that reads it once or in part.
-    pub(in crate::cli) fn open(&self) -> fpstore::Result<Store> {
-        open_map(&self.store)
-    }
 }
 
 /// How a command that searches gets the bytes of a store.
@@ -59,8 +43,13 @@ impl AccessArgs {
     }
 
     pub(in crate::cli) fn open(&self, path: &Path) -> anyhow::Result<Store> {
+        Ok(Store::with_options(path, self.open_options())?)
+    }
+
+    /// The options of a store that is searched by one command.
+    pub(in crate::cli) fn open_options(&self) -> OpenOptions {
         // A command that is killed loses nothing, and most read a small part of the store.
-        Ok(open(path, self.access.unwrap_or(Access::Map))?)
+        OpenOptions::default().access(self.access.unwrap_or(Access::Map))
     }
 }
 
@@ -77,37 +66,7 @@ pub(in crate::cli) fn refuse_narrow(width: Width, command: &str) -> anyhow::Resu
 
 /// Opens a store that is read once or in part.
 pub(in crate::cli) fn open_map(path: &Path) -> fpstore::Result<Store> {
-    open(path, Access::Map)
-}
-
-fn open(path: &Path, access: Access) -> fpstore::Result<Store> {
-    Store::with_options(path, OpenOptions::default().access(access))
-}
-
-/// The store that a command reads: the only thing that its arguments can name.
-#[derive(Args, Debug)]
-pub(in crate::cli) struct StorePlace {
-    /// The directory of the store, as with -s
-    #[arg(value_name = "STORE", conflicts_with = "store")]
-    place: Option<PathBuf>,
-    #[command(flatten)]
-    store: StoreArg,
-}
-
-impl StorePlace {
-    pub(in crate::cli) fn path(&self) -> &Path {
-        self.place.as_ref().unwrap_or(&self.store.store)
-    }
-
-    /// For a command that reads it once or in part.
-    pub(in crate::cli) fn open(&self) -> fpstore::Result<Store> {
-        open_map(self.path())
-    }
-}
-
-/// The store that is meant if none is named.
-pub(in crate::cli) fn default_store() -> PathBuf {
-    variable("FPSTORE").map_or_else(|| "store.fps".into(), PathBuf::from)
+    Store::with_options(path, OpenOptions::default().access(Access::Map))
 }
 
 /// The value of an environment variable; an empty one is as good as none.

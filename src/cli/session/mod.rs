@@ -6,4 +6,5 @@ pub(in crate::cli) mod costs;
 pub(in crate::cli) mod document_reader;
 pub(in crate::cli) mod monitor;
 pub(in crate::cli) mod received;
+pub(in crate::cli) mod stores;
 pub(in crate::cli) mod wait;

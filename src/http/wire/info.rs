@@ -14,6 +14,10 @@ pub struct ServerInfo<S = ServedStore> {
     pub format_versions: [u16; 2],
     /// The store that is served.
     pub store: S,
+    /// The directories of the stores, where several are served as one; then `store` has the segments of
+    /// all, the sum of their generations, an id made of theirs, and the path of the first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stores: Vec<String>,
     /// Whether the server makes fingerprints of texts.
     pub takes_texts: bool,
     /// Whether the server adds and deletes.

@@ -7,10 +7,11 @@ use super::keep::Fate;
 use super::reading::{JoinMemory, ReadValues, read};
 use super::within::Within;
 use crate::base::error::{Error, Result};
+use crate::base::section::StoreIndex;
 use crate::join::batch::batch_mode::BatchMode;
 use crate::join::batch::search_many::search_many;
 use crate::join::options::JoinOptions;
-use crate::join::pairs::document_pairs::{IdLookup, each_or_none};
+use crate::join::pairs::document_pairs::{Document, DocumentLookup};
 use crate::join::pairs::near_pairs::{Pair, near_pairs_across};
 use crate::search::Limits;
 use crate::store::Store;
@@ -39,6 +40,8 @@ pub struct Dedup {
 /// Only new documents are dropped: those within the distance of the options of a stored document,
 /// and with `within` those near a new document that is kept. Of near new documents the one with
 /// the smallest id is kept, numbers by value, texts by bytes.
+///
+/// `stored` may be several [`Stores`](crate::Stores) that are asked as one.
 ///
 /// Takes 33 bytes of memory for each new fingerprint, beside the memory of the join.
 ///
@@ -203,33 +206,39 @@ impl Dedup {
         mut each: impl FnMut(DroppedDocument<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         if let Some(stored) = &self.stored {
-            let mut new_documents = IdLookup::new(&self.new);
-            let mut stored_documents = IdLookup::new(stored);
+            let mut new_documents = DocumentLookup::new(&self.new);
+            let mut stored_documents = DocumentLookup::new(stored);
             for &pair in &self.near_stored {
                 new_documents.look_up(pair.first)?;
                 stored_documents.look_up(pair.second)?;
-                let other_id = stored_documents.ids.iter().min().map(Id::as_ref);
-                for id in each_or_none(&new_documents.ids) {
-                    each(DroppedDocument { pair, id, other_id, is_stored: true })?;
+                // A document with an id says more than one without, which another store may have.
+                let order = |of: &&Document| (of.id.is_none(), of.id.clone(), of.store);
+                let other = stored_documents.found.iter().min_by_key(order);
+                let other_id = other.and_then(|other| other.id.as_ref()).map(Id::as_ref);
+                let other_store = other.map_or(StoreIndex::default(), |other| other.store);
+                for document in &new_documents.found {
+                    let id = document.id.as_ref().map(Id::as_ref);
+                    each(DroppedDocument { pair, id, other_id, is_stored: true, other_store })?;
                 }
             }
         }
         let Some(within) = &self.within else { return Ok(()) };
-        let mut documents = IdLookup::new(&self.new);
-        let mut leaders = IdLookup::new(&self.new);
+        let mut documents = DocumentLookup::new(&self.new);
+        let mut leaders = DocumentLookup::new(&self.new);
         for &at in within.listed() {
             let leader = within.leader_of(at);
             let [first, second] =
                 [at, leader].map(|at| Fingerprint::new(self.unmatched[at as usize]));
             documents.look_up(first)?;
             leaders.look_up(second)?;
-            let kept = leaders.ids.iter().enumerate().min_by_key(|(_, id)| *id);
-            let other_id = kept.map(|(_, id)| id.as_ref());
-            for (number, id) in each_or_none(&documents.ids).enumerate() {
+            let kept = leaders.found.iter().enumerate().min_by_key(|(_, document)| &document.id);
+            let other_id = kept.and_then(|(_, kept)| kept.id.as_ref()).map(Id::as_ref);
+            for (number, document) in documents.found.iter().enumerate() {
                 let is_kept = at == leader && kept.is_none_or(|(kept, _)| kept == number);
                 if !is_kept {
-                    let pair = Pair { first, second };
-                    each(DroppedDocument { pair, id, other_id, is_stored: false })?;
+                    let (pair, id) = (Pair { first, second }, document.id.as_ref().map(Id::as_ref));
+                    let (is_stored, other_store) = (false, StoreIndex::default());
+                    each(DroppedDocument { pair, id, other_id, is_stored, other_store })?;
                 }
             }
         }
@@ -249,4 +258,6 @@ pub struct DroppedDocument<'a> {
     pub other_id: Option<IdRef<'a>>,
     /// Whether the other document is stored, and not a new one that is kept.
     pub is_stored: bool,
+    /// The store of a stored document, where several are asked as one.
+    pub other_store: StoreIndex,
 }

@@ -9,7 +9,7 @@ use crate::base::error::Result;
 use crate::join::engine::one_join::Join;
 use crate::join::engine::values::JoinValues;
 use crate::join::options::JoinOptions;
-use crate::join::pairs::document_pairs::IdLookup;
+use crate::join::pairs::document_pairs::DocumentLookup;
 use crate::store::Store;
 use fpstore_base::watch::Phase;
 use fpstore_base::{Fingerprint, Id};
@@ -57,14 +57,15 @@ impl Within {
         drop(positions);
         let watch = options.watch(Phase::Cluster, Some(members.len() as u64));
         let mut leader_of: Vec<u32> = (0..values.len() as u32).collect();
-        let mut lookup = IdLookup::new(new);
+        let mut lookup = DocumentLookup::new(new);
         let mut judges: Vec<Near> = std::iter::repeat_with(|| Near).take(threads).collect();
         for group in members.chunk_by(|a, b| a.0 == b.0) {
             let mut order: Vec<(bool, Option<Id>, u32)> = Vec::with_capacity(group.len());
             for &(_, at) in group {
                 watch.look()?;
                 lookup.look_up(Fingerprint::new(values[at as usize]))?;
-                let id = lookup.ids.iter().min().cloned();
+                let id =
+                    lookup.found.iter().filter_map(|document| document.id.as_ref()).min().cloned();
                 // Documents without ids come last, in the order of their fingerprints.
                 order.push((id.is_none(), id, at));
             }

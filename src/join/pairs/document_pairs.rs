@@ -4,6 +4,7 @@
 use super::near_pairs::{Pair, near_pairs};
 use super::sorted_pairs::{PairSorter, SortedPairs};
 use crate::base::error::{Error, Result};
+use crate::base::section::StoreIndex;
 use crate::join::options::{JoinOptions, Share};
 use crate::join::shares::plan::JoinPlan;
 use crate::search::{Hit, Searcher};
@@ -21,6 +22,10 @@ pub struct DocumentPair<'a> {
     pub first_id: Option<IdRef<'a>>,
     /// The id of the document with the second fingerprint, if it has one.
     pub second_id: Option<IdRef<'a>>,
+    /// The store of the first document, where several are asked as one.
+    pub first_store: StoreIndex,
+    /// The store of the second document, where several are asked as one.
+    pub second_store: StoreIndex,
 }
 
 /// All pairs of documents whose fingerprints are near.
@@ -34,7 +39,9 @@ pub struct DocumentPairs {
 /// Finds every pair of documents of a store whose fingerprints lie within the distance of the
 /// options. Documents with the same fingerprint are pairs at distance 0, unless `distinct`.
 ///
-/// A fingerprint without ids counts as one document.
+/// A fingerprint without ids counts as one document. Where several [`Stores`](crate::Stores) are asked
+/// as one, it is one document in each store that holds it without ids, and documents of one store and
+/// of two are pairs alike.
 ///
 /// The shares of a join, see [`JoinOptions::share`], have each pair of documents once together.
 ///
@@ -72,17 +79,18 @@ pub fn document_pairs(
     let join_options = sorter.join_options(options);
     let mut any_copies = false;
     let mut copies = 0;
-    let has_ids = store.info().id_count() > 0;
-    if has_ids && distinct && options.share.count > 1 {
+    // Where each store has no ids, two of them may hold the same fingerprint.
+    let may_have_copies = store.info().id_count() > 0 || store.snapshot().is_united();
+    if may_have_copies && distinct && options.share.count > 1 {
         // Whether there are any would take a pass.
         any_copies = true;
-    } else if has_ids {
-        for_each_id_count(store, options, &mut |fingerprint, ids| {
-            any_copies |= ids > 1;
-            if ids > 1 && !distinct {
+    } else if may_have_copies {
+        for_each_document_count(store, options, &mut |fingerprint, documents| {
+            any_copies |= documents > 1;
+            if documents > 1 && !distinct {
                 let pair = Pair { first: fingerprint, second: fingerprint };
-                sorter.unsorted += ids * (ids - 1) / 2 - 1;
-                copies += ids * (ids - 1) / 2;
+                sorter.unsorted += documents * (documents - 1) / 2 - 1;
+                copies += documents * (documents - 1) / 2;
                 sorter.push(&[pair])?;
             }
             Ok(())
@@ -96,12 +104,12 @@ pub fn document_pairs(
     let mut count = pairs.len();
     if any_copies {
         count = copies;
-        let mut documents = IdLookup::new(store);
+        let mut documents = DocumentLookup::new(store);
         pairs.for_each(|pair| {
             if pair.first != pair.second {
                 documents.look_up(pair.first)?;
-                let partners = documents.partner_ids(pair.second)?.len().max(1) as u64;
-                count += documents.ids.len().max(1) as u64 * partners;
+                let partners = documents.look_up_partner(pair.second)?.len() as u64;
+                count += documents.found.len() as u64 * partners;
             }
             if count > most { Err(Error::TooManyPairs { most }) } else { Ok(()) }
         })?;
@@ -109,15 +117,16 @@ pub fn document_pairs(
     Ok(DocumentPairs { store: store.clone(), pairs, count })
 }
 
-/// Calls `each` with each fingerprint of the share and the number of its ids. The shares of a join
-/// have each fingerprint once together.
-fn for_each_id_count(
+/// Calls `each` with each fingerprint of the share and the number of its documents. The shares of a
+/// join have each fingerprint once together.
+fn for_each_document_count(
     store: &Store,
     options: &JoinOptions,
     each: &mut dyn FnMut(Fingerprint, u64) -> Result<()>,
 ) -> Result<()> {
     let Share { number, count } = options.share;
-    if count > 1 && options.k < 64 {
+    // A range counts the ids of a fingerprint, and knows of no stores.
+    if count > 1 && options.k < 64 && !store.snapshot().is_united() {
         let plan = JoinPlan::of(store, options.k)?;
         if let Some(range) = plan.ranges_of(store, options.share)?.first() {
             return range.for_each_id_count(each);
@@ -127,17 +136,21 @@ fn for_each_id_count(
     store.for_each(|hit| {
         at += 1;
         if at % u64::from(count) == u64::from(number) {
-            each(hit.fingerprint(), id_count(&hit)?)?;
+            each(hit.fingerprint(), document_count(&hit)?)?;
         }
         Ok::<(), Error>(())
     })
 }
 
-fn id_count(hit: &Hit<'_>) -> Result<u64> {
+fn document_count(hit: &Hit<'_>) -> Result<u64> {
     let mut count = 0;
-    for id in hit.ids() {
-        id?;
-        count += 1;
+    for (_, hit) in hit.stores() {
+        let before = count;
+        for id in hit.ids() {
+            id?;
+            count += 1;
+        }
+        count = count.max(before + 1);
     }
     Ok(count)
 }
@@ -164,27 +177,21 @@ impl DocumentPairs {
         &self,
         mut each: impl FnMut(DocumentPair<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let mut documents = IdLookup::new(&self.store);
+        let mut documents = DocumentLookup::new(&self.store);
         self.pairs.for_each(|pair| {
             documents.look_up(pair.first)?;
             if pair.first == pair.second {
-                let ids = documents.ids.iter().map(Id::as_ref);
-                for (at, first) in ids.clone().enumerate() {
-                    for second in ids.clone().skip(at + 1) {
-                        each(DocumentPair {
-                            pair,
-                            first_id: Some(first),
-                            second_id: Some(second),
-                        })?;
+                for (at, first) in documents.found.iter().enumerate() {
+                    for second in &documents.found[at + 1..] {
+                        each(DocumentPair::of(pair, first, second))?;
                     }
                 }
                 return Ok(());
             }
-            documents.partner_ids(pair.second)?;
-            let seconds = documents.partner.as_slice();
-            for first_id in each_or_none(&documents.ids) {
-                for second_id in each_or_none(seconds) {
-                    each(DocumentPair { pair, first_id, second_id })?;
+            documents.look_up_partner(pair.second)?;
+            for first in &documents.found {
+                for second in &documents.partners {
+                    each(DocumentPair::of(pair, first, second))?;
                 }
             }
             Ok(())
@@ -192,47 +199,70 @@ impl DocumentPairs {
     }
 }
 
-/// The ids, or one `None` if there are none.
-pub(in crate::join) fn each_or_none(ids: &[Id]) -> impl Iterator<Item = Option<IdRef<'_>>> {
-    let none = ids.is_empty().then_some(None);
-    ids.iter().map(|id| Some(id.as_ref())).chain(none)
+impl<'a> DocumentPair<'a> {
+    fn of(pair: Pair, first: &'a Document, second: &'a Document) -> Self {
+        DocumentPair {
+            pair,
+            first_id: first.id.as_ref().map(Id::as_ref),
+            second_id: second.id.as_ref().map(Id::as_ref),
+            first_store: first.store,
+            second_store: second.store,
+        }
+    }
 }
 
-/// Looks up the ids of one fingerprint, which it keeps, and of one partner after the other.
-pub(in crate::join) struct IdLookup {
+/// A document with a fingerprint that was looked up. One without id stands for a fingerprint that its
+/// store holds without ids.
+pub(in crate::join) struct Document {
+    pub(in crate::join) store: StoreIndex,
+    pub(in crate::join) id: Option<Id>,
+}
+
+/// Looks up the documents of one fingerprint, which it keeps, and of one partner after the other.
+pub(in crate::join) struct DocumentLookup {
     searcher: Searcher,
     fingerprint: Option<Fingerprint>,
-    pub(in crate::join) ids: Vec<Id>,
-    partner: Vec<Id>,
+    pub(in crate::join) found: Vec<Document>,
+    partners: Vec<Document>,
 }
 
-impl IdLookup {
+impl DocumentLookup {
     pub(in crate::join) fn new(store: &Store) -> Self {
         let searcher = store.searcher();
-        IdLookup { searcher, fingerprint: None, ids: Vec::new(), partner: Vec::new() }
+        let (found, partners) = (Vec::new(), Vec::new());
+        DocumentLookup { searcher, fingerprint: None, found, partners }
     }
 
-    /// Makes `ids` the ids of a fingerprint, if they are not yet.
+    /// Makes `found` the documents of a fingerprint, if they are not yet: store after store, in the
+    /// order of their ids.
     pub(in crate::join) fn look_up(&mut self, fingerprint: Fingerprint) -> Result<()> {
         if self.fingerprint != Some(fingerprint) {
             self.fingerprint = Some(fingerprint);
-            read_ids(&mut self.searcher, fingerprint, &mut self.ids)?;
+            read_documents(&mut self.searcher, fingerprint, &mut self.found)?;
         }
         Ok(())
     }
 
-    pub(in crate::join) fn partner_ids(&mut self, fingerprint: Fingerprint) -> Result<&[Id]> {
-        read_ids(&mut self.searcher, fingerprint, &mut self.partner)?;
-        Ok(&self.partner)
+    fn look_up_partner(&mut self, fingerprint: Fingerprint) -> Result<&[Document]> {
+        read_documents(&mut self.searcher, fingerprint, &mut self.partners)?;
+        Ok(&self.partners)
     }
 }
 
-fn read_ids(searcher: &mut Searcher, fingerprint: Fingerprint, ids: &mut Vec<Id>) -> Result<()> {
-    ids.clear();
+fn read_documents(
+    searcher: &mut Searcher,
+    fingerprint: Fingerprint,
+    found: &mut Vec<Document>,
+) -> Result<()> {
+    found.clear();
     let answer = searcher.search(fingerprint, 0)?;
-    for hit in answer.hits() {
+    for (store, hit) in answer.hits().flat_map(|hit| hit.stores()) {
+        let before = found.len();
         for id in hit.ids() {
-            ids.push(id?.to_id());
+            found.push(Document { store, id: Some(id?.to_id()) });
+        }
+        if found.len() == before {
+            found.push(Document { store, id: None });
         }
     }
     Ok(())

@@ -7,6 +7,7 @@
 mod deletions;
 mod open_segment;
 mod segment_hit;
+mod united;
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -14,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::base::error::{Error, Fault, IoError, Result};
-use crate::base::section::Section;
+use crate::base::section::{Section, StoreIndex};
 use crate::base::steps::Counted;
 use crate::bytes::checksum::Digest;
 use crate::disk::access::Access;
@@ -45,6 +46,9 @@ pub(crate) struct Snapshot {
     /// Whether there is no later state of this one: it is a part of a state, or the one state that
     /// its user wants.
     is_fixed: bool,
+    /// The states of several stores of which it is made, see [`Snapshot::united`]; empty for a state
+    /// of one store.
+    states: Vec<Arc<Snapshot>>,
 }
 
 impl Snapshot {
@@ -57,6 +61,9 @@ impl Snapshot {
     pub(crate) fn next(&self) -> Result<Option<Self>> {
         if self.is_fixed {
             return Ok(None);
+        }
+        if self.is_united() {
+            return self.next_united();
         }
         let bytes = read_manifest_bytes(&self.path)?;
         if bytes == *self.manifest_bytes {
@@ -138,6 +145,7 @@ impl Snapshot {
             width: segments.first().map_or(Width::FULL, |open| open.segment.recipe().width()),
             segments,
             is_fixed: false,
+            states: Vec::new(),
         }
     }
 
@@ -158,6 +166,7 @@ impl Snapshot {
             width: self.width,
             segments,
             is_fixed: true,
+            states: self.states.clone(),
         }
     }
 
@@ -234,6 +243,11 @@ impl Snapshot {
     /// The ids of a hit. Ids follow the first table, so a hit of another table is looked up there.
     pub(crate) fn ids(&self, found: &SegmentHit) -> Result<Option<LiveIds<'_>>> {
         self.segments.get(found.segment).map(|open| open.ids(found)).transpose()
+    }
+
+    /// The store that holds a hit, among those that are asked as one.
+    pub(crate) fn store_of(&self, found: &SegmentHit) -> StoreIndex {
+        self.segments.get(found.segment).map_or(StoreIndex::default(), |open| open.store)
     }
 
     /// The label of the segment of a hit.

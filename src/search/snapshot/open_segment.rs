@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::base::error::{Error, Fault, Result};
-use crate::base::section::{Rank, Section, TableIndex};
+use crate::base::section::{Rank, Section, StoreIndex, TableIndex};
 use crate::base::steps::step;
 use crate::disk::access::Access;
 use crate::format::deletions::Deletions;
@@ -24,6 +24,8 @@ pub(crate) struct OpenSegment {
     /// Its deletions, if it has any.
     pub(crate) deleted: Option<Arc<Deletions>>,
     plans: Arc<PlanCache>,
+    /// The store that it is of, among those that are asked as one.
+    pub(super) store: StoreIndex,
 }
 
 impl OpenSegment {
@@ -36,7 +38,8 @@ impl OpenSegment {
         segment.check_entry(entry)?;
         let deleted = read_deletions(path, entry, segment.header())?.map(Arc::new);
         let (segment, plans) = (Arc::new(segment), Arc::new(PlanCache::new()));
-        Ok(OpenSegment { entry: entry.clone(), segment, deleted, plans })
+        let store = StoreIndex::default();
+        Ok(OpenSegment { entry: entry.clone(), segment, deleted, plans, store })
     }
 
     /// The same segment as a later manifest of the same store names it; more of it may be deleted.
@@ -48,6 +51,11 @@ impl OpenSegment {
         }
         renewed.entry = entry.clone();
         Ok(renewed)
+    }
+
+    /// The same segment as that of a store among several.
+    pub(super) fn of_store(&self, store: StoreIndex) -> Self {
+        OpenSegment { store, ..self.clone() }
     }
 
     /// How this segment answers distance `k`, at most 64.

@@ -40,6 +40,10 @@ pub struct MatchRow {
     /// The Jaccard similarity of each id, if it was compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub similarities: Option<Vec<f64>>,
+    /// The store that holds it, where several are asked as one. A fingerprint that two of them hold is
+    /// a match in each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub store: Option<String>,
     /// The label of each id, or of each segment where there are no ids, if labels are wanted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub labels: Option<Vec<String>>,
@@ -60,6 +64,7 @@ impl Row for AnswerRow {
         Column::new("fingerprint", Kind::U64),
         Column::new("distance", Kind::U32),
         Column::new("similarity", Kind::Double),
+        Column::new("store", Kind::Text),
         Column::new("label", Kind::Text),
         Column::new("id", Kind::Text),
     ];
@@ -79,6 +84,7 @@ impl Row for AnswerRow {
                     Cell::Fingerprint(found.fingerprint),
                     Cell::Distance(found.distance),
                     similarity.map_or(Cell::Absent, Cell::Similarity),
+                    found.store.as_deref().map_or(Cell::Absent, Cell::Text),
                     labels.map_or(Cell::Absent, |list| {
                         Cell::Text(list.get(at).map(String::as_str).unwrap_or_default())
                     }),

@@ -46,6 +46,6 @@ pub use cluster::{ClusterMemberRow, ClusterRow};
 pub use contamination::ContaminationRow;
 pub use explained::Explained;
 pub use loss::LossRow;
-pub use pair::{PairRow, Reason, RemovedRow, Side};
+pub use pair::{PairInStoresRow, PairRow, Reason, RemovedInStoresRow, RemovedRow, Side};
 pub use record::{HashedRow, RecordRow};
 pub use row::{Cell, Column, Kind, Row};

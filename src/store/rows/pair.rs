@@ -4,6 +4,7 @@ use fpstore_base::{HexFingerprint, IdRef};
 use serde::Serialize;
 
 use super::row::{Cell, Column, Kind, Row};
+use crate::base::section::StoreIndex;
 
 /// Two near records.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -44,6 +45,42 @@ impl Row for PairRow<'_> {
             Cell::Id(self.first_id),
             Cell::Id(self.second_id),
         ])
+    }
+}
+
+/// Two near records, where several stores are asked as one.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct PairInStoresRow<'a> {
+    /// The records.
+    #[serde(flatten)]
+    pub pair: PairRow<'a>,
+    /// The store of the record with the smaller fingerprint.
+    pub first_store: &'a str,
+    /// The store of the other record.
+    pub second_store: &'a str,
+}
+
+impl Row for PairInStoresRow<'_> {
+    const TABLE: &'static str = PairRow::TABLE;
+
+    const COLUMNS: &'static [Column] = &[
+        Column::new("first", Kind::U64),
+        Column::new("second", Kind::U64),
+        Column::new("distance", Kind::U32),
+        Column::new("similarity", Kind::Double),
+        Column::new("first_store", Kind::Text),
+        Column::new("second_store", Kind::Text),
+        Column::new("first_id", Kind::Text),
+        Column::new("second_id", Kind::Text),
+    ];
+
+    fn lines<E>(&self, mut each: impl FnMut(&[Cell<'_>]) -> Result<(), E>) -> Result<(), E> {
+        let stores = [Cell::Text(self.first_store), Cell::Text(self.second_store)];
+        // Ids stay the last, where a text may have tabs.
+        self.pair.lines(|cells| {
+            let (before, ids) = cells.split_at(cells.len() - 2);
+            each(&[before, &stores, ids].concat())
+        })
     }
 }
 
@@ -108,6 +145,10 @@ pub struct RemovedRow<'a> {
     pub side: Side,
     /// Why it is removed.
     pub reason: Reason,
+    /// The store of a stored record that stays, where several are asked as one. Lines and JSON name it
+    /// by [`RemovedInStoresRow`].
+    #[serde(skip)]
+    pub other_store: StoreIndex,
 }
 
 impl Row for RemovedRow<'_> {
@@ -136,5 +177,36 @@ impl Row for RemovedRow<'_> {
             Cell::Text(if self.side == Side::New { "new" } else { "stored" }),
             Cell::Text(self.reason.name()),
         ])
+    }
+}
+
+/// A removed record, and the near one that stays, where several stores are asked as one.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct RemovedInStoresRow<'a> {
+    /// The records.
+    #[serde(flatten)]
+    pub removed: RemovedRow<'a>,
+    /// The store of the record that stays; `None` for a new one.
+    pub other_store: Option<&'a str>,
+}
+
+impl Row for RemovedInStoresRow<'_> {
+    const TABLE: &'static str = RemovedRow::TABLE;
+
+    const COLUMNS: &'static [Column] = &[
+        Column::new("fingerprint", Kind::U64),
+        Column::new("other", Kind::U64),
+        Column::new("distance", Kind::U32),
+        Column::new("similarity", Kind::Double),
+        Column::new("id", Kind::Text),
+        Column::new("other_id", Kind::Text),
+        Column::new("side", Kind::Text),
+        Column::new("reason", Kind::Text),
+        Column::new("other_store", Kind::Text),
+    ];
+
+    fn lines<E>(&self, mut each: impl FnMut(&[Cell<'_>]) -> Result<(), E>) -> Result<(), E> {
+        let store = [Cell::Text(self.other_store.unwrap_or_default())];
+        self.removed.lines(|cells| each(&[cells, &store].concat()))
     }
 }

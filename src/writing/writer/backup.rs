@@ -69,7 +69,7 @@ pub fn backup(store: &Store, to: impl AsRef<Path>, options: &BackupOptions) -> R
 
 /// Refuses a part of a store, and a copy of a store to itself.
 fn check_source(snapshot: &Snapshot, manifest: &Manifest, to: &Path) -> Result<()> {
-    let is_part = snapshot.segments().len() != manifest.segments.len();
+    let is_part = snapshot.segments().len() != manifest.segments.len() || snapshot.is_united();
     let is_same = || {
         let canonical = |path: &Path| path.canonicalize().ok();
         canonical(to).is_some_and(|to| canonical(snapshot.path()) == Some(to))

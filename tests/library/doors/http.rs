@@ -135,7 +135,12 @@ fn the_description_of_the_server_has_the_names_of_the_rows() {
     let store = Store::open(desk.path("store.fps")).unwrap();
     let info = json!(store.info());
     let explain = Explained::of(&store, 3, Default::default()).unwrap();
-    let found = json!(MatchRow { ids: Some(Vec::new()), id_count: Some(0), ..Default::default() });
+    let found = json!(MatchRow {
+        store: Some(String::new()),
+        ids: Some(Vec::new()),
+        id_count: Some(0),
+        ..Default::default()
+    });
     let answer = json!(AnswerRow {
         id: Some(String::new()),
         cut: true,

@@ -27,6 +27,7 @@ use crate::cli::run::labels::read_judged;
 use crate::cli::session::choice::choice;
 use crate::cli::session::command::ExitStatus;
 use crate::cli::session::monitor::Monitor;
+use crate::cli::session::stores::of_one;
 use groups::{ConfirmedGroups, Groups, StoreGroups};
 
 const LONG_ABOUT: &str = "\
@@ -58,7 +59,12 @@ Exit status: 0 if there is any cluster, or with --keep; 1 if there is none; 2 er
 
 /// Find clusters of near-duplicates, and which documents to keep
 #[derive(Args, Debug)]
-#[command(long_about = LONG_ABOUT, after_help = AFTER_HELP, mut_args = in_long_help)]
+#[command(
+    long_about = LONG_ABOUT,
+    after_help = AFTER_HELP,
+    mut_args = in_long_help,
+    mut_arg("store", of_one)
+)]
 pub(in crate::cli) struct ClusterArgs {
     #[command(flatten)]
     input: JoinInputArgs,
@@ -98,6 +104,7 @@ pub(in crate::cli) struct ClusterArgs {
 }
 
 pub(in crate::cli) fn run(args: &ClusterArgs) -> anyhow::Result<ExitStatus> {
+    args.input.check_one("the command")?;
     let has_form = args.format.is_some_and(|format| format != TableFormat::Tsv);
     if args.keep.is_some() && (has_form || args.header.header) {
         bail!("--keep prints lines that 'build' reads; leave out --format and --header");

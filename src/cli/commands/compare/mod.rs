@@ -23,6 +23,7 @@ use crate::cli::output::page::{self, page_path};
 use crate::cli::output::sink::Sink;
 use crate::cli::output::text::ReportFormat;
 use crate::cli::session::command::{ExitStatus, open_map};
+use crate::cli::session::stores::OneStoreArg;
 use features::FeatureReport;
 use stored::{find, texts};
 
@@ -57,7 +58,11 @@ const LIMIT: usize = 10;
 
 /// Print how alike two documents are, and where they differ
 #[derive(Args, Debug)]
-#[command(long_about = LONG_ABOUT, after_help = AFTER_HELP)]
+#[command(
+    long_about = LONG_ABOUT,
+    after_help = AFTER_HELP,
+    mut_arg("store", |arg| arg.conflicts_with("literal").help("A and B are records of this store"))
+)]
 pub(in crate::cli) struct CompareArgs {
     /// A file, or a text with --literal; - is standard input. With -s, an id or a fingerprint
     #[arg(value_name = "A")]
@@ -68,9 +73,8 @@ pub(in crate::cli) struct CompareArgs {
     /// A and B are the texts themselves
     #[arg(long)]
     literal: bool,
-    /// A and B are records of this store
-    #[arg(short, long, value_name = "DIR", conflicts_with = "literal")]
-    store: Option<PathBuf>,
+    #[command(flatten)]
+    store: OneStoreArg,
     /// With -s: documents that hold the texts of the ids; may be repeated
     #[arg(long, value_name = "FILE", requires = "store")]
     texts: Vec<PathBuf>,
@@ -125,7 +129,7 @@ pub(in crate::cli) fn run(args: &CompareArgs) -> anyhow::Result<ExitStatus> {
     let page =
         args.html.as_deref().map(|path| page::open(path, args.report.output.force, "the report"));
     let page = page.transpose()?;
-    let compared = match &args.store {
+    let compared = match &args.store.named {
         Some(path) => records(args, path)?,
         None => documents(args)?,
     };

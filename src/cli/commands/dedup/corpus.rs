@@ -6,10 +6,11 @@ use std::path::PathBuf;
 use anyhow::bail;
 use fpstore::Store;
 use fpstore::corpus::{Account, Cleaner, Error, Event, PassageFate};
-use fpstore::rows::{LossRow, RecordRow, RemovedRow};
+use fpstore::rows::{LossRow, RecordRow};
 use fpstore_base::chain;
 
 use super::cleaning_args::CleaningArgs;
+use super::removed::RemovedWriter;
 use super::{overview, report_page};
 use crate::cli::args::documents::{report, report_repeated_ids};
 use crate::cli::commands::add::is_known_run;
@@ -19,6 +20,7 @@ use crate::cli::output::text::counted;
 use crate::cli::run::merging::warn_unmerged;
 use crate::cli::session::command::ExitStatus;
 use crate::cli::session::monitor::Monitor;
+use crate::cli::session::stores::StoreNames;
 
 /// What becomes of what is removed.
 #[derive(Clone, Copy)]
@@ -55,6 +57,8 @@ pub(in crate::cli) struct Settings {
     pub(in crate::cli) is_dry: bool,
     /// The store, and the run by which it knows the work.
     pub(in crate::cli) stored: Option<Store>,
+    /// The names of the stores, if several are compared with.
+    pub(in crate::cli) stores: Option<StoreNames>,
     pub(in crate::cli) run: Option<String>,
     pub(in crate::cli) quiet: bool,
 }
@@ -91,8 +95,8 @@ pub(in crate::cli) fn run(settings: Settings, monitor: &Monitor) -> anyhow::Resu
         rows.finish()?;
     }
     if let Some(out) = removed {
-        let mut rows = RowWriter::tsv::<RemovedRow<'_>>(out)?;
-        cleaned.for_each_removed(|removed| rows.push(&removed))?;
+        let mut rows = RemovedWriter::new(out, settings.stores)?;
+        cleaned.for_each_removed(|removed| rows.push(removed))?;
         rows.finish()?;
     }
     let overview = (!quiet || losses.is_some() || manifest.is_some() || html.is_some())

@@ -4,6 +4,7 @@ mod cleaning_args;
 mod corpus;
 mod overview;
 mod records;
+mod removed;
 mod report_page;
 mod stream;
 
@@ -25,14 +26,15 @@ use crate::cli::output::sink::OutputArgs;
 use crate::cli::run::confirm::{self, NearArgs};
 use crate::cli::run::labels::read_labels;
 use crate::cli::run::stream::BatchArgs;
-use crate::cli::session::command::{ExitStatus, open_map};
+use crate::cli::session::command::{AccessArgs, ExitStatus};
 use crate::cli::session::document_reader::Documents;
 use crate::cli::session::monitor::Monitor;
+use crate::cli::session::stores::{Asked, StoreNames, StoresArg};
 use cleaning_args::CleaningArgs;
 
 const LONG_ABOUT: &str = "\
-Keep one of near-duplicates and remove the others: among the new records, or with -s those \
-that are near a stored one, or with -s and --within both. Stored records are never removed.
+Keep one of near-duplicates and remove the others: among the new records, or with -s those near one \
+of a store or of several, or with -s and --within both. Stored records are never removed.
 
 Records come out as they went in: lines in their order, and with --docs the documents byte for byte, \
 with -o FOLDER in files of the same names, formats and compressions. 'fpstore help clean' tells what \
@@ -46,10 +48,13 @@ Examples:
   fpstore dedup --docs corpus/*.jsonl.zst --confirm 0.8 -o clean/ --removed removed.tsv
   fpstore dedup --docs today.parquet -s pages.fps --add -o new.parquet
   fpstore dedup corpus.tsv | zstd > unique.tsv.zst
-  fpstore dedup -s pages.fps new.tsv.zst -o kept.tsv --removed removed.tsv
+  fpstore dedup -s books.fps -s news.fps new.tsv.zst -o kept.tsv --removed removed.tsv
   crawler | fpstore dedup -s pages.fps --add -
 
 Exit status: 0 done; 2 error.";
+
+const STORE_HELP: &str = "The store to compare with, or several; without it, new records are compared with one \
+                          another";
 
 /// Keep one of near-duplicates: clean a corpus, or leave out what a store has
 #[derive(Args, Debug)]
@@ -57,6 +62,7 @@ Exit status: 0 done; 2 error.";
     long_about = LONG_ABOUT,
     after_help = AFTER_HELP,
     mut_args = in_long_help,
+    mut_arg("store", |arg| arg.help(STORE_HELP)),
     mut_arg("label", with_add),
     mut_arg("run", with_add)
 )]
@@ -64,9 +70,8 @@ pub(in crate::cli) struct DedupArgs {
     /// Files of new records, as 'build' reads them, or -; with --docs also folders
     #[arg(value_name = "NEW", required = true)]
     files: Vec<PathBuf>,
-    /// The store to compare with; without it, new records are compared with one another
-    #[arg(short, long, value_name = "DIR")]
-    store: Option<PathBuf>,
+    #[command(flatten)]
+    stores: StoresArg,
     /// With -s: also compare the new records with one another
     #[arg(long)]
     within: bool,
@@ -106,7 +111,7 @@ fn with_add(arg: Arg) -> Arg {
 impl DedupArgs {
     /// Whether new records are compared with one another.
     fn is_within(&self) -> bool {
-        self.within || self.store.is_none()
+        self.within || self.stores.named().is_empty()
     }
 
     /// Refuses options that would have no effect.
@@ -118,6 +123,9 @@ impl DedupArgs {
                 "--add with - reads only standard input and prints the answers; leave out files, \
                  -o and --removed"
             );
+        }
+        if self.add {
+            self.stores.check_one("--add")?;
         }
         if is_stream && self.run.run.is_some() {
             bail!("--add with - adds at once what comes, and has no --run to be repeated");
@@ -189,14 +197,18 @@ impl<'a> Plan<'a> {
     fn of(args: &'a DedupArgs, monitor: &Monitor) -> anyhow::Result<Self> {
         let is_stream = args.add && args.files.iter().any(|file| file == Path::new("-"));
         args.check(is_stream)?;
-        let stored = args.store.as_deref().map(open_map).transpose()?;
+        let named = args.stores.named();
+        let asked =
+            (!named.is_empty()).then(|| Asked::open(named, &AccessArgs::default().open_options()));
+        let asked = asked.transpose()?;
+        let (stored, stores) = asked.map_or((None, None), |it| (Some(it.store), it.names));
         let limits = args.work.resources.reading()?;
         let read = args.read_beside(stored.as_ref())?;
         let documents = match &stored {
             Some(stored) => args.documents.prepare_for(stored, &args.read, limits)?,
             None => args.documents.prepare(&args.read, limits)?,
         };
-        if args.store.is_none() && documents.is_some() && !args.documents.are_given() {
+        if named.is_empty() && documents.is_some() && !args.documents.are_given() {
             bail!("--recipe is for documents, or for fingerprints that are compared with a store");
         }
         let source = documents.as_ref().map(|documents| &documents.source);
@@ -216,7 +228,7 @@ impl<'a> Plan<'a> {
         }
         let options = WriterOptions::default().label(args.label.label()).recipe(recipe.clone());
         let options = args.work.limit(options.run(args.run.run.clone()), monitor)?;
-        let store = args.store.as_deref().filter(|_| args.add);
+        let store = named.first().filter(|_| args.add);
         if let (true, Some(path)) = (is_stream, store) {
             let writer = CheckedWriter::new(path, options);
             let lines = args.documents.lines(&read)?;
@@ -224,19 +236,20 @@ impl<'a> Plan<'a> {
         }
         if let Some(documents) = documents {
             let add = store.filter(|_| !args.cleaning.dry_run).map(|_| options);
-            return Ok(Plan::Corpus(args.corpus(documents, stored, add)?.into()));
+            return Ok(Plan::Corpus(args.corpus(documents, (stored, stores), add)?.into()));
         }
         Ok(Plan::Records(Box::new(records::Settings {
             files: &args.files,
             read: args.documents.lines(&read)?,
             recipe,
             stored,
+            stores,
             within: args.is_within(),
             keeps_last: args.cleaning.keep.is_last(),
             k,
             output: &args.output,
             removed: args.removed.as_deref(),
-            add: store.map(|path| (path, options)),
+            add: store.map(|path| (path.as_path(), options)),
             run: args.run.run.as_deref(),
             resources: &args.work.resources,
             quiet: args.work.is_quiet(),
@@ -257,7 +270,7 @@ impl DedupArgs {
     fn corpus(
         &self,
         documents: Documents,
-        stored: Option<Store>,
+        (stored, stores): (Option<Store>, Option<StoreNames>),
         add: Option<WriterOptions>,
     ) -> anyhow::Result<corpus::Settings> {
         let OutputArgs { output, force } = &self.output;
@@ -315,6 +328,7 @@ impl DedupArgs {
             adds: self.add && !self.cleaning.dry_run,
             is_dry: self.cleaning.dry_run,
             stored,
+            stores,
             run: self.run.run.clone(),
             quiet: self.work.is_quiet(),
         })

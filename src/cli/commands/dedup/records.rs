@@ -7,6 +7,7 @@ use fpstore::join::{Dedup, Fate, dedup};
 use fpstore::rows::{Reason, RecordRow, RemovedRow, Side};
 use fpstore::{IdRef, Recipe, Store, Width, Writer, WriterOptions};
 
+use super::removed::RemovedWriter;
 use crate::cli::args::resources::ResourceArgs;
 use crate::cli::commands::add::is_known_run;
 use crate::cli::output::row_writer::RowWriter;
@@ -17,6 +18,7 @@ use crate::cli::run::merging::merged;
 use crate::cli::run::new_records::NewRecords;
 use crate::cli::session::command::ExitStatus;
 use crate::cli::session::monitor::Monitor;
+use crate::cli::session::stores::StoreNames;
 
 /// Which records are compared, how, and where they go.
 pub(in crate::cli) struct Settings<'a> {
@@ -24,6 +26,8 @@ pub(in crate::cli) struct Settings<'a> {
     pub(in crate::cli) read: InputOptions,
     pub(in crate::cli) recipe: Recipe,
     pub(in crate::cli) stored: Option<Store>,
+    /// The names of the stores, if several are compared with.
+    pub(in crate::cli) stores: Option<StoreNames>,
     pub(in crate::cli) within: bool,
     pub(in crate::cli) keeps_last: bool,
     pub(in crate::cli) k: u32,
@@ -73,11 +77,12 @@ pub(in crate::cli) fn run(settings: Settings<'_>, monitor: &Monitor) -> anyhow::
         }
         Ok(())
     })?;
+    let removed = removed.map(|out| RemovedWriter::new(out, settings.stores)).transpose()?;
     let removed =
-        removed.map(|out| write_removed(&done, (ids, width), out, monitor)).transpose()?;
+        removed.map(|rows| write_removed(&done, (ids, width), rows, monitor)).transpose()?;
     write_kept(&mut records, &kept, &mut out, (writer.as_mut(), width), monitor)?;
     out.finish()?;
-    removed.map_or(Ok(()), RowWriter::finish)?;
+    removed.map_or(Ok(()), RemovedWriter::finish)?;
     drop((done, opened, stored));
     if let Some(writer) = writer {
         merged(writer.finish(), monitor)?;
@@ -122,17 +127,16 @@ fn write_kept(
 fn write_removed(
     done: &Dedup,
     (ids, width): (Ids, Width),
-    out: Sink,
+    mut rows: RemovedWriter,
     monitor: &Monitor,
-) -> anyhow::Result<RowWriter> {
-    let mut rows = RowWriter::tsv::<RemovedRow<'_>>(out)?;
+) -> anyhow::Result<RemovedWriter> {
     done.for_each_dropped(|row| -> anyhow::Result<()> {
         monitor.check()?;
         let text = |id: Option<IdRef<'_>>| id.map(|id| id.to_string()).unwrap_or_default();
         let (id, other_id) = (text(row.id), text(row.other_id));
         let own = |id| ids.split(id).1.map(IdRef::Text);
         let (stored, side) = (row.other_id, if row.is_stored { Side::Stored } else { Side::New });
-        rows.push(&RemovedRow {
+        rows.push(RemovedRow {
             fingerprint: width.hex(row.pair.first),
             other: width.hex(row.pair.second),
             distance: row.pair.distance(),
@@ -141,6 +145,7 @@ fn write_removed(
             other_id: if row.is_stored { stored } else { own(&other_id) },
             side,
             reason: Reason::Near,
+            other_store: row.other_store,
         })
     })?;
     Ok(rows)

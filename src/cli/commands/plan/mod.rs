@@ -23,8 +23,9 @@ use crate::cli::args::report_args::{ReportArgs, ReportOut};
 use crate::cli::args::scheme_arg::BudgetArgs;
 use crate::cli::output::sink::Sink;
 use crate::cli::session::choice::choice;
-use crate::cli::session::command::{ExitStatus, StoreArg};
+use crate::cli::session::command::ExitStatus;
 use crate::cli::session::costs;
+use crate::cli::session::stores::StoreArg;
 
 const LONG_ABOUT: &str = "\
 Show the schemes for a number of fingerprints, the space and time of each, and which to choose.

@@ -12,6 +12,7 @@ use crate::cli::args::reading_args::ReadingArgs;
 use crate::cli::args::recipe_files::RecipeFileArgs;
 use crate::cli::args::resources::ReadingLimits;
 use crate::cli::session::document_reader::Documents;
+use crate::cli::session::stores::Asked;
 
 /// How `query` reads documents, and the files that the recipe of the store needs.
 #[derive(Args, Debug)]
@@ -147,15 +148,22 @@ impl QueryDocumentArgs {
 
 /// The stored fingerprints of documents, by their ids, in the order of the ids. Ids that no record has
 /// are named, and are no error: nothing is found by them.
-pub(in crate::cli) fn stored_needles(store: &Store, ids: &[String]) -> anyhow::Result<Vec<Needle>> {
+pub(in crate::cli) fn stored_needles(asked: &Asked, ids: &[String]) -> anyhow::Result<Vec<Needle>> {
     if ids.is_empty() {
         return Ok(Vec::new());
     }
     let wanted: Vec<IdRef<'_>> = ids.iter().map(IdRef::from).collect();
-    let found = store.find_ids(&wanted, None)?;
+    let mut found = asked.store.find_ids(&wanted, None)?;
+    // What two stores hold under one id is searched for once.
+    for found in &mut found {
+        found.dedup_by(|other, one| {
+            other.store != one.store && other.fingerprint == one.fingerprint
+        });
+    }
     for (id, _) in ids.iter().zip(&found).filter(|(_, found)| found.is_empty()) {
-        message!("no record of {} has the id '{id}'", store.info().path.display());
+        message!("no record of {} has the id '{id}'", asked.title());
     }
     let found = found.into_iter().flatten();
-    Ok(found.map(|FoundRecord { fingerprint, sketch }| Needle { fingerprint, sketch }).collect())
+    let needle = |FoundRecord { fingerprint, sketch, .. }| Needle { fingerprint, sketch };
+    Ok(found.map(needle).collect())
 }

@@ -13,7 +13,7 @@ use crate::cli::args::documents;
 use crate::cli::args::inputs::{ReadArgs, inputs, report_skipped};
 use crate::cli::args::resources::ResourceArgs;
 use crate::cli::commands::query::options::QueryOptions;
-use crate::cli::commands::query::output::{self, Query, Rendered};
+use crate::cli::commands::query::output::{self, AnswerColumns, Query, Rendered};
 use crate::cli::output::row_writer::{RowForm, RowWriter};
 use crate::cli::output::sink::Sink;
 use crate::cli::output::text::{TableFormat, counted};
@@ -50,7 +50,8 @@ pub(in crate::cli) fn run(
     options: &QueryOptions,
 ) -> anyhow::Result<ExitStatus> {
     let monitor = args.resources.monitor(options.quiet)?;
-    let out = output::open(options.layout, out, true, options.confirm.is_some(), options.labels)?;
+    let columns = AnswerColumns { has_ids: true, ..options.columns() };
+    let out = output::open(options.layout, out, columns)?;
     let mut batch = QueryBatch::new(store, options, &args.resources, &monitor, out)?;
     let files = inputs(&args.from)?;
     if let Some(documents) = documents {
@@ -188,8 +189,8 @@ impl<'a> QueryBatch<'a> {
                 for at in range {
                     let answer = searcher.nearest(queries[at], count, options.k)?;
                     let (id, fingerprint) = (id_of(ids, id_ends, at), queries[at]);
-                    let labels = options.labels;
-                    let query = Query { id, fingerprint, labels, ..Query::default() };
+                    let (labels, stores) = (options.labels, options.stores.as_ref());
+                    let query = Query { id, fingerprint, labels, stores, ..Query::default() };
                     rendered.add(form, query, &answer)?;
                 }
                 Ok(rendered)
@@ -255,7 +256,8 @@ impl<'a> QueryBatch<'a> {
                 let sketch = |threshold| (&sketches[at * sketch_len..][..sketch_len], threshold);
                 let confirm = options.confirm.map(sketch);
                 let (fingerprint, labels) = (queries[at], options.labels);
-                let query = Query { id, fingerprint, confirm, labels, explain: None };
+                let stores = options.stores.as_ref();
+                let query = Query { id, fingerprint, confirm, labels, stores, explain: None };
                 rendered.add(form, query, &answer)?;
                 cut += u64::from(answer.outcome().cut);
                 rendered.write(out)

@@ -27,12 +27,13 @@ use crate::cli::output::sink::OutputArgs;
 #[cfg(all(feature = "serve", feature = "parquet"))]
 use crate::cli::output::text::TableFormat;
 use crate::cli::run::confirm::{self, NearArgs};
-use crate::cli::session::command::{AccessArgs, ExitStatus, StoreArg};
+use crate::cli::session::command::{AccessArgs, ExitStatus};
+use crate::cli::session::stores::{Asked, StoresArg};
 use documents::{Needle, QueryDocumentArgs, stored_needles};
 pub(super) use files::QueryBatch;
 use files::QueryFileArgs;
 pub(super) use options::{QueryOptions, limits_of};
-pub(super) use output::open as open_answers;
+pub(super) use output::{AnswerColumns, open as open_answers};
 #[cfg(feature = "serve")]
 use server::{Questions, ServerArgs};
 use single::SingleQueries;
@@ -45,7 +46,8 @@ below; far above it, a query becomes a scan of the whole store, and --explain sa
 
 A store of documents knows its recipe, so a query may be a text or a file. - answers each line of \
 standard input at once, --from FILE all records of a file, in their order and much faster than one \
-by one. 'fpstore help queries' tells what a query can be and what is printed.";
+by one. -s A -s B asks several stores as one, and each match then names its store. 'fpstore help queries' \
+tells what a query can be and what is printed.";
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -87,7 +89,7 @@ pub(in crate::cli) struct QueryArgs {
     )]
     needles: Vec<String>,
     #[command(flatten)]
-    store: StoreArg,
+    stores: StoresArg,
     #[command(flatten)]
     access: AccessArgs,
     #[command(flatten)]
@@ -157,6 +159,11 @@ impl QueryArgs {
         is_local
     }
 
+    /// The store, or all that are asked as one.
+    fn open(&self) -> Result<Asked, Error> {
+        Asked::open(&self.stores.paths(), &self.access.open_options())
+    }
+
     /// The part of a store that is searched.
     fn chosen(&self, store: &Store) -> Result<Store, Error> {
         if self.label.is_empty() { Ok(store.clone()) } else { store.with_labels(&self.label) }
@@ -171,10 +178,10 @@ pub(in crate::cli) fn run(args: &QueryArgs) -> anyhow::Result<ExitStatus> {
     let radix = args.files.read.radix();
     // The store knows the width of the fingerprints; what is wrong with it is told after them.
     let opened = match args.is_local() {
-        true => Some(args.access.open(&args.store.store)),
+        true => Some(args.open()),
         false => None,
     };
-    let stored = opened.as_ref().and_then(|opened| opened.as_ref().ok()).map(Store::width);
+    let stored = opened.as_ref().and_then(|it| it.as_ref().ok()).map(|it| it.store.width());
     let read =
         stored.map_or(Ok(args.files.read.clone()), |width| args.files.read.of_width(width))?;
     let lines = args.documents.lines(&read)?;
@@ -191,11 +198,12 @@ pub(in crate::cli) fn run(args: &QueryArgs) -> anyhow::Result<ExitStatus> {
     if let Some(url) = &args.server.server {
         return ask_server(args, url, &needles, lines);
     }
-    let whole = opened.unwrap_or_else(|| args.access.open(&args.store.store))?;
+    let whole = opened.unwrap_or_else(|| args.open())?;
     if let Some(generation) = args.as_of {
-        whole.expect_generation(generation)?;
+        args.stores.check_one("--as-of")?;
+        whole.store.expect_generation(generation)?;
     }
-    let store = args.chosen(&whole)?;
+    let store = args.chosen(&whole.store)?;
     let k = match args.near.confirm {
         Some(threshold) => confirm::candidate_k(&store, threshold, args.near.k)?,
         None if args.nearest.is_some() => args.near.k.unwrap_or(64),
@@ -224,7 +232,8 @@ pub(in crate::cli) fn run(args: &QueryArgs) -> anyhow::Result<ExitStatus> {
     let limits = limits_of(args.limit);
     let (layout, quiet, labels) = (args.format.layout(), args.quiet.is_on(), args.labels);
     let confirm = args.near.confirm;
-    let options = QueryOptions { k, limits, nearest, layout, quiet, confirm, labels };
+    let stores = whole.names.clone();
+    let options = QueryOptions { k, limits, nearest, layout, quiet, confirm, labels, stores };
     let out = args.output.open()?;
     if !args.files.from.is_empty() {
         let from = (from_documents.as_ref(), lines);
@@ -235,8 +244,8 @@ pub(in crate::cli) fn run(args: &QueryArgs) -> anyhow::Result<ExitStatus> {
         queries.explain(&store)?;
     }
     let newer = || {
-        let is_newer = args.refresh && whole.refresh()?;
-        Ok(if is_newer { Some(args.chosen(&whole)?) } else { None })
+        let is_newer = args.refresh && whole.store.refresh()?;
+        Ok(if is_newer { Some(args.chosen(&whole.store)?) } else { None })
     };
     for needle in needles {
         match needle {

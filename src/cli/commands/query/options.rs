@@ -2,7 +2,9 @@
 
 use fpstore::Limits;
 
+use super::output::AnswerColumns;
 use crate::cli::output::row_writer::Layout;
+use crate::cli::session::stores::StoreNames;
 
 /// The limits of `--limit`.
 pub(in crate::cli) fn limits_of(most: Option<u64>) -> Limits {
@@ -25,4 +27,15 @@ pub(in crate::cli) struct QueryOptions {
     pub(in crate::cli) confirm: Option<f64>,
     /// Whether the labels of matches are printed.
     pub(in crate::cli) labels: bool,
+    /// The names of the stores, if several are asked: each match then names its own.
+    pub(in crate::cli) stores: Option<StoreNames>,
+}
+
+impl QueryOptions {
+    /// The columns of answers that are there only if somebody wants them.
+    pub(in crate::cli) fn columns(&self) -> AnswerColumns {
+        let (confirms, labels, stores) =
+            (self.confirm.is_some(), self.labels, self.stores.is_some());
+        AnswerColumns { confirms, labels, stores, ..AnswerColumns::default() }
+    }
 }

@@ -9,6 +9,7 @@ use fpstore::{Answer, Fingerprint, Hit, Width};
 use crate::cli::output::row_writer::{Layout, RowForm, RowWriter};
 use crate::cli::output::sink::Sink;
 use crate::cli::output::text::TableFormat;
+use crate::cli::session::stores::{StoreNames, name_of};
 
 /// A query: its fingerprint, and what else is known of it.
 #[derive(Clone, Default)]
@@ -20,6 +21,8 @@ pub(in crate::cli) struct Query<'a> {
     pub(in crate::cli) confirm: Option<(&'a [u8], f64)>,
     /// Whether the labels of matches are printed.
     pub(in crate::cli) labels: bool,
+    /// The names of the stores, if several are asked.
+    pub(in crate::cli) stores: Option<&'a StoreNames>,
     /// How it was answered, if that is printed.
     pub(in crate::cli) explain: Option<Explained>,
 }
@@ -29,7 +32,15 @@ impl Query<'_> {
     fn row(self, answer: &Answer<'_>) -> anyhow::Result<AnswerRow> {
         let mut matches = Vec::with_capacity(answer.len());
         for hit in answer.hits() {
-            matches.extend(self.match_row(&hit, answer.width())?);
+            let Some(names) = self.stores else {
+                matches.extend(self.match_row(&hit, answer.width())?);
+                continue;
+            };
+            for (store, hit) in hit.stores() {
+                let found = self.match_row(&hit, answer.width())?;
+                let store = Some(name_of(names, store).to_owned());
+                matches.extend(found.map(|found| MatchRow { store, ..found }));
+            }
         }
         Ok(AnswerRow {
             id: self.id.map(Into::into),
@@ -72,7 +83,7 @@ impl Query<'_> {
             similarities: self.confirm.map(|_| similarities),
             labels: self.labels.then_some(labels),
             ids: Some(known),
-            id_count: None,
+            ..MatchRow::default()
         }))
     }
 }
@@ -117,18 +128,30 @@ impl Rendered {
     }
 }
 
-/// The output of answers, whose tables have the columns that the queries fill; `has_ids` says whether
-/// the queries have ids of their own.
+/// The columns of answers that are there only if somebody wants them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::cli) struct AnswerColumns {
+    /// Whether queries have ids of their own.
+    pub(in crate::cli) has_ids: bool,
+    pub(in crate::cli) confirms: bool,
+    pub(in crate::cli) labels: bool,
+    pub(in crate::cli) stores: bool,
+}
+
+/// The output of answers, whose tables have the columns that the queries fill.
 pub(in crate::cli) fn open(
     layout: Layout,
     out: Sink,
-    has_ids: bool,
-    confirms: bool,
-    labels: bool,
+    has: AnswerColumns,
 ) -> anyhow::Result<RowWriter> {
     // A Parquet file has the same columns whatever asks.
     let is_line = [TableFormat::Tsv, TableFormat::Csv].contains(&layout.format);
-    let columns = [("query_id", has_ids || !is_line), ("similarity", confirms), ("label", labels)];
+    let columns = [
+        ("query_id", has.has_ids || !is_line),
+        ("similarity", has.confirms),
+        ("store", has.stores),
+        ("label", has.labels),
+    ];
     let without: Vec<&str> =
         columns.iter().filter(|(_, is_there)| !is_there).map(|(name, _)| *name).collect();
     RowWriter::new::<AnswerRow>(layout, out, &without)

@@ -11,7 +11,7 @@ use fpstore::input::{InputOptions, read_all_records, read_records};
 use fpstore::rows::AnswerRow;
 use tokio::runtime::Runtime;
 
-use super::output;
+use super::output::{self, AnswerColumns};
 use crate::cli::args::inputs::{check_stdin, inputs, report_skipped};
 use crate::cli::args::token::TokenFileArg;
 use crate::cli::output::bad_lines::{BadLines, write_bad};
@@ -68,7 +68,15 @@ impl ServerArgs {
             url,
             options: QueryOptions { k, count, limit, ..QueryOptions::default() },
             questions,
-            out: output::open(questions.layout, out, !questions.from.is_empty(), false, false)?,
+            out: output::open(
+                questions.layout,
+                out,
+                AnswerColumns {
+                    has_ids: !questions.from.is_empty(),
+                    stores: !info.stores.is_empty(),
+                    ..AnswerColumns::default()
+                },
+            )?,
             found: false,
             batch_max: batch_max.clamp(1, BATCH_COUNT),
         };

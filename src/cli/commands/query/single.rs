@@ -35,8 +35,7 @@ impl SingleQueries {
         options: QueryOptions,
         out: Sink,
     ) -> anyhow::Result<Self> {
-        let out =
-            output::open(options.layout, out, false, options.confirm.is_some(), options.labels)?;
+        let out = output::open(options.layout, out, options.columns())?;
         let (searcher, rendered) = (store.searcher(), Rendered::default());
         Ok(SingleQueries { searcher, options, explained: None, out, rendered })
     }
@@ -45,7 +44,7 @@ impl SingleQueries {
     pub(in crate::cli) fn explain(&mut self, store: &Store) -> anyhow::Result<()> {
         let explained = Explained::of(store, self.options.k, SearchStats::default())?;
         if self.options.layout.format != TableFormat::Json {
-            print_plan(store, &explained);
+            print_plan(store, &explained, self.options.stores.is_some());
         }
         self.explained = Some(explained);
         Ok(())
@@ -107,7 +106,8 @@ impl SingleQueries {
         let stats = outcome.stats;
         let explain = self.explained.clone().filter(|_| is_json);
         let explain = explain.map(|plan| Explained { stats, ..plan });
-        let query = Query { id: None, fingerprint: needle, confirm, labels, explain };
+        let stores = self.options.stores.as_ref();
+        let query = Query { id: None, fingerprint: needle, confirm, labels, stores, explain };
         self.rendered.add(&self.out.form, query, &answer)?;
         self.rendered.write(&mut self.out)?;
         let is_told = is_json || quiet;
@@ -138,10 +138,15 @@ impl SingleQueries {
 }
 
 /// Prints the plan of each segment.
-fn print_plan(store: &Store, explained: &Explained) {
+fn print_plan(store: &Store, explained: &Explained, are_several: bool) {
     let k = explained.k;
     for (segment, plan) in store.info().segments.iter().zip(&explained.segments) {
-        let (number, micros) = (segment.number, plan.expected_nanos / 1000.0);
+        let micros = plan.expected_nanos / 1000.0;
+        let mut number = segment.number.to_string();
+        // Segments of two stores may have one number.
+        if let (true, Some(folder)) = (are_several, segment.path.parent()) {
+            number += &format!(" of {}", folder.display());
+        }
         match &plan.path {
             PlanPath::Scan { table } => message!(
                 "segment {number}, k={k}: scan of table {}, about {micros:.1} us expected; \

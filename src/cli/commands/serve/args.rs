@@ -21,11 +21,12 @@ use crate::cli::args::segment_args::LabelArgs;
 use crate::cli::args::time::Time;
 use crate::cli::output::text::print_message;
 use crate::cli::session::choice::choice;
-use crate::cli::session::command::{AccessArgs, StorePlace};
+use crate::cli::session::command::AccessArgs;
+use crate::cli::session::stores::StoresPlace;
 use crate::cli::session::wait::{WaitArgs, announcer};
 
 const LONG_ABOUT: &str = "\
-Answer queries over HTTP, for crawlers, frontends and people with a browser.
+Answer queries over HTTP from a store, or from several (-s A -s B), for crawlers and people.
 
 It listens on this machine alone unless --listen says otherwise; then it asks for a token. \
 --writable lets clients remember what is new and delete ids; the server is then the one writer of \
@@ -52,7 +53,7 @@ Exit status: 0 ended by a signal, all that was answered is done; 2 error.";
 #[command(long_about = LONG_ABOUT, after_help = AFTER_HELP, mut_args = in_long_help)]
 pub(in crate::cli) struct ServeArgs {
     #[command(flatten)]
-    pub(in crate::cli) store: StorePlace,
+    pub(in crate::cli) stores: StoresPlace,
     #[command(flatten)]
     access: AccessArgs,
     /// Where to listen: ADDRESS:PORT, with port 0 for a free one, or unix:PATH
@@ -257,6 +258,12 @@ impl ServeArgs {
 
     /// Checks the options that belong together.
     fn check(&self, address: &Address, tokens: &Tokens) -> anyhow::Result<()> {
+        if self.writing.writable {
+            self.stores.check_one("--writable")?;
+        }
+        if self.scrub_every.is_some() {
+            self.stores.check_one("--scrub-every")?;
+        }
         if self.writing.wait.is_given() && !self.writing.writable {
             bail!("--wait is for servers that write; add --writable");
         }

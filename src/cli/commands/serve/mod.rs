@@ -64,8 +64,12 @@ pub(in crate::cli) fn run(args: &ServeArgs) -> anyhow::Result<ExitStatus> {
     let threads = settings.threads;
     let judged = [settings.pairs.different_count(), settings.pairs.duplicate_count()];
     allow_connections(settings.limits.max_connections);
-    let path = args.store.path();
-    let server = Server::open(path, settings)?;
+    let paths = args.stores.paths();
+    let server = match paths.as_slice() {
+        [path] => Server::open(path, settings)?,
+        paths => Server::open_all(paths, settings)?,
+    };
+    let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(threads)
         // Searches, and some for what waits: refreshes, and the end of the writer.
@@ -85,7 +89,7 @@ pub(in crate::cli) fn run(args: &ServeArgs) -> anyhow::Result<ExitStatus> {
         heed_signals(&server, &args.tokens, args.pairs())?;
         if !args.quiet.is_on() {
             report_pairs(judged);
-            message!("serving {} at {}", path.display(), listener.address());
+            message!("serving {} at {}", names.join(", "), listener.address());
         }
         Ok(server.run(listener).await?)
     });

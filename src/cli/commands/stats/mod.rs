@@ -22,7 +22,8 @@ use crate::cli::args::report_args::ReportArgs;
 use crate::cli::args::scheme_arg::SchemeArgs;
 use crate::cli::output::page;
 use crate::cli::output::text::ReportFormat;
-use crate::cli::session::command::{ExitStatus, StoreArg, open_map, refuse_narrow};
+use crate::cli::session::command::{ExitStatus, open_map, refuse_narrow};
+use crate::cli::session::stores::StoreArg;
 
 const LONG_ABOUT: &str = "\
 Show statistics of the fingerprints of a store, the problems that they show, and remedies: bits \

@@ -1,5 +1,7 @@
 //! Answers as bytes: JSON for most, fixed records for those who ask by the thousand.
 
+use std::path::Path;
+
 use fpstore_base::{Fingerprint, IdRef, Width};
 
 use crate::base::error::Result;
@@ -111,11 +113,22 @@ impl Encoder {
         let width = answer.width();
         self.begin(out, needle, width);
         let mut ids_cut = false;
+        let states = answer.snapshot.states();
         for (at, hit) in answer.hits().enumerate() {
             if at > 0 {
                 out.push(b',');
             }
-            ids_cut |= push_match(out, (&hit, width), ids_max, len_max)?;
+            if states.is_empty() {
+                ids_cut |= push_match(out, (&hit, width), None, ids_max, len_max)?;
+            }
+            // Of several stores each that has it gives a match.
+            for (number, (store, hit)) in hit.stores().enumerate().take(states.len()) {
+                if number > 0 {
+                    out.push(b',');
+                }
+                let store = states.get(store.0).map(|state| state.path());
+                ids_cut |= push_match(out, (&hit, width), store, ids_max, len_max)?;
+            }
             if out.len() > len_max {
                 return Ok(());
             }
@@ -167,6 +180,7 @@ impl Encoder {
 fn push_match(
     out: &mut Vec<u8>,
     (hit, width): (&Hit<'_>, Width),
+    store: Option<&Path>,
     ids_max: usize,
     len_max: usize,
 ) -> Result<bool> {
@@ -174,6 +188,10 @@ fn push_match(
     push_hex(out, hit.fingerprint(), width);
     out.extend_from_slice(b"\",\"distance\":");
     push_number(out, hit.distance().into());
+    if let Some(store) = store {
+        out.extend_from_slice(b",\"store\":");
+        push_text(out, &store.to_string_lossy());
+    }
     let is_cut = push_ids(out, hit, ids_max, len_max)?;
     out.push(b'}');
     Ok(is_cut)

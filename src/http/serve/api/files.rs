@@ -49,6 +49,10 @@ pub(crate) async fn answer(
 ) -> Result<Response<ResponseBody>, Failure> {
     no_options(request.uri())?;
     let snapshot = server.live.store().snapshot();
+    if snapshot.is_united() {
+        let message = "several stores are served as one, which has no files; copy each of them";
+        return Err(Failure::new(StatusCode::NOT_FOUND, "several-stores", message));
+    }
     let name = request.uri().path().strip_prefix(PREFIX).unwrap_or_default().to_string();
     let witness = Witness::of(&snapshot);
     let is_manifest = name == manifest::FILE_NAME;

@@ -25,6 +25,7 @@ pub(crate) fn info(server: &Shared, uri: &Uri) -> Result<Response<ResponseBody>,
         version: env!("CARGO_PKG_VERSION").into(),
         format_versions: [*FORMAT_VERSIONS.start(), *FORMAT_VERSIONS.end()],
         store: server.live.store().info(),
+        stores: server.live.stores(),
         takes_texts: opened.hasher.is_ok(),
         writable: server.writing.is_some(),
         needs_token: NeedsToken {

@@ -83,6 +83,12 @@ impl LiveStore {
         &self.store
     }
 
+    /// The directories of the stores that are served as one; none where one is served.
+    pub(crate) fn stores(&self) -> Vec<String> {
+        let snapshot = self.store.snapshot();
+        snapshot.states().iter().map(|state| state.path().display().to_string()).collect()
+    }
+
     pub(crate) fn opened(&self) -> Arc<Opened> {
         Arc::clone(&self.opened.read().unwrap_or_else(PoisonError::into_inner))
     }

@@ -1,7 +1,7 @@
 //! The server: it starts, answers, and ends in order.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
@@ -29,9 +29,10 @@ use crate::http::serve::protocol::socket::Listener;
 use crate::http::serve::protocol::tokens::Tokens;
 use crate::http::serve::protocol::{connections, routes};
 use crate::http::serve::writing::Writing;
-use crate::store::Store;
+use crate::store::stores::Stores;
+use crate::store::{OpenOptions, Store};
 
-/// A server of one store. Its clones are handles of the same server.
+/// A server of one store, or of several that it only reads. Its clones are handles of the same server.
 ///
 /// See [the module](crate::http::serve) for an example. Threads of the server follow the store, and write and merge
 /// if it is writable; they end with [`Server::close`], or with the last handle.
@@ -59,11 +60,42 @@ impl Server {
     /// the store; [`Error::Io`] if a thread cannot be started.
     pub fn open(path: impl Into<PathBuf>, settings: ServeSettings) -> Result<Self> {
         let path = path.into();
+        let open = |options| Store::with_options(&path, options);
+        Server::start(path.clone(), open, settings)
+    }
+
+    /// Opens several stores, see [`Stores`], and answers from all of them as from one. Each match of an
+    /// answer in JSON names its store; a fingerprint that two of them hold is a match in each. The
+    /// server follows all of them. It has no files to copy.
+    ///
+    /// # Errors
+    ///
+    /// As [`Server::open`] and [`Stores::with_options`]; [`Error::InvalidOptions`] also if the settings
+    /// let the server write or scrub, which one store has to be named for.
+    pub fn open_all<P: AsRef<Path>>(paths: &[P], settings: ServeSettings) -> Result<Self> {
+        let refused = match (&settings.writing, &settings.scrub) {
+            (Some(_), _) => "write to",
+            (_, Some(_)) => "scrub",
+            (None, None) => {
+                let open = |options| Ok(Stores::with_options(paths, options)?.as_store().clone());
+                let first = paths.first().map_or_else(PathBuf::new, |path| path.as_ref().into());
+                return Server::start(first, open, settings);
+            }
+        };
+        let reason = format!("a server of several stores cannot {refused} them; serve one of them");
+        Err(Error::InvalidOptions { reason })
+    }
+
+    fn start(
+        path: PathBuf,
+        open: impl FnOnce(OpenOptions) -> Result<Store>,
+        settings: ServeSettings,
+    ) -> Result<Self> {
         let ServeSettings { limits, tokens, hosts, templates, .. } = settings;
         // The lock comes first: whoever cannot write need not read the store.
         let writing = settings.writing.map(|options| Writing::open(&path, options)).transpose()?;
         let live = Arc::new(LiveStore::new(
-            Store::with_options(&path, settings.open)?,
+            open(settings.open)?,
             path,
             Metrics::new(routes::names()),
             Health::new(settings.stale_after),

@@ -1,0 +1,129 @@
+//! The states of several stores as one snapshot.
+//!
+//! A snapshot already is many segments that are asked as one. So the segments of all stores make one
+//! more snapshot, and whatever reads a snapshot (searchers, batches, joins, groups) asks all stores
+//! and needs to know nothing of them. Files, deletions and plans are shared with the snapshots of the
+//! single stores. Each segment keeps the number of its store, by which answers name the store of an
+//! id.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::{OpenSegment, Snapshot};
+use crate::base::error::{Error, Result};
+use crate::base::section::StoreIndex;
+use crate::base::steps::Counted;
+use crate::bytes::checksum::Digester;
+use crate::format::manifest::{Manifest, StoreId};
+
+impl Snapshot {
+    /// The segments of all these states, in their order.
+    ///
+    /// It has no manifest of its own. Its store id is a digest of theirs, and its generation the sum
+    /// of theirs, so that whoever keeps both sees when one of the stores has changed.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidOptions`] names two of the stores that cannot be asked as one: those with
+    /// different recipes, by the rule for the segments of one store, and those with one id. The
+    /// states of one store would give each of its records twice.
+    pub(crate) fn united(states: &[Arc<Snapshot>]) -> Result<Self> {
+        check_distinct(states)?;
+        let (mut ids, mut manifests) = (Digester::default(), Digester::default());
+        let mut segments = Vec::new();
+        let mut first: Option<&Snapshot> = None;
+        for (number, state) in states.iter().enumerate() {
+            ids.update(&state.store_id());
+            manifests.update(&state.manifest_digest.bytes());
+            if let Some(open) = state.segments.first() {
+                check_recipe(first.get_or_insert(state), state, open)?;
+            }
+            let of_store = |open: &OpenSegment| open.of_store(StoreIndex(number));
+            segments.extend(state.segments.iter().map(of_store));
+        }
+        let manifest = Manifest {
+            store_id: ids.digest().bytes(),
+            generation: states.iter().map(|state| state.generation()).sum(),
+            next_number: 0,
+            segments: Vec::new(),
+            runs: Vec::new(),
+        };
+        let path = states.first().map_or_else(PathBuf::new, |state| state.path.clone());
+        let access = states.first().map_or_else(Default::default, |state| state.access);
+        let mut united = Snapshot::new(&path, access, manifest, &[], segments);
+        united.manifest_digest = manifests.digest();
+        Ok(Snapshot { states: states.to_vec(), ..united })
+    }
+
+    /// The states of the stores now, or `None` if they are the ones of this snapshot.
+    pub(super) fn next_united(&self) -> Result<Option<Self>> {
+        let mut states = self.states.clone();
+        let mut is_newer = false;
+        for state in &mut states {
+            if let Some(next) = state.next()? {
+                *state = Arc::new(next);
+                is_newer = true;
+            }
+        }
+        if is_newer { Snapshot::united(&states).map(Some) } else { Ok(None) }
+    }
+
+    /// The states of the stores of which it is made, in their order; none for a state of one store.
+    #[cfg(feature = "serve")]
+    pub(crate) fn states(&self) -> &[Arc<Snapshot>] {
+        &self.states
+    }
+
+    /// What the store or the stores are called in a message.
+    pub(crate) fn title(&self) -> String {
+        let name = |state: &Snapshot| state.path.display().to_string();
+        if !self.is_united() {
+            return name(self);
+        }
+        let names: Vec<String> = self.states.iter().map(|state| name(state)).collect();
+        names.join(", ")
+    }
+
+    /// Whether it is made of the states of several stores.
+    pub(crate) fn is_united(&self) -> bool {
+        !self.states.is_empty()
+    }
+}
+
+/// Refuses two states of one store.
+fn check_distinct(states: &[Arc<Snapshot>]) -> Result<()> {
+    let mut known: BTreeMap<Counted<StoreId>, &Snapshot> = BTreeMap::new();
+    for state in states {
+        if let Some(before) = known.insert(Counted(state.store_id()), state) {
+            let (one, other) = (before.path.display(), state.path.display());
+            let which = match before.path == state.path {
+                true => format!("{one} is named twice"),
+                false => format!("{one} and {other} are the same store, or one is a copy"),
+            };
+            let reason = format!(
+                "{which}, so each of its records would be found twice; name each store once"
+            );
+            return Err(Error::InvalidOptions { reason });
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a state whose first segment has another recipe than the first state that has one.
+fn check_recipe(first: &Snapshot, state: &Snapshot, open: &OpenSegment) -> Result<()> {
+    let Some(recipe) = first.recipe() else { return Ok(()) };
+    match open.segment.check_recipe(&recipe) {
+        Err(Error::RecipeMismatch { store, given }) => {
+            let reason = format!(
+                "{} and {} cannot be asked as one, their fingerprints were made in different ways: \
+                 the first one {}; ask each by itself",
+                first.path.display(),
+                state.path.display(),
+                store.difference(&given).trim_start_matches("the store ")
+            );
+            Err(Error::InvalidOptions { reason })
+        }
+        checked => checked,
+    }
+}

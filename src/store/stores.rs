@@ -1,0 +1,191 @@
+//! Several stores that are asked as one.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::{OpenOptions, Store};
+use crate::base::error::{Error, Result};
+use crate::base::section::StoreIndex;
+use crate::search::snapshot::Snapshot;
+use crate::search::{Match, Searcher};
+use fpstore_base::Fingerprint;
+
+/// Several stores, open for reading and asked as one: a year of crawls in twelve stores, or the stores
+/// that a corpus is checked against. A cheap handle that any number of threads can share.
+///
+/// Each answer is that of one store with the records of all, and each id has its store:
+/// [`Hit::stores`](crate::Hit::stores) parts a match by store. Stores may differ in scheme, tuned
+/// distance, kind of ids, and labels, but not in recipe, of which the width is a part. An empty store
+/// goes with any other.
+///
+/// A search takes as long as the searches of all stores together. So twelve stores of a month take
+/// longer than one of a year; [`Writer::import`](crate::Writer) makes one store of many.
+///
+/// It shows the states of the stores when they were opened, or at the last [`Stores::refresh`]; its
+/// clones show the same states. It changes nothing.
+///
+/// # Examples
+///
+#[cfg_attr(feature = "write", doc = "```")]
+#[cfg_attr(not(feature = "write"), doc = "```ignore")]
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let paths = ["january.fps", "february.fps"].map(|name| folder.path().join(name));
+/// # for (path, value) in paths.iter().zip([6_u64, 7]) {
+/// #     let mut builder = fpstore::Builder::new(path)?;
+/// #     builder.push(value.into(), value)?;
+/// #     builder.finish()?;
+/// # }
+/// use fpstore::Stores;
+///
+/// let stores = Stores::open(&paths)?;
+/// for (store, found) in stores.query(7.into(), 3)? {
+///     println!("{}: {:?} at {} bits", stores.path(store).display(), found.ids, found.distance);
+/// }
+/// # assert_eq!(stores.query(7.into(), 3)?.len(), 2);
+///
+/// // Batches and joins take them as one store.
+/// use fpstore::join::{JoinOptions, document_pairs};
+/// let pairs = document_pairs(stores.as_store(), &JoinOptions::new(3), false)?;
+/// assert_eq!(pairs.len(), 1);
+/// # Ok(()) }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Stores {
+    paths: Arc<[PathBuf]>,
+    /// Shows the segments of all.
+    all: Store,
+}
+
+impl Stores {
+    /// Opens the stores in these directories, with [`Access::Auto`](crate::Access).
+    ///
+    /// # Errors
+    ///
+    /// As [`Stores::with_options`].
+    pub fn open<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Self> {
+        Stores::with_options(paths, OpenOptions::default())
+    }
+
+    /// Opens the stores in these directories with the given options. What `Access::Auto` decides, it
+    /// decides for each store by itself.
+    ///
+    /// # Errors
+    ///
+    /// * As [`Store::with_options`] for the first store that cannot be opened.
+    /// * [`Error::InvalidOptions`] if no store is named, if one is named twice or is a copy of
+    ///   another, if two have different recipes, or if the options name a generation: stores have
+    ///   generations of their own.
+    pub fn with_options<P: AsRef<Path>>(
+        paths: impl IntoIterator<Item = P>,
+        options: OpenOptions,
+    ) -> Result<Self> {
+        if options.generation.is_some() {
+            let reason = "each of several stores has a generation of its own, so none can be named";
+            return Err(Error::InvalidOptions { reason: reason.into() });
+        }
+        let open = |path: P| Store::with_options(path, options.clone());
+        Stores::of(&paths.into_iter().map(open).collect::<Result<Vec<Store>>>()?)
+    }
+
+    /// The stores of some handles, in the states that these show now. A part of a store, such as that
+    /// of a label, stays a part.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidOptions`] as for [`Stores::with_options`].
+    pub fn of(stores: &[Store]) -> Result<Self> {
+        if stores.is_empty() {
+            return Err(Error::InvalidOptions { reason: "no store is named".into() });
+        }
+        let states: Vec<Arc<Snapshot>> = stores.iter().map(Store::snapshot).collect();
+        if let Some(state) = states.iter().find(|state| state.is_united()) {
+            let reason = format!(
+                "{} stands for several stores already, name each of them by itself",
+                state.path().display()
+            );
+            return Err(Error::InvalidOptions { reason });
+        }
+        let all = Store::of(Snapshot::united(&states)?);
+        let paths = states.iter().map(|state| state.path().to_path_buf()).collect();
+        Ok(Stores { paths, all })
+    }
+
+    /// The number of stores.
+    #[expect(clippy::len_without_is_empty, reason = "there is always one")]
+    pub fn len(&self) -> usize {
+        self.paths.len()
+    }
+
+    /// The directory of a store, as it was named.
+    ///
+    /// # Panics
+    ///
+    /// If there is no store of that number; those of answers are there.
+    pub fn path(&self, store: StoreIndex) -> &Path {
+        &self.paths[store.0]
+    }
+
+    /// The directories of all stores, as they were named and in that order.
+    pub fn paths(&self) -> &[PathBuf] {
+        &self.paths
+    }
+
+    /// All stores as one, for whatever takes a [`Store`]: batches, joins, groups, reports.
+    ///
+    /// It is only to be searched: [`Store::log`] and `backup` refuse it. Its
+    /// [`generation`](Store::generation) is the sum of those of the stores, its id is made of theirs,
+    /// and its path is that of the first. Segments of two stores may have the same number.
+    pub fn as_store(&self) -> &Store {
+        &self.all
+    }
+
+    /// A searcher, which belongs to one thread, for many queries. After a [`Stores::refresh`] it
+    /// follows [`Stores::as_store`].
+    pub fn searcher(&self) -> Searcher {
+        self.all.searcher()
+    }
+
+    /// Finds every stored fingerprint within `k` bits of `needle`, as [`Store::query`]: nearest first,
+    /// ties by ascending fingerprint, then in the order of the stores. A fingerprint that two stores
+    /// hold is found in both, each time with the ids of that store.
+    ///
+    /// # Errors
+    ///
+    /// As [`Searcher::search`].
+    pub fn query(&self, needle: Fingerprint, k: u32) -> Result<Vec<(StoreIndex, Match)>> {
+        by_store(self.searcher().search(needle, k)?)
+    }
+
+    /// Finds the `count` stored fingerprints nearest to `needle` within `k_max` bits, as
+    /// [`Searcher::nearest`]. A fingerprint that two stores hold counts once, and is found in both.
+    ///
+    /// # Errors
+    ///
+    /// As [`Searcher::search`].
+    pub fn nearest(
+        &self,
+        needle: Fingerprint,
+        count: usize,
+        k_max: u32,
+    ) -> Result<Vec<(StoreIndex, Match)>> {
+        by_store(self.searcher().nearest(needle, count, k_max)?)
+    }
+
+    /// Makes this handle and its clones show the newest states of all stores. Returns whether one
+    /// differs from the state before.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::refresh`], and as [`Stores::of`] if a store was replaced by one that cannot be
+    /// asked with the others. After an error the handle shows the states before.
+    pub fn refresh(&self) -> Result<bool> {
+        self.all.refresh()
+    }
+}
+
+/// The matches of an answer, parted by store.
+fn by_store(answer: crate::search::Answer<'_>) -> Result<Vec<(StoreIndex, Match)>> {
+    let parts = answer.hits().flat_map(|hit| hit.stores());
+    parts.map(|(store, hit)| Ok((store, hit.to_match()?))).collect()
+}
