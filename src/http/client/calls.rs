@@ -10,21 +10,27 @@ use hyper::body::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::connection::{Call, Connection};
+use super::connection::{Call, Connection, refused};
 use super::error::ClientError;
 use crate::http::wire::{
     AddAnswer, AddBody, CompactAnswer, CompactBody, DeleteAnswer, DeleteBody, ExpireAnswer,
     ExpireBody, HexText, IdAnswer, ImportAnswer, ImportBody, LabelAnswer, LabelBody, PriceAnswer,
-    QueryAnswers, QueryBody, QueryOptions, ReplaceBody, ServerInfo,
+    QueryAnswers, QueryBody, QueryOptions, ReadyAnswer, RefreshAnswer, ReplaceBody, ServerInfo,
 };
 use crate::store::rows::AnswerRow;
 
 const JSON: &str = "application/json";
+/// The most fingerprints that [`Client::query_all`] sends together.
+const BATCH_COUNT: usize = 10_000;
+/// The codes of refusals after which fewer fingerprints at a time are answered.
+const BATCH_CODES: [&str; 3] = ["answer-over-limit", "batch-over-limit", "body-over-limit"];
 
 /// A client of a server. See [the module](crate::http::client).
 #[derive(Debug)]
 pub struct Client {
     connection: Connection,
+    /// The most fingerprints that the server answers together, once it has said so.
+    batch_max: Option<usize>,
 }
 
 /// A text as the value of a parameter of an address.
@@ -55,7 +61,7 @@ impl Client {
     /// [`ClientError::Invalid`] if `url` is none of these.
     pub fn new(url: &str) -> Result<Self, ClientError> {
         let connection = Connection { url: url.parse()?, token: None, sender: None };
-        Ok(Client { connection })
+        Ok(Client { connection, batch_max: None })
     }
 
     /// The address of the server, as messages spell it.
@@ -79,7 +85,32 @@ impl Client {
     /// [`ClientError::Refused`] if it does not answer this, [`ClientError::NotAServer`] if something
     /// else answers.
     pub async fn info(&mut self) -> Result<ServerInfo, ClientError> {
-        self.get("/v1/info").await
+        let info: ServerInfo = self.get("/v1/info").await?;
+        self.batch_max = usize::try_from(info.limits.max_batch).ok();
+        Ok(info)
+    }
+
+    /// Whether requests should come to the server, and why not.
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::info`]; [`ClientError::Refused`] if the server does not take even this.
+    pub async fn ready(&mut self) -> Result<ReadyAnswer, ClientError> {
+        let call =
+            Call { method: Method::GET, path: "/readyz", kind: "", body: Bytes::new(), range: None };
+        let (status, bytes) = self.connection.answer(&call).await?;
+        // A server that is not ready says so with the status of a failure.
+        serde_json::from_slice(&bytes).map_err(|_| refused(status, &bytes))
+    }
+
+    /// Has the server show the newest state of its store now.
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::info`]; the state before is still shown then.
+    pub async fn refresh(&mut self) -> Result<RefreshAnswer, ClientError> {
+        let (method, body) = (Method::POST, Bytes::new());
+        self.ask(&Call { method, path: "/v1/refresh", kind: "", body, range: None }).await
     }
 
     /// What a question for `queries` fingerprints within `k` bits would cost; without `k` within the
@@ -122,13 +153,50 @@ impl Client {
     ) -> Result<Vec<AnswerRow>, ClientError> {
         let spelled = fingerprints.iter().map(|it| HexText(it.to_string().into())).collect();
         let body = QueryBody { fingerprint: None, fingerprints: Some(spelled), options: *options };
-        let QueryAnswers { answers, .. } = self.json(Method::POST, route(options), &body).await?;
+        let QueryAnswers { mut answers, generation } =
+            self.json(Method::POST, route(options), &body).await?;
         if answers.len() != fingerprints.len() {
             let (found, wanted) = (answers.len(), fingerprints.len());
             let reason = format!("the server gave {found} answers to {wanted} queries");
             return Err(ClientError::NotAServer { reason });
         }
+        answers.iter_mut().for_each(|answer| answer.generation = generation);
         Ok(answers)
+    }
+
+    /// The matches of any number of fingerprints, in their order, one call of `each` for each. They go
+    /// in several requests, of fewer fingerprints where the server asks for that; each request is
+    /// answered from one state of the store.
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::info`], and those of `each`, both of which end the questions.
+    pub async fn query_all<E: From<ClientError>>(
+        &mut self,
+        fingerprints: &[Fingerprint],
+        options: &QueryOptions,
+        mut each: impl FnMut(AnswerRow) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut rest = fingerprints;
+        if self.batch_max.is_none() && rest.len() > 1 {
+            self.info().await?;
+        }
+        let mut most = self.batch_max.unwrap_or(BATCH_COUNT).clamp(1, BATCH_COUNT);
+        while !rest.is_empty() {
+            let (batch, after) = rest.split_at(rest.len().min(most));
+            match self.query_many(batch, options).await {
+                Ok(answers) => answers.into_iter().try_for_each(&mut each)?,
+                Err(ClientError::Refused { code, .. })
+                    if batch.len() > 1 && BATCH_CODES.contains(&code.as_str()) =>
+                {
+                    most = batch.len().div_ceil(2);
+                    continue;
+                }
+                Err(error) => return Err(error.into()),
+            }
+            rest = after;
+        }
+        Ok(())
     }
 
     /// The matches of a text, whose fingerprint the server makes by the recipe of its store.

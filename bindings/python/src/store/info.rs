@@ -46,8 +46,7 @@ impl Store {
     /// 3
     fn stats(&self, py: Python<'_>) -> PyResult<StatisticsView> {
         let store = self.get()?;
-        let name = self.path.file_name().unwrap_or(self.path.as_os_str());
-        let name = name.to_string_lossy().into_owned();
+        let name = self.name();
         let statistics = run(py, &Reporter::default(), |_| Ok(profile(&store)?))?;
         Ok(StatisticsView { name, statistics })
     }

@@ -18,10 +18,10 @@ use crate::rows::Rows;
 use crate::work::{Reporter, Shared, held, run};
 
 /// The columns of answers.
-pub(super) const ANSWER_NAMES: [&str; 4] = ["query", "fingerprint", "distance", "id"];
+pub(crate) const ANSWER_NAMES: [&str; 4] = ["query", "fingerprint", "distance", "id"];
 
 /// Refuses more queries than rows can have numbers for.
-pub(super) fn check_count(py: Python<'_>, count: usize) -> PyResult<()> {
+pub(crate) fn check_count(py: Python<'_>, count: usize) -> PyResult<()> {
     if count > u32::MAX as usize {
         let message = format!("{count} queries, one call takes 2**32 - 1 at most");
         return Err(input_error(py, message));

@@ -4,6 +4,7 @@ mod everything;
 pub(crate) mod info;
 mod many;
 mod nearest;
+mod pages;
 mod results;
 mod state;
 
@@ -22,7 +23,9 @@ use crate::input::{fingerprints, ids as input_ids};
 use crate::options::{checked, choice, distance_of};
 use crate::work::{Reporter, held, run, run_change};
 
-pub(crate) use results::StatisticsView;
+pub(crate) use many::{ANSWER_NAMES, check_count};
+pub(crate) use pages::clusters_of;
+pub(crate) use results::{StatisticsView, owned_matches};
 use state::{Manifest, State};
 
 /// A store, open for reading: the state of the moment when it was opened, until `refresh`.

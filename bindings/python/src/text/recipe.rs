@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
+use fpstore::page::ComparedFeatures;
 use fpstore_text::{
     CountWeight, FeatureHash, HashKey, RecipeChanges, StopWords, TextHasher, TextRecipe, Tokenizer,
     Weight,
@@ -14,11 +15,14 @@ use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 use super::options::{Sources, positive, read_table, tie_of};
 use crate::errors::{Failure, input_error, recipe_error};
 use crate::input::whole::Whole;
+use crate::notebook::Page;
 use crate::tuple_class::plain_value;
 use crate::work::{Reporter, held, run};
 
 /// Bytes of a text that is hashed with the interpreter held.
 const SHORT_LEN: usize = 1 << 14;
+/// Features of each text that a page shows.
+const FEATURES_SHOWN: usize = 10;
 /// Hashers that are kept for later texts.
 const HASHERS_KEPT: usize = 16;
 
@@ -325,6 +329,45 @@ impl Recipe {
         let values = <(u64, u64)>::from(values);
         let common = found.common_count;
         plain_value(py, "Comparison", (values, distance, estimate, jaccard, common, first, second))
+    }
+
+    /// A page that shows where two texts differ, with their fingerprints and features, for a browser or a
+    /// notebook. `names` is what they are called. Fails if a text has no features.
+    ///
+    /// >>> page = fpstore.Recipe().compare_page("the quick fox", "the slow fox")
+    /// >>> "<del>quick</del><ins>slow</ins>" in page.html()
+    /// True
+    #[pyo3(signature = (first, second, /, names=("first".into(), "second".into())))]
+    fn compare_page(
+        &self,
+        py: Python<'_>,
+        first: &str,
+        second: &str,
+        names: (String, String),
+    ) -> PyResult<Page> {
+        self.check_takes_texts(py)?;
+        let found = self.with_hasher(py, first.len() + second.len(), |hasher| {
+            Ok(fpstore_text::Comparison::of(hasher, [first, second])?)
+        })?;
+        let only = found.only.map(|features| {
+            let texts = features.into_iter().map(|feature| feature.text);
+            texts.collect::<Vec<String>>()
+        });
+        let shown = |at: usize| (only[at].len(), &only[at][..only[at].len().min(FEATURES_SHOWN)]);
+        let features = ComparedFeatures {
+            jaccard: found.jaccard,
+            common_count: found.common_count,
+            only: [shown(0), shown(1)],
+            more: "compare",
+        };
+        let page = fpstore::page::Comparison {
+            names: [&names.0, &names.1],
+            fingerprints: found.fingerprints,
+            estimate: Some(found.estimate),
+            texts: Some([first, second]),
+            features: Some(features),
+        };
+        Ok(Page(py.detach(|| page.page())))
     }
 
     /// The fingerprint of features that were made elsewhere, with their weights.

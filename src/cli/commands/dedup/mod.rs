@@ -4,7 +4,6 @@ mod cleaning_args;
 mod corpus;
 mod overview;
 mod records;
-mod report_page;
 mod stream;
 
 use std::path::{Path, PathBuf};
