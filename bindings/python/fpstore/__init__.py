@@ -34,6 +34,7 @@ from ._fpstore import (
     Store as Store,
     Writer as Writer,
     __version__ as __version__,
+    backup as backup,
     build as build,
     clean as clean,
     components as components,
@@ -44,6 +45,7 @@ from ._fpstore import (
     from_bits as from_bits,
     from_hex as from_hex,
     group as group,
+    log as log,
     near_pairs as near_pairs,
     open as open,
     plan as plan,
@@ -53,6 +55,8 @@ from ._fpstore import (
     verify as verify,
 )
 from ._types import (
+    BackedUp as BackedUp,
+    Change as Change,
     Cleaned as Cleaned,
     Committed as Committed,
     Compacted as Compacted,

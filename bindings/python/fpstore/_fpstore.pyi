@@ -22,6 +22,8 @@ import numpy.typing as npt
 from typing_extensions import Self, Unpack
 
 from ._types import (
+    BackedUp,
+    Change,
     Cleaned,
     Committed,
     Compacted,
@@ -75,6 +77,7 @@ __all__ = [
     "_recipe_of",
     "_reopen",
     "_rows_of",
+    "backup",
     "build",
     "clean",
     "commit",
@@ -90,6 +93,7 @@ __all__ = [
     "has_run",
     "join_group",
     "join_share",
+    "log",
     "near_pairs",
     "open",
     "plan",
@@ -779,6 +783,16 @@ def verify(
 def export(
     store: Store, path: _Path, *, segment_number: int | None = None, hard_link: bool = False
 ) -> Store: ...
+def backup(
+    source: Store | Client,
+    path: _Path,
+    *,
+    verify: bool = False,
+    max_rate: int | None = None,
+    wait: float | None = 0.0,
+    progress: _OnProgress = None,
+) -> BackedUp: ...
+def log(states: Sequence[Store], /) -> list[Change]: ...
 def near_pairs(
     fingerprints: _Fingerprints,
     other: _Fingerprints | None = None,

@@ -354,6 +354,48 @@ class Imported(NamedTuple):
     file_len: int
 
 
+class BackedUp(NamedTuple):
+    """What a backup did."""
+
+    path: str
+    generation: int
+    """The one that the folder holds now."""
+    is_new: bool
+    """Whether it held another one before, or none."""
+    copied: int
+    """Segments that were copied."""
+    copied_len: int
+    """Bytes of their files."""
+    kept: int
+    """Segments that were there already."""
+
+
+class Change(NamedTuple):
+    """A change between two states of a store."""
+
+    generation: int
+    """The state that has the change."""
+    since: int | None
+    """The state before it; `None` if there is none, and all of the state counts as added."""
+    act: str
+    """`added`, `deleted`, `merged`, `expired` or `run`."""
+    segments: list[int]
+    """The numbers of the segments that have it now."""
+    from_: list[int]
+    """Those that had it before; in JSON `from`."""
+    label: str
+    """The labels of these segments, each once; or the name of the run."""
+    fingerprints: int
+    """Live fingerprints of the segments now."""
+    fingerprints_before: int
+    ids: int
+    ids_before: int
+    records_added: int | None
+    """Of a merge: records that were added between the two states."""
+    records_removed: int | None
+    """Of a merge: records that were deleted between the two states."""
+
+
 class Finding(NamedTuple):
     """Something that a person should know of fingerprints."""
 

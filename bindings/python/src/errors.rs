@@ -34,7 +34,10 @@ pub(crate) enum Failure {
     /// Of a server that was asked.
     Client(fpstore::client::ClientError),
     /// A limit of a server cut an answer.
-    Cut { message: String, by: String },
+    Cut {
+        message: String,
+        by: String,
+    },
     /// A bad argument or record, with the whole message.
     Input(String),
     /// The store changed during the call.
@@ -338,9 +341,7 @@ fn of_client(py: Python<'_>, error: &fpstore::client::ClientError) -> PyErr {
     use fpstore::client::ClientError;
     let message = chained(error);
     match error {
-        ClientError::Connection { .. } => {
-            make(py, "UnreachableError", message, &PyDict::new(py))
-        }
+        ClientError::Connection { .. } => make(py, "UnreachableError", message, &PyDict::new(py)),
         ClientError::Refused { code, .. } => {
             with_fields(py, "RefusedError", message, |fields| fields.set_item("code", code))
         }

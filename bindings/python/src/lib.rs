@@ -10,6 +10,8 @@
 #![deny(unsafe_code)]
 
 mod adding;
+mod answer_rows;
+mod backup;
 mod build;
 mod capsule;
 mod checked;
@@ -46,6 +48,8 @@ use pyo3::prelude::*;
 mod _fpstore {
     use super::*;
 
+    #[pymodule_export]
+    use super::backup::{backup, log};
     #[pymodule_export]
     use super::build::{Builder, build};
     #[pymodule_export]

@@ -312,3 +312,37 @@ def test_what_is_no_server(tmp_path: Path, store: fpstore.Store) -> None:
         with pytest.raises(fpstore.InputError, match="s.sock"):
             fpstore.serve(store.path, listen=f"unix:{tmp_path}/s.sock")
     assert not (tmp_path / "s.sock").exists()
+
+
+def test_a_folder_follows_a_server(tmp_path: Path, values: U64) -> None:
+    path, folder = tmp_path / "s.fps", tmp_path / "copy.fps"
+    fpstore.build(path, values, range(len(values)))
+    with (
+        fpstore.serve(path, writable=True, label="later") as server,
+        fpstore.Client(server.url) as client,
+    ):
+        done = fpstore.backup(client, folder)
+        assert (done.is_new, done.generation, done.copied, done.kept) == (True, 1, 1, 0)
+        assert not fpstore.backup(client, folder).is_new
+        first = fpstore.open(folder)
+        client.check_and_add([2**63 + 5], [10**6], 0)
+        done = fpstore.backup(client, folder, verify=True)
+        assert (done.copied, done.kept) == (1, 1)
+        # The connections of the client are of other work, and still there.
+        assert client.find([10**6]) == [[2**63 + 5]]
+    assert fpstore.open(folder).find([10**6]) == [[2**63 + 5]]
+    changes = fpstore.log([fpstore.open(path), first])
+    assert [(it.act, it.label, it.from_) for it in changes] == [
+        ("added", "", []),
+        ("added", "later", []),
+    ]
+    again = fpstore.backup(fpstore.open(path), tmp_path / "again.fps")
+    assert again.copied == 2
+    with pytest.raises(fpstore.InputError, match="Store or a Client"):
+        fpstore.backup(str(path), folder)  # type: ignore[arg-type]
+    client = fpstore.Client(server.url)
+    with pytest.raises(OSError):
+        fpstore.backup(client, folder)
+    client.close()
+    with pytest.raises(fpstore.InputError, match="closed"):
+        fpstore.backup(client, folder)

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use clap::Args;
+use fpstore::corpus::Event;
 use fpstore::corpus::contamination::{
     Contamination, ContaminationCheck, FoundItem, SHORT_WORDS, ShingleRule, ShingleRules,
 };
-use fpstore::corpus::Event;
 use fpstore::page::ContaminationPage;
 use fpstore::rows::ContaminationRow;
 use fpstore_base::chain;

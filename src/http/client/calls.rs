@@ -96,8 +96,13 @@ impl Client {
     ///
     /// As [`Client::info`]; [`ClientError::Refused`] if the server does not take even this.
     pub async fn ready(&mut self) -> Result<ReadyAnswer, ClientError> {
-        let call =
-            Call { method: Method::GET, path: "/readyz", kind: "", body: Bytes::new(), range: None };
+        let call = Call {
+            method: Method::GET,
+            path: "/readyz",
+            kind: "",
+            body: Bytes::new(),
+            range: None,
+        };
         let (status, bytes) = self.connection.answer(&call).await?;
         // A server that is not ready says so with the status of a failure.
         serde_json::from_slice(&bytes).map_err(|_| refused(status, &bytes))

@@ -30,8 +30,8 @@ mod url;
 pub use crate::http::wire::{
     AddAnswer, AddBody, AddItem, AddStatus, AddedItem, CompactAnswer, DeleteAnswer, ExpireAnswer,
     ExpireBody, ExpiredSegment, IdAnswer, ImportAnswer, LabelAnswer, Lane, NearItem, NeedsToken,
-    NotReady, PageTemplates, PriceAnswer, QueryOptions, ReadyAnswer, RefreshAnswer, ReplaceBody, ServeLimits,
-    ServedSegment, ServedStore, ServedTable, ServerInfo,
+    NotReady, PageTemplates, PriceAnswer, QueryOptions, ReadyAnswer, RefreshAnswer, ReplaceBody,
+    ServeLimits, ServedSegment, ServedStore, ServedTable, ServerInfo,
 };
 pub use crate::store::rows::{AnswerRow, MatchRow};
 #[cfg(feature = "write")]

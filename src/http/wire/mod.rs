@@ -17,8 +17,8 @@ pub use answers::{
     IdAnswer, ImportAnswer, LabelAnswer, Lane, NearItem, PriceAnswer,
 };
 pub use info::{
-    NeedsToken, NotReady, PageTemplates, ReadyAnswer, RefreshAnswer, ServedSegment, ServedStore, ServedTable,
-    ServerInfo,
+    NeedsToken, NotReady, PageTemplates, ReadyAnswer, RefreshAnswer, ServedSegment, ServedStore,
+    ServedTable, ServerInfo,
 };
 pub use limits::{LIMIT_OPTIONS, ServeLimits};
 pub use query_options::QueryOptions;

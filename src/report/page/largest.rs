@@ -129,7 +129,8 @@ impl LargestGroups {
 
     /// Takes a cluster.
     pub fn take_cluster(&mut self, cluster: &ClusterRow) {
-        let ClusterRow { cluster: number, size, diameter, diameter_is_exact, members, .. } = cluster;
+        let ClusterRow { cluster: number, size, diameter, diameter_is_exact, members, .. } =
+            cluster;
         let facts = GroupFacts {
             number: *number,
             size: *size,

@@ -4,10 +4,10 @@ use fpstore::client::{AnswerRow, MatchRow, QueryOptions};
 use fpstore::{Id, IdKind, IdRef, Match};
 
 use super::connection::Served;
+use crate::answer_rows::ANSWER_NAMES;
 use crate::columns::{Distances, IdColumn, RowsBuilder, U32, U64};
 use crate::errors::Failure;
 use crate::rows::Rows;
-use crate::store::ANSWER_NAMES;
 
 /// An id, which the server spells as a text.
 pub(super) fn id_of(text: &str, kind: IdKind) -> Id {

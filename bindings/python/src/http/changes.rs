@@ -173,7 +173,8 @@ impl Client {
             let kept = connection.served(shared, None)?.ids;
             let durable = (!durable).then_some(false);
             let body = AddBody { k, durable, same_recipe, max_cost: None, items: items.body() };
-            let answer = connection.ask(shared, async |client| client.check_and_add(&body).await)?;
+            let answer =
+                connection.ask(shared, async |client| client.check_and_add(&body).await)?;
             Ok((answer.results, common_id_kind([kept, items.id_kind()])))
         })?;
         Ok(checked_rows(&results, kind)?)

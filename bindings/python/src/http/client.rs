@@ -10,13 +10,15 @@ use pyo3::types::{PyList, PyTuple};
 use super::answers::{is_cut, matches_of, rows_of};
 use super::connection::{Connection, Connections};
 use super::info::server_info;
+use crate::answer_rows::check_count;
 use crate::errors::Failure;
+use crate::input::texts::Text;
 use crate::input::whole::{Whole, wide};
 use crate::input::{fingerprints, ids as input_ids};
 use crate::options::{checked, distance_of, limit};
 use crate::recipes::{common, recipe_of};
 use crate::rows::Rows;
-use crate::store::{check_count, owned_matches};
+use crate::store::owned_matches;
 use crate::tuple_class::plain_value;
 use crate::work::Shared;
 
@@ -37,7 +39,7 @@ use crate::work::Shared;
 /// True
 #[pyclass(frozen, module = "fpstore")]
 pub(crate) struct Client {
-    pub(super) connections: Connections,
+    pub(crate) connections: Connections,
 }
 
 impl Client {
@@ -61,12 +63,7 @@ impl Client {
     }
 
     /// The rows of many questions.
-    fn rows(
-        &self,
-        given: &Bound<'_, PyAny>,
-        options: QueryOptions,
-        ids: bool,
-    ) -> PyResult<Rows> {
+    fn rows(&self, given: &Bound<'_, PyAny>, options: QueryOptions, ids: bool) -> PyResult<Rows> {
         let py = given.py();
         let recipe = recipe_of(given)?;
         let queries: Vec<Fingerprint> = fingerprints::many(given)?;
@@ -190,11 +187,11 @@ impl Client {
     fn query_text<'py>(
         &self,
         py: Python<'py>,
-        text: &str,
+        text: Text,
         k: Option<Whole>,
         limit: Option<Whole>,
     ) -> PyResult<Bound<'py, PyList>> {
-        self.matches(py, near(py, k, limit)?, Asked::Text(text))
+        self.matches(py, near(py, k, limit)?, Asked::Text(&text))
     }
 
     /// The `count` nearest stored fingerprints within `k` bits, as `Store.nearest`. Without `k` within
@@ -248,8 +245,7 @@ impl Client {
             let mut found = Vec::with_capacity(ids.len());
             for id in ids.iter() {
                 let id = id.to_string();
-                let answer =
-                    connection.ask(shared, async |client| client.find_id(&id).await)?;
+                let answer = connection.ask(shared, async |client| client.find_id(&id).await)?;
                 let values = answer.fingerprints.iter().map(|it| it.fingerprint.value());
                 found.push(values.collect());
             }

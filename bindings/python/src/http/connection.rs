@@ -37,6 +37,18 @@ pub(super) fn of_system(error: std::io::Error) -> Failure {
     Failure::Python(error.into())
 }
 
+fn client_of(url: &str, token: Option<&str>) -> Result<Client, Failure> {
+    let client = Client::new(url)?;
+    Ok(match token {
+        Some(token) => client.token(token),
+        None => client,
+    })
+}
+
+fn closed() -> PyErr {
+    state_error("the client is closed")
+}
+
 /// A connection, which one thread uses at a time.
 pub(super) struct Connection {
     runtime: Runtime,
@@ -50,10 +62,7 @@ impl Connection {
     pub(super) fn new(url: &str, token: Option<&str>) -> Result<Self, Failure> {
         let runtime = Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(of_system)?;
-        let mut client = Client::new(url)?;
-        if let Some(token) = token {
-            client = client.token(token);
-        }
+        let client = client_of(url, token)?;
         Ok(Connection { runtime, client, served: None, process: std::process::id() })
     }
 
@@ -98,7 +107,7 @@ impl Connection {
 }
 
 /// The address of a server, and the connections to it that nobody uses.
-pub(super) struct Connections {
+pub(crate) struct Connections {
     pub(super) url: String,
     token: Option<String>,
     /// `None` once they are closed.
@@ -110,6 +119,14 @@ impl Connections {
     pub(super) fn new(url: String, token: Option<String>) -> Result<Self, Failure> {
         let first = Connection::new(&url, token.as_deref())?;
         Ok(Connections { url, token, idle: Mutex::new(Some(vec![first])) })
+    }
+
+    /// A client of the library with a connection of its own, for work that has a runtime of its own.
+    pub(crate) fn client(&self) -> PyResult<Client> {
+        if self.is_closed() {
+            return Err(closed());
+        }
+        Ok(client_of(&self.url, self.token.as_deref())?)
     }
 
     fn idle(&self) -> MutexGuard<'_, Option<Vec<Connection>>> {
@@ -129,7 +146,7 @@ impl Connections {
     fn take(&self) -> PyResult<Connection> {
         loop {
             let mut idle = self.idle();
-            let Some(idle) = idle.as_mut() else { return Err(state_error("the client is closed")) };
+            let Some(idle) = idle.as_mut() else { return Err(closed()) };
             match idle.pop() {
                 Some(connection) if connection.process == std::process::id() => {
                     return Ok(connection);
@@ -167,9 +184,8 @@ impl Connections {
     ) -> PyResult<T> {
         let mut connection = self.take()?;
         let shared = Default::default();
-        let done = run_change(py, &Reporter::default(), &shared, |shared| {
-            work(&mut connection, shared)
-        });
+        let done =
+            run_change(py, &Reporter::default(), &shared, |shared| work(&mut connection, shared));
         self.keep(connection);
         done
     }

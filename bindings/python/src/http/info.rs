@@ -14,10 +14,7 @@ pub(super) fn kind_of_ids(store: &ServedStore) -> IdKind {
 }
 
 /// A `ServerInfo`.
-pub(super) fn server_info<'py>(
-    py: Python<'py>,
-    info: &ServerInfo,
-) -> PyResult<Bound<'py, PyAny>> {
+pub(super) fn server_info<'py>(py: Python<'py>, info: &ServerInfo) -> PyResult<Bound<'py, PyAny>> {
     let limits = serde_json::to_string(&info.limits).unwrap_or_default();
     let limits = py.import("json")?.call_method1("loads", (limits,))?;
     let fields = (

@@ -143,10 +143,7 @@ pub(crate) fn serve(
     }
     let writer = WriterOptions::default().label(label).wait(wait_of(py, wait)?);
     let written = WritingOptions::default();
-    let writing = WritingOptions {
-        writer: writer.compact(false).memory(512 << 20),
-        ..written
-    };
+    let writing = WritingOptions { writer: writer.compact(false).memory(512 << 20), ..written };
     let settings = ServeSettings {
         threads: Limits::new(py, threads, None, None)?.threads(),
         writing: writable.then_some(writing),

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use fpstore::Id;
-use fpstore::join::{ClusterMethod, KeepRule};
+use fpstore::join::{
+    ClusterMethod, Clusters, JoinOptions, JudgedPairs, KeepRule, clusters, judged_clusters,
+};
 use pyo3::prelude::*;
 
 use crate::columns::{Bits, Distances, IdColumn, RowsBuilder, U64, id_kind};
@@ -12,7 +14,7 @@ use crate::documents::judged_of;
 use crate::errors::Failure;
 use crate::input::whole::Whole;
 use crate::options::{Limits, choice, distance};
-use crate::store::{Store, clusters_of};
+use crate::store::Store;
 use crate::stream::RowStream;
 use crate::work::Reporter;
 
@@ -80,4 +82,17 @@ impl Store {
             members.flush(sink)
         })
     }
+}
+
+/// Clusters that obey judged pairs, if there are any.
+pub(super) fn clusters_of(
+    store: &fpstore::Store,
+    options: &JoinOptions,
+    method: ClusterMethod,
+    judged: Option<&JudgedPairs>,
+) -> Result<Clusters, Failure> {
+    Ok(match judged {
+        None => clusters(store, options, method)?,
+        Some(pairs) => judged_clusters(store, options, pairs, |id| id)?.0,
+    })
 }

@@ -4,7 +4,6 @@ mod everything;
 pub(crate) mod info;
 mod many;
 mod nearest;
-mod pages;
 mod results;
 mod state;
 
@@ -23,8 +22,6 @@ use crate::input::{fingerprints, ids as input_ids};
 use crate::options::{checked, choice, distance_of};
 use crate::work::{Reporter, held, run, run_change};
 
-pub(crate) use many::{ANSWER_NAMES, check_count};
-pub(crate) use pages::clusters_of;
 pub(crate) use results::{StatisticsView, owned_matches};
 use state::{Manifest, State};
 
@@ -52,6 +49,12 @@ impl Store {
 
     fn state(&self) -> MutexGuard<'_, Option<State>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The last part of the path, as the title of a page.
+    pub(crate) fn name(&self) -> String {
+        let name = self.path.file_name().unwrap_or(self.path.as_os_str());
+        name.to_string_lossy().into_owned()
     }
 
     /// The store of the library, unless this one is closed.

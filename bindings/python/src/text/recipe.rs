@@ -14,6 +14,7 @@ use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 
 use super::options::{Sources, positive, read_table, tie_of};
 use crate::errors::{Failure, input_error, recipe_error};
+use crate::input::texts::Text;
 use crate::input::whole::Whole;
 use crate::notebook::Page;
 use crate::tuple_class::plain_value;
@@ -275,8 +276,9 @@ impl Recipe {
     /// >>> fpstore.Recipe().fingerprint("The quick brown fox") == fpstore.Recipe().fingerprint("the QUICK brown fox!")
     /// True
     #[pyo3(signature = (text, /))]
-    fn fingerprint(&self, py: Python<'_>, text: &str) -> PyResult<Option<u64>> {
+    fn fingerprint(&self, py: Python<'_>, text: Text) -> PyResult<Option<u64>> {
         self.check_takes_texts(py)?;
+        let text: &str = &text;
         self.with_hasher(py, text.len(), |hasher| {
             Ok(hasher.fingerprint(text).map(fpstore::Fingerprint::value))
         })
@@ -284,8 +286,9 @@ impl Recipe {
 
     /// The words or characters into which a text is cut.
     #[pyo3(signature = (text, /))]
-    fn tokens(&self, py: Python<'_>, text: &str) -> PyResult<Vec<String>> {
+    fn tokens(&self, py: Python<'_>, text: Text) -> PyResult<Vec<String>> {
         self.check_takes_texts(py)?;
+        let text: &str = &text;
         self.with_hasher(py, text.len(), |hasher| {
             let mut tokens = Vec::new();
             hasher.each_token(text, |token| tokens.push(token.to_owned()));
@@ -295,8 +298,9 @@ impl Recipe {
 
     /// The features of a text with their hashes, counts and weights, in the order of the text.
     #[pyo3(signature = (text, /))]
-    fn features<'py>(&self, py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyList>> {
+    fn features<'py>(&self, py: Python<'py>, text: Text) -> PyResult<Bound<'py, PyList>> {
         self.check_takes_texts(py)?;
+        let text: &str = &text;
         let features = self.with_hasher(py, text.len(), |hasher| Ok(hasher.features(text)))?;
         let features: PyResult<Vec<_>> = features
             .into_iter()
@@ -314,10 +318,11 @@ impl Recipe {
     fn compare<'py>(
         &self,
         py: Python<'py>,
-        first: &str,
-        second: &str,
+        first: Text,
+        second: Text,
     ) -> PyResult<Bound<'py, PyAny>> {
         self.check_takes_texts(py)?;
+        let (first, second): (&str, &str) = (&first, &second);
         let found = self.with_hasher(py, first.len() + second.len(), |hasher| {
             Ok(fpstore_text::Comparison::of(hasher, [first, second])?)
         })?;
@@ -341,11 +346,12 @@ impl Recipe {
     fn compare_page(
         &self,
         py: Python<'_>,
-        first: &str,
-        second: &str,
+        first: Text,
+        second: Text,
         names: (String, String),
     ) -> PyResult<Page> {
         self.check_takes_texts(py)?;
+        let (first, second): (&str, &str) = (&first, &second);
         let found = self.with_hasher(py, first.len() + second.len(), |hasher| {
             Ok(fpstore_text::Comparison::of(hasher, [first, second])?)
         })?;

@@ -3,9 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use fpstore::join::{
-    Cluster, ClusterMethod, JUDGED_DISTANCE, JudgedPairs, clusters, judged_clusters, sampled_pairs,
-};
+use fpstore::join::{Cluster, ClusterMethod, JUDGED_DISTANCE, sampled_pairs};
 use fpstore::page::{About, GroupPage, LargestGroups, MakeFingerprint, Template};
 use fpstore::rows::{ClusterMemberRow, ClusterRow};
 use fpstore::{Id, Resources, Width};
@@ -13,12 +11,13 @@ use fpstore_documents::read_texts;
 use fpstore_text::{TextHasher, TextRecipe};
 use pyo3::prelude::*;
 
-use super::Store;
+use super::clusters::clusters_of;
 use crate::documents::{Documents, Readable, judged_of};
 use crate::errors::{Failure, input_error};
 use crate::input::whole::{Whole, wide};
 use crate::notebook::Page;
 use crate::options::{Limits, checked, choice, distance, distance_of};
+use crate::store::Store;
 use crate::work::{Reporter, Shared, run};
 
 /// Bytes of a page.
@@ -210,30 +209,8 @@ impl Store {
             let mut groups = LargestGroups::within(LEN_MAX);
             groups.take_pairs(&pairs);
             let limit = format!("0 to {}", bits(k));
-            let about =
-                About { title: &title, limit: &limit, judged: true, ..About::default() };
+            let about = About { title: &title, limit: &limit, judged: true, ..About::default() };
             written(groups, &about, texts, &links, &limits.given(shared), shared)
         })
-    }
-}
-
-/// Clusters that obey judged pairs, if there are any.
-pub(crate) fn clusters_of(
-    store: &fpstore::Store,
-    options: &fpstore::join::JoinOptions,
-    method: ClusterMethod,
-    judged: Option<&JudgedPairs>,
-) -> Result<fpstore::join::Clusters, Failure> {
-    Ok(match judged {
-        None => clusters(store, options, method)?,
-        Some(pairs) => judged_clusters(store, options, pairs, |id| id)?.0,
-    })
-}
-
-impl Store {
-    /// The last part of the path, as the title of a page.
-    pub(super) fn name(&self) -> String {
-        let name = self.path.file_name().unwrap_or(self.path.as_os_str());
-        name.to_string_lossy().into_owned()
     }
 }
