@@ -288,7 +288,12 @@ def test_what_is_no_server(tmp_path: Path, store: fpstore.Store) -> None:
             client.check_and_add([1], ["a"])
         assert refused.value.code == "not-writable"
         assert pickle.loads(pickle.dumps(refused.value)).code == "not-writable"
-        for bad in ({}, {"fingerprints": [1], "texts": ["a"]}, {"texts": ["a", None]}):
+        bads: list[dict[str, Any]] = [
+            {},
+            {"fingerprints": [1], "texts": ["a"]},
+            {"texts": ["a", None]},
+        ]
+        for bad in bads:
             with pytest.raises(fpstore.InputError):
                 client.check_and_add(**bad)
         with pytest.raises(fpstore.InputError, match="1 records and 2 ids"):

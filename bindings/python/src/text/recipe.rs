@@ -342,13 +342,13 @@ impl Recipe {
     /// >>> page = fpstore.Recipe().compare_page("the quick fox", "the slow fox")
     /// >>> "<del>quick</del><ins>slow</ins>" in page.html()
     /// True
-    #[pyo3(signature = (first, second, /, names=("first".into(), "second".into())))]
+    #[pyo3(signature = (first, second, /, *, names=None))]
     fn compare_page(
         &self,
         py: Python<'_>,
         first: Text,
         second: Text,
-        names: (String, String),
+        names: Option<(String, String)>,
     ) -> PyResult<Page> {
         self.check_takes_texts(py)?;
         let (first, second): (&str, &str) = (&first, &second);
@@ -367,7 +367,7 @@ impl Recipe {
             more: "compare",
         };
         let page = fpstore::page::Comparison {
-            names: [&names.0, &names.1],
+            names: names.as_ref().map_or(["first", "second"], |(one, other)| [one, other]),
             fingerprints: found.fingerprints,
             estimate: Some(found.estimate),
             texts: Some([first, second]),
