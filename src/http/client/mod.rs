@@ -23,6 +23,7 @@
 #[cfg(feature = "write")]
 mod backup;
 mod calls;
+mod changes;
 mod connection;
 mod error;
 mod url;
