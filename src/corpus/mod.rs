@@ -71,6 +71,8 @@ mod originals;
 mod other_fields;
 mod other_ids;
 mod overview;
+#[cfg(feature = "page")]
+mod page;
 mod passage_fate;
 mod passages;
 mod ranking;

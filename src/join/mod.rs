@@ -55,6 +55,6 @@ pub use pairs::document_pairs::{DocumentPair, DocumentPairs, document_pairs};
 pub use pairs::near_pairs::{Pair, near_pairs, near_pairs_across};
 #[cfg(feature = "doctor")]
 pub(crate) use pairs::nearest_others::{asked_count, for_each_nearest_other};
-pub use pairs::sampled_pairs::{SampledPair, sampled_pairs};
+pub use pairs::sampled_pairs::{JUDGED_DISTANCE, SampledPair, sampled_pairs};
 pub use pairs::sorted_pairs::{SortedPairs, sorted_pairs, sorted_pairs_across};
 pub use shares::plan::{JoinPlan, PlanReads};

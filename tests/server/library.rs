@@ -78,6 +78,11 @@ fn a_client_gets_typed_answers_from_a_server_beside_it() {
         let running = tokio::spawn(server.clone().run(listener));
         let info = client.info().await.unwrap();
         assert_eq!((info.store.fingerprints, info.writable), (1, true));
+        assert_eq!(info.store.segments[0].id_kind, fpstore::IdKind::Text);
+        while !client.ready().await.unwrap().ready {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        assert!(!client.refresh().await.unwrap().changed);
         assert_eq!(info.limits.deadline, Duration::from_secs(10));
 
         let item = |fingerprint: &'static str, id: &'static str| AddItem {
@@ -104,6 +109,18 @@ fn a_client_gets_typed_answers_from_a_server_beside_it() {
         let answers = client.query_many(&needles, &near).await.unwrap();
         assert_eq!(answers[0].matches[0].distance, 1);
         assert_eq!(answers[1].matches[0].ids, Some(vec!["far".to_string()]));
+        assert_eq!(answers[0].generation, Some(added.generation));
+        let many: Vec<Fingerprint> = (0..25_000).map(Fingerprint::new).collect();
+        let exact = QueryOptions { k: Some(0), ..QueryOptions::default() };
+        let mut found = Vec::new();
+        let all = client.query_all(&many, &exact, |answer| {
+            found.push(answer);
+            Ok::<(), ClientError>(())
+        });
+        all.await.unwrap();
+        assert_eq!(found.len(), many.len());
+        assert!(found.iter().zip(&many).all(|(answer, &query)| answer.query == query.into()));
+        assert!(found.iter().all(|it| it.matches.len() == usize::from(it.query == many[7].into())));
         let nearest = QueryOptions { count: Some(2), ..QueryOptions::default() };
         let answer = client.query(needles[1], &nearest).await.unwrap();
         assert_eq!((answer.query, answer.matches.len()), (needles[1].into(), 2));

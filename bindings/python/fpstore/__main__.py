@@ -11,7 +11,11 @@ from pathlib import Path
 
 def program() -> Path | None:
     """The program of this installation, if its wheel has one."""
-    for file in importlib.metadata.files("fpstore") or []:
+    try:
+        files = importlib.metadata.files("fpstore")
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    for file in files or []:
         if file.stem == "fpstore" and file.suffix in ("", ".exe"):
             path = Path(str(file.locate())).resolve()
             if path.is_file():

@@ -22,6 +22,8 @@ import numpy.typing as npt
 from typing_extensions import Self, Unpack
 
 from ._types import (
+    BackedUp,
+    Change,
     Cleaned,
     Committed,
     Compacted,
@@ -29,14 +31,19 @@ from ._types import (
     Contamination,
     Deleted,
     DocumentsAdded,
+    ExpiredSegment,
     Feature,
     Finding,
     Forecast,
     Imported,
     Match,
+    Plan,
     Point,
+    Price,
     Progress,
+    Readiness,
     SegmentInfo,
+    ServerInfo,
     StoreInfo,
     VerifyReport,
 )
@@ -45,19 +52,23 @@ from .tasks import Receipt, SegmentsCommitted
 __all__ = [
     "FORMAT_VERSIONS",
     "Builder",
+    "Client",
     "Column",
     "Documents",
     "Evaluation",
     "JoinPlan",
+    "Page",
     "Recipe",
     "RowStream",
     "Rows",
+    "Server",
     "Statistics",
     "Store",
     "Writer",
     "__version__",
     "_fail_after",
     "_keep_fields",
+    "_page_of",
     "_panic",
     "_plan_of",
     "_receipt_of_file",
@@ -66,6 +77,7 @@ __all__ = [
     "_recipe_of",
     "_reopen",
     "_rows_of",
+    "backup",
     "build",
     "clean",
     "commit",
@@ -81,10 +93,13 @@ __all__ = [
     "has_run",
     "join_group",
     "join_share",
+    "log",
     "near_pairs",
     "open",
+    "plan",
     "query_segment",
     "scatter",
+    "serve",
     "stats",
     "to_hex",
     "verify",
@@ -292,6 +307,11 @@ class RowStream(_Closing, _ArrowStream):
     def __arrow_c_schema__(self) -> object: ...
 
 @final
+class Page:
+    def html(self) -> str: ...
+    def _repr_html_(self) -> str: ...
+
+@final
 class Statistics:
     @property
     def fingerprints(self) -> int: ...
@@ -381,8 +401,31 @@ class Store(_Closing, _ArrowStream):
         keep: Literal[
             "representative", "smallest-id", "first", "largest-cluster"
         ] = "representative",
+        pairs: _Path | None = None,
         **options: Unpack[_Space],
     ) -> RowStream: ...
+    def clusters_page(
+        self,
+        k: int | None = None,
+        method: Literal["components", "star", "leader"] = "components",
+        *,
+        texts: _Documents | None = None,
+        pairs: _Path | None = None,
+        groups: int = 1000,
+        link: str | None = None,
+        image: str | None = None,
+        **options: Unpack[_Space],
+    ) -> Page: ...
+    def pairs_page(
+        self,
+        k: int | None = None,
+        count: int = 30,
+        *,
+        texts: _Documents | None = None,
+        link: str | None = None,
+        image: str | None = None,
+        **options: Unpack[_Space],
+    ) -> Page: ...
     def fingerprints(self) -> npt.NDArray[np.uint64]: ...
     def records(self) -> RowStream: ...
     def _repr_html_(self) -> str: ...
@@ -462,6 +505,83 @@ class Writer(_Closing):
     def close(self) -> None: ...
 
 @final
+class Client(_Closing):
+    def __new__(cls, url: str, *, token: str | None = None) -> Self: ...
+    @property
+    def url(self) -> str: ...
+    @property
+    def closed(self) -> bool: ...
+    def close(self) -> None: ...
+    def info(self) -> ServerInfo: ...
+    def ready(self) -> Readiness: ...
+    def plan(self, k: int | None = None, queries: int | None = None) -> Price: ...
+    def refresh(self) -> bool: ...
+    def query(
+        self, fingerprint: _Fingerprint, k: int | None = None, *, limit: int | None = None
+    ) -> list[Match]: ...
+    def query_text(
+        self, text: str, k: int | None = None, *, limit: int | None = None
+    ) -> list[Match]: ...
+    def nearest(
+        self, fingerprint: _Fingerprint, count: int = 1, k: int | None = None
+    ) -> list[Match]: ...
+    def query_many(
+        self,
+        fingerprints: _Fingerprints,
+        k: int | None = None,
+        *,
+        ids: bool = True,
+        limit: int | None = None,
+    ) -> Rows: ...
+    def nearest_many(
+        self,
+        fingerprints: _Fingerprints,
+        count: int = 1,
+        k: int | None = None,
+        *,
+        ids: bool = True,
+    ) -> Rows: ...
+    def find(self, ids: _Ids, /) -> list[list[int]]: ...
+    def check_and_add(
+        self,
+        fingerprints: _Fingerprints | None = None,
+        ids: _Ids | None = None,
+        k: int | None = None,
+        *,
+        texts: _Texts | None = None,
+        durable: bool = True,
+        same_recipe: bool = False,
+    ) -> Rows: ...
+    def replace(
+        self,
+        fingerprints: _Fingerprints | None = None,
+        ids: _Ids | None = None,
+        *,
+        texts: _Texts | None = None,
+        same_recipe: bool = False,
+    ) -> Deleted: ...
+    def delete_ids(self, ids: _Ids, *, dry_run: bool = False) -> Deleted: ...
+    def expire(
+        self,
+        before: str | None = None,
+        *,
+        older_than: str | None = None,
+        all: bool = False,
+        dry_run: bool = False,
+    ) -> list[ExpiredSegment]: ...
+    def set_label(self, label: str) -> str: ...
+    def compact(self, what: Literal["tier", "all", "one", "rewrite"] = "tier") -> None: ...
+    def import_(self, sources: Sequence[str]) -> Imported: ...
+
+@final
+class Server(_Closing):
+    @property
+    def url(self) -> str: ...
+    @property
+    def closed(self) -> bool: ...
+    def close(self) -> None: ...
+
+@final
 class Recipe(_Equal):
     NAMES: ClassVar[tuple[str, ...]]
     def __new__(
@@ -498,6 +618,9 @@ class Recipe(_Equal):
     def features(self, text: str, /) -> list[Feature]: ...
     def of_features(self, features: Mapping[str, float], /) -> int | None: ...
     def compare(self, first: str, second: str, /) -> Comparison: ...
+    def compare_page(
+        self, first: str, second: str, /, *, names: tuple[str, str] | None = None
+    ) -> Page: ...
     def confirmed_pairs(
         self,
         texts: _Texts,
@@ -631,6 +754,7 @@ def clean(
     per_cluster: int = 1,
     cluster_size: str | None = None,
     manifest: bool = False,
+    page: int = 0,
     replace: bool = False,
     wait: float | None = 0.0,
     **options: Unpack[_Space],
@@ -645,6 +769,7 @@ def contamination(
     short_shingle: int | None = None,
     short_contains: float | None = None,
     min_words: int | None = None,
+    page: int = 0,
     replace: bool = False,
     **options: Unpack[_Space],
 ) -> Contamination: ...
@@ -658,6 +783,16 @@ def verify(
 def export(
     store: Store, path: _Path, *, segment_number: int | None = None, hard_link: bool = False
 ) -> Store: ...
+def backup(
+    source: Store | Client,
+    path: _Path,
+    *,
+    verify: bool = False,
+    max_rate: int | None = None,
+    wait: float | None = 0.0,
+    progress: _OnProgress = None,
+) -> BackedUp: ...
+def log(states: Sequence[Store], /) -> list[Change]: ...
 def near_pairs(
     fingerprints: _Fingerprints,
     other: _Fingerprints | None = None,
@@ -686,6 +821,24 @@ def evaluate(
     *,
     unlisted_differ: bool = False,
 ) -> Evaluation: ...
+def serve(
+    path: _Path,
+    *,
+    listen: str = "127.0.0.1:0",
+    writable: bool = False,
+    label: str = "",
+    threads: int | None = None,
+    wait: float | None = 0.0,
+) -> Server: ...
+def plan(
+    n: int | None = None,
+    k: int | None = None,
+    *,
+    budget: str | None = None,
+    sample: _Fingerprints | None = None,
+    recipe: str | Recipe | None = None,
+    all: bool = False,
+) -> Plan: ...
 def stats(fingerprints: _Fingerprints, k: int | None = None) -> Statistics: ...
 def from_hex(texts: _Texts) -> npt.NDArray[np.uint64]: ...
 def to_hex(fingerprints: _Fingerprints) -> list[str]: ...
@@ -696,6 +849,7 @@ def _reopen(path: _Path, generation: int) -> Store: ...
 def _recipe_of(
     text: str, stop_words: str | None, df: bytes | None, weights: str | None
 ) -> Recipe: ...
+def _page_of(html: str) -> Page: ...
 def _keep_fields(keep: str, source_field: str | None) -> list[str]: ...
 def _column_of(values: bytes, recipe: str | None) -> Column: ...
 def _rows_of(bytes: bytes, cut: bool) -> Rows: ...

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from datetime import datetime
+from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .errors import CorruptError, FpstoreError, InputError
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from ._fpstore import Rows
+    from ._fpstore import Page, Rows
 
 
 class Progress(NamedTuple):
@@ -89,6 +90,60 @@ class StoreInfo(NamedTuple):
     recipe: str | None
     """`None` for a store without segments."""
     segments: tuple[SegmentInfo, ...]
+
+
+class ServerInfo(NamedTuple):
+    """What a server says of itself."""
+
+    version: str
+    """That of its program."""
+    format_versions: tuple[int, int]
+    """The oldest and the newest format version that it reads."""
+    store: StoreInfo
+    """What its store holds; paths are as the server names them."""
+    takes_texts: bool
+    """Whether it makes fingerprints of texts."""
+    writable: bool
+    """Whether it adds and deletes."""
+    needs_token_to_read: bool
+    needs_token_to_write: bool
+    limits: dict[str, int]
+    """Its limits, by the names of the options of `fpstore serve`; times have the unit `_ms`."""
+
+
+class Readiness(NamedTuple):
+    """Whether requests should come to a server."""
+
+    ready: bool
+    generation: int
+    """That of the store that is shown."""
+    code: str | None
+    """Why they should not, for programs, such as `draining`."""
+    message: str | None
+    """The same for people."""
+
+
+class Price(NamedTuple):
+    """What a question would cost a server."""
+
+    k: int
+    queries: int
+    expected_us: float
+    """Of one search, in microseconds."""
+    cost_us: float
+    """Of all searches."""
+    lane: str
+    """Where it would be searched for: `inline`, `quick` or `slow`."""
+    generation: int
+
+
+class ExpiredSegment(NamedTuple):
+    """A segment that a server has removed, or would."""
+
+    number: int
+    label: str
+    fingerprints: int
+    file_len: int
 
 
 class VerifyReport(NamedTuple):
@@ -247,6 +302,8 @@ class Cleaned(NamedTuple):
     """Where passages are removed: documents that went whole because of them."""
     manifest: dict[str, Any] | None = None
     """If it was asked for: settings, counts, losses, and the SHA-256 of inputs and outputs."""
+    page: Page | None = None
+    """If it was asked for: what is removed, for a browser."""
 
     @property
     def keep(self) -> npt.NDArray[np.bool_]:
@@ -285,6 +342,8 @@ class Contamination(NamedTuple):
     found: Rows
     """The items that documents hold: `item`, `contained`, `file`, `id`, `start`, `end` (in
     characters), `byte_start`, `byte_end`."""
+    page: Page | None = None
+    """If it was asked for: items beside the passages that hold them, for a browser."""
 
 
 class Imported(NamedTuple):
@@ -293,6 +352,48 @@ class Imported(NamedTuple):
     segments: int
     fingerprints: int
     file_len: int
+
+
+class BackedUp(NamedTuple):
+    """What a backup did."""
+
+    path: str
+    generation: int
+    """The one that the folder holds now."""
+    is_new: bool
+    """Whether it held another one before, or none."""
+    copied: int
+    """Segments that were copied."""
+    copied_len: int
+    """Bytes of their files."""
+    kept: int
+    """Segments that were there already."""
+
+
+class Change(NamedTuple):
+    """A change between two states of a store."""
+
+    generation: int
+    """The state that has the change."""
+    since: int | None
+    """The state before it; `None` if there is none, and all of the state counts as added."""
+    act: str
+    """`added`, `deleted`, `merged`, `expired` or `run`."""
+    segments: list[int]
+    """The numbers of the segments that have it now."""
+    from_: list[int]
+    """Those that had it before; in JSON `from`."""
+    label: str
+    """The labels of these segments, each once; or the name of the run."""
+    fingerprints: int
+    """Live fingerprints of the segments now."""
+    fingerprints_before: int
+    ids: int
+    ids_before: int
+    records_added: int | None
+    """Of a merge: records that were added between the two states."""
+    records_removed: int | None
+    """Of a merge: records that were deleted between the two states."""
 
 
 class Finding(NamedTuple):
@@ -304,6 +405,102 @@ class Finding(NamedTuple):
     """`note`, `warning` or `serious`."""
     sentence: str
     remedy: str
+
+
+class SchemeEstimate(NamedTuple):
+    """A scheme of tables, what it would take, and the cost of a query for a stored fingerprint."""
+
+    name: str
+    """As `build` takes it as `scheme`."""
+    masks: list[int]
+    """The mask of each table."""
+    radii: list[int | None] | None
+    """The radius of each table; `None` if a scan of one table is cheaper than probes."""
+    tables: float
+    """Tables that are probed."""
+    probes: float
+    """Blocks that are looked up."""
+    lines: float
+    """Cache lines of indexes that are read."""
+    blocks: float
+    """Blocks that hold values."""
+    chunks: float
+    """Chunks of 64 bytes of heads that are summed at once."""
+    whole_chunks: float
+    """Those of them in which every head is decoded."""
+    ranges: float
+    """Ranges of heads that are searched for in the other blocks."""
+    heads_passed: float
+    heads_compared: float
+    extra_bytes: float
+    """Bytes of gaps beyond the first."""
+    candidates: float
+    """Values whose tail is compared."""
+    look_ups: float
+    """Values that syndromes name."""
+    scanned: float
+    """Values that are compared in a scan."""
+    random_candidates: float
+    """Candidates of a query for random bits."""
+    largest_group: float
+    """Values in the largest group that shares a prefix."""
+    hot_len: float
+    """Bytes that probes touch in random order; these should be in memory."""
+    tables_len: float
+    """Bytes of all tables, without ids."""
+    bytes_per_fingerprint: float
+    cold_pages: float
+    """Pages of 4 KiB that a query reads, if none is in memory."""
+    tail_pages: float
+    """Those of them that are read if indexes and heads are in memory."""
+    hot_micros: float
+    """Microseconds of a query with all data in memory."""
+    cold_micros: float
+    """Microseconds of a query with none."""
+    within_budget: bool
+    on_frontier: bool
+    """Whether no other scheme is both smaller and faster."""
+    chosen: bool
+    reason: str
+    """Why it was chosen, or why not."""
+
+
+class Plan(NamedTuple):
+    """Which tables a store should have."""
+
+    fingerprints: int
+    k: int
+    budget_len: float
+    """Bytes that the tables may take."""
+    schemes: list[SchemeEstimate]
+    """Smallest first."""
+
+    @property
+    def chosen(self) -> SchemeEstimate:
+        """The one that `build` would choose: the fastest within the budget, or one nearly as fast and
+        smaller."""
+        return next(scheme for scheme in self.schemes if scheme.chosen)
+
+    def _repr_html_(self) -> str:
+        names = ("scheme", "tables", "bytes/fingerprint", "hot us", "cold us", "why")
+        rows = [
+            (
+                f"<b>{escape(it.name)}</b>" if it.chosen else escape(it.name),
+                str(len(it.masks)),
+                f"{it.bytes_per_fingerprint:.1f}",
+                f"{it.hot_micros:.2f}",
+                f"{it.cold_micros:.0f}",
+                escape(it.reason),
+            )
+            for it in self.schemes
+        ]
+        head = "".join(f"<th>{name}</th>" for name in names)
+        body = "".join("<tr>" + "".join(f"<td>{it}</td>" for it in row) + "</tr>" for row in rows)
+        caption = f"{self.fingerprints} fingerprints, k = {self.k}"
+        return (
+            f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead>"
+            f"<tbody>{body}</tbody></table>"
+        )
 
 
 class Feature(NamedTuple):

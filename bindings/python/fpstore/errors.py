@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CorruptError",
+    "CutAnswerError",
     "DistanceWarning",
     "FpstoreError",
     "InEffectError",
@@ -23,13 +24,16 @@ __all__ = [
     "LockedError",
     "NoSpaceError",
     "NoStoreError",
+    "NotAServerError",
     "NotAStoreError",
     "RecipeError",
+    "RefusedError",
     "StaleStoreError",
     "StoreExistsError",
     "TooManyPairsError",
     "TooMuchLostError",
     "UnmergedError",
+    "UnreachableError",
     "VersionError",
 ]
 
@@ -167,6 +171,29 @@ class InEffectError(FpstoreError):
 class UnmergedError(InEffectError):
     """Records are added and durable, but segments that were due to be merged were not. The next
     writer tries again."""
+
+
+class UnreachableError(FpstoreError, ConnectionError):
+    """A server cannot be reached, or the connection broke off. Of a request that changes the store, the
+    change may have taken place all the same."""
+
+
+class RefusedError(FpstoreError):
+    """A server does not do what it was asked."""
+
+    code: str
+    """Why, for programs, such as `not-writable`; docs/serve.md lists the codes."""
+
+
+class NotAServerError(FpstoreError):
+    """Something else than a server of a store answers at this address."""
+
+
+class CutAnswerError(FpstoreError):
+    """A limit of a server cut an answer that was to be whole."""
+
+    by: str
+    """Which one: `limit`, of matches, `ids`, of ids, or `deadline`."""
 
 
 class InputError(FpstoreError, ValueError):

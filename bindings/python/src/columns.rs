@@ -184,13 +184,16 @@ pub(crate) enum IdColumn {
 
 /// The kind of the ids of a store: texts if any segment has texts.
 pub(crate) fn id_kind(store: &Store) -> IdKind {
-    let kinds = store.info().segments;
-    let has = |kind| kinds.iter().any(|segment| segment.id_kind == kind);
-    match (has(IdKind::Text), has(IdKind::U64)) {
-        (true, _) => IdKind::Text,
-        (false, true) => IdKind::U64,
+    common_id_kind(store.info().segments.iter().map(|segment| segment.id_kind))
+}
+
+/// The kind of ids of several kinds in one column: texts if any are texts.
+pub(crate) fn common_id_kind(kinds: impl IntoIterator<Item = IdKind>) -> IdKind {
+    kinds.into_iter().fold(IdKind::None, |found, kind| match (found, kind) {
+        (IdKind::Text, _) | (_, IdKind::Text) => IdKind::Text,
+        (IdKind::U64, _) | (_, IdKind::U64) => IdKind::U64,
         _ => IdKind::None,
-    }
+    })
 }
 
 impl IdColumn {

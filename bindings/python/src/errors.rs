@@ -31,6 +31,13 @@ pub(crate) enum Failure {
     Documents(fpstore_documents::Error),
     /// Of work on files of documents.
     Corpus(fpstore::corpus::Error),
+    /// Of a server that was asked.
+    Client(fpstore::client::ClientError),
+    /// A limit of a server cut an answer.
+    Cut {
+        message: String,
+        by: String,
+    },
     /// A bad argument or record, with the whole message.
     Input(String),
     /// The store changed during the call.
@@ -55,6 +62,7 @@ failures! {
     Text: fpstore_text::Error,
     Documents: fpstore_documents::Error,
     Corpus: fpstore::corpus::Error,
+    Client: fpstore::client::ClientError,
     Python: PyErr
 }
 
@@ -71,6 +79,8 @@ impl std::fmt::Display for Failure {
             Failure::Text(error) => error.fmt(f),
             Failure::Documents(error) => error.fmt(f),
             Failure::Corpus(error) => error.fmt(f),
+            Failure::Client(error) => error.fmt(f),
+            Failure::Cut { message, .. } => f.write_str(message),
             Failure::Input(message) | Failure::Panic(message) => f.write_str(message),
             Failure::Refreshed => f.write_str("the store was refreshed during the call"),
             Failure::Python(error) => error.fmt(f),
@@ -95,6 +105,10 @@ impl Failure {
             Failure::Text(error) => of_text(py, error),
             Failure::Documents(error) => of_documents(py, &error),
             Failure::Corpus(error) => of_corpus(py, error),
+            Failure::Client(error) => of_client(py, &error),
+            Failure::Cut { message, by } => {
+                with_fields(py, "CutAnswerError", message, |fields| fields.set_item("by", by))
+            }
             Failure::Input(message) => input_error(py, message),
             Failure::Refreshed => {
                 let message = "the store was refreshed during the call; call again";
@@ -320,6 +334,19 @@ fn of_corpus(py: Python<'_>, error: fpstore::corpus::Error) -> PyErr {
             })
         }
         _ => input_error(py, error),
+    }
+}
+
+fn of_client(py: Python<'_>, error: &fpstore::client::ClientError) -> PyErr {
+    use fpstore::client::ClientError;
+    let message = chained(error);
+    match error {
+        ClientError::Connection { .. } => make(py, "UnreachableError", message, &PyDict::new(py)),
+        ClientError::Refused { code, .. } => {
+            with_fields(py, "RefusedError", message, |fields| fields.set_item("code", code))
+        }
+        ClientError::NotAServer { .. } => make(py, "NotAServerError", message, &PyDict::new(py)),
+        _ => input_error(py, message),
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! `input` takes what callers hand over, `rows`, `columns`, `near_columns`, `checked` and `stream`
 //! give answers back. `store`, `build`, `writer`, `documents`, `join`, `text` and `tasks` have the
-//! classes and functions; `adding` and `lent` are what builders and writers share. `work` runs what
+//! classes and functions, `http` those of a server; `adding` and `lent` are what builders and writers share. `work` runs what
 //! takes long without the interpreter, `errors` turns errors into exceptions. `capsule` passes Arrow
 //! data on, `foreign` and `contents` check what comes from other libraries. `capsule`, `foreign`,
 //! `later` and `tuple_class` have the only unsafe code. Types are in `fpstore/_fpstore.pyi`.
@@ -10,6 +10,8 @@
 #![deny(unsafe_code)]
 
 mod adding;
+mod answer_rows;
+mod backup;
 mod build;
 mod capsule;
 mod checked;
@@ -19,6 +21,7 @@ mod documents;
 mod errors;
 mod foreign;
 mod foreign_fault;
+mod http;
 mod id_rule;
 mod input;
 mod join;
@@ -27,6 +30,7 @@ mod lent;
 mod near_columns;
 mod notebook;
 mod options;
+mod plan;
 mod recipes;
 mod rows;
 mod store;
@@ -45,11 +49,19 @@ mod _fpstore {
     use super::*;
 
     #[pymodule_export]
+    use super::backup::{backup, log};
+    #[pymodule_export]
     use super::build::{Builder, build};
     #[pymodule_export]
     use super::documents::{_keep_fields, Documents, clean, contamination};
     #[pymodule_export]
+    use super::http::{Client, Server, serve};
+    #[pymodule_export]
     use super::join::{components, dedup, group, near_pairs};
+    #[pymodule_export]
+    use super::notebook::{_page_of, Page};
+    #[pymodule_export]
+    use super::plan::plan;
     #[pymodule_export]
     use super::rows::{_column_of, _rows_of, Column, Rows};
     #[pymodule_export]

@@ -26,14 +26,3 @@ impl Near {
 pub(crate) fn near_columns(ids: IdKind) -> (UInt64Builder, IdColumn, UInt8Builder) {
     (UInt64Builder::new(), IdColumn::new(ids), UInt8Builder::new())
 }
-
-/// The kind of ids of either kind in one column.
-pub(crate) fn common_kind(kinds: [IdKind; 2]) -> IdKind {
-    if kinds.contains(&IdKind::Text) {
-        IdKind::Text
-    } else if kinds.contains(&IdKind::U64) {
-        IdKind::U64
-    } else {
-        IdKind::None
-    }
-}

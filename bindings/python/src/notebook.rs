@@ -1,5 +1,7 @@
 //! What notebooks show: tables of the first rows of an answer, and pages in frames of their own.
 
+use pyo3::prelude::*;
+
 /// Rows that are shown.
 const SHOWN: usize = 20;
 
@@ -46,11 +48,48 @@ pub(crate) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// A page in a frame of its own, so that its style and its names stay inside.
-pub(crate) fn framed(page: &str, height: &str) -> String {
+/// A page in a frame of its own, so that its style and its names stay inside. `rights` are those of its
+/// scripts; without any none runs.
+pub(crate) fn framed(page: &str, height: &str, rights: &str) -> String {
     let page = page.replace('&', "&amp;").replace('"', "&quot;");
     format!(
         "<iframe srcdoc=\"{page}\" style=\"width:100%;height:{height};border:1px solid #8888\" \
-         sandbox></iframe>"
+         sandbox=\"{rights}\"></iframe>"
     )
+}
+
+/// A page for a browser: one file that needs no network. A notebook shows it in a frame of its own, which
+/// reaches nothing of the notebook.
+///
+/// >>> page = fpstore.Recipe().compare_page("the quick fox", "the slow fox")
+/// >>> (folder / "page.html").write_text(page.html()) > 1000
+/// True
+#[pyclass(frozen, module = "fpstore", name = "Page")]
+pub(crate) struct Page(pub(crate) String);
+
+#[pymethods]
+impl Page {
+    /// The page, to be written to a file.
+    fn html(&self) -> &str {
+        &self.0
+    }
+
+    fn _repr_html_(&self) -> String {
+        // The policy of the page names its scripts, so that no other one runs.
+        framed(&self.0, "40em", "allow-scripts allow-downloads")
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
+        Ok((py.import("fpstore._fpstore")?.getattr("_page_of")?, (self.0.clone(),)))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<fpstore.Page of {} bytes>", self.0.len())
+    }
+}
+
+/// A page that was pickled.
+#[pyfunction]
+pub(crate) fn _page_of(html: String) -> Page {
+    Page(html)
 }

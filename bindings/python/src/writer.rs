@@ -14,7 +14,7 @@ use pyo3::types::{PyList, PyTuple};
 
 use crate::adding::{Adder, Adding, add};
 use crate::checked::CheckedRows;
-use crate::columns::id_kind;
+use crate::columns::{common_id_kind, id_kind};
 use crate::errors::{Failure, chained, input_error};
 use crate::id_rule::IdRule;
 use crate::input::batches::Batches;
@@ -22,7 +22,6 @@ use crate::input::fingerprints;
 use crate::input::ids::{self, Ids};
 use crate::input::whole::Whole;
 use crate::lent::{Lent, Words};
-use crate::near_columns::common_kind;
 use crate::options::{Limits, choice, count, distance_of, wait_of};
 use crate::recipes::common;
 use crate::rows::Rows;
@@ -140,7 +139,7 @@ impl Writer {
                     open.agree(recipe)?;
                 }
                 open.admit(batch.ids.as_ref())?;
-                let ids = common_kind([kept, open.rule.kind()]);
+                let ids = common_id_kind([kept, open.rule.kind()]);
                 let rows = rows.get_or_insert_with(|| CheckedRows::new(ids));
                 lent.run_taken(py, open, move |open, shared| {
                     rows.check_and_add(&mut open.checked, &batch, k, shared)

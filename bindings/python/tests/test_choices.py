@@ -20,11 +20,13 @@ CALLS: dict[tuple[str, str], Callable[[fpstore.Store, Any], Any]] = {
     ("Store.warm", "what"): lambda store, name: store.warm(name),
     ("Store.query_many", "mode"): lambda store, name: store.query_many([7], mode=name),
     ("Store.clusters", "method"): lambda store, name: store.clusters(3, name),
+    ("Store.clusters_page", "method"): lambda store, name: store.clusters_page(3, name),
     ("Store.clusters", "keep"): lambda store, name: store.clusters(3, keep=name),
     ("Documents.__new__", "format"): lambda _, name: fpstore.Documents("a", format=name),
     ("Documents.__new__", "text_format"): lambda _, name: fpstore.Documents("a", text_format=name),
     ("Documents.__new__", "html_part"): lambda _, name: fpstore.Documents("a", html_part=name),
     ("Writer.compact", "what"): lambda store, name: fpstore.Writer(store.path).compact(name),
+    ("Client.compact", "what"): lambda _, name: fpstore.Client("unix:s").compact(name),
     ("Recipe.__new__", "count"): lambda _, name: fpstore.Recipe(count=name),
 }
 

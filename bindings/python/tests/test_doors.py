@@ -227,6 +227,12 @@ def evaluate(case: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def plan(options: dict[str, Any]) -> dict[str, Any]:
+    found = fpstore.plan(**options)
+    frontier = [it.name for it in found.schemes if it.on_frontier]
+    return {"chosen": found.chosen.name, "frontier": frontier}
+
+
 def without_store(case: dict[str, Any], folder: Path) -> Any:
     """The answer to an operation that needs no store."""
     options, operation = case["options"], case["operation"]
@@ -238,13 +244,15 @@ def without_store(case: dict[str, Any], folder: Path) -> Any:
         return confirmed_pairs(case)
     if operation == "evaluate":
         return evaluate(case)
+    if operation == "plan":
+        return plan(options)
     assert operation == "build", operation
     return built(build(folder / "built.fps", case["store"], **options))
 
 
 def answer(case: dict[str, Any], folder: Path) -> Any:
     options, operation = case["options"], case["operation"]
-    if operation in ("compare", "clean", "confirmed pairs", "evaluate", "build"):
+    if operation in ("compare", "clean", "confirmed pairs", "evaluate", "plan", "build"):
         return without_store(case, folder)
     store = build(folder / "store.fps", case["store"])
     if operation == "query":

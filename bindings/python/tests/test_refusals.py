@@ -177,3 +177,23 @@ def test_labels_and_rows_of_evaluations_are_checked() -> None:
         fpstore.evaluate([1, 2], [0], [1], np.array([2**64 - 1], U))
     with pytest.raises(fpstore.InputError, match="first have one dimension"):
         fpstore.evaluate([1, 2], np.zeros((1, 1), int), [1])
+
+
+def test_lengths_that_are_only_said_take_no_memory(store: fpstore.Store, tmp_path: Path) -> None:
+    for call in (
+        lambda: fpstore.group(range(10**13)),
+        lambda: fpstore.build(tmp_path / "a.fps", [1], range(10**13)),
+        lambda: store.find(range(10**13)),
+    ):
+        with pytest.raises(MemoryError, match="80000000000000 bytes"):
+            call()
+
+
+def test_texts_without_characters_are_refused() -> None:
+    recipe = fpstore.Recipe()
+    for call in (recipe.fingerprint, recipe.tokens, recipe.features):
+        with pytest.raises(fpstore.InputError, match="lone surrogate"):
+            call("\ud800")
+    for compare in (recipe.compare, recipe.compare_page):
+        with pytest.raises(fpstore.InputError, match="lone surrogate"):
+            compare("a", "\ud800")

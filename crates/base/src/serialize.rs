@@ -4,6 +4,8 @@
 //! a text, also if it is a number, because JavaScript and jq round numbers above 2^53. The rows of the
 //! package `fpstore` are made of these.
 
+use std::borrow::Cow;
+
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -59,6 +61,16 @@ impl Serialize for Id {
 impl Serialize for IdKind {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for IdKind {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let name = Cow::<str>::deserialize(from)?;
+        let kinds = [IdKind::None, IdKind::U64, IdKind::Text];
+        kinds.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
+            D::Error::custom(format!("'{name}' is no kind of ids, expected none, u64 or text"))
+        })
     }
 }
 

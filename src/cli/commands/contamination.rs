@@ -1,19 +1,18 @@
 //! `fpstore contamination`: finds the items of a benchmark in a corpus.
 
-use std::collections::{BTreeSet, HashMap};
 use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::bail;
 use clap::Args;
+use fpstore::corpus::Event;
 use fpstore::corpus::contamination::{
     Contamination, ContaminationCheck, FoundItem, SHORT_WORDS, ShingleRule, ShingleRules,
 };
-use fpstore::corpus::{Error, Event};
-use fpstore::page::{ContaminationPage, HeldItem};
+use fpstore::page::ContaminationPage;
 use fpstore::rows::ContaminationRow;
 use fpstore_base::chain;
-use fpstore_documents::{DocumentOptions, read_texts};
+use fpstore_documents::DocumentOptions;
 
 use crate::cli::args::documents::report;
 use crate::cli::args::inputs::{SkipBadArgs, inputs, refuse_pipes, title_of};
@@ -204,14 +203,16 @@ pub(in crate::cli) fn run(args: &ContaminationArgs) -> anyhow::Result<ExitStatus
     let mut rows = RowWriter::new::<ContaminationRow<'_>>(args.format, out, &[])?;
     let account = check.run(|found: FoundItem<'_>| -> anyhow::Result<()> {
         if page.is_some() {
-            shown.take(held(&found));
+            shown.take(found.held());
         }
         rows.push(&found.row)
     })?;
     rows.finish()?;
-    if let (Some(page), Some(path)) = (page, &args.html) {
+    if let (Some(mut page), Some(path)) = (page, &args.html) {
         let options = item_options.observer(monitor.observer());
-        write_page(page, shown, (&against, &options), &title_of(&files, path), &account)?;
+        let html = account.page(shown, &against, &options, &title_of(&files, path))?;
+        page.write_all(html.as_bytes())?;
+        page.finish()?;
     }
     monitor.finish();
     if !quiet {
@@ -225,46 +226,6 @@ pub(in crate::cli) fn run(args: &ContaminationArgs) -> anyhow::Result<ExitStatus
         );
     }
     Ok(ExitStatus::Done)
-}
-
-/// What the page keeps of a found item.
-fn held(found: &FoundItem<'_>) -> HeldItem {
-    let row = &found.row;
-    HeldItem {
-        item: row.item.to_string(),
-        contained: row.contained,
-        file: row.file.into(),
-        id: row.id.to_string(),
-        chars: row.start..row.end,
-        passage: found.passage.into(),
-    }
-}
-
-/// Writes the page, with the texts of its items, which are read again.
-fn write_page(
-    mut out: Sink,
-    shown: ContaminationPage,
-    (against, options): (&[PathBuf], &DocumentOptions),
-    title: &str,
-    account: &Contamination,
-) -> anyhow::Result<()> {
-    let wanted: BTreeSet<String> = shown.items().map(String::from).collect();
-    let mut texts = HashMap::new();
-    read_texts(against, options, |id, text| -> Result<(), Error> {
-        let id = id.to_string();
-        if wanted.contains(&id) {
-            texts.entry(id).or_insert_with(|| text.to_string());
-        }
-        Ok(())
-    })?;
-    let facts = [
-        ("items looked for", grouped(account.item_count)),
-        ("items found", grouped(account.found_item_count)),
-        ("documents", grouped(account.document_count)),
-        ("documents that hold items", grouped(account.contaminated_count)),
-    ];
-    out.write_all(shown.write(title, &facts, &texts).as_bytes())?;
-    out.finish()
 }
 
 fn report_account(args: &ContaminationArgs, account: &Contamination) {

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use anyhow::bail;
 use clap::Args;
-use fpstore::join::{PlanReads, SampledPair, document_pairs, sampled_pairs};
+use fpstore::join::{JUDGED_DISTANCE, PlanReads, document_pairs, sampled_pairs};
 use fpstore::page::About;
 use fpstore::rows::{PairInStoresRow, PairRow};
 use fpstore::{Error, IdRef};
@@ -85,9 +85,6 @@ pub(in crate::cli) struct PairsArgs {
     #[command(flatten)]
     quiet: QuietArgs,
 }
-
-/// The greatest distance of the pairs to judge, unless the user names one.
-const JUDGED_DISTANCE: u32 = 24;
 
 pub(in crate::cli) fn run(args: &PairsArgs) -> anyhow::Result<ExitStatus> {
     if args.page.is_given() {
@@ -181,11 +178,7 @@ fn pairs_to_judge(args: &PairsArgs) -> anyhow::Result<ExitStatus> {
     if pairs.is_empty() && opened.store.info().id_count() == 0 {
         bail!("{}: it has no ids, by which labels name documents", args.input.title());
     }
-    // Labels are lines with tabs between the ids.
-    let can_be_named = |pair: &&SampledPair| {
-        ![&pair.first_id, &pair.second_id].iter().any(|id| id.to_string().contains('\t'))
-    };
-    (1..).zip(pairs.iter().filter(can_be_named)).for_each(|(at, pair)| page.take_pair(at, pair));
+    page.groups.take_pairs(&pairs);
     if !args.quiet.is_on() {
         monitor.suspend(|| args.input.report_default());
     }

@@ -6,12 +6,7 @@ use std::path::PathBuf;
 
 use bytesize::ByteSize;
 use clap::{Arg, Args};
-use fpstore::Id;
-use fpstore::join::SampledPair;
-use fpstore::page::{
-    About, GroupDocument, GroupFacts, GroupPage, GroupTexts, LargestGroups, MakeFingerprint,
-    Template,
-};
+use fpstore::page::{About, GroupPage, GroupTexts, LargestGroups, MakeFingerprint, Template};
 use fpstore::rows::ClusterRow;
 use fpstore_documents::{DocumentOptions, read_texts};
 use fpstore_text::TextHasher;
@@ -79,7 +74,7 @@ pub(in crate::cli) struct GroupPageArgs {
 /// A page that is open, and its groups.
 pub(in crate::cli) struct OpenPage {
     out: Sink,
-    groups: LargestGroups,
+    pub(in crate::cli) groups: LargestGroups,
 }
 
 /// Documents in files, which have the texts of a page.
@@ -190,38 +185,8 @@ pub(in crate::cli) fn of_pairs(arg: Arg) -> Arg {
 }
 
 impl OpenPage {
-    /// Takes a pair, by its number.
-    pub(in crate::cli) fn take_pair(&mut self, number: u64, pair: &SampledPair) {
-        let diameter = pair.pair.distance();
-        let facts = GroupFacts { number, size: 2, diameter, diameter_is_exact: true };
-        let document = |id: &Id, fingerprint, distance| GroupDocument {
-            id: Some(id.to_string()),
-            fingerprint,
-            distance,
-            similarity: None,
-        };
-        let first = document(&pair.first_id, pair.pair.first, 0);
-        self.groups.take(facts, [first, document(&pair.second_id, pair.pair.second, diameter)]);
-    }
-
     /// Takes a group.
     pub(in crate::cli) fn take(&mut self, group: &ClusterRow) {
-        let ClusterRow { cluster, size, diameter, diameter_is_exact, members, .. } = group;
-        let facts = GroupFacts {
-            number: *cluster,
-            size: *size,
-            diameter: *diameter,
-            diameter_is_exact: *diameter_is_exact,
-        };
-        let documents = members.iter().flat_map(|member| {
-            let none = member.ids.is_empty().then_some(&None);
-            member.ids.iter().chain(none).map(|id| GroupDocument {
-                id: id.clone(),
-                fingerprint: member.fingerprint.fingerprint,
-                distance: member.distance,
-                similarity: member.similarity,
-            })
-        });
-        self.groups.take(facts, documents);
+        self.groups.take_cluster(group);
     }
 }

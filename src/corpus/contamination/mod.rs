@@ -37,6 +37,8 @@
 mod account;
 mod index;
 mod items;
+#[cfg(feature = "page")]
+mod page;
 mod passage;
 mod rules;
 mod scan;

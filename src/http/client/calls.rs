@@ -1,4 +1,4 @@
-//! What a client can ask: one method for each route.
+//! What a client can ask: one method for each route that changes nothing.
 
 use std::borrow::Cow;
 #[cfg(feature = "write")]
@@ -10,21 +10,26 @@ use hyper::body::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::connection::{Call, Connection};
+use super::connection::{Call, Connection, refused};
 use super::error::ClientError;
 use crate::http::wire::{
-    AddAnswer, AddBody, CompactAnswer, CompactBody, DeleteAnswer, DeleteBody, ExpireAnswer,
-    ExpireBody, HexText, IdAnswer, ImportAnswer, ImportBody, LabelAnswer, LabelBody, PriceAnswer,
-    QueryAnswers, QueryBody, QueryOptions, ReplaceBody, ServerInfo,
+    HexText, IdAnswer, PriceAnswer, QueryAnswers, QueryBody, QueryOptions, ReadyAnswer,
+    RefreshAnswer, ServerInfo,
 };
 use crate::store::rows::AnswerRow;
 
 const JSON: &str = "application/json";
+/// The most fingerprints that [`Client::query_all`] sends together.
+const BATCH_COUNT: usize = 10_000;
+/// The codes of refusals after which fewer fingerprints at a time are answered.
+const BATCH_CODES: [&str; 3] = ["answer-over-limit", "batch-over-limit", "body-over-limit"];
 
 /// A client of a server. See [the module](crate::http::client).
 #[derive(Debug)]
 pub struct Client {
-    connection: Connection,
+    pub(super) connection: Connection,
+    /// The most fingerprints that the server answers together, once it has said so.
+    batch_max: Option<usize>,
 }
 
 /// A text as the value of a parameter of an address.
@@ -55,7 +60,7 @@ impl Client {
     /// [`ClientError::Invalid`] if `url` is none of these.
     pub fn new(url: &str) -> Result<Self, ClientError> {
         let connection = Connection { url: url.parse()?, token: None, sender: None };
-        Ok(Client { connection })
+        Ok(Client { connection, batch_max: None })
     }
 
     /// The address of the server, as messages spell it.
@@ -79,7 +84,37 @@ impl Client {
     /// [`ClientError::Refused`] if it does not answer this, [`ClientError::NotAServer`] if something
     /// else answers.
     pub async fn info(&mut self) -> Result<ServerInfo, ClientError> {
-        self.get("/v1/info").await
+        let info: ServerInfo = self.get("/v1/info").await?;
+        self.batch_max = usize::try_from(info.limits.max_batch).ok();
+        Ok(info)
+    }
+
+    /// Whether requests should come to the server, and why not.
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::info`]; [`ClientError::Refused`] if the server does not take even this.
+    pub async fn ready(&mut self) -> Result<ReadyAnswer, ClientError> {
+        let call = Call {
+            method: Method::GET,
+            path: "/readyz",
+            kind: "",
+            body: Bytes::new(),
+            range: None,
+        };
+        let (status, bytes) = self.connection.answer(&call).await?;
+        // A server that is not ready says so with the status of a failure.
+        serde_json::from_slice(&bytes).map_err(|_| refused(status, &bytes))
+    }
+
+    /// Has the server show the newest state of its store now.
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::info`]; the state before is still shown then.
+    pub async fn refresh(&mut self) -> Result<RefreshAnswer, ClientError> {
+        let (method, body) = (Method::POST, Bytes::new());
+        self.ask(&Call { method, path: "/v1/refresh", kind: "", body, range: None }).await
     }
 
     /// What a question for `queries` fingerprints within `k` bits would cost; without `k` within the
@@ -122,13 +157,50 @@ impl Client {
     ) -> Result<Vec<AnswerRow>, ClientError> {
         let spelled = fingerprints.iter().map(|it| HexText(it.to_string().into())).collect();
         let body = QueryBody { fingerprint: None, fingerprints: Some(spelled), options: *options };
-        let QueryAnswers { answers, .. } = self.json(Method::POST, route(options), &body).await?;
+        let QueryAnswers { mut answers, generation } =
+            self.json(Method::POST, route(options), &body).await?;
         if answers.len() != fingerprints.len() {
             let (found, wanted) = (answers.len(), fingerprints.len());
             let reason = format!("the server gave {found} answers to {wanted} queries");
             return Err(ClientError::NotAServer { reason });
         }
+        answers.iter_mut().for_each(|answer| answer.generation = generation);
         Ok(answers)
+    }
+
+    /// The matches of any number of fingerprints, in their order, one call of `each` for each. They go
+    /// in several requests, of fewer fingerprints where the server asks for that; each request is
+    /// answered from one state of the store.
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::info`], and those of `each`, both of which end the questions.
+    pub async fn query_all<E: From<ClientError>>(
+        &mut self,
+        fingerprints: &[Fingerprint],
+        options: &QueryOptions,
+        mut each: impl FnMut(AnswerRow) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut rest = fingerprints;
+        if self.batch_max.is_none() && rest.len() > 1 {
+            self.info().await?;
+        }
+        let mut most = self.batch_max.unwrap_or(BATCH_COUNT).clamp(1, BATCH_COUNT);
+        while !rest.is_empty() {
+            let (batch, after) = rest.split_at(rest.len().min(most));
+            match self.query_many(batch, options).await {
+                Ok(answers) => answers.into_iter().try_for_each(&mut each)?,
+                Err(ClientError::Refused { code, .. })
+                    if batch.len() > 1 && BATCH_CODES.contains(&code.as_str()) =>
+                {
+                    most = batch.len().div_ceil(2);
+                    continue;
+                }
+                Err(error) => return Err(error.into()),
+            }
+            rest = after;
+        }
+        Ok(())
     }
 
     /// The matches of a text, whose fingerprint the server makes by the recipe of its store.
@@ -150,18 +222,6 @@ impl Client {
         self.ask(&Call { method: Method::POST, path: &path, kind, body, range: None }).await
     }
 
-    /// Compares items with the store and with each other, and adds those that are new.
-    ///
-    /// If the connection breaks off, the items may have been added all the same; this is never
-    /// repeated by itself.
-    ///
-    /// # Errors
-    ///
-    /// As [`Client::info`].
-    pub async fn check_and_add(&mut self, body: &AddBody<'_>) -> Result<AddAnswer, ClientError> {
-        self.change(Method::POST, "/v1/check-and-add", body).await
-    }
-
     /// The fingerprints that are stored under an id. The server reads the ids of the whole store.
     ///
     /// # Errors
@@ -169,91 +229,6 @@ impl Client {
     /// As [`Client::info`].
     pub async fn find_id(&mut self, id: &str) -> Result<IdAnswer, ClientError> {
         self.get(&format!("/v1/ids?id={}", percent_encoded(id))).await
-    }
-
-    /// Deletes ids, durably.
-    ///
-    /// # Errors
-    ///
-    /// As [`Client::info`].
-    pub async fn delete_ids(&mut self, ids: Vec<String>) -> Result<DeleteAnswer, ClientError> {
-        self.change(Method::DELETE, "/v1/ids", &DeleteBody { ids, dry_run: false }).await
-    }
-
-    /// What [`Client::delete_ids`] would delete now.
-    ///
-    /// # Errors
-    ///
-    /// As [`Client::info`].
-    pub async fn would_delete_ids(
-        &mut self,
-        ids: Vec<String>,
-    ) -> Result<DeleteAnswer, ClientError> {
-        self.change(Method::DELETE, "/v1/ids", &DeleteBody { ids, dry_run: true }).await
-    }
-
-    /// Puts documents in the place of those with the same ids, in one step and durably. Answers what
-    /// was deleted for them.
-    ///
-    /// # Errors
-    ///
-    /// As [`Client::info`].
-    pub async fn replace(&mut self, body: &ReplaceBody<'_>) -> Result<DeleteAnswer, ClientError> {
-        self.change(Method::PUT, "/v1/ids", body).await
-    }
-
-    /// Removes segments by their labels, or says which would be.
-    ///
-    /// # Errors
-    ///
-    /// As [`Client::info`].
-    pub async fn expire(&mut self, body: &ExpireBody) -> Result<ExpireAnswer, ClientError> {
-        self.change(Method::POST, "/v1/expire", body).await
-    }
-
-    /// Sets the label of what is added from now on; `today` is the day in UTC, an empty text none.
-    ///
-    /// # Errors
-    ///
-    /// As [`Client::info`].
-    pub async fn set_label(
-        &mut self,
-        label: impl Into<String>,
-    ) -> Result<LabelAnswer, ClientError> {
-        self.change(Method::POST, "/v1/label", &LabelBody { label: label.into() }).await
-    }
-
-    /// Has the server merge segments beside its other work: those of a
-    /// [`Compaction`](crate::writer::Compaction) by name, or with `None` those that are due. The
-    /// answer comes before the merge; the metrics and the log tell its end.
-    ///
-    /// # Errors
-    ///
-    /// As [`Client::info`].
-    pub async fn compact(&mut self, segments: Option<&str>) -> Result<CompactAnswer, ClientError> {
-        let body = CompactBody { segments: segments.map(Into::into) };
-        self.change(Method::POST, "/v1/compact", &body).await
-    }
-
-    /// Copies segments into the store: those of stores, or segment files, by the names that they have
-    /// in the folder that the served store lies in.
-    ///
-    /// # Errors
-    ///
-    /// As [`Client::info`].
-    pub async fn import(&mut self, from: Vec<String>) -> Result<ImportAnswer, ClientError> {
-        self.change(Method::POST, "/v1/import", &ImportBody { from }).await
-    }
-
-    /// A request that changes the store. It is sent over a new connection, and so only once.
-    async fn change<T: DeserializeOwned>(
-        &mut self,
-        method: Method,
-        path: &str,
-        body: &impl Serialize,
-    ) -> Result<T, ClientError> {
-        self.connection.sender = None;
-        self.json(method, path, body).await
     }
 
     /// The bytes of a file of the state that the server shows, or a range of them.
@@ -273,7 +248,7 @@ impl Client {
             .await
     }
 
-    async fn json<T: DeserializeOwned>(
+    pub(super) async fn json<T: DeserializeOwned>(
         &mut self,
         method: Method,
         path: &str,

@@ -48,8 +48,17 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Sends a request, again while the server is busy, and reads the whole answer.
+    /// Sends a request, again while the server is busy, and reads the whole answer, which is a success.
     pub(super) async fn ask(&mut self, call: &Call<'_>) -> Result<Bytes, ClientError> {
+        let (status, bytes) = self.answer(call).await?;
+        if status.is_success() { Ok(bytes) } else { Err(refused(status, &bytes)) }
+    }
+
+    /// Sends a request, again while the server is busy, and reads the whole answer.
+    pub(super) async fn answer(
+        &mut self,
+        call: &Call<'_>,
+    ) -> Result<(StatusCode, Bytes), ClientError> {
         let mut tries = 0;
         loop {
             tries += 1;
@@ -62,11 +71,7 @@ impl Connection {
                     continue;
                 }
             }
-            return if head.status.is_success() {
-                Ok(bytes)
-            } else {
-                Err(refused(head.status, &bytes))
-            };
+            return Ok((head.status, bytes));
         }
     }
 
@@ -129,7 +134,8 @@ impl Connection {
     }
 }
 
-fn refused(status: StatusCode, bytes: &[u8]) -> ClientError {
+/// The error of an answer that is no success.
+pub(super) fn refused(status: StatusCode, bytes: &[u8]) -> ClientError {
     match serde_json::from_slice(bytes) {
         Ok(FailureBody { error: FailureFields { code, message, .. } }) => {
             ClientError::Refused { code: code.into_owned(), message: message.into_owned() }

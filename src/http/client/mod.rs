@@ -23,6 +23,7 @@
 #[cfg(feature = "write")]
 mod backup;
 mod calls;
+mod changes;
 mod connection;
 mod error;
 mod url;
@@ -30,7 +31,8 @@ mod url;
 pub use crate::http::wire::{
     AddAnswer, AddBody, AddItem, AddStatus, AddedItem, CompactAnswer, DeleteAnswer, ExpireAnswer,
     ExpireBody, ExpiredSegment, IdAnswer, ImportAnswer, LabelAnswer, Lane, NearItem, NeedsToken,
-    PageTemplates, PriceAnswer, QueryOptions, ReplaceBody, ServeLimits, ServedStore, ServerInfo,
+    NotReady, PageTemplates, PriceAnswer, QueryOptions, ReadyAnswer, RefreshAnswer, ReplaceBody,
+    ServeLimits, ServedSegment, ServedStore, ServedTable, ServerInfo,
 };
 pub use crate::store::rows::{AnswerRow, MatchRow};
 #[cfg(feature = "write")]

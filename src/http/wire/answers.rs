@@ -12,6 +12,9 @@ use crate::store::rows::AnswerRow;
 pub(crate) struct QueryAnswers {
     /// One answer for each query.
     pub(crate) answers: Vec<AnswerRow>,
+    /// The generation of the state that all of them come from.
+    #[serde(default)]
+    pub(crate) generation: Option<u64>,
 }
 
 /// The answer to a check-and-add.

@@ -1,5 +1,6 @@
 //! What a server says of itself.
 
+use fpstore_base::IdKind;
 use serde::{Deserialize, Serialize};
 
 use super::limits::ServeLimits;
@@ -56,6 +57,92 @@ pub struct ServedStore {
     pub sketch_len: u8,
     /// How the fingerprints were made, if the store is not empty.
     pub recipe: Option<String>,
+    /// The segments, oldest first; none of a server that does not tell.
+    #[serde(default)]
+    pub segments: Vec<ServedSegment>,
+}
+
+/// A segment of the store that is served: what a client reads of a
+/// [`SegmentInfo`](crate::info::SegmentInfo).
+#[derive(Clone, Debug, Deserialize)]
+pub struct ServedSegment {
+    /// The file, as the server names it.
+    pub path: String,
+    /// Its number.
+    pub number: u64,
+    /// Its label; empty without one.
+    pub label: String,
+    /// The format version of the file.
+    pub format_version: u16,
+    /// Bytes of the file.
+    pub file_len: u64,
+    /// Distinct fingerprints in the file, deleted ones included.
+    pub fingerprints: u64,
+    /// Ids in the file, deleted ones included.
+    pub ids: u64,
+    /// Fingerprints that are deleted, with all their ids.
+    pub deleted_fingerprints: u64,
+    /// Ids that are deleted, those of deleted fingerprints included.
+    pub deleted_ids: u64,
+    /// When the file was written, in seconds since 1970, if the server knows.
+    pub written: Option<u64>,
+    /// The kind of the ids.
+    pub id_kind: IdKind,
+    /// Bytes of the sketch of each id; 0 without sketches.
+    pub sketch_len: u32,
+    /// The distance for which the tables are tuned.
+    pub tuned_k: u32,
+    /// The recipe of the fingerprints.
+    pub recipe: String,
+    /// The tables in order.
+    pub tables: Vec<ServedTable>,
+}
+
+/// A table of a segment that is served: what a client reads of a [`TableInfo`](crate::info::TableInfo).
+#[derive(Clone, Debug, Deserialize)]
+pub struct ServedTable {
+    /// The mask, in hex.
+    pub mask: String,
+    /// The bits of the mask.
+    pub prefix_bits: u32,
+    /// The leading bits that name a block.
+    pub block_bits: u32,
+    /// The low bits of each value that are stored in the tails.
+    pub tail_bits: u32,
+    /// The bits of the syndrome that stands for the bits outside the mask; 0 without one.
+    pub syndrome_bits: u32,
+    /// Bits for each fingerprint; `None` without fingerprints.
+    pub bits_per_fingerprint: Option<f64>,
+}
+
+/// Whether requests should come to a server: the answer of `/readyz`.
+#[derive(Clone, Debug, Deserialize)]
+pub struct ReadyAnswer {
+    /// Whether they should.
+    pub ready: bool,
+    /// The generation of the store that is shown now.
+    pub generation: u64,
+    /// Why they should not.
+    #[serde(default)]
+    pub error: Option<NotReady>,
+}
+
+/// The answer to a wish for the newest state.
+#[derive(Clone, Debug, Deserialize)]
+pub struct RefreshAnswer {
+    /// Whether it is another one.
+    pub changed: bool,
+    /// The generation of the store that is shown now.
+    pub generation: u64,
+}
+
+/// Why requests should not come to a server.
+#[derive(Clone, Debug, Deserialize)]
+pub struct NotReady {
+    /// Stable, for programs, such as `starting` or `draining`.
+    pub code: String,
+    /// For people.
+    pub message: String,
 }
 
 /// What a server has that does not tell.

@@ -16,7 +16,10 @@ pub use answers::{
     AddAnswer, AddStatus, AddedItem, CompactAnswer, DeleteAnswer, ExpireAnswer, ExpiredSegment,
     IdAnswer, ImportAnswer, LabelAnswer, Lane, NearItem, PriceAnswer,
 };
-pub use info::{NeedsToken, PageTemplates, ServedStore, ServerInfo};
+pub use info::{
+    NeedsToken, NotReady, PageTemplates, ReadyAnswer, RefreshAnswer, ServedSegment, ServedStore,
+    ServedTable, ServerInfo,
+};
 pub use limits::{LIMIT_OPTIONS, ServeLimits};
 pub use query_options::QueryOptions;
 pub use requests::{

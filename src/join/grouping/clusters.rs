@@ -47,6 +47,17 @@ fpstore_base::choices!(ClusterMethod {
     Leader = "leader": "Every member near its representative, the smallest id first",
 });
 
+impl ClusterMethod {
+    /// What its clusters are, in a few words of a page.
+    pub fn shape(self) -> &'static str {
+        match self {
+            ClusterMethod::Components => "chains of near documents",
+            ClusterMethod::Star => "stars around a representative",
+            ClusterMethod::Leader => "led by the first document",
+        }
+    }
+}
+
 /// The clusters of a store.
 ///
 /// Holds the members of each connected component. [`Clusters::for_each`] divides one component

@@ -11,6 +11,9 @@ use crate::store::Store;
 use fpstore_base::Id;
 use fpstore_base::watch::Phase;
 
+/// The greatest distance of pairs to judge that is usual: few near-duplicates lie farther apart.
+pub const JUDGED_DISTANCE: u32 = 24;
+
 /// Two documents to judge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -23,7 +23,7 @@ pub use collector::Collector;
 pub use findings::{Finding, FindingCode, Severity};
 pub use nearest::NearestDistances;
 pub use page::{PageOptions, page};
-pub use profile::profile;
+pub use profile::{profile, profile_with};
 pub use statistics::{
     BitPair, BitStatistics, Counted, ExpectedMatches, HeavyFingerprint, Sampling, Statistics,
 };

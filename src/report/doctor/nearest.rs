@@ -10,6 +10,7 @@ use crate::plan::Sample;
 use crate::search::Hit;
 use crate::search::kernel::{Kernel, Task, Vector};
 use crate::store::Store;
+use fpstore_base::watch::Watch;
 use fpstore_plot::numbers::{grouped, percent};
 
 /// The greatest distance that is looked for.
@@ -49,11 +50,13 @@ impl NearestDistances {
         sample: &Sample,
         fingerprint_count: u64,
         alike: &[f64],
+        watch: &Watch,
     ) -> Result<Self> {
         let mut counts = vec![0; DISTANCE_MAX as usize + 1];
         let mut note = |other: Option<&Hit<'_>>| {
             other.into_iter().for_each(|other| count(&mut counts, other.distance()));
-            Ok(())
+            watch.tick(1)?;
+            Ok(watch.look()?)
         };
         let (n, most) = (fingerprint_count, DISTANCE_MAX);
         let asked = for_each_nearest_other(store, sample, n, most, |_, other| note(other))?;

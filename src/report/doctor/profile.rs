@@ -8,6 +8,7 @@ use crate::report::doctor::table::{TableAccumulator, TableStatistics};
 use crate::segment::{Segment, TableKind};
 use crate::store::Store;
 use fpstore_base::Width;
+use fpstore_base::watch::{Observer, Phase, Watch};
 
 /// The statistics of a store; reads all of it.
 ///
@@ -30,6 +31,15 @@ use fpstore_base::Width;
 /// # Ok::<(), fpstore::Error>(())
 /// ```
 pub fn profile(store: &Store) -> Result<Statistics> {
+    profile_with(store, None)
+}
+
+/// As [`profile`], with an observer that is told of the progress and may end the work.
+///
+/// # Errors
+///
+/// As [`profile`]; [`Error::Interrupted`] if the observer ends the work.
+pub fn profile_with(store: &Store, observer: Option<Observer>) -> Result<Statistics> {
     let info = store.info();
     if info.width != Width::FULL {
         let reason = format!(
@@ -42,13 +52,15 @@ pub fn profile(store: &Store) -> Result<Statistics> {
     let has_ids = info.id_count() > 0;
     let mut accumulator = Accumulator::new(info.fingerprint_count());
     let store = &store.pinned();
+    let watch = Watch::new(observer, Phase::Read, Some(info.fingerprint_count()));
     let snapshot = store.snapshot();
     match snapshot.segments() {
         // The order does not matter here, and sorting a large table into another order takes long.
         [only] if only.deleted.is_none() => {
-            accumulate_segment(&only.segment, has_ids, &mut accumulator)?
+            accumulate_segment(&only.segment, has_ids, &watch, &mut accumulator)?
         }
         _ => store.for_each(|entry| {
+            watch.tick(1)?;
             let records = if has_ids { entry.id_count()?.max(1) } else { 1 };
             accumulator.push(entry.fingerprint().value(), records);
             Ok::<(), Error>(())
@@ -58,10 +70,12 @@ pub fn profile(store: &Store) -> Result<Statistics> {
     let mut statistics = accumulator.finish(counted, store.tuned_k(), 0);
     if let Some(sample) = &statistics.scheme_sample {
         let (n, alike) = (statistics.fingerprint_count, statistics.matches_alike());
-        statistics.nearest = Some(NearestDistances::of_store(store, sample, n, &alike)?);
+        let watch = watch.next(Phase::Search, None);
+        statistics.nearest = Some(NearestDistances::of_store(store, sample, n, &alike, &watch)?);
     }
     // Deleted fingerprints stay in the tables, where probes meet them, until a compaction.
     statistics.deleted_in_tables = info.deleted_fingerprints();
+    let watch = watch.next(Phase::Tables, None);
     for open in snapshot.segments() {
         let segment = &open.segment;
         for table in segment.tables() {
@@ -74,6 +88,7 @@ pub fn profile(store: &Store) -> Result<Statistics> {
             };
             while let Some((_, run)) = values.next_run()? {
                 let known = |&key| syndromes.map_or(key, |table| table.known_part(key));
+                watch.tick(run.len() as u64)?;
                 run.iter().map(known).for_each(|value| counts.push(value));
             }
             table.advise_random();
@@ -91,6 +106,7 @@ pub fn profile(store: &Store) -> Result<Statistics> {
 fn accumulate_segment(
     segment: &Segment,
     has_ids: bool,
+    watch: &Watch,
     accumulator: &mut Accumulator,
 ) -> Result<()> {
     let Some(table) = segment.first_table() else { return Ok(()) };
@@ -98,6 +114,7 @@ fn accumulate_segment(
     let ids = segment.id_places().map(|(_, records)| records).filter(|_| has_ids);
     for step in table.values() {
         let (rank, value) = step?;
+        watch.tick(1)?;
         let records = match ids {
             None => 1,
             Some(place) => {

@@ -3,7 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use fpstore_base::Fingerprint;
+use fpstore_base::{Fingerprint, Id};
+
+use crate::join::SampledPair;
+use crate::store::rows::ClusterRow;
 
 /// The documents of a group that a page shows at most.
 pub(super) const DOCUMENTS_MAX: usize = 200;
@@ -122,6 +125,48 @@ impl LargestGroups {
     pub fn at_most(mut self, count: usize) -> Self {
         self.count_max = count;
         self
+    }
+
+    /// Takes a cluster.
+    pub fn take_cluster(&mut self, cluster: &ClusterRow) {
+        let ClusterRow { cluster: number, size, diameter, diameter_is_exact, members, .. } =
+            cluster;
+        let facts = GroupFacts {
+            number: *number,
+            size: *size,
+            diameter: *diameter,
+            diameter_is_exact: *diameter_is_exact,
+        };
+        let documents = members.iter().flat_map(|member| {
+            let none = member.ids.is_empty().then_some(&None);
+            member.ids.iter().chain(none).map(|id| GroupDocument {
+                id: id.clone(),
+                fingerprint: member.fingerprint.fingerprint,
+                distance: member.distance,
+                similarity: member.similarity,
+            })
+        });
+        self.take(facts, documents);
+    }
+
+    /// Takes pairs to judge, but for those with an id that has a tab: labels are lines with tabs between
+    /// the ids.
+    pub fn take_pairs(&mut self, pairs: &[SampledPair]) {
+        let can_be_named = |pair: &&SampledPair| {
+            ![&pair.first_id, &pair.second_id].iter().any(|id| id.to_string().contains('\t'))
+        };
+        for (number, pair) in (1..).zip(pairs.iter().filter(can_be_named)) {
+            let diameter = pair.pair.distance();
+            let facts = GroupFacts { number, size: 2, diameter, diameter_is_exact: true };
+            let document = |id: &Id, fingerprint, distance| GroupDocument {
+                id: Some(id.to_string()),
+                fingerprint,
+                distance,
+                similarity: None,
+            };
+            let first = document(&pair.first_id, pair.pair.first, 0);
+            self.take(facts, [first, document(&pair.second_id, pair.pair.second, diameter)]);
+        }
     }
 
     /// Takes a group and its documents, the representative first. Of these a page shows 200 at most.

@@ -7,7 +7,8 @@ use arrow_array::builder::StringBuilder;
 use fpstore::IdKind;
 use fpstore::corpus::Event;
 use fpstore::corpus::contamination::{ContaminationCheck, ShingleRule, ShingleRules};
-use fpstore::options::{MIN_WORDS, NumberOption, SHINGLE, SHORT_SHINGLE};
+use fpstore::options::{COUNT, MIN_WORDS, NumberOption, SHINGLE, SHORT_SHINGLE};
+use fpstore::page::ContaminationPage;
 use fpstore::rows::ContaminationRow;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
@@ -17,8 +18,9 @@ use super::cleaning::{faults_of, of_row};
 use super::given::{Documents, Readable};
 use crate::columns::{F64, IdColumn, RowsBuilder, U64, names_of};
 use crate::errors::{Failure, input_error};
-use crate::input::whole::Whole;
-use crate::options::{Limits, count};
+use crate::input::whole::{Whole, wide};
+use crate::notebook::Page;
+use crate::options::{Limits, checked, count};
 use crate::tuple_class::{TYPES, told};
 use crate::work::{Reporter, Shared, run_change, run_shared};
 
@@ -38,7 +40,7 @@ type Columns = (IdColumn, F64, StringBuilder, IdColumn, U64, U64, U64, U64);
 /// The answer has the counts, and as `found` a row for each item and document: the part of the
 /// shingles that the passage holds, and where it is in the text, so that it is `text[start:end]`. Of
 /// a table `file` is empty.
-/// It takes memory for each row.
+/// It takes memory for each row. With `page` it has a page for a browser of this number of them at most.
 ///
 /// >>> question = "Which of the two rivers that meet in Mainz is the longer one?"
 /// >>> _ = (folder / "items.jsonl").write_text(f'{{"text": "{question}"}}\n')
@@ -51,7 +53,7 @@ type Columns = (IdColumn, F64, StringBuilder, IdColumn, U64, U64, U64, U64);
 #[pyfunction]
 #[pyo3(signature = (
     inputs, against, output=None, *, shingle=None, contains=None, short_shingle=None,
-    short_contains=None, min_words=None, replace=false, threads=None, memory=None, temp_dir=None,
+    short_contains=None, min_words=None, page=0, replace=false, threads=None, memory=None, temp_dir=None,
     progress=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
@@ -65,6 +67,7 @@ pub(crate) fn contamination<'py>(
     short_shingle: Option<Whole>,
     short_contains: Option<f64>,
     min_words: Option<Whole>,
+    #[pyo3(from_py_with = wide)] page: i128,
     replace: bool,
     threads: Option<Whole>,
     memory: Option<Whole>,
@@ -92,6 +95,7 @@ pub(crate) fn contamination<'py>(
         },
         words_min: number(&MIN_WORDS, min_words, usual.words_min)?,
     };
+    let (page, title) = (checked(py, &COUNT, page)? as usize, documents.title());
     let limits = Limits::new(py, threads, memory, temp_dir)?;
     let reporter = Reporter::new(progress)?;
     let (shared, faults) = (Arc::new(Shared::default()), Mutex::new(Vec::new()));
@@ -118,7 +122,11 @@ pub(crate) fn contamination<'py>(
         let mut columns = Columns::default();
         (columns.0, columns.3) = (IdColumn::new(IdKind::Text), IdColumn::new(IdKind::Text));
         let mut rows = RowsBuilder::new(names_of::<ContaminationRow<'_>>(), columns);
+        let mut shown = ContaminationPage::sample(page);
         let account = check.run(|found| -> Result<(), Failure> {
+            if page > 0 {
+                shown.take(found.held());
+            }
             let row = found.row;
             rows.keep((
                 Some(row.item),
@@ -131,12 +139,16 @@ pub(crate) fn contamination<'py>(
                 row.byte_end,
             ))
         })?;
-        Ok((account, rows.finish()?))
+        let html = match page {
+            0 => None,
+            _ => Some(account.page(shown, item_paths, &items.options, &title)?),
+        };
+        Ok((account, rows.finish()?, html))
     };
     let work = |shared: &Arc<Shared>| {
         work(shared).map_err(|failure| of_row(of_row(failure, &documents), &items))
     };
-    let (account, found) = match is_change {
+    let (account, found, html) = match is_change {
         true => run_change(py, &reporter, &shared, work)?,
         false => run_shared(py, &reporter, &shared, work)?,
     };
@@ -160,5 +172,6 @@ pub(crate) fn contamination<'py>(
     }
     fields.push(faults.into_bound_py_any(py)?);
     fields.push(found.into_bound_py_any(py)?);
+    fields.push(html.map(Page).into_bound_py_any(py)?);
     told(py, TYPES, "Contamination", PyTuple::new(py, fields)?)
 }

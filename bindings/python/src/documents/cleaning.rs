@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use fpstore::WriterOptions;
 use fpstore::corpus::{
     self, Account, Cleaner, DocumentSource, Event, KeepRules, LabelFile, LossLimit, PassageFate,
     Reasons,
 };
-use fpstore::options::PER_CLUSTER;
+use fpstore::join::{ClusterMethod, JudgedPairs};
+use fpstore::options::{COUNT, PER_CLUSTER};
+use fpstore::{IoError, WriterOptions};
 use fpstore_base::InputPlace;
 use fpstore_documents::Error::BadInput;
 use pyo3::IntoPyObjectExt;
@@ -21,6 +22,7 @@ use super::removed::RemovedRows;
 use super::rows::rows_of;
 use crate::errors::{Failure, chained, input_error};
 use crate::input::whole::{Whole, wide};
+use crate::notebook::Page;
 use crate::options::{Limits, checked, distance_of, wait_of};
 use crate::store::Store;
 use crate::text::hasher_of;
@@ -56,7 +58,8 @@ use crate::work::{Reporter, Shared, run_change, run_shared};
 /// The answer has the counts, the losses and largest clusters as `overview`, and `removed`: one row
 /// for each removed document, whose ids are texts. It takes memory for each. With `manifest` it also
 /// has a dictionary of the settings, counts, and the SHA-256 of all files that were read and written,
-/// which are read again for it.
+/// which are read again for it. With `page` it has a page for a browser that shows what is removed, with
+/// a sample of this number of documents beside those that stay.
 ///
 /// >>> lines = [f'{{"id": "{name}", "text": "one two three four"}}\n' for name in "ab"]
 /// >>> _ = (folder / "all.jsonl").write_text("".join(lines))
@@ -73,7 +76,7 @@ use crate::work::{Reporter, Shared, run_change, run_shared};
 #[pyo3(signature = (
     inputs, output=None, *, recipe=None, confirm=None, confirm_contains=None, k=None, judge=None,
     pairs=None, passages=None, url_field=None, keep="first", source_field=None, target=None, max_loss=None, store=None, within=false, add=false, label="", run=None, annotate=None,
-    per_cluster=1, cluster_size=None, manifest=false, replace=false, threads=None, memory=None, temp_dir=None, wait=0.0, progress=None
+    per_cluster=1, cluster_size=None, manifest=false, page=0, replace=false, threads=None, memory=None, temp_dir=None, wait=0.0, progress=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 pub(crate) fn clean<'py>(
@@ -101,6 +104,7 @@ pub(crate) fn clean<'py>(
     #[pyo3(from_py_with = wide)] per_cluster: i128,
     cluster_size: Option<String>,
     manifest: bool,
+    #[pyo3(from_py_with = wide)] page: i128,
     replace: bool,
     threads: Option<Whole>,
     memory: Option<Whole>,
@@ -135,6 +139,7 @@ pub(crate) fn clean<'py>(
     let passages = passages.map(str::parse::<PassageFate>).transpose();
     let passages = passages.map_err(|error| input_error(py, format!("passages: {error}")))?;
     let pairs = pairs.map(|path| labels_of(py, &path)).transpose()?;
+    let page = checked(py, &COUNT, page)? as usize;
     let per_cluster = u32::try_from(checked(py, &PER_CLUSTER, per_cluster)?)?;
     let limits = Limits::new(py, threads, memory, temp_dir)?;
     let add = add.then(|| WriterOptions::default().label(label).run(run));
@@ -143,6 +148,7 @@ pub(crate) fn clean<'py>(
     let (shared, faults) = (Arc::new(Shared::default()), Mutex::new(Vec::new()));
     let is_change = output.is_some() || add.is_some();
     let fields = keep.field_names(source_field.as_deref(), url_field.as_deref());
+    let title = documents.title();
     let readable = documents.readable(py, &limits.given(&shared), fields)?;
     let Readable { paths, options, table } = &readable;
     let work = |shared: &Arc<Shared>| -> Result<_, Failure> {
@@ -177,7 +183,7 @@ pub(crate) fn clean<'py>(
             cleaner = cleaner.output(output);
         }
         let mut removed = RemovedRows::new();
-        let mut rows = None;
+        let (mut rows, mut html) = (None, None);
         let (mut account, mut overview, mut proof) = (Account::default(), None, None);
         match cleaner.begin()? {
             Some(cleaning) => {
@@ -187,6 +193,9 @@ pub(crate) fn clean<'py>(
                 if manifest {
                     proof = Some(cleaned.manifest(&found, &[])?.to_json());
                 }
+                if page > 0 {
+                    html = Some(cleaned.page(&found, page, &title)?);
+                }
                 overview = Some(found);
                 if let Some(table) = table {
                     rows = Some(rows_of(&cleaned, table)?);
@@ -195,10 +204,10 @@ pub(crate) fn clean<'py>(
             }
             None => account.was_added_before = true,
         }
-        Ok((account, overview, removed.finish()?, rows, proof))
+        Ok((account, overview, removed.finish()?, rows, proof, html))
     };
     let work = |shared: &Arc<Shared>| work(shared).map_err(|failure| of_row(failure, &readable));
-    let (account, overview, removed, rows, proof) = match is_change {
+    let (account, overview, removed, rows, proof, html) = match is_change {
         true => run_change(py, &reporter, &shared, work)?,
         false => run_shared(py, &reporter, &shared, work)?,
     };
@@ -231,6 +240,7 @@ pub(crate) fn clean<'py>(
     let proof =
         proof.map(|proof| py.import("json")?.call_method1("loads", (proof,))).transpose()?;
     fields.push(proof.into_bound_py_any(py)?);
+    fields.push(html.map(Page).into_bound_py_any(py)?);
     told(py, TYPES, "Cleaned", PyTuple::new(py, fields)?)
 }
 
@@ -247,8 +257,30 @@ pub(crate) fn _keep_fields(
 /// The judged pairs of a file.
 fn labels_of(py: Python<'_>, path: &Path) -> PyResult<LabelFile> {
     let refused = |reason: String| input_error(py, format!("{}: {reason}", path.display()));
-    let text = std::fs::read_to_string(path).map_err(|error| refused(error.to_string()))?;
+    let text = std::fs::read_to_string(path).map_err(|error| match error.raw_os_error() {
+        Some(_) => {
+            let refused = IoError { doing: "read", path: path.into(), source: error };
+            Failure::from(fpstore::Error::Io(refused)).into()
+        }
+        None => refused(error.to_string()),
+    })?;
     LabelFile::parse(&text).map_err(|fault| refused(fault.to_string()))
+}
+
+/// The judged pairs of a file, for clusters, which obey them only where they are components.
+pub(crate) fn judged_of(
+    py: Python<'_>,
+    path: Option<&Path>,
+    method: ClusterMethod,
+) -> PyResult<Option<JudgedPairs>> {
+    let Some(path) = path else { return Ok(None) };
+    if method != ClusterMethod::Components {
+        let message = "pairs are for method 'components'; leave out one of pairs and method";
+        return Err(input_error(py, message));
+    }
+    let judged = JudgedPairs::new(&labels_of(py, path)?);
+    let refused = |fault| input_error(py, format!("{}: {fault}", path.display()));
+    Ok(Some(judged.map_err(refused)?))
 }
 
 fn rules_of(py: Python<'_>, keep: &str) -> PyResult<KeepRules> {

@@ -101,6 +101,17 @@ impl Documents {
         Ok(documents.cast_into::<Documents>()?)
     }
 
+    /// What a page calls them.
+    pub(crate) fn title(&self) -> String {
+        match &self.source {
+            Source::Table(_) => "a table".into(),
+            Source::Paths(paths) => match paths.as_slice() {
+                [path] => path.display().to_string(),
+                paths => format!("{} paths", paths.len()),
+            },
+        }
+    }
+
     /// Whether they are a table.
     pub(crate) fn is_table(&self) -> bool {
         matches!(self.source, Source::Table(_))

@@ -8,6 +8,7 @@ use arrow_array::{Array, ArrayRef, ArrowPrimitiveType};
 use arrow_schema::DataType;
 use fpstore::IdRef;
 use numpy::PyUntypedArray;
+use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyString};
 
@@ -92,7 +93,12 @@ fn read(object: &Bound<'_, PyAny>) -> PyResult<Ids> {
 
 fn of_items(object: &Bound<'_, PyAny>) -> PyResult<Ids> {
     let py = object.py();
-    let mut numbers = Vec::new();
+    // A length that is only said may be more than there is memory.
+    let (mut numbers, len) = (Vec::new(), object.len().unwrap_or(0));
+    if numbers.try_reserve_exact(len).is_err() {
+        let message = format!("{len} ids take {} bytes of memory or more", 8 * len as u128);
+        return Err(PyMemoryError::new_err(message));
+    }
     let mut texts = Texts::default();
     for (at, item) in object.try_iter()?.enumerate() {
         look_at_signals(py, at)?;

@@ -6,6 +6,7 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 use numpy::PyUntypedArray;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyBytes, PyFloat, PyString};
 
 use super::{arrow_name, each_column, is_pandas, is_text, look_at_signals};
@@ -14,6 +15,29 @@ use crate::work::held;
 
 /// Copied texts of one array, in bytes. An array holds at most 2 GiB.
 const ARRAY_LEN: usize = 256 << 20;
+
+/// A single text.
+pub(crate) struct Text(PyBackedStr);
+
+impl std::ops::Deref for Text {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<'py> FromPyObject<'_, 'py> for Text {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let text = object.cast::<PyString>()?.to_owned();
+        let backed = PyBackedStr::try_from(text);
+        backed.map(Text).map_err(|_| {
+            input_error(object.py(), "the text has a lone surrogate, which is no character")
+        })
+    }
+}
 
 /// Texts in arrays that nobody changes.
 #[derive(Debug)]

@@ -4,10 +4,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use fpstore::Id;
-use fpstore::join::{ClusterMethod, KeepRule, clusters};
+use fpstore::join::{
+    ClusterMethod, Clusters, JoinOptions, JudgedPairs, KeepRule, clusters, judged_clusters,
+};
 use pyo3::prelude::*;
 
 use crate::columns::{Bits, Distances, IdColumn, RowsBuilder, U64, id_kind};
+use crate::documents::judged_of;
 use crate::errors::Failure;
 use crate::input::whole::Whole;
 use crate::options::{Limits, choice, distance};
@@ -28,14 +31,16 @@ impl Store {
     /// `"components"` takes everything that hangs together over pairs, `"star"` and `"leader"` only
     /// what is within `k` bits of the representative. `keep` chooses the document with the smallest
     /// id of the representative, `"smallest-id"` (or `"first"`) the smallest id of all, and
-    /// `"largest-cluster"` all documents of that cluster and no others.
+    /// `"largest-cluster"` all documents of that cluster and no others. `pairs` is a file of judged
+    /// pairs, as `clean` takes it, for components: what is judged to be a duplicate is in one
+    /// cluster, what is judged different never is.
     ///
     /// >>> for rows in store.clusters(3):
     /// ...     print(rows["id"], rows["keep"])
     /// ['a.html' 'b.html'] [ True False]
     #[pyo3(signature = (
-        k=None, method="components", *, keep="representative", threads=None, memory=None,
-        temp_dir=None, progress=None
+        k=None, method="components", *, keep="representative", pairs=None, threads=None,
+        memory=None, temp_dir=None, progress=None
     ))]
     #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn clusters(
@@ -44,6 +49,7 @@ impl Store {
         k: Option<Whole>,
         method: &str,
         keep: &str,
+        pairs: Option<PathBuf>,
         threads: Option<Whole>,
         memory: Option<Whole>,
         temp_dir: Option<PathBuf>,
@@ -54,12 +60,14 @@ impl Store {
         let limits = Limits::new(py, threads, memory, temp_dir)?;
         let method: ClusterMethod = choice(py, "method", method)?;
         let keep: KeepRule = choice(py, "keep", keep)?;
+        let judged = judged_of(py, pairs.as_deref(), method)?;
         let id = IdColumn::new(id_kind(&store));
         let columns = (U64::default(), U64::default(), Distances::default(), id, Bits::default());
         let mut members = RowsBuilder::new(NAMES, columns);
         let reporter = Reporter::new(progress)?;
         RowStream::start(Arc::clone(&members.schema), reporter, move |shared, sink| {
-            let found = clusters(&store, &limits.join(k, shared), method)?;
+            let options = limits.join(k, shared);
+            let found = clusters_of(&store, &options, method, judged.as_ref())?;
             found.for_each_kept(keep, |cluster, kept| {
                 for (number, member) in cluster.members.iter().enumerate() {
                     for at in 0..member.ids.len().max(1) {
@@ -74,4 +82,17 @@ impl Store {
             members.flush(sink)
         })
     }
+}
+
+/// Clusters that obey judged pairs, if there are any.
+pub(super) fn clusters_of(
+    store: &fpstore::Store,
+    options: &JoinOptions,
+    method: ClusterMethod,
+    judged: Option<&JudgedPairs>,
+) -> Result<Clusters, Failure> {
+    Ok(match judged {
+        None => clusters(store, options, method)?,
+        Some(pairs) => judged_clusters(store, options, pairs, |id| id)?.0,
+    })
 }

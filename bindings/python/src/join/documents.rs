@@ -8,10 +8,10 @@ use fpstore::join::{Dedup, DroppedDocument, Fate, dedup as compare};
 use fpstore::{Id, IdKind, IdRef};
 use pyo3::prelude::*;
 
-use crate::columns::{Bits, IdColumn, RowsBuilder, U64, id_kind};
+use crate::columns::{Bits, IdColumn, RowsBuilder, U64, common_id_kind, id_kind};
 use crate::errors::Failure;
 use crate::input::whole::Whole;
-use crate::near_columns::{Near, common_kind, near_columns};
+use crate::near_columns::{Near, near_columns};
 use crate::options::{Limits, distance};
 use crate::store::Store;
 use crate::stream::RowStream;
@@ -95,7 +95,7 @@ pub(crate) fn dedup(
     let k = distance(py, k, stored.as_ref().unwrap_or(&new))?;
     let limits = Limits::new(py, threads, memory, temp_dir)?.max_pairs(py, max_pairs)?;
     let kinds = [id_kind(&new), stored.as_ref().map_or(IdKind::None, id_kind)];
-    let (near, near_id, distance) = near_columns(common_kind(kinds));
+    let (near, near_id, distance) = near_columns(common_id_kind(kinds));
     let own = (U64::default(), IdColumn::new(kinds[0]), Bits::default());
     let mut rows = RowsBuilder::new(NAMES, (own.0, own.1, own.2, near, near_id, distance));
     let reporter = Reporter::new(progress)?;

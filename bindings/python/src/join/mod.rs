@@ -3,6 +3,7 @@
 mod clusters;
 mod documents;
 mod groups;
+mod pages;
 mod pairs;
 
 pub(crate) use documents::dedup;

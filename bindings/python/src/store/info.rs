@@ -1,7 +1,7 @@
 //! What a store holds, and whether it is sound.
 
 use fpstore::VerifyOptions;
-use fpstore::doctor::profile;
+use fpstore::doctor::profile_with;
 use fpstore::info::{SegmentInfo, StoreInfo, TableInfo};
 use fpstore::options::{MAX_RATE, SAMPLES};
 use pyo3::prelude::*;
@@ -46,9 +46,10 @@ impl Store {
     /// 3
     fn stats(&self, py: Python<'_>) -> PyResult<StatisticsView> {
         let store = self.get()?;
-        let name = self.path.file_name().unwrap_or(self.path.as_os_str());
-        let name = name.to_string_lossy().into_owned();
-        let statistics = run(py, &Reporter::default(), |_| Ok(profile(&store)?))?;
+        let name = self.name();
+        let statistics = run(py, &Reporter::default(), |shared| {
+            Ok(profile_with(&store, Some(shared.observer()))?)
+        })?;
         Ok(StatisticsView { name, statistics })
     }
 

@@ -8,26 +8,15 @@ use numpy::PyArray1;
 use pyo3::prelude::*;
 
 use super::Store;
+use crate::answer_rows::{ANSWER_NAMES, check_count};
 use crate::columns::{BATCH_ROWS, Distances, IdColumn, RowsBuilder, U32, U64, each_id, id_kind};
-use crate::errors::{Failure, input_error};
+use crate::errors::Failure;
 use crate::input::fingerprints;
 use crate::input::whole::Whole;
 use crate::options::{Limits, choice, distance};
 use crate::recipes::check_recipe;
 use crate::rows::Rows;
 use crate::work::{Reporter, Shared, held, run};
-
-/// The columns of answers.
-pub(super) const ANSWER_NAMES: [&str; 4] = ["query", "fingerprint", "distance", "id"];
-
-/// Refuses more queries than rows can have numbers for.
-pub(super) fn check_count(py: Python<'_>, count: usize) -> PyResult<()> {
-    if count > u32::MAX as usize {
-        let message = format!("{count} queries, one call takes 2**32 - 1 at most");
-        return Err(input_error(py, message));
-    }
-    Ok(())
-}
 
 /// Rows of answers under construction.
 struct Answers {

@@ -22,7 +22,7 @@ use crate::input::{fingerprints, ids as input_ids};
 use crate::options::{checked, choice, distance_of};
 use crate::work::{Reporter, held, run, run_change};
 
-pub(crate) use results::StatisticsView;
+pub(crate) use results::{StatisticsView, owned_matches};
 use state::{Manifest, State};
 
 /// A store, open for reading: the state of the moment when it was opened, until `refresh`.
@@ -49,6 +49,12 @@ impl Store {
 
     fn state(&self) -> MutexGuard<'_, Option<State>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The last part of the path, as the title of a page.
+    pub(crate) fn name(&self) -> String {
+        let name = self.path.file_name().unwrap_or(self.path.as_os_str());
+        name.to_string_lossy().into_owned()
     }
 
     /// The store of the library, unless this one is closed.

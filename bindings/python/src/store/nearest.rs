@@ -9,7 +9,7 @@ use fpstore_base::watch::Watch;
 use pyo3::prelude::*;
 
 use super::Store;
-use super::many::{ANSWER_NAMES, check_count};
+use crate::answer_rows::{ANSWER_NAMES, check_count};
 use crate::columns::{Distances, IdColumn, RowsBuilder, U32, U64, id_kind};
 use crate::errors::Failure;
 use crate::input::fingerprints;

@@ -51,7 +51,7 @@ pub(super) fn matches<'py>(
 }
 
 /// The same of matches that own their ids.
-pub(super) fn owned_matches<'py>(
+pub(crate) fn owned_matches<'py>(
     py: Python<'py>,
     matches: &[Match],
 ) -> PyResult<Bound<'py, PyList>> {
@@ -128,7 +128,7 @@ impl StatisticsView {
 
     /// The whole page in a frame of its own, so that its style stays inside.
     fn _repr_html_(&self) -> String {
-        framed(&self.html(), "40em")
+        framed(&self.html(), "40em", "")
     }
 
     fn __reduce__(&self) -> PyResult<()> {

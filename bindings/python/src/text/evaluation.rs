@@ -175,7 +175,7 @@ impl Evaluation {
     /// The picture in a frame of its own.
     fn _repr_html_(&self) -> String {
         let page = format!("<!doctype html><meta charset=\"utf-8\"><body>{}</body>", self.svg());
-        framed(&page, "32em")
+        framed(&page, "32em", "")
     }
 
     fn __reduce__(&self) -> PyResult<()> {

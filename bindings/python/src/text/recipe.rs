@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
+use fpstore::page::ComparedFeatures;
 use fpstore_text::{
     CountWeight, FeatureHash, HashKey, RecipeChanges, StopWords, TextHasher, TextRecipe, Tokenizer,
     Weight,
@@ -13,12 +14,16 @@ use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 
 use super::options::{Sources, positive, read_table, tie_of};
 use crate::errors::{Failure, input_error, recipe_error};
+use crate::input::texts::Text;
 use crate::input::whole::Whole;
+use crate::notebook::Page;
 use crate::tuple_class::plain_value;
 use crate::work::{Reporter, held, run};
 
 /// Bytes of a text that is hashed with the interpreter held.
 const SHORT_LEN: usize = 1 << 14;
+/// Features of each text that a page shows.
+const FEATURES_SHOWN: usize = 10;
 /// Hashers that are kept for later texts.
 const HASHERS_KEPT: usize = 16;
 
@@ -271,8 +276,9 @@ impl Recipe {
     /// >>> fpstore.Recipe().fingerprint("The quick brown fox") == fpstore.Recipe().fingerprint("the QUICK brown fox!")
     /// True
     #[pyo3(signature = (text, /))]
-    fn fingerprint(&self, py: Python<'_>, text: &str) -> PyResult<Option<u64>> {
+    fn fingerprint(&self, py: Python<'_>, text: Text) -> PyResult<Option<u64>> {
         self.check_takes_texts(py)?;
+        let text: &str = &text;
         self.with_hasher(py, text.len(), |hasher| {
             Ok(hasher.fingerprint(text).map(fpstore::Fingerprint::value))
         })
@@ -280,8 +286,9 @@ impl Recipe {
 
     /// The words or characters into which a text is cut.
     #[pyo3(signature = (text, /))]
-    fn tokens(&self, py: Python<'_>, text: &str) -> PyResult<Vec<String>> {
+    fn tokens(&self, py: Python<'_>, text: Text) -> PyResult<Vec<String>> {
         self.check_takes_texts(py)?;
+        let text: &str = &text;
         self.with_hasher(py, text.len(), |hasher| {
             let mut tokens = Vec::new();
             hasher.each_token(text, |token| tokens.push(token.to_owned()));
@@ -291,8 +298,9 @@ impl Recipe {
 
     /// The features of a text with their hashes, counts and weights, in the order of the text.
     #[pyo3(signature = (text, /))]
-    fn features<'py>(&self, py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyList>> {
+    fn features<'py>(&self, py: Python<'py>, text: Text) -> PyResult<Bound<'py, PyList>> {
         self.check_takes_texts(py)?;
+        let text: &str = &text;
         let features = self.with_hasher(py, text.len(), |hasher| Ok(hasher.features(text)))?;
         let features: PyResult<Vec<_>> = features
             .into_iter()
@@ -310,10 +318,11 @@ impl Recipe {
     fn compare<'py>(
         &self,
         py: Python<'py>,
-        first: &str,
-        second: &str,
+        first: Text,
+        second: Text,
     ) -> PyResult<Bound<'py, PyAny>> {
         self.check_takes_texts(py)?;
+        let (first, second): (&str, &str) = (&first, &second);
         let found = self.with_hasher(py, first.len() + second.len(), |hasher| {
             Ok(fpstore_text::Comparison::of(hasher, [first, second])?)
         })?;
@@ -325,6 +334,46 @@ impl Recipe {
         let values = <(u64, u64)>::from(values);
         let common = found.common_count;
         plain_value(py, "Comparison", (values, distance, estimate, jaccard, common, first, second))
+    }
+
+    /// A page that shows where two texts differ, with their fingerprints and features, for a browser or a
+    /// notebook. `names` is what they are called. Fails if a text has no features.
+    ///
+    /// >>> page = fpstore.Recipe().compare_page("the quick fox", "the slow fox")
+    /// >>> "<del>quick</del><ins>slow</ins>" in page.html()
+    /// True
+    #[pyo3(signature = (first, second, /, *, names=None))]
+    fn compare_page(
+        &self,
+        py: Python<'_>,
+        first: Text,
+        second: Text,
+        names: Option<(String, String)>,
+    ) -> PyResult<Page> {
+        self.check_takes_texts(py)?;
+        let (first, second): (&str, &str) = (&first, &second);
+        let found = self.with_hasher(py, first.len() + second.len(), |hasher| {
+            Ok(fpstore_text::Comparison::of(hasher, [first, second])?)
+        })?;
+        let only = found.only.map(|features| {
+            let texts = features.into_iter().map(|feature| feature.text);
+            texts.collect::<Vec<String>>()
+        });
+        let shown = |at: usize| (only[at].len(), &only[at][..only[at].len().min(FEATURES_SHOWN)]);
+        let features = ComparedFeatures {
+            jaccard: found.jaccard,
+            common_count: found.common_count,
+            only: [shown(0), shown(1)],
+            more: "compare",
+        };
+        let page = fpstore::page::Comparison {
+            names: names.as_ref().map_or(["first", "second"], |(one, other)| [one, other]),
+            fingerprints: found.fingerprints,
+            estimate: Some(found.estimate),
+            texts: Some([first, second]),
+            features: Some(features),
+        };
+        Ok(Page(py.detach(|| page.page())))
     }
 
     /// The fingerprint of features that were made elsewhere, with their weights.

@@ -245,11 +245,7 @@ fn write_page(
 ) -> anyhow::Result<()> {
     let Some(page) = page else { return Ok(()) };
     let source = args.input.text_source(&args.page.texts, &args.resources)?;
-    let method = match args.method {
-        ClusterMethod::Components => "chains of near documents",
-        ClusterMethod::Star => "stars around a representative",
-        _ => "led by the first document",
-    };
+    let method = args.method.shape();
     let about = About { title: &args.input.title(), limit, method, ..About::default() };
     args.page.write(page, source, &about, &args.resources, monitor, args.quiet.is_on())
 }

@@ -10,8 +10,8 @@ use fpstore::rows::{LossRow, RecordRow};
 use fpstore_base::chain;
 
 use super::cleaning_args::CleaningArgs;
+use super::overview;
 use super::removed::RemovedWriter;
-use super::{overview, report_page};
 use crate::cli::args::documents::{report, report_repeated_ids};
 use crate::cli::commands::add::is_known_run;
 use crate::cli::output::row_writer::RowWriter;
@@ -113,7 +113,7 @@ pub(in crate::cli) fn run(settings: Settings, monitor: &Monitor) -> anyhow::Resu
         out.finish()?;
     }
     if let (Some((mut out, most, title)), Some(overview)) = (html, &overview) {
-        out.write_all(report_page::make(&cleaned, overview, most, &title)?.as_bytes())?;
+        out.write_all(cleaned.page(overview, most, &title)?.as_bytes())?;
         out.finish()?;
     }
     let account = cleaned.finish()?;

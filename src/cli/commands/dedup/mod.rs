@@ -5,7 +5,6 @@ mod corpus;
 mod overview;
 mod records;
 mod removed;
-mod report_page;
 mod stream;
 
 use std::path::{Path, PathBuf};

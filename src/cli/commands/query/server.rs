@@ -20,7 +20,7 @@ use crate::cli::output::sink::Sink;
 use crate::cli::output::text::TableFormat;
 use crate::cli::session::command::ExitStatus;
 
-/// Queries of files that are sent together, unless the server allows fewer.
+/// Queries of files that are asked together.
 const BATCH_COUNT: usize = 10_000;
 
 /// The server that is asked.
@@ -58,10 +58,10 @@ impl ServerArgs {
         let mut client = self.token.client(url)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.context("cannot start the connection")?;
+        // Whoever asks the wrong place hears so before the queries are read.
         let info = runtime.block_on(client.info()).with_context(|| format!("cannot ask {url}"))?;
         // All fields are named, so that no option is forgotten here.
         let Questions { k, nearest: count, limit, .. } = *questions;
-        let batch_max = usize::try_from(info.limits.max_batch).unwrap_or(BATCH_COUNT);
         let mut session = Session {
             runtime,
             client,
@@ -78,7 +78,6 @@ impl ServerArgs {
                 },
             )?,
             found: false,
-            batch_max: batch_max.clamp(1, BATCH_COUNT),
         };
         session.ask_all()?;
         session.out.finish()?;
@@ -94,7 +93,6 @@ struct Session<'a> {
     questions: &'a Questions<'a>,
     out: RowWriter,
     found: bool,
-    batch_max: usize,
 }
 
 impl Session<'_> {
@@ -119,7 +117,7 @@ impl Session<'_> {
         for file in inputs(self.questions.from)? {
             let read = read_records(&file, &self.questions.lines, |record| {
                 batch.push((record.fingerprint, record.id.map(|id| id.to_string())));
-                if batch.len() >= self.batch_max {
+                if batch.len() >= BATCH_COUNT {
                     self.ask_batch(&batch)?;
                     batch.clear();
                 }
@@ -169,17 +167,13 @@ impl Session<'_> {
             return Ok(());
         }
         let fingerprints: Vec<Fingerprint> = batch.iter().map(|(needle, _)| *needle).collect();
-        let asked = self.runtime.block_on(self.client.query_many(&fingerprints, &self.options));
-        let answers = match asked {
-            Err(ClientError::Refused { code, .. })
-                if code == "answer-over-limit" && batch.len() > 1 =>
-            {
-                let (first, second) = batch.split_at(batch.len() / 2);
-                self.ask_batch(first)?;
-                return self.ask_batch(second);
-            }
-            asked => asked.with_context(|| self.doing())?,
+        let mut answers = Vec::with_capacity(batch.len());
+        let take = |answer| {
+            answers.push(answer);
+            Ok::<(), ClientError>(())
         };
+        let asked = self.client.query_all(&fingerprints, &self.options, take);
+        self.runtime.block_on(asked).with_context(|| self.doing())?;
         for (mut answer, (_, id)) in answers.into_iter().zip(batch) {
             answer.id.clone_from(id);
             self.print(answer)?;

@@ -1,0 +1,88 @@
+//! Copies of the states of a store, and what these tell of its history.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use fpstore::options::MAX_RATE;
+use fpstore::writer::{BackupOptions, backup as backup_store};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+use crate::errors::{Failure, input_error};
+use crate::http::Client;
+use crate::input::whole::Whole;
+use crate::options::{count, wait_of};
+use crate::store::Store;
+use crate::tuple_class::{TYPES, told};
+use crate::work::{Reporter, Shared, run, run_change};
+
+/// Makes a folder hold the state of a store, or that which the server of a `Client` shows. Only what it
+/// lacks is copied, and each copy is checked; readers of the folder see whole states. Done again and
+/// again, the folder follows the store. With `verify` segments that it has already are read and checked,
+/// too. `max_rate` limits the bytes a second, `wait` is as for `Builder`.
+///
+/// >>> done = fpstore.backup(store, folder / "copy.fps")
+/// >>> done.is_new, done.copied, fpstore.backup(store, folder / "copy.fps").copied
+/// (True, 1, 0)
+#[pyfunction]
+#[pyo3(signature = (source, path, *, verify=false, max_rate=None, wait=0.0, progress=None))]
+pub(crate) fn backup<'py>(
+    py: Python<'py>,
+    source: &Bound<'py, PyAny>,
+    path: PathBuf,
+    verify: bool,
+    max_rate: Option<Whole>,
+    wait: Option<f64>,
+    progress: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let options = BackupOptions::default()
+        .verify(verify)
+        .max_rate(count(py, &MAX_RATE, max_rate)?)
+        .wait(wait_of(py, wait)?);
+    let reporter = Reporter::new(progress)?;
+    let of_shared = |shared: &Arc<Shared>| options.observer(shared.observer());
+    let shared = Arc::new(Shared::default());
+    let done = if let Ok(store) = source.cast::<Store>() {
+        let store = store.get().get()?;
+        run_change(py, &reporter, &shared, move |shared| {
+            Ok(backup_store(&store, path, &of_shared(shared))?)
+        })?
+    } else if let Ok(client) = source.cast::<Client>() {
+        let mut asked = client.get().connections.client()?;
+        run_change(py, &reporter, &shared, move |shared| {
+            Ok(fpstore::client::backup(&mut asked, path, &of_shared(shared))?)
+        })?
+    } else {
+        let kind = source.get_type().qualname()?;
+        return Err(input_error(py, format!("source is a Store or a Client, not {kind}")));
+    };
+    let path = done.path.to_string_lossy().into_owned();
+    let fields = (path, done.generation, done.is_new, done.copied, done.copied_len, done.kept);
+    told(py, TYPES, "BackedUp", fields)
+}
+
+/// What the states of one store, such as its backups and itself, tell of its history: what each added,
+/// deleted, merged and expired, in order.
+///
+/// >>> [(change.generation, change.act, change.ids) for change in fpstore.log([store])]
+/// [(1, 'added', 3)]
+#[pyfunction]
+#[pyo3(signature = (states, /))]
+pub(crate) fn log<'py>(
+    py: Python<'py>,
+    states: Vec<PyRef<'py, Store>>,
+) -> PyResult<Bound<'py, PyList>> {
+    let states: Vec<_> = states.iter().map(|store| store.get()).collect::<PyResult<_>>()?;
+    let changes = run(py, &Reporter::default(), move |_| Ok(fpstore::Store::log(&states)?))?;
+    let class = py.import(TYPES)?.getattr("Change")?;
+    let made = changes.iter().map(|change| {
+        let json = serde_json::to_string(change);
+        let json = json.map_err(|error| Failure::Panic(error.to_string()))?;
+        let fields = py.import("json")?.call_method1("loads", (json,))?.cast_into::<PyDict>()?;
+        // A word of the language.
+        fields.set_item("from_", fields.get_item("from")?)?;
+        fields.del_item("from")?;
+        class.call((), Some(&fields))
+    });
+    PyList::new(py, made.collect::<PyResult<Vec<_>>>()?)
+}

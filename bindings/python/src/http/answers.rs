@@ -1,0 +1,82 @@
+//! Answers of a server as those of a store: matches and rows, with ids of the kind that was stored.
+
+use fpstore::client::{AnswerRow, MatchRow, QueryOptions};
+use fpstore::{Id, IdKind, IdRef, Match};
+
+use super::connection::Served;
+use crate::answer_rows::ANSWER_NAMES;
+use crate::columns::{Distances, IdColumn, RowsBuilder, U32, U64};
+use crate::errors::Failure;
+use crate::rows::Rows;
+
+/// An id, which the server spells as a text.
+pub(super) fn id_of(text: &str, kind: IdKind) -> Id {
+    let number = IdRef::canonical_number(text).filter(|_| kind == IdKind::U64);
+    number.map_or_else(|| Id::Text(text.into()), Id::U64)
+}
+
+/// Whether the limit of the caller cut the answer. What another limit cut is no whole answer, and fails.
+pub(super) fn is_cut(answer: &AnswerRow, options: &QueryOptions) -> Result<bool, Failure> {
+    if !answer.cut {
+        return Ok(false);
+    }
+    let by = answer.cut_by.as_deref().unwrap_or_default();
+    let count = answer.matches.len();
+    let why = match by {
+        "limit" if options.limit.is_some() || options.count.is_some() => return Ok(true),
+        "ids" if options.ids == Some(0) => return Ok(false),
+        "limit" => format!(
+            "the server keeps the nearest {count} matches, its --max-matches; limit={count} takes \
+             them, a smaller k finds fewer"
+        ),
+        "ids" => "a match has more ids than the --max-ids of the server".to_owned(),
+        _ => "the search took longer than the --deadline of the server".to_owned(),
+    };
+    let by = by.to_owned();
+    Err(Failure::Cut { message: format!("the answer to {} is cut: {why}", answer.query), by })
+}
+
+/// The matches of one answer.
+pub(super) fn matches_of(answer: AnswerRow, served: &Served) -> Vec<Match> {
+    let ids = |found: &MatchRow| {
+        let ids = found.ids.iter().flatten();
+        ids.map(|id| id_of(id, served.ids)).collect()
+    };
+    let matches = answer.matches.iter();
+    matches
+        .map(|found| Match {
+            fingerprint: found.fingerprint.fingerprint,
+            distance: found.distance,
+            ids: ids(found),
+        })
+        .collect()
+}
+
+/// The rows of many answers, as those of `Store.query_many`.
+pub(super) fn rows_of(
+    answers: &[AnswerRow],
+    options: &QueryOptions,
+    ids: IdKind,
+) -> Result<Rows, Failure> {
+    let columns = (U32::default(), U64::default(), Distances::default(), IdColumn::new(ids));
+    let has_ids = columns.3.is_there();
+    let mut table = RowsBuilder::new(ANSWER_NAMES, columns);
+    let mut cut = false;
+    for (query, answer) in answers.iter().enumerate() {
+        cut |= is_cut(answer, options)?;
+        for found in &answer.matches {
+            let (value, distance) = (found.fingerprint.fingerprint.value(), found.distance);
+            // The number of queries was checked before.
+            let mut keep = |id: Option<IdRef<'_>>| table.keep((query as u32, value, distance, id));
+            let own = found.ids.as_deref().unwrap_or_default();
+            for id in own.iter().filter(|_| has_ids) {
+                let id = id_of(id, ids);
+                keep(Some(id.as_ref()))?;
+            }
+            if own.is_empty() || !has_ids {
+                keep(None)?;
+            }
+        }
+    }
+    Ok(table.finish()?.with_cut(cut))
+}

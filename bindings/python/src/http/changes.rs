@@ -1,0 +1,280 @@
+//! The class `Client`: its calls that change the store.
+
+use std::borrow::Cow;
+
+use fpstore::client::{
+    AddBody, AddItem, AddStatus, AddedItem, DeleteAnswer, ExpireBody, ReplaceBody,
+};
+use fpstore::writer::Compaction;
+use fpstore::{Fingerprint, IdKind, Recipe};
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+
+use super::answers::id_of;
+use super::client::Client;
+use super::connection::Connection;
+use crate::columns::{Bits, RowsBuilder, common_id_kind};
+use crate::errors::{Failure, input_error};
+use crate::input::fingerprints;
+use crate::input::ids::{self as input_ids, Ids};
+use crate::input::texts::TextInput;
+use crate::input::whole::Whole;
+use crate::near_columns::{Near, near_columns};
+use crate::options::{choice, distance_of};
+use crate::recipes::{common, recipe_of};
+use crate::rows::Rows;
+use crate::tuple_class::{TYPES, told};
+use crate::work::Shared;
+
+/// What a request brings: fingerprints, or texts of which the server makes them, and their ids.
+struct Items {
+    values: Values,
+    ids: Option<Ids>,
+    /// The recipe that made the fingerprints, if they know it.
+    recipe: Option<Recipe>,
+    /// Whether the caller says that it is that of the store.
+    same_recipe: bool,
+}
+
+enum Values {
+    Fingerprints(Vec<Fingerprint>),
+    Texts(TextInput),
+}
+
+impl Items {
+    fn of(
+        py: Python<'_>,
+        given: Option<&Bound<'_, PyAny>>,
+        texts: Option<&Bound<'_, PyAny>>,
+        ids: Option<&Bound<'_, PyAny>>,
+        same_recipe: bool,
+    ) -> PyResult<Self> {
+        let (values, recipe) = match (given, texts) {
+            (Some(given), None) => {
+                (Values::Fingerprints(fingerprints::many(given)?), recipe_of(given)?)
+            }
+            (None, Some(texts)) => (Values::Texts(TextInput::of(texts)?), None),
+            _ => return Err(input_error(py, "give either fingerprints or texts")),
+        };
+        let ids = ids.map(input_ids::many).transpose()?;
+        let count = match &values {
+            Values::Fingerprints(values) => values.len(),
+            Values::Texts(texts) => texts.len(),
+        };
+        if let Some(ids) = ids.as_ref().filter(|ids| ids.len() != count) {
+            let message = format!("{count} records and {} ids", ids.len());
+            return Err(input_error(py, message));
+        }
+        if let Values::Texts(texts) = &values
+            && let Some(at) = (0..count).find(|&at| texts.get(at).is_none())
+        {
+            return Err(input_error(py, format!("text number {at} is None")));
+        }
+        Ok(Items { values, ids, recipe, same_recipe })
+    }
+
+    /// The items of the request, in their order.
+    fn body(&self) -> Vec<AddItem<'_>> {
+        let id = |at| self.ids.as_ref().map(|ids| Cow::Owned(ids.get(at).to_string()));
+        match &self.values {
+            Values::Fingerprints(values) => values
+                .iter()
+                .enumerate()
+                .map(|(at, value)| AddItem {
+                    fingerprint: Some(value.to_string().into()),
+                    text: None,
+                    id: id(at),
+                })
+                .collect(),
+            Values::Texts(texts) => (0..texts.len())
+                .map(|at| AddItem {
+                    fingerprint: None,
+                    text: texts.get(at).map(Cow::Borrowed),
+                    id: id(at),
+                })
+                .collect(),
+        }
+    }
+
+    /// Whether the fingerprints are of the recipe of the store, as far as that is known. Another recipe
+    /// is refused.
+    fn is_same(
+        &self,
+        connection: &mut Connection,
+        shared: &Shared,
+    ) -> Result<Option<bool>, Failure> {
+        let Some(recipe) = self.recipe.clone() else {
+            return Ok(self.same_recipe.then_some(true));
+        };
+        common(connection.served(shared, None)?.recipe, Some(recipe))?;
+        Ok(Some(true))
+    }
+
+    fn id_kind(&self) -> IdKind {
+        match &self.ids {
+            None => IdKind::None,
+            Some(Ids::Numbers(_)) => IdKind::U64,
+            Some(Ids::Texts(_)) => IdKind::Text,
+        }
+    }
+}
+
+/// The rows of `Writer.check_and_add`.
+fn checked_rows(results: &[AddedItem], kind: IdKind) -> Result<Rows, Failure> {
+    let (near, near_id, distance) = near_columns(kind);
+    let columns = (Bits::default(), near, near_id, distance);
+    let mut table = RowsBuilder::new(["added", "near", "near_id", "distance"], columns);
+    for result in results {
+        let found = result.near.as_ref().map(|near| Near {
+            fingerprint: near.fingerprint.fingerprint.value(),
+            distance: near.distance,
+            id: near.ids.first().map(|id| id_of(id, kind)),
+        });
+        let (near, near_id, distance) = Near::cells(found.as_ref());
+        // Without a column of ids there is no place for them.
+        let near_id = near_id.filter(|_| kind != IdKind::None);
+        table.keep((result.status == AddStatus::New, near, near_id, distance))?;
+    }
+    table.finish()
+}
+
+fn deleted<'py>(py: Python<'py>, done: &DeleteAnswer) -> PyResult<Bound<'py, PyAny>> {
+    told(py, TYPES, "Deleted", (done.wanted, done.found, done.fingerprints, done.ids))
+}
+
+#[pymethods]
+impl Client {
+    /// Adds the records that have no record within `k` bits in the store, or before them in this call,
+    /// and returns the rows of `Writer.check_and_add`. Records are fingerprints, or `texts`, whose
+    /// fingerprints the server makes.
+    ///
+    /// One request has them all, so that they are added together or not at all; the server says how
+    /// many it takes (`max_items`). With `durable=False` it answers before what is new is on the
+    /// disk. Ready fingerprints for a store that has a recipe are taken if their column knows that
+    /// recipe, or if `same_recipe` says that they were made by it.
+    #[pyo3(signature = (
+        fingerprints=None, ids=None, k=None, *, texts=None, durable=true, same_recipe=false
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
+    fn check_and_add(
+        &self,
+        py: Python<'_>,
+        fingerprints: Option<&Bound<'_, PyAny>>,
+        ids: Option<&Bound<'_, PyAny>>,
+        k: Option<Whole>,
+        texts: Option<&Bound<'_, PyAny>>,
+        durable: bool,
+        same_recipe: bool,
+    ) -> PyResult<Rows> {
+        let k = k.map(|k| distance_of(py, k)).transpose()?;
+        let items = Items::of(py, fingerprints, texts, ids, same_recipe)?;
+        let (results, kind) = self.connections.change(py, move |connection, shared| {
+            let same_recipe = items.is_same(connection, shared)?;
+            let kept = connection.served(shared, None)?.ids;
+            let durable = (!durable).then_some(false);
+            let body = AddBody { k, durable, same_recipe, max_cost: None, items: items.body() };
+            let answer =
+                connection.ask(shared, async |client| client.check_and_add(&body).await)?;
+            Ok((answer.results, common_id_kind([kept, items.id_kind()])))
+        })?;
+        Ok(checked_rows(&results, kind)?)
+    }
+
+    /// Puts records in the place of those with the same ids, in one step and durably, as
+    /// `Writer.replace`.
+    #[pyo3(signature = (fingerprints=None, ids=None, *, texts=None, same_recipe=false))]
+    fn replace<'py>(
+        &self,
+        py: Python<'py>,
+        fingerprints: Option<&Bound<'py, PyAny>>,
+        ids: Option<&Bound<'py, PyAny>>,
+        texts: Option<&Bound<'py, PyAny>>,
+        same_recipe: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let items = Items::of(py, fingerprints, texts, ids, same_recipe)?;
+        let done = self.connections.change(py, move |connection, shared| {
+            let same_recipe = items.is_same(connection, shared)?;
+            let body = ReplaceBody { same_recipe, items: items.body() };
+            connection.ask(shared, async |client| client.replace(&body).await)
+        })?;
+        deleted(py, &done)
+    }
+
+    /// Deletes ids, durably, as `Writer.delete_ids`.
+    #[pyo3(signature = (ids, *, dry_run=false))]
+    fn delete_ids<'py>(
+        &self,
+        py: Python<'py>,
+        ids: &Bound<'py, PyAny>,
+        dry_run: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let ids: Vec<String> = input_ids::many(ids)?.iter().map(|id| id.to_string()).collect();
+        let done = self.connections.change(py, move |connection, shared| {
+            connection.ask(shared, async |client| {
+                if dry_run {
+                    client.would_delete_ids(ids).await
+                } else {
+                    client.delete_ids(ids).await
+                }
+            })
+        })?;
+        deleted(py, &done)
+    }
+
+    /// Removes segments by their labels, as `Writer.expire`.
+    #[pyo3(signature = (before=None, *, older_than=None, all=false, dry_run=false))]
+    fn expire<'py>(
+        &self,
+        py: Python<'py>,
+        before: Option<String>,
+        older_than: Option<String>,
+        all: bool,
+        dry_run: bool,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let body = ExpireBody { older_than, before, all, dry_run };
+        let done = self.connections.change(py, move |connection, shared| {
+            connection.ask(shared, async |client| client.expire(&body).await)
+        })?;
+        let segments = done.segments.iter().map(|of| {
+            let fields = (of.number, of.label.as_str(), of.fingerprints, of.bytes);
+            told(py, TYPES, "ExpiredSegment", fields)
+        });
+        PyList::new(py, segments.collect::<PyResult<Vec<_>>>()?)
+    }
+
+    /// Sets the label of what is added from now on, and returns it; `"today"` is the day in UTC, an
+    /// empty text none.
+    fn set_label(&self, py: Python<'_>, label: String) -> PyResult<String> {
+        let done = self.connections.change(py, move |connection, shared| {
+            connection.ask(shared, async |client| client.set_label(label).await)
+        })?;
+        Ok(done.label)
+    }
+
+    /// Has the server merge segments beside its other work, as `Writer.compact`; the call returns
+    /// before they are merged.
+    #[pyo3(signature = (what="tier"))]
+    fn compact(&self, py: Python<'_>, what: &str) -> PyResult<()> {
+        let _: Compaction = choice(py, "what", what)?;
+        self.connections.change(py, move |connection, shared| {
+            connection.ask(shared, async |client| client.compact(Some(what)).await).map(drop)
+        })
+    }
+
+    /// Has the server copy segments into its store: those of stores, or segment files, by the names that
+    /// they have in the folder that the served store lies in.
+    fn import_<'py>(&self, py: Python<'py>, sources: Vec<String>) -> PyResult<Bound<'py, PyAny>> {
+        let done = self.connections.change(py, move |connection, shared| {
+            connection.ask(shared, async |client| client.import(sources).await)
+        })?;
+        told(py, TYPES, "Imported", (done.segments, done.fingerprints, done.bytes))
+    }
+
+    /// Has the server show the newest state of its store now; returns whether it is another one.
+    fn refresh(&self, py: Python<'_>) -> PyResult<bool> {
+        let done = self.connections.run(py, |connection, shared| {
+            connection.ask(shared, async |client| client.refresh().await)
+        })?;
+        Ok(done.changed)
+    }
+}

@@ -1,0 +1,287 @@
+//! The class `Client`: its questions.
+
+use fpstore::Fingerprint;
+use fpstore::client::QueryOptions;
+use fpstore::options::COUNT;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
+
+use super::answers::{is_cut, matches_of, rows_of};
+use super::connection::{Connection, Connections};
+use super::info::server_info;
+use crate::answer_rows::check_count;
+use crate::errors::Failure;
+use crate::input::texts::Text;
+use crate::input::whole::{Whole, wide};
+use crate::input::{fingerprints, ids as input_ids};
+use crate::options::{checked, distance_of, limit};
+use crate::recipes::{common, recipe_of};
+use crate::rows::Rows;
+use crate::store::owned_matches;
+use crate::tuple_class::plain_value;
+use crate::work::Shared;
+
+/// Asks a server, `fpstore serve` or `fpstore.serve`, with the answers of the store that it serves.
+///
+/// `url` is `http://ADDRESS:PORT` or `unix:PATH`; it speaks no TLS. `token` goes with each request.
+/// Threads may share a client: each has a connection of its own, which is opened at its first
+/// request and kept. A server that is busy is asked again after the pause that it names. `with` closes
+/// the client.
+///
+/// Where a limit of the server cuts an answer that was to be whole, that is a `CutAnswerError`; what the
+/// server refuses is a `RefusedError`, with its `code`. A request that changes the store is sent
+/// once: where the connection breaks off (`UnreachableError`) or Ctrl-C ends the wait, the change
+/// may have taken place.
+///
+/// >>> with fpstore.serve(store.path) as server, fpstore.Client(server.url) as client:
+/// ...     client.query(0xC0F1789BED2EB9B8, k=1) == store.query(0xC0F1789BED2EB9B8, k=1)
+/// True
+#[pyclass(frozen, module = "fpstore")]
+pub(crate) struct Client {
+    pub(crate) connections: Connections,
+}
+
+impl Client {
+    /// The matches of one question.
+    fn matches<'py>(
+        &self,
+        py: Python<'py>,
+        options: QueryOptions,
+        asked: Asked<'_>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let found = self.connections.run(py, move |connection, shared| {
+            let answer = connection.ask(shared, async |client| match asked {
+                Asked::Fingerprint(needle) => client.query(needle, &options).await,
+                Asked::Text(text) => client.query_text(text, &options).await,
+            })?;
+            is_cut(&answer, &options)?;
+            let served = connection.served(shared, answer.generation)?;
+            Ok(matches_of(answer, &served))
+        })?;
+        owned_matches(py, &found)
+    }
+
+    /// The rows of many questions.
+    fn rows(&self, given: &Bound<'_, PyAny>, options: QueryOptions, ids: bool) -> PyResult<Rows> {
+        let py = given.py();
+        let recipe = recipe_of(given)?;
+        let queries: Vec<Fingerprint> = fingerprints::many(given)?;
+        check_count(py, queries.len())?;
+        let options = QueryOptions { ids: (!ids).then_some(0), ..options };
+        self.connections.run(py, move |connection, shared| {
+            if let Some(recipe) = recipe {
+                common(connection.served(shared, None)?.recipe, Some(recipe))?;
+            }
+            let answers = all_answers(connection, shared, &queries, &options)?;
+            let generation = answers.last().and_then(|answer| answer.generation);
+            let kind = if ids {
+                connection.served(shared, generation)?.ids
+            } else {
+                fpstore::IdKind::None
+            };
+            rows_of(&answers, &options, kind)
+        })
+    }
+}
+
+/// What a single question is about.
+enum Asked<'a> {
+    Fingerprint(Fingerprint),
+    Text(&'a str),
+}
+
+fn all_answers(
+    connection: &mut Connection,
+    shared: &Shared,
+    queries: &[Fingerprint],
+    options: &QueryOptions,
+) -> Result<Vec<fpstore::client::AnswerRow>, Failure> {
+    connection.ask(shared, async |client| {
+        let mut answers = Vec::with_capacity(queries.len());
+        let take = |answer| {
+            answers.push(answer);
+            Ok::<(), fpstore::client::ClientError>(())
+        };
+        client.query_all(queries, options, take).await?;
+        Ok(answers)
+    })
+}
+
+#[pymethods]
+impl Client {
+    #[new]
+    #[pyo3(signature = (url, *, token=None))]
+    fn new(url: String, token: Option<String>) -> PyResult<Self> {
+        Ok(Client { connections: Connections::new(url, token)? })
+    }
+
+    /// The address of the server.
+    #[getter]
+    fn url(&self) -> &str {
+        &self.connections.url
+    }
+
+    /// Whether the client is closed.
+    #[getter]
+    fn closed(&self) -> bool {
+        self.connections.is_closed()
+    }
+
+    /// Closes all connections that are not in use. Closing again does nothing.
+    fn close(&self) {
+        self.connections.close();
+    }
+
+    /// What the server says of itself, with its limits, and of its store: the same as `Store.info`.
+    fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let info = self.connections.run(py, |connection, shared| {
+            connection.ask(shared, async |client| client.info().await)
+        })?;
+        server_info(py, &info)
+    }
+
+    /// Whether requests should come to the server, and if not, why.
+    fn ready<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let answer = self.connections.run(py, |connection, shared| {
+            connection.ask(shared, async |client| client.ready().await)
+        })?;
+        let (code, message) =
+            answer.error.map_or((None, None), |why| (Some(why.code), Some(why.message)));
+        plain_value(py, "Readiness", (answer.ready, answer.generation, code, message))
+    }
+
+    /// What a question for `queries` fingerprints within `k` bits would cost the server.
+    #[pyo3(signature = (k=None, queries=None))]
+    fn plan<'py>(
+        &self,
+        py: Python<'py>,
+        k: Option<Whole>,
+        queries: Option<Whole>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let k = k.map(|k| distance_of(py, k)).transpose()?;
+        let queries = checked(py, &COUNT, queries.unwrap_or(Whole(1)))?;
+        let price = self.connections.run(py, move |connection, shared| {
+            connection.ask(shared, async |client| client.plan(k, queries).await)
+        })?;
+        let lane = format!("{:?}", price.lane).to_lowercase();
+        let (expected, cost) = (price.expected_us, price.cost_us);
+        plain_value(py, "Price", (price.k, price.queries, expected, cost, lane, price.generation))
+    }
+
+    /// All stored fingerprints within `k` bits, as `Store.query`.
+    #[pyo3(signature = (fingerprint, k=None, *, limit=None))]
+    fn query<'py>(
+        &self,
+        py: Python<'py>,
+        fingerprint: &Bound<'py, PyAny>,
+        k: Option<Whole>,
+        limit: Option<Whole>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let needle = fingerprints::one(fingerprint)?;
+        self.matches(py, near(py, k, limit)?, Asked::Fingerprint(needle))
+    }
+
+    /// The same for a text, whose fingerprint the server makes by the recipe of its store.
+    #[pyo3(signature = (text, k=None, *, limit=None))]
+    fn query_text<'py>(
+        &self,
+        py: Python<'py>,
+        text: Text,
+        k: Option<Whole>,
+        limit: Option<Whole>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        self.matches(py, near(py, k, limit)?, Asked::Text(&text))
+    }
+
+    /// The `count` nearest stored fingerprints within `k` bits, as `Store.nearest`. Without `k` within
+    /// the largest distance that the server answers.
+    #[pyo3(signature = (fingerprint, count=1, k=None))]
+    fn nearest<'py>(
+        &self,
+        py: Python<'py>,
+        fingerprint: &Bound<'py, PyAny>,
+        #[pyo3(from_py_with = wide)] count: i128,
+        k: Option<Whole>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let needle = fingerprints::one(fingerprint)?;
+        self.matches(py, nearest(py, count, k)?, Asked::Fingerprint(needle))
+    }
+
+    /// The answers to many queries, as the rows of `Store.query_many`. They go in requests of at
+    /// most 10 000, each of which is answered from one state of the store.
+    #[pyo3(signature = (fingerprints, k=None, *, ids=true, limit=None))]
+    fn query_many(
+        &self,
+        py: Python<'_>,
+        fingerprints: &Bound<'_, PyAny>,
+        k: Option<Whole>,
+        ids: bool,
+        limit: Option<Whole>,
+    ) -> PyResult<Rows> {
+        self.rows(fingerprints, near(py, k, limit)?, ids)
+    }
+
+    /// The `count` nearest stored fingerprints of each of many queries, as the rows of
+    /// `Store.nearest_many`.
+    #[pyo3(signature = (fingerprints, count=1, k=None, *, ids=true))]
+    fn nearest_many(
+        &self,
+        py: Python<'_>,
+        fingerprints: &Bound<'_, PyAny>,
+        #[pyo3(from_py_with = wide)] count: i128,
+        k: Option<Whole>,
+        ids: bool,
+    ) -> PyResult<Rows> {
+        self.rows(fingerprints, nearest(py, count, k)?, ids)
+    }
+
+    /// The fingerprints of the records that have these ids, as `Store.find`. The server reads the ids
+    /// of the whole store for each id.
+    #[pyo3(signature = (ids, /))]
+    fn find(&self, py: Python<'_>, ids: &Bound<'_, PyAny>) -> PyResult<Vec<Vec<u64>>> {
+        let ids = input_ids::many(ids)?;
+        self.connections.run(py, move |connection, shared| {
+            let mut found = Vec::with_capacity(ids.len());
+            for id in ids.iter() {
+                let id = id.to_string();
+                let answer = connection.ask(shared, async |client| client.find_id(&id).await)?;
+                let values = answer.fingerprints.iter().map(|it| it.fingerprint.value());
+                found.push(values.collect());
+            }
+            Ok(found)
+        })
+    }
+
+    fn __enter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    #[pyo3(signature = (*_raised))]
+    fn __exit__(&self, _raised: &Bound<'_, PyTuple>) {
+        self.close();
+    }
+
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(PyTypeError::new_err("a client is not pickled; make one from its url in each process"))
+    }
+
+    fn __repr__(&self) -> String {
+        let closed = if self.connections.is_closed() { ", closed" } else { "" };
+        format!("<fpstore.Client of {}{closed}>", self.connections.url)
+    }
+}
+
+/// The options of a question for all within a distance.
+fn near(py: Python<'_>, k: Option<Whole>, most: Option<Whole>) -> PyResult<QueryOptions> {
+    let k = k.map(|k| distance_of(py, k)).transpose()?;
+    let most = limit(py, most)?.map(|most| most as u64);
+    Ok(QueryOptions { k, limit: most, ..QueryOptions::default() })
+}
+
+/// The options of a question for the nearest.
+fn nearest(py: Python<'_>, count: i128, k: Option<Whole>) -> PyResult<QueryOptions> {
+    let k = k.map(|k| distance_of(py, k)).transpose()?;
+    let count = Some(checked(py, &COUNT, count)?);
+    Ok(QueryOptions { k, count, ..QueryOptions::default() })
+}

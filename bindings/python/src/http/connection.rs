@@ -1,0 +1,205 @@
+//! Connections to a server, each with the runtime that it needs.
+//!
+//! A runtime has no threads of its own: it runs on the thread that waits for the answer.
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
+
+use fpstore::client::{Client, ClientError, ServerInfo};
+use fpstore::{Error, IdKind, Recipe};
+use pyo3::prelude::*;
+use tokio::runtime::{Builder, Runtime};
+use tokio::time::interval;
+
+use super::info::kind_of_ids;
+use crate::errors::{Failure, state_error};
+use crate::work::{Reporter, Shared, TICK, run, run_change};
+
+/// What answers are read by: facts of a state of the store.
+#[derive(Clone, Debug)]
+pub(super) struct Served {
+    generation: u64,
+    pub(super) ids: IdKind,
+    pub(super) recipe: Option<Recipe>,
+}
+
+impl Served {
+    fn of(info: &ServerInfo) -> Self {
+        let recipe = info.store.recipe.as_deref().and_then(Recipe::from_text);
+        Served { generation: info.store.generation, ids: kind_of_ids(&info.store), recipe }
+    }
+}
+
+/// What the system refuses, such as another thread.
+pub(super) fn of_system(error: std::io::Error) -> Failure {
+    Failure::Python(error.into())
+}
+
+fn client_of(url: &str, token: Option<&str>) -> Result<Client, Failure> {
+    let client = Client::new(url)?;
+    Ok(match token {
+        Some(token) => client.token(token),
+        None => client,
+    })
+}
+
+fn closed() -> PyErr {
+    state_error("the client is closed")
+}
+
+/// A connection, which one thread uses at a time.
+pub(super) struct Connection {
+    runtime: Runtime,
+    client: Client,
+    served: Option<Served>,
+    /// The process that made it. A forked one shares its sockets and must leave them alone.
+    process: u32,
+}
+
+impl Connection {
+    pub(super) fn new(url: &str, token: Option<&str>) -> Result<Self, Failure> {
+        let runtime = Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(of_system)?;
+        let client = client_of(url, token)?;
+        Ok(Connection { runtime, client, served: None, process: std::process::id() })
+    }
+
+    /// Asks the server, until there is an answer or the work is to end.
+    pub(super) fn ask<T>(
+        &mut self,
+        shared: &Shared,
+        ask: impl AsyncFnOnce(&mut Client) -> Result<T, ClientError>,
+    ) -> Result<T, Failure> {
+        let Connection { runtime, client, .. } = self;
+        runtime.block_on(async {
+            let mut asking = pin!(ask(client));
+            let mut ticks = interval(TICK);
+            poll_fn(|context| {
+                if let Poll::Ready(answer) = asking.as_mut().poll(context) {
+                    return Poll::Ready(answer.map_err(Failure::from));
+                }
+                while ticks.poll_tick(context).is_ready() {
+                    if shared.is_stopped() {
+                        return Poll::Ready(Err(Error::Interrupted.into()));
+                    }
+                }
+                Poll::Pending
+            })
+            .await
+        })
+    }
+
+    /// The facts of the store at a generation, or of any that the server has told before.
+    pub(super) fn served(
+        &mut self,
+        shared: &Shared,
+        generation: Option<u64>,
+    ) -> Result<Served, Failure> {
+        let is_new = |known: &&Served| generation.is_none_or(|wanted| known.generation == wanted);
+        if let Some(known) = self.served.as_ref().filter(is_new) {
+            return Ok(known.clone());
+        }
+        let info = self.ask(shared, async |client| client.info().await)?;
+        Ok(self.served.insert(Served::of(&info)).clone())
+    }
+}
+
+/// The address of a server, and the connections to it that nobody uses.
+pub(crate) struct Connections {
+    pub(super) url: String,
+    token: Option<String>,
+    /// `None` once they are closed.
+    idle: Mutex<Option<Vec<Connection>>>,
+}
+
+impl Connections {
+    /// Checks the address. It does not connect yet.
+    pub(super) fn new(url: String, token: Option<String>) -> Result<Self, Failure> {
+        let first = Connection::new(&url, token.as_deref())?;
+        Ok(Connections { url, token, idle: Mutex::new(Some(vec![first])) })
+    }
+
+    /// A client of the library with a connection of its own, for work that has a runtime of its own.
+    pub(crate) fn client(&self) -> PyResult<Client> {
+        if self.is_closed() {
+            return Err(closed());
+        }
+        Ok(client_of(&self.url, self.token.as_deref())?)
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Option<Vec<Connection>>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn close(&self) {
+        for connection in self.idle().take().into_iter().flatten() {
+            forget_of_others(connection);
+        }
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.idle().is_none()
+    }
+
+    fn take(&self) -> PyResult<Connection> {
+        loop {
+            let mut idle = self.idle();
+            let Some(idle) = idle.as_mut() else { return Err(closed()) };
+            match idle.pop() {
+                Some(connection) if connection.process == std::process::id() => {
+                    return Ok(connection);
+                }
+                Some(connection) => forget_of_others(connection),
+                None => return Ok(Connection::new(&self.url, self.token.as_deref())?),
+            }
+        }
+    }
+
+    fn keep(&self, connection: Connection) {
+        if let Some(idle) = self.idle().as_mut() {
+            idle.push(connection);
+        }
+    }
+
+    /// Asks without the interpreter; Ctrl-C ends it.
+    pub(super) fn run<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut Connection, &Shared) -> Result<T, Failure> + Send,
+    ) -> PyResult<T> {
+        let mut connection = self.take()?;
+        let done = run(py, &Reporter::default(), |shared| work(&mut connection, shared));
+        self.keep(connection);
+        done
+    }
+
+    /// As [`Connections::run`], for a request that changes the store: what it did is told even if
+    /// Ctrl-C came too late.
+    pub(super) fn change<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut Connection, &Shared) -> Result<T, Failure> + Send,
+    ) -> PyResult<T> {
+        let mut connection = self.take()?;
+        let shared = Default::default();
+        let done =
+            run_change(py, &Reporter::default(), &shared, |shared| work(&mut connection, shared));
+        self.keep(connection);
+        done
+    }
+}
+
+/// Ends a connection, unless it is one of the process that this one was forked from.
+fn forget_of_others(connection: Connection) {
+    if connection.process != std::process::id() {
+        std::mem::forget(connection);
+    }
+}
+
+impl Drop for Connections {
+    fn drop(&mut self) {
+        self.close();
+    }
+}

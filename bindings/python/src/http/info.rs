@@ -1,0 +1,88 @@
+//! What a server says of itself and of its store.
+
+use fpstore::IdKind;
+use fpstore::client::{ServedSegment, ServedStore, ServerInfo};
+use pyo3::prelude::*;
+use pyo3::types::{PyDateTime, PyTuple, PyTzInfo};
+
+use crate::columns::common_id_kind;
+use crate::tuple_class::{TYPES, plain_value, told};
+
+/// The kind of the ids of the store.
+pub(super) fn kind_of_ids(store: &ServedStore) -> IdKind {
+    common_id_kind(store.segments.iter().map(|segment| segment.id_kind))
+}
+
+/// A `ServerInfo`.
+pub(super) fn server_info<'py>(py: Python<'py>, info: &ServerInfo) -> PyResult<Bound<'py, PyAny>> {
+    let limits = serde_json::to_string(&info.limits).unwrap_or_default();
+    let limits = py.import("json")?.call_method1("loads", (limits,))?;
+    let fields = (
+        info.version.as_str(),
+        <(u16, u16)>::from(info.format_versions),
+        store_info(py, &info.store)?,
+        info.takes_texts,
+        info.writable,
+        info.needs_token.to_read,
+        info.needs_token.to_write,
+        limits,
+    );
+    plain_value(py, "ServerInfo", fields)
+}
+
+/// A `StoreInfo`, as that of a store of this machine.
+fn store_info<'py>(py: Python<'py>, store: &ServedStore) -> PyResult<Bound<'py, PyAny>> {
+    let segments: PyResult<Vec<_>> =
+        store.segments.iter().map(|segment| segment_info(py, segment)).collect();
+    let fields = (
+        store.path.as_str(),
+        store.store_id.as_str(),
+        store.generation,
+        store.manifest_digest.as_str(),
+        store.fingerprints,
+        store.ids,
+        store.file_len,
+        store.sketch_len,
+        store.bits,
+        store.tuned_k,
+        store.recipe.as_deref(),
+        PyTuple::new(py, segments?)?,
+    );
+    plain_value(py, "StoreInfo", fields)
+}
+
+fn segment_info<'py>(py: Python<'py>, segment: &ServedSegment) -> PyResult<Bound<'py, PyAny>> {
+    let tables: PyResult<Vec<_>> = segment
+        .tables
+        .iter()
+        .map(|table| {
+            let mask = u64::from_str_radix(&table.mask, 16).unwrap_or_default();
+            let bits = table.bits_per_fingerprint;
+            let (prefix, block, tail) = (table.prefix_bits, table.block_bits, table.tail_bits);
+            let fields = (mask, prefix, block, tail, bits, table.syndrome_bits);
+            told(py, TYPES, "TableInfo", fields)
+        })
+        .collect();
+    let written = segment.written.and_then(|seconds| {
+        let utc = PyTzInfo::utc(py).ok()?;
+        PyDateTime::from_timestamp(py, seconds as f64, Some(&utc)).ok()
+    });
+    let fields = vec![
+        segment.path.as_str().into_pyobject(py)?.into_any(),
+        segment.number.into_pyobject(py)?.into_any(),
+        segment.label.as_str().into_pyobject(py)?.into_any(),
+        segment.fingerprints.into_pyobject(py)?.into_any(),
+        segment.ids.into_pyobject(py)?.into_any(),
+        segment.deleted_fingerprints.into_pyobject(py)?.into_any(),
+        segment.deleted_ids.into_pyobject(py)?.into_any(),
+        segment.id_kind.name().into_pyobject(py)?.into_any(),
+        segment.sketch_len.into_pyobject(py)?.into_any(),
+        segment.file_len.into_pyobject(py)?.into_any(),
+        segment.tuned_k.into_pyobject(py)?.into_any(),
+        segment.recipe.as_str().into_pyobject(py)?.into_any(),
+        written.into_pyobject(py)?,
+        PyTuple::new(py, tables?)?.into_any(),
+        segment.format_version.into_pyobject(py)?.into_any(),
+    ];
+    told(py, TYPES, "SegmentInfo", PyTuple::new(py, fields)?)
+}

@@ -1,0 +1,217 @@
+//! The class `Server`: a store of this process over HTTP, on threads without the interpreter.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use fpstore::serve::{Address, ServeSettings, Server as Served, WritingOptions};
+use fpstore::{Error, WriterOptions};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use tokio::runtime::Builder;
+
+use super::connection::{Connection, of_system};
+use crate::errors::{Failure, input_error};
+use crate::input::whole::Whole;
+use crate::options::{Limits, wait_of};
+use crate::work::{Reporter, Shared, run};
+
+/// How often it is asked whether the store was read into memory.
+const PAUSE: Duration = Duration::from_millis(5);
+/// How long what is still searched for may take when the server ends.
+const END_TIME: Duration = Duration::from_millis(100);
+
+/// A server of a store in this process, for tests, notebooks and tools; made by `serve`. `with` ends
+/// it. The command `fpstore serve` is the one to operate: it serves other machines, with tokens.
+///
+/// >>> with fpstore.serve(store.path) as server:
+/// ...     fpstore.Client(server.url).info().store.ids
+/// 3
+#[pyclass(frozen, module = "fpstore")]
+pub(crate) struct Server {
+    url: String,
+    running: Mutex<Option<Running>>,
+}
+
+/// The server of the library, and the thread that runs it.
+struct Running {
+    server: Served,
+    thread: JoinHandle<Result<(), Error>>,
+    /// A forked process has the value, and none of the threads.
+    process: u32,
+}
+
+impl Running {
+    /// Opens the store, listens, and waits until the store is in memory.
+    fn start(
+        path: PathBuf,
+        address: &Address,
+        settings: ServeSettings,
+        shared: &Shared,
+    ) -> Result<(String, Self), Failure> {
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(settings.threads)
+            // Searches, and some for what waits: refreshes, and the end of the writer.
+            .max_blocking_threads(settings.threads + 8)
+            .thread_name("fpstore-serve")
+            .enable_all()
+            .build()
+            .map_err(of_system)?;
+        let server = Served::open(path, settings)?;
+        let bound = runtime.block_on(async { server.bind(address) });
+        let listener = match bound {
+            Ok(listener) => listener,
+            Err(error) => {
+                runtime.block_on(server.close())?;
+                return Err(error.into());
+            }
+        };
+        let url = listener.address().to_string();
+        let running = server.clone();
+        let thread = std::thread::Builder::new().name("fpstore-serve".into());
+        let thread = thread.spawn(move || {
+            let ended = runtime.block_on(running.run(listener));
+            // A search that is still under way answers nobody.
+            runtime.shutdown_timeout(END_TIME);
+            ended
+        });
+        let thread = thread.map_err(of_system)?;
+        let running = Running { server, thread, process: std::process::id() };
+        match wait_until_ready(&url, shared) {
+            Ok(()) => Ok((url, running)),
+            Err(error) => {
+                running.end()?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Ends the server, after the requests that are open.
+    fn end(self) -> Result<(), Failure> {
+        if self.process != std::process::id() {
+            std::mem::forget(self);
+            return Ok(());
+        }
+        self.server.shutdown();
+        let ended = self.thread.join();
+        Ok(ended.map_err(|_| Failure::Panic("the thread of the server ended early".into()))??)
+    }
+}
+
+fn wait_until_ready(url: &str, shared: &Shared) -> Result<(), Failure> {
+    let mut connection = Connection::new(url, None)?;
+    while !connection.ask(shared, async |client| client.ready().await)?.ready {
+        if shared.is_stopped() {
+            return Err(Error::Interrupted.into());
+        }
+        std::thread::sleep(PAUSE);
+    }
+    Ok(())
+}
+
+/// Serves a store over HTTP at an address of this machine, on threads of this process, and returns
+/// once the store is in memory and the server answers.
+///
+/// `listen` is `ADDRESS:PORT`, with port 0 for a free one, or `unix:PATH`; other machines cannot reach
+/// it. With `writable` clients may add and delete, and the server is the one writer of the store;
+/// `label` is that of what is added, `wait` is as for `Builder`. `threads` is how many read requests
+/// and search.
+#[pyfunction]
+#[pyo3(signature = (
+    path, *, listen="127.0.0.1:0", writable=false, label="", threads=None, wait=0.0
+))]
+pub(crate) fn serve(
+    py: Python<'_>,
+    path: PathBuf,
+    listen: &str,
+    writable: bool,
+    label: &str,
+    threads: Option<Whole>,
+    wait: Option<f64>,
+) -> PyResult<Server> {
+    let address: Address = listen.parse().map_err(|error| input_error(py, error))?;
+    if !address.is_local() {
+        let message = format!(
+            "other machines reach {listen}: the command 'fpstore serve' serves them, with tokens"
+        );
+        return Err(input_error(py, message));
+    }
+    if !writable && !label.is_empty() {
+        return Err(input_error(py, "label is for servers that write; give writable=True"));
+    }
+    let writer = WriterOptions::default().label(label).wait(wait_of(py, wait)?);
+    let written = WritingOptions::default();
+    let writing = WritingOptions { writer: writer.compact(false).memory(512 << 20), ..written };
+    let settings = ServeSettings {
+        threads: Limits::new(py, threads, None, None)?.threads(),
+        writing: writable.then_some(writing),
+        ..ServeSettings::default()
+    };
+    let (url, running) = run(py, &Reporter::default(), move |shared| {
+        Running::start(path, &address, settings, shared)
+    })?;
+    Ok(Server { url, running: Mutex::new(Some(running)) })
+}
+
+impl Server {
+    fn take(&self) -> Option<Running> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn is_closed(&self) -> bool {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner).is_none()
+    }
+}
+
+#[pymethods]
+impl Server {
+    /// The address, as `Client` takes it.
+    #[getter]
+    fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Whether the server has ended.
+    #[getter]
+    fn closed(&self) -> bool {
+        self.is_closed()
+    }
+
+    /// Ends the server: answers the requests that are open, makes all that was added durable, and frees
+    /// the lock of the writer. Closing again does nothing.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let Some(running) = self.take() else { return Ok(()) };
+        run(py, &Reporter::default(), move |_| running.end())
+    }
+
+    fn __enter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    #[pyo3(signature = (*_raised))]
+    fn __exit__(&self, py: Python<'_>, _raised: &Bound<'_, PyTuple>) -> PyResult<()> {
+        self.close(py)
+    }
+
+    fn __reduce__(&self) -> PyResult<()> {
+        Err(PyTypeError::new_err("a server is not pickled; send its url"))
+    }
+
+    fn __repr__(&self) -> String {
+        let closed = if self.is_closed() { ", closed" } else { "" };
+        format!("<fpstore.Server at {}{closed}>", self.url)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // The thread ends by itself: to wait for it here would hold the interpreter.
+        match self.take() {
+            Some(running) if running.process == std::process::id() => running.server.shutdown(),
+            Some(running) => std::mem::forget(running),
+            None => {}
+        }
+    }
+}

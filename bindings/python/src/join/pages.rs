@@ -1,0 +1,216 @@
+//! Pages of a store for a browser: its clusters, and pairs to judge.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use fpstore::join::{Cluster, ClusterMethod, JUDGED_DISTANCE, sampled_pairs};
+use fpstore::page::{About, GroupPage, LargestGroups, MakeFingerprint, Template};
+use fpstore::rows::{ClusterMemberRow, ClusterRow};
+use fpstore::{Id, Resources, Width};
+use fpstore_documents::read_texts;
+use fpstore_text::{TextHasher, TextRecipe};
+use pyo3::prelude::*;
+
+use super::clusters::clusters_of;
+use crate::documents::{Documents, Readable, judged_of};
+use crate::errors::{Failure, input_error};
+use crate::input::whole::{Whole, wide};
+use crate::notebook::Page;
+use crate::options::{Limits, checked, choice, distance, distance_of};
+use crate::store::Store;
+use crate::work::{Reporter, Shared, run};
+
+/// Bytes of a page.
+const LEN_MAX: u64 = 32 << 20;
+
+/// The texts of a page, and what makes their fingerprints, by which documents of one id are told apart.
+struct Texts {
+    readable: Readable,
+    hasher: Option<TextHasher>,
+}
+
+impl Texts {
+    fn of(
+        given: &Bound<'_, PyAny>,
+        resources: &Resources,
+        store: &fpstore::Store,
+    ) -> PyResult<Self> {
+        let readable = Documents::of(given)?.get().readable(given.py(), resources, Vec::new())?;
+        // A recipe that needs lists of its own tells no documents apart.
+        let recipe = store.recipe().and_then(|it| TextRecipe::from_recipe(&it).ok());
+        let hasher = recipe.and_then(|recipe| TextHasher::new(&recipe).ok());
+        Ok(Texts { readable, hasher })
+    }
+}
+
+/// How ids are shown.
+struct Links {
+    link: Option<Template>,
+    image: Option<Template>,
+}
+
+impl Links {
+    fn of(py: Python<'_>, link: Option<&str>, image: Option<&str>) -> PyResult<Self> {
+        let of = |name: &str, text: Option<&str>| {
+            let parsed = text.map(str::parse::<Template>).transpose();
+            parsed.map_err(|error| input_error(py, format!("{name}: {error}")))
+        };
+        Ok(Links { link: of("link", link)?, image: of("image", image)? })
+    }
+}
+
+/// The page of these groups, with texts if there are any.
+fn written(
+    groups: LargestGroups,
+    about: &About<'_>,
+    texts: Option<Texts>,
+    links: &Links,
+    resources: &Resources,
+    shared: &Shared,
+) -> Result<Page, Failure> {
+    let page = GroupPage::of(groups);
+    let mut found = None;
+    if let Some(Texts { readable, hasher }) = texts {
+        let folder = resources.temp_dir.clone().unwrap_or_else(std::env::temp_dir);
+        let taken = found.insert(page.texts(&folder)?);
+        let mut make = hasher.map(|mut hasher| move |text: &str| hasher.fingerprint(text));
+        let options = readable.options.clone().observer(resources.observer.clone());
+        read_texts::<Failure>(&readable.paths, &options, |id, text| {
+            let make = make.as_mut().map(|make| make as MakeFingerprint<'_>);
+            Ok(taken.take(&id.to_string(), text, make)?)
+        })?;
+    }
+    let about = About { link: links.link.as_ref(), image: links.image.as_ref(), ..*about };
+    let check = || match shared.is_stopped() {
+        true => Err(fpstore::Error::Interrupted),
+        false => Ok(()),
+    };
+    Ok(Page(page.write(&about, found, check)?.html))
+}
+
+fn row_of(cluster: &Cluster, width: Width) -> ClusterRow {
+    let members = cluster.members.iter().map(|member| ClusterMemberRow {
+        fingerprint: width.hex(member.fingerprint),
+        distance: member.distance,
+        similarity: None,
+        ids: member.ids.iter().map(|id: &Id| Some(id.to_string())).collect(),
+    });
+    ClusterRow {
+        cluster: cluster.number,
+        size: cluster.size,
+        diameter: cluster.diameter,
+        diameter_is_exact: cluster.diameter_is_exact,
+        representative: width.hex(cluster.members[0].fingerprint),
+        members: members.collect(),
+    }
+}
+
+fn bits(k: u32) -> String {
+    if k == 1 { "1 bit".into() } else { format!("{k} bits") }
+}
+
+#[pymethods]
+impl Store {
+    /// A page of the clusters, the largest of them first, at most `groups`, for a browser or a notebook.
+    ///
+    /// `texts` has the documents by their ids, as `clean` takes them: a data frame, files, `Documents`;
+    /// then the page shows where texts differ. `link` and `image` are templates such as
+    /// `"https://example.org/{id}"`. The other options are those of `clusters`.
+    ///
+    /// >>> import pandas
+    /// >>> frame = pandas.DataFrame({"id": ["a.html", "b.html"], "text": ["the quick fox", "the slow fox"]})
+    /// >>> "the quick fox" in store.clusters_page(3, texts=frame).html()
+    /// True
+    #[pyo3(signature = (
+        k=None, method="components", *, texts=None, pairs=None, groups=1000, link=None, image=None,
+        threads=None, memory=None, temp_dir=None, progress=None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
+    fn clusters_page(
+        &self,
+        py: Python<'_>,
+        k: Option<Whole>,
+        method: &str,
+        texts: Option<&Bound<'_, PyAny>>,
+        pairs: Option<PathBuf>,
+        #[pyo3(from_py_with = wide)] groups: i128,
+        link: Option<&str>,
+        image: Option<&str>,
+        threads: Option<Whole>,
+        memory: Option<Whole>,
+        temp_dir: Option<PathBuf>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Page> {
+        let store = self.get()?;
+        let k = distance(py, k, &store)?;
+        let method: ClusterMethod = choice(py, "method", method)?;
+        let judged = judged_of(py, pairs.as_deref(), method)?;
+        let most = checked(py, &fpstore::options::COUNT, groups)? as usize;
+        let links = Links::of(py, link, image)?;
+        let limits = Limits::new(py, threads, memory, temp_dir)?;
+        let reporter = Reporter::new(progress)?;
+        let given = limits.given(&Arc::new(Shared::default()));
+        let texts = texts.map(|texts| Texts::of(texts, &given, &store)).transpose()?;
+        let title = self.name();
+        run(py, &reporter, move |shared| {
+            let options = limits.join(k, shared);
+            let found = clusters_of(&store, &options, method, judged.as_ref())?;
+            let mut groups = LargestGroups::within(LEN_MAX).at_most(most);
+            let width = store.width();
+            found.for_each(|cluster| {
+                groups.take_cluster(&row_of(cluster, width));
+                Ok::<(), Failure>(())
+            })?;
+            let limit = format!("within {}", bits(k));
+            let about =
+                About { title: &title, limit: &limit, method: method.shape(), ..About::default() };
+            written(groups, &about, texts, &links, &limits.given(shared), shared)
+        })
+    }
+
+    /// A page of `count` pairs of every distance up to `k`, for people to judge with the keys of a
+    /// browser; it saves the judgements as labels, which `clean` and `clusters` take as `pairs` and
+    /// the command `fpstore evaluate` reads. `texts`, `link` and `image` are as for `clusters_page`.
+    ///
+    /// >>> store.pairs_page(count=5)
+    /// <fpstore.Page of ... bytes>
+    #[pyo3(signature = (
+        k=None, count=30, *, texts=None, link=None, image=None, threads=None, memory=None,
+        temp_dir=None, progress=None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
+    fn pairs_page(
+        &self,
+        py: Python<'_>,
+        k: Option<Whole>,
+        #[pyo3(from_py_with = wide)] count: i128,
+        texts: Option<&Bound<'_, PyAny>>,
+        link: Option<&str>,
+        image: Option<&str>,
+        threads: Option<Whole>,
+        memory: Option<Whole>,
+        temp_dir: Option<PathBuf>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Page> {
+        let store = self.get()?;
+        let k = k.map_or(Ok(JUDGED_DISTANCE), |k| distance_of(py, k))?;
+        let most = checked(py, &fpstore::options::COUNT, count)? as usize;
+        if store.info().id_count() == 0 {
+            return Err(input_error(py, "the store has no ids, by which labels name documents"));
+        }
+        let links = Links::of(py, link, image)?;
+        let limits = Limits::new(py, threads, memory, temp_dir)?;
+        let reporter = Reporter::new(progress)?;
+        let given = limits.given(&Arc::new(Shared::default()));
+        let texts = texts.map(|texts| Texts::of(texts, &given, &store)).transpose()?;
+        let title = self.name();
+        run(py, &reporter, move |shared| {
+            let pairs = sampled_pairs(&store, &limits.join(k, shared), most)?;
+            let mut groups = LargestGroups::within(LEN_MAX);
+            groups.take_pairs(&pairs);
+            let limit = format!("0 to {}", bits(k));
+            let about = About { title: &title, limit: &limit, judged: true, ..About::default() };
+            written(groups, &about, texts, &links, &limits.given(shared), shared)
+        })
+    }
+}

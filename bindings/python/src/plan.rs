@@ -1,0 +1,90 @@
+//! Plans: which tables a store should have, before it is built.
+
+use fpstore::plan::{PlanRequest, Sample, SchemeEstimate};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+use crate::errors::{Failure, input_error};
+use crate::input::fingerprints;
+use crate::input::whole::Whole;
+use crate::options::tuned_distance;
+use crate::recipes::recipe_of;
+use crate::text::recipe_text_of;
+use crate::tuple_class::{TYPES, plain_value};
+use crate::work::{Reporter, run};
+
+/// Which schemes a store of `n` fingerprints could have, what each takes in space and time, and
+/// which one `build` would choose: what the command `fpstore plan` prints.
+///
+/// `k` is 3 unless a `recipe` says otherwise, or the recipe of the column `sample`. The tables may take
+/// the `budget`, such as `"12GB"` or `"16B/fp"`. A `sample` of the fingerprints shows how they crowd
+/// together; without it they are taken for random bits, and without `n` they are as many as it has.
+/// The schemes are those that no other beats in both space and time, and the chosen one; with `all`
+/// they are all. Times are reckoned for one thread and the unit costs that come with the package.
+///
+/// >>> plan = fpstore.plan(10**9, budget="16B/fp")
+/// >>> plan.chosen.name, plan.chosen.bytes_per_fingerprint <= 16
+/// ('halves', True)
+#[pyfunction]
+#[pyo3(signature = (n=None, k=None, *, budget=None, sample=None, recipe=None, all=false))]
+pub(crate) fn plan<'py>(
+    py: Python<'py>,
+    n: Option<Whole>,
+    k: Option<Whole>,
+    budget: Option<&str>,
+    sample: Option<&Bound<'py, PyAny>>,
+    recipe: Option<&Bound<'py, PyAny>>,
+    all: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    let recipe = match recipe {
+        Some(recipe) => Some(recipe_text_of(recipe)?),
+        None => sample.map(recipe_of).transpose()?.flatten(),
+    };
+    let k = tuned_distance(py, k, recipe.as_ref())?;
+    let budget = budget.map(str::parse).transpose().map_err(Failure::from)?;
+    let values = sample.map(fingerprints::many).transpose()?;
+    let count = match (n, &values) {
+        (Some(n), _) => {
+            let expected = |_| input_error(py, format!("n is {n}, expected 1 to 2**40"));
+            Some(u64::try_from(n).map_err(expected)?)
+        }
+        (None, Some(_)) => None,
+        (None, None) => {
+            return Err(input_error(py, "how many fingerprints? give n, or a sample"));
+        }
+    };
+    let (request, plan) = run(py, &Reporter::default(), move |_| {
+        let mut distinct = 0;
+        let sample = match values {
+            Some(mut values) => {
+                values.sort_unstable();
+                values.dedup();
+                distinct = values.len() as u64;
+                Some(Sample::of_kind(values)?)
+            }
+            None => None,
+        };
+        let request = PlanRequest::new(count.unwrap_or(distinct), k).sample(sample);
+        let request = request.budget(budget.unwrap_or_default());
+        let plan = request.plan()?;
+        Ok((request, plan))
+    })?;
+    let shown = plan.estimates.iter().filter(|it| all || it.on_frontier || it.chosen);
+    let schemes: PyResult<Vec<_>> = shown.map(|scheme| estimate_of(py, scheme)).collect();
+    let fields = (
+        request.fingerprint_count(),
+        request.k(),
+        plan.budget_len.floor(),
+        PyList::new(py, schemes?)?,
+    );
+    plain_value(py, "Plan", fields)
+}
+
+/// A `SchemeEstimate`, with the fields that it has in JSON.
+fn estimate_of<'py>(py: Python<'py>, scheme: &SchemeEstimate) -> PyResult<Bound<'py, PyAny>> {
+    let json = serde_json::to_string(scheme);
+    let json = json.map_err(|error| Failure::Panic(error.to_string()))?;
+    let fields = py.import("json")?.call_method1("loads", (json,))?.cast_into::<PyDict>()?;
+    fields.set_item("masks", scheme.scheme.masks().to_vec())?;
+    py.import(TYPES)?.getattr("SchemeEstimate")?.call((), Some(&fields))
+}
