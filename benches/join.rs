@@ -1,5 +1,5 @@
 //! All pairs within 3 bits, compared with ten permuted and sorted copies: medians of rounds in
-//! turn.
+//! turn. With `FPSTORE_BENCH_K` all pairs within so many bits, on one thread and on two.
 #![deny(unsafe_code)]
 
 mod data;
@@ -29,6 +29,12 @@ fn main() {
     println!("|---|---|---:|---:|---:|");
     let most = number("FPSTORE_BENCH_ROUNDS").unwrap_or(ROUNDS);
     let rounds = if measuring { most } else { 1 };
+    if let Some(k) = number("FPSTORE_BENCH_K") {
+        for (count, spread) in counts.iter().flat_map(|&n| Spread::ALL.map(|spread| (n, spread))) {
+            within(k as u32, spread, count, rounds);
+        }
+        return;
+    }
     for count in counts {
         for spread in Spread::ALL {
             compare(spread, count, rounds);
@@ -113,12 +119,10 @@ fn store_of(
 }
 
 fn compare(spread: Spread, count: usize, rounds: usize) {
-    let mut values = spread.fingerprints(count);
-    values.sort_unstable();
-    values.dedup();
+    let values = distinct(spread, count);
     let fingerprints: Vec<Fingerprint> = values.iter().copied().map(Fingerprint::new).collect();
-    let one = || joined(&fingerprints, 1);
-    let two = || joined(&fingerprints, 2);
+    let one = || joined(&fingerprints, 3, 1);
+    let two = || joined(&fingerprints, 3, 2);
     let baseline = || {
         let mut sum = Sum::default();
         pairs_baseline::near_pairs(&values, |a, b| sum.add(a, b));
@@ -131,6 +135,23 @@ fn compare(spread: Spread, count: usize, rounds: usize) {
     ];
     let case = format!("join/k3/{}/{}", count_name(count), spread.name());
     take_turns(&case, &contenders, rounds);
+}
+
+fn within(k: u32, spread: Spread, count: usize, rounds: usize) {
+    let values = distinct(spread, count);
+    let fingerprints: Vec<Fingerprint> = values.into_iter().map(Fingerprint::new).collect();
+    let one = || joined(&fingerprints, k, 1);
+    let two = || joined(&fingerprints, k, 2);
+    let contenders: [Contender<'_, Sum>; 2] =
+        [("fpstore, 1 thread", &one), ("fpstore, 2 threads", &two)];
+    take_turns(&format!("join/k{k}/{}/{}", count_name(count), spread.name()), &contenders, rounds);
+}
+
+fn distinct(spread: Spread, count: usize) -> Vec<u64> {
+    let mut values = spread.fingerprints(count);
+    values.sort_unstable();
+    values.dedup();
+    values
 }
 
 type Contender<'a, R> = (&'a str, &'a dyn Fn() -> R);
@@ -162,8 +183,8 @@ fn take_turns<R: Copy + PartialEq + Debug>(
     }
 }
 
-fn joined(fingerprints: &[Fingerprint], threads: usize) -> Sum {
-    let options = JoinOptions::new(3).threads(threads);
+fn joined(fingerprints: &[Fingerprint], k: u32, threads: usize) -> Sum {
+    let options = JoinOptions::new(k).threads(threads);
     let mut sum = Sum::default();
     near_pairs(fingerprints, &options, |pairs| {
         pairs.iter().for_each(|pair| sum.add(pair.first.value(), pair.second.value()));

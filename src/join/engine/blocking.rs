@@ -13,7 +13,7 @@
 
 use std::sync::OnceLock;
 
-use super::descent::Descent;
+use super::descent_cost::Descent;
 use crate::search::kernel::Kernel;
 
 /// With hash tables, a blocking with more combinations than this is never the cheapest.

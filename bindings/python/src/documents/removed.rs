@@ -23,8 +23,9 @@ impl RemovedRows {
     }
 
     pub(super) fn push(&mut self, row: &RemovedRow<'_>) -> Result<(), Failure> {
-        let RemovedRow { fingerprint, other, distance, similarity, id, other_id, side, reason, .. } =
-            *row;
+        let RemovedRow {
+            fingerprint, other, distance, similarity, id, other_id, side, reason, ..
+        } = *row;
         let side = if side == Side::New { "new" } else { "stored" };
         let (fingerprint, other) = (fingerprint.fingerprint.value(), other.fingerprint.value());
         let reason = reason.name();

@@ -1,0 +1,34 @@
+//! What it costs to divide values by one block after the other.
+
+/// Nanoseconds to count and move a value to its group.
+const NANOS_PER_MOVE: f64 = 2.5;
+/// Nanoseconds that a group takes, whatever it holds.
+const NANOS_PER_GROUP: f64 = 12.0;
+
+/// What a way down is: one of `choices` blocks first, and up to so many levels.
+pub(super) struct Descent {
+    /// The bits of a block.
+    pub(super) bits: f64,
+    pub(super) choices: usize,
+    pub(super) levels: usize,
+}
+
+impl Descent {
+    /// The expected nanoseconds for `count` evenly distributed values that make `pairs` pairs, with
+    /// the cheapest number of levels.
+    pub(super) fn nanos(&self, count: f64, pairs: f64, nanos_per_comparison: f64) -> f64 {
+        let groups = 2_f64.powf(self.bits);
+        let (mut nodes, mut divided, mut above, mut compared) = (1.0, 0.0, 1.0, pairs);
+        let mut least = compared * nanos_per_comparison;
+        for level in 0..self.levels {
+            // This level has C(choices + level, level + 1) nodes.
+            nodes *= (self.choices + level) as f64 / (level + 1) as f64;
+            divided += nodes * (count * NANOS_PER_MOVE + above * groups * NANOS_PER_GROUP);
+            // No more groups can have values than there are values.
+            above = f64::min(above * groups, count);
+            compared /= groups;
+            least = f64::min(least, divided + nodes * compared * nanos_per_comparison);
+        }
+        least
+    }
+}

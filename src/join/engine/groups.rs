@@ -1,0 +1,131 @@
+//! Values in groups that agree on a block.
+
+use super::sides::SidesMut;
+use crate::bytes::mask::low_bits;
+
+/// The memory of a level: values in the order of their groups, for each side.
+#[derive(Debug, Default)]
+pub(super) struct Level {
+    sides: [Side; 2],
+}
+
+#[derive(Debug, Default)]
+struct Side {
+    values: Vec<u64>,
+    /// Where each group ends.
+    ends: Vec<usize>,
+}
+
+impl Level {
+    pub(super) fn divide(&mut self, sides: &SidesMut<'_>, block: u64) {
+        let [one, other] = &mut self.sides;
+        match sides {
+            SidesMut::Within(values) => one.divide(values, block),
+            SidesMut::Across { probe, build } => {
+                one.divide(probe, block);
+                other.divide(build, block);
+            }
+        }
+    }
+
+    /// The groups that have pairs.
+    pub(super) fn groups(&mut self, is_one: bool) -> Groups<'_> {
+        let [one, other] = &mut self.sides;
+        Groups {
+            is_one,
+            rests: [&mut one.values, &mut other.values],
+            ends: [&one.ends, &other.ends],
+            starts: [0; 2],
+            number: 0,
+        }
+    }
+}
+
+impl Side {
+    fn divide(&mut self, values: &[u64], block: u64) {
+        let (start, bits) = (block.trailing_zeros(), block.count_ones());
+        if block >> start == low_bits(bits) {
+            let last = low_bits(bits);
+            self.divide_by(values, bits, |value| (value >> start & last) as usize);
+        } else {
+            self.divide_by(values, bits, |value| gather(value, block));
+        }
+    }
+
+    /// Counts, then moves.
+    #[inline(always)]
+    fn divide_by(&mut self, values: &[u64], bits: u32, group: impl Fn(u64) -> usize) {
+        let Side { values: divided, ends } = self;
+        ends.clear();
+        ends.resize(1 << bits, 0);
+        for &value in values {
+            ends[group(value)] += 1;
+        }
+        let mut next = 0;
+        for end in ends.iter_mut() {
+            next += std::mem::replace(end, next);
+        }
+        divided.resize(values.len(), 0);
+        for &value in values {
+            let end = &mut ends[group(value)];
+            divided[*end] = value;
+            *end += 1;
+        }
+    }
+}
+
+/// Gathers the bits of a block, in their order: the number of a group.
+#[inline(always)]
+fn gather(value: u64, block: u64) -> usize {
+    let (mut rest, mut gathered, mut at) = (block, 0, 0);
+    while rest != 0 {
+        // The lowest bits that lie side by side.
+        let start = rest.trailing_zeros();
+        let len = (rest >> start).trailing_ones();
+        gathered |= (value >> start & low_bits(len)) << at;
+        at += len;
+        rest &= !(low_bits(len) << start);
+    }
+    gathered as usize
+}
+
+/// Iterates over the groups of a level that have pairs.
+pub(super) struct Groups<'a> {
+    is_one: bool,
+    rests: [&'a mut [u64]; 2],
+    ends: [&'a [usize]; 2],
+    starts: [usize; 2],
+    number: usize,
+}
+
+impl<'a> Groups<'a> {
+    /// The values of a side in the next group.
+    fn take(&mut self, side: usize) -> &'a mut [u64] {
+        let end = self.ends[side][self.number];
+        let rest = std::mem::take(&mut self.rests[side]);
+        let (group, rest) = rest.split_at_mut(end - self.starts[side]);
+        self.rests[side] = rest;
+        self.starts[side] = end;
+        group
+    }
+}
+
+impl<'a> Iterator for Groups<'a> {
+    type Item = SidesMut<'a>;
+
+    fn next(&mut self) -> Option<SidesMut<'a>> {
+        while self.number < self.ends[0].len() {
+            let probe = self.take(0);
+            let group = if self.is_one {
+                SidesMut::Within(probe)
+            } else {
+                SidesMut::Across { probe, build: self.take(1) }
+            };
+            self.number += 1;
+            if group.has_pairs() {
+                return Some(group);
+            }
+        }
+        None
+    }
+}

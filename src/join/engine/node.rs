@@ -1,0 +1,61 @@
+//! Places in the tree of combinations, and whether the way goes on below them.
+
+use super::blocking::Blocking;
+use super::descent_cost::Descent;
+
+/// A group is skewed if it has so many times the values that it would have if they were even,
+const SKEW: f64 = 4.0;
+/// and so many more.
+const SKEWED_MIN: f64 = 256.0;
+
+/// A place in the tree of combinations.
+#[derive(Clone, Copy)]
+pub(super) struct Node<'a> {
+    pub(super) blocking: &'a Blocking,
+    /// How many blocks of the path are chosen.
+    pub(super) depth: usize,
+    /// The position after the last block of the path.
+    pub(super) next: usize,
+    /// The values of an even group.
+    even: f64,
+}
+
+impl<'a> Node<'a> {
+    /// The node above all whose first block is the one at `first`: nothing is chosen yet.
+    pub(super) fn before(blocking: &'a Blocking, first: usize) -> Self {
+        Node { blocking, depth: 0, next: first, even: 0.0 }
+    }
+
+    /// The node of one block more, which a group of `count` values has in common.
+    pub(super) fn with(self, next: usize, count: usize) -> Self {
+        let even = if self.depth == 0 {
+            // They may be one of many partitions by their first block.
+            count as f64
+        } else {
+            self.even / (1_u64 << self.blocking.blocks()[next].count_ones()) as f64
+        };
+        Node { depth: self.depth + 1, next: next + 1, even, ..self }
+    }
+
+    pub(super) fn is_skewed(&self, count: usize) -> bool {
+        self.depth > 0 && count as f64 > SKEWED_MIN + SKEW * self.even
+    }
+
+    /// The positions of the blocks that may come next.
+    pub(super) fn choices(&self) -> std::ops::Range<usize> {
+        let left = self.blocking.agreeing() - self.depth;
+        if left == 0 { 0..0 } else { self.next..self.blocking.blocks().len() + 1 - left }
+    }
+
+    /// Whether it is cheaper to divide `count` values by further blocks than to compare each with
+    /// each.
+    pub(super) fn pays(&self, count: usize, pairs: f64) -> bool {
+        let descent = Descent {
+            bits: self.blocking.mean_bits(),
+            choices: self.choices().len(),
+            levels: self.blocking.agreeing() - self.depth,
+        };
+        let compare = self.blocking.nanos_per_comparison();
+        descent.nanos(count as f64, pairs, compare) < pairs * compare
+    }
+}
