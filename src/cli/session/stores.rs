@@ -150,6 +150,7 @@ impl StorePlace {
 }
 
 /// The store that a command reads, or several with -s: the only thing that its arguments can name.
+#[cfg(feature = "serve")]
 #[derive(Args, Debug)]
 pub(in crate::cli) struct StoresPlace {
     /// The directory of the store, as with -s
@@ -159,6 +160,7 @@ pub(in crate::cli) struct StoresPlace {
     stores: StoresArg,
 }
 
+#[cfg(feature = "serve")]
 impl StoresPlace {
     pub(in crate::cli) fn paths(&self) -> Vec<PathBuf> {
         self.place.as_ref().map_or_else(|| self.stores.paths(), |place| vec![place.clone()])
