@@ -1,5 +1,5 @@
 //! All pairs within 3 bits, compared with ten permuted and sorted copies: medians of rounds in
-//! turn. With `FPSTORE_BENCH_K` all pairs within so many bits, on one thread and on two.
+//! turn. With `FPSTORE_BENCH_K=12`, all pairs within 12 bits, on one thread and on two.
 #![deny(unsafe_code)]
 
 mod data;

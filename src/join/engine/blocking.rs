@@ -23,7 +23,7 @@ const DIVIDED_COMBINATIONS_MAX: f64 = 20_000.0;
 /// The largest numbers of agreeing blocks that are considered.
 const HASHED_AGREEING_MAX: u32 = 4;
 const AGREEING_MAX: u32 = 6;
-/// Values are divided by a block of at most so many bits at a time.
+/// Values are divided only by blocks of at most this many bits: each has `2^bits` groups.
 const DIVIDED_BITS_MAX: u32 = 10;
 /// Nanoseconds to move a value to its partition.
 const NANOS_PER_MOVE: f64 = 5.0;
@@ -130,18 +130,16 @@ impl Blocking {
         for agreeing in 1..=AGREEING_MAX.min(bits.saturating_sub(k)) {
             let blocks = k + agreeing;
             let combinations = combination_count(blocks, agreeing);
-            if agreeing <= HASHED_AGREEING_MAX && combinations <= HASHED_COMBINATIONS_MAX {
-                let nanos = nanos(costs, bits, blocks, agreeing, count, pairs)
-                    + more.map_or(0.0, |more| more(blocks, agreeing));
-                if nanos < least {
-                    least = nanos;
-                    best = Some((blocks, agreeing));
-                }
-            }
+            let is_hashed =
+                agreeing <= HASHED_AGREEING_MAX && combinations <= HASHED_COMBINATIONS_MAX;
+            let hashed = is_hashed.then(|| {
+                nanos(costs, bits, blocks, agreeing, count, pairs)
+                    + more.map_or(0.0, |more| more(blocks, agreeing))
+            });
             let is_divided = combinations <= DIVIDED_COMBINATIONS_MAX
                 && bits <= DIVIDED_BITS_MAX * blocks
                 && more.is_none();
-            if is_divided {
+            let divided = is_divided.then(|| {
                 let firsts = blocks - agreeing + 1;
                 let descent = Descent {
                     bits: f64::from(bits) / f64::from(blocks),
@@ -149,8 +147,10 @@ impl Blocking {
                     levels: agreeing as usize,
                 };
                 // The first level is moved twice: to a partition, and inside it.
-                let nanos = descent.nanos(count as f64, pairs, costs.compare)
-                    + count as f64 * f64::from(firsts) * NANOS_PER_MOVE;
+                descent.nanos(count as f64, pairs, costs.compare)
+                    + count as f64 * f64::from(firsts) * NANOS_PER_MOVE
+            });
+            for nanos in [hashed, divided].into_iter().flatten() {
                 if nanos < least {
                     least = nanos;
                     best = Some((blocks, agreeing));

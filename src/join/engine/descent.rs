@@ -49,8 +49,7 @@ impl PairFinder<'_> {
         let choices = if node.depth == 0 { node.next..node.next + 1 } else { node.choices() };
         for next in choices {
             let block = node.blocking.blocks()[next];
-            level.divide(sides, block);
-            for mut group in level.groups(matches!(sides, SidesMut::Within(_))) {
+            for mut group in level.by_block(sides, block) {
                 let below = node.with(next, group.value_count());
                 self.descend(&mut group, below, deeper, emit)?;
             }

@@ -5,7 +5,7 @@ const NANOS_PER_MOVE: f64 = 2.5;
 /// Nanoseconds that a group takes, whatever it holds.
 const NANOS_PER_GROUP: f64 = 12.0;
 
-/// What a way down is: one of `choices` blocks first, and up to so many levels.
+/// A way down: one of `choices` blocks first, and up to `levels` blocks in all.
 pub(super) struct Descent {
     /// The bits of a block.
     pub(super) bits: f64,

@@ -5,9 +5,9 @@ use std::ops::Range;
 use crate::bytes::mask::low_bits;
 use crate::search::kernel::{Kernel, Task, Vector};
 
-/// Values that are compared at once,
+/// Values of a line, which are compared at once,
 const LINE_LEN: usize = 8;
-/// with so many others.
+/// with each of four others.
 const WANTED: usize = 4;
 
 /// Calls `emit` with each value of `probe` and each of `build` that differs from it in at most `k`

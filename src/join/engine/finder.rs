@@ -30,9 +30,9 @@ const BATCH_COUNT: usize = 1 << 12;
 /// that nobody waits for any more. That many take some milliseconds.
 const LOOKED_COUNT: usize = 1 << 18;
 
-/// Values of a group that are compared before it is asked whether they are so dense
+/// A group of a descent with more values is sampled before it is compared: it may be dense.
 const GROUP_COUNT: usize = 512;
-/// that they are connected: if there are more near pairs than so many for each value.
+/// A smaller group is connected if it has more near pairs than this for each value.
 const CONNECTED_PAIRS: usize = 4;
 
 /// Two values that are near.
@@ -137,9 +137,7 @@ impl<'a> PairFinder<'a> {
         for start in range.clone().step_by(step) {
             let some = start..range.end.min(start + step);
             let compared = some.len() * some.end;
-            let PairFinder { k, kernel, found, differ, agree, .. } = self;
-            let belonging = keep_belonging(found, *agree, differ);
-            compare_range(*kernel, values, some, *k, belonging);
+            self.compare_range(values, some);
             self.look(compared, emit)?;
         }
         Ok(())
@@ -205,23 +203,9 @@ impl<'a> PairFinder<'a> {
     ) -> Result<()> {
         let bits = partition_bits(sides.value_count());
         let (block, combinations) = (of_first.block(), of_first.combinations());
-        match sides {
-            SidesMut::Within(values) => {
-                let (mut divided, ends) = divide(values, block, skipped, bits);
-                for values in Partitions::new(&mut divided, &ends) {
-                    let mut sides = SidesMut::Within(values);
-                    self.find_in_combinations(&mut sides, combinations, emit)?;
-                }
-            }
-            SidesMut::Across { probe, build } => {
-                let (mut probe, probe_ends) = divide(probe, block, skipped, bits);
-                let (mut build, build_ends) = divide(build, block, skipped, bits);
-                let build = Partitions::new(&mut build, &build_ends);
-                for (probe, build) in Partitions::new(&mut probe, &probe_ends).zip(build) {
-                    let mut sides = SidesMut::Across { probe, build };
-                    self.find_in_combinations(&mut sides, combinations, emit)?;
-                }
-            }
+        let mut level = Level::default();
+        for mut group in level.by(sides, bits, |value| partition_of(value, block, skipped, bits)) {
+            self.find_in_combinations(&mut group, combinations, emit)?;
         }
         Ok(())
     }
@@ -321,9 +305,7 @@ impl<'a> PairFinder<'a> {
             return self.compare_all(sides, emit);
         }
         let found_before = self.found.len();
-        let PairFinder { k, kernel, found, differ, agree, .. } = self;
-        let belonging = keep_belonging(found, *agree, differ);
-        compare_range(*kernel, values, 0..count, *k, belonging);
+        self.compare_range(values, 0..count);
         if self.found.len() - found_before > CONNECTED_PAIRS * count {
             self.found.truncate(found_before);
             return connect(values);
@@ -331,7 +313,12 @@ impl<'a> PairFinder<'a> {
         self.look(count, emit)
     }
 
-    pub(super) fn compare_all(&mut self, sides: &SidesMut<'_>, emit: Emit<'_>) -> Result<()> {
+    fn compare_range(&mut self, values: &[u64], range: std::ops::Range<usize>) {
+        let PairFinder { k, kernel, found, differ, agree, .. } = self;
+        compare_range(*kernel, values, range, *k, keep_belonging(found, *agree, differ));
+    }
+
+    fn compare_all(&mut self, sides: &SidesMut<'_>, emit: Emit<'_>) -> Result<()> {
         match sides {
             SidesMut::Within(values) => self.find_in_range(values, 0..values.len(), emit),
             SidesMut::Across { probe, build } => self.find_across(probe, build, emit),
@@ -358,50 +345,6 @@ fn sample_count(count: u64, pairs: f64) -> usize {
 pub(in crate::join) fn partition_bits(count: usize) -> u32 {
     let partitions = (count / VALUES_PER_PARTITION).max(1).next_power_of_two();
     partitions.ilog2().clamp(1, PARTITION_BITS_MAX)
-}
-
-/// The values in the order of their partitions, and where each partition ends.
-fn divide(values: &[u64], block: u64, skipped: u32, bits: u32) -> (Vec<u64>, Vec<usize>) {
-    let mut ends = vec![0; 1 << bits];
-    for &value in values {
-        ends[partition_of(value, block, skipped, bits)] += 1;
-    }
-    let mut next = 0;
-    for end in &mut ends {
-        next += std::mem::replace(end, next);
-    }
-    let mut divided = vec![0; values.len()];
-    for &value in values {
-        let end = &mut ends[partition_of(value, block, skipped, bits)];
-        divided[*end] = value;
-        *end += 1;
-    }
-    (divided, ends)
-}
-
-/// Iterates over the partitions of divided values.
-struct Partitions<'a> {
-    rest: &'a mut [u64],
-    ends: std::slice::Iter<'a, usize>,
-    start: usize,
-}
-
-impl<'a> Partitions<'a> {
-    fn new(values: &'a mut [u64], ends: &'a [usize]) -> Self {
-        Partitions { rest: values, ends: ends.iter(), start: 0 }
-    }
-}
-
-impl<'a> Iterator for Partitions<'a> {
-    type Item = &'a mut [u64];
-
-    fn next(&mut self) -> Option<&'a mut [u64]> {
-        let end = *self.ends.next()?;
-        let (partition, rest) = std::mem::take(&mut self.rest).split_at_mut(end - self.start);
-        self.rest = rest;
-        self.start = end;
-        Some(partition)
-    }
 }
 
 #[cfg(test)]

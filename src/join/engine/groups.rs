@@ -1,4 +1,4 @@
-//! Values in groups that agree on a block.
+//! Values in groups: of those that agree on a block, or of partitions.
 
 use super::sides::SidesMut;
 use crate::bytes::mask::low_bits;
@@ -17,20 +17,38 @@ struct Side {
 }
 
 impl Level {
-    pub(super) fn divide(&mut self, sides: &SidesMut<'_>, block: u64) {
-        let [one, other] = &mut self.sides;
-        match sides {
-            SidesMut::Within(values) => one.divide(values, block),
-            SidesMut::Across { probe, build } => {
-                one.divide(probe, block);
-                other.divide(build, block);
-            }
+    /// The groups of values that agree on a block, those that have pairs. The bits of the block are
+    /// the number of a group, so they must be few.
+    pub(super) fn by_block(&mut self, sides: &SidesMut<'_>, block: u64) -> Groups<'_> {
+        let (start, bits) = (block.trailing_zeros(), block.count_ones());
+        let last = low_bits(bits);
+        if block >> start == last {
+            self.by(sides, bits, |value| (value >> start & last) as usize)
+        } else {
+            self.by(sides, bits, |value| gather(value, block))
         }
     }
 
-    /// The groups that have pairs.
-    pub(super) fn groups(&mut self, is_one: bool) -> Groups<'_> {
+    /// The groups that have pairs, where `group` says to which of `2^bits` a value belongs.
+    #[inline(always)]
+    pub(super) fn by(
+        &mut self,
+        sides: &SidesMut<'_>,
+        bits: u32,
+        group: impl Fn(u64) -> usize,
+    ) -> Groups<'_> {
         let [one, other] = &mut self.sides;
+        let is_one = match sides {
+            SidesMut::Within(values) => {
+                one.divide(values, bits, &group);
+                true
+            }
+            SidesMut::Across { probe, build } => {
+                one.divide(probe, bits, &group);
+                other.divide(build, bits, &group);
+                false
+            }
+        };
         Groups {
             is_one,
             rests: [&mut one.values, &mut other.values],
@@ -42,19 +60,9 @@ impl Level {
 }
 
 impl Side {
-    fn divide(&mut self, values: &[u64], block: u64) {
-        let (start, bits) = (block.trailing_zeros(), block.count_ones());
-        if block >> start == low_bits(bits) {
-            let last = low_bits(bits);
-            self.divide_by(values, bits, |value| (value >> start & last) as usize);
-        } else {
-            self.divide_by(values, bits, |value| gather(value, block));
-        }
-    }
-
     /// Counts, then moves.
     #[inline(always)]
-    fn divide_by(&mut self, values: &[u64], bits: u32, group: impl Fn(u64) -> usize) {
+    fn divide(&mut self, values: &[u64], bits: u32, group: impl Fn(u64) -> usize) {
         let Side { values: divided, ends } = self;
         ends.clear();
         ends.resize(1 << bits, 0);
@@ -89,7 +97,7 @@ fn gather(value: u64, block: u64) -> usize {
     gathered as usize
 }
 
-/// Iterates over the groups of a level that have pairs.
+/// Iterates over the groups that have pairs.
 pub(super) struct Groups<'a> {
     is_one: bool,
     rests: [&'a mut [u64]; 2],

@@ -3,9 +3,9 @@
 use super::blocking::Blocking;
 use super::descent_cost::Descent;
 
-/// A group is skewed if it has so many times the values that it would have if they were even,
+/// A group is skewed if it has more than this many times the values of an even group,
 const SKEW: f64 = 4.0;
-/// and so many more.
+/// and this many on top.
 const SKEWED_MIN: f64 = 256.0;
 
 /// A place in the tree of combinations.
