@@ -2,6 +2,8 @@
 
 /// Nanoseconds to count and move a value to its group.
 const NANOS_PER_MOVE: f64 = 2.5;
+/// Nanoseconds that a value takes which is compared, with however few others.
+const NANOS_PER_COMPARED: f64 = 6.0;
 /// Nanoseconds that a group takes, whatever it holds.
 const NANOS_PER_GROUP: f64 = 12.0;
 
@@ -19,7 +21,7 @@ impl Descent {
     pub(super) fn nanos(&self, count: f64, pairs: f64, nanos_per_comparison: f64) -> f64 {
         let groups = 2_f64.powf(self.bits);
         let (mut nodes, mut divided, mut above, mut compared) = (1.0, 0.0, 1.0, pairs);
-        let mut least = compared * nanos_per_comparison;
+        let mut least = comparing_nanos(count, pairs, nanos_per_comparison);
         for level in 0..self.levels {
             // This level has C(choices + level, level + 1) nodes.
             nodes *= (self.choices + level) as f64 / (level + 1) as f64;
@@ -27,8 +29,14 @@ impl Descent {
             // No more groups can have values than there are values.
             above = f64::min(above * groups, count);
             compared /= groups;
-            least = f64::min(least, divided + nodes * compared * nanos_per_comparison);
+            let each = comparing_nanos(count, compared, nanos_per_comparison);
+            least = f64::min(least, divided + nodes * each);
         }
         least
     }
+}
+
+/// The nanoseconds to compare `count` values, in groups that make `pairs` pairs.
+pub(super) fn comparing_nanos(count: f64, pairs: f64, nanos_per_comparison: f64) -> f64 {
+    count * NANOS_PER_COMPARED + pairs * nanos_per_comparison
 }

@@ -1,7 +1,7 @@
 //! Places in the tree of combinations, and whether the way goes on below them.
 
 use super::blocking::Blocking;
-use super::descent_cost::Descent;
+use super::descent_cost::{Descent, comparing_nanos};
 
 /// A group is skewed if it has more than this many times the values of an even group,
 const SKEW: f64 = 4.0;
@@ -55,7 +55,7 @@ impl<'a> Node<'a> {
             choices: self.choices().len(),
             levels: self.blocking.agreeing() - self.depth,
         };
-        let compare = self.blocking.nanos_per_comparison();
-        descent.nanos(count as f64, pairs, compare) < pairs * compare
+        let (count, compare) = (count as f64, self.blocking.nanos_per_comparison());
+        descent.nanos(count, pairs, compare) < comparing_nanos(count, pairs, compare)
     }
 }
