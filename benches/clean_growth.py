@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Measures what cleaning costs as a corpus grows from 10^4 to 10^7 documents.
 
-    python3 benches/clean_growth.py [--program target/release/fpstore] [--folder DIR] [--most 10000000]
+    python3 benches/clean_growth.py [--program target/release/fpstore] [--folder DIR]
+                                    [--words 60] [--sizes 10000 100000 1000000 10000000]
 
-Documents have 60 words of 20 000; a fifth are one of the 10 000 documents before with one word
+Documents have 60 words of 20 000, or as many as --words says; a fifth are one of the 10 000 documents before with one word
 changed. A row has processor time (children included, as the system accounts it), time on the clock,
 the most memory that was resident, and how many documents stay: by fingerprints alone, and with
---confirm 0.8 in 256 MiB. Needs numpy, and 0.9 kB of disk for each document.
+--confirm 0.8 in 256 MiB. Needs numpy, and 13 bytes of disk for each word.
 """
 
 import argparse
@@ -20,23 +21,22 @@ import time
 import numpy
 
 SEED = 20261125
-WORDS = 60
 VOCABULARY = 20_000
 BATCH = 10_000
 
 
-def write(path, count):
+def write(path, count, length):
     """Documents from a fixed seed; those of fewer are the first of those of more."""
     source = numpy.random.default_rng(SEED)
     words = numpy.array([f"w{number}" for number in range(VOCABULARY)], dtype=object)
     before = None
     with open(path, "w") as out:
         for start in range(0, count, BATCH):
-            drawn = source.integers(0, VOCABULARY, (BATCH, WORDS))
+            drawn = source.integers(0, VOCABULARY, (BATCH, length))
             if before is not None:
                 copies = source.random(BATCH) < 0.2
                 drawn[copies] = before[source.integers(0, BATCH, int(copies.sum()))]
-                places = source.integers(0, WORDS, BATCH)
+                places = source.integers(0, length, BATCH)
                 new = source.integers(0, VOCABULARY, BATCH)
                 drawn[copies, places[copies]] = new[copies]
             before = drawn
@@ -64,17 +64,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", default="target/release/fpstore")
     parser.add_argument("--folder", type=pathlib.Path, help="where the documents are made")
-    parser.add_argument("--most", type=int, default=10_000_000)
+    parser.add_argument("--words", type=int, default=60, help="words of a document")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[10**4, 10**5, 10**6, 10**7])
     options = parser.parse_args()
     program = os.path.abspath(options.program)
     ways = {"alone": [], "confirmed": ["--confirm", "0.8", "--memory", "256MiB"]}
     print("| documents | MB | way | processor s | us a document | s | MiB | result |")
     print("|---:|---:|---|---:|---:|---:|---:|---|")
-    count = 10_000
-    while count <= options.most:
+    for count in options.sizes:
         folder = pathlib.Path(tempfile.mkdtemp(dir=options.folder))
         try:
-            write(folder / "in.jsonl", count)
+            write(folder / "in.jsonl", count, options.words)
             size = (folder / "in.jsonl").stat().st_size / 1e6
             for way, more in ways.items():
                 spent, clock, memory, said = clean(program, folder, more)
@@ -83,7 +83,6 @@ def main():
                       f"| {memory:.0f} | {said} |", flush=True)
         finally:
             shutil.rmtree(folder)
-        count *= 10
 
 
 if __name__ == "__main__":

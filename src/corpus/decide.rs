@@ -55,7 +55,7 @@ pub(super) fn run(
         )));
     }
     let (Decided { dropped, bar }, spared) =
-        decide(work, spools, &Connections { job, state: &state })?;
+        decide(work, spools, &mut Connections { work, job, state: &state })?;
     let (dropped, spared) = (DroppedList::new(dropped), DroppedList::new(spared));
     let mut bytes = Vec::new();
     put_u32(&mut bytes, state.len() as u32);
@@ -74,7 +74,7 @@ pub(super) fn run(
 fn decide(
     work: &Work<'_>,
     spools: &Spools,
-    connections: &Connections<'_>,
+    connections: &mut Connections<'_>,
 ) -> Result<(Decided, Vec<Dropped>)> {
     let ranking = Ranking::of(&work.settings.keep, spools)?;
     let judged = JudgedPairs::of(work, spools)?;

@@ -18,7 +18,7 @@ use super::job::{CONNECTIONS, Job};
 use super::number::Rank;
 use super::spool::{Entry, Spools};
 use super::work::Work;
-use crate::join::confirm::{Candidates, Documents, LedDocument, Likeness, OUTLINE_LEN};
+use crate::join::confirm::{Candidates, Documents, KeepParts, LedDocument, Likeness, OUTLINE_LEN};
 use fpstore_base::Fingerprint;
 
 /// The features of a round take the bytes of the input divided by this,
@@ -28,23 +28,33 @@ const SPACE_MIN: u64 = 1 << 20;
 /// or those of all features divided by this, if that is more: there are no more rounds.
 const ROUNDS_MAX: u64 = 8;
 
-/// What the join of all documents found, in the job, so that work that is stopped after it goes on
-/// from there.
+/// Pairs that are not alike and take a minute or more to compare.
+const UNLIKE_MIN: u64 = if cfg!(test) { 1000 } else { 400_000_000 };
+
+/// What the join of all documents found, in the job, so that work that is stopped in it or after it
+/// goes on from there.
 pub(super) struct Connections<'a> {
+    pub(super) work: &'a Work<'a>,
     pub(super) job: &'a Job,
     /// What the join follows from, beside the settings of the job.
     pub(super) state: &'a str,
 }
 
-impl Connections<'_> {
-    /// What earlier work has left, of the same state.
-    fn take(&self) -> Option<Vec<u8>> {
+impl KeepParts for Connections<'_> {
+    type Error = Error;
+
+    /// Those of the same state.
+    fn earlier(&self) -> Option<Vec<u8>> {
         let bytes = self.job.read(CONNECTIONS).ok()??;
         let own = bytes.strip_prefix(self.state.as_bytes())?.strip_prefix(b"\n")?;
         Some(own.to_vec())
     }
 
-    fn keep(&self, connections: &[u8]) -> Result<()> {
+    fn resumed(&self, done: u32, count: u32) {
+        self.work.tell(Event::Joined { done, count });
+    }
+
+    fn keep(&mut self, connections: &[u8]) -> Result<()> {
         if !self.job.is_named() {
             return Ok(());
         }
@@ -77,7 +87,7 @@ pub(super) fn by_features(
     spools: &Spools,
     compared: &Compared,
     threshold: f64,
-    connections: &Connections<'_>,
+    connections: &mut Connections<'_>,
 ) -> Result<Decided> {
     let ranking = &compared.ranking;
     let mut known = vec![Known::default(); spools.len()];
@@ -112,21 +122,7 @@ pub(super) fn by_features(
         })?;
         Ok(needed)
     };
-    let found = match connections.take() {
-        Some(bytes) => list_of(&all).connected_candidates(&options, &bytes)?,
-        None => None,
-    };
-    let found = match found {
-        Some(found) => {
-            work.tell(Event::Joined);
-            found
-        }
-        None => {
-            let found = list_of(&all).candidates_to_lead(&options)?;
-            connections.keep(&found.connections())?;
-            found
-        }
-    };
+    let found = list_of(&all).candidates_in_parts(&options, connections)?;
     let of_all = needed(&found, &all)?;
     let rounds = Rounds::new(work, &found, &all, &of_all);
     let dropped = |ranks: &[Rank], led: Vec<LedDocument>| -> Vec<Dropped> {
@@ -136,6 +132,7 @@ pub(super) fn by_features(
     if rounds.count == 1 {
         let mut found = found;
         take(work, &mut found, &all, &of_all)?;
+        tell_unlike(work, &found, likeness(threshold))?;
         return set_bar(bars, target, spools, compared, |bar| {
             Ok(dropped(&all, found.lead(likeness(bar))?))
         });
@@ -153,10 +150,19 @@ pub(super) fn by_features(
             let mut found = list_of(&ranks).candidates_to_lead(&options)?;
             let needed = needed(&found, &ranks)?;
             take(work, &mut found, &ranks, &needed)?;
+            tell_unlike(work, &found, likeness(bar))?;
             list.extend(dropped(&ranks, found.lead(likeness(bar))?));
         }
         Ok(list)
     })
+}
+
+/// Tells if comparing takes long because many documents are near one another and not alike.
+pub(super) fn tell_unlike(work: &Work<'_>, found: &Candidates, likeness: Likeness) -> Result<()> {
+    if let Some(unlike) = found.unlike(likeness, UNLIKE_MIN)? {
+        work.tell(Event::ManyUnlike(unlike));
+    }
+    Ok(())
 }
 
 /// Which groups are taken together.

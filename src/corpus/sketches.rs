@@ -4,6 +4,7 @@ use super::bar::{Bars, Decided, set_bar};
 use super::compared::Compared;
 use super::dropped::{Dropped, Other};
 use super::error::Result;
+use super::features::tell_unlike;
 use super::number::Number;
 use super::spool::Spools;
 use super::work::Work;
@@ -98,6 +99,7 @@ pub(super) fn by_sketches(
                 candidates.take_sketch(document, &sketches.get(number)?)?;
             }
         }
+        tell_unlike(work, &candidates, bar.into())?;
         let led = candidates.lead(bar)?;
         list.extend(led.iter().map(|led| Dropped::of_led(led, |document| rest[document as usize])));
         Ok(list)

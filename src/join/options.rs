@@ -7,6 +7,9 @@ use crate::writing::sort::SortResources;
 use fpstore_base::watch::{Phase, Watch};
 use fpstore_base::{Fingerprint, Resources, resource_setters};
 
+/// The part of the memory that a join has at least, whatever its caller uses, as a divisor.
+const RESERVED_DIVISOR: u64 = 4;
+
 /// Fingerprints to be joined. A fingerprint that occurs several times counts once.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
@@ -140,6 +143,24 @@ impl JoinOptions {
         JoinOptions { reserved: self.reserved + bytes, ..self.clone() }
     }
 
+    /// The same options for one of several shares that are joined one after the other; the progress is
+    /// that of all of them.
+    #[cfg(feature = "documents")]
+    pub(super) fn of_share(&self, share: Share) -> Self {
+        let Share { number, count } = share;
+        let mut own = self.clone().share(share);
+        own.resources.observer = self.resources.observer.as_ref().map(|whole| {
+            whole.of_part(move |mut progress| {
+                if let Some(total) = progress.total {
+                    progress.done = progress.done.min(total) + u64::from(number) * total;
+                    progress.total = Some(u64::from(count) * total);
+                }
+                progress
+            })
+        });
+        own
+    }
+
     /// The largest number of pairs.
     pub(super) fn pairs_max(&self) -> u64 {
         self.max_pairs.unwrap_or(u64::MAX)
@@ -162,7 +183,10 @@ impl JoinOptions {
 
     pub(super) fn sort_resources(&self) -> Result<SortResources> {
         let mut resources = divide(&self.resources, std::env::temp_dir)?;
-        resources.memory = resources.memory.saturating_sub(self.reserved);
+        // A join with next to no memory would read its input once for each few values, so what the
+        // caller uses may come to exceed the budget instead.
+        let least = resources.memory / RESERVED_DIVISOR;
+        resources.memory = resources.memory.saturating_sub(self.reserved).max(least);
         Ok(resources)
     }
 

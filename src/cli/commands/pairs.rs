@@ -4,6 +4,7 @@ use std::io::Write;
 
 use anyhow::bail;
 use clap::Args;
+use fpstore::join::confirm::InPairs;
 use fpstore::join::{JUDGED_DISTANCE, PlanReads, document_pairs, sampled_pairs};
 use fpstore::page::About;
 use fpstore::rows::{PairInStoresRow, PairRow};
@@ -203,14 +204,14 @@ fn confirmed_pairs(
     monitor: &Monitor,
 ) -> anyhow::Result<ExitStatus> {
     let (k, max_pairs, resources) = (args.near.k, args.max_pairs, &args.resources);
-    let confirmation = Confirmation { threshold, k, max_pairs, resources, monitor };
-    let done = confirmation.of(&args.input, false)?;
+    let goal = InPairs;
+    let confirmation = Confirmation { goal, threshold, k, max_pairs, resources, monitor };
+    let (confirmed, k) = confirmation.of(&args.input, false)?;
     monitor.finish();
-    let confirmed = &done.0;
     let count = confirmed.pair_count(args.distinct);
     if !args.quiet.is_on() {
         args.input.report_default();
-        confirmation.report(&done);
+        confirmation.report(&counted(confirmed.candidate_count(), "pair", "pairs"), k);
         message!("{} of similarity {threshold} or more", counted(count, "pair", "pairs"));
     }
     let mut rows = RowWriter::new::<PairRow<'_>>(args.format.layout(), out, &[])?;

@@ -3,7 +3,7 @@
 use anyhow::bail;
 use clap::Args;
 use fpstore::Store;
-use fpstore::join::confirm::{self, Confirmed, Confirmer};
+use fpstore::join::confirm::{self, Confirmer, Goal};
 
 use super::join_input::{JoinInputArgs, ToConfirm};
 use crate::cli::args::documents::report;
@@ -35,7 +35,9 @@ fn similarity(text: &str) -> Result<f64, String> {
 }
 
 /// What is confirmed, and how.
-pub(in crate::cli) struct Confirmation<'a> {
+pub(in crate::cli) struct Confirmation<'a, G> {
+    /// What is looked for.
+    pub(in crate::cli) goal: G,
     pub(in crate::cli) threshold: f64,
     /// The distance of candidates, if the user names one.
     pub(in crate::cli) k: Option<u32>,
@@ -44,15 +46,16 @@ pub(in crate::cli) struct Confirmation<'a> {
     pub(in crate::cli) monitor: &'a Monitor,
 }
 
-impl Confirmation<'_> {
-    /// Confirms the near pairs of the input of a join. Returns them, and the distance of candidates.
+impl<G: Goal + Copy> Confirmation<'_, G> {
+    /// Confirms the near pairs of the input of a join. Returns what is looked for, and the distance of
+    /// candidates.
     ///
     /// `reads_texts` as in [`JoinInputArgs::open`].
     pub(in crate::cli) fn of(
         &self,
         input: &JoinInputArgs,
         reads_texts: bool,
-    ) -> anyhow::Result<(Confirmed, u32)> {
+    ) -> anyhow::Result<(G::Found, u32)> {
         match input.to_confirm(self.resources, reads_texts)? {
             ToConfirm::Documents(documents, files) => {
                 refuse_pipes(files, "--confirm")?;
@@ -74,17 +77,17 @@ impl Confirmation<'_> {
         }
     }
 
-    fn confirmer(&self, k: u32) -> anyhow::Result<Confirmer> {
+    fn confirmer(&self, k: u32) -> anyhow::Result<Confirmer<G>> {
         let options = self.resources.join_options(k, self.monitor)?.max_pairs(self.max_pairs);
-        Ok(Confirmer::new(self.threshold, options)?)
+        Ok(Confirmer::new(self.threshold, options)?.to(self.goal))
     }
 
-    /// Says how many pairs were candidates.
-    pub(in crate::cli) fn report(&self, (confirmed, k): &(Confirmed, u32)) {
+    /// Says how many were candidates, pairs or documents.
+    pub(in crate::cli) fn report(&self, candidates: &str, k: u32) {
         message!(
-            "{} within {} have different features, and were compared; {} or more is confirmed",
-            counted(confirmed.candidate_count(), "pair", "pairs"),
-            counted((*k).into(), "bit", "bits"),
+            "{candidates} within {} have different features, and were compared; {} or more is \
+             confirmed",
+            counted(k.into(), "bit", "bits"),
             self.threshold,
         );
     }

@@ -229,7 +229,7 @@ fn a_cleaning_that_confirms_goes_on_wherever_the_observer_has_ended_it() {
         }
         let told = Mutex::new(0);
         let listener = |event: Event<'_>| {
-            *told.lock().unwrap() += i32::from(matches!(event, Event::Joined));
+            *told.lock().unwrap() += i32::from(matches!(event, Event::Joined { .. }));
         };
         similar(folder.path(), None).listener(&listener).run().unwrap();
         let told = told.into_inner().unwrap();

@@ -8,16 +8,15 @@ use siphasher::sip::SipHasher13;
 use super::confirmed::{Confirmed, EdgeSorter};
 use super::connected::{Connected, each_pair};
 use super::features::{FeatureFile, FeatureKind};
+use super::ids::DocumentIds;
 use super::nodes::{DOCUMENT_LEN, Nodes};
 use super::outline::{OUTLINE_LEN, Outline, Outlines, outline};
 use crate::base::error::{Error, Result};
-#[cfg(feature = "documents")]
-use crate::bytes::fields::{put_u32, put_u64};
 use crate::join::engine::side_by_side::side_by_side;
 use crate::join::options::JoinOptions;
 use fpstore_base::Fingerprint;
 use fpstore_base::Interrupted;
-use fpstore_base::watch::{Observer, Phase};
+use fpstore_base::watch::{Observer, Phase, Watch};
 
 /// Candidate pairs that are confirmed at a time, by all threads.
 const BATCH_COUNT: usize = if cfg!(test) { 16 } else { 1 << 15 };
@@ -116,43 +115,26 @@ impl Documents {
         self.find(options, true)
     }
 
-    /// As [`Documents::candidates_to_lead`] without its join, whose result `bytes` are that
-    /// [`Candidates::connections`] gave of the same documents, in the same order, with the same
-    /// options. `None` if they are not of that many documents.
-    ///
-    /// # Errors
-    ///
-    /// As [`Documents::candidates`].
-    #[cfg(feature = "documents")]
-    pub(crate) fn connected_candidates(
-        self,
-        options: &JoinOptions,
-        bytes: &[u8],
-    ) -> Result<Option<Candidates>> {
-        self.find_by(options, |nodes, _, _| Ok(Connected::read(nodes.len(), bytes)))
-    }
-
     fn find(self, options: &JoinOptions, to_lead: bool) -> Result<Candidates> {
-        let found = self.find_by(options, |nodes, outlines, options| {
+        self.find_by(options, |nodes, outlines, options| {
             let mut connected = Connected::new(nodes.len());
             if to_lead {
                 connected.connect(nodes, outlines, options)?;
             } else {
-                each_pair(nodes, outlines, options, |one, other| {
+                each_pair(nodes, nodes.fingerprints(), outlines, options, |one, other| {
                     connected.add(one, other);
                     Ok(())
                 })?;
             }
-            Ok(Some(connected))
-        })?;
-        Ok(found.expect("they were connected"))
+            Ok(connected)
+        })
     }
 
-    fn find_by(
+    pub(super) fn find_by<E: From<Error>>(
         self,
         options: &JoinOptions,
-        connect: impl FnOnce(&Nodes, &Outlines, &JoinOptions) -> Result<Option<Connected>>,
-    ) -> Result<Option<Candidates>> {
+        connect: impl FnOnce(&Nodes, &Outlines, &JoinOptions) -> Result<Connected, E>,
+    ) -> Result<Candidates, E> {
         options.check()?;
         let count = self.len();
         let digests = self.list.iter().map(|&(_, digest)| digest).collect();
@@ -164,12 +146,12 @@ impl Documents {
         let outlines = Outlines::new(&outlines, &nodes, threshold.unwrap_or_default());
         let options = options.reserve(count * (DOCUMENT_LEN + outline_len));
         let unlimited = options.clone().max_pairs(None);
-        let Some(connected) = connect(&nodes, &outlines, &unlimited)? else { return Ok(None) };
-        let Connected { is_candidate, mut sets, pair_count } = connected;
+        let Connected { is_candidate, mut sets, pair_count } =
+            connect(&nodes, &outlines, &unlimited)?;
         let groups = (0..nodes.len() as u32).map(|node| sets.find(node)).collect();
         let folder = options.sort_resources()?.folder;
         let sets = FeatureFile::create(kind, nodes.len(), &folder)?;
-        let candidates = Candidates {
+        Ok(Candidates {
             nodes,
             outlines,
             outlined: threshold,
@@ -179,8 +161,8 @@ impl Documents {
             pair_count,
             sets,
             options,
-        };
-        Ok(Some(candidates))
+            ids: DocumentIds::default(),
+        })
     }
 }
 
@@ -219,6 +201,8 @@ pub struct Candidates {
     pair_count: u64,
     pub(super) sets: FeatureFile,
     pub(super) options: JoinOptions,
+    /// The ids of the documents, if they were given.
+    pub(super) ids: DocumentIds,
 }
 
 impl Candidates {
@@ -226,19 +210,6 @@ impl Candidates {
     /// that of the pairs that connect them.
     pub fn pair_count(&self) -> u64 {
         self.pair_count
-    }
-
-    /// What the join has found, for [`Documents::connected_candidates`].
-    #[cfg(feature = "documents")]
-    pub(crate) fn connections(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(16 + 5 * self.nodes.len());
-        put_u64(&mut bytes, self.nodes.len() as u64);
-        put_u64(&mut bytes, self.pair_count);
-        for (&is_candidate, &group) in self.is_candidate.iter().zip(&self.groups) {
-            bytes.push(u8::from(is_candidate));
-            put_u32(&mut bytes, group);
-        }
-        bytes
     }
 
     /// The number of the group of a document. Candidate pairs are within groups, so each group can be
@@ -308,9 +279,30 @@ impl Candidates {
     /// * Otherwise as [`near_pairs`](crate::join::near_pairs).
     pub fn confirm(self, threshold: f64) -> Result<Confirmed> {
         self.check_complete(threshold)?;
-        let Candidates { nodes, outlines, pair_count, sets, options, .. } = self;
-        let mut edges = EdgeSorter::new(&options, pair_count)?;
-        let watch = options.watch(Phase::Confirm, Some(pair_count));
+        let mut edges = EdgeSorter::new(&self.options, self.pair_count)?;
+        let options = EdgeSorter::beside(&self.options)?;
+        let watch = options.watch(Phase::Confirm, Some(self.pair_count));
+        let all = self.nodes.fingerprints();
+        self.each_alike(
+            all,
+            |_, _| true,
+            threshold,
+            (&options, &watch),
+            |one, other, similarity| edges.push(&self.nodes, one, other, similarity),
+        )?;
+        edges.finish(self)
+    }
+
+    /// Calls `each` with each candidate pair that `is_asked` and that is alike, and its similarity: of
+    /// nodes with these fingerprints, which ascend. The watch counts the pairs that are compared.
+    pub(super) fn each_alike(
+        &self,
+        fingerprints: &[Fingerprint],
+        mut is_asked: impl FnMut(u32, u32) -> bool + Send,
+        threshold: f64,
+        (options, watch): (&JoinOptions, &Watch),
+        mut each: impl FnMut(u32, u32, f64) -> Result<()> + Send,
+    ) -> Result<()> {
         let threads = options.sort_resources()?.threads.max(1);
         let mut batch: Vec<(u32, u32)> = Vec::new();
         let mut flush = |batch: &mut Vec<(u32, u32)>| -> Result<()> {
@@ -318,10 +310,10 @@ impl Candidates {
             batch.sort_unstable();
             let parts: Vec<&[(u32, u32)]> =
                 batch.chunks(batch.len().div_ceil(threads).max(1)).collect();
-            let kept = side_by_side(&parts, |part| sets.confirm(part, threshold, &watch))?;
+            let kept = side_by_side(&parts, |part| self.sets.confirm(part, threshold, watch))?;
             watch.tick(batch.len() as u64)?;
             for (one, other, similarity) in kept.into_iter().flatten() {
-                edges.push(&nodes, one, other, similarity)?;
+                each(one, other, similarity)?;
             }
             batch.clear();
             Ok(())
@@ -333,12 +325,13 @@ impl Candidates {
             Ok(()) => ControlFlow::Continue(()),
             Err(Interrupted) => ControlFlow::Break(()),
         });
-        let join_options = EdgeSorter::beside(&options)?.max_pairs(None).observer(asked);
-        each_pair(&nodes, &outlines, &join_options, |one, other| {
-            batch.push((one, other));
+        let options = options.clone().max_pairs(None).observer(asked);
+        each_pair(&self.nodes, fingerprints, &self.outlines, &options, |one, other| {
+            if is_asked(one, other) {
+                batch.push((one, other));
+            }
             if batch.len() >= BATCH_COUNT { flush(&mut batch) } else { Ok(()) }
         })?;
-        flush(&mut batch)?;
-        edges.finish(nodes, sets, options)
+        flush(&mut batch)
     }
 }

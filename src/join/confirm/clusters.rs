@@ -1,19 +1,19 @@
 //! Clusters of confirmed pairs.
 
-use std::cmp::Reverse;
-
-use super::confirmed::Confirmed;
+use super::candidates::Candidates;
+use super::dividing::Member;
+use super::features::FeatureFile;
+use super::ids::DocumentIds;
+use super::nodes::Nodes;
 use crate::base::error::{Error, Result};
-use crate::disk::ScratchFile;
 use crate::join::engine::side_by_side::side_by_side;
 use crate::join::grouping::cluster::{diameter, number_of};
 use crate::join::grouping::clusters::ClusterMethod;
-use crate::join::grouping::disjoint_sets::DisjointSets;
 use crate::join::grouping::keep::{Fate, KeepRule};
 use crate::join::grouping::numbering::Shared;
-use crate::writing::sort::{RecordSorter, SortedRecords};
+use crate::join::options::JoinOptions;
 use fpstore_base::watch::{Phase, Watch};
-use fpstore_base::{Fingerprint, Id, IdRef};
+use fpstore_base::{Fingerprint, Id};
 
 /// With fewer members than this for each thread, one thread finds their similarities.
 const MEMBERS_PER_THREAD: usize = if cfg!(test) { 2 } else { 64 };
@@ -36,7 +36,8 @@ pub struct ConfirmedMember {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ConfirmedCluster {
-    /// Its number: 1, 2, 3 ... by ascending smallest fingerprint of its component, unless
+    /// Its number: 1, 2, 3 ... by ascending smallest fingerprint of its component, with
+    /// [`ClusterMethod::Leader`] by ascending number of its leader, unless
     /// [`ConfirmedClusters::keep_numbers`] gave it another.
     pub number: u64,
     /// The number of its documents.
@@ -51,107 +52,85 @@ pub struct ConfirmedCluster {
     pub members: Vec<ConfirmedMember>,
 }
 
-impl Confirmed {
-    /// The clusters of two or more documents; a confirmed pair belongs together in the way that
-    /// `method` says. For [`ClusterMethod::Leader`], documents come in the order of their numbers.
+impl Candidates {
+    /// The clusters of two or more documents, by the features, which have been taken. Documents whose
+    /// similarity is `threshold` or more belong together in the way that `method` says. For
+    /// [`ClusterMethod::Leader`], documents come in the order of their numbers.
+    ///
+    /// The candidates are best those of [`Documents::candidates_to_lead`](super::Documents). With
+    /// [`ClusterMethod::Leader`] many documents of a template cost what others cost. The other methods
+    /// name the document that is alike to the most others, so each document is compared with each that
+    /// is near: by fingerprints, and where the similarity to a third one does not tell enough, by
+    /// features.
     ///
     /// # Errors
     ///
-    /// [`Error::Io`] if temporary files cannot be written or read.
-    pub fn clusters(&self, method: ClusterMethod) -> Result<ConfirmedClusters<'_>> {
-        let nodes = &self.nodes;
-        let count = nodes.len() as u32;
-        let weight = |node: u32| nodes.documents(node).len() as u64;
-        let mut components = DisjointSets::new(count);
-        let mut degrees: Vec<u64> = (0..count).map(weight).collect();
-        let mut both_ways = RecordSorter::new(self.options.sort_resources()?, false);
-        let watch = self.options.watch(Phase::Sort, Some(self.pair_count(false)));
-        self.each_edge(|one, other, _| {
-            watch.tick(weight(one) * weight(other))?;
-            components.union(one, other);
-            degrees[one as usize] += weight(other);
-            degrees[other as usize] += weight(one);
-            for (from, to) in [(one, other), (other, one)] {
-                if method != ClusterMethod::Components {
-                    both_ways.push(u64::from(from) << 32 | u64::from(to), IdRef::U64(0))?;
-                }
-            }
-            Ok(())
-        })?;
-        let copied: Vec<u32> = (0..count).filter(|&node| weight(node) > 1).collect();
-        let members = components.members(&copied);
-        let neighbours = Neighbours::new(self, &both_ways.finish()?, &watch)?;
-        let watch = self.options.watch(Phase::Cluster, Some(members.len() as u64));
+    /// * [`Error::InvalidOptions`] if the threshold is not above 0 and at most 1, or below that of
+    ///   [`Documents::outlined`](super::Documents::outlined), or if features that are needed were not
+    ///   taken.
+    /// * Otherwise as [`near_pairs`](crate::join::near_pairs), but for [`Error::TooManyPairs`].
+    pub fn clusters(self, threshold: f64, method: ClusterMethod) -> Result<ConfirmedClusters> {
+        self.check_complete(threshold)?;
+        let members = self.divide(threshold, method)?;
+        let Candidates { nodes, is_candidate, sets, options, ids, .. } = self;
+        let compared_count = is_candidate.iter().filter(|is| **is).count() as u64;
+        let watch = options.watch(Phase::Cluster, Some(members.len() as u64));
         Ok(ConfirmedClusters {
-            confirmed: self,
-            method,
+            nodes,
+            sets,
+            options,
+            ids,
+            compared_count,
             members,
-            degrees,
-            neighbours,
             numbers: None,
             watch,
         })
     }
 }
 
-/// The nodes alike to each node, in a temporary file.
+/// The clusters of [`Candidates::clusters`] or of a [`Confirmer`](super::Confirmer).
 #[derive(Debug)]
-struct Neighbours {
-    file: ScratchFile,
-    /// Where the neighbours of each node start, and where the last ones end, counted in nodes.
-    starts: Vec<u64>,
-}
-
-impl Neighbours {
-    fn new(confirmed: &Confirmed, both_ways: &SortedRecords, watch: &Watch) -> Result<Self> {
-        let folder = confirmed.options.sort_resources()?.folder;
-        let mut file = ScratchFile::create(&folder)?;
-        let mut starts = vec![0; confirmed.nodes.len() + 1];
-        let mut buffer: Vec<u32> = Vec::new();
-        both_ways.pass(|key, _| {
-            starts[(key >> 32) as usize + 1] += 1;
-            buffer.push(key as u32);
-            if buffer.len() >= 1 << 16 {
-                watch.look()?;
-                file.append(bytemuck::cast_slice(&buffer))?;
-                buffer.clear();
-            }
-            Ok(())
-        })?;
-        file.append(bytemuck::cast_slice(&buffer))?;
-        let mut sum = 0;
-        for start in &mut starts {
-            sum += *start;
-            *start = sum;
-        }
-        Ok(Neighbours { file, starts })
-    }
-
-    fn of(&self, node: u32) -> Result<Vec<u32>> {
-        let (start, end) = (self.starts[node as usize], self.starts[node as usize + 1]);
-        let mut neighbours = vec![0; (end - start) as usize];
-        self.file.read_at(bytemuck::cast_slice_mut(&mut neighbours), 4 * start)?;
-        Ok(neighbours)
-    }
-}
-
-/// The clusters of [`Confirmed::clusters`].
-#[derive(Debug)]
-pub struct ConfirmedClusters<'a> {
-    confirmed: &'a Confirmed,
-    method: ClusterMethod,
-    /// The name of a component and a node of it.
-    members: Vec<(u32, u32)>,
-    /// The number of documents alike to each node, its own included.
-    degrees: Vec<u64>,
-    neighbours: Neighbours,
+pub struct ConfirmedClusters {
+    nodes: Nodes,
+    sets: FeatureFile,
+    options: JoinOptions,
+    ids: DocumentIds,
+    compared_count: u64,
+    /// Cluster by cluster, the representative of each first.
+    members: Vec<Member>,
     numbers: Option<Vec<u64>>,
     watch: Watch,
 }
 
-impl ConfirmedClusters<'_> {
-    /// Calls `each` with each cluster, by ascending smallest fingerprint of its component. Can be
-    /// called any number of times. The members of one component are in memory at a time.
+impl ConfirmedClusters {
+    /// The number of documents with different features that have others within the distance, and may
+    /// be alike to these.
+    pub fn compared_count(&self) -> u64 {
+        self.compared_count
+    }
+
+    /// The number of documents.
+    pub fn document_count(&self) -> usize {
+        self.nodes.document_count()
+    }
+
+    /// The id of a document, by its number; `None` if none was given, as without
+    /// [`Confirmer`](super::Confirmer).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] if temporary files cannot be read.
+    pub fn id(&self, document: u32) -> Result<Option<Id>> {
+        self.ids.get(document)
+    }
+
+    /// The fingerprint of a document, by its number.
+    pub fn fingerprint(&self, document: u32) -> Option<Fingerprint> {
+        self.nodes.of(document).map(|node| self.nodes.fingerprint(node))
+    }
+
+    /// Calls `each` with each cluster, in the order of their numbers at first. Can be called any number
+    /// of times. The members of one cluster are in memory at a time.
     ///
     /// # Errors
     ///
@@ -162,19 +141,11 @@ impl ConfirmedClusters<'_> {
         mut each: impl FnMut(&ConfirmedCluster) -> Result<(), E>,
     ) -> Result<(), E> {
         let watch = self.watch.next(Phase::Cluster, Some(self.members.len() as u64));
-        let mut taken = vec![false; self.confirmed.nodes.len()];
-        let mut count = 0;
-        for component in self.members.chunk_by(|a, b| a.0 == b.0) {
-            watch.tick(component.len() as u64).map_err(Error::from)?;
-            for group in self.divide(component, &mut taken, &watch).map_err(E::from)? {
-                let mut cluster = self.cluster_of(&group, &watch)?;
-                if cluster.size < 2 {
-                    continue;
-                }
-                count += 1;
-                cluster.number = number_of(count, self.numbers.as_deref());
-                each(&cluster)?;
-            }
+        for (group, count) in self.members.chunk_by(|a, b| a.0 == b.0).zip(1..) {
+            watch.tick(group.len() as u64).map_err(Error::from)?;
+            let mut cluster = self.cluster_of(group, &watch)?;
+            cluster.number = number_of(count, self.numbers.as_deref());
+            each(&cluster)?;
         }
         Ok(())
     }
@@ -189,7 +160,7 @@ impl ConfirmedClusters<'_> {
         rule: KeepRule,
         mut each: impl FnMut(Fate, u32) -> Result<(), E>,
     ) -> Result<(), E> {
-        let mut is_kept = vec![rule != KeepRule::LargestCluster; self.confirmed.document_count()];
+        let mut is_kept = vec![rule != KeepRule::LargestCluster; self.document_count()];
         let mut largest = 0;
         self.for_each(|cluster| {
             let documents = cluster.members.iter().flat_map(|member| &member.documents);
@@ -210,7 +181,7 @@ impl ConfirmedClusters<'_> {
     /// The document of a cluster that a rule keeps.
     fn kept_one(&self, cluster: &ConfirmedCluster, rule: KeepRule) -> Result<Option<u32>> {
         let named = |&number: &u32| {
-            let id = if rule.compares_ids() { self.confirmed.id(number)? } else { None };
+            let id = if rule.compares_ids() { self.id(number)? } else { None };
             Ok((number, id))
         };
         let documents = cluster.members.iter().flat_map(|member| &member.documents);
@@ -226,7 +197,7 @@ impl ConfirmedClusters<'_> {
     }
 
     /// Gives clusters the numbers that they had in an earlier run. `earlier` returns the number of
-    /// the cluster in which a document was, by its number now, if it was in one. The rules are those
+    /// the cluster in which a document was, by its number now and its id, if it was in one. The rules are those
     /// of [`Clusters::keep_numbers`](crate::join::Clusters::keep_numbers).
     ///
     /// # Errors
@@ -235,7 +206,7 @@ impl ConfirmedClusters<'_> {
     pub fn keep_numbers<E: From<Error>>(
         &mut self,
         last: u64,
-        mut earlier: impl FnMut(Fingerprint, u32) -> Result<Option<u64>, E>,
+        mut earlier: impl FnMut(Fingerprint, u32, Option<Id>) -> Result<Option<u64>, E>,
     ) -> Result<(), E> {
         let mut shared = Shared::default();
         let mut had: Vec<u64> = Vec::new();
@@ -243,7 +214,8 @@ impl ConfirmedClusters<'_> {
         self.for_each(|cluster| {
             for member in &cluster.members {
                 for &document in &member.documents {
-                    had.extend(earlier(member.fingerprint, document)?);
+                    let id = self.id(document).map_err(E::from)?;
+                    had.extend(earlier(member.fingerprint, document, id)?);
                 }
             }
             shared.take(&mut had);
@@ -253,52 +225,15 @@ impl ConfirmedClusters<'_> {
         Ok(())
     }
 
-    /// The clusters of a component, each with its representative first.
-    fn divide(
-        &self,
-        component: &[(u32, u32)],
-        taken: &mut [bool],
-        watch: &Watch,
-    ) -> Result<Vec<Vec<u32>>> {
-        let nodes = &self.confirmed.nodes;
-        let mut order: Vec<u32> = component.iter().map(|&(_, node)| node).collect();
-        order.sort_unstable_by_key(|&node| {
-            let degree = match self.method {
-                ClusterMethod::Leader => 0,
-                _ => self.degrees[node as usize],
-            };
-            (Reverse(degree), nodes.documents(node)[0])
-        });
-        if self.method == ClusterMethod::Components {
-            return Ok(vec![order]);
-        }
-        let mut groups = Vec::new();
-        for center in order {
-            if std::mem::replace(&mut taken[center as usize], true) {
-                continue;
-            }
-            watch.look()?;
-            let mut group = vec![center];
-            for near in self.neighbours.of(center)? {
-                if !std::mem::replace(&mut taken[near as usize], true) {
-                    group.push(near);
-                }
-            }
-            groups.push(group);
-        }
-        Ok(groups)
-    }
-
     /// The cluster of these nodes, the representative first.
-    fn cluster_of(&self, group: &[u32], watch: &Watch) -> Result<ConfirmedCluster> {
-        let Confirmed { nodes, sets, options, .. } = self.confirmed;
-        let (center, others) = (group[0], &group[1..]);
-        let pairs: Vec<(u32, u32)> = others.iter().map(|&other| (center, other)).collect();
+    fn cluster_of(&self, group: &[Member], watch: &Watch) -> Result<ConfirmedCluster> {
+        let ConfirmedClusters { nodes, sets, options, .. } = self;
+        let (center, pairs) = (group[0].0, &group[1..]);
         let similarities = if pairs.len() <= MEMBERS_PER_THREAD {
-            vec![sets.confirm(&pairs, 0.0, watch)?]
+            vec![sets.confirm(pairs, 0.0, watch)?]
         } else {
             let threads = options.sort_resources()?.threads.max(1);
-            let parts: Vec<&[(u32, u32)]> = pairs.chunks(pairs.len().div_ceil(threads)).collect();
+            let parts: Vec<&[Member]> = pairs.chunks(pairs.len().div_ceil(threads)).collect();
             side_by_side(&parts, |part| sets.confirm(part, 0.0, watch))?
         };
         let fingerprint = nodes.fingerprint(center);

@@ -1,6 +1,6 @@
 //! The confirmed pairs, sorted.
 
-use super::features::FeatureFile;
+use super::candidates::Candidates;
 use super::ids::DocumentIds;
 use super::nodes::{Nodes, pairs_within};
 use crate::base::error::{Error, Result};
@@ -37,9 +37,8 @@ impl ConfirmedPair {
 /// Pairs of documents whose features are alike enough.
 #[derive(Debug)]
 pub struct Confirmed {
-    pub(super) nodes: Nodes,
-    pub(super) sets: FeatureFile,
-    pub(super) options: JoinOptions,
+    nodes: Nodes,
+    options: JoinOptions,
     /// Pairs of nodes, the first one smaller, with their similarity.
     edges: SortedRecords,
     /// Pairs of documents, and those of them whose fingerprints are equal.
@@ -47,7 +46,7 @@ pub struct Confirmed {
     equal_count: u64,
     candidate_count: u64,
     /// The ids of the documents, if they were given.
-    pub(super) ids: DocumentIds,
+    ids: DocumentIds,
 }
 
 impl Confirmed {
@@ -190,18 +189,14 @@ impl EdgeSorter {
         Ok(())
     }
 
-    pub(super) fn finish(
-        mut self,
-        nodes: Nodes,
-        sets: FeatureFile,
-        options: JoinOptions,
-    ) -> Result<Confirmed> {
+    pub(super) fn finish(mut self, candidates: Candidates) -> Result<Confirmed> {
+        let Candidates { nodes, options, ids, .. } = candidates;
         for node in 0..nodes.len() as u32 {
             let copies = nodes.documents(node).len() as u64;
             self.count(pairs_within(copies), true)?;
         }
         let EdgeSorter { sorter, candidate_count, pair_count, equal_count, .. } = self;
-        let (edges, ids) = (sorter.finish()?, DocumentIds::default());
-        Ok(Confirmed { nodes, sets, options, edges, pair_count, equal_count, candidate_count, ids })
+        let edges = sorter.finish()?;
+        Ok(Confirmed { nodes, options, edges, pair_count, equal_count, candidate_count, ids })
     }
 }

@@ -5,9 +5,11 @@
 //! store, or files. The program and the Python package call it. It keeps no features in memory.
 
 use super::candidates::{Candidates, Documents, check_threshold};
+use super::clusters::ConfirmedClusters;
 use super::confirmed::Confirmed;
 use super::ids::DocumentIds;
 use crate::base::error::{Error, Result};
+use crate::join::grouping::clusters::ClusterMethod;
 use crate::join::options::JoinOptions;
 use crate::store::Store;
 use fpstore_base::{Fingerprint, IdRef};
@@ -19,10 +21,62 @@ type TakeDocument<'a, T> = dyn FnMut(Fingerprint, Option<IdRef<'_>>, &T) -> Resu
 /// repeats.
 pub type TakeFeatures<'a> = TakeDocument<'a, [u64]>;
 
-/// Confirms near pairs of documents, which it reads twice.
+/// What a [`Confirmer`] finds.
+pub trait Goal {
+    /// What is found.
+    type Found;
+
+    /// The documents whose features are needed.
+    ///
+    /// # Errors
+    ///
+    /// As [`Documents::candidates`].
+    fn candidates(&self, documents: Documents, options: &JoinOptions) -> Result<Candidates>;
+
+    /// What is found among candidates whose features have been taken.
+    ///
+    /// # Errors
+    ///
+    /// As [`Candidates::confirm`] or [`Candidates::clusters`].
+    fn find(&self, candidates: Candidates, threshold: f64) -> Result<Self::Found>;
+}
+
+/// Finds pairs.
+#[derive(Clone, Copy, Debug)]
+pub struct InPairs;
+
+impl Goal for InPairs {
+    type Found = Confirmed;
+
+    fn candidates(&self, documents: Documents, options: &JoinOptions) -> Result<Candidates> {
+        documents.candidates(options)
+    }
+
+    fn find(&self, candidates: Candidates, threshold: f64) -> Result<Confirmed> {
+        candidates.confirm(threshold)
+    }
+}
+
+/// Finds clusters, by a method.
+#[derive(Clone, Copy, Debug)]
+pub struct InClusters(pub ClusterMethod);
+
+impl Goal for InClusters {
+    type Found = ConfirmedClusters;
+
+    fn candidates(&self, documents: Documents, options: &JoinOptions) -> Result<Candidates> {
+        documents.candidates_to_lead(options)
+    }
+
+    fn find(&self, candidates: Candidates, threshold: f64) -> Result<ConfirmedClusters> {
+        candidates.clusters(threshold, self.0)
+    }
+}
+
+/// Confirms near pairs of documents, which it reads twice, or finds the clusters that they make.
 ///
 /// Documents have numbers: 0, 1, 2 and so on, in the order of the readings. Takes 68 bytes of memory
-/// for each document besides the join, and 33 more with features.
+/// for each document besides the join, 33 more with features, and 40 more for clusters.
 ///
 /// # Examples
 ///
@@ -40,9 +94,10 @@ pub type TakeFeatures<'a> = TakeDocument<'a, [u64]>;
 /// # Ok::<(), fpstore::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Confirmer {
+pub struct Confirmer<G = InPairs> {
     threshold: f64,
     options: JoinOptions,
+    goal: G,
 }
 
 impl Confirmer {
@@ -56,21 +111,34 @@ impl Confirmer {
     pub fn new(threshold: f64, options: JoinOptions) -> Result<Self> {
         check_threshold(threshold)?;
         options.check()?;
-        Ok(Confirmer { threshold, options })
+        Ok(Confirmer { threshold, options, goal: InPairs })
     }
+}
 
+impl<G> Confirmer<G> {
+    /// The same for clusters by this method, or for pairs.
+    ///
+    /// Clusters take no list of their pairs, so a limit of pairs is of no use to them.
+    #[must_use]
+    pub fn to<H: Goal>(self, goal: H) -> Confirmer<H> {
+        let Confirmer { threshold, options, .. } = self;
+        Confirmer { threshold, options, goal }
+    }
+}
+
+impl<G: Goal> Confirmer<G> {
     /// Confirms the pairs of documents that `read` gives, by their features. `read` is called twice,
     /// and gives the same documents in the same order; without candidates once.
     ///
     /// # Errors
     ///
-    /// * As [`Documents::candidates`] and [`Candidates::confirm`].
+    /// * As [`Documents::candidates`], and [`Candidates::confirm`] or [`Candidates::clusters`].
     /// * [`Error::InvalidOptions`] if the second reading gives other documents.
     /// * Any error that `read` returns.
     pub fn features<E: From<Error>>(
         &self,
         read: impl FnMut(&mut TakeFeatures<'_>) -> Result<(), E>,
-    ) -> Result<Confirmed, E> {
+    ) -> Result<G::Found, E> {
         self.confirm(Documents::outlined(self.threshold), Documents::push, Candidates::take, read)
     }
 
@@ -86,7 +154,8 @@ impl Confirmer {
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let folder = tempfile::tempdir()?;
     /// # let path = folder.path().join("news.fps");
-    /// use fpstore::join::{ClusterMethod, JoinOptions, confirm::Confirmer};
+    /// use fpstore::join::confirm::{Confirmer, InClusters};
+    /// use fpstore::join::{ClusterMethod, JoinOptions};
     /// use fpstore::{BuildOptions, Builder};
     ///
     /// let mut builder = Builder::with_options(&path, BuildOptions::default().sketch_len(32))?;
@@ -94,14 +163,15 @@ impl Confirmer {
     /// builder.push_sketched(15.into(), "b.html", &[1; 32])?;
     /// let store = builder.finish()?;
     ///
-    /// let confirmed = Confirmer::new(0.8, JoinOptions::new(12))?.sketches(&store)?;
-    /// confirmed.clusters(ClusterMethod::Components)?.for_each(|cluster| {
+    /// let confirmer = Confirmer::new(0.8, JoinOptions::new(12))?;
+    /// let clusters = confirmer.to(InClusters(ClusterMethod::Components)).sketches(&store)?;
+    /// clusters.for_each(|cluster| {
     ///     assert_eq!(cluster.size, 2);
     ///     Ok::<(), fpstore::Error>(())
     /// })?;
     /// # Ok(()) }
     /// ```
-    pub fn sketches(&self, store: &Store) -> Result<Confirmed> {
+    pub fn sketches(&self, store: &Store) -> Result<G::Found> {
         check_sketches(store)?;
         let store = &store.pinned();
         let (push, take) = (Documents::push_sketch, Candidates::take_sketch);
@@ -122,7 +192,7 @@ impl Confirmer {
         push: impl Fn(&mut Documents, Fingerprint, &T),
         take: impl Fn(&mut Candidates, u32, &T) -> Result<()>,
         mut read: impl FnMut(&mut TakeDocument<'_, T>) -> Result<(), E>,
-    ) -> Result<Confirmed, E> {
+    ) -> Result<G::Found, E> {
         let mut ids = DocumentIds::default();
         let folder = self.options.sort_resources()?.folder;
         read(&mut |fingerprint, id, content| {
@@ -133,7 +203,7 @@ impl Confirmer {
             id.map_or(Ok(()), |id| ids.push(id))
         })?;
         let count = list.len();
-        let mut candidates = list.candidates(&self.options)?;
+        let mut candidates = self.goal.candidates(list, &self.options)?;
         if candidates.pair_count() > 0 {
             let mut seen = 0;
             read(&mut |_, id, content| {
@@ -153,9 +223,8 @@ impl Confirmer {
                 return Err(Error::InvalidOptions { reason: reason.into() }.into());
             }
         }
-        let mut confirmed = candidates.confirm(self.threshold)?;
-        confirmed.ids = ids;
-        Ok(confirmed)
+        candidates.ids = ids;
+        Ok(self.goal.find(candidates, self.threshold)?)
     }
 }
 

@@ -6,8 +6,6 @@ use std::sync::{Mutex, PoisonError};
 use super::nodes::Nodes;
 use super::outline::Outlines;
 use crate::base::error::Result;
-#[cfg(feature = "documents")]
-use crate::bytes::fields::{read_u32, read_u64};
 use crate::join::grouping::disjoint_sets::DisjointSets;
 use crate::join::options::JoinOptions;
 use crate::join::pairs::near_pairs::{connect_near, near_pairs};
@@ -28,28 +26,6 @@ impl Connected {
     pub(super) fn new(count: usize) -> Self {
         let sets = DisjointSets::new(count as u32);
         Connected { is_candidate: vec![false; count], sets, pair_count: 0 }
-    }
-
-    /// Those of `count` nodes, from the bytes that hold them; `None` if the bytes are of other nodes.
-    #[cfg(feature = "documents")]
-    pub(super) fn read(count: usize, mut bytes: &[u8]) -> Option<Self> {
-        let from = &mut bytes;
-        if read_u64(from).ok()? != count as u64 {
-            return None;
-        }
-        let mut connected = Connected::new(count);
-        connected.pair_count = read_u64(from).ok()?;
-        for (node, is_candidate) in (0..).zip(&mut connected.is_candidate) {
-            let (first, after) = from.split_first()?;
-            *is_candidate = *first == 1;
-            *from = after;
-            let group = read_u32(from).ok()?;
-            if group as usize >= count {
-                return None;
-            }
-            connected.sets.union(group, node);
-        }
-        Some(connected).filter(|_| from.is_empty())
     }
 
     pub(super) fn add(&mut self, one: u32, other: u32) {
@@ -90,7 +66,9 @@ impl Connected {
                 }
             }
         };
-        for group in nodes.each_group().filter(|group| group.len() > 1) {
+        // Nodes with one fingerprint are of the first share.
+        let of_share = if options.share.number == 0 { nodes.len() } else { 0 };
+        for group in nodes.each_group().take(of_share).filter(|group| group.len() > 1) {
             watch.look()?;
             if group.len() > DENSE_COUNT {
                 chain(group.clone(), group.start);
@@ -115,10 +93,11 @@ impl Connected {
     }
 }
 
-/// Calls `each` with each pair of nodes whose fingerprints are near and whose outlines may be similar,
-/// the smaller node first.
+/// Calls `each` with each pair of nodes whose fingerprints are near and among these, which ascend, and
+/// whose outlines may be similar, the smaller node first.
 pub(super) fn each_pair(
     nodes: &Nodes,
+    fingerprints: &[Fingerprint],
     outlines: &Outlines,
     options: &JoinOptions,
     mut each: impl FnMut(u32, u32) -> Result<()> + Send,
@@ -135,10 +114,13 @@ pub(super) fn each_pair(
         }
         Ok(())
     };
-    for group in nodes.each_group().filter(|group| group.len() > 1) {
-        of(group.clone(), group)?;
+    for &fingerprint in fingerprints {
+        let group = nodes.with(fingerprint);
+        if group.len() > 1 {
+            of(group.clone(), group)?;
+        }
     }
-    near_pairs(nodes.fingerprints(), options, |pairs| {
+    near_pairs(fingerprints, options, |pairs| {
         pairs.iter().try_for_each(|pair| of(nodes.with(pair.first), nodes.with(pair.second)))
     })?;
     Ok(())

@@ -1,19 +1,17 @@
 //! Which documents go by an earlier one whose features are alike.
 
 use super::candidates::Candidates;
+use super::in_groups::{Entry, in_groups};
 use super::leader_sets::LeaderSets;
 use super::likeness::Likeness;
 use super::outline::Outlines;
 use crate::base::error::Result;
-use crate::join::engine::side_by_side::side_by_side;
 use crate::join::grouping::leaders::{Judge, lead};
 use fpstore_base::Fingerprint;
-use fpstore_base::watch::{Phase, Watch};
+use fpstore_base::watch::Phase;
 
 /// The part of the memory that the features of leaders get, as a divisor.
 const MEMORY_DIVISOR: u64 = 4;
-/// Groups with fewer nodes are led by one thread, and threads share out the groups.
-const GROUP_MIN: usize = if cfg!(test) { 8 } else { 256 };
 
 /// A document that goes by an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,14 +27,32 @@ pub struct LedDocument {
     pub similarity: f64,
 }
 
-/// A node that is not alone: the group that it is in, its first document, its number.
-type Entry = (u32, u32, u32);
+/// A node that is not alone, and the one that it goes by, itself if that is a leader.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LedNode {
+    pub(super) node: u32,
+    pub(super) leader: u32,
+    pub(super) similarity: f64,
+}
 
 /// Compares the nodes of one group.
-struct FeatureJudge<'a> {
+pub(super) struct FeatureJudge<'a> {
     group: &'a [Entry],
     outlines: &'a Outlines,
     sets: LeaderSets<'a>,
+}
+
+impl<'a> FeatureJudge<'a> {
+    /// With `memory` bytes for the features of leaders.
+    pub(super) fn new(
+        candidates: &'a Candidates,
+        group: &'a [Entry],
+        memory: u64,
+        likeness: Likeness,
+    ) -> Self {
+        let sets = LeaderSets::new(&candidates.sets, group.len(), memory, likeness);
+        FeatureJudge { group, outlines: &candidates.outlines, sets }
+    }
 }
 
 impl Judge for FeatureJudge<'_> {
@@ -93,72 +109,58 @@ impl Candidates {
     /// # Ok::<(), fpstore::Error>(())
     /// ```
     pub fn lead(&self, likeness: impl Into<Likeness>) -> Result<Vec<LedDocument>> {
-        let likeness = likeness.into();
-        self.check_complete(likeness.similarity)?;
-        likeness.check(self.sets.kind())?;
-        let Candidates { nodes, is_candidate, groups, options, .. } = self;
-        let is_alone = |node: u32| !is_candidate[node as usize] && nodes.documents(node).len() < 2;
-        let mut order: Vec<Entry> = (0..nodes.len() as u32)
-            .filter(|&node| !is_alone(node))
-            .map(|node| (groups[node as usize], nodes.documents(node)[0], node))
-            .collect();
-        order.sort_unstable();
-        let resources = options.sort_resources()?;
-        let threads = resources.threads.max(1);
-        let memory = resources.memory / MEMORY_DIVISOR / threads as u64;
-        let watch = options.watch(Phase::Cluster, Some(order.len() as u64));
-        let groups = Groups { candidates: self, likeness, memory, watch: &watch };
-        let is_small = |group: &[Entry]| group.len() < GROUP_MIN;
-        let mut all = Vec::new();
-        let list: Vec<&[Entry]> = order.chunk_by(|a, b| a.0 == b.0).collect();
-        for run in list.chunk_by(|a, b| is_small(a) && is_small(b)) {
-            if let [group] = run {
-                groups.lead(group, if is_small(group) { 1 } else { threads }, &mut all)?;
-                continue;
-            }
-            let parts: Vec<&[&[Entry]]> = run.chunks(run.len().div_ceil(threads)).collect();
-            let of_parts = side_by_side(&parts, |part| {
-                let mut led = Vec::new();
-                part.iter().try_for_each(|group| groups.lead(group, 1, &mut led))?;
-                Ok(led)
-            })?;
-            all.extend(of_parts.into_iter().flatten());
-        }
+        let nodes = &self.nodes;
+        let mut all = self.lead_nodes(likeness.into(), |led, documents| {
+            let leader = nodes.documents(led.leader)[0];
+            let leader_fingerprint = nodes.fingerprint(led.leader);
+            let similarity = led.similarity;
+            let own = nodes.documents(led.node).iter().filter(|number| **number != leader);
+            documents.extend(own.map(|&document| LedDocument {
+                document,
+                leader,
+                leader_fingerprint,
+                similarity,
+            }));
+        })?;
         all.sort_unstable_by_key(|led| led.document);
         Ok(all)
     }
-}
 
-/// Leads one group after the other.
-struct Groups<'a> {
-    candidates: &'a Candidates,
-    likeness: Likeness,
-    /// Bytes of features for each thread.
-    memory: u64,
-    watch: &'a Watch,
-}
-
-impl Groups<'_> {
-    /// Appends the documents of a group that go by an earlier one.
-    fn lead(&self, group: &[Entry], threads: usize, all: &mut Vec<LedDocument>) -> Result<()> {
-        let Candidates { nodes, outlines, sets, options, .. } = self.candidates;
-        let values: Vec<u64> =
-            group.iter().map(|entry| nodes.fingerprint(entry.2).value()).collect();
-        let judge = |_| {
-            let sets = LeaderSets::new(sets, group.len(), self.memory, self.likeness);
-            FeatureJudge { group, outlines, sets }
-        };
-        let mut judges: Vec<FeatureJudge<'_>> = (0..threads).map(judge).collect();
-        let led = lead(&values, options.k, &mut judges, self.watch)?;
-        for (at, (entry, (leader, bond))) in (0..).zip(group.iter().zip(led)) {
-            let (_, kept, leader_node) = group[leader as usize];
-            let similarity = if leader == at { 1.0 } else { bond };
-            let leader_fingerprint = nodes.fingerprint(leader_node);
-            for &document in nodes.documents(entry.2).iter().filter(|number| **number != kept) {
-                let leader = kept;
-                all.push(LedDocument { document, leader, leader_fingerprint, similarity });
+    /// Gives each node that is not alone to `each`, with its leader, and collects what that adds, in no
+    /// order.
+    pub(super) fn lead_nodes<T: Send>(
+        &self,
+        likeness: Likeness,
+        each: impl Fn(LedNode, &mut Vec<T>) + Sync,
+    ) -> Result<Vec<T>> {
+        self.check_complete(likeness.similarity)?;
+        likeness.check(self.sets.kind())?;
+        let entries = self.entries();
+        let Candidates { nodes, options, .. } = self;
+        let watch = &options.watch(Phase::Cluster, Some(entries.len() as u64));
+        let threads = self.threads()?;
+        let memory = self.feature_memory()? / threads as u64;
+        in_groups(&entries, threads, |group, threads, found| {
+            let values: Vec<u64> =
+                group.iter().map(|entry| nodes.fingerprint(entry.2).value()).collect();
+            let judge = |_| FeatureJudge::new(self, group, memory, likeness);
+            let mut judges: Vec<FeatureJudge<'_>> = (0..threads).map(judge).collect();
+            let led = lead(&values, options.k, &mut judges, watch)?;
+            for (at, (entry, (leader, bond))) in (0..).zip(group.iter().zip(led)) {
+                let similarity = if leader == at { 1.0 } else { bond };
+                let leader = group[leader as usize].2;
+                each(LedNode { node: entry.2, leader, similarity }, found);
             }
-        }
-        Ok(())
+            Ok(())
+        })
+    }
+
+    /// The bytes of features in memory.
+    pub(super) fn feature_memory(&self) -> Result<u64> {
+        Ok(self.options.sort_resources()?.memory / MEMORY_DIVISOR)
+    }
+
+    pub(super) fn threads(&self) -> Result<usize> {
+        Ok(self.options.sort_resources()?.threads.max(1))
     }
 }

@@ -10,7 +10,7 @@
 //!    [`Documents::candidates`] joins the fingerprints.
 //! 2. [`Candidates`] takes the features of the documents that are in a candidate pair, and keeps them
 //!    in a temporary file. [`Candidates::confirm`] joins again and compares the features of each
-//!    pair.
+//!    pair. [`Candidates::lead`] and [`Candidates::clusters`] need not look at each pair.
 //!
 //! Sketches, which a store can keep, may take the place of features; then similarities are estimates,
 //! and the store is read instead of the documents.
@@ -18,34 +18,45 @@
 //! An *outline* of a document, a short sketch, tells most candidates that are no duplicates before their
 //! features are taken.
 //!
-//! Documents with equal features are one *node* of this work, so copies cost nothing. The result,
-//! [`Confirmed`], has the pairs, and the clusters that they make.
+//! Documents with equal features are one *node* of this work, so copies cost nothing. The result is
+//! [`Confirmed`], which has the pairs, or [`ConfirmedClusters`].
 
+mod alike;
 mod candidates;
 mod clusters;
 mod confirmed;
 mod confirmer;
 mod connected;
+mod degrees;
+mod dividing;
 mod features;
 mod ids;
+mod in_groups;
+#[cfg(feature = "documents")]
+mod kept;
 mod lead;
 mod leader_sets;
 mod likeness;
 mod nodes;
 mod outline;
+mod pivots;
 mod similarity;
 #[cfg(test)]
 mod tests;
 #[cfg(feature = "documents")]
 mod texts;
+mod unlike;
 
 pub use candidates::{Candidates, Documents, feature_digest};
 pub use clusters::{ConfirmedCluster, ConfirmedClusters, ConfirmedMember};
 pub use confirmed::{Confirmed, ConfirmedPair};
-pub use confirmer::{Confirmer, TakeFeatures};
+pub use confirmer::{Confirmer, Goal, InClusters, InPairs, TakeFeatures};
+#[cfg(feature = "documents")]
+pub(crate) use kept::KeepParts;
 pub use lead::LedDocument;
 pub use likeness::Likeness;
 pub use outline::{OUTLINE_LEN, outline};
 pub use similarity::{jaccard, sketch_similarity};
 #[cfg(feature = "documents")]
 pub use texts::candidate_k;
+pub use unlike::Unlike;

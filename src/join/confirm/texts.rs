@@ -7,8 +7,7 @@ use std::path::PathBuf;
 use fpstore_documents::{Admission, DocumentOptions, DocumentSummary, read_features};
 use fpstore_text::{TextHasher, TextRecipe};
 
-use super::confirmed::Confirmed;
-use super::confirmer::{Confirmer, check_sketches};
+use super::confirmer::{Confirmer, Goal, check_sketches};
 use crate::base::error::{Error, Result};
 use crate::store::Store;
 
@@ -30,7 +29,7 @@ pub fn candidate_k(store: &Store, threshold: f64, k: Option<u32>) -> Result<u32>
     })
 }
 
-impl Confirmer {
+impl<G: Goal> Confirmer<G> {
     /// Confirms the pairs of the documents in files, by their features. `told` is called after the
     /// first reading with what was read.
     ///
@@ -73,7 +72,7 @@ impl Confirmer {
         hasher: &TextHasher,
         reading: &DocumentOptions,
         told: impl FnOnce(&DocumentSummary),
-    ) -> Result<Confirmed, E> {
+    ) -> Result<G::Found, E> {
         let mut told = Some(told);
         self.features(|take| {
             let summary = read_features::<E>(files, hasher, reading, |document| {

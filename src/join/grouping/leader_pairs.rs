@@ -26,6 +26,13 @@ const PAIRS_MAX: usize = 1 << 22;
 pub(in crate::join) struct NearLists(Vec<(u32, u32)>);
 
 impl NearLists {
+    /// The lists of the others.
+    pub(in crate::join) fn turned(self) -> Self {
+        let mut pairs: Vec<(u32, u32)> = self.0.into_iter().map(|(a, b)| (b, a)).collect();
+        pairs.sort_unstable();
+        NearLists(pairs)
+    }
+
     /// The others that are near a document.
     pub(in crate::join) fn of(&self, document: u32) -> impl Iterator<Item = u32> {
         let start = self.0.partition_point(|pair| pair.0 < document);

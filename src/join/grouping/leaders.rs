@@ -86,22 +86,35 @@ impl Leaders {
         k: u32,
         judge: &mut J,
     ) -> Result<Option<Led<J::Bond>>> {
-        for (chunk, others) in self.values.chunks(16).enumerate() {
-            // A chunk at a time, without a branch.
-            let mut near = 0_u32;
-            for (at, other) in others.iter().enumerate() {
-                near |= u32::from((value ^ other).count_ones() <= k) << at;
-            }
-            while near != 0 {
-                let leader = self.positions[16 * chunk + near.trailing_zeros() as usize];
-                if let Some(bond) = judge.judge(document, leader)? {
-                    return Ok(Some((leader, bond)));
-                }
-                near &= near - 1;
-            }
-        }
-        Ok(None)
+        scan(value, &self.values, k, |at| {
+            let leader = self.positions[at];
+            Ok(judge.judge(document, leader)?.map(|bond| (leader, bond)))
+        })
     }
+}
+
+/// Calls `each` with the positions of the values that are near one, ascending, until it returns
+/// something.
+pub(in crate::join) fn scan<R>(
+    value: u64,
+    others: &[u64],
+    k: u32,
+    mut each: impl FnMut(usize) -> Result<Option<R>>,
+) -> Result<Option<R>> {
+    for (chunk, others) in others.chunks(16).enumerate() {
+        // A chunk at a time, without a branch.
+        let mut near = 0_u32;
+        for (at, other) in others.iter().enumerate() {
+            near |= u32::from((value ^ other).count_ones() <= k) << at;
+        }
+        while near != 0 {
+            if let Some(found) = each(16 * chunk + near.trailing_zeros() as usize)? {
+                return Ok(Some(found));
+            }
+            near &= near - 1;
+        }
+    }
+    Ok(None)
 }
 
 struct Leading<'a, J: Judge> {

@@ -320,6 +320,7 @@ pub(super) fn faults_of(event: Event<'_>) -> Vec<String> {
                 found.count
             )]
         }
+        Event::ManyUnlike(unlike) => vec![unlike.to_string()],
         Event::Unmerged(error) => vec![chained(error)],
         Event::NotRemoved(error) => vec![format!("all is done, but {}", chained(error))],
         _ => Vec::new(),

@@ -1,9 +1,7 @@
 //! Clusters of fingerprints and of confirmed documents, with one face for printing.
 
-use fpstore::join::confirm::{Confirmed, ConfirmedClusters, ConfirmedMember};
-use fpstore::join::{
-    Cluster, ClusterMember, ClusterMethod, Clusters, EarlierClusters, Fate, KeepRule,
-};
+use fpstore::join::confirm::{ConfirmedClusters, ConfirmedMember};
+use fpstore::join::{Cluster, ClusterMember, Clusters, EarlierClusters, Fate, KeepRule};
 use fpstore::rows::{ClusterMemberRow, ClusterRow};
 use fpstore::{Error, Fingerprint, Id, Width};
 
@@ -91,21 +89,11 @@ impl Groups for StoreGroups {
 }
 
 /// Clusters of documents whose pairs are confirmed.
-pub(in crate::cli) struct ConfirmedGroups<'a> {
-    documents: &'a Confirmed,
-    found: ConfirmedClusters<'a>,
-}
+pub(in crate::cli) struct ConfirmedGroups(pub(in crate::cli) ConfirmedClusters);
 
-impl<'a> ConfirmedGroups<'a> {
-    pub(in crate::cli) fn new(
-        documents: &'a Confirmed,
-        method: ClusterMethod,
-    ) -> Result<Self, Error> {
-        Ok(ConfirmedGroups { documents, found: documents.clusters(method)? })
-    }
-
+impl ConfirmedGroups {
     fn id(&self, document: u32) -> Result<Option<String>, Error> {
-        Ok(self.documents.id(document)?.map(|id| id.to_string()))
+        Ok(self.0.id(document)?.map(|id| id.to_string()))
     }
 
     fn member(&self, member: &ConfirmedMember) -> Result<ClusterMemberRow, Error> {
@@ -122,16 +110,15 @@ impl<'a> ConfirmedGroups<'a> {
     }
 }
 
-impl Groups for ConfirmedGroups<'_> {
+impl Groups for ConfirmedGroups {
     /// Documents have fingerprints that fpstore made.
     fn width(&self) -> Width {
         Width::FULL
     }
 
     fn keep_numbers(&mut self, earlier: &EarlierClusters) -> anyhow::Result<()> {
-        let documents = self.documents;
-        self.found.keep_numbers(earlier.last(), |fingerprint, document| {
-            let id = documents.id(document)?.map(|id| id.to_string());
+        self.0.keep_numbers(earlier.last(), |fingerprint, _, id| {
+            let id = id.map(|id| id.to_string());
             Ok(earlier.number(fingerprint, id.as_deref()))
         })
     }
@@ -140,7 +127,7 @@ impl Groups for ConfirmedGroups<'_> {
         &self,
         each: &mut dyn FnMut(ClusterRow) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
-        self.found.for_each(|cluster| {
+        self.0.for_each(|cluster| {
             let members = cluster.members.iter().map(|member| self.member(member));
             each(ClusterRow {
                 cluster: cluster.number,
@@ -155,8 +142,8 @@ impl Groups for ConfirmedGroups<'_> {
 
     /// Documents come in the order of the files.
     fn for_each_document(&self, rule: KeepRule, each: &mut EachFate<'_>) -> anyhow::Result<()> {
-        self.found.for_each_document(rule, |fate, number| {
-            let fingerprint = self.documents.fingerprint(number).unwrap_or_default();
+        self.0.for_each_document(rule, |fate, number| {
+            let fingerprint = self.0.fingerprint(number).unwrap_or_default();
             each(fate, fingerprint, self.id(number)?.as_deref())
         })
     }

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use anyhow::bail;
 use clap::Args;
 use fpstore::IdRef;
+use fpstore::join::confirm::InClusters;
 use fpstore::join::{
     ClusterMethod, EarlierClusters, Fate, JudgedDocuments, KeepRule, clusters, judged_clusters,
 };
@@ -129,14 +130,15 @@ pub(in crate::cli) fn run(args: &ClusterArgs) -> anyhow::Result<ExitStatus> {
     let method = args.method;
     if let Some(threshold) = args.near.confirm {
         let (k, resources, monitor) = (args.near.k, &args.resources, &monitor);
-        let confirmation = Confirmation { threshold, k, max_pairs: None, resources, monitor };
-        let confirmed = confirmation.of(&args.input, reads_texts)?;
-        let found = ConfirmedGroups::new(&confirmed.0, method)?;
+        let (goal, max_pairs) = (InClusters(method), None);
+        let confirmation = Confirmation { goal, threshold, k, max_pairs, resources, monitor };
+        let (found, k) = confirmation.of(&args.input, reads_texts)?;
         if !args.quiet.is_on() {
-            monitor.suspend(|| confirmation.report(&confirmed));
+            let compared = counted(found.compared_count(), "document", "documents");
+            monitor.suspend(|| confirmation.report(&compared, k));
         }
         let limit = format!("of similarity {threshold}");
-        return print(args, found, earlier.as_ref(), (out, page), &limit, monitor);
+        return print(args, ConfirmedGroups(found), earlier.as_ref(), (out, page), &limit, monitor);
     }
     let by_position = args.keep == Some(KeepRule::First)
         || args.method == ClusterMethod::Leader && args.input.has_files();

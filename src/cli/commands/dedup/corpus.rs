@@ -144,10 +144,17 @@ fn tell(event: Event<'_>, monitor: &Monitor, quiet: bool) {
         Event::Resumed { done, count } if !quiet => {
             message!("going on with unfinished work: {done} of {count} parts are read");
         }
-        Event::Joined if !quiet => {
-            monitor.suspend(|| message!("near documents were found before; they are compared"));
-        }
+        Event::Joined { done, count } if !quiet => monitor.suspend(|| match count - done {
+            0 => message!("near documents were found before; they are compared"),
+            _ => message!("going on with unfinished work: {done} of {count} parts are joined"),
+        }),
         Event::Read(summary) => monitor.suspend(|| report(summary)),
+        Event::ManyUnlike(unlike) => monitor.suspend(|| {
+            message!(
+                "warning: {unlike}; this takes long, and less with a smaller -k, which misses more; \
+                 text that many documents share can be cut out first, see 'fpstore help clean'"
+            );
+        }),
         Event::RepeatedIds(found) => monitor.suspend(|| report_repeated_ids(found)),
         Event::NotCopied(error) => {
             monitor.suspend(|| message!("{}; its documents were left out", chain(error)));

@@ -1,12 +1,13 @@
-//! Confirmed pairs and clusters, compared with comparing each document with each.
+//! Confirmed pairs, leaders and clusters, compared with comparing each document with each.
 
-use fpstore_base::Choice;
+mod clusters;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
+use crate::join::JoinOptions;
 use crate::join::tests::oracle;
 use crate::join::tests::random::Random;
-use crate::join::{ClusterMethod, Fate, JoinOptions, KeepRule};
 use crate::{Error, Fingerprint, Id, IdRef};
 
 /// A document: its fingerprint and its features.
@@ -98,62 +99,6 @@ fn pairs_are_those_of_each_with_each() {
             let expected: Vec<_> =
                 pairs.into_iter().filter(|p| p.fingerprints[0] != p.fingerprints[1]).collect();
             assert_eq!(distinct, expected);
-        }
-    }
-}
-
-/// The clusters by the definition of their method.
-#[test]
-fn clusters_are_those_of_their_definition() {
-    let documents = documents(200, 11);
-    let (k, threshold) = (4, 0.7);
-    let pairs = expected(&documents, k, threshold);
-    let near = |a: usize, b: usize| a == b || pairs.contains_key(&(a.min(b), a.max(b)));
-    let confirmed = confirmed(&documents, threshold, &options(k));
-    for method in [ClusterMethod::Components, ClusterMethod::Star, ClusterMethod::Leader] {
-        let clusters = confirmed.clusters(method).unwrap();
-        let mut in_cluster = vec![None; documents.len()];
-        let mut numbers = 0;
-        let mut leaders = Vec::new();
-        clusters
-            .for_each(|cluster| {
-                numbers += 1;
-                assert_eq!(cluster.number, numbers);
-                let leader = cluster.members[0].documents[0];
-                leaders.push(leader);
-                let mut size = 0;
-                for member in &cluster.members {
-                    for &document in &member.documents {
-                        size += 1;
-                        let before = in_cluster[document as usize].replace((numbers, leader));
-                        assert_eq!(before, None, "document {document} is in two clusters");
-                        let features = &documents[document as usize].1;
-                        let is = jaccard(features, &documents[leader as usize].1);
-                        assert_eq!(is, member.similarity);
-                        if method != ClusterMethod::Components {
-                            assert!(near(document as usize, leader as usize));
-                        }
-                    }
-                }
-                assert!(size == cluster.size && size > 1);
-                Ok::<(), Error>(())
-            })
-            .unwrap();
-        for &(a, b) in pairs.keys() {
-            let [a, b] = [a, b].map(|document| in_cluster[document]);
-            match method {
-                ClusterMethod::Components => assert!(a.is_some() && a == b),
-                _ => assert!(a.is_some() || b.is_some()),
-            }
-        }
-        if method == ClusterMethod::Leader {
-            // By definition: each document near no earlier leader becomes one.
-            let dropped = oracle::dropped(0..0, 0..documents.len(), near);
-            let leads = |at: &usize| !dropped.contains_key(at) && in_cluster[*at].is_some();
-            let expected: Vec<u32> =
-                (0..documents.len()).filter(leads).map(|at| at as u32).collect();
-            leaders.sort_unstable();
-            assert_eq!(leaders, expected);
         }
     }
 }
@@ -384,55 +329,6 @@ fn a_confirmer_reads_twice_and_notices_changes() {
 }
 
 #[test]
-fn one_document_of_a_cluster_is_kept() {
-    let ids = [IdRef::U64(10), IdRef::Text("1"), IdRef::U64(9)];
-    let confirmer = Confirmer::new(0.7, options(2)).unwrap();
-    let found = confirmer
-        .features(|take| ids.iter().try_for_each(|id| take(Fingerprint::new(1), Some(*id), &[7])));
-    let found = found.unwrap();
-    let clusters = found.clusters(ClusterMethod::Components).unwrap();
-    for &(name, rule, _) in KeepRule::NAMES {
-        let mut kept = Vec::new();
-        clusters
-            .for_each_document(rule, |fate, document| {
-                kept.extend((fate == Fate::Keep).then_some(document));
-                Ok::<(), Error>(())
-            })
-            .unwrap();
-        let expected = match rule {
-            KeepRule::Representative | KeepRule::First => vec![0],
-            KeepRule::SmallestId => vec![2],
-            KeepRule::LargestCluster => vec![0, 1, 2],
-        };
-        assert_eq!(kept, expected, "{name}");
-    }
-}
-
-#[test]
-fn cluster_numbers_are_kept() {
-    let documents = documents(100, 12);
-    let confirmed = confirmed(&documents, 0.7, &options(4));
-    let mut clusters = confirmed.clusters(ClusterMethod::Components).unwrap();
-    let of = |clusters: &ConfirmedClusters<'_>| {
-        let mut numbers = vec![None; documents.len()];
-        let each = |cluster: &ConfirmedCluster| {
-            for member in &cluster.members {
-                member.documents.iter().for_each(|&d| numbers[d as usize] = Some(cluster.number));
-            }
-            Ok::<(), Error>(())
-        };
-        clusters.for_each(each).unwrap();
-        numbers
-    };
-    let plain = of(&clusters);
-    let shifted = |number: u64| 100 - number;
-    let earlier = |_, document: u32| Ok::<_, Error>(plain[document as usize].map(shifted));
-    clusters.keep_numbers(100, earlier).unwrap();
-    let expected: Vec<_> = plain.iter().map(|number| number.map(shifted)).collect();
-    assert_eq!(of(&clusters), expected);
-}
-
-#[test]
 fn what_is_wrong_is_refused() {
     let list = || {
         let mut list = Documents::new();
@@ -457,4 +353,100 @@ fn what_is_wrong_is_refused() {
     let candidates = copies.candidates(&JoinOptions::new(2).max_pairs(2)).unwrap();
     assert!(matches!(candidates.confirm(1.0), Err(Error::TooManyPairs { most: 2 })));
     assert!(list().candidates(&JoinOptions::new(65)).is_err());
+}
+
+/// A warning comes where nothing is alike, and not where all are or none is near.
+#[test]
+fn many_unlike_documents_are_told_beforehand() {
+    let unlike = |documents: &[Document], pairs_min: u64| {
+        let mut list = Documents::new();
+        documents.iter().for_each(|(value, features)| list.push((*value).into(), features));
+        let mut candidates = list.candidates_to_lead(&options(2)).unwrap();
+        for (number, (_, features)) in (0..).zip(documents) {
+            if candidates.needs(number) {
+                candidates.take(number, features).unwrap();
+            }
+        }
+        candidates.unlike(0.5, pairs_min).unwrap()
+    };
+    let strangers: Vec<Document> =
+        (0..320_u64).map(|at| (1 << (at % 64), (100 * at..100 * at + 50).collect())).collect();
+    let found = unlike(&strangers, 1000).unwrap();
+    assert_eq!(found.document_count, 320);
+    let all = 320 * 319 / 2;
+    assert!((all * 9 / 10..=all * 11 / 10).contains(&found.pair_count), "{found}");
+    assert!(unlike(&strangers, 2 * all).is_none());
+    let alike: Vec<Document> =
+        (0..320_u64).map(|at| (1 << (at % 64), (at % 7..at % 7 + 50).collect())).collect();
+    assert_eq!(unlike(&alike, 1000), None);
+    let far: Vec<Document> = (0..320_u64).map(|at| (at * 0x0107_0F1F, vec![at])).collect();
+    assert_eq!(unlike(&far, 100_000), None);
+    assert_eq!(unlike(&[], 0), None);
+}
+
+/// A join that is stopped after any of its parts goes on there, and finds what it would have found.
+#[cfg(feature = "documents")]
+#[test]
+fn a_join_goes_on_after_its_parts() {
+    /// Ends the work after some parts.
+    struct Kept {
+        bytes: Option<Vec<u8>>,
+        left: u32,
+        told: std::cell::Cell<(u32, u32)>,
+    }
+    impl KeepParts for Kept {
+        type Error = Error;
+
+        fn earlier(&self) -> Option<Vec<u8>> {
+            self.bytes.clone()
+        }
+
+        fn resumed(&self, done: u32, count: u32) {
+            self.told.set((done, count));
+        }
+
+        fn keep(&mut self, bytes: &[u8]) -> Result<(), Error> {
+            self.bytes = Some(bytes.to_vec());
+            self.left -= 1;
+            if self.left == 0 { Err(Error::Interrupted) } else { Ok(()) }
+        }
+    }
+
+    let documents = large_documents(200, 26);
+    let list = || {
+        let mut list = Documents::outlined(0.8);
+        documents.iter().for_each(|(value, features)| list.push((*value).into(), features));
+        list
+    };
+    let connections = |found: &Candidates| -> Vec<(bool, u32)> {
+        let node = |at: u32| (found.needs(at), found.group_of(at).unwrap());
+        (0..200).map(node).collect()
+    };
+    let whole = list().candidates_to_lead(&options(2)).unwrap();
+    let mut most = 0;
+    for left in 1.. {
+        let mut kept = Kept { bytes: None, left, told: std::cell::Cell::default() };
+        let first = list().candidates_in_parts(&options(2), &mut kept);
+        if let Ok(found) = first {
+            assert_eq!(connections(&found), connections(&whole));
+            break;
+        }
+        // Bytes of other nodes are of no use.
+        let mut other = Kept { left: u32::MAX, ..kept };
+        let few = Documents::outlined(0.8).candidates_in_parts(&options(2), &mut other).unwrap();
+        assert_eq!((few.pair_count(), other.told.get()), (0, (0, 0)));
+        let (bytes, told) = (first_bytes(&list, left), std::cell::Cell::default());
+        let mut kept = Kept { bytes, left: u32::MAX, told };
+        let found = list().candidates_in_parts(&options(2), &mut kept).unwrap();
+        assert_eq!(connections(&found), connections(&whole), "after {left}");
+        assert_eq!(kept.told.get().0, left);
+        most = most.max(kept.told.get().1);
+    }
+    assert!(most > 4, "{most} parts");
+
+    fn first_bytes(list: &dyn Fn() -> Documents, left: u32) -> Option<Vec<u8>> {
+        let mut kept = Kept { bytes: None, left, told: std::cell::Cell::default() };
+        assert!(list().candidates_in_parts(&options(2), &mut kept).is_err());
+        kept.bytes
+    }
 }

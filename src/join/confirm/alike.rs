@@ -1,0 +1,48 @@
+//! Whether two nodes of a list are alike.
+
+use super::candidates::Candidates;
+use super::leader_sets::LeaderSets;
+use super::likeness::Likeness;
+use super::pivots::Pivots;
+use crate::base::error::Result;
+use fpstore_base::watch::Watch;
+
+/// Tells of the nodes of a list whether two are alike. Each thread has its own.
+pub(super) struct Alike<'a> {
+    candidates: &'a Candidates,
+    /// The list; nodes are named by their positions in it.
+    nodes: &'a [u32],
+    pivots: &'a Pivots,
+    similarity: f64,
+    sets: LeaderSets<'a>,
+    watch: &'a Watch,
+}
+
+impl<'a> Alike<'a> {
+    /// The pivots are those of the nodes.
+    pub(super) fn new(
+        candidates: &'a Candidates,
+        (nodes, pivots): (&'a [u32], &'a Pivots),
+        similarity: f64,
+        watch: &'a Watch,
+    ) -> Result<Self> {
+        let memory = candidates.feature_memory()? / candidates.threads()? as u64;
+        let sets =
+            LeaderSets::new(&candidates.sets, nodes.len(), memory, Likeness::from(similarity));
+        Ok(Alike { candidates, nodes, pivots, similarity, sets, watch })
+    }
+
+    /// Whether two nodes are alike whose fingerprints are near. It is best asked of one and all others,
+    /// then of the next one.
+    pub(super) fn are(&mut self, one: u32, other: u32) -> Result<bool> {
+        let [own, others] = [one, other].map(|at| self.nodes[at as usize]);
+        if !self.candidates.outlines.admit(own, others) {
+            return Ok(false);
+        }
+        if let Some(told) = self.pivots.tell(one, other, self.similarity) {
+            return Ok(told);
+        }
+        self.watch.look()?;
+        Ok(self.sets.alike((one, own), (other, others))?.is_some())
+    }
+}

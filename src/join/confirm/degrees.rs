@@ -1,0 +1,159 @@
+//! To how many documents each node is alike, and which nodes pairs that are alike connect.
+//!
+//! In dense groups each node is compared with each by its fingerprint, which takes about a nanosecond,
+//! and [`Pivots`] tell most of what is near. The pairs of all other groups are found by one join.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use super::alike::Alike;
+use super::candidates::Candidates;
+use super::in_groups::{Entry, in_groups};
+use super::pivots::Pivots;
+use crate::base::error::Result;
+use crate::bytes::scramble::scramble;
+use crate::join::engine::side_by_side::side_by_side;
+use crate::join::grouping::disjoint_sets::DisjointSets;
+use crate::join::grouping::leaders::scan;
+use fpstore_base::Fingerprint;
+use fpstore_base::watch::{Phase, Watch};
+
+/// In groups of so many nodes, each is compared with each.
+const SMALL_COUNT: usize = if cfg!(test) { 4 } else { 64 };
+/// The near nodes of each, by a sample of a larger group, from which on each is compared with each.
+const DENSE_DEGREE: usize = 16;
+/// Pairs that are drawn for that, and those of them that must be near, so that it is no chance.
+const SAMPLE_COUNT: usize = 2048;
+const SAMPLED_NEAR_MIN: usize = 8;
+/// Nodes that a thread takes at a time.
+const ROW_COUNT: usize = if cfg!(test) { 2 } else { 64 };
+
+/// What is known of all nodes.
+pub(super) struct Degrees {
+    /// The number of documents alike to each node, its own included.
+    pub(super) of_nodes: Vec<u64>,
+    /// The nodes, connected by the pairs that are alike.
+    pub(super) components: DisjointSets,
+}
+
+impl Candidates {
+    /// The degrees of all nodes, by their features, which have been taken.
+    pub(super) fn degrees(&self, similarity: f64) -> Result<Degrees> {
+        let nodes = &self.nodes;
+        let node_count = nodes.len() as u32;
+        let weights = (0..node_count).map(|node| nodes.documents(node).len() as u64);
+        let entries = self.entries();
+        let counting = Counting {
+            candidates: self,
+            similarity,
+            degrees: weights.map(AtomicU64::new).collect(),
+            components: Mutex::new(DisjointSets::new(node_count)),
+            watch: &self.options.watch(Phase::Confirm, Some(entries.len() as u64)),
+        };
+        let take = |group: &[Entry], threads, sparse: &mut _| counting.take(group, threads, sparse);
+        let mut sparse: Vec<u32> = in_groups(&entries, self.threads()?, take)?;
+        drop(entries);
+        sparse.sort_unstable();
+        counting.join(&sparse)?;
+        let Counting { degrees, components, .. } = counting;
+        let of_nodes = degrees.into_iter().map(AtomicU64::into_inner).collect();
+        let components = components.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Ok(Degrees { of_nodes, components })
+    }
+}
+
+struct Counting<'a> {
+    candidates: &'a Candidates,
+    similarity: f64,
+    degrees: Vec<AtomicU64>,
+    components: Mutex<DisjointSets>,
+    /// Counts nodes.
+    watch: &'a Watch,
+}
+
+impl Counting<'_> {
+    /// Finds the pairs of a dense group, or adds the nodes of another one to `sparse`.
+    fn take(&self, group: &[Entry], threads: usize, sparse: &mut Vec<u32>) -> Result<()> {
+        let candidates = self.candidates;
+        let nodes: Vec<u32> = group.iter().map(|entry| entry.2).collect();
+        let fingerprint = |&node: &u32| candidates.nodes.fingerprint(node).value();
+        let values: Vec<u64> = nodes.iter().map(fingerprint).collect();
+        if nodes.len() > SMALL_COUNT && !is_dense(&values, candidates.options.k) {
+            sparse.extend(nodes);
+            return Ok(());
+        }
+        let memory = candidates.feature_memory()?;
+        let pivots = Pivots::new(candidates, &nodes, memory, self.watch)?;
+        let parts: Vec<usize> = (0..threads).collect();
+        side_by_side(&parts, |part| {
+            let known = (nodes.as_slice(), &pivots);
+            let mut alike = Alike::new(candidates, known, self.similarity, self.watch)?;
+            let mut own = DisjointSets::new(nodes.len() as u32);
+            // The later a row, the longer it is, so each thread has some of all lengths.
+            for start in (part * ROW_COUNT..nodes.len()).step_by(ROW_COUNT * threads) {
+                for at in start..(start + ROW_COUNT).min(nodes.len()) {
+                    self.watch.tick(1)?;
+                    scan(values[at], &values[..at], candidates.options.k, |other| {
+                        if alike.are(at as u32, other as u32)? {
+                            self.count(nodes[at], nodes[other]);
+                            own.union(at as u32, other as u32);
+                        }
+                        Ok(None::<()>)
+                    })?;
+                }
+            }
+            let mut components = self.components.lock().unwrap_or_else(PoisonError::into_inner);
+            for (node, at) in nodes.iter().zip(0..) {
+                components.union(*node, nodes[own.find(at) as usize]);
+            }
+            Ok(())
+        })?;
+        Ok(())
+    }
+
+    /// Counts two nodes that are alike.
+    fn count(&self, one: u32, other: u32) {
+        let nodes = &self.candidates.nodes;
+        for (node, other) in [(one, other), (other, one)] {
+            let weight = nodes.documents(other).len() as u64;
+            self.degrees[node as usize].fetch_add(weight, Ordering::Relaxed);
+        }
+    }
+
+    /// Finds the pairs among these nodes, which ascend, and of which few are near.
+    fn join(&self, sparse: &[u32]) -> Result<()> {
+        let Candidates { nodes, options, .. } = self.candidates;
+        let mut fingerprints: Vec<Fingerprint> =
+            sparse.iter().map(|&node| nodes.fingerprint(node)).collect();
+        fingerprints.dedup();
+        // A fingerprint may have nodes of dense groups, too, of which all pairs are found.
+        let mut is_sparse = vec![false; nodes.len()];
+        sparse.iter().for_each(|&node| is_sparse[node as usize] = true);
+        // It is not known how many pairs there are.
+        let watch = self.watch.next(Phase::Confirm, None);
+        let is_asked = |one: u32, other: u32| is_sparse[one as usize] && is_sparse[other as usize];
+        let with = (options, &watch);
+        self.candidates.each_alike(
+            &fingerprints,
+            is_asked,
+            self.similarity,
+            with,
+            |one, other, _| {
+                self.count(one, other);
+                let mut components = self.components.lock().unwrap_or_else(PoisonError::into_inner);
+                components.union(one, other);
+                Ok(())
+            },
+        )
+    }
+}
+
+/// Whether each value is near to many others, as some pairs say. Values may repeat.
+fn is_dense(values: &[u64], k: u32) -> bool {
+    let place = |state: u64| ((u128::from(scramble(state)) * values.len() as u128) >> 64) as usize;
+    let places = (0..SAMPLE_COUNT as u64).map(|pair| [place(2 * pair), place(2 * pair + 1)]);
+    let near = places
+        .filter(|[one, other]| one != other && (values[*one] ^ values[*other]).count_ones() <= k);
+    let near = near.count();
+    near >= SAMPLED_NEAR_MIN && near * values.len() >= DENSE_DEGREE * SAMPLE_COUNT
+}

@@ -1,0 +1,115 @@
+//! A join that connects, part by part, so that work that is stopped goes on after the last part.
+//!
+//! A part is a share of the join.
+
+use super::candidates::{Candidates, Documents};
+use super::connected::Connected;
+use super::nodes::Nodes;
+use super::outline::Outlines;
+use crate::base::error::Error;
+use crate::bytes::fields::{put_u32, put_u64, read_u32, read_u64};
+use crate::join::options::{JoinOptions, Share};
+
+/// Nodes for each part of a join that is kept part by part, and the most parts.
+const PART_COUNT: usize = if cfg!(test) { 16 } else { 1 << 18 };
+const PARTS_MAX: usize = 32;
+
+/// Keeps what a join that connects has found after each of its parts, so that work that is stopped
+/// goes on after the last one.
+pub(crate) trait KeepParts {
+    type Error: From<Error>;
+
+    /// What earlier work has kept.
+    fn earlier(&self) -> Option<Vec<u8>>;
+
+    /// Is told that earlier work has done so many of all parts.
+    fn resumed(&self, done: u32, count: u32);
+
+    /// Takes what all parts that are done have found.
+    fn keep(&mut self, bytes: &[u8]) -> Result<(), Self::Error>;
+}
+
+/// The parts of a join that connects so many nodes.
+fn parts_of(node_count: usize) -> u32 {
+    (node_count / PART_COUNT).clamp(1, PARTS_MAX) as u32
+}
+
+impl Documents {
+    /// As [`Documents::candidates_to_lead`]; the join goes on where earlier work with the same documents,
+    /// in the same order, and the same options was stopped.
+    ///
+    /// # Errors
+    ///
+    /// As [`Documents::candidates`], and any error that `kept` returns.
+    pub(crate) fn candidates_in_parts<K: KeepParts>(
+        self,
+        options: &JoinOptions,
+        kept: &mut K,
+    ) -> Result<Candidates, K::Error> {
+        self.find_by(options, |nodes, outlines, options| {
+            Connected::connect_in_parts(nodes, outlines, options, kept)
+        })
+    }
+}
+
+impl Connected {
+    /// Those of `count` nodes after some parts of the join, from the bytes that hold them, and the
+    /// number of these parts; `None` if the bytes are of other nodes or parts.
+    fn read(count: usize, mut bytes: &[u8]) -> Option<(Self, u32)> {
+        let from = &mut bytes;
+        let done = read_u32(from).ok()?;
+        if read_u32(from).ok()? != parts_of(count) || read_u64(from).ok()? != count as u64 {
+            return None;
+        }
+        let mut connected = Connected::new(count);
+        connected.pair_count = read_u64(from).ok()?;
+        for (node, is_candidate) in (0..).zip(&mut connected.is_candidate) {
+            let (first, after) = from.split_first()?;
+            *is_candidate = *first == 1;
+            *from = after;
+            let group = read_u32(from).ok()?;
+            if group as usize >= count {
+                return None;
+            }
+            connected.sets.union(group, node);
+        }
+        Some((connected, done)).filter(|_| from.is_empty())
+    }
+
+    /// The bytes that [`Connected::read`] takes.
+    fn bytes(&mut self, done: u32) -> Vec<u8> {
+        let count = self.is_candidate.len();
+        let mut bytes = Vec::with_capacity(24 + 5 * count);
+        put_u32(&mut bytes, done);
+        put_u32(&mut bytes, parts_of(count));
+        put_u64(&mut bytes, count as u64);
+        put_u64(&mut bytes, self.pair_count);
+        for node in 0..count {
+            bytes.push(u8::from(self.is_candidate[node]));
+            put_u32(&mut bytes, self.sets.find(node as u32));
+        }
+        bytes
+    }
+
+    /// As [`Connected::connect`] part by part: goes on after those that `earlier` bytes hold, and gives
+    /// the bytes of all that are done to `kept.keep`.
+    fn connect_in_parts<K: KeepParts>(
+        nodes: &Nodes,
+        outlines: &Outlines,
+        options: &JoinOptions,
+        kept: &mut K,
+    ) -> Result<Self, K::Error> {
+        let count = parts_of(nodes.len());
+        let earlier = kept.earlier().and_then(|bytes| Connected::read(nodes.len(), &bytes));
+        let (mut connected, done) = earlier.unwrap_or((Connected::new(nodes.len()), 0));
+        if done > 0 {
+            kept.resumed(done, count);
+        }
+        for number in done..count {
+            let share = Share { number, count };
+            connected.connect(nodes, outlines, &options.of_share(share))?;
+            kept.keep(&connected.bytes(number + 1))?;
+        }
+        Ok(connected)
+    }
+}
