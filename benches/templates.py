@@ -10,7 +10,8 @@ many pairs lie below a similarity of 0.8), or of ordinary documents of which a t
 one template (`mixed`). For each size and rule it prints the seconds of processor time, the peak
 memory, the microseconds for each document, and how many documents are kept. Up to --check documents,
 what is removed is compared with comparing each document with each: in their order, a document that
-is near one that is kept goes by the first such one. With --beside, an older program cleans the same
+is near one that is kept goes by the first such one. With --clusters `fpstore cluster --confirm 0.8`
+is measured, too, by each of its methods. With --beside, an older program cleans the same
 files, and the lists of what was removed are compared byte for byte. FPSTORE names the program.
 """
 
@@ -24,6 +25,7 @@ from pathlib import Path
 
 SEED = 11
 K = 7
+METHODS = ["leader", "components", "star"]
 
 
 def make(path, kind, count):
@@ -46,18 +48,31 @@ def make(path, kind, count):
             out.write(f'{{"id":"d{number}","text":"{" ".join(own)}"}}\n')
 
 
+def measure(command):
+    """Returns processor seconds and megabytes."""
+    run = subprocess.Popen(command)
+    _, status, usage = os.wait4(run.pid, 0)
+    if status:
+        raise SystemExit(f"{command}: status {status}")
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+
+
 def clean(program, corpus, folder, rule):
     """Returns processor seconds, megabytes, the documents kept, and the list of removed ones."""
     removed = folder / "removed.tsv"
     command = [program, "dedup", "--docs", corpus, "-o", folder / "clean.jsonl", *rule, "-q"]
-    run = subprocess.Popen([*command, "--removed", removed])
-    _, status, usage = os.wait4(run.pid, 0)
-    if status:
-        raise SystemExit(f"{command}: status {status}")
-    seconds = usage.ru_utime + usage.ru_stime
+    seconds, memory = measure([*command, "--removed", removed])
     with open(folder / "clean.jsonl") as kept:
         count = sum(1 for _ in kept)
-    return seconds, usage.ru_maxrss / 1024, count, removed.read_bytes()
+    return seconds, memory, count, removed.read_bytes()
+
+
+def cluster(program, corpus, folder, rule):
+    """Returns processor seconds, megabytes, the number of clusters, and their list."""
+    found = folder / "clusters.tsv"
+    seconds, memory = measure([program, "cluster", "--docs", corpus, "-o", found, *rule, "-q"])
+    rows = found.read_bytes()
+    return seconds, memory, len({row.split(b"\t")[0] for row in rows.splitlines()}), rows
 
 
 def expected(program, corpus):
@@ -80,6 +95,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sizes", type=int, nargs="+", default=[5_000, 20_000, 80_000])
     parser.add_argument("--kinds", nargs="+", default=["near", "far", "mixed"])
+    parser.add_argument("--clusters", action="store_true")
     parser.add_argument("--beside", help="an older program")
     parser.add_argument("--check", type=int, default=5_000)
     parser.add_argument("--threads", default="1")
@@ -92,16 +108,19 @@ def main():
                 folder = Path(temporary)
                 corpus = folder / "corpus.jsonl"
                 make(corpus, kind, count)
-                for rule in ([], ["--confirm", "0.8"]):
+                rules = [(clean, []), (clean, ["--confirm", "0.8"])]
+                for method in METHODS if args.clusters else []:
+                    rules.append((cluster, ["--confirm", "0.8", "--method", method]))
+                for number, (work, rule) in enumerate(rules):
                     options = ["--threads", args.threads, *rule]
-                    own = folder / f"own{len(rule)}"
+                    own = folder / f"own{number}"
                     own.mkdir()
-                    seconds, memory, kept, removed = clean(program, corpus, own, options)
+                    seconds, memory, kept, removed = work(program, corpus, own, options)
                     beside = ""
                     if args.beside:
-                        other = folder / f"beside{len(rule)}"
+                        other = folder / f"beside{number}"
                         other.mkdir()
-                        older = clean(args.beside, corpus, other, options)
+                        older = work(args.beside, corpus, other, options)
                         same = "same" if older[3] == removed else "ANOTHER LIST"
                         beside = f"{older[0]:.2f} s, {older[1]:.0f} MB, {same}"
                     if not rule and count <= args.check:
@@ -111,7 +130,7 @@ def main():
                         if found != expected(program, corpus):
                             raise SystemExit(f"{kind} {count}: other documents are removed")
                         beside += "  as each with each"
-                    name = " ".join(rule) or f"-k {K}"
+                    name = rule[-1] if work is cluster else " ".join(rule) or f"-k {K}"
                     print(
                         f"{kind:6} {count:9}  {name:13} {seconds:8.2f} {memory:6.0f}"
                         f" {1e6 * seconds / count:8.1f} {kept:6}  {beside}",

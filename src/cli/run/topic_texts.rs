@@ -106,7 +106,9 @@ by smallest id in a store.
 
 With --docs and --confirm S, the similarity with the representative stands after the distance. Of \
 documents that are near equally many, the first becomes the representative, and --keep prints in the \
-order of the files. The documents are read twice.
+order of the files. The documents are read twice. Many copies of a template cost what other documents \
+cost with leader; with the other methods each pair of near ones is compared, because the representative \
+is near the most.
 
 --keep prints, instead of the clusters, the documents to keep, by ascending fingerprint, as \
 lines that 'build' reads; with --drop it prints the others. Rules: representative; smallest-id; \

@@ -290,7 +290,8 @@ impl Candidates {
             (&options, &watch),
             |one, other, similarity| edges.push(&self.nodes, one, other, similarity),
         )?;
-        edges.finish(self)
+        let Candidates { nodes, ids, options, .. } = self;
+        edges.finish(nodes, ids, options)
     }
 
     /// Calls `each` with each candidate pair that `is_asked` and that is alike, and its similarity: of

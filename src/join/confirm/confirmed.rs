@@ -1,6 +1,5 @@
 //! The confirmed pairs, sorted.
 
-use super::candidates::Candidates;
 use super::ids::DocumentIds;
 use super::nodes::{Nodes, pairs_within};
 use crate::base::error::{Error, Result};
@@ -189,8 +188,12 @@ impl EdgeSorter {
         Ok(())
     }
 
-    pub(super) fn finish(mut self, candidates: Candidates) -> Result<Confirmed> {
-        let Candidates { nodes, options, ids, .. } = candidates;
+    pub(super) fn finish(
+        mut self,
+        nodes: Nodes,
+        ids: DocumentIds,
+        options: JoinOptions,
+    ) -> Result<Confirmed> {
         for node in 0..nodes.len() as u32 {
             let copies = nodes.documents(node).len() as u64;
             self.count(pairs_within(copies), true)?;
