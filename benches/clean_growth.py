@@ -3,11 +3,12 @@
 
     python3 benches/clean_growth.py [--program target/release/fpstore] [--folder DIR]
                                     [--words 60] [--sizes 10000 100000 1000000 10000000]
+                                    [--plot FILE.svg]
 
 Documents have 60 words of 20 000, or as many as --words says; a fifth are one of the 10 000 documents before with one word
 changed. A row has processor time (children included, as the system accounts it), time on the clock,
 the most memory that was resident, and how many documents stay: by fingerprints alone, and with
---confirm 0.8 in 256 MiB. Needs numpy, and 13 bytes of disk for each word.
+--confirm 0.8 in 256 MiB. Needs numpy, for --plot matplotlib, and 13 bytes of disk for each word.
 """
 
 import argparse
@@ -60,17 +61,33 @@ def clean(program, folder, options):
     return used.ru_utime + used.ru_stime, clock, used.ru_maxrss / 1024, said.splitlines()[-1]
 
 
+def plot(path, rows):
+    """Draws the microseconds for each document by the number of documents, for each way."""
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(6.4, 3.6))
+    for way in sorted({way for way, *_ in rows}):
+        own = [(count, each) for other, count, each in rows if other == way]
+        axes.plot(*zip(*own), marker="o", label=way)
+    axes.set(xscale="log", yscale="log", xlabel="documents", ylabel="processor time, us a document")
+    axes.grid(which="major", alpha=0.3)
+    axes.legend()
+    figure.savefig(path, bbox_inches="tight", metadata={"Date": None})
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", default="target/release/fpstore")
     parser.add_argument("--folder", type=pathlib.Path, help="where the documents are made")
     parser.add_argument("--words", type=int, default=60, help="words of a document")
     parser.add_argument("--sizes", type=int, nargs="+", default=[10**4, 10**5, 10**6, 10**7])
+    parser.add_argument("--plot", type=pathlib.Path, help="an SVG of the microseconds a document")
     options = parser.parse_args()
     program = os.path.abspath(options.program)
     ways = {"alone": [], "confirmed": ["--confirm", "0.8", "--memory", "256MiB"]}
     print("| documents | MB | way | processor s | us a document | s | MiB | result |")
     print("|---:|---:|---|---:|---:|---:|---:|---|")
+    rows = []
     for count in options.sizes:
         folder = pathlib.Path(tempfile.mkdtemp(dir=options.folder))
         try:
@@ -79,10 +96,13 @@ def main():
             for way, more in ways.items():
                 spent, clock, memory, said = clean(program, folder, more)
                 each = 1e6 * spent / count
+                rows.append((way, count, each))
                 print(f"| {count} | {size:.0f} | {way} | {spent:.2f} | {each:.2f} | {clock:.2f} "
                       f"| {memory:.0f} | {said} |", flush=True)
         finally:
             shutil.rmtree(folder)
+    if options.plot:
+        plot(options.plot, rows)
 
 
 if __name__ == "__main__":

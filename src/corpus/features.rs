@@ -90,23 +90,27 @@ pub(super) fn by_features(
     connections: &mut Connections<'_>,
 ) -> Result<Decided> {
     let ranking = &compared.ranking;
-    let mut known = vec![Known::default(); spools.len()];
-    spools.each(|number, Entry { fingerprint, digest, sketch, .. }| {
-        let outline = sketch.try_into().ok();
-        let fingerprint = fingerprint.value();
-        known[ranking.rank_of(number).index()] = Known { fingerprint, digest, outline };
-        Ok(())
-    })?;
     let options = work.join_options(work.candidate_k(threshold)?);
     let likeness = |bar: f64| Likeness::from(bar).contained(work.settings.confirm_contains);
     let (bars, target) = (Bars::Similarity(threshold), work.settings.target);
-    let list_of = |ranks: &[Rank]| {
+    // They are read anew for each list, so that no document is in memory twice.
+    let list_of = |ranks: &[Rank]| -> Result<Documents> {
+        let is_all = ranks.len() == spools.len();
+        let mut known = vec![Known::default(); ranks.len()];
+        spools.each(|number, Entry { fingerprint, digest, sketch, .. }| {
+            let rank = ranking.rank_of(number);
+            let at = if is_all { Ok(rank.index()) } else { ranks.binary_search(&rank) };
+            if let Ok(at) = at {
+                let (fingerprint, outline) = (fingerprint.value(), sketch.try_into().ok());
+                known[at] = Known { fingerprint, digest, outline };
+            }
+            Ok(())
+        })?;
         let mut list = Documents::outlined(threshold);
-        for rank in ranks {
-            let Known { fingerprint, digest, outline } = known[rank.index()];
+        for Known { fingerprint, digest, outline } in known {
             list.push_outlined(Fingerprint::new(fingerprint), digest, outline.as_ref());
         }
-        list
+        Ok(list)
     };
 
     let all = compared.ranks();
@@ -122,7 +126,7 @@ pub(super) fn by_features(
         })?;
         Ok(needed)
     };
-    let found = list_of(&all).candidates_in_parts(&options, connections)?;
+    let found = list_of(&all)?.candidates_in_parts(&options, connections)?;
     let of_all = needed(&found, &all)?;
     let rounds = Rounds::new(work, &found, &all, &of_all);
     let dropped = |ranks: &[Rank], led: Vec<LedDocument>| -> Vec<Dropped> {
@@ -147,7 +151,7 @@ pub(super) fn by_features(
             let ranks: Vec<Rank> = own.map(|(rank, _)| *rank).collect();
             // Among fewer documents others are connected without their pairs, so the features of
             // others may be needed, too.
-            let mut found = list_of(&ranks).candidates_to_lead(&options)?;
+            let mut found = list_of(&ranks)?.candidates_to_lead(&options)?;
             let needed = needed(&found, &ranks)?;
             take(work, &mut found, &ranks, &needed)?;
             tell_unlike(work, &found, likeness(bar))?;
