@@ -35,12 +35,12 @@ impl<'a> Alike<'a> {
     /// Whether two nodes are alike whose fingerprints are near. It is best asked of one and all others,
     /// then of the next one.
     pub(super) fn are(&mut self, one: u32, other: u32) -> Result<bool> {
+        if let Some(told) = self.pivots.tell(one, other, self.similarity) {
+            return Ok(told);
+        }
         let [own, others] = [one, other].map(|at| self.nodes[at as usize]);
         if !self.candidates.outlines.admit(own, others) {
             return Ok(false);
-        }
-        if let Some(told) = self.pivots.tell(one, other, self.similarity) {
-            return Ok(told);
         }
         self.watch.look()?;
         Ok(self.sets.alike((one, own), (other, others))?.is_some())

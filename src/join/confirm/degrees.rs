@@ -82,20 +82,25 @@ impl Counting<'_> {
             sparse.extend(nodes);
             return Ok(());
         }
+        let weight = |&node: &u32| candidates.nodes.documents(node).len() as u64;
+        let weights: Vec<u64> = nodes.iter().map(weight).collect();
         let memory = candidates.feature_memory()?;
         let pivots = Pivots::new(candidates, &nodes, memory, self.watch)?;
         let parts: Vec<usize> = (0..threads).collect();
         side_by_side(&parts, |part| {
             let known = (nodes.as_slice(), &pivots);
             let mut alike = Alike::new(candidates, known, self.similarity, self.watch)?;
+            // Threads share nothing until they are done.
             let mut own = DisjointSets::new(nodes.len() as u32);
+            let mut degrees = vec![0; nodes.len()];
             // The later a row, the longer it is, so each thread has some of all lengths.
             for start in (part * ROW_COUNT..nodes.len()).step_by(ROW_COUNT * threads) {
                 for at in start..(start + ROW_COUNT).min(nodes.len()) {
                     self.watch.tick(1)?;
                     scan(values[at], &values[..at], candidates.options.k, |other| {
                         if alike.are(at as u32, other as u32)? {
-                            self.count(nodes[at], nodes[other]);
+                            degrees[at] += weights[other];
+                            degrees[other] += weights[at];
                             own.union(at as u32, other as u32);
                         }
                         Ok(None::<()>)
@@ -104,20 +109,12 @@ impl Counting<'_> {
             }
             let mut components = self.components.lock().unwrap_or_else(PoisonError::into_inner);
             for (node, at) in nodes.iter().zip(0..) {
+                self.degrees[*node as usize].fetch_add(degrees[at as usize], Ordering::Relaxed);
                 components.union(*node, nodes[own.find(at) as usize]);
             }
             Ok(())
         })?;
         Ok(())
-    }
-
-    /// Counts two nodes that are alike.
-    fn count(&self, one: u32, other: u32) {
-        let nodes = &self.candidates.nodes;
-        for (node, other) in [(one, other), (other, one)] {
-            let weight = nodes.documents(other).len() as u64;
-            self.degrees[node as usize].fetch_add(weight, Ordering::Relaxed);
-        }
     }
 
     /// Finds the pairs among these nodes, which ascend, and of which few are near.
@@ -139,7 +136,10 @@ impl Counting<'_> {
             self.similarity,
             with,
             |one, other, _| {
-                self.count(one, other);
+                for (node, other) in [(one, other), (other, one)] {
+                    let weight = nodes.documents(other).len() as u64;
+                    self.degrees[node as usize].fetch_add(weight, Ordering::Relaxed);
+                }
                 let mut components = self.components.lock().unwrap_or_else(PoisonError::into_inner);
                 components.union(one, other);
                 Ok(())

@@ -20,6 +20,8 @@ const PIVOTS_MAX: u32 = 16;
 const SAMPLE_COUNT: usize = 64;
 /// The similarity to the first of them that these need.
 const SAMPLED_SIMILARITY: f64 = 0.3;
+/// More than similarities differ by because they are rounded.
+const ROUNDED: f64 = 1e-9;
 /// The part of the features of a node by which it may differ from its pivot, as a divisor.
 const DIFFERENCE_DIVISOR: usize = 2;
 
@@ -132,10 +134,15 @@ impl Difference {
     /// Whether two sets that differ from one pivot by these have the similarity.
     fn is_similar(&self, other: &Difference, similarity: f64) -> bool {
         let all = self.len + other.len;
+        let (a, b) = (self.features.len(), other.features.len());
+        // The sets differ in no more than both from the pivot, which mostly is enough.
+        let surely = all.saturating_sub(a + b) as f64 / (all + a + b) as f64;
+        if surely > similarity + ROUNDED {
+            return true;
+        }
         let least = least_common(self.len, other.len, similarity);
         // The sets differ in no more than this, so that they are similar.
         let Some(most) = all.checked_sub(2 * least) else { return false };
-        let (a, b) = (self.features.len(), other.features.len());
         if a + b <= most {
             return true;
         }
