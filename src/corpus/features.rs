@@ -18,7 +18,7 @@ use super::job::{CONNECTIONS, Job};
 use super::number::Rank;
 use super::spool::{Entry, Spools};
 use super::work::Work;
-use crate::join::confirm::{Candidates, Documents, KeepParts, LedDocument, Likeness, OUTLINE_LEN};
+use crate::join::confirm::{Candidates, Documents, KeepParts, LedDocument, Likeness, Outline};
 use fpstore_base::Fingerprint;
 
 /// The features of a round take the bytes of the input divided by this,
@@ -67,7 +67,7 @@ impl KeepParts for Connections<'_> {
 struct Known {
     fingerprint: u64,
     digest: u64,
-    outline: Option<[u8; OUTLINE_LEN]>,
+    outline: Option<Outline>,
 }
 
 /// A document whose features are needed.
@@ -97,18 +97,19 @@ pub(super) fn by_features(
     let list_of = |ranks: &[Rank]| -> Result<Documents> {
         let is_all = ranks.len() == spools.len();
         let mut known = vec![Known::default(); ranks.len()];
-        spools.each(|number, Entry { fingerprint, digest, sketch, .. }| {
+        spools.each(|number, Entry { fingerprint, digest, sketch, feature_count, .. }| {
             let rank = ranking.rank_of(number);
             let at = if is_all { Ok(rank.index()) } else { ranks.binary_search(&rank) };
             if let Ok(at) = at {
-                let (fingerprint, outline) = (fingerprint.value(), sketch.try_into().ok());
+                let outline = Outline::from_bytes(feature_count as usize, sketch);
+                let fingerprint = fingerprint.value();
                 known[at] = Known { fingerprint, digest, outline };
             }
             Ok(())
         })?;
         let mut list = Documents::outlined(threshold);
         for Known { fingerprint, digest, outline } in known {
-            list.push_outlined(Fingerprint::new(fingerprint), digest, outline.as_ref());
+            list.push_outlined(Fingerprint::new(fingerprint), digest, outline);
         }
         Ok(list)
     };

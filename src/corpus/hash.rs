@@ -11,7 +11,7 @@ use super::event::Event;
 use super::job::{Job, PART};
 use super::spool::{Counts, Entry, SpoolFile, Spools, write_end, write_entry, write_start};
 use super::work::Work;
-use crate::join::confirm::{feature_digest, outline};
+use crate::join::confirm::{Outline, feature_digest};
 use fpstore_base::watch::Observer;
 
 pub(super) fn run(work: &Work<'_>, job: &Job) -> Result<Spools> {
@@ -100,7 +100,7 @@ fn read(
         let features = document.features;
         // Outlines compare new documents alone, sketches also stored ones.
         let sketch = match sketch_len {
-            0 => outline(features).map(Vec::from).unwrap_or_default(),
+            0 => Outline::of(features).map(|it| it.as_bytes().to_vec()).unwrap_or_default(),
             len => sketch(features, len),
         };
         take(document, feature_digest(features), sketch)

@@ -4,7 +4,7 @@
 //! is impossible it has a temporary name, and a later process removes it if this one is killed.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File, Metadata};
+use std::fs::{File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -203,7 +203,10 @@ fn bytes_of(file: &File) -> Vec<u8> {
         bytes
     }
     #[cfg(not(unix))]
-    Vec::new()
+    {
+        let _ = file;
+        Vec::new()
+    }
 }
 
 /// A file without a name, or `None` where the file system has no such files.
@@ -235,7 +238,7 @@ fn take_over(file: &File, replaced: &Metadata) -> io::Result<()> {
         if (own.uid(), own.gid()) != (replaced.uid(), replaced.gid()) {
             let _ = fchown(file, Some(replaced.uid()), Some(replaced.gid()));
         }
-        file.set_permissions(fs::Permissions::from_mode(replaced.mode() & 0o777))
+        file.set_permissions(std::fs::Permissions::from_mode(replaced.mode() & 0o777))
     }
     #[cfg(not(unix))]
     file.set_permissions(replaced.permissions())
@@ -244,6 +247,8 @@ fn take_over(file: &File, replaced: &Metadata) -> io::Result<()> {
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use std::io::Write;
+
+    use std::fs;
 
     use super::*;
 

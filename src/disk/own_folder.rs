@@ -28,10 +28,7 @@ impl OwnFolder {
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         fail_point(path, FailPoint::Create)?;
         create_directories(parent_of(path))?;
-        let mut builder = fs::DirBuilder::new();
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        match builder.create(path) {
+        match private_builder().create(path) {
             Ok(()) => note(path, || Change::CreateDirectory(path.into())),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
@@ -189,4 +186,16 @@ mod tests {
         );
         assert!(at("victim/precious").exists() && !folder.holds("lock", &lock));
     }
+}
+
+/// Makes folders that nobody else may read, where the system has such modes.
+fn private_builder() -> fs::DirBuilder {
+    #[cfg(unix)]
+    {
+        let mut builder = fs::DirBuilder::new();
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder
+    }
+    #[cfg(not(unix))]
+    fs::DirBuilder::new()
 }

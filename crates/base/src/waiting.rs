@@ -32,6 +32,7 @@ pub fn end_waits_on(flag: Arc<AtomicBool>) {
     let _ = FLAG.set(flag);
 }
 
+#[cfg_attr(not(unix), expect(dead_code, reason = "nothing waits where there is no poll"))]
 fn check() -> io::Result<()> {
     match FLAG.get() {
         Some(flag) if flag.load(Ordering::Relaxed) => Err(io::Error::other(Interrupted)),
@@ -44,6 +45,7 @@ fn check() -> io::Result<()> {
 pub struct WaitingFile {
     file: File,
     /// Whether it is no regular file.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "nothing waits where there is no poll"))]
     can_wait: bool,
 }
 

@@ -1,7 +1,7 @@
 //! The destination of results: standard output, a device or pipe, or a file that appears only when
 //! it is complete. All files that the program writes for a user go through here.
 
-use std::fs::{self, File, Metadata};
+use std::fs::{self, Metadata};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
@@ -71,7 +71,7 @@ impl Sink {
             #[cfg(unix)]
             "/dev/stderr" | "/dev/fd/2" | "/proc/self/fd/2" => {
                 use std::os::fd::AsFd;
-                let file = io::stderr().as_fd().try_clone_to_owned().map(File::from);
+                let file = io::stderr().as_fd().try_clone_to_owned().map(fs::File::from);
                 return Sink::device(file.and_then(WaitingFile::of).with_context(cannot)?, name);
             }
             _ => {}

@@ -10,7 +10,7 @@ use super::connected::{Connected, each_pair};
 use super::features::{FeatureFile, FeatureKind};
 use super::ids::DocumentIds;
 use super::nodes::{DOCUMENT_LEN, Nodes};
-use super::outline::{OUTLINE_LEN, Outline, Outlines, outline};
+use super::outline::{Outline, Outlines};
 use crate::base::error::{Error, Result};
 use crate::join::engine::side_by_side::side_by_side;
 use crate::join::options::JoinOptions;
@@ -31,7 +31,7 @@ pub struct Documents {
     list: Vec<(u64, u64)>,
     kind: FeatureKind,
     /// The outlines of all documents, or of none.
-    outlines: Vec<Outline>,
+    outlines: Vec<Option<Outline>>,
     /// The similarity that pairs need, if there are outlines.
     threshold: Option<f64>,
 }
@@ -54,23 +54,23 @@ impl Documents {
     }
 
     /// As [`Documents::push`], of [`Documents::outlined`], with the [`feature_digest`] and the
-    /// [`outline`](super::outline()) of the features, which the caller has kept. A pair at the
+    /// [`Outline`] of the features, which the caller has kept. A pair at the
     /// threshold is lost by its outlines once in 10^9 times.
     pub fn push_outlined(
         &mut self,
         fingerprint: Fingerprint,
         digest: u64,
-        outline: Option<&[u8; OUTLINE_LEN]>,
+        outline: Option<Outline>,
     ) {
         self.push_digest(fingerprint, digest);
-        self.outlines.push(outline.copied());
+        self.outlines.push(outline);
     }
 
     /// Takes the next document. Its features are ascending and without repeats.
     pub fn push(&mut self, fingerprint: Fingerprint, features: &[u64]) {
         self.push_digest(fingerprint, feature_digest(features));
         if self.threshold.is_some() {
-            self.outlines.push(outline(features));
+            self.outlines.push(Outline::of(features));
         }
     }
 
@@ -142,7 +142,7 @@ impl Documents {
         let watch = options.watch(Phase::Join, None);
         let nodes = Nodes::new(&list, &watch)?;
         drop(list);
-        let outline_len = if outlines.is_empty() { 0 } else { size_of::<Outline>() as u64 };
+        let outline_len = if outlines.is_empty() { 0 } else { size_of::<Option<Outline>>() as u64 };
         let outlines = Outlines::new(&outlines, &nodes, threshold.unwrap_or_default());
         let options = options.reserve(count * (DOCUMENT_LEN + outline_len));
         let unlimited = options.clone().max_pairs(None);

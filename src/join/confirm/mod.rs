@@ -55,7 +55,7 @@ pub use confirmer::{Confirmer, Goal, InClusters, InPairs, TakeFeatures};
 pub(crate) use kept::KeepParts;
 pub use lead::LedDocument;
 pub use likeness::Likeness;
-pub use outline::{OUTLINE_LEN, outline};
+pub use outline::{OUTLINE_LEN, Outline};
 pub use similarity::{jaccard, sketch_similarity};
 #[cfg(feature = "documents")]
 pub use texts::candidate_k;

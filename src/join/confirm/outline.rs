@@ -12,69 +12,96 @@ use fpstore_base::sketch;
 /// Bytes of an outline: a sketch of that length.
 pub const OUTLINE_LEN: usize = 32;
 
-/// Features of which an outline is kept; those of fewer are too uneven, and need little space.
-const OUTLINED_MIN: usize = 128;
+/// Features of which an outline is kept; those of fewer need little space.
+const OUTLINED_MIN: usize = 16;
+/// With fewer features than this the bytes of an outline depend on one another, and are taken as half
+/// as many.
+const SMALL_BELOW: usize = 128;
 
 /// The share of pairs at the threshold that an outline may lose.
 const LOST: f64 = 1e-9;
 
-/// An outline, or none for a document of which nothing is to be guessed.
-pub(super) type Outline = Option<[u8; OUTLINE_LEN]>;
+/// The outline of a document. [`Documents::push`](super::Documents::push) makes it; callers may keep
+/// its bytes to give them to [`Documents::push_outlined`](super::Documents::push_outlined) later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outline {
+    bytes: [u8; OUTLINE_LEN],
+    is_small: bool,
+}
 
-/// The outline of a document by its features, or `None` if it has so few that an outline would say
-/// too little. [`Documents::push`](super::Documents::push) calls it; it is for callers that keep
-/// outlines to give them to [`Documents::push_outlined`](super::Documents::push_outlined) later.
-pub fn outline(features: &[u64]) -> Option<[u8; OUTLINE_LEN]> {
-    if features.len() < OUTLINED_MIN {
-        return None;
+impl Outline {
+    /// The outline of a document by its features, or `None` if it has so few that an outline would say
+    /// too little.
+    pub fn of(features: &[u64]) -> Option<Self> {
+        if features.len() < OUTLINED_MIN {
+            return None;
+        }
+        Outline::from_bytes(features.len(), &sketch(features, OUTLINE_LEN as u8))
     }
-    sketch(features, OUTLINE_LEN as u8).try_into().ok()
+
+    /// The outline of so many features that has these bytes; `None` if they are not [`OUTLINE_LEN`].
+    pub fn from_bytes(feature_count: usize, bytes: &[u8]) -> Option<Self> {
+        let bytes = bytes.try_into().ok()?;
+        Some(Outline { bytes, is_small: feature_count < SMALL_BELOW })
+    }
+
+    /// Its bytes.
+    pub fn as_bytes(&self) -> &[u8; OUTLINE_LEN] {
+        &self.bytes
+    }
 }
 
 /// The outlines of nodes.
 #[derive(Debug)]
 pub(super) struct Outlines {
-    of_nodes: Vec<Outline>,
+    of_nodes: Vec<Option<Outline>>,
     /// The equal bytes that a pair needs.
     least: usize,
+    /// Those that it needs if one of the two has few features.
+    least_small: usize,
 }
 
 impl Outlines {
     /// From the outlines of documents, for pairs whose similarity is at least `threshold`.
-    pub(super) fn new(of_documents: &[Outline], nodes: &Nodes, threshold: f64) -> Self {
+    pub(super) fn new(of_documents: &[Option<Outline>], nodes: &Nodes, threshold: f64) -> Self {
         let of = |node: u32| of_documents.get(nodes.documents(node)[0] as usize).copied();
         let of_nodes = match of_documents {
             [] => Vec::new(),
             _ => (0..nodes.len() as u32).map(|node| of(node).flatten()).collect(),
         };
-        Outlines { of_nodes, least: least_equal(threshold) }
+        let least = least_equal(threshold, OUTLINE_LEN);
+        Outlines { of_nodes, least, least_small: least_equal(threshold, OUTLINE_LEN / 2) }
     }
 
     /// Whether two nodes may be similar enough.
     pub(super) fn admit(&self, one: u32, other: u32) -> bool {
         let of = |node: u32| self.of_nodes.get(node as usize)?.as_ref();
         match (of(one), of(other)) {
-            (Some(one), Some(other)) => equal_count(one, other) >= self.least,
+            (Some(one), Some(other)) => {
+                let is_small = one.is_small || other.is_small;
+                let least = if is_small { self.least_small } else { self.least };
+                equal_count(&one.bytes, &other.bytes) >= least
+            }
             _ => true,
         }
     }
 }
 
-/// The equal bytes of which a pair at the threshold has fewer once in 10^9 times. Each byte is equal
-/// with a probability that is the similarity, or a little more.
-fn least_equal(threshold: f64) -> usize {
+/// The equal bytes, of this many, of which a pair at the threshold has fewer once in 10^9 times. Each
+/// byte is equal with a probability that is the similarity, or a little more.
+fn least_equal(threshold: f64, len: usize) -> usize {
     let equal = threshold.clamp(0.0, 1.0);
     let mut fewer = 0.0;
-    for count in 0..=OUTLINE_LEN {
+    for count in 0..=len {
         // The probability of exactly `count` equal bytes.
-        let ways = (0..count).map(|i| (OUTLINE_LEN - i) as f64 / (i + 1) as f64).product::<f64>();
-        let [of_equal, of_others] = [(equal, count), (1.0 - equal, OUTLINE_LEN - count)];
+        let ways = (0..count).map(|i| (len - i) as f64 / (i + 1) as f64).product::<f64>();
+        let [of_equal, of_others] = [(equal, count), (1.0 - equal, len - count)];
         fewer += ways * of_equal.0.powi(of_equal.1 as i32) * of_others.0.powi(of_others.1 as i32);
         if fewer > LOST {
             return count;
         }
     }
-    OUTLINE_LEN
+    len
 }
 
 #[cfg(test)]
@@ -84,7 +111,29 @@ mod tests {
     #[test]
     fn few_equal_bytes_are_enough() {
         // By the binomial distribution: P(below 10 of 32 at 0.8) is 3e-10, below 11 it is 3e-9.
-        let least = [0.3, 0.5, 0.8, 0.9, 1.0].map(least_equal);
-        assert_eq!(least, [0, 1, 10, 15, 32]);
+        let of = |len: usize| [0.3, 0.5, 0.8, 0.9, 1.0].map(|at| least_equal(at, len));
+        assert_eq!(of(32), [0, 1, 10, 15, 32]);
+        assert_eq!(of(16), [0, 0, 2, 4, 16]);
+    }
+
+    /// Pairs of a similarity about 0.8 have far more equal bytes than are asked for.
+    #[test]
+    fn few_features_have_bytes_as_equal_as_many() {
+        for (shared, own) in [(16, 2), (24, 3), (56, 7), (112, 14)] {
+            let mut fewest = OUTLINE_LEN;
+            for round in 0..4000_u64 {
+                let outlines = [1_u64, 2].map(|which| {
+                    let hash = |at: u64| fpstore_base::mix(round << 16 | at, 7);
+                    let features: Vec<u64> = (0..shared)
+                        .chain(shared + which * own..shared + which * own + own)
+                        .map(hash)
+                        .collect();
+                    Outline::of(&features).unwrap()
+                });
+                fewest = fewest.min(equal_count(&outlines[0].bytes, &outlines[1].bytes));
+            }
+            // Two are asked for.
+            assert!(fewest >= 12, "{shared} features: {fewest}");
+        }
     }
 }

@@ -20,7 +20,7 @@ const SAMPLE_COUNT: usize = 2048;
 /// Near documents of each, from which on there are few leaders.
 const DENSE_DEGREE: f64 = 16.0;
 /// Pairs in memory at a time.
-const PAIRS_MAX: usize = 1 << 22;
+const PAIRS_MAX: usize = 1 << 23;
 
 /// Near pairs by position: those of a document with others, which ascend.
 pub(in crate::join) struct NearLists(Vec<(u32, u32)>);

@@ -19,6 +19,8 @@ use fpstore_base::watch::Watch;
 
 /// Documents among which leaders are found one by one.
 const BLOCK_COUNT: usize = if cfg!(test) { 8 } else { 1 << 10 };
+/// Documents that are compared with leaders at a time, at most, so that their near pairs are few.
+const BLOCK_MAX: usize = if cfg!(test) { 64 } else { 1 << 20 };
 /// Documents of a thread, at least.
 const PART_COUNT: usize = if cfg!(test) { 2 } else { 64 };
 /// Documents after which the observer is asked.
@@ -132,7 +134,7 @@ impl<J: Judge> Leading<'_, J> {
         let mut rest = documents;
         while !rest.is_empty() {
             // Blocks grow with the leaders, so that each leader is looked at for many documents.
-            let count = rest.len().min(leaders.positions.len().max(BLOCK_COUNT));
+            let count = leaders.positions.len().clamp(BLOCK_COUNT, BLOCK_MAX).min(rest.len());
             let (block, after) = rest.split_at(count);
             rest = after;
             let left = self.against(block, &leaders)?;

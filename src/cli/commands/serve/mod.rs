@@ -4,20 +4,17 @@ mod args;
 mod limits;
 mod reread;
 
-use std::future::poll_fn;
 use std::time::Duration;
 
 use anyhow::Context;
 use fpstore::serve::{Address, Listener, Server};
 use fpstore::{Error, IoError};
-use fpstore_base::chain;
 
 pub(in crate::cli) use args::ServeArgs;
 use reread::{PairsArg, TokenArgs};
 
 use crate::cli::output::text::counted;
 use crate::cli::session::command::ExitStatus;
-use crate::cli::session::monitor::INTERRUPTED;
 
 /// Buffers of this length and more go back to the system when they are freed.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
@@ -142,7 +139,13 @@ fn allow_connections(connections: u64) {
 /// pairs again, and look for a newer state.
 #[cfg(unix)]
 fn heed_signals(server: &Server, tokens: &TokenArgs, pairs: &PairsArg) -> anyhow::Result<()> {
+    use std::future::poll_fn;
+
+    use fpstore_base::chain;
     use tokio::signal::unix::{SignalKind, signal};
+
+    use crate::cli::session::monitor::INTERRUPTED;
+
     let doing = "cannot listen to signals";
     let mut terminate = signal(SignalKind::terminate()).context(doing)?;
     let mut interrupt = signal(SignalKind::interrupt()).context(doing)?;

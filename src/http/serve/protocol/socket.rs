@@ -55,9 +55,11 @@ impl Listener {
                 listening.map_err(Error::io("listen at", path))
             }
             #[cfg(not(unix))]
-            Address::Unix(_) => Err(Error::InvalidOptions {
-                reason: "this system has no Unix sockets for fpstore".into(),
-            }),
+            Address::Unix(_) => {
+                let _ = mode;
+                let reason = "this system has no Unix sockets for fpstore".into();
+                Err(Error::InvalidOptions { reason })
+            }
         }
     }
 

@@ -67,7 +67,10 @@ impl Identity {
             (of.dev(), of.ino())
         });
         #[cfg(not(unix))]
-        let directory = None;
+        let directory = {
+            let _ = path;
+            None
+        };
         Identity { store_id: store.snapshot().store_id(), directory }
     }
 }

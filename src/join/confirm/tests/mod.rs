@@ -281,10 +281,14 @@ fn outlines_spare_features_and_change_no_result() {
 }
 
 #[test]
-fn small_documents_have_no_outline() {
+fn documents_of_few_features_have_no_outline() {
     let features: Vec<u64> = (0..128).collect();
-    assert_eq!(outline(&features[..127]), None);
-    assert_eq!(outline(&features).map(Vec::from), Some(fpstore_base::sketch(&features, 32)));
+    assert_eq!(Outline::of(&features[..15]), None);
+    let outline = Outline::of(&features).unwrap();
+    assert_eq!(outline.as_bytes().as_slice(), fpstore_base::sketch(&features, 32));
+    assert_eq!(Outline::from_bytes(128, outline.as_bytes()), Some(outline));
+    assert_ne!(Outline::from_bytes(127, outline.as_bytes()), Some(outline));
+    assert_eq!(Outline::from_bytes(128, &[1; 31]), None);
     let mut list = Documents::outlined(0.8);
     list.push(Fingerprint::new(1), &features);
     let refused = list.candidates(&options(2)).unwrap().confirm(0.7).unwrap_err();
