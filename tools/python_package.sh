@@ -1,12 +1,14 @@
 # Read by check_python.sh and check_spark.sh, from the project's root, with an environment on the path.
 
 # Builds the wheel into the folder $1, as the tests of the workspace are built, with what these have
-# built already, with the program that FPSTORE_BIN names, and installs it.
+# built already, with the program that FPSTORE_BIN names and a bill of materials without paths of this
+# machine, and installs it.
 install_package() {
     rm -rf "$1"
     target=$PWD/target
     (cd bindings/python &&
         CARGO_TARGET_DIR=$target maturin build --locked --profile dev --out "$1")
+    python3 tools/plain_sbom.py "$1"/fpstore-*.whl
     if [ -n "${FPSTORE_BIN:-}" ]; then
         python3 tools/add_program.py "$1"/fpstore-*.whl "$FPSTORE_BIN"
     fi
@@ -19,7 +21,7 @@ copy_tests() {
     copy=$(mktemp -d)
     trap 'rm -rf "$copy"' EXIT
     mkdir -p "$copy/bindings/python"
-    ln -s "$PWD/tests" "$copy/tests"
+    ln -s "$PWD/tests" "$PWD/tools" "$copy"
     (cd bindings/python && tar --exclude=./target --exclude=./fpstore --exclude=./src -cf - .) |
         tar -C "$copy/bindings/python" -xf -
 }

@@ -94,6 +94,11 @@ impl KeepRules {
         self.0 == [KeepRule::Last]
     }
 
+    /// Whether the last one is kept of documents that are equal by the other rules.
+    pub fn keeps_last(&self) -> bool {
+        self.0.contains(&KeepRule::Last)
+    }
+
     /// The names of the fields that a cleaning by these rules reads beside ids and texts, each once: those
     /// of the rules, that of the source, which is `source_field` if it is given, and `url_field`.
     pub fn field_names(&self, source_field: Option<&str>, url_field: Option<&str>) -> Vec<String> {
@@ -118,12 +123,77 @@ impl KeepRules {
         self.0.iter().filter(|rule| rule.leaves_ties())
     }
 
+    /// The merits of a document by all rules of [`KeepRules::rating`], or why one of its fields is bad.
+    /// `value` gives the value of a field, `source` is that of the field of sources.
+    pub(super) fn merits<'a>(
+        &self,
+        source: Option<&'a str>,
+        value: impl Fn(&str) -> Option<&'a str>,
+        text_len: u64,
+    ) -> Result<Vec<u64>, String> {
+        let merit = |rule: &KeepRule| {
+            let value = match rule {
+                KeepRule::Source(_) => source,
+                rule => rule.field().and_then(&value),
+            };
+            rule.merit(value, text_len)
+        };
+        self.rating().map(merit).collect()
+    }
+
+    /// The merit of a document as bytes, for engines that sort documents by themselves: of near ones
+    /// the one with the larger bytes is kept. Each rule but `first` and `last` has
+    /// [`MERIT_LEN`](KeepRules::MERIT_LEN) of them, which are 0 if the document has nothing that the
+    /// rule looks at. `value` gives the value of a field of [`KeepRules::field_names`], `text_len` is
+    /// the length of the text in bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidOptions`] if a field is no date or no number, which its rule needs.
+    pub fn merit<'a>(
+        &self,
+        source_field: Option<&str>,
+        value: impl Fn(&str) -> Option<&'a str>,
+        text_len: u64,
+    ) -> Result<Vec<u8>, Error> {
+        let source = self.source_field(source_field).and_then(&value);
+        let merits = self.merits(source, value, text_len);
+        let merits = merits.map_err(|reason| Error::InvalidOptions { reason })?;
+        Ok(merits.into_iter().flat_map(u64::to_be_bytes).collect())
+    }
+
+    /// Bytes of a merit for each rule; see [`KeepRules::merit`].
+    pub const MERIT_LEN: usize = size_of::<u64>();
+
+    /// Refuses a rule that looks at what no document has. `is_found` says for each rule but `first` and
+    /// `last`, in their order, whether any document has a merit by it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidOptions`] that names the rule.
+    pub fn check_found(&self, mut is_found: impl FnMut(usize) -> bool) -> Result<(), Error> {
+        for (at, rule) in self.rating().enumerate() {
+            let what = match rule {
+                KeepRule::Source(_) => "is of one of the sources".into(),
+                rule => match rule.field() {
+                    Some(field) => format!("has the field '{field}'"),
+                    None => continue,
+                },
+            };
+            if !is_found(at) {
+                let reason = format!("no document {what}, by which '{rule}' keeps");
+                return Err(Error::InvalidOptions { reason });
+            }
+        }
+        Ok(())
+    }
+
     /// The positions of documents, the best one first. `merits` has those of one document after the
     /// other, each by all rules of [`KeepRules::rating`].
     pub(super) fn order(&self, merits: &[u64], document_count: usize) -> Vec<u32> {
         let mut order: Vec<u32> = (0..document_count as u32).collect();
         // The order in which equal ones stay, as the sort is stable.
-        if self.0.contains(&KeepRule::Last) {
+        if self.keeps_last() {
             order.reverse();
         }
         let count = self.rating().count();
@@ -160,6 +230,30 @@ mod tests {
             let error = text.parse::<KeepRules>().unwrap_err().to_string();
             assert!(error.contains(part), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn bytes_sort_as_merits_do_and_a_bad_field_is_named() {
+        let rules: KeepRules = "source:a,newest:date,longest,last".parse().unwrap();
+        assert!(rules.keeps_last() && !rules.is_last());
+        let of = |source: &'static str, date: &'static str, text_len| {
+            let value = |name: &str| match name {
+                "source" => Some(source),
+                "date" => Some(date),
+                _ => None,
+            };
+            rules.merit(None, value, text_len)
+        };
+        let merits = [of("b", "", 9), of("b", "2026-01-02", 1), of("a", "", 1), of("a", " ", 2)];
+        let merits = merits.map(Result::unwrap);
+        assert!(merits.is_sorted_by(|a, b| a < b));
+        assert!(merits.iter().all(|merit| merit.len() == 3 * KeepRules::MERIT_LEN));
+        assert_eq!(merits[0][..2 * KeepRules::MERIT_LEN], [0; 16]);
+        let error = of("a", "yesterday", 1).unwrap_err().to_string();
+        assert!(error.contains("\"yesterday\" in 'date'"), "{error}");
+        let error = rules.check_found(|at| at != 1).unwrap_err().to_string();
+        assert!(error.contains("no document has the field 'date'"), "{error}");
+        assert!(rules.check_found(|at| at != 2).is_ok());
     }
 
     #[test]

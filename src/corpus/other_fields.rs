@@ -2,7 +2,6 @@
 
 use fpstore_documents::Document;
 
-use super::keep::KeepRule;
 use super::settings::Cleaner;
 
 /// The names of the fields, each once.
@@ -42,14 +41,8 @@ impl OtherFields {
         settings: &Cleaner<'_>,
         document: &Document<'_>,
     ) -> Result<Vec<u64>, String> {
-        let merit = |rule: &KeepRule| {
-            let value = match rule {
-                KeepRule::Source(_) => self.source(document),
-                rule => rule.field().and_then(|name| self.get(document, name)),
-            };
-            rule.merit(value, document.text_len)
-        };
-        settings.keep.rating().map(merit).collect()
+        let value = |name: &str| self.get(document, name);
+        settings.keep.merits(self.source(document), value, document.text_len)
     }
 
     /// The value of a field; an empty one is none.

@@ -1,7 +1,6 @@
 //! The order in which near documents are kept.
 
-use super::error::{Error, Result};
-use super::keep::KeepRule;
+use super::error::Result;
 use super::keep_rules::KeepRules;
 use super::number::{Number, Rank};
 use super::spool::Spools;
@@ -23,19 +22,9 @@ impl Ranking {
                 Ok(())
             })?;
         }
-        for (at, rule) in rules.rating().enumerate() {
-            let is_nothing = !merits.is_empty()
-                && merits.iter().skip(at).step_by(count).all(|&merit| merit == 0);
-            let what = match rule {
-                KeepRule::Source(_) => "is of one of the sources".into(),
-                rule => match rule.field() {
-                    Some(field) => format!("has the field '{field}'"),
-                    None => continue,
-                },
-            };
-            if is_nothing {
-                return Err(Error::refused(format!("no document {what}, by which '{rule}' keeps")));
-            }
+        if !merits.is_empty() {
+            let of_rule = |at: usize| merits.iter().skip(at).step_by(count);
+            rules.check_found(|at| of_rule(at).any(|&merit| merit > 0))?;
         }
         let order = rules.order(&merits, spools.len());
         let numbers: Vec<Number> = order.into_iter().map(Number).collect();

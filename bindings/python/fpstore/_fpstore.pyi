@@ -66,8 +66,9 @@ __all__ = [
     "Store",
     "Writer",
     "__version__",
+    "_check_merits",
     "_fail_after",
-    "_keep_fields",
+    "_keep_order",
     "_page_of",
     "_panic",
     "_plan_of",
@@ -84,12 +85,14 @@ __all__ = [
     "components",
     "contamination",
     "dedup",
+    "describe_documents",
     "evaluate",
     "export",
     "forest",
     "from_bits",
     "from_hex",
     "group",
+    "group_documents",
     "has_run",
     "join_group",
     "join_share",
@@ -665,6 +668,24 @@ class JoinPlan(_Equal):
     @property
     def scheme(self) -> str: ...
 
+def describe_documents(
+    documents: _Documents,
+    recipe: Recipe,
+    *,
+    compared: bool = False,
+    keep: str = "first",
+    source_field: str | None = None,
+    threads: int = 1,
+) -> Rows: ...
+def group_documents(
+    described: _Arrow | Iterable[_Arrow],
+    k: int,
+    confirm: float | None = None,
+    *,
+    threads: int = 1,
+    memory: int = ...,
+    temp_dir: _Path | None = None,
+) -> Rows: ...
 def write_segment(
     path: _Path,
     fingerprints: _Records,
@@ -850,7 +871,10 @@ def _recipe_of(
     text: str, stop_words: str | None, df: bytes | None, weights: str | None
 ) -> Recipe: ...
 def _page_of(html: str) -> Page: ...
-def _keep_fields(keep: str, source_field: str | None) -> list[str]: ...
+def _keep_order(
+    keep: str, source_field: str | None
+) -> tuple[list[str], bool, int, int]: ...
+def _check_merits(keep: str, found: list[bool]) -> None: ...
 def _column_of(values: bytes, recipe: str | None) -> Column: ...
 def _rows_of(bytes: bytes, cut: bool) -> Rows: ...
 def _fail_after(generation: int) -> None: ...

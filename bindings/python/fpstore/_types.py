@@ -294,7 +294,7 @@ class Cleaned(NamedTuple):
     rows: Rows | None = None
     """Of a table one row for each of its rows, in order: `keep`, and for a removed one `near`, the number
     of the row because of which it goes, which is null for a stored document, its id as `near_id`,
-    `distance`, `similarity` and `side`. `None` for files, or if nothing was done."""
+    `distance`, `similarity`, `side` and `reason`. `None` for files, or if nothing was done."""
     changed: int = 0
     """Where passages are removed: documents from which some were cut out, or whose attributes name
     some."""

@@ -11,6 +11,7 @@ no state but files. `fpstore.spark` is made of it.
 | find all pairs of a data frame | `scatter`, then `join_group` | `JoinPlan(k, groups)` |
 | ask a store of many segments | `query_segment` | |
 | find clusters | `forest` of the pairs of a task | `forest` of all forests |
+| clean documents | `describe_documents`; then `fpstore.clean` of some groups | `group_documents` |
 
 A task has one thread and 256 MiB of memory unless `threads` and `memory` say otherwise: engines
 run one task for each core. What does not fit goes to temporary files in `temp_dir`.
@@ -43,7 +44,9 @@ from ._fpstore import (
     _receipt_of_file,
     _receipt_of_text,
     commit,
+    describe_documents,
     forest,
+    group_documents,
     has_run,
     join_group,
     join_share,
@@ -57,7 +60,9 @@ __all__ = [
     "Receipt",
     "SegmentsCommitted",
     "commit",
+    "describe_documents",
     "forest",
+    "group_documents",
     "has_run",
     "join_group",
     "join_share",

@@ -6,7 +6,7 @@ use arrow_array::builder::{
     BooleanBuilder, GenericByteBuilder, PrimitiveBuilder, StringBuilder, UInt64Builder,
 };
 use arrow_array::types::{
-    ArrowPrimitiveType, ByteArrayType, Float64Type, UInt8Type, UInt32Type, UInt64Type,
+    ArrowPrimitiveType, ByteArrayType, Float64Type, Int64Type, UInt8Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{ArrayRef, PrimitiveArray, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
@@ -49,6 +49,7 @@ pub(crate) trait ColumnBuilder {
 pub(crate) struct Numbers<T: ArrowPrimitiveType>(Vec<T::Native>);
 
 pub(crate) type U64 = Numbers<UInt64Type>;
+pub(crate) type I64 = Numbers<Int64Type>;
 pub(crate) type U32 = Numbers<UInt32Type>;
 pub(crate) type F64 = Numbers<Float64Type>;
 pub(crate) type Bits = BooleanBuilder;

@@ -53,7 +53,7 @@ mod _fpstore {
     #[pymodule_export]
     use super::build::{Builder, build};
     #[pymodule_export]
-    use super::documents::{_keep_fields, Documents, clean, contamination};
+    use super::documents::{Documents, clean, contamination};
     #[pymodule_export]
     use super::http::{Client, Server, serve};
     #[pymodule_export]
@@ -72,8 +72,9 @@ mod _fpstore {
     use super::stream::RowStream;
     #[pymodule_export]
     use super::tasks::{
-        _plan_of, _receipt_of_file, _receipt_of_text, JoinPlan, commit, forest, has_run,
-        join_group, join_share, query_segment, scatter, write_segment,
+        _check_merits, _keep_order, _plan_of, _receipt_of_file, _receipt_of_text, JoinPlan, commit,
+        describe_documents, forest, group_documents, has_run, join_group, join_share,
+        query_segment, scatter, write_segment,
     };
     #[pymodule_export]
     use super::text::{_recipe_of, Evaluation, Recipe, evaluate};

@@ -91,14 +91,14 @@ def check(cleaned: fpstore.Cleaned, frame: pd.DataFrame, theirs: list[list[str]]
     assert rows is not None and len(rows) == len(frame) and cleaned.keep.dtype == bool
     ids = [str(id) for id in frame["id"]]
     removed = [(at, row) for at, row in enumerate(rows.to_pylist()) if not row[0]]
-    assert [(ids[at], str(row[3]), ids[row[1]], row[2]) for at, row in removed] == [
-        (line[4], line[2], line[5], line[5]) for line in theirs
+    assert [(ids[at], str(row[3]), ids[row[1]], row[2], row[6]) for at, row in removed] == [
+        (line[4], line[2], line[5], line[5], line[7]) for line in theirs
     ]
     for (_, row), line in zip(removed, theirs, strict=True):
         assert (row[4] is None) == (line[3] == "") and row[5] == "new"
         assert row[4] is None or abs(row[4] - float(line[3])) < 0.01
     assert cleaned.keep.sum() == cleaned.kept + cleaned.empty
-    assert all(row == (True, None, None, None, None, None) for row in rows.to_pylist() if row[0])
+    assert all(row == (True, *[None] * 6) for row in rows.to_pylist() if row[0])
 
 
 @pytest.mark.parametrize("confirm", [None, 0.8])

@@ -2,12 +2,13 @@
 
 | to | call |
 |---|---|
+| clean documents: say which rows stay, and what the others are near | `clean` |
 | make fingerprints of texts | `fingerprint` |
 | build a store of fingerprints and ids | `build` |
 | ask a store | `query` |
 | find all near pairs, of a store or of a DataFrame | `pairs` |
 | find their components | `clusters`, `components` |
-| keep one row of each cluster, with all columns | `dedup` |
+| keep one row of each cluster of fingerprints, with all columns | `dedup` |
 | compare today's rows with yesterday's store, and add those that stay | `add` |
 | print, parse and compare fingerprints | `to_hex`, `from_hex`, `distance` |
 | check the settings of a session | `check` |
@@ -18,13 +19,14 @@ them print as negative, and `<` orders them otherwise than fpstore does. Do not 
 Stores are directories of files that are mapped into memory. Executors and driver must see them
 under one path: a shared file system, or one machine.
 
-`fingerprint`, `query` and `pairs` are lazy as other DataFrames are; `build`, `clusters`, `dedup`
-and `add` run jobs, which have descriptions in the user interface of Spark. See docs/spark.md.
+`fingerprint`, `query` and `pairs` are lazy as other DataFrames are; `clean`, `build`, `clusters`,
+`dedup` and `add` run jobs, which have descriptions in the user interface of Spark. See docs/spark.md.
 """
 
 from __future__ import annotations
 
 from ._build import build as build
+from ._clean import clean as clean
 from ._columns import distance as distance
 from ._columns import from_hex as from_hex
 from ._columns import to_hex as to_hex

@@ -244,16 +244,6 @@ pub(crate) fn clean<'py>(
     told(py, TYPES, "Cleaned", PyTuple::new(py, fields)?)
 }
 
-/// The names of the fields that a cleaning by these rules reads beside ids and texts.
-#[pyfunction]
-pub(crate) fn _keep_fields(
-    py: Python<'_>,
-    keep: &str,
-    source_field: Option<&str>,
-) -> PyResult<Vec<String>> {
-    Ok(rules_of(py, keep)?.field_names(source_field, None))
-}
-
 /// The judged pairs of a file.
 fn labels_of(py: Python<'_>, path: &Path) -> PyResult<LabelFile> {
     let refused = |reason: String| input_error(py, format!("{}: {reason}", path.display()));
@@ -283,7 +273,7 @@ pub(crate) fn judged_of(
     Ok(Some(judged.map_err(refused)?))
 }
 
-fn rules_of(py: Python<'_>, keep: &str) -> PyResult<KeepRules> {
+pub(crate) fn rules_of(py: Python<'_>, keep: &str) -> PyResult<KeepRules> {
     keep.parse().map_err(|error| input_error(py, format!("keep is '{keep}': {error}")))
 }
 

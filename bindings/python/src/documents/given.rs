@@ -15,6 +15,7 @@ use pyo3::types::PyDict;
 
 use super::table::{self, Columns, is_table};
 use crate::errors::{Failure, input_error};
+use crate::input::texts::TextInput;
 use crate::input::whole::Whole;
 use crate::options::{choice, count};
 
@@ -99,6 +100,20 @@ impl Documents {
         }
         let documents = given.py().get_type::<Documents>().call1((given,))?;
         Ok(documents.cast_into::<Documents>()?)
+    }
+
+    /// Calls `each` with the texts and the values of `fields` of each part of an Arrow table.
+    pub(crate) fn each_arrow_part(
+        &self,
+        py: Python<'_>,
+        fields: Vec<String>,
+        each: impl FnMut(&TextInput, &[Vec<Option<String>>]) -> PyResult<()>,
+    ) -> PyResult<()> {
+        let Source::Table(object) = &self.source else {
+            return Err(input_error(py, "documents are an Arrow table here, not paths"));
+        };
+        let columns = Columns { fields, ..self.columns.clone() };
+        table::each_arrow_part(object.bind(py), &columns, each)
     }
 
     /// What a page calls them.

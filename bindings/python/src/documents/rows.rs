@@ -11,9 +11,9 @@ use crate::rows::Rows;
 
 /// The columns of the rows of a table. `near` is the row because of which a removed one goes, and null
 /// if that is a stored document.
-const NAMES: [&str; 6] = ["keep", "near", "near_id", "distance", "similarity", "side"];
+const NAMES: [&str; 7] = ["keep", "near", "near_id", "distance", "similarity", "side", "reason"];
 
-type Columns = (Bits, UInt64Builder, IdColumn, UInt8Builder, Float64Builder, IdColumn);
+type Columns = (Bits, UInt64Builder, IdColumn, UInt8Builder, Float64Builder, IdColumn, IdColumn);
 
 /// Rows under construction.
 struct TableRows {
@@ -25,7 +25,7 @@ impl TableRows {
     /// Rows that stay, up to the row of this number: those without features have no document.
     fn keep_until(&mut self, row: u64) -> Result<(), Failure> {
         while self.count < row {
-            self.rows.keep((true, None, None, None, None, None))?;
+            self.rows.keep((true, None, None, None, None, None, None))?;
             self.count += 1;
         }
         Ok(())
@@ -34,8 +34,9 @@ impl TableRows {
     fn remove(&mut self, removed: &RemovedRow<'_>, near: Option<u64>) -> Result<(), Failure> {
         let side = if removed.side == Side::New { "new" } else { "stored" };
         let distance = Some(removed.distance as u8);
-        let side = Some(IdRef::Text(side));
-        self.rows.keep((false, near, removed.other_id, distance, removed.similarity, side))?;
+        let [side, reason] = [side, removed.reason.name()].map(|text| Some(IdRef::Text(text)));
+        let similarity = removed.similarity;
+        self.rows.keep((false, near, removed.other_id, distance, similarity, side, reason))?;
         self.count += 1;
         Ok(())
     }
@@ -50,6 +51,7 @@ pub(super) fn rows_of(cleaned: &Cleaned<'_>, table: &DocumentTable) -> Result<Ro
         texts(),
         UInt8Builder::new(),
         Float64Builder::new(),
+        texts(),
         texts(),
     );
     let mut rows = TableRows { rows: RowsBuilder::new(NAMES, columns), count: 0 };

@@ -163,20 +163,55 @@ fn write_array(
     let DataType::Struct(fields) = array.data_type() else {
         return write_texts(py, &TextInput::of_arrow(py, vec![array.clone()])?, columns, to);
     };
-    if array.null_count() > 0 {
-        return Err(input_error(py, format!("{} rows are null as a whole", array.null_count())));
+    let (texts, values) = parts_of(py, array, columns)?;
+    let names = fields.iter().map(|field| field.name().as_str());
+    let has_id = |id: &&String| *id != "id" || names.clone().any(|name| name == "id");
+    let id = columns.id.as_ref().filter(has_id);
+    let ids = id.map(|id| ids::of_arrow(py, &[column_of(py, array, id)?])).transpose()?;
+    write_rows(py, &texts, &Others { ids, fields: values }, to)
+}
+
+/// The column of a table, by its name.
+fn column_of(py: Python<'_>, table: &ArrayRef, name: &str) -> PyResult<ArrayRef> {
+    let column = table.as_struct().column_by_name(name).cloned();
+    let names = || table.as_struct().fields().iter().map(|field| field.name().as_str());
+    column.ok_or_else(|| no_column(py, name, names()))
+}
+
+/// The texts of an Arrow table, and the values of each of its other fields.
+fn parts_of(
+    py: Python<'_>,
+    table: &ArrayRef,
+    columns: &Columns,
+) -> PyResult<(TextInput, Vec<Vec<Option<String>>>)> {
+    if table.null_count() > 0 {
+        return Err(input_error(py, format!("{} rows are null as a whole", table.null_count())));
     }
-    let table = array.as_struct();
-    let column = |name: &str| {
-        let column = table.column_by_name(name).cloned();
-        column.ok_or_else(|| no_column(py, name, fields.iter().map(|field| field.name().as_str())))
+    let texts = TextInput::of_arrow(py, vec![column_of(py, table, &columns.text)?])?;
+    let values = |name: &String| texts_of_values(py, name, &column_of(py, table, name)?);
+    Ok((texts, columns.fields.iter().map(values).collect::<PyResult<_>>()?))
+}
+
+/// Calls `each` with the texts and the values of the other fields of each part of an Arrow table.
+pub(super) fn each_arrow_part(
+    object: &Bound<'_, PyAny>,
+    columns: &Columns,
+    mut each: impl FnMut(&TextInput, &[Vec<Option<String>>]) -> PyResult<()>,
+) -> PyResult<()> {
+    let py = object.py();
+    let Some(arrays) = arrays_of(object, "documents")? else {
+        let kind = object.get_type().qualname()?;
+        return Err(input_error(py, format!("documents are an Arrow table here, not {kind}")));
     };
-    let texts = TextInput::of_arrow(py, vec![column(&columns.text)?])?;
-    let has_ids = columns.id.as_ref().filter(|name| name.as_str() != "id" || column(name).is_ok());
-    let ids = has_ids.map(|name| ids::of_arrow(py, &[column(name)?])).transpose()?;
-    let values = |name: &String| texts_of_values(py, name, &column(name)?);
-    let fields = columns.fields.iter().map(values).collect::<PyResult<Vec<_>>>()?;
-    write_rows(py, &texts, &Others { ids, fields }, to)
+    for array in arrays {
+        let array = array?;
+        if !matches!(array.data_type(), DataType::Struct(_)) {
+            return Err(input_error(py, "documents are an Arrow table here, not a single column"));
+        }
+        let (texts, values) = parts_of(py, &array, columns)?;
+        each(&texts, &values)?;
+    }
+    Ok(())
 }
 
 fn write_pandas(

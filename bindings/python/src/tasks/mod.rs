@@ -4,6 +4,7 @@
 //! Limits are explicit here: a task has one thread and [`MEMORY`](limits::MEMORY) bytes unless it is told otherwise,
 //! because engines run one task for each core.
 
+mod documents;
 mod groups;
 mod limits;
 mod links;
@@ -12,6 +13,7 @@ mod receipt;
 mod segments;
 mod store;
 
+pub(crate) use documents::{_check_merits, _keep_order, describe_documents, group_documents};
 pub(crate) use groups::{join_group, scatter};
 pub(crate) use links::forest;
 pub(crate) use plan::{_plan_of, JoinPlan, join_share};

@@ -20,7 +20,7 @@ use crate::rows::Rows;
 use crate::work::{Reporter, run};
 
 /// The fingerprint of a text and its distinct features, ascending. `None` without features.
-fn looked_at(hasher: &mut TextHasher, text: &str) -> Option<(Fingerprint, Vec<u64>)> {
+pub(crate) fn looked_at(hasher: &mut TextHasher, text: &str) -> Option<(Fingerprint, Vec<u64>)> {
     let fingerprint = hasher.fingerprint(text)?;
     let mut features = hasher.distinct_features(text);
     features.sort_unstable();

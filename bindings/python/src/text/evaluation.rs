@@ -174,7 +174,10 @@ impl Evaluation {
 
     /// The picture in a frame of its own.
     fn _repr_html_(&self) -> String {
-        let page = format!("<!doctype html><meta charset=\"utf-8\"><body>{}</body>", self.svg());
+        // All of the picture is in a wide frame, too.
+        let style = "body{margin:0}svg{display:block;max-height:100vh}";
+        let head = format!("<!doctype html><meta charset=\"utf-8\"><style>{style}</style>");
+        let page = format!("{head}<body>{}</body>", self.svg());
         framed(&page, "32em", "")
     }
 

@@ -24,7 +24,7 @@ const CHUNK_TEXTS: usize = 256;
 const CHUNK_LEN: usize = 1 << 20;
 
 /// What `of` gives for each text, in order, by several threads.
-pub(super) fn of_all<T: Send + Default + Clone>(
+pub(crate) fn of_all<T: Send + Default + Clone>(
     recipe: &Recipe,
     texts: &TextInput,
     threads: usize,

@@ -413,7 +413,7 @@ impl Recipe {
 }
 
 impl Recipe {
-    pub(super) fn check_takes_texts(&self, py: Python<'_>) -> PyResult<()> {
+    pub(crate) fn check_takes_texts(&self, py: Python<'_>) -> PyResult<()> {
         if self.recipe.tokenizer == Tokenizer::Given {
             let message = "this recipe takes features with weights, see of_features";
             return Err(recipe_error(py, message));

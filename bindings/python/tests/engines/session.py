@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,3 +40,22 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
         yield session
     finally:
         session.stop()
+
+
+def killed_once(df: Any, folder: Path) -> Any:
+    """The same rows, but the first task that is asked for them kills its executor after a batch."""
+    marker = str(folder / "killed")
+
+    def run(batches: Any) -> Any:
+        for batch in batches:
+            yield batch
+            try:
+                os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
+            except FileExistsError:
+                continue
+            # The parent of the worker is the daemon of Python, whose parent is the executor.
+            daemon = Path(f"/proc/{os.getppid()}/stat").read_text().rsplit(")", 1)[1].split()
+            os.kill(int(daemon[1]), signal.SIGKILL)
+            os._exit(1)
+
+    return df.mapInArrow(run, df.schema)

@@ -1,17 +1,22 @@
 """A standalone cluster of a master and two workers, whose executors have nothing but a packed
 environment: fpstore is on the path of the driver only. Run by tools/check_spark.sh.
 
+The workers have hosts of their own, because Spark runs no second attempt of a slow task on the host
+of the first one. The log of events shows that second attempts ran, and that sorts were spilled.
+
     python standalone.py ENVIRONMENT.tar.gz FOLDER
 """
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -41,7 +46,10 @@ def main() -> None:
     try:
         time.sleep(6)
         for number in range(2):
+            host = f"127.0.0.{number + 1}"
+            env = dict(env, SPARK_LOCAL_IP=host)
             args = [f"{spark_class[1]}.worker.Worker", "--cores", "1", "--memory", "1500m"]
+            args += ["--host", host]
             args += ["--work-dir", str(folder / f"worker-{number}"), "--webui-port", "0", master]
             processes.append(
                 subprocess.Popen([spark_class[0], *args], env=env, stdout=log, stderr=log)
@@ -65,12 +73,20 @@ def run(master: str, archive: str, folder: Path) -> None:
     import fpstore
     from fpstore import spark as fs
 
+    (folder / "events").mkdir()
     builder = SparkSession.builder.master(master).config("spark.archives", f"{archive}#environment")
     session = (
         builder.config("spark.executor.memory", "1g")
         .config("spark.executor.cores", "1")
         .config("spark.ui.enabled", "false")
         .config("spark.sql.shuffle.partitions", "8")
+        .config("spark.speculation", "true")
+        .config("spark.speculation.quantile", "0.5")
+        .config("spark.shuffle.spill.numElementsForceSpillThreshold", "100")
+        .config("spark.eventLog.enabled", "true")
+        .config("spark.eventLog.dir", f"file://{folder / 'events'}")
+        .config("spark.eventLog.compress", "false")
+        .config("spark.eventLog.rolling.enabled", "true")
         .getOrCreate()
     )
     try:
@@ -87,10 +103,71 @@ def run(master: str, archive: str, folder: Path) -> None:
         assert fs.pairs(df).count() == expected >= 1000
         assert fs.pairs(store).count() == fs.pairs(store, shares=5).count() == expected
         assert fs.dedup(df).count() == 5000 - expected
+        clean_under_pressure(session, folder)
         nodes = session.sparkContext.parallelize(range(8), 8).map(lambda _: sys.executable)
         print(f"{expected} pairs, by executors that run {sorted(set(nodes.collect()))}")
     finally:
         session.stop()
+    speculative, spilled = seen(folder / "events")
+    print(f"{speculative} second attempts of slow tasks, {spilled} bytes spilled")
+    assert speculative and spilled
+
+
+def clean_under_pressure(session: Any, folder: Path) -> None:
+    """Documents are cleaned as in one process, though tasks are slow and sorts are spilled."""
+    import pyarrow as pa
+
+    import fpstore
+    from fpstore import spark as fs
+
+    numbers = np.random.default_rng(3)
+    ids = list(range(4000))
+    words = [[f"w{of}" for of in numbers.integers(0, 9999, 140)] for _ in range(1000)]
+    texts: list[str] = []
+    for at in ids:
+        words[at % 1000][int(numbers.integers(0, 140))] = f"n{at}"
+        texts.append(" ".join(words[at % 1000]))
+    rows = list(zip(ids, texts))[::-1]
+    # Each task that is asked first for a partition is slow, so that another one is begun.
+    df = session.createDataFrame(rows, "id bigint, text string").repartition(4)
+    slow = df.mapInArrow(slow_first(str(folder)), df.schema)
+    rows_of_one = fpstore.clean(pa.table({"text": texts}), confirm=0.8).rows
+    assert rows_of_one is not None
+    expected = [(row[0], row[1], row[3], row[4], row[6]) for row in rows_of_one.to_pylist()]
+    found = fs.clean(slow, confirm=0.8).orderBy("id").drop("text").collect()
+    assert [tuple(row[1:]) for row in found] == expected
+    print(f"{sum(not row[0] for row in expected)} of {len(ids)} documents go")
+
+
+def slow_first(folder: str) -> Any:
+    """A function of partitions of which one takes half a minute the first time."""
+
+    def run(batches: Any) -> Any:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        if context is not None and context.partitionId() == 1:
+            try:
+                os.close(os.open(f"{folder}/slow", os.O_CREAT | os.O_EXCL))
+                time.sleep(30)
+            except FileExistsError:
+                pass
+        yield from batches
+
+    return run
+
+
+def seen(events: Path) -> tuple[int, int]:
+    """The attempts of tasks that were begun because another one was slow, and the bytes that were
+    spilled, by the log of events."""
+    speculative = spilled = 0
+    for path in events.rglob("events_*"):
+        for line in path.read_text().splitlines():
+            event = json.loads(line)
+            if event.get("Event") == "SparkListenerTaskEnd":
+                speculative += event["Task Info"]["Speculative"]
+                spilled += (event.get("Task Metrics") or {}).get("Memory Bytes Spilled", 0)
+    return speculative, spilled
 
 
 if __name__ == "__main__":

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from conftest import DATA, clustered
+from session import killed_once
 from session import spark as spark
 
 import fpstore
@@ -33,25 +32,6 @@ def frame(spark: Any, values: Any = VALUES, parts: int = 6) -> Any:
     rows += [(len(values) + at, value, "again") for at, value in enumerate(signed[::3])]
     rows += [(10**9 + at, None, "no fingerprint") for at in range(5)]
     return spark.createDataFrame(rows, SCHEMA).repartition(parts)
-
-
-def killed_once(df: Any, folder: Path) -> Any:
-    """The same rows, but the first task that is asked for them kills its executor after a batch."""
-    marker = str(folder / "killed")
-
-    def run(batches: Any) -> Any:
-        for batch in batches:
-            yield batch
-            try:
-                os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
-            except FileExistsError:
-                continue
-            # The parent of the worker is the daemon of Python, whose parent is the executor.
-            daemon = Path(f"/proc/{os.getppid()}/stat").read_text().rsplit(")", 1)[1].split()
-            os.kill(int(daemon[1]), signal.SIGKILL)
-            os._exit(1)
-
-    return df.mapInArrow(run, df.schema)
 
 
 def pairs_of(df: Any) -> list[tuple[int, int, int]]:

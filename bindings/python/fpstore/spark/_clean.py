@@ -1,0 +1,320 @@
+"""Documents without near-duplicates, by the rule of `fpstore.clean`.
+
+A document goes only if it is near one that is kept, so what became of better documents decides. All
+of that happens among documents that candidate pairs connect. So the work has three steps:
+
+1. Each task describes its documents: fingerprint, outline of the features, merit.
+2. One task joins the fingerprints of all documents, and tells which ones are in one group.
+3. The texts of a group come to one task, which cleans them as `fpstore.clean` cleans any table.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Iterator, NamedTuple
+
+from .. import tasks
+from .._fpstore import Documents, Recipe, _check_merits, _keep_order
+from .._fpstore import clean as clean_table
+from ..errors import InputError
+from ._columns import ID_TYPES, check_column, kept_columns
+from ._jobs import job
+from ._rows import _of, _plain
+from ._settings import check, limits, resolved
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+# The columns that tell what became of a row.
+TOLD = ["keep", "near_id", "distance", "similarity", "reason"]
+# A text of Spark has at most as many bytes: none is refused for its length.
+LONGEST = (1 << 31) - 1
+
+
+class _Order(NamedTuple):
+    """How near documents are ranked."""
+
+    keep: str
+    source_field: str | None
+    fields: list[str]
+    """The columns that the rules read."""
+    keeps_last: bool
+    count: int
+    """The rules that a merit has bytes of."""
+    len: int
+    """Its bytes for each of them."""
+
+    @classmethod
+    def of(cls, keep: str, source_field: str | None) -> _Order:
+        return cls(keep, source_field, *_keep_order(keep, source_field))
+
+
+def clean(
+    df: DataFrame,
+    *,
+    id: str = "id",
+    text: str = "text",
+    recipe: Recipe | str | None = None,
+    confirm: float | None = None,
+    confirm_contains: float | None = None,
+    k: int | None = None,
+    judge: str | None = None,
+    keep: str = "first",
+    source_field: str | None = None,
+    per_cluster: int = 1,
+    threads: int | None = None,
+    memory: int | None = None,
+) -> DataFrame:
+    """The rows with what becomes of each: `keep`, and for one that goes `near_id`, the id of the kept
+    row that it is near, with `distance`, `similarity` if features were compared, and `reason`.
+    `.where("keep")` are the rows that stay.
+
+    The answer is that of `fpstore.clean` on the same rows in the order of their ids, and the options
+    are those of it. `confirm` is the Jaccard similarity that the features of near texts must have;
+    without it rows are near by their fingerprints alone, within `k` bits. `keep` says which of near
+    rows stays: `"first"` is the one with the smallest id, numbers by value, texts by their bytes;
+    `"newest:date"` and such read the columns that they name. Rows without text stay.
+
+    `id` is a column of texts or whole numbers, of which no two rows have the same one. Rows without an
+    id, ids that repeat, and fields that a rule cannot read are errors that name the row.
+
+    Runs jobs, which read `df` twice: persist or write it first if it is expensive. The result reads it
+    a third time. Texts that are near others are shuffled to the tasks that compare them, and one task
+    takes 110 bytes for each row with text; see docs/spark.md.
+    """
+    from pyspark.sql import functions as F
+
+    id_type = check_column(df, id, ID_TYPES, "ids")
+    check_column(df, text, ("string",), "texts")
+    order = _Order.of(keep, source_field)
+    for name in order.fields:
+        if df.columns.count(name) != 1:
+            message = f"keep is '{keep}', and there is not one column '{name}'"
+            raise InputError(f"{message}, there are {', '.join(df.columns)}")
+    kept_columns(df, None, TOLD)
+    spark = df.sparkSession
+    settings = check(spark)
+    made = recipe if isinstance(recipe, Recipe) else Recipe(recipe)
+    options: dict[str, Any] = {
+        "recipe": made,
+        "confirm": confirm,
+        "confirm_contains": confirm_contains,
+        "k": k,
+        "judge": judge,
+        "per_cluster": per_cluster,
+    }
+    _check_options(order, options)
+    given = limits(settings, threads, memory)
+    described = _described(df, id, text, made, order, confirm is not None, given).persist()
+    try:
+        _check_rows(spark, described, id, order)
+        alone = limits(settings, threads, memory, alone=True)
+        groups = _groups(described, id_type, _distance(made, confirm, k, judge), confirm, alone)
+        near = _of(df, [id, text]).toDF("id", "text").join(groups, "id")
+        by_id = F.col("id").desc() if order.keeps_last else F.col("id").asc()
+        ranked = near.repartition("group").sortWithinPartitions(F.col("merit").desc(), by_id)
+        work = partial(_decide, options=options, given=given)
+        told = f"id {id_type}, near_id {id_type}, distance int, similarity double, reason string"
+        gone = ranked.select("id", "text").mapInArrow(_plain(work), told).persist()
+        with job(spark, "clean: compare what is near"):
+            gone.count()
+    finally:
+        described.unpersist()
+    gone = gone.withColumnRenamed("id", "__fpstore_id")
+    whole = df.join(gone, df[f"`{id}`"] == gone["__fpstore_id"], "left")
+    return whole.select(
+        *(df[f"`{name}`"] for name in df.columns),
+        gone["__fpstore_id"].isNull().alias("keep"),
+        *(gone[name] for name in TOLD[1:]),
+    )
+
+
+def _check_options(order: _Order, options: dict[str, Any]) -> None:
+    """Refuses options that do not fit, as a cleaning in one process does."""
+    import pyarrow as pa
+
+    names = ["text", *order.fields]
+    table = pa.table({name: pa.array([], pa.string()) for name in names})
+    clean_table(table, keep=order.keep, source_field=order.source_field, **options)
+
+
+def _distance(recipe: Recipe, confirm: float | None, k: int | None, judge: str | None) -> int:
+    """The distance of candidates."""
+    if judge is not None and "near" not in judge.split(","):
+        # What is the same has the same fingerprint.
+        return 0
+    if k is not None:
+        return k
+    return recipe.usual_k if confirm is None else recipe.candidate_k(confirm)
+
+
+def _described(
+    df: DataFrame,
+    id: str,
+    text: str,
+    recipe: Recipe,
+    order: _Order,
+    compared: bool,
+    given: dict[str, Any],
+) -> DataFrame:
+    """What is known of each row; or, instead of the rows of a batch, a row with a fault."""
+    names = list(dict.fromkeys([id, text, *order.fields]))
+    work = partial(
+        _describe,
+        names=names,
+        text=text,
+        recipe=recipe,
+        order=order,
+        compared=compared,
+        given=given,
+    )
+    id_type = df.schema[id].dataType.simpleString()
+    columns = "fingerprint bigint, digest bigint, outline binary, merit binary, fault string"
+    # Spark takes no names with dots there.
+    needed = _of(df, names).toDF(*(f"column{at}" for at in range(len(names))))
+    return needed.mapInArrow(_plain(work), f"id {id_type}, {columns}")
+
+
+def _describe(
+    batches: Iterator[pa.RecordBatch],
+    *,
+    names: list[str],
+    text: str,
+    recipe: Recipe,
+    order: _Order,
+    compared: bool,
+    given: dict[str, Any],
+) -> Iterator[pa.RecordBatch]:
+    """`names` are those of the columns, that of the ids first."""
+    import pyarrow as pa
+
+    threads = resolved(given)["threads"]
+
+    def columns_of(batch: pa.RecordBatch) -> list[pa.Array]:
+        known = tasks.describe_documents(
+            Documents(batch, text_field=text),
+            recipe,
+            compared=compared,
+            keep=order.keep,
+            source_field=order.source_field,
+            threads=threads,
+        )
+        table = pa.table(known).combine_chunks()
+        numbers = [table[name].combine_chunks().view(pa.int64()) for name in ("fingerprint", "digest")]
+        return [*numbers, *(table[name].combine_chunks() for name in ("outline", "merit"))]
+
+    told = ["id", "fingerprint", "digest", "outline", "merit", "fault"]
+    for batch in batches:
+        if not len(batch):
+            continue
+        batch = pa.RecordBatch.from_arrays(batch.columns, names)
+        try:
+            columns = columns_of(batch)
+            fault = pa.nulls(len(batch), pa.string())
+        except InputError:
+            # An error of a task would be tried again as often as Spark does. So a fault is a row, and
+            # the driver raises it.
+            batch, message = _first_fault(batch, columns_of)
+            empty = pa.array([b""], pa.binary())
+            columns = [pa.nulls(1, pa.int64()), pa.array([0], pa.int64()), empty, empty]
+            fault = pa.array([message], pa.string())
+        yield pa.RecordBatch.from_arrays([batch.column(0), *columns, fault], told)
+
+
+def _first_fault(batch: pa.RecordBatch, columns_of: Any) -> tuple[pa.RecordBatch, str]:
+    """The first row of a batch that cannot be described, and why."""
+    for at in range(len(batch)):
+        row = batch.slice(at, 1)
+        try:
+            columns_of(row)
+        except InputError as error:
+            # Its number is that in a table of one row.
+            return row, str(error).removeprefix("row 0: ")
+    raise InputError("rows that cannot be read together can be read one by one")
+
+
+def _check_rows(spark: SparkSession, described: DataFrame, id: str, order: _Order) -> None:
+    """Raises what is wrong with rows, and refuses rules that look at what none has."""
+    from pyspark.sql import functions as F
+
+    fault = F.when(F.col("fault").isNotNull(), F.struct("id", "fault"))
+    is_document, nothing = F.col("fingerprint").isNotNull(), F.lit(bytearray(order.len))
+    parts = (F.substring("merit", at * order.len + 1, order.len) for at in range(order.count))
+    found = (F.max(is_document & (part != nothing)) for part in parts)
+    without = F.sum(F.when(F.col("id").isNull(), 1).otherwise(0))
+    documents = F.count("fingerprint")
+    with job(spark, "clean: describe the documents"):
+        counts = described.agg(without, documents, F.min(fault), *found).head()
+    if counts[2] is not None:
+        raise InputError(f"the row with {id} {counts[2][0]}: {counts[2][1]}")
+    if counts[0]:
+        raise InputError(
+            f"{counts[0]} rows have no '{id}', by which a cleaning tells rows apart: leave them out, "
+            f"df.where('{id} is not null')"
+        )
+    if counts[1]:
+        _check_merits(order.keep, [bool(found) for found in counts[3:]])
+    with job(spark, "clean: ids that repeat"):
+        again = described.groupBy("id").count().where("count > 1")
+        repeated, first = again.agg(F.count("*"), F.min("id")).head()
+    if repeated:
+        raise InputError(
+            f"{repeated} values of '{id}' are those of several rows, such as {first}: a cleaning "
+            "tells rows apart by them"
+        )
+
+
+def _groups(
+    described: DataFrame, id_type: str, k: int, confirm: float | None, given: dict[str, Any]
+) -> DataFrame:
+    """The rows that may be near others: `id`, `group`, `merit`."""
+    known = described.where("fingerprint is not null").drop("fault").repartition(1)
+    work = partial(_group, k=k, confirm=confirm, given=given)
+    return known.mapInArrow(_plain(work), f"id {id_type}, group bigint, merit binary")
+
+
+def _group(
+    batches: Iterator[pa.RecordBatch], *, k: int, confirm: float | None, given: dict[str, Any]
+) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+
+    held: list[pa.RecordBatch] = []
+
+    def seen() -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            held.append(batch.select(["id", "merit"]))
+            yield batch
+
+    found = pa.table(tasks.group_documents(seen(), k, confirm, **resolved(given)))
+    if held:
+        rows = pa.Table.from_batches(held).take(found["row"])
+        table = pa.table([rows["id"], found["group"], rows["merit"]], ["id", "group", "merit"])
+        yield from table.to_batches()
+
+
+def _decide(
+    batches: Iterator[pa.RecordBatch], *, options: dict[str, Any], given: dict[str, Any]
+) -> Iterator[pa.RecordBatch]:
+    """The rows that go, of some groups, each of them whole and in its order."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    held: list[pa.Array] = []
+
+    def texts() -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            held.append(batch.column("id"))
+            # Without a column of ids their numbers name the rows.
+            yield batch.select(["text"])
+
+    table = Documents(texts(), max_document=LONGEST)
+    rows = pa.table(clean_table(table, **options, **resolved(given)).rows)
+    goes = pc.invert(rows["keep"])
+    gone = rows.filter(goes)
+    if not len(gone):
+        return
+    ids = pa.chunked_array(held)
+    columns = [ids.filter(goes), ids.take(gone["near"]), gone["distance"].cast(pa.int32())]
+    columns += [gone["similarity"], gone["reason"]]
+    yield from pa.table(columns, ["id", *TOLD[1:]]).to_batches()

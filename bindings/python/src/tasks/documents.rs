@@ -1,0 +1,265 @@
+//! A cleaning of documents that exist only as a data frame: what is known of each, and which of them
+//! one process must compare.
+//!
+//! Whether a document goes is decided by documents that candidate pairs connect it with, and by no
+//! others. So an engine brings each such group together, and a task cleans it as any table.
+
+use std::path::PathBuf;
+
+use arrow_array::builder::{BinaryBuilder, UInt64Builder};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::DataType;
+use fpstore::Fingerprint;
+use fpstore::corpus::KeepRules;
+use fpstore::join::confirm::{Confirmer, Documents, OUTLINE_LEN, feature_digest, outline};
+use fpstore_text::TextHasher;
+use pyo3::prelude::*;
+
+use super::limits::MEMORY;
+use crate::capsule::arrays_of;
+use crate::columns::{I64, RowsBuilder, U64};
+use crate::documents::{self, rules_of};
+use crate::errors::{Failure, input_error};
+use crate::input::fingerprints::extend_by_arrow;
+use crate::input::whole::{Whole, wide};
+use crate::options::{Limits, distance_of};
+use crate::rows::Rows;
+use crate::text::{Recipe, looked_at, of_all};
+use crate::work::{Reporter, run};
+
+/// The columns of what is known of documents.
+const NAMES: [&str; 4] = ["fingerprint", "digest", "outline", "merit"];
+
+/// What is known of the features of a document: digest and outline.
+type Known = (u64, Option<[u8; OUTLINE_LEN]>);
+
+/// The fingerprint of a text, and what is known of its features if they will be compared.
+fn known_of(hasher: &mut TextHasher, text: &str, compared: bool) -> Option<(Fingerprint, Known)> {
+    if !compared {
+        return Some((hasher.fingerprint(text)?, (0, None)));
+    }
+    let (fingerprint, features) = looked_at(hasher, text)?;
+    Some((fingerprint, (feature_digest(&features), outline(&features))))
+}
+
+/// What a cleaning must know of each document to tell which ones are compared: for each row of an
+/// Arrow table a row of `fingerprint`, which is null without features, `digest` and `outline` of the
+/// features, and `merit`.
+///
+/// `documents` is the table, or `Documents` with it and the name of the column of texts. `compared`
+/// says whether features will be compared, as `clean` does with `confirm`. Of near documents the one
+/// with the largest `merit` is kept, as bytes; of equal merits the first one, or the last one if
+/// `keep_order(keep).keeps_last`.
+///
+/// >>> import pyarrow as pa
+/// >>> table = pa.table({"text": ["one two three", ""], "date": ["2026-11-23", None]})
+/// >>> known = fpstore.tasks.describe_documents(table, fpstore.Recipe(), keep="newest:date")
+/// >>> pa.table(known)["fingerprint"].null_count, known["merit"][0] > known["merit"][1]
+/// (1, True)
+#[pyfunction]
+#[pyo3(signature = (
+    documents, recipe, *, compared=false, keep="first", source_field=None, threads=1
+))]
+pub(crate) fn describe_documents(
+    py: Python<'_>,
+    documents: &Bound<'_, PyAny>,
+    recipe: &Recipe,
+    compared: bool,
+    keep: &str,
+    source_field: Option<String>,
+    #[pyo3(from_py_with = wide)] threads: i128,
+) -> PyResult<Rows> {
+    recipe.check_takes_texts(py)?;
+    let rules = rules_of(py, keep)?;
+    let threads = Limits::new(py, Some(threads.into()), None, None)?.threads();
+    let names = rules.field_names(source_field.as_deref(), None);
+    let columns =
+        (UInt64Builder::new(), U64::default(), BinaryBuilder::new(), BinaryBuilder::new());
+    let mut rows = RowsBuilder::new(NAMES, columns);
+    let mut before = 0;
+    let documents = documents::Documents::of(documents)?;
+    documents.get().each_arrow_part(py, names.clone(), |texts, values| {
+        let merit = |row: usize| {
+            let value = |name: &str| {
+                let at = names.iter().position(|other| other == name)?;
+                values[at][row].as_deref()
+            };
+            let text_len = texts.get(row).map_or(0, str::len) as u64;
+            let merit = rules.merit(source_field.as_deref(), value, text_len);
+            merit.map_err(|error| Failure::Input(format!("row {}: {error}", before + row)))
+        };
+        run(py, &Reporter::default(), |shared| {
+            let known = of_all(recipe, texts, threads, shared, |hasher, _, text| {
+                known_of(hasher, text, compared)
+            })?;
+            for (row, known) in known.into_iter().enumerate() {
+                let (fingerprint, (digest, outline)) = match known {
+                    Some((fingerprint, known)) => (Some(fingerprint.value()), known),
+                    None => (None, (0, None)),
+                };
+                let outline = outline.as_ref().map_or(&[][..], |outline| outline);
+                rows.keep((fingerprint, digest, outline, merit(row)?.as_slice()))?;
+            }
+            Ok(())
+        })?;
+        before += texts.len();
+        Ok(())
+    })?;
+    Ok(rows.finish()?)
+}
+
+/// How a cleaning ranks documents by the rules `keep`: the columns that it reads beside texts, whether
+/// of equal documents the last one is kept, the number of rules that a `merit` has bytes of, and how many
+/// bytes it has for each.
+#[pyfunction]
+pub(crate) fn _keep_order(
+    py: Python<'_>,
+    keep: &str,
+    source_field: Option<&str>,
+) -> PyResult<(Vec<String>, bool, usize, usize)> {
+    let rules = rules_of(py, keep)?;
+    let count = rules.merit(source_field, |_| None, 0).map_err(Failure::from)?.len();
+    let fields = rules.field_names(source_field, None);
+    let len = KeepRules::MERIT_LEN;
+    Ok((fields, rules.keeps_last(), count / len, len))
+}
+
+/// Refuses rules that look at what no document has. `found` says for each part of a `merit` whether it
+/// is more than nothing in any document.
+#[pyfunction]
+pub(crate) fn _check_merits(py: Python<'_>, keep: &str, found: Vec<bool>) -> PyResult<()> {
+    let rules = rules_of(py, keep)?;
+    let is_found = |at: usize| found.get(at).copied().unwrap_or_default();
+    Ok(rules.check_found(is_found).map_err(Failure::from)?)
+}
+
+/// Which documents a cleaning compares, by what `describe_documents` has told of all of them: `row`,
+/// its number among them, and `group`. Documents that are near no other one are left out.
+///
+/// All documents of a group must be cleaned together, in their order; groups may be cleaned apart, or
+/// some of them together. `k` is the distance of candidates, `confirm` the similarity that they will
+/// need. A group has the number of its smallest fingerprint as a signed number, so that it is the same in
+/// whatever order the documents come. Takes 110 bytes of memory for each document, beside the join.
+///
+/// >>> import pyarrow as pa
+/// >>> texts = ["one two three four", "some other text", "one two three four"]
+/// >>> known = fpstore.tasks.describe_documents(pa.table({"text": texts}), fpstore.Recipe())
+/// >>> fpstore.tasks.group_documents(known, 3)["row"]
+/// array([0, 2], dtype=uint64)
+#[pyfunction]
+#[pyo3(signature = (
+    described, k, confirm=None, *, threads=1, memory=MEMORY, temp_dir=None
+))]
+#[expect(clippy::too_many_arguments, reason = "keywords in Python")]
+pub(crate) fn group_documents(
+    py: Python<'_>,
+    described: &Bound<'_, PyAny>,
+    k: Whole,
+    confirm: Option<f64>,
+    #[pyo3(from_py_with = wide)] threads: i128,
+    #[pyo3(from_py_with = wide)] memory: i128,
+    temp_dir: Option<PathBuf>,
+) -> PyResult<Rows> {
+    let k = distance_of(py, k)?;
+    let limits = Limits::new(py, Some(threads.into()), Some(memory.into()), temp_dir)?;
+    if let Some(similarity) = confirm {
+        // Its range is checked there.
+        let options = limits.join(k, &Default::default());
+        Confirmer::new(similarity, options).map_err(Failure::from)?;
+    }
+    let list = confirm.map_or_else(Documents::new, Documents::outlined);
+    let mut given = Given { list, ..Given::default() };
+    add_all(described, &mut given)?;
+    let Given { list, values, rows, .. } = given;
+    run(py, &Reporter::default(), move |shared| {
+        let found = list.candidates_to_lead(&limits.join(k, shared))?;
+        // The documents of each group, and its least fingerprint, by the number of the group.
+        let mut groups = vec![(0_u32, u64::MAX); values.len()];
+        let group_of = |at: usize| found.group_of(at as u32).unwrap_or_default() as usize;
+        for (at, &value) in values.iter().enumerate() {
+            let (count, least) = &mut groups[group_of(at)];
+            (*count, *least) = (*count + 1, value.min(*least));
+        }
+        let grouped = rows.iter().enumerate().filter_map(|(at, &row)| {
+            let (count, least) = groups[group_of(at)];
+            (count > 1).then_some((row, least.cast_signed()))
+        });
+        RowsBuilder::of(["row", "group"], (U64::default(), I64::default()), grouped)
+    })
+}
+
+/// The documents so far.
+#[derive(Default)]
+struct Given {
+    list: Documents,
+    values: Vec<u64>,
+    /// The numbers of the rows that have a fingerprint.
+    rows: Vec<u64>,
+    row_count: u64,
+}
+
+fn add_all(described: &Bound<'_, PyAny>, given: &mut Given) -> PyResult<()> {
+    let py = described.py();
+    if let Some(arrays) = arrays_of(described, "described documents")? {
+        for table in arrays {
+            add(py, &table?, given)?;
+            py.check_signals()?;
+        }
+        return Ok(());
+    }
+    for part in described.try_iter()? {
+        add_all(&part?, given)?;
+    }
+    Ok(())
+}
+
+fn add(py: Python<'_>, table: &ArrayRef, given: &mut Given) -> PyResult<()> {
+    let column = |name: &str| -> PyResult<&ArrayRef> {
+        let found = match table.data_type() {
+            DataType::Struct(_) => table.as_struct().column_by_name(name),
+            _ => None,
+        };
+        found.ok_or_else(|| {
+            let message = format!("described documents have the columns {}", NAMES.join(", "));
+            input_error(py, format!("{message}; there is no '{name}'"))
+        })
+    };
+    let (known, outlines) = (column("fingerprint")?, column("outline")?);
+    let (mut values, mut digests) = (Vec::new(), Vec::new());
+    // The values of rows without a fingerprint are anything.
+    let nulls = known.logical_nulls();
+    if nulls.as_ref().is_none_or(|nulls| nulls.null_count() < known.len()) {
+        extend_by_arrow(py, known, &mut values)?;
+        extend_by_arrow(py, column("digest")?, &mut digests)?;
+    }
+    for (row, (&value, digest)) in values.iter().zip(&digests).enumerate() {
+        if nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
+            continue;
+        }
+        let bytes = bytes_of(outlines, row).ok_or_else(|| {
+            input_error(py, format!("outlines are binary, these are {}", outlines.data_type()))
+        })?;
+        let outline: Option<[u8; OUTLINE_LEN]> = match bytes.len() {
+            0 => None,
+            len => Some(bytes.try_into().map_err(|_| {
+                input_error(py, format!("an outline has {len} bytes, expected {OUTLINE_LEN}"))
+            })?),
+        };
+        given.list.push_outlined(value, digest.value(), outline.as_ref());
+        given.values.push(value.value());
+        given.rows.push(given.row_count + row as u64);
+    }
+    given.row_count += known.len() as u64;
+    Ok(())
+}
+
+/// The bytes of a row of a binary column; `None` for another column.
+fn bytes_of(column: &ArrayRef, row: usize) -> Option<&[u8]> {
+    Some(match column.data_type() {
+        DataType::Binary => column.as_binary::<i32>().value(row),
+        DataType::LargeBinary => column.as_binary::<i64>().value(row),
+        DataType::BinaryView => column.as_binary_view().value(row),
+        _ => return None,
+    })
+}
