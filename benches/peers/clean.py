@@ -14,10 +14,18 @@ of all its processes, the working space on disk beside input and output, and wha
   (so that the threshold of 0.8 cannot decide by chance) and that were removed, of all such;
 * precision: removed documents that are copies or originals of copies, of all removed.
 
+With --exact near are all pairs of documents whose word pairs have a Jaccard similarity of 0.8 or
+more, each compared exactly, and all tools get word pairs. Recall is then the share of near pairs of
+which not both documents are kept, precision that of removed documents that are in a near pair.
+
 With --set it takes the documents of a file with fields id and text, and the truth from a file of
 pairs: two ids and a label, 1 for near-duplicates, -1 for pairs that do not count. Recall is then the
 share of near pairs of which not both documents are kept, precision that of removed documents that
 are in a near pair.
+
+Packages that find pairs (datasketch, rensa, FAISS) get a loop over them that keeps a document unless
+an earlier kept one is near. They and fpstore get --threads threads; text-dedup and datatrove take a
+process for each core. With --rounds the tools run in turn as often, and the medians are printed.
 
 text-dedup keeps one document of each connected component, datatrove too; a copy counts as removed if
 of its family any but one is left out. FPSTORE names the program.
@@ -27,8 +35,8 @@ import argparse
 import json
 import os
 import random
-import resource
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -38,9 +46,11 @@ from pathlib import Path
 
 import numpy as np
 
+from clean_truth import WORDS, Exact, Labelled, MadeUp, lines_of
+
 SEED = 7
 FILES = 10
-WORDS = 60_000
+CONTENDERS = Path(__file__).with_name("clean_contenders.py")
 
 
 def make(folder, count):
@@ -78,92 +88,6 @@ def make(folder, count):
                 out.write(json.dumps(line) + "\n")
                 number += 1
     return families
-
-
-def similarity(one, other):
-    """The Jaccard similarity of two texts, given as numbers of words, by shingles of three words."""
-    sets = [
-        np.unique((words[:-2] * WORDS + words[1:-1]) * WORDS + words[2:]) for words in (one, other)
-    ]
-    shared = len(np.intersect1d(*sets, assume_unique=True))
-    return shared / max(1, len(sets[0]) + len(sets[1]) - shared)
-
-
-def near_copies(folder, families):
-    """The copies that are near enough to their originals to be found for sure."""
-    texts, number_of = {}, {}
-    number = lambda word: number_of.setdefault(word, len(number_of))
-    wanted = set(families) | {original for original, _ in families.values()}
-    for path in sorted(folder.iterdir()):
-        for line in path.open():
-            record = json.loads(line)
-            if int(record["id"]) in wanted:
-                words = map(number, record["text"].split())
-                texts[int(record["id"])] = np.fromiter(words, dtype=np.uint32)
-    return {
-        copy
-        for copy, (original, _) in families.items()
-        if similarity(texts[copy].astype(np.int64), texts[original].astype(np.int64)) >= 0.85
-    }
-
-
-class MadeUp:
-    """The truth about a corpus that was made up."""
-
-    def __init__(self, folder, families):
-        self.near = near_copies(folder, families)
-        self.copies = set(families)
-        self.originals = {copy: original for copy, (original, _) in families.items()}
-        self.members = self.copies | set(self.originals.values())
-
-    def __str__(self):
-        return f"{len(self.copies)} copies, {len(self.near)} with a similarity of 0.85 or more"
-
-    def measure(self, kept, removed):
-        """Recall and precision. Of each family one may stay, whichever it is."""
-        family_of = lambda number: self.originals.get(number, number)
-        left = {}
-        for number in kept:
-            left.setdefault(family_of(number), []).append(number)
-        found = 0
-        for copy in self.near:
-            others = [one for one in left.get(family_of(copy), []) if one != copy]
-            found += copy in removed or not others
-        right = sum(family_of(number) in left and number in self.members for number in removed)
-        return found / max(1, len(self.near)), right / max(1, len(removed))
-
-
-class Labelled:
-    """The truth from labelled pairs."""
-
-    def __init__(self, path, number_of):
-        self.near, self.grey = [], set()
-        for line in lines_of(path):
-            one, other, label = line.split("\t")[:3]
-            if one in number_of and other in number_of:
-                pair = number_of[one], number_of[other]
-                if label == "1":
-                    self.near.append(pair)
-                elif label == "-1":
-                    self.grey.update(pair)
-
-    def __str__(self):
-        return f"{len(self.near)} near pairs"
-
-    def measure(self, kept, removed):
-        """Recall and precision. Documents in pairs that do not count are left out."""
-        found = sum(one not in kept or other not in kept for one, other in self.near)
-        members = {number for pair in self.near for number in pair}
-        counted = [number for number in removed if number in members or number not in self.grey]
-        right = sum(number in members for number in counted)
-        return found / max(1, len(self.near)), right / max(1, len(counted))
-
-
-def lines_of(path):
-    """The lines of a file, which may be compressed."""
-    command = ["zstd", "-dcq", path] if path.endswith(".zst") else ["cat", path]
-    out = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout
-    return out.decode().rstrip("\n").split("\n")
 
 
 def copy_set(folder, path):
@@ -247,6 +171,16 @@ def kept_ids(folder):
     return ids
 
 
+def in_python(name):
+    """A contender of clean_contenders.py."""
+
+    def prepare(corpus, out, work, threads):
+        command = [sys.executable, str(CONTENDERS), name, str(corpus), str(out), str(threads)]
+        return command, lambda: kept_ids(out)
+
+    return prepare
+
+
 def fpstore(corpus, out, work, options):
     program = os.environ.get("FPSTORE", "fpstore")
     command = [program, "dedup", "--docs", str(corpus), "-o", f"{out}/", "--temp-dir", str(work)]
@@ -266,7 +200,7 @@ def text_dedup(corpus, out, work, module, options):
     return command, kept
 
 
-def datatrove(corpus, out, work):
+def datatrove(corpus, out, work, shingle):
     """The four steps of its MinHash, with one worker for each core."""
     script = work.parent / "datatrove_steps.py"
     script.write_text(
@@ -278,7 +212,7 @@ from datatrove.pipeline.dedup.minhash import MinhashConfig
 from datatrove.pipeline.readers import JsonlReader
 from datatrove.pipeline.writers import JsonlWriter
 if __name__ == "__main__":
-    config, work = MinhashConfig(n_grams=3), {str(work)!r}
+    config, work = MinhashConfig(n_grams={shingle}), {str(work)!r}
     reader = JsonlReader({str(corpus)!r}, id_key="id")
     steps = [
         ([reader, MinhashDedupSignature(f"{{work}}/signatures", config=config)], {FILES}),
@@ -295,11 +229,62 @@ if __name__ == "__main__":
     return [sys.executable, str(script)], lambda: kept_ids(out)
 
 
+def tools_of(corpus, shingle, threads):
+    """A function for each tool, which gives its command and what reads the ids that it keeps."""
+    own = ["--threads", str(threads)]
+    words = ["--ngram", str(shingle)]
+    minhash = ["--threshold", "0.8", "--num_perm", "128", *words]
+    tools = {
+        "fpstore --confirm 0.8": lambda out, work: fpstore(
+            corpus, out, work, ["--confirm", "0.8", *own]
+        ),
+        "fpstore -k 7": lambda out, work: fpstore(corpus, out, work, own),
+        "text-dedup MinHash": lambda out, work: text_dedup(corpus, out, work, "minhash", minhash),
+        "text-dedup SimHash": lambda out, work: text_dedup(
+            corpus, out, work, "simhash", ["--bit_diff", "3", *words]
+        ),
+        "datatrove MinHash": lambda out, work: datatrove(corpus, out, work, shingle),
+    }
+    names = {
+        "fpstore.clean confirm 0.8": "clean",
+        "fpstore.near_pairs k 7": "near_pairs",
+        "FAISS MultiHash k 7": "faiss_hash",
+        "FAISS Flat k 7": "faiss_flat",
+        "datasketch MinHashLSH(128)": "datasketch",
+        "rensa RMinHashLSH(128, 16)": "rensa",
+    }
+    for name, short in names.items():
+        prepare = in_python(short)
+        tools[name] = lambda out, work, prepare=prepare: prepare(corpus, out, work, threads)
+    return tools
+
+
+def measured(prepare, root, size):
+    """The seconds, memory and working space of a tool, and the ids that it keeps; `None` if it fails."""
+    out, work = root / "out", root / "work"
+    shutil.rmtree(out, ignore_errors=True)
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir()
+    command, read = prepare(out, work)
+    with open(root / "log.txt", "w") as log:
+        began = time.monotonic()
+        process = subprocess.Popen(command, stdout=log, stderr=log, cwd=root)
+        watch = Watch(process, [work, out / ".fpstore-dedup"], out)
+        watch.start()
+        status = process.wait()
+        seconds = time.monotonic() - began
+        watch.join()
+    return None if status else (seconds, watch.memory, watch.space / size, read())
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--documents", type=int, default=100_000)
     parser.add_argument("--set", metavar="FILE", help="documents, instead of made-up ones")
     parser.add_argument("--near", metavar="FILE", help="with --set: its labelled pairs")
+    parser.add_argument("--exact", action="store_true", help="compare all documents, by word pairs")
+    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--only", help="names of tools, separated by commas")
     parser.add_argument("--folder", help="where to work; it is emptied")
     args = parser.parse_args()
@@ -309,53 +294,42 @@ def main():
     corpus = root / "corpus"
     if args.set:
         number_of = copy_set(corpus, args.set)
-        count, truth = len(number_of), Labelled(args.near, number_of)
+        count = len(number_of)
+        truth = Exact(corpus) if args.exact else Labelled(args.near, number_of)
     else:
         families = make(corpus, args.documents)
-        count, truth = args.documents, MadeUp(corpus, families)
+        count = args.documents
+        truth = Exact(corpus) if args.exact else MadeUp(corpus, families)
     size = sum(path.stat().st_size for path in corpus.iterdir())
-    print(f"{count} documents, {size / 1e6:.0f} MB, {truth}\n")
-    tools = {
-        "fpstore --confirm 0.8": lambda out, work: fpstore(corpus, out, work, ["--confirm", "0.8"]),
-        "fpstore -k 7": lambda out, work: fpstore(corpus, out, work, []),
-        "text-dedup MinHash": lambda out, work: text_dedup(
-            corpus, out, work, "minhash", ["--threshold", "0.8", "--ngram", "3", "--num_perm", "128"]
-        ),
-        "text-dedup SimHash": lambda out, work: text_dedup(
-            corpus, out, work, "simhash", ["--bit_diff", "3", "--ngram", "3"]
-        ),
-        "datatrove MinHash": lambda out, work: datatrove(corpus, out, work),
-    }
+    print(f"{count} documents, {size / 1e6:.0f} MB, {truth}\n", flush=True)
+    tools = tools_of(corpus, 2 if args.exact else 3, args.threads)
+    if args.only:
+        only = args.only.split(",")
+        tools = {name: of for name, of in tools.items() if any(map(name.startswith, only))}
+    found = {name: [] for name in tools}
+    for _ in range(args.rounds):
+        for name, prepare in tools.items():
+            found[name].append(measured(prepare, root, size))
+            if found[name][-1] is None:
+                shutil.copy(root / "log.txt", root / f"log-{name.split()[0]}.txt")
+            else:
+                print(f"{name}: {found[name][-1][0]:.1f} s", file=sys.stderr, flush=True)
     print("| tool | s | documents/s | MB/s | memory, MB | working space | recall | precision |")
     print("|---|---:|---:|---:|---:|---:|---:|---:|")
-    for name, prepare in tools.items():
-        if args.only and not any(name.startswith(only) for only in args.only.split(",")):
+    for name, rounds in found.items():
+        if None in rounds:
+            print(f"| {name} | failed, see the log in {root} |")
             continue
-        out, work = root / "out", root / "work"
-        shutil.rmtree(out, ignore_errors=True)
-        shutil.rmtree(work, ignore_errors=True)
-        work.mkdir()
-        command, read = prepare(out, work)
-        log = open(root / "log.txt", "w")
-        began = time.monotonic()
-        process = subprocess.Popen(command, stdout=log, stderr=log, cwd=root)
-        watch = Watch(process, [work, out / ".fpstore-dedup"], out)
-        watch.start()
-        status = process.wait()
-        seconds = time.monotonic() - began
-        watch.join()
-        if status:
-            print(f"| {name} | failed, see {root}/log.txt |")
-            continue
-        kept = read()
+        seconds, memory, space = (statistics.median(of[at] for of in rounds) for at in range(3))
+        kept = rounds[-1][3]
         recall, precision = truth.measure(kept, set(range(count)) - kept)
-        space = watch.space / size
         print(
             f"| {name} | {seconds:.1f} | {count / seconds:.0f} | {size / 1e6 / seconds:.1f} "
-            f"| {watch.memory / 1e6:.0f} | {space:.2f} of the input | {recall:.4f} | {precision:.4f} |",
+            f"| {memory / 1e6:.0f} | {space:.2f} of the input | {recall:.4f} | {precision:.4f} |",
             flush=True,
         )
-    shutil.rmtree(root)
+    if not any(None in rounds for rounds in found.values()):
+        shutil.rmtree(root)
 
 
 if __name__ == "__main__":

@@ -59,8 +59,8 @@ def shuffled(spark: Any) -> int:
         return sum(stage["shuffleWriteBytes"] for stage in json.load(answer))
 
 
-def cpu_seconds() -> float:
-    """The CPU time of this process and all below it, the ended ones included."""
+def processes() -> dict[int, int]:
+    """This process and all below it, with the ticks of CPU of each, the ended ones below it included."""
     ticks, parents = {}, {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -73,7 +73,12 @@ def cpu_seconds() -> float:
     own = {os.getpid()}
     while more := {of for of, parent in parents.items() if parent in own} - own:
         own |= more
-    return sum(ticks.get(of, 0) for of in own) / os.sysconf("SC_CLK_TCK")
+    return {of: ticks.get(of, 0) for of in own}
+
+
+def cpu_seconds() -> float:
+    """The CPU time of this process and all that it started."""
+    return sum(processes().values()) / os.sysconf("SC_CLK_TCK")
 
 
 def rows(title: str, ways: dict[str, Callable[[], Any]], spark: Any, size: float = 0.0) -> None:

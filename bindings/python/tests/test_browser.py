@@ -84,7 +84,7 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "compare": fpstore.Recipe().compare_page(first, second),
         "clean": fpstore.clean(FRAME, k=20, page=5).page,
         "stats": fpstore.stats(values),
-        "evaluation": fpstore.evaluate(values, *sides, labels),
+        "evaluation": fpstore.evaluate(values, sides[0], sides[1], labels),
         "rows": pairs,
         "column": prints,
         "store": store,

@@ -40,9 +40,9 @@ class _Order(NamedTuple):
     fields: list[str]
     """The columns that the rules read."""
     keeps_last: bool
-    count: int
+    rule_count: int
     """The rules that a merit has bytes of."""
-    len: int
+    rule_len: int
     """Its bytes for each of them."""
 
     @classmethod
@@ -239,8 +239,9 @@ def _check_rows(spark: SparkSession, described: DataFrame, id: str, order: _Orde
     from pyspark.sql import functions as F
 
     fault = F.when(F.col("fault").isNotNull(), F.struct("id", "fault"))
-    is_document, nothing = F.col("fingerprint").isNotNull(), F.lit(bytearray(order.len))
-    parts = (F.substring("merit", at * order.len + 1, order.len) for at in range(order.count))
+    is_document, nothing = F.col("fingerprint").isNotNull(), F.lit(bytearray(order.rule_len))
+    starts = (at * order.rule_len + 1 for at in range(order.rule_count))
+    parts = (F.substring("merit", start, order.rule_len) for start in starts)
     found = (F.max(is_document & (part != nothing)) for part in parts)
     without = F.sum(F.when(F.col("id").isNull(), 1).otherwise(0))
     documents = F.count("fingerprint")

@@ -151,7 +151,6 @@ pub(crate) fn _check_merits(py: Python<'_>, keep: &str, found: Vec<bool>) -> PyR
 #[pyo3(signature = (
     described, k, confirm=None, *, threads=1, memory=MEMORY, temp_dir=None
 ))]
-#[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 pub(crate) fn group_documents(
     py: Python<'_>,
     described: &Bound<'_, PyAny>,
