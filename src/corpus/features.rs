@@ -97,11 +97,11 @@ pub(super) fn by_features(
     let list_of = |ranks: &[Rank]| -> Result<Documents> {
         let is_all = ranks.len() == spools.len();
         let mut known = vec![Known::default(); ranks.len()];
-        spools.each(|number, Entry { fingerprint, digest, sketch, feature_count, .. }| {
+        spools.each(|number, Entry { fingerprint, digest, sketch, .. }| {
             let rank = ranking.rank_of(number);
             let at = if is_all { Ok(rank.index()) } else { ranks.binary_search(&rank) };
             if let Ok(at) = at {
-                let outline = Outline::from_bytes(feature_count as usize, sketch);
+                let outline = Outline::from_bytes(sketch);
                 let fingerprint = fingerprint.value();
                 known[at] = Known { fingerprint, digest, outline };
             }

@@ -100,7 +100,7 @@ fn read(
         let features = document.features;
         // Outlines compare new documents alone, sketches also stored ones.
         let sketch = match sketch_len {
-            0 => Outline::of(features).map(|it| it.as_bytes().to_vec()).unwrap_or_default(),
+            0 => Outline::of(features).map(|it| it.to_bytes().to_vec()).unwrap_or_default(),
             len => sketch(features, len),
         };
         take(document, feature_digest(features), sketch)

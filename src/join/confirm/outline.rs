@@ -9,8 +9,11 @@ use super::nodes::Nodes;
 use super::similarity::equal_count;
 use fpstore_base::sketch;
 
-/// Bytes of an outline: a sketch of that length.
-pub const OUTLINE_LEN: usize = 32;
+/// Bytes of an outline: whether the document has few features, and a sketch.
+pub const OUTLINE_LEN: usize = 1 + SKETCH_LEN;
+
+/// Bytes of the sketch.
+const SKETCH_LEN: usize = 32;
 
 /// Features of which an outline is kept; those of fewer need little space.
 const OUTLINED_MIN: usize = 16;
@@ -25,8 +28,8 @@ const LOST: f64 = 1e-9;
 /// its bytes to give them to [`Documents::push_outlined`](super::Documents::push_outlined) later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outline {
-    bytes: [u8; OUTLINE_LEN],
     is_small: bool,
+    sketch: [u8; SKETCH_LEN],
 }
 
 impl Outline {
@@ -36,18 +39,22 @@ impl Outline {
         if features.len() < OUTLINED_MIN {
             return None;
         }
-        Outline::from_bytes(features.len(), &sketch(features, OUTLINE_LEN as u8))
+        let sketch = sketch(features, SKETCH_LEN as u8).try_into().ok()?;
+        Some(Outline { is_small: features.len() < SMALL_BELOW, sketch })
     }
 
-    /// The outline of so many features that has these bytes; `None` if they are not [`OUTLINE_LEN`].
-    pub fn from_bytes(feature_count: usize, bytes: &[u8]) -> Option<Self> {
-        let bytes = bytes.try_into().ok()?;
-        Some(Outline { bytes, is_small: feature_count < SMALL_BELOW })
+    /// The outline with these bytes; `None` if they are not those of one.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (&is_small, sketch) = bytes.split_first()?;
+        Some(Outline { is_small: is_small == 1, sketch: sketch.try_into().ok()? })
+            .filter(|_| is_small < 2)
     }
 
     /// Its bytes.
-    pub fn as_bytes(&self) -> &[u8; OUTLINE_LEN] {
-        &self.bytes
+    pub fn to_bytes(&self) -> [u8; OUTLINE_LEN] {
+        let mut bytes = [u8::from(self.is_small); OUTLINE_LEN];
+        bytes[1..].copy_from_slice(&self.sketch);
+        bytes
     }
 }
 
@@ -69,8 +76,8 @@ impl Outlines {
             [] => Vec::new(),
             _ => (0..nodes.len() as u32).map(|node| of(node).flatten()).collect(),
         };
-        let least = least_equal(threshold, OUTLINE_LEN);
-        Outlines { of_nodes, least, least_small: least_equal(threshold, OUTLINE_LEN / 2) }
+        let least = least_equal(threshold, SKETCH_LEN);
+        Outlines { of_nodes, least, least_small: least_equal(threshold, SKETCH_LEN / 2) }
     }
 
     /// Whether two nodes may be similar enough.
@@ -80,7 +87,7 @@ impl Outlines {
             (Some(one), Some(other)) => {
                 let is_small = one.is_small || other.is_small;
                 let least = if is_small { self.least_small } else { self.least };
-                equal_count(&one.bytes, &other.bytes) >= least
+                equal_count(&one.sketch, &other.sketch) >= least
             }
             _ => true,
         }
@@ -120,7 +127,7 @@ mod tests {
     #[test]
     fn few_features_have_bytes_as_equal_as_many() {
         for (shared, own) in [(16, 2), (24, 3), (56, 7), (112, 14)] {
-            let mut fewest = OUTLINE_LEN;
+            let mut fewest = SKETCH_LEN;
             for round in 0..4000_u64 {
                 let outlines = [1_u64, 2].map(|which| {
                     let hash = |at: u64| fpstore_base::mix(round << 16 | at, 7);
@@ -130,7 +137,7 @@ mod tests {
                         .collect();
                     Outline::of(&features).unwrap()
                 });
-                fewest = fewest.min(equal_count(&outlines[0].bytes, &outlines[1].bytes));
+                fewest = fewest.min(equal_count(&outlines[0].sketch, &outlines[1].sketch));
             }
             // Two are asked for.
             assert!(fewest >= 12, "{shared} features: {fewest}");

@@ -12,7 +12,7 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 use fpstore::Fingerprint;
 use fpstore::corpus::KeepRules;
-use fpstore::join::confirm::{Confirmer, Documents, OUTLINE_LEN, feature_digest, outline};
+use fpstore::join::confirm::{Confirmer, Documents, OUTLINE_LEN, Outline, feature_digest};
 use fpstore_text::TextHasher;
 use pyo3::prelude::*;
 
@@ -32,7 +32,7 @@ use crate::work::{Reporter, run};
 const NAMES: [&str; 4] = ["fingerprint", "digest", "outline", "merit"];
 
 /// What is known of the features of a document: digest and outline.
-type Known = (u64, Option<[u8; OUTLINE_LEN]>);
+type Known = (u64, Option<Outline>);
 
 /// The fingerprint of a text, and what is known of its features if they will be compared.
 fn known_of(hasher: &mut TextHasher, text: &str, compared: bool) -> Option<(Fingerprint, Known)> {
@@ -40,7 +40,7 @@ fn known_of(hasher: &mut TextHasher, text: &str, compared: bool) -> Option<(Fing
         return Some((hasher.fingerprint(text)?, (0, None)));
     }
     let (fingerprint, features) = looked_at(hasher, text)?;
-    Some((fingerprint, (feature_digest(&features), outline(&features))))
+    Some((fingerprint, (feature_digest(&features), Outline::of(&features))))
 }
 
 /// What a cleaning must know of each document to tell which ones are compared: for each row of an
@@ -98,7 +98,8 @@ pub(crate) fn describe_documents(
                     Some((fingerprint, known)) => (Some(fingerprint.value()), known),
                     None => (None, (0, None)),
                 };
-                let outline = outline.as_ref().map_or(&[][..], |outline| outline);
+                let outline = outline.map(|outline| outline.to_bytes());
+                let outline = outline.as_ref().map_or(&[][..], |bytes| bytes);
                 rows.keep((fingerprint, digest, outline, merit(row)?.as_slice()))?;
             }
             Ok(())
@@ -239,13 +240,14 @@ fn add(py: Python<'_>, table: &ArrayRef, given: &mut Given) -> PyResult<()> {
         let bytes = bytes_of(outlines, row).ok_or_else(|| {
             input_error(py, format!("outlines are binary, these are {}", outlines.data_type()))
         })?;
-        let outline: Option<[u8; OUTLINE_LEN]> = match bytes.len() {
-            0 => None,
-            len => Some(bytes.try_into().map_err(|_| {
-                input_error(py, format!("an outline has {len} bytes, expected {OUTLINE_LEN}"))
-            })?),
-        };
-        given.list.push_outlined(value, digest.value(), outline.as_ref());
+        let outline = Outline::from_bytes(bytes);
+        if outline.is_none() && !bytes.is_empty() {
+            let len = bytes.len();
+            let message =
+                format!("an outline has {OUTLINE_LEN} bytes, these are {len} or no outline");
+            return Err(input_error(py, message));
+        }
+        given.list.push_outlined(value, digest.value(), outline);
         given.values.push(value.value());
         given.rows.push(given.row_count + row as u64);
     }

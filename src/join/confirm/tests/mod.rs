@@ -285,10 +285,15 @@ fn documents_of_few_features_have_no_outline() {
     let features: Vec<u64> = (0..128).collect();
     assert_eq!(Outline::of(&features[..15]), None);
     let outline = Outline::of(&features).unwrap();
-    assert_eq!(outline.as_bytes().as_slice(), fpstore_base::sketch(&features, 32));
-    assert_eq!(Outline::from_bytes(128, outline.as_bytes()), Some(outline));
-    assert_ne!(Outline::from_bytes(127, outline.as_bytes()), Some(outline));
-    assert_eq!(Outline::from_bytes(128, &[1; 31]), None);
+    assert_eq!(outline.to_bytes()[1..], fpstore_base::sketch(&features, 32));
+    for count in [16, 127, 128] {
+        let outline = Outline::of(&features[..count]).unwrap();
+        assert_eq!(outline.to_bytes()[0], u8::from(count < 128));
+        assert_eq!(Outline::from_bytes(&outline.to_bytes()), Some(outline));
+    }
+    assert_eq!(Outline::from_bytes(&[1; 32]), None);
+    assert_eq!(Outline::from_bytes(&[2; 33]), None);
+    assert_eq!(Outline::from_bytes(&[]), None);
     let mut list = Documents::outlined(0.8);
     list.push(Fingerprint::new(1), &features);
     let refused = list.candidates(&options(2)).unwrap().confirm(0.7).unwrap_err();
