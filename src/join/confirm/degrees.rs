@@ -12,6 +12,7 @@ use super::in_groups::{Entry, in_groups};
 use super::pivots::Pivots;
 use crate::base::error::Result;
 use crate::bytes::scramble::scramble;
+use crate::join::engine::density::is_dense;
 use crate::join::engine::side_by_side::side_by_side;
 use crate::join::grouping::disjoint_sets::DisjointSets;
 use crate::join::grouping::leaders::scan;
@@ -21,10 +22,9 @@ use fpstore_base::watch::{Phase, Watch};
 /// In groups of so many nodes, each is compared with each.
 const SMALL_COUNT: usize = if cfg!(test) { 4 } else { 64 };
 /// The near nodes of each, by a sample of a larger group, from which on each is compared with each.
-const DENSE_DEGREE: usize = 16;
-/// Pairs that are drawn for that, and those of them that must be near, so that it is no chance.
-const SAMPLE_COUNT: usize = 2048;
-const SAMPLED_NEAR_MIN: usize = 8;
+const DENSE_DEGREE: f64 = 16.0;
+/// Pairs that are drawn for that.
+const SAMPLE_COUNT: u64 = 2048;
 /// Nodes that a thread takes at a time.
 const ROW_COUNT: usize = if cfg!(test) { 2 } else { 64 };
 
@@ -78,7 +78,8 @@ impl Counting<'_> {
         let nodes: Vec<u32> = group.iter().map(|entry| entry.2).collect();
         let fingerprint = |&node: &u32| candidates.nodes.fingerprint(node).value();
         let values: Vec<u64> = nodes.iter().map(fingerprint).collect();
-        if nodes.len() > SMALL_COUNT && !is_dense(&values, candidates.options.k) {
+        let (count, k) = (values.len() as u64, candidates.options.k);
+        if nodes.len() > SMALL_COUNT && !is_dense(&sample(&values), count, DENSE_DEGREE, k) {
             sparse.extend(nodes);
             return Ok(());
         }
@@ -97,7 +98,7 @@ impl Counting<'_> {
             for start in (part * ROW_COUNT..nodes.len()).step_by(ROW_COUNT * threads) {
                 for at in start..(start + ROW_COUNT).min(nodes.len()) {
                     self.watch.tick(1)?;
-                    scan(values[at], &values[..at], candidates.options.k, |other| {
+                    scan(values[at], &values[..at], k, |other| {
                         if alike.are(at as u32, other as u32)? {
                             degrees[at] += weights[other];
                             degrees[other] += weights[at];
@@ -148,12 +149,10 @@ impl Counting<'_> {
     }
 }
 
-/// Whether each value is near to many others, as some pairs say. Values may repeat.
-fn is_dense(values: &[u64], k: u32) -> bool {
+/// The differences of some pairs of values, which may repeat.
+fn sample(values: &[u64]) -> Vec<u64> {
     let place = |state: u64| ((u128::from(scramble(state)) * values.len() as u128) >> 64) as usize;
-    let places = (0..SAMPLE_COUNT as u64).map(|pair| [place(2 * pair), place(2 * pair + 1)]);
-    let near = places
-        .filter(|[one, other]| one != other && (values[*one] ^ values[*other]).count_ones() <= k);
-    let near = near.count();
-    near >= SAMPLED_NEAR_MIN && near * values.len() >= DENSE_DEGREE * SAMPLE_COUNT
+    let places = (0..SAMPLE_COUNT).map(|pair| [place(2 * pair), place(2 * pair + 1)]);
+    let pairs = places.filter(|[one, other]| one != other);
+    pairs.map(|[one, other]| values[one] ^ values[other]).collect()
 }

@@ -66,9 +66,12 @@ impl Candidates {
         let likeness = likeness.into();
         self.check_complete(likeness.similarity)?;
         likeness.check(self.sets.kind())?;
-        let entries = self.entries();
-        // Fewer than this cannot make so many pairs.
+        // No more documents than this make fewer pairs.
         let least = (2.0 * pairs_min as f64).sqrt() as usize;
+        if self.nodes.len() <= least {
+            return Ok(None);
+        }
+        let entries = self.entries();
         let mut most: Option<Unlike> = None;
         for group in entries.chunk_by(|a, b| a.0 == b.0).filter(|group| group.len() > least.max(1))
         {
