@@ -145,6 +145,7 @@ pub(super) fn by_features(
     let round_of: Vec<u16> =
         (0..all.len() as u32).map(|document| rounds.of(&found, document)).collect();
     drop((found, of_all));
+    let mut is_told = false;
     set_bar(bars, target, spools, compared, |bar| {
         let mut list = Vec::new();
         for round in 0..rounds.count {
@@ -155,9 +156,13 @@ pub(super) fn by_features(
             let mut found = list_of(&ranks)?.candidates_to_lead(&options)?;
             let needed = needed(&found, &ranks)?;
             take(work, &mut found, &ranks, &needed)?;
-            tell_unlike(work, &found, likeness(bar))?;
+            // The first bar is the most lenient one; others say the same again.
+            if !is_told {
+                tell_unlike(work, &found, likeness(bar))?;
+            }
             list.extend(dropped(&ranks, found.lead(likeness(bar))?));
         }
+        is_told = true;
         Ok(list)
     })
 }

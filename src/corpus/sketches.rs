@@ -69,6 +69,7 @@ pub(super) fn by_sketches(
     let options = work.join_options(work.candidate_k(threshold)?);
     let (limits, mode) = (Limits::default(), BatchMode::Auto);
     let bars = Bars::Similarity(threshold);
+    let mut is_told = false;
     set_bar(bars, work.settings.target, spools, compared, |bar| {
         let mut list = Vec::new();
         let mut is_dropped = vec![false; spools.len()];
@@ -99,7 +100,10 @@ pub(super) fn by_sketches(
                 candidates.take_sketch(document, &sketches.get(number)?)?;
             }
         }
-        tell_unlike(work, &candidates, bar.into())?;
+        // The first bar is the most lenient one; others say the same again.
+        if !std::mem::replace(&mut is_told, true) {
+            tell_unlike(work, &candidates, bar.into())?;
+        }
         let led = candidates.lead(bar)?;
         list.extend(led.iter().map(|led| Dropped::of_led(led, |document| rest[document as usize])));
         Ok(list)
