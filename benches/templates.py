@@ -108,7 +108,7 @@ def main():
                 folder = Path(temporary)
                 corpus = folder / "corpus.jsonl"
                 make(corpus, kind, count)
-                rules = [(clean, []), (clean, ["--confirm", "0.8"])]
+                rules = [(clean, ["-k", str(K)]), (clean, ["--confirm", "0.8"])]
                 for method in METHODS if args.clusters else []:
                     rules.append((cluster, ["--confirm", "0.8", "--method", method]))
                 for number, (work, rule) in enumerate(rules):
@@ -123,14 +123,14 @@ def main():
                         older = work(args.beside, corpus, other, options)
                         same = "same" if older[3] == removed else "ANOTHER LIST"
                         beside = f"{older[0]:.2f} s, {older[1]:.0f} MB, {same}"
-                    if not rule and count <= args.check:
+                    if rule[0] == "-k" and count <= args.check:
                         rows = [line.split("\t") for line in removed.decode().splitlines()]
                         rows = rows[1:] if rows and rows[0][0] == "fingerprint" else rows
                         found = {row[4]: row[5] for row in rows}
                         if found != expected(program, corpus):
                             raise SystemExit(f"{kind} {count}: other documents are removed")
                         beside += "  as each with each"
-                    name = rule[-1] if work is cluster else " ".join(rule) or f"-k {K}"
+                    name = rule[-1] if work is cluster else " ".join(rule)
                     print(
                         f"{kind:6} {count:9}  {name:13} {seconds:8.2f} {memory:6.0f}"
                         f" {1e6 * seconds / count:8.1f} {kept:6}  {beside}",

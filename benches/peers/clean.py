@@ -238,7 +238,7 @@ def tools_of(corpus, shingle, threads):
         "fpstore --confirm 0.8": lambda out, work: fpstore(
             corpus, out, work, ["--confirm", "0.8", *own]
         ),
-        "fpstore -k 7": lambda out, work: fpstore(corpus, out, work, own),
+        "fpstore -k 7": lambda out, work: fpstore(corpus, out, work, ["-k", "7", *own]),
         "text-dedup MinHash": lambda out, work: text_dedup(corpus, out, work, "minhash", minhash),
         "text-dedup SimHash": lambda out, work: text_dedup(
             corpus, out, work, "simhash", ["--bit_diff", "3", *words]

@@ -16,10 +16,10 @@ use super::error::{Error, Result};
 use super::event::Event;
 use super::job::{CONNECTIONS, Job};
 use super::number::Rank;
+use super::ranking::Ranking;
 use super::spool::{Entry, Spools};
 use super::work::Work;
 use crate::join::confirm::{Candidates, Documents, KeepParts, LedDocument, Likeness, Outline};
-use fpstore_base::Fingerprint;
 
 /// The features of a round take the bytes of the input divided by this,
 const SPACE_DIVISOR: u64 = 8;
@@ -62,17 +62,11 @@ impl KeepParts for Connections<'_> {
     }
 }
 
-/// What is known of a document.
-#[derive(Clone, Copy, Default)]
-struct Known {
-    fingerprint: u64,
-    digest: u64,
-    outline: Option<Outline>,
-}
-
 /// A document whose features are needed.
+#[derive(Clone, Copy)]
 struct Needed {
-    rank: Rank,
+    /// Its number in the join.
+    document: u32,
     file: u32,
     record: u64,
     /// The number of its features.
@@ -90,81 +84,66 @@ pub(super) fn by_features(
     connections: &mut Connections<'_>,
 ) -> Result<Decided> {
     let ranking = &compared.ranking;
-    let options = work.join_options(work.candidate_k(threshold)?);
     let likeness = |bar: f64| Likeness::from(bar).contained(work.settings.confirm_contains);
     let (bars, target) = (Bars::Similarity(threshold), work.settings.target);
-    // They are read anew for each list, so that no document is in memory twice.
-    let list_of = |ranks: &[Rank]| -> Result<Documents> {
-        let is_all = ranks.len() == spools.len();
-        let mut known = vec![Known::default(); ranks.len()];
-        spools.each(|number, Entry { fingerprint, digest, sketch, .. }| {
-            let rank = ranking.rank_of(number);
-            let at = if is_all { Ok(rank.index()) } else { ranks.binary_search(&rank) };
-            if let Ok(at) = at {
-                let outline = Outline::from_bytes(sketch);
-                let fingerprint = fingerprint.value();
-                known[at] = Known { fingerprint, digest, outline };
-            }
-            Ok(())
-        })?;
-        let mut list = Documents::outlined(threshold);
-        for Known { fingerprint, digest, outline } in known {
-            list.push_outlined(Fingerprint::new(fingerprint), digest, outline);
-        }
-        Ok(list)
-    };
-
     let all = compared.ranks();
-    let needed = |found: &Candidates, ranks: &[Rank]| -> Result<Vec<Needed>> {
-        let mut needed = Vec::new();
-        spools.each(|number, entry| {
-            let rank = ranking.rank_of(number);
-            let Entry { file, record, feature_count: len, .. } = entry;
-            if ranks.binary_search(&rank).is_ok_and(|at| found.needs(at as u32)) {
-                needed.push(Needed { rank, file, record, len });
-            }
-            Ok(())
-        })?;
-        Ok(needed)
-    };
-    let found = list_of(&all)?.candidates_in_parts(&options, connections)?;
-    let of_all = needed(&found, &all)?;
-    let rounds = Rounds::new(work, &found, &all, &of_all);
-    let dropped = |ranks: &[Rank], led: Vec<LedDocument>| -> Vec<Dropped> {
-        let number_of = |document: u32| ranking.number_of(ranks[document as usize]);
-        led.iter().map(|led| Dropped::of_led(led, number_of)).collect()
+    let list = list(spools, ranking, &all, threshold)?;
+    let mut found = list.candidates_in_parts(&work.join_options(work.k), connections)?;
+    let mut needed = Vec::new();
+    spools.each(|number, entry| {
+        let rank = ranking.rank_of(number);
+        let Entry { file, record, feature_count: len, .. } = entry;
+        if let Ok(at) = all.binary_search(&rank)
+            && found.needs(at as u32)
+        {
+            let document = at as u32;
+            needed.push(Needed { document, file, record, len });
+        }
+        Ok(())
+    })?;
+    let rounds = Rounds::new(work, &found, &needed);
+    let number_of = |document: u32| ranking.number_of(all[document as usize]);
+    let lead = |found: &Candidates, bar: f64| -> Result<Vec<Dropped>> {
+        let led: Vec<LedDocument> = found.lead(likeness(bar))?;
+        Ok(led.iter().map(|led| Dropped::of_led(led, number_of)).collect())
     };
     if rounds.count == 1 {
-        let mut found = found;
-        take(work, &mut found, &all, &of_all)?;
+        take(work, &mut found, &needed)?;
         tell_unlike(work, &found, likeness(threshold))?;
-        return set_bar(bars, target, spools, compared, |bar| {
-            Ok(dropped(&all, found.lead(likeness(bar))?))
-        });
+        return set_bar(bars, target, spools, compared, |bar| lead(&found, bar));
     }
-    let round_of: Vec<u16> =
-        (0..all.len() as u32).map(|document| rounds.of(&found, document)).collect();
-    drop((found, of_all));
     let mut is_told = false;
     set_bar(bars, target, spools, compared, |bar| {
-        let mut list = Vec::new();
+        let mut dropped = Vec::new();
         for round in 0..rounds.count {
-            let own = all.iter().zip(&round_of).filter(|(_, of)| **of == round);
-            let ranks: Vec<Rank> = own.map(|(rank, _)| *rank).collect();
-            // Among fewer documents others are connected without their pairs, so the features of
-            // others may be needed, too.
-            let mut found = list_of(&ranks)?.candidates_to_lead(&options)?;
-            let needed = needed(&found, &ranks)?;
-            take(work, &mut found, &ranks, &needed)?;
+            found.turn_to(|group| rounds.of_group(group) == round)?;
+            let is_own = |needed: &&Needed| found.needs(needed.document);
+            let own: Vec<Needed> = needed.iter().filter(is_own).copied().collect();
+            take(work, &mut found, &own)?;
             // The first bar is the most lenient one; others say the same again.
             if !is_told {
                 tell_unlike(work, &found, likeness(bar))?;
             }
-            list.extend(dropped(&ranks, found.lead(likeness(bar))?));
+            dropped.extend(lead(&found, bar)?);
         }
         is_told = true;
-        Ok(list)
+        Ok(dropped)
     })
+}
+
+/// The documents with these ranks, by them.
+fn list(spools: &Spools, ranking: &Ranking, ranks: &[Rank], threshold: f64) -> Result<Documents> {
+    let is_all = ranks.len() == spools.len();
+    let mut list = Documents::outlined_places(threshold, ranks.len());
+    spools.each(|number, Entry { fingerprint, digest, sketch, .. }| {
+        let rank = ranking.rank_of(number);
+        let at = if is_all { Ok(rank.index()) } else { ranks.binary_search(&rank) };
+        if let Ok(at) = at {
+            list.put_outlined(at, fingerprint, digest, Outline::from_bytes(sketch));
+        }
+        Ok(())
+    })?;
+    Ok(list)
 }
 
 /// Tells if comparing takes long because many documents are near one another and not alike.
@@ -182,12 +161,8 @@ struct Rounds {
 }
 
 impl Rounds {
-    /// `ranks` are those of the documents of the candidates.
-    fn new(work: &Work<'_>, found: &Candidates, ranks: &[Rank], needed: &[Needed]) -> Self {
-        let group_of = |needed: &Needed| {
-            let document = ranks.partition_point(|other| *other < needed.rank) as u32;
-            found.group_of(document).unwrap_or_default()
-        };
+    fn new(work: &Work<'_>, found: &Candidates, needed: &[Needed]) -> Self {
+        let group_of = |needed: &Needed| found.group_of(needed.document).unwrap_or_default();
         let mut lens: HashMap<u32, u64> = HashMap::new();
         for one in needed {
             *lens.entry(group_of(one)).or_default() += 8 * u64::from(one.len);
@@ -208,21 +183,14 @@ impl Rounds {
         Rounds { of_groups, count: round + 1 }
     }
 
-    /// The round of a document.
-    fn of(&self, found: &Candidates, document: u32) -> u16 {
-        let group = found.group_of(document);
-        group.and_then(|group| self.of_groups.get(&group)).copied().unwrap_or(0)
+    /// The round of a group; the first one if nothing need be read for it.
+    fn of_group(&self, group: u32) -> u16 {
+        self.of_groups.get(&group).copied().unwrap_or(0)
     }
 }
 
-/// Reads the documents that are needed, for the candidates. `ranks` are those of all documents of the
-/// candidates.
-fn take(
-    work: &Work<'_>,
-    candidates: &mut Candidates,
-    ranks: &[Rank],
-    needed: &[Needed],
-) -> Result<()> {
+/// Reads the documents that are needed, for the candidates.
+fn take(work: &Work<'_>, candidates: &mut Candidates, needed: &[Needed]) -> Result<()> {
     let mut places: HashMap<usize, Vec<u64>> = HashMap::new();
     for Needed { file, record, .. } in needed {
         places.entry(*file as usize).or_default().push(*record);
@@ -240,9 +208,8 @@ fn take(
     work.files.read_features(hasher, &work.options, Some(wanted), |document| -> Result<_> {
         let place = (document.place.file, document.place.record());
         let taken = match next.next() {
-            Some(Needed { rank, file, record, .. }) if (*file as usize, *record) == place => {
-                let number = ranks.partition_point(|other| other < rank) as u32;
-                candidates.take(number, document.features)
+            Some(one) if (one.file as usize, one.record) == place => {
+                candidates.take(one.document, document.features)
             }
             _ => Err(crate::Error::InvalidOptions { reason: String::new() }),
         };

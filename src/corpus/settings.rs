@@ -21,8 +21,9 @@ use fpstore_base::{Resources, resource_setters};
 /// and compression; a file whose documents are whole files is not copied, but named in a list. An
 /// input is never changed. Documents without text stay, and so do bad records if they are skipped.
 ///
-/// By default documents are near if their fingerprints are, the first one is kept, and nothing is
-/// written; see [`Cleaner::output`].
+/// By default documents are near if their features have a similarity of
+/// [`USUAL_SIMILARITY`](super::USUAL_SIMILARITY), the first one is kept, and nothing is written; see
+/// [`Cleaner::confirm`] and [`Cleaner::output`].
 ///
 /// The memory is that of joins. A document takes 33 bytes beside it, with [`Cleaner::confirm`] 110,
 /// and 8 more for each rule of [`Cleaner::keep`] after the first. Temporary files go to the folder
@@ -41,7 +42,7 @@ use fpstore_base::{Resources, resource_setters};
 /// std::fs::write(&file, "id,text\na,one two three four\nb,\"One two, three four!\"\n")?;
 /// let hasher = TextHasher::new(&TextRecipe::default())?;
 /// let source = DocumentSource::of_texts(hasher, DocumentOptions::default());
-/// let account = Cleaner::new(source, [&file]).confirm(0.8).output(&clean).run()?;
+/// let account = Cleaner::new(source, [&file]).output(&clean).run()?;
 /// assert_eq!((account.kept_count, account.near_new_count), (1, 1));
 /// assert_eq!(std::fs::read_to_string(&clean)?, "id,text\na,one two three four\n");
 /// # Ok(()) }
@@ -154,9 +155,8 @@ impl<'a> Cleaner<'a> {
         self
     }
 
-    /// Sets the distance within which fingerprints are near. The default is the distance that the
-    /// store is tuned for, else the usual one of the recipe; with [`Cleaner::confirm`] the one at
-    /// which one in a hundred pairs of that similarity is missed.
+    /// Sets the distance within which fingerprints are near. Without [`Cleaner::confirm`] the
+    /// fingerprints then decide alone: faster, and wrong more often, above all on short texts.
     #[must_use]
     pub fn k(mut self, k: impl Into<Option<u32>>) -> Self {
         self.k = k.into();
@@ -164,7 +164,15 @@ impl<'a> Cleaner<'a> {
     }
 
     /// Sets the Jaccard similarity that the features of near documents must have, above 0 and at most
-    /// 1. It is exact among new documents, and estimated where there is a store, from its sketches.
+    /// 1: exact among new documents, and estimated where there is a store, from its sketches. Without
+    /// [`Cleaner::k`] the documents are compared that are within the distance at which one in a
+    /// hundred pairs of that similarity is missed.
+    ///
+    /// If neither this nor [`Cleaner::k`] is set, it is
+    /// [`USUAL_SIMILARITY`](super::USUAL_SIMILARITY), of documents within 12 bits, wherever that can be
+    /// had. It cannot for ready fingerprints, passages, a store without sketches, and pipes: there
+    /// fingerprints decide alone, within the distance that the store is tuned for, else the usual one
+    /// of the recipe. [`Overview::judgement`](super::Overview::judgement) says which it was.
     #[must_use]
     pub fn confirm(mut self, similarity: impl Into<Option<f64>>) -> Self {
         self.confirm = similarity.into();

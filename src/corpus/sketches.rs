@@ -66,7 +66,7 @@ pub(super) fn by_sketches(
         }
         Ok(())
     })?;
-    let options = work.join_options(work.candidate_k(threshold)?);
+    let options = work.join_options(work.k);
     let (limits, mode) = (Limits::default(), BatchMode::Auto);
     let bars = Bars::Similarity(threshold);
     let mut is_told = false;

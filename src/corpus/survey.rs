@@ -65,7 +65,7 @@ pub(super) fn overview(
     decisions: &Decisions,
 ) -> Result<Overview> {
     Ok(Overview {
-        judgement: work.judgement(decisions.bar)?,
+        judgement: work.judgement(decisions.bar),
         reasons: ReasonCounts::of(&decisions.dropped),
         losses: losses(work, spools, &decisions.dropped)?,
         clusters: largest_clusters(work, spools, decisions)?,

@@ -39,7 +39,7 @@ pub(super) struct Work<'a> {
     pub(super) batches: Vec<Range<usize>>,
     /// The store as it is while it is compared with.
     pub(super) stored: Option<Store>,
-    /// The distance without a similarity.
+    /// The distance of near documents, or of those whose features are compared.
     pub(super) k: u32,
     /// By which documents are removed.
     pub(super) reasons: Reasons,
@@ -49,13 +49,15 @@ pub(super) struct Work<'a> {
 
 impl<'a> Work<'a> {
     pub(super) fn new(mut settings: Cleaner<'a>) -> Result<Self> {
+        let (confirm, k) = settings.near()?;
+        settings.confirm = confirm;
         settings.check()?;
         let sketch_len = settings.useful_sketch_len();
         settings.source = settings.source.sketched(sketch_len);
         let fields = OtherFields::of(&settings);
         let reasons = settings.reasons();
-        let Cleaner { source, stored, .. } = &settings;
-        let options = source
+        let options = settings
+            .source
             .options()
             .clone()
             .fields(fields.names().to_vec())
@@ -64,11 +66,10 @@ impl<'a> Work<'a> {
             .digests(reasons.is_exact())
             .observer(settings.resources.observer.clone());
         let files = DocumentFiles::find(&settings.paths, &options)?;
-        let usual_k = || stored.as_ref().map_or(source.usual_k(), Store::tuned_k);
         Ok(Work {
             batches: batches(&files, &options),
-            stored: stored.clone(),
-            k: settings.k.unwrap_or_else(usual_k),
+            stored: settings.stored.clone(),
+            k,
             temp_dir: settings.resources.temp_dir.clone().unwrap_or_else(std::env::temp_dir),
             options,
             reasons,
@@ -78,28 +79,20 @@ impl<'a> Work<'a> {
         })
     }
 
-    /// The distance of candidates whose similarity is this.
-    pub(super) fn candidate_k(&self, threshold: f64) -> Result<u32> {
-        let hasher = self.settings.source.text_hasher()?;
-        Ok(self.settings.k.unwrap_or_else(|| hasher.recipe().candidate_k(threshold)))
-    }
-
     /// By what documents are taken as near, at this bar.
-    pub(super) fn judgement(&self, bar: f64) -> Result<Judgement> {
+    pub(super) fn judgement(&self, bar: f64) -> Judgement {
         if !self.reasons.near {
-            return Ok(Judgement::Exact);
+            return Judgement::Exact;
         }
-        Ok(match (self.settings.confirm, &self.stored) {
+        let (similarity, k) = (bar, self.k);
+        match (self.settings.confirm, &self.stored) {
             (None, _) => Judgement::Fingerprints { k: bar as u32 },
-            (Some(similarity), None) => {
-                let (k, contained) =
-                    (self.candidate_k(similarity)?, self.settings.confirm_contains);
-                Judgement::Features { similarity: bar, contained, k }
+            (Some(_), None) => {
+                let contained = self.settings.confirm_contains;
+                Judgement::Features { similarity, contained, k }
             }
-            (Some(similarity), Some(_)) => {
-                Judgement::Sketches { similarity: bar, k: self.candidate_k(similarity)? }
-            }
-        })
+            (Some(_), Some(_)) => Judgement::Sketches { similarity, k },
+        }
     }
 
     pub(super) fn join_options(&self, k: u32) -> JoinOptions {

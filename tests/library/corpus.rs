@@ -64,7 +64,7 @@ fn a_cleaning_by_the_library_is_that_of_the_program() {
         let rows = format!("{number}.tsv");
         let mut args = vec!["dedup", "--docs", "in", "--keep", keep, "-o", by_program.as_str()];
         args.extend(["--removed", rows.as_str(), "-q"]);
-        args.extend(confirm.into_iter().flat_map(|is| ["--confirm", is]));
+        args.extend(confirm.map_or(["-k", "7"], |is| ["--confirm", is]));
         let run = format!("run{number}");
         if store {
             args.extend(["-s", "s.fps", "--within", "--add", "--run", run.as_str()]);
@@ -75,6 +75,7 @@ fn a_cleaning_by_the_library_is_that_of_the_program() {
             Cleaner::new(source(), [desk.path("in")])
                 .keep(keep.parse::<KeepRules>().unwrap())
                 .confirm(confirm.map(|is| is.parse().unwrap()))
+                .k(if confirm.is_some() { None } else { Some(7) })
                 .against(store.then(|| Store::open(desk.path("t.fps")).unwrap()))
                 .within(true)
                 .add(store.then(|| WriterOptions::default().run(run.clone())))
@@ -132,7 +133,7 @@ fn the_overview_of_the_library_is_that_of_the_program() {
     desk.run(&["dedup", "--docs", "in", "-o", "one", "--losses", "losses.tsv", "-q"], 0);
     let cleaned = cleaner("two").begin().unwrap().unwrap().run().unwrap();
     let overview = cleaned.overview().unwrap();
-    assert_eq!(overview.judgement, Judgement::Fingerprints { k: 7 });
+    assert_eq!(overview.judgement, Judgement::Features { similarity: 0.8, contained: None, k: 12 });
     let rows = overview.losses.iter().map(fpstore::corpus::Loss::row);
     let line = |row: LossRow<'_>| {
         format!("{}\t{}\t{}\t{}\n", row.kind, row.name, row.document_count, row.removed_count)

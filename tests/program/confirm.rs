@@ -148,7 +148,7 @@ fn documents_are_joined_without_confirmation_too() {
     assert!(err.contains(&format!("{} pairs within 7 bits", expected.len())), "{err}");
     assert!(err.contains("used recipe minhash"), "{err}");
     assert_eq!(out.lines().count(), expected.len());
-    let (kept, _) = desk.run(&["dedup", "--docs", "docs.jsonl", "--list"], 0);
+    let (kept, _) = desk.run(&["dedup", "--docs", "docs.jsonl", "-k", "7", "--list"], 0);
     let (same, _) = desk.run(&["cluster", "--docs", "docs.jsonl", "--method", "leader", "-q"], 0);
     let dropped: usize = documents.len() - kept.lines().count();
     let clusters: BTreeSet<&str> = same.lines().map(|l| l.split('\t').next().unwrap()).collect();

@@ -74,7 +74,8 @@ fn a_page_that_changed_is_replaced_in_one_step() {
     assert_eq!((&answer["fingerprints"], &answer["ids"]), (&json!(1), &json!(1)));
     let shown = server.get("/v1/ids?id=page").json();
     assert_eq!(shown["fingerprints"], json!(["0000000000000009"]));
-    assert_eq!(shown["generation"], answer["generation"]);
+    // Segments may have been merged since.
+    assert!(shown["generation"].as_u64() >= answer["generation"].as_u64());
     assert_eq!((stored(&desk, "page"), stored(&desk, "fresh")), (vec![9], vec![8]));
     assert_eq!(stored(&desk, "other"), [1 << 50]);
     assert_eq!(server.metric("fpstore_deleted_ids_total"), 1.0);

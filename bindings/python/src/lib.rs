@@ -72,9 +72,9 @@ mod _fpstore {
     use super::stream::RowStream;
     #[pymodule_export]
     use super::tasks::{
-        _check_merits, _keep_order, _plan_of, _receipt_of_file, _receipt_of_text, JoinPlan, commit,
-        describe_documents, forest, group_documents, has_run, join_group, join_share,
-        query_segment, scatter, write_segment,
+        _check_merits, _keep_order, _near_rule, _plan_of, _receipt_of_file, _receipt_of_text,
+        JoinPlan, commit, describe_documents, forest, group_documents, has_run, join_group,
+        join_share, query_segment, scatter, write_segment,
     };
     #[pymodule_export]
     use super::text::{_recipe_of, Evaluation, Recipe, evaluate};

@@ -39,7 +39,7 @@ impl<'a> Alike<'a> {
             return Ok(told);
         }
         let [own, others] = [one, other].map(|at| self.nodes[at as usize]);
-        if !self.candidates.outlines.admit(own, others) {
+        if !self.candidates.outlines.admit(&self.candidates.nodes, own, others) {
             return Ok(false);
         }
         self.watch.look()?;

@@ -66,6 +66,26 @@ impl Documents {
         self.outlines.push(outline);
     }
 
+    /// So many documents, each of which [`Documents::put_outlined`] takes in its place.
+    #[cfg(feature = "documents")]
+    pub(crate) fn outlined_places(threshold: f64, count: usize) -> Self {
+        let (list, outlines) = (vec![(0, 0); count], vec![None; count]);
+        Documents { list, outlines, ..Documents::outlined(threshold) }
+    }
+
+    /// As [`Documents::push_outlined`], for the document with a number.
+    #[cfg(feature = "documents")]
+    pub(crate) fn put_outlined(
+        &mut self,
+        document: usize,
+        fingerprint: Fingerprint,
+        digest: u64,
+        outline: Option<Outline>,
+    ) {
+        self.list[document] = (fingerprint.value(), digest);
+        self.outlines[document] = outline;
+    }
+
     /// Takes the next document. Its features are ascending and without repeats.
     pub fn push(&mut self, fingerprint: Fingerprint, features: &[u64]) {
         self.push_digest(fingerprint, feature_digest(features));
@@ -143,7 +163,7 @@ impl Documents {
         let nodes = Nodes::new(&list, &watch)?;
         drop(list);
         let outline_len = if outlines.is_empty() { 0 } else { size_of::<Option<Outline>>() as u64 };
-        let outlines = Outlines::new(&outlines, &nodes, threshold.unwrap_or_default());
+        let outlines = Outlines::new(outlines, threshold.unwrap_or_default());
         let options = options.reserve(count * (DOCUMENT_LEN + outline_len));
         let unlimited = options.clone().max_pairs(None);
         let Connected { is_candidate, mut sets, pair_count } =
@@ -158,6 +178,7 @@ impl Documents {
             digests,
             is_candidate,
             groups,
+            asked: Vec::new(),
             pair_count,
             sets,
             options,
@@ -198,6 +219,8 @@ pub struct Candidates {
     pub(super) is_candidate: Vec<bool>,
     /// For each node the smallest one that pairs connect it with.
     pub(super) groups: Vec<u32>,
+    /// Whether the groups of nodes are asked for; empty if all are.
+    asked: Vec<bool>,
     pair_count: u64,
     pub(super) sets: FeatureFile,
     pub(super) options: JoinOptions,
@@ -218,11 +241,28 @@ impl Candidates {
         self.nodes.of(document).map(|node| self.groups[node as usize])
     }
 
+    /// Leaves only those groups to [`Candidates::needs`] and [`Candidates::lead`] for which `is_asked`
+    /// holds, until the next call, and forgets the features that were taken.
+    #[cfg(feature = "documents")]
+    pub(crate) fn turn_to(&mut self, is_asked: impl Fn(u32) -> bool) -> Result<()> {
+        self.asked = self.groups.iter().map(|&group| is_asked(group)).collect();
+        let folder = self.options.sort_resources()?.folder;
+        self.sets = FeatureFile::create(self.sets.kind(), self.nodes.len(), &folder)?;
+        Ok(())
+    }
+
+    /// Whether the group of a node is asked for.
+    pub(super) fn asks(&self, node: u32) -> bool {
+        self.asked.is_empty() || self.asked[node as usize]
+    }
+
     /// Whether the features of a document are needed. Of documents with equal features, only those
     /// of the first are.
     pub fn needs(&self, document: u32) -> bool {
         let Some(node) = self.nodes.of(document) else { return false };
-        self.is_candidate[node as usize] && self.nodes.documents(node)[0] == document
+        self.is_candidate[node as usize]
+            && self.asks(node)
+            && self.nodes.documents(node)[0] == document
     }
 
     /// Takes the features of a document that are needed, in any order of the documents.
@@ -261,9 +301,10 @@ impl Candidates {
             let reason = format!("similarity {threshold}, and the outlines are for {outlined}");
             return Err(Error::InvalidOptions { reason });
         }
-        let mut needed = self.is_candidate.iter().zip(self.sets.are_set());
-        let Some(node) = needed.position(|(is, is_set)| *is && !is_set) else { return Ok(()) };
-        let document = self.nodes.documents(node as u32)[0];
+        let mut needed = (0..).zip(self.is_candidate.iter().zip(self.sets.are_set()));
+        let missing = needed.find(|(node, (is, is_set))| **is && !is_set && self.asks(*node));
+        let Some((node, _)) = missing else { return Ok(()) };
+        let document = self.nodes.documents(node)[0];
         let reason = format!("the features of document {document} were not given");
         Err(Error::InvalidOptions { reason })
     }

@@ -60,7 +60,7 @@ impl Connected {
             }
             for first in one {
                 for second in other.clone() {
-                    if first < second && outlines.admit(first, second) {
+                    if first < second && outlines.admit(nodes, first, second) {
                         all().add(first, second);
                     }
                 }
@@ -107,7 +107,7 @@ pub(super) fn each_pair(
         for first in one {
             watch.look()?;
             for second in other.clone().filter(|&second| second > first) {
-                if outlines.admit(first, second) {
+                if outlines.admit(nodes, first, second) {
                     each(first, second)?;
                 }
             }

@@ -4,7 +4,6 @@ use super::candidates::Candidates;
 use super::in_groups::{Entry, in_groups};
 use super::leader_sets::LeaderSets;
 use super::likeness::Likeness;
-use super::outline::Outlines;
 use crate::base::error::Result;
 use crate::join::grouping::leaders::{Judge, lead};
 use fpstore_base::Fingerprint;
@@ -37,8 +36,8 @@ pub(super) struct LedNode {
 
 /// Compares the nodes of one group.
 pub(super) struct FeatureJudge<'a> {
+    candidates: &'a Candidates,
     group: &'a [Entry],
-    outlines: &'a Outlines,
     sets: LeaderSets<'a>,
 }
 
@@ -51,7 +50,7 @@ impl<'a> FeatureJudge<'a> {
         likeness: Likeness,
     ) -> Self {
         let sets = LeaderSets::new(&candidates.sets, group.len(), memory, likeness);
-        FeatureJudge { group, outlines: &candidates.outlines, sets }
+        FeatureJudge { candidates, group, sets }
     }
 }
 
@@ -60,7 +59,8 @@ impl Judge for FeatureJudge<'_> {
 
     fn judge(&mut self, document: u32, leader: u32) -> Result<Option<f64>> {
         let [one, other] = [document, leader].map(|at| self.group[at as usize].2);
-        if !self.outlines.admit(one, other) {
+        let Candidates { nodes, outlines, .. } = self.candidates;
+        if !outlines.admit(nodes, one, other) {
             return Ok(None);
         }
         self.sets.alike((document, one), (leader, other))

@@ -58,10 +58,11 @@ impl Outline {
     }
 }
 
-/// The outlines of nodes.
+/// The outlines of documents, by which nodes are told.
 #[derive(Debug)]
 pub(super) struct Outlines {
-    of_nodes: Vec<Option<Outline>>,
+    /// Of all documents, or of none.
+    of_documents: Vec<Option<Outline>>,
     /// The equal bytes that a pair needs.
     least: usize,
     /// Those that it needs if one of the two has few features.
@@ -69,20 +70,18 @@ pub(super) struct Outlines {
 }
 
 impl Outlines {
-    /// From the outlines of documents, for pairs whose similarity is at least `threshold`.
-    pub(super) fn new(of_documents: &[Option<Outline>], nodes: &Nodes, threshold: f64) -> Self {
-        let of = |node: u32| of_documents.get(nodes.documents(node)[0] as usize).copied();
-        let of_nodes = match of_documents {
-            [] => Vec::new(),
-            _ => (0..nodes.len() as u32).map(|node| of(node).flatten()).collect(),
-        };
+    /// For pairs whose similarity is at least `threshold`.
+    pub(super) fn new(of_documents: Vec<Option<Outline>>, threshold: f64) -> Self {
         let least = least_equal(threshold, SKETCH_LEN);
-        Outlines { of_nodes, least, least_small: least_equal(threshold, SKETCH_LEN / 2) }
+        Outlines { of_documents, least, least_small: least_equal(threshold, SKETCH_LEN / 2) }
     }
 
-    /// Whether two nodes may be similar enough.
-    pub(super) fn admit(&self, one: u32, other: u32) -> bool {
-        let of = |node: u32| self.of_nodes.get(node as usize)?.as_ref();
+    /// Whether two of the nodes may be similar enough.
+    pub(super) fn admit(&self, nodes: &Nodes, one: u32, other: u32) -> bool {
+        if self.of_documents.is_empty() {
+            return true;
+        }
+        let of = |node: u32| self.of_documents[nodes.documents(node)[0] as usize].as_ref();
         match (of(one), of(other)) {
             (Some(one), Some(other)) => {
                 let is_small = one.is_small || other.is_small;

@@ -258,7 +258,7 @@ impl Writer {
         records.iter().try_for_each(|record| self.push_record(record))
     }
 
-    /// Commits the pushed records, and merges segments if
+    /// Commits the pushed records, and names the run even if there are none. Then merges segments if
     /// [`WriterOptions::compact`](crate::WriterOptions::compact) is set: those that the size-tiered
     /// rule picks, and then as many of the youngest as takes at most half of the bytes that this
     /// writer has written. Returns the store.
@@ -268,10 +268,20 @@ impl Writer {
     /// As [`Writer::commit`], and [`Error::Unmerged`] if the records are added and merging fails.
     pub fn finish(mut self) -> Result<Store> {
         self.commit_alone()?;
+        self.remember_run()?;
         if self.options.compact {
             let merged = self.merge_due().and_then(|()| self.merge_youngest());
             merged.map_err(|source| Error::Unmerged { source: Box::new(source) })?;
         }
         Ok(self.store.clone())
+    }
+
+    /// Remembers the run, if no commit has: there were no records, and its work is done all the same.
+    fn remember_run(&mut self) -> Result<()> {
+        let Some(run) = self.options.run.take() else { return Ok(()) };
+        let mut transaction = self.directory.begin()?;
+        let segments = transaction.segments().to_vec();
+        transaction.add_run(&run);
+        self.commit_segments(transaction, segments).map(drop)
     }
 }

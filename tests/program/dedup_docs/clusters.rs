@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::formats::compressed;
-use super::{documents, removed};
+use super::{documents, near_args, removed};
 use crate::common::documents::{Document, json_lines};
 use crate::common::program::Desk;
 
@@ -54,7 +54,7 @@ fn several_of_a_cluster_stay_and_tell_its_size() {
             let stays = |at: &usize| !removed.contains_key(at) || spared.contains(at);
             let count = per_cluster.to_string();
             let mut args = vec!["dedup", "--docs", "in", "--keep", keep, "--per-cluster", &count];
-            args.extend(confirm.into_iter().flat_map(|is| ["--confirm", is]));
+            args.extend(near_args(confirm));
             args.extend(["-o", "out", "-f", "--removed", "r.tsv"]);
             let (_, err) = desk.run(&args, 0);
             let gone = removed.len() - spared.len();
@@ -86,7 +86,7 @@ fn several_of_a_cluster_stay_and_tell_its_size() {
 #[test]
 fn marks_have_the_size_beside_the_id() {
     let documents = documents(120, 61);
-    let removed = removed(&documents, None, |_, _| 0);
+    let removed = removed(&documents, Some(0.8), |_, _| 0);
     let desk = Desk::with("docs.jsonl", &json_lines(&documents));
     let args = ["dedup", "--docs", "docs.jsonl", "--annotate", "copy_of", "-o", "out.jsonl"];
     desk.run(&[&args[..], &["--cluster-size", "size"]].concat(), 0);

@@ -50,7 +50,7 @@ fn what_is_kept_has_the_features_of_what_goes() {
     desk.ok(&["build", "--docs", "docs.jsonl", "-s", "s.fps", "--sketch", "-q"], "");
     let args = ["dedup", "--docs", "docs.jsonl", "-o", "x.jsonl", "--confirm-contains"];
     for (more, part) in [
-        (&["1.0"][..], "--confirm <S>"),
+        (&["1.0", "-k", "7"][..], "documents of some similarity; name that, too"),
         (&["0", "--confirm", "0.8"], "the part that is contained is 0, expected one above 0"),
         (&["1", "--confirm", "0.8", "-s", "s.fps"], "a store does not know what"),
     ] {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{are_near, documents, removed};
+use super::{are_near, documents, near_args, removed};
 use crate::common::Random;
 use crate::common::documents::{Document, json_lines};
 use crate::common::oracle;
@@ -80,7 +80,7 @@ fn judged_pairs_are_obeyed() {
         desk.write("judged.tsv", judged.lines(&documents));
         let mut args = vec!["dedup", "--docs", "in.jsonl", "--pairs", "judged.tsv", "-f"];
         args.extend(["-o", "out.jsonl", "--removed", "r.tsv"]);
-        args.extend(confirm.into_iter().flat_map(|is| ["--confirm", is]));
+        args.extend(near_args(confirm));
         let (_, err) = desk.run(&args, 0);
         let rows = desk.read("r.tsv");
         let found: BTreeMap<usize, (usize, bool)> = rows

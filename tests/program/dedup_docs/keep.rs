@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::fs;
 
-use super::{documents, removed};
+use super::{documents, near_args, removed};
 use crate::common::documents::Document;
 use crate::common::program::{Desk, text};
 
@@ -61,7 +61,7 @@ fn rules_decide_one_after_the_other() {
         ] {
             let mut args = vec!["dedup", "--docs", "docs.jsonl", "--keep", rules, "-q"];
             let similarity = confirm.map(|is| is.to_string());
-            args.extend(similarity.iter().flat_map(|is| ["--confirm", is]));
+            args.extend(near_args(similarity.as_deref()));
             desk.run(&[&args[..], &["-o", "kept.jsonl", "-f"]].concat(), 0);
             let kept = lines("source", &|at| !removed.contains_key(&at));
             assert!(desk.read("kept.jsonl") == kept, "{rules}");

@@ -14,6 +14,7 @@ mod reasons;
 mod report_page;
 mod rounds;
 mod target;
+mod usual;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -36,6 +37,11 @@ fn are_near(one: &Document, other: &Document, threshold: Option<f64>) -> bool {
     let k = threshold.map_or(recipe.usual_k(), |threshold| recipe.candidate_k(threshold));
     oracle::distance(one.fingerprint, other.fingerprint) <= k
         && threshold.is_none_or(|threshold| one.similarity(other) >= threshold)
+}
+
+/// The options for documents that are near as [`are_near`] has it.
+fn near_args(confirm: Option<&str>) -> [&str; 2] {
+    confirm.map_or(["-k", "7"], |is| ["--confirm", is])
 }
 
 /// For each removed document the one that is kept: those of the smallest keys are kept.
@@ -121,7 +127,7 @@ fn what_is_kept_is_the_same_bytes_in_every_format_and_compression() {
                 }
                 let mut args = vec!["dedup", "--docs", "in", "-o", "out/", "--removed", "r.tsv"];
                 args.extend(["--threads", threads]);
-                args.extend(confirm.into_iter().flat_map(|is| ["--confirm", is]));
+                args.extend(near_args(confirm));
                 let (out, err) = desk.run(&args, 0);
                 let counts = format!("{} documents removed", removed.len());
                 assert!(out.is_empty() && err.contains(&counts), "{err}");
@@ -216,7 +222,7 @@ fn large_documents_are_confirmed_in_rounds_with_the_same_result() {
 #[test]
 fn documents_are_marked_instead_of_removed() {
     let documents = documents(120, 19);
-    let removed = removed(&documents, None, |_, _| 0);
+    let removed = removed(&documents, Some(0.8), |_, _| 0);
     let desk = Desk::new();
     desk.write("docs.jsonl.gz", compressed("x.gz", &JSON_LINES.file(&documents, |_| true)));
     let args = ["dedup", "--docs", "docs.jsonl.gz", "--annotate", "copy_of", "-o", "out.jsonl.gz"];
@@ -231,7 +237,7 @@ fn documents_are_marked_instead_of_removed() {
             true => {
                 let id = object["copy_of"].as_str().unwrap();
                 let of = documents.iter().find(|document| document.id == id).unwrap();
-                assert!(are_near(of, document, None));
+                assert!(are_near(of, document, Some(0.8)));
             }
             false => assert!(object["copy_of"].is_null()),
         }
@@ -279,7 +285,7 @@ fn new_documents_are_compared_with_a_store_and_remembered() {
 #[test]
 fn files_that_are_documents_are_listed() {
     let documents = documents(40, 21);
-    let removed = removed(&documents, None, |_, _| 0);
+    let removed = removed(&documents, Some(0.8), |_, _| 0);
     let desk = Desk::new();
     for (at, document) in documents.iter().enumerate() {
         desk.write(&format!("in/{at:02}.txt"), document.text());

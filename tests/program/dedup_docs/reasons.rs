@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{are_near, documents, removed};
+use super::{are_near, documents, near_args, removed};
 use crate::common::Random;
 use crate::common::documents::Document;
 use crate::common::program::Desk;
@@ -118,7 +118,7 @@ fn each_removed_document_goes_by_the_first_reason_that_holds() {
         let threshold = confirm.map(|is| is.parse().unwrap());
         let expected = expected(&pages, threshold, by_address, longest);
         let mut args = vec!["dedup", "--docs", "in", "--keep", keep, "-o", "out/", "-f"];
-        args.extend(confirm.into_iter().flat_map(|is| ["--confirm", is]));
+        args.extend(near_args(confirm));
         args.extend(by_address.then_some(["--url-field", "url"]).into_iter().flatten());
         args.extend(["--removed", "r.tsv"]);
         let (_, err) = desk.run(&args, 0);
@@ -208,7 +208,7 @@ fn without_what_is_near_only_the_same_is_removed() {
 fn leaving_out_equal_texts_leaves_their_name_out() {
     let pages = pages(200, 72);
     let desk = Desk::with("docs.jsonl", &lines(&pages).concat());
-    let args = ["dedup", "--docs", "docs.jsonl", "-f", "-q", "--removed"];
+    let args = ["dedup", "--docs", "docs.jsonl", "-k", "7", "-f", "-q", "--removed"];
     desk.run(&[&args[..], &["all.tsv", "-o", "all.jsonl"]].concat(), 0);
     desk.run(&[&args[..], &["near.tsv", "-o", "near.jsonl", "--judge", "near"]].concat(), 0);
     assert_eq!(desk.read("all.jsonl"), desk.read("near.jsonl"));
@@ -238,13 +238,12 @@ fn a_store_is_compared_with_what_is_left_of_an_address() {
         line("e", &words(100), "http://a/3"),
     ];
     desk.write("new.jsonl", new.concat());
-    for confirm in [&["--confirm", "0.8"][..], &[]] {
+    for (near, reason) in [(["--confirm", "0.8"], "confirmed"), (["-k", "7"], "near")] {
         let args =
             ["dedup", "--docs", "new.jsonl", "-s", "s.fps", "--within", "--url-field", "url"];
         let out = ["-o", "out.jsonl", "-f", "--removed", "r.tsv"];
-        desk.run(&[&args[..], confirm, &out].concat(), 0);
+        desk.run(&[&args[..], &near, &out].concat(), 0);
         let rows = desk.read("r.tsv");
-        let reason = if confirm.is_empty() { "near" } else { "confirmed" };
         let rows: Vec<Vec<&str>> =
             rows.lines().map(|it| it.split('\t').skip(4).collect()).collect();
         assert_eq!(

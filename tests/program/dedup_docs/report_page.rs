@@ -13,7 +13,7 @@ fn each_pair_of_the_page_has_its_exact_similarity() {
     let removed = removed(&documents, None, |_, _| 0);
     let desk = Desk::with("docs.jsonl", &json_lines(&documents));
     let args = ["dedup", "--docs", "docs.jsonl", "-o", "clean.jsonl", "--html", "page.html"];
-    desk.run(&[&args[..], &["-q", "--html-max", "1000"]].concat(), 0);
+    desk.run(&[&args[..], &["-k", "7", "-q", "--html-max", "1000"]].concat(), 0);
     let page = desk.read("page.html");
     assert_eq!(page.matches("<article").count(), removed.len());
     // Similarities are computed, also where none were asked for.

@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Iterator, NamedTuple
 
 from .. import tasks
-from .._fpstore import Documents, Recipe, _check_merits, _keep_order
+from .._fpstore import Documents, Recipe, _check_merits, _keep_order, _near_rule
 from .._fpstore import clean as clean_table
 from ..errors import InputError
 from ._columns import ID_TYPES, check_column, kept_columns
@@ -71,8 +71,8 @@ def clean(
     `.where("keep")` are the rows that stay.
 
     The answer is that of `fpstore.clean` on the same rows in the order of their ids, and the options
-    are those of it. `confirm` is the Jaccard similarity that the features of near texts must have;
-    without it rows are near by their fingerprints alone, within `k` bits. `keep` says which of near
+    are those of it. `confirm` is the Jaccard similarity that the features of near texts must have, 0.8 if
+    neither it nor `k` is given; with `k` alone rows are near by their fingerprints, within `k` bits. `keep` says which of near
     rows stays: `"first"` is the one with the smallest id, numbers by value, texts by their bytes;
     `"newest:date"` and such read the columns that they name. Rows without text stay.
 
@@ -96,6 +96,9 @@ def clean(
     spark = df.sparkSession
     settings = check(spark)
     made = recipe if isinstance(recipe, Recipe) else Recipe(recipe)
+    confirm, distance = _near_rule(made, confirm, k, judge)
+    if confirm is not None:
+        k = distance
     options: dict[str, Any] = {
         "recipe": made,
         "confirm": confirm,
@@ -110,7 +113,7 @@ def clean(
     try:
         _check_rows(spark, described, id, order)
         alone = limits(settings, threads, memory, alone=True)
-        groups = _groups(described, id_type, _distance(made, confirm, k, judge), confirm, alone)
+        groups = _groups(described, id_type, distance, confirm, alone)
         near = _of(df, [id, text]).toDF("id", "text").join(groups, "id")
         by_id = F.col("id").desc() if order.keeps_last else F.col("id").asc()
         ranked = near.repartition("group").sortWithinPartitions(F.col("merit").desc(), by_id)
@@ -137,16 +140,6 @@ def _check_options(order: _Order, options: dict[str, Any]) -> None:
     names = ["text", *order.fields]
     table = pa.table({name: pa.array([], pa.string()) for name in names})
     clean_table(table, keep=order.keep, source_field=order.source_field, **options)
-
-
-def _distance(recipe: Recipe, confirm: float | None, k: int | None, judge: str | None) -> int:
-    """The distance of candidates."""
-    if judge is not None and "near" not in judge.split(","):
-        # What is the same has the same fingerprint.
-        return 0
-    if k is not None:
-        return k
-    return recipe.usual_k if confirm is None else recipe.candidate_k(confirm)
 
 
 def _described(

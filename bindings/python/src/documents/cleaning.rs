@@ -38,7 +38,9 @@ use crate::work::{Reporter, Shared, run_change, run_shared};
 /// `"first"`, `"last"`, `"longest"`, `"newest:FIELD"`, `"best:FIELD"` or `"source:A,B"`, or several
 /// of them with commas between them, which decide one after the other. `source_field` names the
 /// field of sources. `confirm` is the Jaccard similarity that the features of near documents must
-/// have, `confirm_contains` the part of them that the kept one must have, too. `url_field` names the
+/// have: 0.8 if neither it nor `k` is given. With `k` alone, for passages and with a store without
+/// sketches fingerprints decide. `confirm_contains` is the part of the features that the kept one must
+/// have, too. `url_field` names the
 /// field of addresses: of one address the best document stays. `pairs` is a file of judged pairs, as
 /// `fpstore evaluate` reads them, which are obeyed. Where `Documents` have a `unit`, `passages` says
 /// what becomes of removed passages in the output: `"cut"`, `"annotate"` or `"drop:PART"`. `judge` says by which reasons documents
@@ -70,7 +72,7 @@ use crate::work::{Reporter, Shared, run_change, run_shared};
 /// True
 /// >>> import pandas
 /// >>> frame = pandas.DataFrame({"text": ["one two three four", "other words", "one two three four"]})
-/// >>> frame[fpstore.clean(frame, confirm=0.8).keep]["text"].tolist()
+/// >>> frame[fpstore.clean(frame).keep]["text"].tolist()
 /// ['one two three four', 'other words']
 #[pyfunction]
 #[pyo3(signature = (
@@ -134,8 +136,7 @@ pub(crate) fn clean<'py>(
     let k = k.map(|k| distance_of(py, k)).transpose()?;
     let max_loss = max_loss.map(LossLimit::new).transpose().map_err(Failure::from)?;
     let keep = rules_of(py, keep)?;
-    let judge = judge.map(str::parse::<Reasons>).transpose();
-    let judge = judge.map_err(|error| input_error(py, format!("judge: {error}")))?;
+    let judge = reasons_of(py, judge)?;
     let passages = passages.map(str::parse::<PassageFate>).transpose();
     let passages = passages.map_err(|error| input_error(py, format!("passages: {error}")))?;
     let pairs = pairs.map(|path| labels_of(py, &path)).transpose()?;
@@ -275,6 +276,11 @@ pub(crate) fn judged_of(
 
 pub(crate) fn rules_of(py: Python<'_>, keep: &str) -> PyResult<KeepRules> {
     keep.parse().map_err(|error| input_error(py, format!("keep is '{keep}': {error}")))
+}
+
+pub(crate) fn reasons_of(py: Python<'_>, judge: Option<&str>) -> PyResult<Option<Reasons>> {
+    let judge = judge.map(str::parse::<Reasons>).transpose();
+    judge.map_err(|error| input_error(py, format!("judge: {error}")))
 }
 
 /// The error of a document of a table, with its row and not its place in a file.

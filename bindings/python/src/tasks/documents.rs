@@ -11,15 +11,16 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 use fpstore::Fingerprint;
-use fpstore::corpus::KeepRules;
+use fpstore::corpus::{Cleaner, DocumentSource, KeepRules};
 use fpstore::join::confirm::{Confirmer, Documents, OUTLINE_LEN, Outline, feature_digest};
+use fpstore_documents::DocumentOptions;
 use fpstore_text::TextHasher;
 use pyo3::prelude::*;
 
 use super::limits::MEMORY;
 use crate::capsule::arrays_of;
 use crate::columns::{I64, RowsBuilder, U64};
-use crate::documents::{self, rules_of};
+use crate::documents::{self, reasons_of, rules_of};
 use crate::errors::{Failure, input_error};
 use crate::input::fingerprints::extend_by_arrow;
 use crate::input::whole::{Whole, wide};
@@ -124,6 +125,22 @@ pub(crate) fn _keep_order(
     let fields = rules.field_names(source_field, None);
     let len = KeepRules::MERIT_LEN;
     Ok((fields, rules.keeps_last(), count / len, len))
+}
+
+/// The similarity that near texts need, if features decide, and the distance within which they are
+/// compared: what a cleaning of new texts makes of these settings.
+#[pyfunction]
+pub(crate) fn _near_rule(
+    py: Python<'_>,
+    recipe: &Recipe,
+    confirm: Option<f64>,
+    k: Option<Whole>,
+    judge: Option<&str>,
+) -> PyResult<(Option<f64>, u32)> {
+    let k = k.map(|k| distance_of(py, k)).transpose()?;
+    let source = DocumentSource::of_texts(recipe.hasher()?, DocumentOptions::default());
+    let cleaner = Cleaner::new(source, [""; 0]).confirm(confirm).k(k).judge(reasons_of(py, judge)?);
+    Ok(cleaner.near().map_err(Failure::from)?)
 }
 
 /// Refuses rules that look at what no document has. `found` says for each part of a `merit` whether it

@@ -13,7 +13,9 @@ mod receipt;
 mod segments;
 mod store;
 
-pub(crate) use documents::{_check_merits, _keep_order, describe_documents, group_documents};
+pub(crate) use documents::{
+    _check_merits, _keep_order, _near_rule, describe_documents, group_documents,
+};
 pub(crate) use groups::{join_group, scatter};
 pub(crate) use links::forest;
 pub(crate) use plan::{_plan_of, JoinPlan, join_share};

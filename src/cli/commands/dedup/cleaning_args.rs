@@ -10,12 +10,12 @@ use fpstore::corpus::{KeepRules, LossLimit, PassageFate, Reasons};
 /// What becomes of documents, and what is said of it.
 #[derive(Args, Debug)]
 pub(in crate::cli) struct CleaningArgs {
-    /// With --confirm: and the kept one has this part of a document's features, such as 1.0
+    /// And the kept one has this part of a document's features, such as 1.0; see --confirm
     ///
     /// It then has no fewer features than the document. With 1.0 a document goes only if all its
     /// features are in the one that is kept. What is contained in a document that is less similar
     /// than --confirm says is not found. --keep longest finds the most.
-    #[arg(long, value_name = "PART", requires = "confirm", hide_short_help = true)]
+    #[arg(long, value_name = "PART", hide_short_help = true)]
     pub(in crate::cli) confirm_contains: Option<f64>,
     /// With --unit: what becomes of removed passages: cut, annotate, or drop:PART of a document
     ///

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use clap::{Arg, Args};
-use fpstore::corpus::{Cleaner, DocumentSource, KeepRules};
+use fpstore::corpus::{Cleaner, DocumentSource, KeepRules, USUAL_SIMILARITY};
 use fpstore::input::InputOptions;
 use fpstore::writer::CheckedWriter;
 use fpstore::{Error, Recipe, Store, WriterOptions};
@@ -44,7 +44,7 @@ can be copied, how work that was stopped goes on, and what --removed lists.
 
 const AFTER_HELP: &str = "\
 Examples:
-  fpstore dedup --docs corpus/*.jsonl.zst --confirm 0.8 -o clean/ --removed removed.tsv
+  fpstore dedup --docs corpus/*.jsonl.zst -o clean/ --removed removed.tsv
   fpstore dedup --docs today.parquet -s pages.fps --add -o new.parquet
   fpstore dedup corpus.tsv | zstd > unique.tsv.zst
   fpstore dedup -s books.fps -s news.fps new.tsv.zst -o kept.tsv --removed removed.tsv
@@ -55,6 +55,30 @@ Exit status: 0 done; 2 error.";
 const STORE_HELP: &str = "The store to compare with, or several; without it, new records are compared with one \
                           another";
 
+const K_MORE: &str = "
+
+With --docs the fingerprints then decide alone, unless --confirm is given, too: faster, and wrong \
+more often, above all on short texts.";
+
+const CONFIRM_MORE: &str = "
+
+It is exact among new documents, and estimated from the sketches of a store. Without -k the distance \
+is chosen so that of pairs of similarity S one in a hundred is missed, and fewer of others. \
+Fingerprints decide alone with -k, and where nothing else can be compared: for passages, ready \
+fingerprints, pipes, and with a store without sketches. The end of the work says what decided.";
+
+/// An option whose long help has more than its short one.
+fn with_more(arg: Arg, more: &str) -> Arg {
+    let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+    arg.long_help(help + more)
+}
+
+fn confirm_help() -> String {
+    format!(
+        "The Jaccard similarity of the features of near documents [default: {USUAL_SIMILARITY}]"
+    )
+}
+
 /// Keep one of near-duplicates: clean a corpus, or leave out what a store has
 #[derive(Args, Debug)]
 #[command(
@@ -62,6 +86,8 @@ const STORE_HELP: &str = "The store to compare with, or several; without it, new
     after_help = AFTER_HELP,
     mut_args = in_long_help,
     mut_arg("store", |arg| arg.help(STORE_HELP)),
+    mut_arg("k", |arg| with_more(arg, K_MORE)),
+    mut_arg("confirm", |arg| with_more(arg.help(confirm_help()), CONFIRM_MORE)),
     mut_arg("label", with_add),
     mut_arg("run", with_add)
 )]
