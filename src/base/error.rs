@@ -123,6 +123,15 @@ pub enum Error {
         /// What is wrong with the id: its length, its characters or its kind.
         reason: String,
     },
+    /// The store is at another generation than the one that is wanted.
+    OtherGeneration {
+        /// The store.
+        path: PathBuf,
+        /// Its generation now.
+        found: u64,
+        /// The one that is wanted.
+        wanted: u64,
+    },
     /// Options that cannot be used.
     InvalidOptions {
         /// The whole message: which option is wrong, and what is allowed.
@@ -297,6 +306,12 @@ impl fmt::Display for Error {
             Error::InvalidScheme { reason } => write!(f, "scheme cannot be used: {reason}"),
             Error::InvalidPlan { reason } => write!(f, "cannot plan: {reason}"),
             Error::InvalidId { reason } => write!(f, "id cannot be stored: {reason}"),
+            Error::OtherGeneration { path, found, wanted } => write!(
+                f,
+                "{} is at generation {found}, not {wanted}; a store shows its newest state alone, and \
+                 an older one can be opened where a copy of it was kept",
+                path.display()
+            ),
             Error::InvalidOptions { reason } => f.write_str(reason),
             Error::NoSpace { path, needed, free } => write!(
                 f,

@@ -337,6 +337,7 @@ fn hint(error: &Error, given: &[OsString], offers: impl Fn(&str) -> bool) -> Opt
             Some(remedy::of_file_for_store(path, given))
         }
         Error::NoStore { path } => Some(remedy::of_no_store(path)),
+        Error::OtherGeneration { .. } => Some(remedy::OF_OTHER_GENERATION.into()),
         Error::StoreExists { .. } if offers("force") => {
             Some("--force replaces it once the new one is complete".into())
         }

@@ -145,6 +145,25 @@ impl<'a> Hit<'a> {
         self.places.iter().map(|found| snapshot.label(found))
     }
 
+    /// The label of each id, in the order of [`Hit::ids`]; of a hit without ids, the label of each
+    /// segment that holds it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`](crate::Error::Corrupt) if the bytes of an id are.
+    pub fn id_labels(&self) -> Result<Vec<&'a str>> {
+        let mut labels = Vec::new();
+        let mut ids = self.ids();
+        while let Some(id) = ids.next() {
+            id?;
+            labels.push(ids.label());
+        }
+        if labels.is_empty() {
+            labels.extend(self.labels());
+        }
+        Ok(labels)
+    }
+
     /// The same match in each of the stores that have it, where several are asked as one: with the ids
     /// of that store alone, in the order of the stores. Where one store is asked, it is the match
     /// itself.

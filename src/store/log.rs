@@ -125,19 +125,14 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidOptions`] says which state this is, and how states are kept.
+    /// [`Error::OtherGeneration`] says which state this is.
     pub fn expect_generation(&self, generation: u64) -> Result<()> {
         let state = self.snapshot();
         if state.generation() == generation {
             return Ok(());
         }
-        let reason = format!(
-            "{} holds generation {}, and not {generation}; a state can be asked again if it was \
-             kept, as by 'fpstore backup' to a folder of its own: name that folder with -s",
-            state.path().display(),
-            state.generation()
-        );
-        Err(Error::InvalidOptions { reason })
+        let (path, found) = (state.path().to_path_buf(), state.generation());
+        Err(Error::OtherGeneration { path, found, wanted: generation })
     }
 }
 

@@ -89,21 +89,14 @@ impl Store {
     /// * [`Error::RecipeMismatch`] if two segments have different recipes.
     /// * [`Error::Io`] if a file cannot be read.
     /// * [`Error::InvalidOptions`] if the segments are to be read and take more than the memory of
-    ///   the machine or of the control group; or if the store is at another generation than the one
-    ///   asked for.
+    ///   the machine or of the control group.
+    /// * [`Error::OtherGeneration`] if the store is at another generation than the one asked for.
     pub fn with_options(path: impl AsRef<Path>, options: OpenOptions) -> Result<Self> {
         let snapshot = Snapshot::open(path.as_ref(), options.access)?;
         let Some(wanted) = options.generation else { return Ok(Store::of(snapshot)) };
-        if snapshot.generation() != wanted {
-            let reason = format!(
-                "{} is at generation {}, not {wanted}: it was changed; begin again with the state \
-                 that it has now, or keep one for a job with 'export --hard-link'",
-                path.as_ref().display(),
-                snapshot.generation()
-            );
-            return Err(Error::InvalidOptions { reason });
-        }
-        Ok(Store::of(snapshot.fixed()))
+        let store = Store::of(snapshot.fixed());
+        store.expect_generation(wanted)?;
+        Ok(store)
     }
 
     /// Opens a store from memory maps, for work whose memory is limited and that ends.

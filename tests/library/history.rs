@@ -152,5 +152,5 @@ fn states_of_other_stores_or_histories_are_refused() {
     assert_eq!(Store::log(&[]).unwrap(), []);
     assert!(open("a.fps").expect_generation(2).is_ok());
     let refused = open("a.fps").expect_generation(1).unwrap_err().to_string();
-    assert!(refused.contains("holds generation 2, and not 1"), "{refused}");
+    assert!(refused.contains("is at generation 2, not 1"), "{refused}");
 }

@@ -36,6 +36,7 @@ from ._types import (
     Finding,
     Forecast,
     Imported,
+    LabelledMatch,
     Match,
     Plan,
     Point,
@@ -54,6 +55,7 @@ __all__ = [
     "Builder",
     "Client",
     "Column",
+    "DfTable",
     "Documents",
     "Evaluation",
     "JoinPlan",
@@ -67,6 +69,7 @@ __all__ = [
     "Writer",
     "__version__",
     "_check_merits",
+    "_df_table_of",
     "_fail_after",
     "_keep_order",
     "_near_rule",
@@ -350,7 +353,13 @@ class Store(_Closing, _ArrowStream):
     def tuned_k(self) -> int: ...
     @property
     def recipe(self) -> str | None: ...
-    def text_recipe(self) -> Recipe: ...
+    def text_recipe(
+        self,
+        *,
+        stop_words: str | Sequence[str] | None = None,
+        df: DfTable | _Path | None = None,
+        weights: Mapping[str, int] | None = None,
+    ) -> Recipe: ...
     def info(self) -> StoreInfo: ...
     def stats(self) -> Statistics: ...
     def verify(
@@ -358,10 +367,37 @@ class Store(_Closing, _ArrowStream):
     ) -> VerifyReport: ...
     def refresh(self) -> bool: ...
     def warm(self, what: Literal["none", "hot", "all"] = "hot") -> int: ...
+    @overload
     def query(
-        self, fingerprint: _Fingerprint, k: int | None = None, *, limit: int | None = None
+        self,
+        fingerprint: _Fingerprint,
+        k: int | None = None,
+        *,
+        limit: int | None = None,
+        labels: Literal[False] = False,
     ) -> list[Match]: ...
-    def nearest(self, fingerprint: _Fingerprint, count: int = 1, k: int = 64) -> list[Match]: ...
+    @overload
+    def query(
+        self,
+        fingerprint: _Fingerprint,
+        k: int | None = None,
+        *,
+        limit: int | None = None,
+        labels: Literal[True],
+    ) -> list[LabelledMatch]: ...
+    @overload
+    def nearest(
+        self,
+        fingerprint: _Fingerprint,
+        count: int = 1,
+        k: int = 64,
+        *,
+        labels: Literal[False] = False,
+    ) -> list[Match]: ...
+    @overload
+    def nearest(
+        self, fingerprint: _Fingerprint, count: int = 1, k: int = 64, *, labels: Literal[True]
+    ) -> list[LabelledMatch]: ...
     def nearest_many(
         self,
         fingerprints: _Fingerprints,
@@ -369,6 +405,7 @@ class Store(_Closing, _ArrowStream):
         k: int = 64,
         *,
         ids: bool = True,
+        labels: bool = False,
         **options: Unpack[_Work],
     ) -> Rows: ...
     def find(self, ids: _Ids, /) -> list[list[int]]: ...
@@ -378,6 +415,7 @@ class Store(_Closing, _ArrowStream):
         k: int | None = None,
         *,
         ids: bool = True,
+        labels: bool = False,
         limit: int | None = None,
         mode: Literal["auto", "probe", "pass"] = "auto",
         **options: Unpack[_Work],
@@ -604,7 +642,7 @@ class Recipe(_Equal):
         keep_form: bool = False,
         keep_marks: bool = False,
         stop_words: str | Sequence[str] | None = None,
-        df: _Path | None = None,
+        df: DfTable | _Path | None = None,
         weights: Mapping[str, int] | None = None,
     ) -> Self: ...
     @property
@@ -618,6 +656,17 @@ class Recipe(_Equal):
     def fingerprints(
         self, texts: _Texts, /, *, threads: int | None = None, progress: _OnProgress = None
     ) -> Column: ...
+    def df_table(
+        self,
+        inputs: _Documents | None = None,
+        *,
+        texts: _Texts | None = None,
+        min_df: int = 2,
+        allow_empty: bool = False,
+        threads: int | None = None,
+        temp_dir: _Path | None = None,
+        progress: _OnProgress = None,
+    ) -> DfTable: ...
     def tokens(self, text: str, /) -> list[str]: ...
     def features(self, text: str, /) -> list[Feature]: ...
     def of_features(self, features: Mapping[str, float], /) -> int | None: ...
@@ -634,6 +683,15 @@ class Recipe(_Equal):
         k: int | None = None,
         **options: Unpack[_Join],
     ) -> Rows: ...
+
+@final
+class DfTable(_Equal):
+    def __new__(cls, path: _Path, /) -> Self: ...
+    def __len__(self) -> int: ...
+    def __bool__(self) -> Literal[True]: ...
+    @property
+    def documents(self) -> int: ...
+    def save(self, path: _Path, *, replace: bool = False) -> None: ...
 
 @final
 class Evaluation:
@@ -835,6 +893,7 @@ def dedup(
     within: bool = True,
     **options: Unpack[_Join],
 ) -> RowStream: ...
+@overload
 def evaluate(
     fingerprints: _FingerprintsOrNull,
     first: Sequence[int] | npt.NDArray[np.integer[Any]],
@@ -842,6 +901,17 @@ def evaluate(
     labels: Sequence[int] | npt.NDArray[np.integer[Any]] | None = None,
     *,
     unlisted_differ: bool = False,
+) -> Evaluation: ...
+@overload
+def evaluate(
+    fingerprints: Store | Documents | _FingerprintsOrNull,
+    *,
+    pairs: _Path,
+    ids: _Ids | None = None,
+    recipe: str | Recipe | None = None,
+    unlisted_differ: bool = False,
+    threads: int | None = None,
+    progress: _OnProgress = None,
 ) -> Evaluation: ...
 def serve(
     path: _Path,
@@ -871,6 +941,7 @@ def _reopen(path: _Path, generation: int) -> Store: ...
 def _recipe_of(
     text: str, stop_words: str | None, df: bytes | None, weights: str | None
 ) -> Recipe: ...
+def _df_table_of(bytes: bytes) -> DfTable: ...
 def _page_of(html: str) -> Page: ...
 def _keep_order(
     keep: str, source_field: str | None

@@ -36,6 +36,17 @@ class Match(NamedTuple):
     """The ids that are stored with it, in their order; empty in a store without ids."""
 
 
+class LabelledMatch(NamedTuple):
+    """A match with the labels of its ids: of the segments in which they are stored."""
+
+    fingerprint: int
+    distance: int
+    """In bits."""
+    labels: list[str]
+    """The label of each id; without ids, that of each segment that holds the fingerprint."""
+    ids: list[int] | list[str]
+
+
 class TableInfo(NamedTuple):
     """One table of a segment."""
 

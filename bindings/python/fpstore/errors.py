@@ -8,6 +8,7 @@ comes as the `OSError` that it is, such as `PermissionError`, with its `filename
 from __future__ import annotations
 
 import errno
+import sys
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
@@ -198,6 +199,19 @@ class CutAnswerError(FpstoreError):
 
 class InputError(FpstoreError, ValueError):
     """An argument or a record that cannot be used."""
+
+    argument: str | None = None
+    """The name of the argument, if it is a text that has a lone surrogate."""
+
+    def add_note(self, note: str, /) -> None:
+        # The extension module knows the name of an argument that it refuses only when it is refused,
+        # and gives it as a note: "while processing 'label'".
+        name = note.removeprefix("while processing '").removesuffix("'")
+        if self.argument == "" and name.isidentifier():
+            self.argument = self._fields["argument"] = name
+            self.message = f"{name}: {self.message}"
+        elif sys.version_info >= (3, 11):
+            super().add_note(note)
 
 
 class InternalError(FpstoreError):

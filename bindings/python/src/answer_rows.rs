@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use crate::errors::input_error;
 
 /// The columns of answers.
-pub(crate) const ANSWER_NAMES: [&str; 4] = ["query", "fingerprint", "distance", "id"];
+pub(crate) const ANSWER_NAMES: [&str; 5] = ["query", "fingerprint", "distance", "label", "id"];
 
 /// Refuses more queries than rows can have numbers for.
 pub(crate) fn check_count(py: Python<'_>, count: usize) -> PyResult<()> {

@@ -10,6 +10,7 @@ use pyo3::types::{PyDict, PyList};
 
 use crate::errors::{Failure, input_error};
 use crate::http::Client;
+use crate::input::arguments::path;
 use crate::input::whole::Whole;
 use crate::options::{count, wait_of};
 use crate::store::Store;
@@ -29,7 +30,7 @@ use crate::work::{Reporter, Shared, run, run_change};
 pub(crate) fn backup<'py>(
     py: Python<'py>,
     source: &Bound<'py, PyAny>,
-    path: PathBuf,
+    #[pyo3(from_py_with = path)] path: PathBuf,
     verify: bool,
     max_rate: Option<Whole>,
     wait: Option<f64>,
@@ -56,7 +57,7 @@ pub(crate) fn backup<'py>(
         let kind = source.get_type().qualname()?;
         return Err(input_error(py, format!("source is a Store or a Client, not {kind}")));
     };
-    let path = done.path.to_string_lossy().into_owned();
+    let path = done.path.as_os_str();
     let fields = (path, done.generation, done.is_new, done.copied, done.copied_len, done.kept);
     told(py, TYPES, "BackedUp", fields)
 }

@@ -11,6 +11,7 @@ use pyo3::types::{PyDict, PyTuple};
 use crate::adding::{Adder, Adding, add};
 use crate::errors::{Failure, input_error};
 use crate::id_rule::IdRule;
+use crate::input::arguments::{path, path_or_none, text, text_or_none};
 use crate::input::ids::Ids;
 use crate::input::whole::Whole;
 use crate::lent::{Lent, Words};
@@ -172,18 +173,18 @@ impl Builder {
     #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn new(
         py: Python<'_>,
-        path: PathBuf,
+        #[pyo3(from_py_with = path)] path: PathBuf,
         k: Option<Whole>,
-        scheme: Option<&str>,
-        budget: Option<&str>,
-        label: &str,
+        #[pyo3(from_py_with = text_or_none)] scheme: Option<&str>,
+        #[pyo3(from_py_with = text_or_none)] budget: Option<&str>,
+        #[pyo3(from_py_with = text)] label: &str,
         recipe: Option<&Bound<'_, PyAny>>,
         bits: Option<u32>,
-        id_type: &str,
+        #[pyo3(from_py_with = text)] id_type: &str,
         replace: bool,
         threads: Option<Whole>,
         memory: Option<Whole>,
-        temp_dir: Option<PathBuf>,
+        #[pyo3(from_py_with = path_or_none)] temp_dir: Option<PathBuf>,
         wait: Option<f64>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
@@ -301,7 +302,7 @@ fn narrow(py: Python<'_>, bits: u32) -> PyResult<Recipe> {
 )]
 pub(crate) fn build(
     py: Python<'_>,
-    path: PathBuf,
+    #[pyo3(from_py_with = path)] path: PathBuf,
     fingerprints: &Bound<'_, PyAny>,
     ids: Option<&Bound<'_, PyAny>>,
     options: Option<&Bound<'_, PyDict>>,

@@ -174,6 +174,43 @@ impl ColumnBuilder for LeftOut {
     }
 }
 
+/// A column of labels, unless it is left out.
+#[derive(Debug, Default)]
+pub(crate) struct LabelColumn(Option<StringBuilder>);
+
+impl LabelColumn {
+    pub(crate) fn new(is_wanted: bool) -> Self {
+        LabelColumn(is_wanted.then(StringBuilder::new))
+    }
+
+    pub(crate) fn is_there(&self) -> bool {
+        self.0.is_some()
+    }
+}
+
+impl ColumnBuilder for LabelColumn {
+    type Value<'a> = &'a str;
+
+    fn kind(&self) -> Option<(DataType, bool)> {
+        self.0.as_ref().and_then(ColumnBuilder::kind)
+    }
+
+    fn push(&mut self, label: &str) -> Result<(), Failure> {
+        if let Some(labels) = &mut self.0 {
+            labels.append_value(label);
+        }
+        Ok(())
+    }
+
+    fn is_full(&self) -> bool {
+        self.0.as_ref().is_some_and(|labels| labels.values_slice().len() >= TEXT_LEN)
+    }
+
+    fn take(&mut self) -> ArrayRef {
+        self.0.as_mut().map_or_else(|| LeftOut.take(), ColumnBuilder::take)
+    }
+}
+
 /// A column of ids, of the kind that the store keeps.
 #[derive(Debug, Default)]
 pub(crate) enum IdColumn {
@@ -209,6 +246,29 @@ impl IdColumn {
     pub(crate) fn is_there(&self) -> bool {
         !matches!(self, IdColumn::None)
     }
+}
+
+/// Calls `each` for each label and id of a hit, in the rows that answers have.
+///
+/// Where ids are not `wanted`, or the hit has none, it has a row for each segment that holds it if
+/// labels are wanted, else one. A label that is not wanted is empty.
+pub(crate) fn each_label_and_id(
+    hit: &Hit<'_>,
+    (labels_wanted, ids_wanted): (bool, bool),
+    mut each: impl FnMut(&str, Option<IdRef<'_>>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    if !labels_wanted {
+        return each_id(hit, ids_wanted, |id| each("", id));
+    }
+    let mut is_bare = true;
+    if ids_wanted {
+        let mut ids = hit.ids();
+        while let Some(id) = ids.next() {
+            is_bare = false;
+            each(ids.label(), Some(id?))?;
+        }
+    }
+    if is_bare { hit.labels().try_for_each(|label| each(label, None)) } else { Ok(()) }
 }
 
 /// Calls `each` for each id of a hit; once without, if it has none or none are `wanted`.

@@ -16,7 +16,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyType};
 
 /// The number of the system for what is there already.
-const EEXIST: i32 = 17;
+pub(crate) const EEXIST: i32 = 17;
 
 /// The fields of an exception that are set beside its message.
 type Fields<'py> = Bound<'py, PyDict>;
@@ -125,6 +125,28 @@ pub(crate) fn input_error(py: Python<'_>, message: impl Display) -> PyErr {
     make(py, "InputError", message, &PyDict::new(py))
 }
 
+/// The error of an argument, or of an item of one, that is a text with a lone surrogate. It gets the name
+/// of the argument by the note that PyO3 adds to it, see `fpstore/errors.py`.
+pub(crate) fn surrogate_error(given: &Bound<'_, PyAny>) -> PyErr {
+    let shown = given.repr().map(|repr| repr.to_string_lossy().into_owned());
+    let message = format!(
+        "{} has a lone surrogate, which is no character",
+        shown.unwrap_or_else(|_| "the text".into())
+    );
+    with_fields(given.py(), "InputError", message, |fields| fields.set_item("argument", ""))
+}
+
+/// An error of [`surrogate_error`] with the name of its argument, for arguments of which PyO3 does not
+/// know it.
+pub(crate) fn named(error: PyErr, argument: &str) -> PyErr {
+    Python::attach(|py| {
+        // As PyO3 does it. On Python 3.10 other errors take no notes.
+        let note = format!("while processing '{argument}'");
+        let _ = error.value(py).call_method1("add_note", (note,));
+    });
+    error
+}
+
 /// An `InputError` where no argument is wrong, but the object is closed, in use or has failed.
 ///
 /// Nothing of Python runs before it is raised, so the caller may hold a lock.
@@ -150,16 +172,6 @@ pub(crate) fn warn_of_distance(py: Python<'_>, message: &str) -> PyResult<()> {
 /// A `RecipeError`, which is a `ValueError`.
 pub(crate) fn recipe_error(py: Python<'_>, message: impl Display) -> PyErr {
     make(py, "RecipeError", message, &PyDict::new(py))
-}
-
-/// The error of a store at another generation than was asked for.
-pub(crate) fn stale_error(py: Python<'_>, path: &Path, expected: u64, found: u64) -> PyErr {
-    let message = format!("{} is at generation {found}, not {expected}", path.display());
-    with_fields(py, "StaleStoreError", message, |fields| {
-        fields.set_item("path", path.to_string_lossy())?;
-        fields.set_item("expected", expected)?;
-        fields.set_item("found", found)
-    })
 }
 
 /// The error for a panic, which says where it came from.
@@ -233,26 +245,32 @@ fn of_store(py: Python<'_>, error: fpstore::Error) -> PyErr {
         _ => error.to_string(),
     };
     let file = |class, path: &Path| {
-        with_fields(py, class, &message, |fields| {
-            fields.set_item("filename", path.to_string_lossy())
-        })
+        with_fields(py, class, &message, |fields| fields.set_item("filename", path.as_os_str()))
     };
     match &error {
         Error::Io(refused) => os_error(refused),
         Error::NoStore { path } => file("NoStoreError", path),
         Error::StoreExists { path } => file("StoreExistsError", path),
         Error::NotAStore { path, .. } => with_fields(py, "NotAStoreError", &message, |fields| {
-            fields.set_item("path", path.to_string_lossy())
+            fields.set_item("path", path.as_os_str())
         }),
         Error::Locked { path, process } | Error::Compacting { path, process } => {
             with_fields(py, "LockedError", &message, |fields| {
-                fields.set_item("filename", path.to_string_lossy())?;
+                fields.set_item("filename", path.as_os_str())?;
                 fields.set_item("process", process)
+            })
+        }
+        Error::OtherGeneration { path, found, wanted } => {
+            let message = format!("{message}, as by backup, or export with hard_link=True");
+            with_fields(py, "StaleStoreError", message, |fields| {
+                fields.set_item("path", path.as_os_str())?;
+                fields.set_item("expected", wanted)?;
+                fields.set_item("found", found)
             })
         }
         Error::UnsupportedVersion { path, found, oldest, newest } => {
             with_fields(py, "VersionError", &message, |fields| {
-                fields.set_item("path", path.to_string_lossy())?;
+                fields.set_item("path", path.as_os_str())?;
                 fields.set_item("found", found)?;
                 fields.set_item("oldest", oldest)?;
                 fields.set_item("newest", newest)
@@ -261,7 +279,7 @@ fn of_store(py: Python<'_>, error: fpstore::Error) -> PyErr {
         Error::Corrupt { path, section, offset, fault } => {
             with_fields(py, "CorruptError", &message, |fields| {
                 let rule = if let Fault::Rule { rule, .. } = fault { Some(*rule) } else { None };
-                fields.set_item("path", path.to_string_lossy())?;
+                fields.set_item("path", path.as_os_str())?;
                 fields.set_item("section", section.to_string())?;
                 fields.set_item("offset", offset)?;
                 fields.set_item("rule", rule)
@@ -273,7 +291,7 @@ fn of_store(py: Python<'_>, error: fpstore::Error) -> PyErr {
         }
         Error::NoSpace { path, needed, free } => {
             with_fields(py, "NoSpaceError", &message, |fields| {
-                fields.set_item("filename", path.to_string_lossy())?;
+                fields.set_item("filename", path.as_os_str())?;
                 fields.set_item("needed", needed)?;
                 fields.set_item("free", free)
             })

@@ -77,7 +77,7 @@ mod _fpstore {
         join_share, query_segment, scatter, write_segment,
     };
     #[pymodule_export]
-    use super::text::{_recipe_of, Evaluation, Recipe, evaluate};
+    use super::text::{_df_table_of, _recipe_of, DfTable, Evaluation, Recipe, evaluate};
     #[pymodule_export]
     use super::values::{_fail_after, _panic, from_bits, from_hex, stats, to_hex};
     #[pymodule_export]

@@ -1,5 +1,6 @@
 //! What notebooks show: tables of the first rows of an answer, and pages in frames of their own.
 
+use crate::input::arguments::text;
 use pyo3::prelude::*;
 
 /// Rows that are shown.
@@ -90,6 +91,6 @@ impl Page {
 
 /// A page that was pickled.
 #[pyfunction]
-pub(crate) fn _page_of(html: String) -> Page {
+pub(crate) fn _page_of(#[pyo3(from_py_with = text)] html: String) -> Page {
     Page(html)
 }

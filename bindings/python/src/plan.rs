@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use crate::errors::{Failure, input_error};
+use crate::input::arguments::text_or_none;
 use crate::input::fingerprints;
 use crate::input::whole::Whole;
 use crate::options::tuned_distance;
@@ -31,7 +32,7 @@ pub(crate) fn plan<'py>(
     py: Python<'py>,
     n: Option<Whole>,
     k: Option<Whole>,
-    budget: Option<&str>,
+    #[pyo3(from_py_with = text_or_none)] budget: Option<&str>,
     sample: Option<&Bound<'py, PyAny>>,
     recipe: Option<&Bound<'py, PyAny>>,
     all: bool,

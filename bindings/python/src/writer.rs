@@ -17,6 +17,7 @@ use crate::checked::CheckedRows;
 use crate::columns::{common_id_kind, id_kind};
 use crate::errors::{Failure, chained, input_error};
 use crate::id_rule::IdRule;
+use crate::input::arguments::{path, path_or_none, paths, text, text_or_none};
 use crate::input::batches::Batches;
 use crate::input::fingerprints;
 use crate::input::ids::{self, Ids};
@@ -210,15 +211,15 @@ impl Writer {
     #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn new(
         py: Python<'_>,
-        path: PathBuf,
-        label: &str,
+        #[pyo3(from_py_with = path)] path: PathBuf,
+        #[pyo3(from_py_with = text)] label: &str,
         recipe: Option<&Bound<'_, PyAny>>,
-        id_type: &str,
+        #[pyo3(from_py_with = text)] id_type: &str,
         compact: bool,
         max_rate: Option<Whole>,
         threads: Option<Whole>,
         memory: Option<Whole>,
-        temp_dir: Option<PathBuf>,
+        #[pyo3(from_py_with = path_or_none)] temp_dir: Option<PathBuf>,
         wait: Option<f64>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
@@ -391,8 +392,8 @@ impl Writer {
     fn expire<'py>(
         &self,
         py: Python<'py>,
-        before: Option<&str>,
-        older_than: Option<&str>,
+        #[pyo3(from_py_with = text_or_none)] before: Option<&str>,
+        #[pyo3(from_py_with = text_or_none)] older_than: Option<&str>,
         all: bool,
         dry_run: bool,
     ) -> PyResult<Bound<'py, PyList>> {
@@ -414,7 +415,11 @@ impl Writer {
     /// Merges segments: `"tier"` those of similar size, `"all"` all, `"one"` into one;
     /// `"rewrite"` writes each anew.
     #[pyo3(signature = (what="tier"))]
-    fn compact<'py>(&self, py: Python<'py>, what: &str) -> PyResult<Bound<'py, PyAny>> {
+    fn compact<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = text)] what: &str,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let what: Compaction = choice(py, "what", what)?;
         let done = self.0.lent.run(py, |open, _| Ok(open.target()?.compact(&what)?))?;
         let fields = (
@@ -430,7 +435,11 @@ impl Writer {
 
     /// Takes all segments of other stores, or single segment files, in one step. They are copied
     /// and checked.
-    fn import_<'py>(&self, py: Python<'py>, sources: Vec<PathBuf>) -> PyResult<Bound<'py, PyAny>> {
+    fn import_<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = paths)] sources: Vec<PathBuf>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let done = self.0.lent.run(py, |open, _| Ok(open.target()?.import(&sources)?))?;
         let fields = (done.segments, done.fingerprints, done.file_len);
         told(py, TYPES, "Imported", fields)
@@ -496,7 +505,7 @@ impl Writer {
 pub(crate) fn export(
     py: Python<'_>,
     store: &Store,
-    path: PathBuf,
+    #[pyo3(from_py_with = path)] path: PathBuf,
     segment_number: Option<u64>,
     hard_link: bool,
 ) -> PyResult<Store> {

@@ -60,6 +60,32 @@ def test_a_pickled_store_is_of_one_generation(tmp_path: Path) -> None:
     assert len(fpstore.open(store.path, generation=2)) == 2
 
 
+def test_an_older_generation_is_opened_where_it_was_kept(tmp_path: Path) -> None:
+    store = fpstore.build(tmp_path / "s.fps", [1], ["a"])
+    fpstore.backup(store, tmp_path / "kept.fps")
+    linked = fpstore.export(store, tmp_path / "linked.fps", hard_link=True)
+    with fpstore.Writer(store.path) as writer:
+        writer.add([2], ["b"])
+    remedy = "at generation 2, not 1; .* where a copy of it was kept, as by backup, or export"
+    for ask in (
+        lambda: fpstore.open(store.path, generation=1),
+        lambda: pickle.loads(pickle.dumps(store)),
+        lambda: fpstore.tasks.query_segment(store.path, 1, [1], generation=1),
+    ):
+        with pytest.raises(fpstore.StaleStoreError, match=remedy) as error:
+            ask()
+        assert (error.value.expected, error.value.found) == (1, 2)
+        assert error.value.path == store.path
+    for kept in (tmp_path / "kept.fps", linked.path):
+        again = fpstore.open(kept, generation=1)
+        assert again.query(1, 1) == [fpstore.Match(1, 0, ["a"])] and again.generation == 1
+    # The state that was asked for stays, though the store goes on.
+    fixed = fpstore.open(store.path, generation=2)
+    with fpstore.Writer(store.path) as writer:
+        writer.add([4], ["c"])
+    assert not fixed.refresh() and fixed.generation == 2 and len(fixed) == 2
+
+
 def test_threads_share_a_store(large: fpstore.Store) -> None:
     queries = large.fingerprints()[::3000]
     expected = [large.query(int(query), 12) for query in queries]

@@ -86,14 +86,8 @@ impl ShareArgs {
     }
 
     /// Refuses a store at another generation.
-    pub(in crate::cli) fn check_generation(&self, store: &Store) -> anyhow::Result<()> {
-        match (self.generation, store.generation()) {
-            (Some(wanted), found) if wanted != found => bail!(
-                "the store is at generation {found}, not {wanted}: it was changed; do all shares \
-                 again, or keep a state of it for them with 'export --hard-link'"
-            ),
-            _ => Ok(()),
-        }
+    pub(in crate::cli) fn check_generation(&self, store: &Store) -> fpstore::Result<()> {
+        self.generation.map_or(Ok(()), |wanted| store.expect_generation(wanted))
     }
 }
 

@@ -31,6 +31,10 @@ const PICTURE: &str = "the input is a picture; 'fpstore build --images FOLDER' h
 const DOCUMENTS: &str = "documents are read by 'fpstore build --docs' and 'fpstore fingerprint', and a column or \
     field of fingerprints by 'fpstore build --fingerprint-field NAME'";
 
+/// What the user can do about a store at another generation.
+pub(in crate::cli) const OF_OTHER_GENERATION: &str = "'fpstore backup' and 'fpstore export --hard-link' \
+    keep a state in a folder of its own: name that folder with -s";
+
 /// What the user can do where there is no store: a store beside the place with a near name, or how
 /// the place came about.
 pub(in crate::cli) fn of_no_store(path: &Path) -> String {

@@ -18,6 +18,7 @@ use super::cleaning::{faults_of, of_row};
 use super::given::{Documents, Readable};
 use crate::columns::{F64, IdColumn, RowsBuilder, U64, names_of};
 use crate::errors::{Failure, input_error};
+use crate::input::arguments::path_or_none;
 use crate::input::whole::{Whole, wide};
 use crate::notebook::Page;
 use crate::options::{Limits, checked, count};
@@ -61,7 +62,7 @@ pub(crate) fn contamination<'py>(
     py: Python<'py>,
     inputs: &Bound<'py, PyAny>,
     against: &Bound<'py, PyAny>,
-    output: Option<PathBuf>,
+    #[pyo3(from_py_with = path_or_none)] output: Option<PathBuf>,
     shingle: Option<Whole>,
     contains: Option<f64>,
     short_shingle: Option<Whole>,
@@ -71,7 +72,7 @@ pub(crate) fn contamination<'py>(
     replace: bool,
     threads: Option<Whole>,
     memory: Option<Whole>,
-    temp_dir: Option<PathBuf>,
+    #[pyo3(from_py_with = path_or_none)] temp_dir: Option<PathBuf>,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (documents, items) = (Documents::of(inputs)?, Documents::of_items(against)?);

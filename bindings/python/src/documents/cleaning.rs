@@ -1,5 +1,6 @@
 //! The function `clean`: files of documents without near-duplicates.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -7,6 +8,7 @@ use fpstore::corpus::{
     self, Account, Cleaner, DocumentSource, Event, KeepRules, LabelFile, LossLimit, PassageFate,
     Reasons,
 };
+use fpstore::input::open_input;
 use fpstore::join::{ClusterMethod, JudgedPairs};
 use fpstore::options::{COUNT, PER_CLUSTER};
 use fpstore::{IoError, WriterOptions};
@@ -21,6 +23,7 @@ use super::overview::overview_of;
 use super::removed::RemovedRows;
 use super::rows::rows_of;
 use crate::errors::{Failure, chained, input_error};
+use crate::input::arguments::{path_or_none, text, text_or_none};
 use crate::input::whole::{Whole, wide};
 use crate::notebook::Page;
 use crate::options::{Limits, checked, distance_of, wait_of};
@@ -84,33 +87,33 @@ use crate::work::{Reporter, Shared, run_change, run_shared};
 pub(crate) fn clean<'py>(
     py: Python<'py>,
     inputs: &Bound<'py, PyAny>,
-    output: Option<PathBuf>,
+    #[pyo3(from_py_with = path_or_none)] output: Option<PathBuf>,
     recipe: Option<&Bound<'py, PyAny>>,
     confirm: Option<f64>,
     confirm_contains: Option<f64>,
     k: Option<Whole>,
-    judge: Option<&str>,
-    pairs: Option<PathBuf>,
-    passages: Option<&str>,
-    url_field: Option<String>,
-    keep: &str,
-    source_field: Option<String>,
+    #[pyo3(from_py_with = text_or_none)] judge: Option<&str>,
+    #[pyo3(from_py_with = path_or_none)] pairs: Option<PathBuf>,
+    #[pyo3(from_py_with = text_or_none)] passages: Option<&str>,
+    #[pyo3(from_py_with = text_or_none)] url_field: Option<String>,
+    #[pyo3(from_py_with = text)] keep: &str,
+    #[pyo3(from_py_with = text_or_none)] source_field: Option<String>,
     target: Option<u64>,
     max_loss: Option<f64>,
     store: Option<&Store>,
     within: bool,
     add: bool,
-    label: &str,
-    run: Option<String>,
-    annotate: Option<String>,
+    #[pyo3(from_py_with = text)] label: &str,
+    #[pyo3(from_py_with = text_or_none)] run: Option<String>,
+    #[pyo3(from_py_with = text_or_none)] annotate: Option<String>,
     #[pyo3(from_py_with = wide)] per_cluster: i128,
-    cluster_size: Option<String>,
+    #[pyo3(from_py_with = text_or_none)] cluster_size: Option<String>,
     manifest: bool,
     #[pyo3(from_py_with = wide)] page: i128,
     replace: bool,
     threads: Option<Whole>,
     memory: Option<Whole>,
-    temp_dir: Option<PathBuf>,
+    #[pyo3(from_py_with = path_or_none)] temp_dir: Option<PathBuf>,
     wait: Option<f64>,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
@@ -246,14 +249,21 @@ pub(crate) fn clean<'py>(
 }
 
 /// The judged pairs of a file.
-fn labels_of(py: Python<'_>, path: &Path) -> PyResult<LabelFile> {
+pub(crate) fn labels_of(py: Python<'_>, path: &Path) -> PyResult<LabelFile> {
     let refused = |reason: String| input_error(py, format!("{}: {reason}", path.display()));
-    let text = std::fs::read_to_string(path).map_err(|error| match error.raw_os_error() {
-        Some(_) => {
-            let refused = IoError { doing: "read", path: path.into(), source: error };
-            Failure::from(fpstore::Error::Io(refused)).into()
+    if path.as_os_str() == "-" {
+        return Err(refused("pairs are a file, and '-' names none".into()));
+    }
+    let mut text = String::new();
+    let read = open_input(path).map(|mut file| file.read_to_string(&mut text));
+    read.map_err(fpstore::Error::Io).map_err(Failure::from)?.map_err(|error| {
+        match error.raw_os_error() {
+            Some(_) => {
+                let refused = IoError { doing: "read", path: path.into(), source: error };
+                Failure::from(fpstore::Error::Io(refused)).into()
+            }
+            None => refused(error.to_string()),
         }
-        None => refused(error.to_string()),
     })?;
     LabelFile::parse(&text).map_err(|fault| refused(fault.to_string()))
 }
@@ -284,7 +294,7 @@ pub(crate) fn reasons_of(py: Python<'_>, judge: Option<&str>) -> PyResult<Option
 }
 
 /// The error of a document of a table, with its row and not its place in a file.
-pub(super) fn of_row(failure: Failure, documents: &Readable) -> Failure {
+pub(crate) fn of_row(failure: Failure, documents: &Readable) -> Failure {
     let Some(table) = &documents.table else { return failure };
     match failure {
         Failure::Corpus(corpus::Error::Text(BadInput { name, place, reason }))

@@ -11,10 +11,11 @@ use fpstore_documents::{
 };
 use fpstore_text::PassageUnit;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict, PyString};
 
 use super::table::{self, Columns, is_table};
-use crate::errors::{Failure, input_error};
+use crate::errors::{Failure, input_error, named};
+use crate::input::arguments::{path, paths, text, text_or_none, texts};
 use crate::input::texts::TextInput;
 use crate::input::whole::Whole;
 use crate::options::{choice, count};
@@ -146,10 +147,12 @@ impl Documents {
 }
 
 fn paths_of(given: &Bound<'_, PyAny>) -> PyResult<Vec<PathBuf>> {
-    match given.extract() {
-        Ok(path) => Ok(vec![path]),
-        Err(_) => given.try_iter()?.map(|path| path?.extract()).collect(),
+    let is_one = given.is_instance_of::<PyString>() || given.hasattr("__fspath__")?;
+    match is_one || given.is_instance_of::<PyBytes>() {
+        true => path(given).map(|path| vec![path]),
+        false => paths(given),
     }
+    .map_err(|error| named(error, "paths"))
 }
 
 #[pymethods]
@@ -164,17 +167,17 @@ impl Documents {
     fn new(
         py: Python<'_>,
         paths: &Bound<'_, PyAny>,
-        format: Option<&str>,
-        id_field: Option<&str>,
+        #[pyo3(from_py_with = text_or_none)] format: Option<&str>,
+        #[pyo3(from_py_with = text_or_none)] id_field: Option<&str>,
         line_ids: bool,
-        text_field: Option<&str>,
-        text_format: &str,
-        unit: Option<&str>,
-        encoding: &str,
-        html_part: &str,
+        #[pyo3(from_py_with = text_or_none)] text_field: Option<&str>,
+        #[pyo3(from_py_with = text)] text_format: &str,
+        #[pyo3(from_py_with = text_or_none)] unit: Option<&str>,
+        #[pyo3(from_py_with = text)] encoding: &str,
+        #[pyo3(from_py_with = text)] html_part: &str,
         max_document: Option<Whole>,
-        include: Vec<String>,
-        exclude: Vec<String>,
+        #[pyo3(from_py_with = texts)] include: Vec<String>,
+        #[pyo3(from_py_with = texts)] exclude: Vec<String>,
         hidden: bool,
         skip_bad: bool,
     ) -> PyResult<Self> {

@@ -11,6 +11,6 @@ mod rows;
 mod table;
 
 pub(crate) use benchmark::contamination;
-pub(crate) use cleaning::{clean, judged_of, reasons_of, rules_of};
+pub(crate) use cleaning::{clean, judged_of, labels_of, of_row, reasons_of, rules_of};
 pub(crate) use given::{Documents, Readable};
 pub(crate) use overview::{loss_of, overview_of};

@@ -14,6 +14,7 @@ use pyo3::types::{PyIterator, PyString};
 
 use crate::capsule::arrays_of;
 use crate::errors::{Failure, input_error};
+use crate::input::arguments::str_of;
 use crate::input::ids::{self, Ids};
 use crate::input::texts::TextInput;
 use crate::input::{check_not_lazy, integer_texts, is_pandas};
@@ -250,7 +251,7 @@ fn write_pandas(
             } else {
                 value.str()?
             };
-            Ok(Some(text.to_str()?.to_owned()))
+            Ok(Some(str_of(&text)?.to_owned()))
         };
         values.try_iter()?.zip(missing).map(text).collect()
     };

@@ -5,7 +5,7 @@ use fpstore::{Id, IdKind, IdRef, Match};
 
 use super::connection::Served;
 use crate::answer_rows::ANSWER_NAMES;
-use crate::columns::{Distances, IdColumn, RowsBuilder, U32, U64};
+use crate::columns::{Distances, IdColumn, LabelColumn, RowsBuilder, U32, U64};
 use crate::errors::Failure;
 use crate::rows::Rows;
 
@@ -58,8 +58,10 @@ pub(super) fn rows_of(
     options: &QueryOptions,
     ids: IdKind,
 ) -> Result<Rows, Failure> {
-    let columns = (U32::default(), U64::default(), Distances::default(), IdColumn::new(ids));
-    let has_ids = columns.3.is_there();
+    let distances = Distances::default();
+    let none = LabelColumn::default();
+    let columns = (U32::default(), U64::default(), distances, none, IdColumn::new(ids));
+    let has_ids = columns.4.is_there();
     let mut table = RowsBuilder::new(ANSWER_NAMES, columns);
     let mut cut = false;
     for (query, answer) in answers.iter().enumerate() {
@@ -67,7 +69,8 @@ pub(super) fn rows_of(
         for found in &answer.matches {
             let (value, distance) = (found.fingerprint.fingerprint.value(), found.distance);
             // The number of queries was checked before.
-            let mut keep = |id: Option<IdRef<'_>>| table.keep((query as u32, value, distance, id));
+            let mut keep =
+                |id: Option<IdRef<'_>>| table.keep((query as u32, value, distance, "", id));
             let own = found.ids.as_deref().unwrap_or_default();
             for id in own.iter().filter(|_| has_ids) {
                 let id = id_of(id, ids);

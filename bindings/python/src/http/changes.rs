@@ -15,6 +15,7 @@ use super::client::Client;
 use super::connection::Connection;
 use crate::columns::{Bits, RowsBuilder, common_id_kind};
 use crate::errors::{Failure, input_error};
+use crate::input::arguments::{text, text_or_none, texts};
 use crate::input::fingerprints;
 use crate::input::ids::{self as input_ids, Ids};
 use crate::input::texts::TextInput;
@@ -226,8 +227,8 @@ impl Client {
     fn expire<'py>(
         &self,
         py: Python<'py>,
-        before: Option<String>,
-        older_than: Option<String>,
+        #[pyo3(from_py_with = text_or_none)] before: Option<String>,
+        #[pyo3(from_py_with = text_or_none)] older_than: Option<String>,
         all: bool,
         dry_run: bool,
     ) -> PyResult<Bound<'py, PyList>> {
@@ -244,7 +245,11 @@ impl Client {
 
     /// Sets the label of what is added from now on, and returns it; `"today"` is the day in UTC, an
     /// empty text none.
-    fn set_label(&self, py: Python<'_>, label: String) -> PyResult<String> {
+    fn set_label(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = text)] label: String,
+    ) -> PyResult<String> {
         let done = self.connections.change(py, move |connection, shared| {
             connection.ask(shared, async |client| client.set_label(label).await)
         })?;
@@ -254,7 +259,7 @@ impl Client {
     /// Has the server merge segments beside its other work, as `Writer.compact`; the call returns
     /// before they are merged.
     #[pyo3(signature = (what="tier"))]
-    fn compact(&self, py: Python<'_>, what: &str) -> PyResult<()> {
+    fn compact(&self, py: Python<'_>, #[pyo3(from_py_with = text)] what: &str) -> PyResult<()> {
         let _: Compaction = choice(py, "what", what)?;
         self.connections.change(py, move |connection, shared| {
             connection.ask(shared, async |client| client.compact(Some(what)).await).map(drop)
@@ -263,7 +268,11 @@ impl Client {
 
     /// Has the server copy segments into its store: those of stores, or segment files, by the names that
     /// they have in the folder that the served store lies in.
-    fn import_<'py>(&self, py: Python<'py>, sources: Vec<String>) -> PyResult<Bound<'py, PyAny>> {
+    fn import_<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = texts)] sources: Vec<String>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let done = self.connections.change(py, move |connection, shared| {
             connection.ask(shared, async |client| client.import(sources).await)
         })?;

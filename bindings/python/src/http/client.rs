@@ -12,6 +12,7 @@ use super::connection::{Connection, Connections};
 use super::info::server_info;
 use crate::answer_rows::check_count;
 use crate::errors::Failure;
+use crate::input::arguments::{text, text_or_none};
 use crate::input::texts::Text;
 use crate::input::whole::{Whole, wide};
 use crate::input::{fingerprints, ids as input_ids};
@@ -112,7 +113,10 @@ fn all_answers(
 impl Client {
     #[new]
     #[pyo3(signature = (url, *, token=None))]
-    fn new(url: String, token: Option<String>) -> PyResult<Self> {
+    fn new(
+        #[pyo3(from_py_with = text)] url: String,
+        #[pyo3(from_py_with = text_or_none)] token: Option<String>,
+    ) -> PyResult<Self> {
         Ok(Client { connections: Connections::new(url, token)? })
     }
 

@@ -14,6 +14,7 @@ use tokio::runtime::Builder;
 
 use super::connection::{Connection, of_system};
 use crate::errors::{Failure, input_error};
+use crate::input::arguments::{path, text};
 use crate::input::whole::Whole;
 use crate::options::{Limits, wait_of};
 use crate::work::{Reporter, Shared, run};
@@ -124,10 +125,10 @@ fn wait_until_ready(url: &str, shared: &Shared) -> Result<(), Failure> {
 ))]
 pub(crate) fn serve(
     py: Python<'_>,
-    path: PathBuf,
-    listen: &str,
+    #[pyo3(from_py_with = path)] path: PathBuf,
+    #[pyo3(from_py_with = text)] listen: &str,
     writable: bool,
-    label: &str,
+    #[pyo3(from_py_with = text)] label: &str,
     threads: Option<Whole>,
     wait: Option<f64>,
 ) -> PyResult<Server> {

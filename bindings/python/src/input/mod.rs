@@ -4,6 +4,7 @@
 //! Everything is copied while the interpreter is held, because an array of numpy may be changed by
 //! other threads of Python once it is not. What cannot be meant is refused by name.
 
+pub(crate) mod arguments;
 pub(crate) mod batches;
 pub(crate) mod bits;
 pub(crate) mod fingerprints;

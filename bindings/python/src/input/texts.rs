@@ -10,7 +10,7 @@ use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyBytes, PyFloat, PyString};
 
 use super::{arrow_name, each_column, is_pandas, is_text, look_at_signals};
-use crate::errors::input_error;
+use crate::errors::{input_error, surrogate_error};
 use crate::work::held;
 
 /// Copied texts of one array, in bytes. An array holds at most 2 GiB.
@@ -33,9 +33,7 @@ impl<'py> FromPyObject<'_, 'py> for Text {
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         let text = object.cast::<PyString>()?.to_owned();
         let backed = PyBackedStr::try_from(text);
-        backed.map(Text).map_err(|_| {
-            input_error(object.py(), "the text has a lone surrogate, which is no character")
-        })
+        backed.map(Text).map_err(|_| surrogate_error(&object))
     }
 }
 

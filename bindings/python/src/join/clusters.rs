@@ -12,6 +12,7 @@ use pyo3::prelude::*;
 use crate::columns::{Bits, Distances, IdColumn, RowsBuilder, U64, id_kind};
 use crate::documents::judged_of;
 use crate::errors::Failure;
+use crate::input::arguments::{path_or_none, text};
 use crate::input::whole::Whole;
 use crate::options::{Limits, choice, distance};
 use crate::store::Store;
@@ -47,12 +48,12 @@ impl Store {
         &self,
         py: Python<'_>,
         k: Option<Whole>,
-        method: &str,
-        keep: &str,
-        pairs: Option<PathBuf>,
+        #[pyo3(from_py_with = text)] method: &str,
+        #[pyo3(from_py_with = text)] keep: &str,
+        #[pyo3(from_py_with = path_or_none)] pairs: Option<PathBuf>,
         threads: Option<Whole>,
         memory: Option<Whole>,
-        temp_dir: Option<PathBuf>,
+        #[pyo3(from_py_with = path_or_none)] temp_dir: Option<PathBuf>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<RowStream> {
         let store = self.get()?;

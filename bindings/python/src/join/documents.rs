@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 
 use crate::columns::{Bits, IdColumn, RowsBuilder, U64, common_id_kind, id_kind};
 use crate::errors::Failure;
+use crate::input::arguments::path_or_none;
 use crate::input::whole::Whole;
 use crate::near_columns::{Near, near_columns};
 use crate::options::{Limits, distance};
@@ -87,7 +88,7 @@ pub(crate) fn dedup(
     max_pairs: Option<Whole>,
     threads: Option<Whole>,
     memory: Option<Whole>,
-    temp_dir: Option<PathBuf>,
+    #[pyo3(from_py_with = path_or_none)] temp_dir: Option<PathBuf>,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<RowStream> {
     let new = new.get()?;

@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 
 use crate::columns::{BATCH_ROWS, RowsBuilder, U64};
 use crate::errors::{Failure, input_error};
+use crate::input::arguments::path_or_none;
 use crate::input::fingerprints;
 use crate::input::whole::Whole;
 use crate::options::{Limits, tuned_distance};
@@ -40,7 +41,7 @@ pub(crate) fn group<'py>(
     max_pairs: Option<Whole>,
     threads: Option<Whole>,
     memory: Option<Whole>,
-    temp_dir: Option<PathBuf>,
+    #[pyo3(from_py_with = path_or_none)] temp_dir: Option<PathBuf>,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyArray1<i64>>> {
     let k = tuned_distance(py, k, recipe_of(fingerprints)?.as_ref())?;

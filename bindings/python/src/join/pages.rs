@@ -14,6 +14,7 @@ use pyo3::prelude::*;
 use super::clusters::clusters_of;
 use crate::documents::{Documents, Readable, judged_of};
 use crate::errors::{Failure, input_error};
+use crate::input::arguments::{path_or_none, text, text_or_none};
 use crate::input::whole::{Whole, wide};
 use crate::notebook::Page;
 use crate::options::{Limits, checked, choice, distance, distance_of};
@@ -130,15 +131,15 @@ impl Store {
         &self,
         py: Python<'_>,
         k: Option<Whole>,
-        method: &str,
+        #[pyo3(from_py_with = text)] method: &str,
         texts: Option<&Bound<'_, PyAny>>,
-        pairs: Option<PathBuf>,
+        #[pyo3(from_py_with = path_or_none)] pairs: Option<PathBuf>,
         #[pyo3(from_py_with = wide)] groups: i128,
-        link: Option<&str>,
-        image: Option<&str>,
+        #[pyo3(from_py_with = text_or_none)] link: Option<&str>,
+        #[pyo3(from_py_with = text_or_none)] image: Option<&str>,
         threads: Option<Whole>,
         memory: Option<Whole>,
-        temp_dir: Option<PathBuf>,
+        #[pyo3(from_py_with = path_or_none)] temp_dir: Option<PathBuf>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Page> {
         let store = self.get()?;
@@ -185,11 +186,11 @@ impl Store {
         k: Option<Whole>,
         #[pyo3(from_py_with = wide)] count: i128,
         texts: Option<&Bound<'_, PyAny>>,
-        link: Option<&str>,
-        image: Option<&str>,
+        #[pyo3(from_py_with = text_or_none)] link: Option<&str>,
+        #[pyo3(from_py_with = text_or_none)] image: Option<&str>,
         threads: Option<Whole>,
         memory: Option<Whole>,
-        temp_dir: Option<PathBuf>,
+        #[pyo3(from_py_with = path_or_none)] temp_dir: Option<PathBuf>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Page> {
         let store = self.get()?;

@@ -14,6 +14,7 @@ use pyo3::prelude::*;
 
 use crate::columns::{Distances, IdColumn, LeftOut, RowsBuilder, U64, id_kind, names_of};
 use crate::errors::{Failure, input_error};
+use crate::input::arguments::path_or_none;
 use crate::input::fingerprints;
 use crate::input::whole::Whole;
 use crate::options::{Limits, distance, tuned_distance};
@@ -98,7 +99,7 @@ impl Store {
         max_pairs: Option<Whole>,
         threads: Option<Whole>,
         memory: Option<Whole>,
-        temp_dir: Option<PathBuf>,
+        #[pyo3(from_py_with = path_or_none)] temp_dir: Option<PathBuf>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<RowStream> {
         let store = self.get()?;
@@ -147,7 +148,7 @@ pub(crate) fn near_pairs(
     max_pairs: Option<Whole>,
     threads: Option<Whole>,
     memory: Option<Whole>,
-    temp_dir: Option<PathBuf>,
+    #[pyo3(from_py_with = path_or_none)] temp_dir: Option<PathBuf>,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<RowStream> {
     let of_other = other.map(recipe_of).transpose()?.flatten();

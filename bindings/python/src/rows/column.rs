@@ -16,6 +16,7 @@ use super::pickled::{of_bytes, to_bytes};
 use super::slices::{Part, part_of};
 use crate::capsule::export_array;
 use crate::errors::input_error;
+use crate::input::arguments::text_or_none;
 use crate::notebook::{Table, shown};
 use crate::tuple_class::FRAMES;
 
@@ -234,7 +235,11 @@ impl Column {
 
 /// A column that was pickled.
 #[pyfunction]
-pub(crate) fn _column_of(py: Python<'_>, values: &[u8], recipe: Option<&str>) -> PyResult<Column> {
+pub(crate) fn _column_of(
+    py: Python<'_>,
+    values: &[u8],
+    #[pyo3(from_py_with = text_or_none)] recipe: Option<&str>,
+) -> PyResult<Column> {
     let (_, batches) = of_bytes(py, values)?;
     let of_batch = |batch: &RecordBatch| batch.column(0).as_primitive_opt::<UInt64Type>().cloned();
     let column = batches.first().and_then(of_batch);

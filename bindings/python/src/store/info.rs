@@ -75,7 +75,7 @@ impl Store {
             "<table><caption>{}: {} fingerprints, {} ids, {:.1} MiB</caption><thead><tr>\
              <th>segment</th><th>label</th><th>fingerprints</th><th>ids</th><th>tables</th>\
              <th>file</th><th>k</th></tr></thead><tbody>{rows}</tbody></table>",
-            escaped(&self.path()),
+            escaped(&self.path().to_string_lossy()),
             grouped(info.fingerprint_count()),
             grouped(info.id_count()),
             info.file_len() as f64 / f64::from(1 << 20)
@@ -123,7 +123,7 @@ fn store_info<'py>(py: Python<'py>, info: &StoreInfo) -> PyResult<Bound<'py, PyA
         info.segments.iter().map(|segment| segment_info(py, segment)).collect();
     let hex = |bytes: [u8; 16]| format!("{:032x}", u128::from_be_bytes(bytes));
     let fields = (
-        info.path.to_string_lossy(),
+        info.path.as_os_str(),
         hex(info.store_id),
         info.generation,
         hex(info.manifest_digest),
@@ -160,7 +160,7 @@ pub(crate) fn segment_info<'py>(
         PyDateTime::from_timestamp(py, since.as_secs_f64(), Some(&utc)).ok()
     });
     let fields = vec![
-        segment.path.to_string_lossy().into_pyobject(py)?.into_any(),
+        segment.path.as_os_str().into_pyobject(py)?.into_any(),
         segment.number.into_pyobject(py)?.into_any(),
         segment.label.as_str().into_pyobject(py)?.into_any(),
         segment.fingerprint_count.into_pyobject(py)?.into_any(),

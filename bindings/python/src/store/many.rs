@@ -9,8 +9,11 @@ use pyo3::prelude::*;
 
 use super::Store;
 use crate::answer_rows::{ANSWER_NAMES, check_count};
-use crate::columns::{BATCH_ROWS, Distances, IdColumn, RowsBuilder, U32, U64, each_id, id_kind};
+use crate::columns::{
+    BATCH_ROWS, Distances, IdColumn, LabelColumn, RowsBuilder, U32, U64, each_label_and_id, id_kind,
+};
 use crate::errors::Failure;
+use crate::input::arguments::text;
 use crate::input::fingerprints;
 use crate::input::whole::Whole;
 use crate::options::{Limits, choice, distance};
@@ -20,13 +23,14 @@ use crate::work::{Reporter, Shared, held, run};
 
 /// Rows of answers under construction.
 struct Answers {
-    table: RowsBuilder<(U32, U64, Distances, IdColumn)>,
+    table: RowsBuilder<(U32, U64, Distances, LabelColumn, IdColumn)>,
     is_cut: bool,
 }
 
 impl Answers {
-    fn new(ids: IdColumn) -> Self {
-        let columns = (U32::default(), U64::default(), Distances::default(), ids);
+    fn new(labels: bool, ids: IdColumn) -> Self {
+        let labels = LabelColumn::new(labels);
+        let columns = (U32::default(), U64::default(), Distances::default(), labels, ids);
         let table = RowsBuilder::new(ANSWER_NAMES, columns);
         Answers { table, is_cut: false }
     }
@@ -35,9 +39,11 @@ impl Answers {
         self.is_cut |= answer.outcome().cut;
         for hit in answer.hits() {
             let value = hit.fingerprint().value();
-            each_id(&hit, self.table.columns.3.is_there(), |id| {
+            let columns = &self.table.columns;
+            let wanted = (columns.3.is_there(), columns.4.is_there());
+            each_label_and_id(&hit, wanted, |label, id| {
                 // The number of queries was checked before.
-                self.table.keep((query as u32, value, hit.distance(), id))
+                self.table.keep((query as u32, value, hit.distance(), label, id))
             })?;
         }
         Ok(())
@@ -101,8 +107,9 @@ impl Queries<'_, '_> {
 #[pymethods]
 impl Store {
     /// The answers to many queries at once, as rows: `query`, the position of the query,
-    /// `fingerprint`, `distance`, and `id` if the store has ids. A match has one row for each of
-    /// its ids.
+    /// `fingerprint`, `distance`, `label` if `labels` are wanted, and `id` if the store has ids. A
+    /// match has one row for each of its ids; without ids it has one, or one for each segment that
+    /// holds it if labels are wanted.
     ///
     /// Uses all cores, or `threads`, and at most `memory` bytes beside the answer. `mode` says how:
     /// by probing tables, by passes over everything, or by what is expected to be faster. Other
@@ -112,7 +119,7 @@ impl Store {
     /// >>> store.query_many([0xC0F1789BED2EB9B9, 7], k=0).to_pylist()
     /// [(0, 13903026135763958201, 0, 'b.html')]
     #[pyo3(signature = (
-        fingerprints, k=None, *, ids=true, limit=None, mode="auto", threads=None,
+        fingerprints, k=None, *, ids=true, labels=false, limit=None, mode="auto", threads=None,
         memory=None, progress=None
     ))]
     #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
@@ -122,8 +129,9 @@ impl Store {
         fingerprints: &Bound<'_, PyAny>,
         k: Option<Whole>,
         ids: bool,
+        labels: bool,
         limit: Option<Whole>,
-        mode: &str,
+        #[pyo3(from_py_with = text)] mode: &str,
         threads: Option<Whole>,
         memory: Option<Whole>,
         progress: Option<&Bound<'_, PyAny>>,
@@ -131,7 +139,8 @@ impl Store {
         let most = crate::options::limit(py, limit)?;
         let how = (fpstore::Limits::default().limit(most), choice(py, "mode", mode)?);
         let start = |store: &fpstore::Store, _| {
-            Answers::new(if ids { IdColumn::new(id_kind(store)) } else { IdColumn::None })
+            let ids = if ids { IdColumn::new(id_kind(store)) } else { IdColumn::None };
+            Answers::new(labels, ids)
         };
         let queries = Queries { store: self, fingerprints, k, threads, memory, progress };
         let answers = queries.each_answer(how, start, Answers::take)?;

@@ -7,6 +7,7 @@ mod nearest;
 mod results;
 mod state;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -16,12 +17,14 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString, PyTuple};
 
 use crate::columns::id_kind;
-use crate::errors::{Failure, input_error, stale_error, state_error};
+use crate::errors::{Failure, input_error, state_error};
+use crate::input::arguments::{path, text, text_or_none};
 use crate::input::whole::{Whole, wide};
 use crate::input::{fingerprints, ids as input_ids};
 use crate::options::{checked, choice, distance_of};
 use crate::work::{Reporter, held, run, run_change};
 
+use results::Found;
 pub(crate) use results::{StatisticsView, owned_matches};
 use state::{Manifest, State};
 
@@ -77,6 +80,7 @@ impl Store {
         &self,
         py: Python<'py>,
         k: Option<u32>,
+        labels: bool,
         find: impl for<'s> Fn(&'s mut Searcher, u32) -> Result<Answer<'s>, fpstore::Error> + Send + Sync,
     ) -> PyResult<Bound<'py, PyList>> {
         let (mut searcher, k, is_long) = {
@@ -89,13 +93,13 @@ impl Store {
             let searcher = &mut *searcher;
             let matches = run(py, &Reporter::default(), |shared| {
                 searcher.stop_flag(Arc::clone(&shared.stop));
-                let matches = find(searcher, k)?.to_matches()?;
+                let matches = Found::all(find(searcher, k)?, labels)?;
                 searcher.stop_flag(None);
                 Ok(matches)
             });
-            matches.and_then(|matches| results::owned_matches(py, &matches))
+            matches.and_then(|matches| results::found(py, &matches))
         } else {
-            held(|| results::matches(py, find(&mut searcher, k)?))
+            held(|| results::matches(py, find(&mut searcher, k)?, labels))
         };
         if result.is_ok()
             && let Some(state) = self.state().as_mut()
@@ -114,7 +118,9 @@ fn closed() -> PyErr {
 ///
 /// Opening reads a header, whatever the size; pages are read and checked when a query first needs
 /// them, or at once with `warm`: `"hot"` for what every query reads, `"all"` for everything. With
-/// `generation` any other state of the store is refused with `StaleStoreError`. `access` is `"map"`
+/// `generation` any other state of the store is refused with `StaleStoreError`, and `refresh` keeps
+/// this one. A store shows its newest state alone; an older one is opened where it was kept, by
+/// `backup` or by `export` with `hard_link`: `open(copy, generation=N)`. `access` is `"map"`
 /// for a memory map, `"memory"` to read the files into memory, or `"auto"`: memory on network file
 /// systems if it fits, a map elsewhere.
 ///
@@ -125,28 +131,23 @@ fn closed() -> PyErr {
 #[pyo3(signature = (path, *, generation=None, access="auto", warm=None))]
 pub(crate) fn open(
     py: Python<'_>,
-    path: PathBuf,
+    #[pyo3(from_py_with = path)] path: PathBuf,
     generation: Option<u64>,
-    access: &str,
-    warm: Option<&str>,
+    #[pyo3(from_py_with = text)] access: &str,
+    #[pyo3(from_py_with = text_or_none)] warm: Option<&str>,
 ) -> PyResult<Store> {
     let access: Access = choice(py, "access", access)?;
     let warm: Option<Warm> = warm.map(|what| choice(py, "warm", what)).transpose()?;
     let opened = || -> Result<fpstore::Store, Failure> {
-        let store = fpstore::Store::with_options(&path, OpenOptions::default().access(access))?;
+        let options = OpenOptions::default().access(access).generation(generation);
+        let store = fpstore::Store::with_options(&path, options)?;
         if let Some(warm) = warm {
             store.warm(warm)?;
         }
         Ok(store)
     };
     // To open takes microseconds, unless pages are read, as on network file systems.
-    let store = run(py, &Reporter::default(), |_| opened())?;
-    if let Some(expected) = generation
-        && store.generation() != expected
-    {
-        return Err(stale_error(py, &path, expected, store.generation()));
-    }
-    Ok(Store::new(store))
+    run(py, &Reporter::default(), |_| opened()).map(Store::new)
 }
 
 #[pymethods]
@@ -155,44 +156,47 @@ impl Store {
     /// ids.
     ///
     /// `k` is the one that the store is tuned for unless it is given; any from 0 to 64 is answered
-    /// exactly. `limit` keeps the nearest ones. The interpreter is held for searches of less
-    /// than a millisecond; a page that must come from a disk holds it, too: see `warm`.
+    /// exactly. `limit` keeps the nearest ones. With `labels` each match is a `LabelledMatch`, which has
+    /// the label of each id. The interpreter is held for searches of less than a millisecond; a page
+    /// that must come from a disk holds it, too: see `warm`.
     ///
     /// >>> store.query(0xC0F1789BED2EB9B8, k=1)
     /// [Match(fingerprint=13903026135763958200, distance=0, ids=['a.html']), Match(fingerprint=13903026135763958201, distance=1, ids=['b.html'])]
     /// >>> store.query("5057d88dd8f1c6ff")[0].ids
     /// ['c.html']
-    #[pyo3(signature = (fingerprint, k=None, *, limit=None))]
+    #[pyo3(signature = (fingerprint, k=None, *, limit=None, labels=false))]
     fn query<'py>(
         &self,
         py: Python<'py>,
         fingerprint: &Bound<'py, PyAny>,
         k: Option<Whole>,
         limit: Option<Whole>,
+        labels: bool,
     ) -> PyResult<Bound<'py, PyList>> {
         let needle = fingerprints::one(fingerprint)?;
         let k = k.map(|k| distance_of(py, k)).transpose()?;
         let most = crate::options::limit(py, limit)?;
         let limits = Limits::default().limit(most);
-        self.search(py, k, |searcher, k| searcher.search_with(needle, k, &limits))
+        self.search(py, k, labels, |searcher, k| searcher.search_with(needle, k, &limits))
     }
 
     /// The `count` nearest stored fingerprints within `k` bits, however far with the default of 64.
     ///
     /// >>> [match.distance for match in store.nearest(0, count=2)]
     /// [35, 36]
-    #[pyo3(signature = (fingerprint, count=1, k=64))]
+    #[pyo3(signature = (fingerprint, count=1, k=64, *, labels=false))]
     fn nearest<'py>(
         &self,
         py: Python<'py>,
         fingerprint: &Bound<'py, PyAny>,
         #[pyo3(from_py_with = wide)] count: i128,
         #[pyo3(from_py_with = wide)] k: i128,
+        labels: bool,
     ) -> PyResult<Bound<'py, PyList>> {
         let needle = fingerprints::one(fingerprint)?;
         let k = distance_of(py, k)?;
         let most = checked(py, &COUNT, count)? as usize;
-        self.search(py, Some(k), |searcher, k| searcher.nearest(needle, most, k))
+        self.search(py, Some(k), labels, |searcher, k| searcher.nearest(needle, most, k))
     }
 
     /// The fingerprints of the records that have these ids: a list for each id, which is empty if no
@@ -227,7 +231,7 @@ impl Store {
             );
             return Err(input_error(py, message));
         }
-        Ok(!self.query(py, fingerprint, Some(Whole(0)), Some(Whole(1)))?.is_empty())
+        Ok(!self.query(py, fingerprint, Some(Whole(0)), Some(Whole(1)), false)?.is_empty())
     }
 
     fn __len__(&self) -> PyResult<usize> {
@@ -240,8 +244,8 @@ impl Store {
 
     /// The directory of the store, absolute.
     #[getter]
-    fn path(&self) -> String {
-        self.path.to_string_lossy().into_owned()
+    fn path(&self) -> OsString {
+        self.path.clone().into_os_string()
     }
 
     /// The number of changes that the store has had, in the state that is open.
@@ -294,7 +298,7 @@ impl Store {
     /// Reads pages into memory and checks them, so that no query waits for them: `"hot"` for those
     /// that every query reads, `"all"` for all. Returns their number.
     #[pyo3(signature = (what="hot"))]
-    fn warm(&self, py: Python<'_>, what: &str) -> PyResult<u64> {
+    fn warm(&self, py: Python<'_>, #[pyo3(from_py_with = text)] what: &str) -> PyResult<u64> {
         let (store, what) = (self.get()?, choice(py, "what", what)?);
         run(py, &Reporter::default(), |_| Ok(store.warm(what)?))
     }
@@ -336,6 +340,12 @@ impl Store {
 
 /// Opens a store at the generation at which it was pickled.
 #[pyfunction]
-pub(crate) fn _reopen(py: Python<'_>, path: PathBuf, generation: u64) -> PyResult<Store> {
-    open(py, path, Some(generation), "auto", None)
+pub(crate) fn _reopen(
+    py: Python<'_>,
+    #[pyo3(from_py_with = path)] path: PathBuf,
+    generation: u64,
+) -> PyResult<Store> {
+    let store = open(py, path, None, "auto", None)?;
+    store.get()?.expect_generation(generation).map_err(Failure::from)?;
+    Ok(store)
 }

@@ -4,13 +4,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fpstore::options::COUNT;
-use fpstore::{Error, Fingerprint, Id, Phase};
+use fpstore::{Error, Fingerprint, Id, IdRef, Phase};
 use fpstore_base::watch::Watch;
 use pyo3::prelude::*;
 
 use super::Store;
 use crate::answer_rows::{ANSWER_NAMES, check_count};
-use crate::columns::{Distances, IdColumn, RowsBuilder, U32, U64, id_kind};
+use crate::columns::{
+    Distances, IdColumn, LabelColumn, RowsBuilder, U32, U64, each_label_and_id, id_kind,
+};
 use crate::errors::Failure;
 use crate::input::fingerprints;
 use crate::input::whole::{Whole, wide};
@@ -22,18 +24,19 @@ use crate::work::{Reporter, run};
 /// Queries that a thread takes at a time.
 const CHUNK: usize = 64;
 
-/// A match of a query, with its ids.
-type Found = (u32, u64, u32, Vec<Id>);
+/// A row of an answer: the query, fingerprint and distance of a match, a label and an id.
+type Found = (u32, u64, u32, String, Option<Id>);
 
 #[pymethods]
 impl Store {
     /// The `count` nearest stored fingerprints of each of many queries, within `k` bits, on all cores
-    /// or on `threads`: rows as those of `query_many`.
+    /// or on `threads`: rows as those of
+    /// `query_many`.
     ///
     /// >>> store.nearest_many([0, 7]).to_pylist()
     /// [(0, 13903026135763958200, 35, 'a.html'), (1, 5789333949749774079, 33, 'c.html')]
     #[pyo3(signature = (
-        fingerprints, count=1, k=64, *, ids=true, threads=None, memory=None, progress=None
+        fingerprints, count=1, k=64, *, ids=true, labels=false, threads=None, memory=None, progress=None
     ))]
     #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn nearest_many(
@@ -43,6 +46,7 @@ impl Store {
         #[pyo3(from_py_with = wide)] count: i128,
         #[pyo3(from_py_with = wide)] k: i128,
         ids: bool,
+        labels: bool,
         threads: Option<Whole>,
         memory: Option<Whole>,
         progress: Option<&Bound<'_, PyAny>>,
@@ -71,14 +75,12 @@ impl Store {
                     let some = &queries[start..count.min(start + CHUNK)];
                     for (at, &query) in (start..).zip(some) {
                         for hit in searcher.nearest(query, most, k)?.hits() {
-                            let mut own = Vec::new();
-                            if ids {
-                                for id in hit.ids() {
-                                    own.push(id?.to_id());
-                                }
-                            }
                             let (value, distance) = (hit.fingerprint().value(), hit.distance());
-                            found.push((at as u32, value, distance, own));
+                            each_label_and_id(&hit, (labels, ids), |label, id| {
+                                let (label, id) = (label.to_owned(), id.map(IdRef::to_id));
+                                found.push((at as u32, value, distance, label, id));
+                                Ok(())
+                            })?;
                         }
                     }
                     chunks.lock().unwrap_or_else(PoisonError::into_inner).push((start, found));
@@ -98,16 +100,13 @@ impl Store {
             let mut chunks = chunks.into_inner().unwrap_or_else(PoisonError::into_inner);
             chunks.sort_unstable_by_key(|(start, _)| *start);
             let ids = if ids { IdColumn::new(id_kind(&store)) } else { IdColumn::None };
-            let has_ids = ids.is_there();
-            let columns = (U32::default(), U64::default(), Distances::default(), ids);
+            let labels = LabelColumn::new(labels);
+            let columns = (U32::default(), U64::default(), Distances::default(), labels, ids);
             let mut table = RowsBuilder::new(ANSWER_NAMES, columns);
-            for (query, value, distance, ids) in chunks.into_iter().flat_map(|(_, found)| found) {
-                for id in ids.iter().filter(|_| has_ids) {
-                    table.keep((query, value, distance, Some(id.as_ref())))?;
-                }
-                if ids.is_empty() || !has_ids {
-                    table.keep((query, value, distance, None))?;
-                }
+            for (query, value, distance, label, id) in
+                chunks.into_iter().flat_map(|(_, found)| found)
+            {
+                table.keep((query, value, distance, &label, id.as_ref().map(Id::as_ref)))?;
             }
             table.finish()
         })

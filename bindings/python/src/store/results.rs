@@ -1,7 +1,7 @@
 //! Results of single queries and reports as objects of Python.
 
 use fpstore::doctor::{PageOptions, Statistics, page};
-use fpstore::{Answer, Id, IdRef, Match};
+use fpstore::{Answer, Hit, Id, IdRef, Match};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -13,18 +13,51 @@ use crate::tuple_class::{TupleClass, plain_value};
 
 /// The class `Match`.
 static MATCH: PyOnceLock<TupleClass> = PyOnceLock::new();
+/// The class `LabelledMatch`.
+static LABELLED_MATCH: PyOnceLock<TupleClass> = PyOnceLock::new();
+
+/// A match of an answer with its ids and, if they are wanted, their labels, owned.
+pub(super) struct Found {
+    known: Match,
+    labels: Option<Vec<String>>,
+}
+
+impl Found {
+    /// The matches of an answer.
+    pub(super) fn all(answer: Answer<'_>, labels: bool) -> fpstore::Result<Vec<Found>> {
+        let found = |hit: Hit<'_>| {
+            let own = |list: Vec<&str>| list.into_iter().map(String::from).collect();
+            let labels = labels.then(|| hit.id_labels()).transpose()?.map(own);
+            Ok(Found { known: hit.to_match()?, labels })
+        };
+        answer.hits().map(found).collect()
+    }
+}
+
+fn class_of(
+    py: Python<'_>,
+    class: &'static PyOnceLock<TupleClass>,
+    name: &str,
+) -> PyResult<&'static TupleClass> {
+    class.get_or_try_init(py, || {
+        let class = py.import("fpstore._types")?.getattr(name)?;
+        TupleClass::new(class.cast_into::<PyType>()?)
+    })
+}
 
 fn new_match<'py>(
     py: Python<'py>,
     fingerprint: u64,
     distance: u32,
+    labels: Option<Bound<'py, PyList>>,
     ids: Bound<'py, PyList>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let class = MATCH.get_or_try_init(py, || {
-        let class = py.import("fpstore._types")?.getattr("Match")?;
-        TupleClass::new(class.cast_into::<PyType>()?)
-    })?;
-    class.make(&(fingerprint, distance, ids).into_pyobject(py)?)
+    let Some(labels) = labels else {
+        let class = class_of(py, &MATCH, "Match")?;
+        return class.make(&(fingerprint, distance, ids).into_pyobject(py)?);
+    };
+    let class = class_of(py, &LABELLED_MATCH, "LabelledMatch")?;
+    class.make(&(fingerprint, distance, labels, ids).into_pyobject(py)?)
 }
 
 fn push_id<'py>(py: Python<'py>, ids: &Bound<'py, PyList>, id: IdRef<'_>) -> PyResult<()> {
@@ -34,10 +67,11 @@ fn push_id<'py>(py: Python<'py>, ids: &Bound<'py, PyList>, id: IdRef<'_>) -> PyR
     }
 }
 
-/// The matches of an answer with their ids.
+/// The matches of an answer with their ids, and with the labels of these if they are wanted.
 pub(super) fn matches<'py>(
     py: Python<'py>,
     answer: Answer<'_>,
+    labels: bool,
 ) -> Result<Bound<'py, PyList>, Failure> {
     let list = PyList::empty(py);
     for hit in answer.hits() {
@@ -45,9 +79,33 @@ pub(super) fn matches<'py>(
         for id in hit.ids() {
             push_id(py, &ids, id?)?;
         }
-        list.append(new_match(py, hit.fingerprint().value(), hit.distance(), ids)?)?;
+        let labels = match labels {
+            true => Some(PyList::new(py, hit.id_labels()?)?),
+            false => None,
+        };
+        list.append(new_match(py, hit.fingerprint().value(), hit.distance(), labels, ids)?)?;
     }
     Ok(list)
+}
+
+/// The same of matches that were found without the interpreter.
+pub(super) fn found<'py>(py: Python<'py>, found: &[Found]) -> PyResult<Bound<'py, PyList>> {
+    let list = PyList::empty(py);
+    for Found { known, labels } in found {
+        let labels = labels.as_ref().map(|labels| PyList::new(py, labels)).transpose()?;
+        list.append(owned_match(py, known, labels)?)?;
+    }
+    Ok(list)
+}
+
+fn owned_match<'py>(
+    py: Python<'py>,
+    found: &Match,
+    labels: Option<Bound<'py, PyList>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let ids = PyList::empty(py);
+    found.ids.iter().try_for_each(|id: &Id| push_id(py, &ids, id.as_ref()))?;
+    new_match(py, found.fingerprint.value(), found.distance, labels, ids)
 }
 
 /// The same of matches that own their ids.
@@ -57,9 +115,7 @@ pub(crate) fn owned_matches<'py>(
 ) -> PyResult<Bound<'py, PyList>> {
     let list = PyList::empty(py);
     for found in matches {
-        let ids = PyList::empty(py);
-        found.ids.iter().try_for_each(|id: &Id| push_id(py, &ids, id.as_ref()))?;
-        list.append(new_match(py, found.fingerprint.value(), found.distance, ids)?)?;
+        list.append(owned_match(py, found, None)?)?;
     }
     Ok(list)
 }

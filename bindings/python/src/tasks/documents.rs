@@ -22,6 +22,7 @@ use crate::capsule::arrays_of;
 use crate::columns::{I64, RowsBuilder, U64};
 use crate::documents::{self, reasons_of, rules_of};
 use crate::errors::{Failure, input_error};
+use crate::input::arguments::{path_or_none, text, text_or_none};
 use crate::input::fingerprints::extend_by_arrow;
 use crate::input::whole::{Whole, wide};
 use crate::options::{Limits, distance_of};
@@ -67,8 +68,8 @@ pub(crate) fn describe_documents(
     documents: &Bound<'_, PyAny>,
     recipe: &Recipe,
     compared: bool,
-    keep: &str,
-    source_field: Option<String>,
+    #[pyo3(from_py_with = text)] keep: &str,
+    #[pyo3(from_py_with = text_or_none)] source_field: Option<String>,
     #[pyo3(from_py_with = wide)] threads: i128,
 ) -> PyResult<Rows> {
     recipe.check_takes_texts(py)?;
@@ -117,8 +118,8 @@ pub(crate) fn describe_documents(
 #[pyfunction]
 pub(crate) fn _keep_order(
     py: Python<'_>,
-    keep: &str,
-    source_field: Option<&str>,
+    #[pyo3(from_py_with = text)] keep: &str,
+    #[pyo3(from_py_with = text_or_none)] source_field: Option<&str>,
 ) -> PyResult<(Vec<String>, bool, usize, usize)> {
     let rules = rules_of(py, keep)?;
     let count = rules.merit(source_field, |_| None, 0).map_err(Failure::from)?.len();
@@ -135,7 +136,7 @@ pub(crate) fn _near_rule(
     recipe: &Recipe,
     confirm: Option<f64>,
     k: Option<Whole>,
-    judge: Option<&str>,
+    #[pyo3(from_py_with = text_or_none)] judge: Option<&str>,
 ) -> PyResult<(Option<f64>, u32)> {
     let k = k.map(|k| distance_of(py, k)).transpose()?;
     let source = DocumentSource::of_texts(recipe.hasher()?, DocumentOptions::default());
@@ -146,7 +147,11 @@ pub(crate) fn _near_rule(
 /// Refuses rules that look at what no document has. `found` says for each part of a `merit` whether it
 /// is more than nothing in any document.
 #[pyfunction]
-pub(crate) fn _check_merits(py: Python<'_>, keep: &str, found: Vec<bool>) -> PyResult<()> {
+pub(crate) fn _check_merits(
+    py: Python<'_>,
+    #[pyo3(from_py_with = text)] keep: &str,
+    found: Vec<bool>,
+) -> PyResult<()> {
     let rules = rules_of(py, keep)?;
     let is_found = |at: usize| found.get(at).copied().unwrap_or_default();
     Ok(rules.check_found(is_found).map_err(Failure::from)?)
@@ -176,7 +181,7 @@ pub(crate) fn group_documents(
     confirm: Option<f64>,
     #[pyo3(from_py_with = wide)] threads: i128,
     #[pyo3(from_py_with = wide)] memory: i128,
-    temp_dir: Option<PathBuf>,
+    #[pyo3(from_py_with = path_or_none)] temp_dir: Option<PathBuf>,
 ) -> PyResult<Rows> {
     let k = distance_of(py, k)?;
     let limits = Limits::new(py, Some(threads.into()), Some(memory.into()), temp_dir)?;

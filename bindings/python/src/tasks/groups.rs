@@ -15,6 +15,7 @@ use super::limits::MEMORY;
 use super::plan::JoinPlan;
 use crate::columns::{PAYLOAD_LEN, RowsBuilder, U32};
 use crate::errors::input_error;
+use crate::input::arguments::path_or_none;
 use crate::input::whole::{Whole, wide};
 use crate::input::{each_column, fingerprints};
 use crate::join::PairRows;
@@ -79,7 +80,7 @@ pub(crate) fn join_group(
     max_pairs: Option<Whole>,
     #[pyo3(from_py_with = wide)] threads: i128,
     #[pyo3(from_py_with = wide)] memory: i128,
-    temp_dir: Option<PathBuf>,
+    #[pyo3(from_py_with = path_or_none)] temp_dir: Option<PathBuf>,
 ) -> PyResult<RowStream> {
     let limits = Limits::new(py, Some(threads.into()), Some(memory.into()), temp_dir)?
         .max_pairs(py, max_pairs)?;

@@ -10,6 +10,7 @@ use pyo3::types::PyTuple;
 use super::limits::MEMORY;
 use super::store::store_of;
 use crate::errors::{Failure, input_error};
+use crate::input::arguments::{path_or_none, text};
 use crate::input::fingerprints;
 use crate::input::whole::{Whole, wide};
 use crate::join::{PairRows, share_of};
@@ -77,7 +78,7 @@ impl JoinPlan {
 
     /// Reads the text form, as `str(plan)` writes it and `fpstore pairs --explain` prints it.
     #[staticmethod]
-    fn parse(text: &str) -> PyResult<Self> {
+    fn parse(#[pyo3(from_py_with = text)] text: &str) -> PyResult<Self> {
         Ok(parse(text)?)
     }
 
@@ -132,7 +133,7 @@ impl JoinPlan {
 
 /// Reads the text form of a plan, for pickle.
 #[pyfunction]
-pub(crate) fn _plan_of(text: &str) -> PyResult<JoinPlan> {
+pub(crate) fn _plan_of(#[pyo3(from_py_with = text)] text: &str) -> PyResult<JoinPlan> {
     Ok(parse(text)?)
 }
 
@@ -161,7 +162,7 @@ pub(crate) fn join_share(
     max_pairs: Option<Whole>,
     #[pyo3(from_py_with = wide)] threads: i128,
     #[pyo3(from_py_with = wide)] memory: i128,
-    temp_dir: Option<PathBuf>,
+    #[pyo3(from_py_with = path_or_none)] temp_dir: Option<PathBuf>,
 ) -> PyResult<RowStream> {
     let store = store_of(store, generation)?;
     let limits = Limits::new(py, Some(threads.into()), Some(memory.into()), temp_dir)?

@@ -8,6 +8,7 @@ use pyo3::types::{PyString, PyTuple};
 use std::path::PathBuf;
 
 use crate::errors::{Failure, input_error};
+use crate::input::arguments::{path, text};
 use crate::tuple_class::told;
 
 type Fields = (OsString, String, u64, u64, u64, u8, Vec<String>, String);
@@ -34,7 +35,7 @@ pub(super) fn to_python(py: Python<'_>, receipt: SegmentReceipt) -> PyResult<Bou
 pub(super) fn of_python(given: &Bound<'_, PyAny>) -> PyResult<SegmentReceipt> {
     let py = given.py();
     let text: String = if given.is_instance_of::<PyString>() {
-        given.extract()?
+        text(given)?
     } else if let Ok(row) = given.cast::<PyTuple>()
         && row.len() == 8
     {
@@ -49,14 +50,20 @@ pub(super) fn of_python(given: &Bound<'_, PyAny>) -> PyResult<SegmentReceipt> {
 
 /// The fields of the text form.
 #[pyfunction]
-pub(crate) fn _receipt_of_text(py: Python<'_>, text: &str) -> PyResult<Py<PyAny>> {
+pub(crate) fn _receipt_of_text(
+    py: Python<'_>,
+    #[pyo3(from_py_with = text)] text: &str,
+) -> PyResult<Py<PyAny>> {
     let receipt = text.parse::<SegmentReceipt>().map_err(Failure::from)?;
     Ok(to_python(py, receipt)?.unbind())
 }
 
 /// The receipt of a segment file, which reads its header.
 #[pyfunction]
-pub(crate) fn _receipt_of_file(py: Python<'_>, path: PathBuf) -> PyResult<Py<PyAny>> {
+pub(crate) fn _receipt_of_file(
+    py: Python<'_>,
+    #[pyo3(from_py_with = path)] path: PathBuf,
+) -> PyResult<Py<PyAny>> {
     let path = std::path::absolute(&path).unwrap_or(path);
     let receipt = SegmentReceipt::of(path).map_err(Failure::from)?;
     Ok(to_python(py, receipt)?.unbind())

@@ -13,6 +13,7 @@ use crate::adding::add;
 use crate::build::{LateBuilder, Tables, WORDS};
 use crate::errors::input_error;
 use crate::id_rule::IdRule;
+use crate::input::arguments::{path, path_or_none, text, text_or_none};
 use crate::input::whole::{Whole, wide};
 use crate::lent::Lent;
 use crate::options::{Limits, wait_of};
@@ -41,18 +42,18 @@ use crate::work::{Reporter, Shared, run_change};
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 pub(crate) fn write_segment<'py>(
     py: Python<'py>,
-    path: PathBuf,
+    #[pyo3(from_py_with = path)] path: PathBuf,
     fingerprints: &Bound<'py, PyAny>,
     ids: Option<&Bound<'py, PyAny>>,
     recipe: Option<&Bound<'py, PyAny>>,
     k: Option<Whole>,
-    scheme: Option<&str>,
-    budget: Option<&str>,
-    id_type: &str,
+    #[pyo3(from_py_with = text_or_none)] scheme: Option<&str>,
+    #[pyo3(from_py_with = text_or_none)] budget: Option<&str>,
+    #[pyo3(from_py_with = text)] id_type: &str,
     replace: bool,
     #[pyo3(from_py_with = wide)] threads: i128,
     #[pyo3(from_py_with = wide)] memory: i128,
-    temp_dir: Option<PathBuf>,
+    #[pyo3(from_py_with = path_or_none)] temp_dir: Option<PathBuf>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let path = std::path::absolute(&path).unwrap_or(path);
     let limits = Limits::new(py, Some(threads.into()), Some(memory.into()), temp_dir)?;
@@ -88,10 +89,10 @@ pub(crate) fn write_segment<'py>(
 #[pyo3(signature = (store, receipts, *, label="", run=None, remove=false, wait=0.0))]
 pub(crate) fn commit<'py>(
     py: Python<'py>,
-    store: PathBuf,
+    #[pyo3(from_py_with = path)] store: PathBuf,
     receipts: &Bound<'py, PyAny>,
-    label: &str,
-    run: Option<&str>,
+    #[pyo3(from_py_with = text)] label: &str,
+    #[pyo3(from_py_with = text_or_none)] run: Option<&str>,
     remove: bool,
     wait: Option<f64>,
 ) -> PyResult<Bound<'py, PyAny>> {

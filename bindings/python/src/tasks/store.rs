@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use pyo3::prelude::*;
 
 use super::limits::MEMORY;
-use crate::errors::{Failure, stale_error};
+use crate::errors::Failure;
+use crate::input::arguments::{path, text};
 use crate::input::whole::{Whole, wide};
 use crate::rows::Rows;
 use crate::store::{Store, open};
@@ -20,12 +21,10 @@ pub(super) fn store_of(
         return open(py, given.extract::<PathBuf>()?, generation, "auto", None)?.get();
     };
     let store = store.get().get()?;
-    match generation {
-        Some(expected) if expected != store.generation() => {
-            Err(stale_error(py, &store.info().path, expected, store.generation()))
-        }
-        _ => Ok(store),
+    if let Some(wanted) = generation {
+        store.expect_generation(wanted).map_err(Failure::from)?;
     }
+    Ok(store)
 }
 
 /// Many queries to one segment of a store, as `Store.query_many` of that segment alone: rows of
@@ -60,7 +59,7 @@ pub(crate) fn query_segment(
     let k = k.unwrap_or_else(|| Whole::from(whole.tuned_k()));
     let alone = Store::new(whole.segment(segment).map_err(Failure::from)?);
     let (threads, memory) = (Some(threads.into()), Some(memory.into()));
-    alone.query_many(py, fingerprints, Some(k), ids, limit, "auto", threads, memory, None)
+    alone.query_many(py, fingerprints, Some(k), ids, false, limit, "auto", threads, memory, None)
 }
 
 /// Whether a job of this name has committed to the store: `commit(..., run=name)` then changes
@@ -69,7 +68,10 @@ pub(crate) fn query_segment(
 /// >>> fpstore.tasks.has_run(store.path, "crawl-2026-11")
 /// False
 #[pyfunction]
-pub(crate) fn has_run(store: PathBuf, run: &str) -> PyResult<bool> {
+pub(crate) fn has_run(
+    #[pyo3(from_py_with = path)] store: PathBuf,
+    #[pyo3(from_py_with = text)] run: &str,
+) -> PyResult<bool> {
     match fpstore::Store::open(store) {
         Ok(store) => Ok(store.has_run(run)),
         Err(fpstore::Error::NoStore { .. }) => Ok(false),

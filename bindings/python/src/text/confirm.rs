@@ -13,6 +13,7 @@ use super::hashing::of_all;
 use super::recipe::Recipe;
 use crate::columns::{Distances, F64, RowsBuilder, U32};
 use crate::errors::{Failure, input_error};
+use crate::input::arguments::path_or_none;
 use crate::input::texts::TextInput;
 use crate::input::whole::Whole;
 use crate::options::{Limits, distance_of};
@@ -54,7 +55,7 @@ impl Recipe {
         max_pairs: Option<Whole>,
         threads: Option<Whole>,
         memory: Option<Whole>,
-        temp_dir: Option<PathBuf>,
+        #[pyo3(from_py_with = path_or_none)] temp_dir: Option<PathBuf>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Rows> {
         self.check_takes_texts(py)?;

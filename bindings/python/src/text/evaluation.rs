@@ -1,5 +1,7 @@
 //! How well fingerprints find labelled duplicates, by distance.
 
+use std::path::PathBuf;
+
 use fpstore::Fingerprint;
 use fpstore::evaluate::{
     BadPair, Evaluation as Measured, Expected, Label, LabelledPairs, Point, svg,
@@ -9,8 +11,11 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
+use super::labelled::Labelled;
 use crate::errors::input_error;
+use crate::input::arguments::path_or_none;
 use crate::input::fingerprints::many_or_null;
+use crate::input::whole::Whole;
 use crate::notebook::framed;
 use crate::tuple_class::plain_value;
 use crate::work::{Reporter, run};
@@ -55,16 +60,59 @@ fn rows_of(object: &Bound<'_, PyAny>, count: Option<usize>, name: &str) -> PyRes
 /// >>> found = fpstore.evaluate([0, 1, 255], [0, 0], [1, 2], [1, 0])
 /// >>> found.best.k, found.best.f1
 /// (1, 1.0)
+///
+/// Or `pairs` is a file of labels, as `fpstore evaluate` takes it: on each line two ids, then 1, 0 or
+/// -1, separated by tabs. Then the ids are those of a store, of `Documents`, whose fingerprints are
+/// made by `recipe`, or are given with the fingerprints as `ids`.
+///
+/// >>> labels = folder / "labels.tsv"
+/// >>> _ = labels.write_text("a.html\\tb.html\\t1\\na.html\\tc.html\\t0\\n")
+/// >>> fpstore.evaluate(store, pairs=labels).best.k
+/// 1
 #[pyfunction]
-#[pyo3(signature = (fingerprints, first, second, labels=None, *, unlisted_differ=false))]
+#[pyo3(signature = (
+    fingerprints, first=None, second=None, labels=None, *, pairs=None, ids=None, recipe=None,
+    unlisted_differ=false, threads=None, progress=None
+))]
+#[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 pub(crate) fn evaluate(
     py: Python<'_>,
     fingerprints: &Bound<'_, PyAny>,
-    first: &Bound<'_, PyAny>,
-    second: &Bound<'_, PyAny>,
+    first: Option<&Bound<'_, PyAny>>,
+    second: Option<&Bound<'_, PyAny>>,
     labels: Option<&Bound<'_, PyAny>>,
+    #[pyo3(from_py_with = path_or_none)] pairs: Option<PathBuf>,
+    ids: Option<&Bound<'_, PyAny>>,
+    recipe: Option<&Bound<'_, PyAny>>,
     unlisted_differ: bool,
+    threads: Option<Whole>,
+    progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Evaluation> {
+    let is_given = [
+        ("first", first.is_some()),
+        ("second", second.is_some()),
+        ("labels", labels.is_some()),
+        ("ids", ids.is_some()),
+        ("recipe", recipe.is_some()),
+        ("threads", threads.is_some()),
+        ("progress", progress.is_some()),
+    ];
+    if let Some(pairs) = pairs {
+        if let Some((name, _)) = is_given[..3].iter().find(|(_, is_given)| *is_given) {
+            let message = format!("pairs names the documents and has the labels; leave {name} out");
+            return Err(input_error(py, message));
+        }
+        let given = Labelled { fingerprints, ids, recipe, threads, progress };
+        return given.evaluate(&pairs, unlisted_differ).map(Evaluation);
+    }
+    if let Some((name, _)) = is_given[3..].iter().find(|(_, is_given)| *is_given) {
+        let message = format!("{name} has no meaning without pairs, a file of labels by id");
+        return Err(input_error(py, message));
+    }
+    let (Some(first), Some(second)) = (first, second) else {
+        let message = "first and second are the rows of labelled pairs; or give pairs, a file";
+        return Err(input_error(py, message));
+    };
     let values = many_or_null(fingerprints)?;
     let (first, second) = (
         rows_of(first, Some(values.len()), "first")?,

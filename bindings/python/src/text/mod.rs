@@ -1,12 +1,16 @@
 //! Texts: recipes, fingerprints, confirmed pairs, and how well a recipe works.
 
 mod confirm;
+mod df_table;
 mod evaluation;
 mod hashing;
+mod labelled;
 mod options;
 mod recipe;
+mod stored;
 
 pub(crate) use confirm::looked_at;
+pub(crate) use df_table::{_df_table_of, DfTable};
 pub(crate) use evaluation::{Evaluation, evaluate};
 pub(crate) use hashing::of_all;
 pub(crate) use recipe::{_recipe_of, Recipe, hasher_of, recipe_text_of};

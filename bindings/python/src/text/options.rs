@@ -1,10 +1,13 @@
 //! Keywords of `Recipe` as values of Rust, and the lists and tables that a recipe needs.
 
-use std::path::PathBuf;
+use fpstore_text::{DfTable as Table, GivenWeights, StopWords, TextResources, TieRule};
 
-use fpstore_text::{DfTable, GivenWeights, StopWords, TextResources, TieRule};
+use pyo3::prelude::*;
+use pyo3::types::PyString;
 
-use crate::errors::Failure;
+use super::df_table::DfTable;
+use crate::errors::{Failure, input_error, named};
+use crate::input::arguments::{path, str_of, texts};
 use crate::input::whole::Whole;
 
 /// Lists and tables in a form that can be pickled.
@@ -25,13 +28,79 @@ impl Sources {
             resources = resources.stop_words(StopWords::from_list(words));
         }
         if let Some(bytes) = &self.df {
-            resources = resources.df_table(DfTable::from_bytes(bytes, "df")?);
+            resources = resources.df_table(Table::from_bytes(bytes, "df")?);
         }
         if let Some(lines) = &self.weights {
             resources = resources.weights(GivenWeights::from_list(lines, "weights")?);
         }
         Ok(resources)
     }
+}
+
+/// The lists and tables that a caller gives.
+pub(super) struct GivenSources {
+    pub(super) sources: Sources,
+    /// The list of stop words of a language, which a recipe finds again by its name.
+    pub(super) language: Option<StopWords>,
+}
+
+impl GivenSources {
+    pub(super) fn of(
+        stop_words: Option<&Bound<'_, PyAny>>,
+        df: Option<&Bound<'_, PyAny>>,
+        weights: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        if let (Some(df), Some(_)) = (df, weights) {
+            let message = "df and weights both weigh features; give one of them";
+            return Err(input_error(df.py(), message));
+        }
+        let mut sources = Sources::default();
+        let mut language = None;
+        if let Some(given) = stop_words {
+            match words_of(given)? {
+                Ok(list) => language = Some(list),
+                Err(list) => sources.stop_words = Some(list),
+            }
+        }
+        sources.df = df.map(table_of).transpose()?;
+        sources.weights = weights.map(lines_of).transpose()?;
+        Ok(GivenSources { sources, language })
+    }
+}
+
+/// The words of a list: a language with a built-in one, or words.
+fn words_of(given: &Bound<'_, PyAny>) -> PyResult<Result<StopWords, String>> {
+    if let Ok(code) = given.cast::<PyString>() {
+        let code = str_of(code).map_err(|error| named(error, "stop_words"))?;
+        return Ok(Ok(StopWords::of_language(code).map_err(Failure::from)?));
+    }
+    let words = texts(given).map_err(|error| named(error, "stop_words"))?;
+    Ok(Err(words.join("\n")))
+}
+
+/// The bytes of a table of document frequencies: an object, or a file.
+fn table_of(given: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
+    if let Ok(table) = given.cast::<DfTable>() {
+        return Ok(table.get().bytes().to_vec());
+    }
+    let path = path(given).map_err(|error| named(error, "df"))?;
+    let read = std::fs::read(&path).map_err(fpstore::IoError::of("read", &path));
+    let bytes = read.map_err(fpstore::Error::Io).map_err(Failure::from)?;
+    // Here the error can name the file.
+    Table::from_bytes(&bytes, &path).map_err(Failure::from)?;
+    Ok(bytes)
+}
+
+/// Lines of feature, tab and weight.
+fn lines_of(weights: &Bound<'_, PyAny>) -> PyResult<String> {
+    let mut lines = String::new();
+    for item in weights.call_method0("items")?.try_iter()? {
+        let (feature, weight): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item?.extract()?;
+        let (feature, weight) = (feature.str()?, weight.str()?);
+        let feature = str_of(&feature).map_err(|error| named(error, "weights"))?;
+        lines.push_str(&format!("{feature}\t{}\n", str_of(&weight)?));
+    }
+    Ok(lines)
 }
 
 /// A number from 1 to `most`.
@@ -54,11 +123,4 @@ pub(super) fn tie_of(bit: Whole) -> Result<TieRule, Failure> {
         1 => Ok(TieRule::One),
         _ => Err(Failure::Input(format!("tie is {bit}, expected 0 or 1"))),
     }
-}
-
-/// The bytes of a table of document frequencies.
-pub(super) fn read_table(path: &PathBuf) -> Result<Vec<u8>, Failure> {
-    Ok(std::fs::read(path)
-        .map_err(fpstore::IoError::of("read", path))
-        .map_err(fpstore::Error::Io)?)
 }

@@ -1,19 +1,19 @@
 //! The class `Recipe`: how texts become fingerprints, as a value of Python.
 
-use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use fpstore::page::ComparedFeatures;
 use fpstore_text::{
-    CountWeight, FeatureHash, HashKey, RecipeChanges, StopWords, TextHasher, TextRecipe, Tokenizer,
-    Weight,
+    CountWeight, FeatureHash, HashKey, RecipeChanges, TextHasher, TextRecipe, TextResources,
+    Tokenizer, Weight,
 };
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 
-use super::options::{Sources, positive, read_table, tie_of};
-use crate::errors::{Failure, input_error, recipe_error};
+use super::options::{GivenSources, Sources, positive, tie_of};
+use crate::errors::{Failure, input_error, named as with_name, recipe_error};
+use crate::input::arguments::{pair_or_none, str_of, text, text_or_none};
 use crate::input::texts::Text;
 use crate::input::whole::Whole;
 use crate::notebook::Page;
@@ -33,7 +33,7 @@ const HASHERS_KEPT: usize = 16;
 /// The names are `minhash` (the default, for texts in any language), `simhash`, `code`, and
 /// `1e0ng`, which gives the values of the package `simhash` of PyPI. Keywords change single parts,
 /// as the options of the program do: `segment`, `shingle` and `ngram` how features are cut,
-/// `count`, `top`, `tie`, `weights` and `df` the vote of `simhash`, `hash` and `hash_key` the hash,
+/// `count`, `top`, `tie`, `weights` and `df`, a `DfTable` or its file, the vote of `simhash`, `hash` and `hash_key` the hash,
 /// `keep_case`, `keep_form` and `keep_marks` what texts are told apart by. `stop_words` is a
 /// language such as `"en"`, or words.
 ///
@@ -68,7 +68,7 @@ pub(crate) fn recipe_text_of(given: &Bound<'_, PyAny>) -> PyResult<fpstore::Reci
         let kind = given.get_type().qualname()?;
         return Err(PyTypeError::new_err(format!("recipe is a Recipe or a name, not {kind}")));
     };
-    let text = text.to_str()?;
+    let text = str_of(text).map_err(|error| with_name(error, "recipe"))?;
     let external = fpstore::Recipe::from_text(text).filter(fpstore::Recipe::is_external);
     if let Some(external) = external {
         return Ok(external);
@@ -104,9 +104,14 @@ fn named(py: Python<'_>, name: &str) -> PyResult<TextRecipe> {
 }
 
 impl Recipe {
-    fn made(recipe: TextRecipe, sources: Sources) -> Result<Self, Failure> {
+    pub(super) fn made(recipe: TextRecipe, sources: Sources) -> Result<Self, Failure> {
         let hasher = TextHasher::with_resources(&recipe, sources.load()?)?;
         Ok(Recipe { recipe, sources, hashers: Mutex::new(vec![hasher]) })
+    }
+
+    /// The recipe of the library.
+    pub(super) fn text_recipe(&self) -> &TextRecipe {
+        &self.recipe
     }
 
     /// A hasher of this recipe.
@@ -155,16 +160,6 @@ fn parsed<T>(
     Ok(text.map(parse).transpose()?)
 }
 
-/// The words of a list: a language with a built-in one, or words.
-fn words_of(given: &Bound<'_, PyAny>) -> PyResult<Result<StopWords, String>> {
-    if let Ok(code) = given.cast::<PyString>() {
-        return Ok(Ok(StopWords::of_language(code.to_str()?).map_err(Failure::from)?));
-    }
-    let words: Vec<String> =
-        given.try_iter()?.map(|word| word?.extract()).collect::<PyResult<_>>()?;
-    Ok(Err(words.join("\n")))
-}
-
 #[pymethods]
 impl Recipe {
     #[new]
@@ -176,48 +171,27 @@ impl Recipe {
     #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn new(
         py: Python<'_>,
-        name: Option<&str>,
-        segment: Option<&str>,
+        #[pyo3(from_py_with = text_or_none)] name: Option<&str>,
+        #[pyo3(from_py_with = text_or_none)] segment: Option<&str>,
         shingle: Option<Whole>,
         ngram: Option<Whole>,
-        count: Option<&str>,
+        #[pyo3(from_py_with = text_or_none)] count: Option<&str>,
         top: Option<Whole>,
         tie: Option<Whole>,
-        hash: Option<&str>,
-        hash_key: Option<&str>,
+        #[pyo3(from_py_with = text_or_none)] hash: Option<&str>,
+        #[pyo3(from_py_with = text_or_none)] hash_key: Option<&str>,
         keep_case: bool,
         keep_form: bool,
         keep_marks: bool,
         stop_words: Option<&Bound<'_, PyAny>>,
-        df: Option<PathBuf>,
+        df: Option<&Bound<'_, PyAny>>,
         weights: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let mut recipe = named(py, name.unwrap_or(TextRecipe::DEFAULT_NAME))?;
-        let mut sources = Sources::default();
-        let mut resources = sources.load()?;
-        if let Some(given) = stop_words {
-            match words_of(given)? {
-                // The recipe names the list, and finds it again by that.
-                Ok(list) => resources = resources.stop_words(list),
-                Err(list) => sources.stop_words = Some(list),
-            }
-        }
-        if let Some(path) = df {
-            sources.df = Some(read_table(&path)?);
-        }
-        if let Some(weights) = weights {
-            let mut lines = String::new();
-            for item in weights.call_method0("items")?.try_iter()? {
-                let (feature, weight): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item?.extract()?;
-                lines.push_str(&format!(
-                    "{}\t{}\n",
-                    feature.str()?.to_str()?,
-                    weight.str()?.to_str()?
-                ));
-            }
-            sources.weights = Some(lines);
-        }
-        resources.name_in(&mut recipe).map_err(Failure::from)?;
+        let GivenSources { sources, language } = GivenSources::of(stop_words, df, weights)?;
+        // The recipe names the list of a language, and finds it again by that.
+        let lists = language.map(|list| TextResources::default().stop_words(list));
+        lists.unwrap_or_default().name_in(&mut recipe).map_err(Failure::from)?;
         sources.load()?.name_in(&mut recipe).map_err(Failure::from)?;
         let changes = RecipeChanges {
             segment: parsed(segment, Tokenizer::named)?,
@@ -348,7 +322,7 @@ impl Recipe {
         py: Python<'_>,
         first: Text,
         second: Text,
-        names: Option<(String, String)>,
+        #[pyo3(from_py_with = pair_or_none)] names: Option<(String, String)>,
     ) -> PyResult<Page> {
         self.check_takes_texts(py)?;
         let (first, second): (&str, &str) = (&first, &second);
@@ -381,7 +355,8 @@ impl Recipe {
     fn of_features(&self, py: Python<'_>, features: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
         let mut list: Vec<(String, Weight)> = Vec::new();
         for item in features.call_method0("items")?.try_iter()? {
-            let (feature, number): (String, f64) = item?.extract()?;
+            let (feature, number): (Bound<'_, PyAny>, f64) = item?.extract()?;
+            let feature: String = text(&feature).map_err(|error| with_name(error, "features"))?;
             let weight = Weight::try_from(number)
                 .map_err(|fault| input_error(py, format!("{feature}: {number} is {fault}")))?;
             list.push((feature, weight));
@@ -426,22 +401,10 @@ impl Recipe {
 #[pyfunction]
 pub(crate) fn _recipe_of(
     py: Python<'_>,
-    text: &str,
-    stop_words: Option<String>,
+    #[pyo3(from_py_with = text)] text: &str,
+    #[pyo3(from_py_with = text_or_none)] stop_words: Option<String>,
     df: Option<Vec<u8>>,
-    weights: Option<String>,
+    #[pyo3(from_py_with = text_or_none)] weights: Option<String>,
 ) -> PyResult<Recipe> {
     Ok(Recipe::made(named(py, text)?, Sources { stop_words, df, weights })?)
-}
-
-#[pymethods]
-impl crate::store::Store {
-    /// The recipe of the store, to make fingerprints of new texts with. Fails for ready
-    /// fingerprints.
-    fn text_recipe(&self, py: Python<'_>) -> PyResult<Recipe> {
-        let empty = "the store is empty, so it has no recipe yet";
-        let recipe = self.get()?.recipe().ok_or_else(|| recipe_error(py, empty))?;
-        let recipe = TextRecipe::from_recipe(&recipe).map_err(Failure::from)?;
-        Ok(Recipe::made(recipe, Sources::default())?)
-    }
 }

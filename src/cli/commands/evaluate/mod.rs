@@ -2,16 +2,14 @@
 
 mod report;
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{anyhow, bail};
 use clap::Args;
-use fpstore::evaluate::{BadLabel, Evaluation, LabelFile, svg};
+use fpstore::evaluate::{BadLabel, LabelFile, MeasuredDocuments, svg, without_id};
 use fpstore::input::read_records;
-use fpstore::{Fingerprint, Store};
+use fpstore::Store;
 use fpstore_text::{HashKey, TextHasher, TextRecipe};
 
 use crate::cli::args::documents::{DocumentArgs, hash_all, report as report_documents};
@@ -114,7 +112,7 @@ pub(in crate::cli) fn run(args: &EvaluateArgs) -> anyhow::Result<ExitStatus> {
             let Some(keyed) = with_key(hasher, number) else { break };
             let is_first = result.is_none();
             let found =
-                Fingerprints::of_documents(args, &keyed, is_first && !args.report.is_quiet())?;
+                of_documents(args, &keyed, is_first && !args.report.is_quiet())?;
             let measured = measured(args, name, &labels, &found)?;
             match &mut result {
                 None => result = Some(measured),
@@ -124,7 +122,7 @@ pub(in crate::cli) fn run(args: &EvaluateArgs) -> anyhow::Result<ExitStatus> {
         results.extend(result);
     }
     if hashers.is_empty() {
-        let found = Fingerprints::ready(args)?;
+        let found = ready(args)?;
         results.push(measured(args, "fingerprints", &labels, &found)?);
     }
     if !args.report.is_quiet() {
@@ -172,106 +170,63 @@ fn with_key(hasher: &TextHasher, number: u32) -> Option<TextHasher> {
     TextHasher::new(&recipe).ok()
 }
 
-/// The fingerprints of all documents, and the numbers of their ids.
-#[derive(Default)]
-struct Fingerprints {
-    ids: HashMap<String, usize>,
-    values: Vec<Option<Fingerprint>>,
+/// The fingerprints of all documents, by their ids.
+fn of_documents(
+    args: &EvaluateArgs,
+    hasher: &TextHasher,
+    is_reported: bool,
+) -> anyhow::Result<MeasuredDocuments> {
+    let mut found = MeasuredDocuments::default();
+    let options = args.documents.options(&args.read, args.threads.reading()?)?;
+    let monitor = Monitor::on_documents(args.report.is_quiet(), false)?;
+    let files = inputs(&args.files)?;
+    let summary = hash_all(&files, hasher, &options, Some(&monitor), |document| {
+        Ok(found.push(document.id.to_string(), document.fingerprint)?)
+    })?;
+    if is_reported {
+        report_documents(&summary);
+    }
+    Ok(found)
 }
 
-impl Fingerprints {
-    fn of_documents(
-        args: &EvaluateArgs,
-        hasher: &TextHasher,
-        is_reported: bool,
-    ) -> anyhow::Result<Self> {
-        let mut found = Fingerprints::default();
-        let options = args.documents.options(&args.read, args.threads.reading()?)?;
+/// Fingerprints that are ready, in files or stores.
+fn ready(args: &EvaluateArgs) -> anyhow::Result<MeasuredDocuments> {
+    refuse_narrow(args.read.width(), "evaluate")?;
+    let mut found = MeasuredDocuments::default();
+    if let Some(documents) = args.documents.of_field(&args.read, args.threads.reading()?)? {
         let monitor = Monitor::on_documents(args.report.is_quiet(), false)?;
         let files = inputs(&args.files)?;
-        let summary = hash_all(&files, hasher, &options, Some(&monitor), |document| {
-            found.push(document.id.to_string(), document.fingerprint)
+        let summary = documents.each(&files, &monitor, |fingerprint, id, _| {
+            Ok(found.push(id.to_string(), Some(fingerprint))?)
         })?;
-        if is_reported {
-            report_documents(&summary);
-        }
-        Ok(found)
+        report_documents(&summary);
+        return Ok(found);
     }
-
-    fn ready(args: &EvaluateArgs) -> anyhow::Result<Self> {
-        refuse_narrow(args.read.width(), "evaluate")?;
-        let mut found = Fingerprints::default();
-        if let Some(documents) = args.documents.of_field(&args.read, args.threads.reading()?)? {
-            let monitor = Monitor::on_documents(args.report.is_quiet(), false)?;
-            let files = inputs(&args.files)?;
-            let summary = documents.each(&files, &monitor, |fingerprint, id, _| {
-                found.push(id.to_string(), Some(fingerprint))
-            })?;
-            report_documents(&summary);
-            return Ok(found);
+    let lines = args.documents.lines(&args.read)?;
+    for file in inputs(&args.files)? {
+        if Store::is_at(&file) {
+            found.push_store(&open_map(&file)?)?;
+            continue;
         }
-        let lines = args.documents.lines(&args.read)?;
-        for file in inputs(&args.files)? {
-            if Store::is_at(&file) {
-                let store = open_map(&file)?;
-                refuse_narrow(store.width(), "evaluate")?;
-                found.push_store(&store)?;
-                continue;
-            }
-            let read = read_records(&file, &lines, |record| {
-                let Some(id) = record.id else {
-                    bail!("{}: a fingerprint without an id has no labels", file.display());
-                };
-                found.push(id.to_string(), Some(record.fingerprint))
-            });
-            report_skipped(&file, &read?);
-        }
-        Ok(found)
+        let read = read_records(&file, &lines, |record| {
+            let Some(id) = record.id else {
+                bail!(without_id(&file.display().to_string()));
+            };
+            Ok(found.push(id.to_string(), Some(record.fingerprint))?)
+        });
+        report_skipped(&file, &read?);
     }
-
-    /// All records of a store. One may be there twice, if it was added twice.
-    fn push_store(&mut self, store: &Store) -> anyhow::Result<()> {
-        store.for_each(|record| {
-            let mut ids = record.ids().peekable();
-            if ids.peek().is_none() {
-                let path = store.info().path;
-                bail!("{}: a fingerprint without an id has no labels", path.display());
-            }
-            for id in ids {
-                let (id, value) = (id?.to_string(), Some(record.fingerprint()));
-                let before = self.ids.get(&id).map(|number| self.values[*number]);
-                if before != Some(value) {
-                    self.push(id, value)?;
-                }
-            }
-            Ok(())
-        })
-    }
-
-    fn push(&mut self, id: String, value: Option<Fingerprint>) -> anyhow::Result<()> {
-        let number = self.values.len();
-        match self.ids.entry(id) {
-            Entry::Occupied(same) => {
-                let (id, before) = (same.key(), same.get());
-                bail!("two documents have the id '{id}': number {} and {}", before + 1, number + 1);
-            }
-            Entry::Vacant(new) => {
-                new.insert(number);
-                self.values.push(value);
-                Ok(())
-            }
-        }
-    }
+    Ok(found)
 }
 
 fn measured(
     args: &EvaluateArgs,
     name: &str,
     labels: &LabelFile,
-    found: &Fingerprints,
+    found: &MeasuredDocuments,
 ) -> anyhow::Result<Measured> {
-    let pairs = labels.numbered(&found.ids).map_err(|fault| bad_label(args, fault))?;
-    let found = Evaluation::of(&pairs, &found.values, args.unlisted_differ, None)?;
+    let pairs = found.pairs(labels).map_err(|fault| bad_label(args, fault))?;
+    let found = found.evaluate(&pairs, args.unlisted_differ, None)?;
     let forecast = args.collection_size.map(|size| found.forecast(size));
     Ok(Measured { recipe: name.into(), of_keys: vec![found.best().f1], found, forecast })
 }

@@ -1,9 +1,10 @@
 //! How well fingerprints find the duplicates that people have labelled, by distance.
 //!
 //! A caller lists pairs of documents with a [`Label`] each ([`LabelledPairs`], or a [`LabelFile`] with
-//! ids) and gives the fingerprints of the documents. An [`Evaluation`] then says for each `k` what a
+//! ids) and gives the fingerprints of the documents, as a list or as
+//! [`MeasuredDocuments`]. An [`Evaluation`] then says for each `k` what a
 //! search would find, find wrongly and miss; which `k` is best; and what to expect in a larger
-//! collection ([`Forecast`]). [`svg`] draws it. Nothing here reads a store or knows a recipe.
+//! collection ([`Forecast`]). [`svg`] draws it. Nothing here knows a recipe.
 //!
 //! ```
 //! use fpstore::Fingerprint;
@@ -21,6 +22,7 @@
 //! ```
 
 mod curve;
+mod documents;
 mod evaluation;
 mod forecast;
 mod measure;
@@ -28,6 +30,7 @@ mod plot;
 
 pub use crate::base::labels::{BadLabel, BadPair, Label, LabelFile, LabelledPairs};
 pub use curve::{K_MAX, Point};
+pub use documents::{MeasuredDocuments, without_id};
 pub use evaluation::Evaluation;
 pub use forecast::{Expected, Forecast};
 pub use plot::svg;

@@ -1,0 +1,70 @@
+//! Texts and paths as arguments of functions: `from_py_with` takes them from here, so that a text with
+//! a lone surrogate is an `InputError` that names the argument, and no error of the codec.
+//!
+//! The error does not know the name of its argument yet: PyO3 adds it in a note, which `InputError`
+//! takes as the beginning of its message.
+
+use std::path::PathBuf;
+
+use pyo3::exceptions::PyUnicodeEncodeError;
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+
+use crate::errors::surrogate_error;
+
+/// A text.
+pub(crate) fn text<'a, T: From<&'a str>>(given: &'a Bound<'_, PyAny>) -> PyResult<T> {
+    Ok(T::from(str_of(given)?))
+}
+
+/// A text, if one is given.
+pub(crate) fn text_or_none<'a, T: From<&'a str>>(
+    given: &'a Bound<'_, PyAny>,
+) -> PyResult<Option<T>> {
+    if given.is_none() { Ok(None) } else { text(given).map(Some) }
+}
+
+/// Many texts; a single text is not taken as its characters.
+pub(crate) fn texts(given: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
+    if given.is_instance_of::<PyString>() {
+        return given.extract();
+    }
+    given.try_iter()?.map(|item| text(&item?)).collect()
+}
+
+/// Two texts, if they are given.
+pub(crate) fn pair_or_none(given: &Bound<'_, PyAny>) -> PyResult<Option<(String, String)>> {
+    if given.is_none() {
+        return Ok(None);
+    }
+    let (one, other): (Bound<'_, PyAny>, Bound<'_, PyAny>) = given.extract()?;
+    Ok(Some((text(&one)?, text(&other)?)))
+}
+
+/// The path of a file or folder. Bytes that are not UTF-8 are surrogates in Python, and allowed.
+pub(crate) fn path(given: &Bound<'_, PyAny>) -> PyResult<PathBuf> {
+    given.extract::<PathBuf>().map_err(|error| {
+        match error.is_instance_of::<PyUnicodeEncodeError>(given.py()) {
+            true => surrogate_error(given),
+            false => error,
+        }
+    })
+}
+
+/// The path of a file or folder, if one is given.
+pub(crate) fn path_or_none(given: &Bound<'_, PyAny>) -> PyResult<Option<PathBuf>> {
+    if given.is_none() { Ok(None) } else { path(given).map(Some) }
+}
+
+/// Many paths.
+pub(crate) fn paths(given: &Bound<'_, PyAny>) -> PyResult<Vec<PathBuf>> {
+    if given.is_instance_of::<PyString>() {
+        return given.extract();
+    }
+    given.try_iter()?.map(|item| path(&item?)).collect()
+}
+
+/// The characters of an object of Python that is a text.
+pub(crate) fn str_of<'a>(given: &'a Bound<'_, PyAny>) -> PyResult<&'a str> {
+    given.cast::<PyString>()?.to_str().map_err(|_| surrogate_error(given))
+}

@@ -1,0 +1,96 @@
+//! Documents with ids that a file of labels names, and what is measured of them.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use fpstore::evaluate::{Evaluation, MeasuredDocuments};
+use fpstore_documents::{Admission, hash_documents};
+use pyo3::prelude::*;
+
+use super::recipe::hasher_of;
+use crate::documents::{Documents, labels_of, of_row};
+use crate::errors::{Failure, input_error};
+use crate::input::fingerprints::many_or_null;
+use crate::input::ids;
+use crate::input::whole::Whole;
+use crate::options::Limits;
+use crate::store::Store;
+use crate::work::{Reporter, run};
+
+/// What a caller gives beside a file of labels.
+pub(super) struct Labelled<'a, 'py> {
+    pub(super) fingerprints: &'a Bound<'py, PyAny>,
+    pub(super) ids: Option<&'a Bound<'py, PyAny>>,
+    pub(super) recipe: Option<&'a Bound<'py, PyAny>>,
+    pub(super) threads: Option<Whole>,
+    pub(super) progress: Option<&'a Bound<'py, PyAny>>,
+}
+
+impl Labelled<'_, '_> {
+    /// Measures the pairs of a file.
+    pub(super) fn evaluate(&self, pairs: &Path, unlisted_differ: bool) -> PyResult<Evaluation> {
+        let py = self.fingerprints.py();
+        let labels = labels_of(py, pairs)?;
+        let reporter = Reporter::new(self.progress)?;
+        let found = self.found(&reporter)?;
+        let numbered = found.pairs(&labels);
+        let numbered =
+            numbered.map_err(|fault| input_error(py, format!("{}: {fault}", pairs.display())))?;
+        run(py, &reporter, |shared| {
+            Ok(found.evaluate(&numbered, unlisted_differ, Some(shared.observer()))?)
+        })
+    }
+
+    fn found(&self, reporter: &Reporter) -> PyResult<MeasuredDocuments> {
+        let py = self.fingerprints.py();
+        if let Ok(store) = self.fingerprints.cast::<Store>() {
+            self.refuse("ids", self.ids, "a store has its own")?;
+            self.refuse("recipe", self.recipe, "a store has its own")?;
+            let store = store.get().get()?;
+            return run(py, reporter, |_| {
+                let mut found = MeasuredDocuments::default();
+                found.push_store(&store)?;
+                Ok(found)
+            });
+        }
+        if let Ok(documents) = self.fingerprints.cast::<Documents>() {
+            self.refuse("ids", self.ids, "documents have their own, see id_field")?;
+            let hasher = hasher_of(self.recipe, None)?;
+            let limits = Limits::new(py, self.threads, None, None)?;
+            let documents =
+                documents.get().readable(py, &limits.given(&Arc::default()), Vec::new())?;
+            return run(py, reporter, |shared| {
+                let mut found = MeasuredDocuments::default();
+                let options = documents.options.clone().observer(shared.observer());
+                let read = hash_documents(&documents.paths, &hasher, &options, |document| {
+                    found.push(document.id.to_string(), document.fingerprint)?;
+                    Ok::<_, fpstore::corpus::Error>(Admission::Taken)
+                });
+                read.map_err(|error| of_row(Failure::Corpus(error), &documents))?;
+                Ok(found)
+            });
+        }
+        self.refuse("recipe", self.recipe, "fingerprints are made already; Documents are texts")?;
+        let Some(ids) = self.ids else {
+            let message = "pairs names documents by their ids: give ids, or a store or Documents";
+            return Err(input_error(py, message));
+        };
+        let (values, ids) = (many_or_null(self.fingerprints)?, ids::many(ids)?);
+        if values.len() != ids.len() {
+            let message = format!("{} fingerprints and {} ids", values.len(), ids.len());
+            return Err(input_error(py, message));
+        }
+        let mut found = MeasuredDocuments::default();
+        for (at, id) in ids.iter().enumerate() {
+            found.push(id.to_string(), values.get(at)).map_err(Failure::from)?;
+        }
+        Ok(found)
+    }
+
+    fn refuse(&self, name: &str, given: Option<&Bound<'_, PyAny>>, why: &str) -> PyResult<()> {
+        match given {
+            Some(_) => Err(input_error(self.fingerprints.py(), format!("leave {name} out: {why}"))),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! The recipe of a store, to make fingerprints of new texts with.
+
+use fpstore_text::{Factor, TextHasher, TextRecipe};
+use pyo3::prelude::*;
+
+use super::options::{GivenSources, Sources};
+use super::recipe::Recipe;
+use crate::errors::{Failure, input_error, recipe_error};
+use crate::store::Store;
+
+#[pymethods]
+impl Store {
+    /// The recipe of the store, to make fingerprints of new texts with. Fails for ready
+    /// fingerprints.
+    ///
+    /// A recipe names lists and tables by their digests, and does not hold them: `df`, `stop_words`
+    /// and `weights` give them, as they gave them to `Recipe`. The stop words of a language need not
+    /// be given.
+    #[pyo3(signature = (*, stop_words=None, df=None, weights=None))]
+    fn text_recipe(
+        &self,
+        py: Python<'_>,
+        stop_words: Option<&Bound<'_, PyAny>>,
+        df: Option<&Bound<'_, PyAny>>,
+        weights: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Recipe> {
+        let empty = "the store is empty, so it has no recipe yet";
+        let recipe = self.get()?.recipe().ok_or_else(|| recipe_error(py, empty))?;
+        let recipe = TextRecipe::from_recipe(&recipe).map_err(Failure::from)?;
+        let GivenSources { sources, language } = GivenSources::of(stop_words, df, weights)?;
+        check_named(&recipe, &sources, stop_words.is_some()).map_err(|it| input_error(py, it))?;
+        if let Some(list) = language {
+            let resources = sources.load()?.stop_words(list);
+            TextHasher::with_resources(&recipe, resources).map_err(Failure::from)?;
+        }
+        Ok(Recipe::made(recipe, sources)?)
+    }
+}
+
+/// Refuses what the recipe does not name.
+fn check_named(recipe: &TextRecipe, sources: &Sources, has_words: bool) -> Result<(), String> {
+    let factor = recipe.votes().map_or(Factor::None, |rules| rules.factor);
+    let refused = |name: &str, what: &str| {
+        Err(format!("{name}: the recipe of the store has no {what}; leave it out"))
+    };
+    match factor {
+        _ if has_words && recipe.stop_words.is_none() => refused("stop_words", "stop words"),
+        Factor::Idf(_) | Factor::Given(_) if sources.df.is_none() && sources.weights.is_none() => {
+            Ok(())
+        }
+        Factor::Idf(_) if sources.df.is_some() => Ok(()),
+        Factor::Given(_) if sources.weights.is_some() => Ok(()),
+        _ if sources.df.is_some() => refused("df", "table of document frequencies"),
+        _ if sources.weights.is_some() => refused("weights", "list of weights"),
+        _ => Ok(()),
+    }
+}
