@@ -59,21 +59,19 @@ def shown(rows: fpstore.Rows) -> list[list[str]]:
     return lines
 
 
-@pytest.mark.parametrize("confirm", [None, 0.8])
+@pytest.mark.parametrize("k", [7, None])
 @pytest.mark.parametrize("keep", KEEP_RULES)
 def test_the_kept_bytes_are_those_of_the_program(
-    tmp_path: Path, program: str, keep: str, confirm: float | None
+    tmp_path: Path, program: str, keep: str, k: int | None
 ) -> None:
     inputs = corpus(tmp_path / "in")
     command: list[str | Path] = [program, "dedup", "--docs", *inputs, "--keep", keep, "--quiet"]
     command += ["--source-field", "score"]
     command += ["-o", tmp_path / "theirs", "--removed", tmp_path / "removed.tsv"]
-    if confirm is not None:
-        command += ["--confirm", str(confirm)]
+    if k is not None:
+        command += ["-k", str(k)]
     subprocess.run(command, check=True)
-    cleaned = fpstore.clean(
-        inputs, tmp_path / "ours", keep=keep, source_field="score", confirm=confirm
-    )
+    cleaned = fpstore.clean(inputs, tmp_path / "ours", keep=keep, source_field="score", k=k)
     assert files(tmp_path / "ours") == files(tmp_path / "theirs")
     theirs = (tmp_path / "removed.tsv").read_text().splitlines()
     ours = shown(cleaned.removed)
