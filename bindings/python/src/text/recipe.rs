@@ -110,7 +110,7 @@ impl Recipe {
     }
 
     /// A hasher of this recipe.
-    pub(super) fn hasher(&self) -> Result<TextHasher, Failure> {
+    pub(crate) fn hasher(&self) -> Result<TextHasher, Failure> {
         let kept = self.hashers.lock().unwrap_or_else(PoisonError::into_inner).pop();
         match kept {
             Some(hasher) => Ok(hasher),
