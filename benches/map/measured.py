@@ -206,6 +206,16 @@ class At:
         return (counts[1] - counts[0]) / between, (micros[1] - micros[0]) / between
 
 
+def join_row(program, n, folder=None):
+    """All pairs of n fingerprints in memory, and nothing else: where hash tables outgrow the cache."""
+    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+        at = At(program, scratch, n, 1)
+        write_random(at.input, n, SEED)
+        at.build(f"{5 * n}B")
+        at.input.unlink()
+        return {"n": n, "pairs_spare": at.pairs(f"{int(8.5 * n)}B")}
+
+
 def measure(program, counts, rounds_of, folder=None):
     """A row for each number of fingerprints."""
     rows = []

@@ -21,14 +21,20 @@ def read(path):
     return np.sort(np.array(values, dtype=np.uint64))
 
 
+def zeros_above(numbers):
+    """Leading zeros of numbers of 64 bits, none of which is 0.
+
+    In halves, because the logarithm of a float may round up to the next power of two.
+    """
+    high = numbers >> np.uint64(32)
+    half = np.where(high > 0, high, numbers & np.uint64(0xFFFFFFFF)).astype(np.float64)
+    return np.where(high > 0, 0, 32) + 31 - np.floor(np.log2(half)).astype(np.int64)
+
+
 def leading_positions(values):
-    """For each position, 63 first, how many neighbours first differ there; repeats left out."""
+    """For each bit, 63 the highest, how many neighbours first differ there; repeats left out."""
     distinct = np.unique(values)
-    differ = distinct[1:] ^ distinct[:-1]
-    # The logarithm of a float of 53 bits may round up to the next power of two: take halves apart.
-    high, low = (differ >> np.uint64(32)).astype(np.float64), (differ & np.uint64(0xffffffff)).astype(np.float64)
-    place = np.where(high > 0, 32 + np.floor(np.log2(np.maximum(high, 1))), np.floor(np.log2(np.maximum(low, 1))))
-    return np.bincount(place.astype(np.int64), minlength=64)
+    return np.bincount(63 - zeros_above(distinct[1:] ^ distinct[:-1]), minlength=64)
 
 
 def ones(values):

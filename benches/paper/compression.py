@@ -15,6 +15,7 @@ import statistics
 
 import numpy as np
 
+from bits import zeros_above
 from measured import SEED, At, write_random
 
 BLOCK_BITS = 8 * 1024
@@ -47,13 +48,6 @@ def codes_of(lengths):
         codes[symbol], before = code, length
         code += 1
     return codes
-
-
-def zeros_above(differ):
-    """Leading zeros of numbers of 64 bits that are not 0."""
-    high = differ >> np.uint64(32)
-    part = np.where(high > 0, high, differ & np.uint64(0xFFFFFFFF)).astype(np.float64)
-    return np.where(high > 0, 0, 32) + 31 - np.floor(np.log2(part)).astype(np.int64)
 
 
 class Paper:

@@ -24,7 +24,8 @@ def row(name, scheme, count):
     return [name, f"{scheme['tables']:.0f}", span(bits),
             span([r for r in scheme["radii"] if r is not None]),
             f"{sum(prefixes for _, prefixes in asked):,}".replace(",", " "),
-            short(count / 2 ** min(bits)), short(met), short(scheme["candidates"]), f"{scheme['bytes_per_fingerprint']:.1f}",
+            short(count / 2 ** min(bits)), short(met), short(scheme["candidates"]),
+            f"{scheme['bytes_per_fingerprint']:.1f}",
             f"{scheme['hot_micros']:.3g}", f"{scheme['cold_pages']:.0f}",
             "yes" if scheme["on_frontier"] else ""]
 
