@@ -25,7 +25,7 @@ use fpstore_base::{Resources, resource_setters};
 /// [`USUAL_SIMILARITY`](super::USUAL_SIMILARITY), the first one is kept, and nothing is written; see
 /// [`Cleaner::confirm`] and [`Cleaner::output`].
 ///
-/// The memory is that of joins. A document takes 33 bytes beside it, with [`Cleaner::confirm`] 110,
+/// The memory is that of joins. A document takes 33 bytes beside it, where features decide 130,
 /// and 8 more for each rule of [`Cleaner::keep`] after the first. Temporary files go to the folder
 /// of the unfinished work by default, or to the directory of the system if there is no output.
 ///

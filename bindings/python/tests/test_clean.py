@@ -59,21 +59,19 @@ def shown(rows: fpstore.Rows) -> list[list[str]]:
     return lines
 
 
-@pytest.mark.parametrize("confirm", [None, 0.8])
+@pytest.mark.parametrize("k", [7, None])
 @pytest.mark.parametrize("keep", KEEP_RULES)
 def test_the_kept_bytes_are_those_of_the_program(
-    tmp_path: Path, program: str, keep: str, confirm: float | None
+    tmp_path: Path, program: str, keep: str, k: int | None
 ) -> None:
     inputs = corpus(tmp_path / "in")
     command: list[str | Path] = [program, "dedup", "--docs", *inputs, "--keep", keep, "--quiet"]
     command += ["--source-field", "score"]
     command += ["-o", tmp_path / "theirs", "--removed", tmp_path / "removed.tsv"]
-    if confirm is not None:
-        command += ["--confirm", str(confirm)]
+    if k is not None:
+        command += ["-k", str(k)]
     subprocess.run(command, check=True)
-    cleaned = fpstore.clean(
-        inputs, tmp_path / "ours", keep=keep, source_field="score", confirm=confirm
-    )
+    cleaned = fpstore.clean(inputs, tmp_path / "ours", keep=keep, source_field="score", k=k)
     assert files(tmp_path / "ours") == files(tmp_path / "theirs")
     theirs = (tmp_path / "removed.tsv").read_text().splitlines()
     ours = shown(cleaned.removed)
@@ -100,7 +98,7 @@ def test_losses_and_clusters_are_those_of_the_program(tmp_path: Path, program: s
     cleaned = fpstore.clean(inputs, tmp_path / "ours")
     overview = cleaned.overview
     assert overview is not None
-    assert overview.judgement.startswith("by fingerprints within 7 bits alone")
+    assert overview.judgement.startswith("by Jaccard similarity 0.8 or more, computed")
     theirs = [line.split("\t") for line in (tmp_path / "losses.tsv").read_text().splitlines()]
     assert [[str(value) for value in loss] for loss in overview.losses] == theirs
     assert overview.losses[0][2:] == (cleaned.kept + cleaned.near_new, cleaned.near_new)
@@ -130,7 +128,7 @@ def test_what_is_kept_contains_what_goes(tmp_path: Path, program: str) -> None:
     assert files(tmp_path / "ours") == files(tmp_path / "theirs")
     assert 0 < cleaned.near_new < fpstore.clean(inputs, **options).near_new
     with pytest.raises(fpstore.InputError, match="name that, too"):
-        fpstore.clean(inputs, confirm_contains=1.0)
+        fpstore.clean(inputs, k=7, confirm_contains=1.0)
 
 
 def test_several_of_a_cluster_stay_as_with_the_program(tmp_path: Path, program: str) -> None:

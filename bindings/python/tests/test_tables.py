@@ -101,16 +101,16 @@ def check(cleaned: fpstore.Cleaned, frame: pd.DataFrame, theirs: list[list[str]]
     assert all(row == (True, *[None] * 6) for row in rows.to_pylist() if row[0])
 
 
-@pytest.mark.parametrize("confirm", [None, 0.8])
+@pytest.mark.parametrize("k", [7, None])
 @pytest.mark.parametrize("name", CORPORA)
 def test_the_rows_that_stay_are_those_of_the_program(
-    tmp_path: Path, program: str, name: str, confirm: float | None
+    tmp_path: Path, program: str, name: str, k: int | None
 ) -> None:
     paths = CORPORA[name](tmp_path)
-    options = [] if confirm is None else ["--confirm", str(confirm)]
+    options = [] if k is None else ["-k", str(k)]
     theirs = removed_by(program, paths, tmp_path, *options)
     frame = frame_of(paths)
-    check(fpstore.clean(frame, confirm=confirm), frame, theirs)
+    check(fpstore.clean(frame, k=k), frame, theirs)
 
 
 @pytest.mark.parametrize("keep", KEEP_RULES)

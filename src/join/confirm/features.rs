@@ -3,7 +3,7 @@
 use bytemuck::Pod;
 
 use super::similarity::{at_least, sketch_similarity};
-use crate::base::error::Result;
+use crate::base::error::{Error, Result};
 use crate::disk::{ScratchFile, ScratchFolder};
 use fpstore_base::watch::Watch;
 
@@ -22,15 +22,13 @@ pub(super) enum FeatureKind {
 pub(super) struct FeatureFile {
     kind: FeatureKind,
     file: ScratchFile,
-    places: Vec<Option<Place>>,
+    /// Where the features of each node begin, in bytes.
+    offsets: Vec<u64>,
+    /// How many features, or bytes of a sketch, each node has; [`UNSET`] before they are there.
+    lens: Vec<u32>,
 }
 
-/// Where the features of a node are, in bytes.
-#[derive(Clone, Copy, Debug)]
-struct Place {
-    offset: u64,
-    len: u64,
-}
+const UNSET: u32 = u32::MAX;
 
 impl FeatureFile {
     pub(super) fn create(
@@ -39,7 +37,8 @@ impl FeatureFile {
         folder: &ScratchFolder,
     ) -> Result<Self> {
         let file = ScratchFile::create(folder)?;
-        Ok(FeatureFile { kind, file, places: vec![None; node_count] })
+        let (offsets, lens) = (vec![0; node_count], vec![UNSET; node_count]);
+        Ok(FeatureFile { kind, file, offsets, lens })
     }
 
     pub(super) fn kind(&self) -> FeatureKind {
@@ -48,24 +47,30 @@ impl FeatureFile {
 
     /// For each node whether its features are there.
     pub(super) fn are_set(&self) -> impl Iterator<Item = bool> {
-        self.places.iter().map(Option::is_some)
+        self.lens.iter().map(|&len| len != UNSET)
     }
 
     pub(super) fn put(&mut self, node: u32, features: &[u8]) -> Result<()> {
-        let place = Place { offset: self.file.len(), len: features.len() as u64 };
+        let len_of_one = match self.kind {
+            FeatureKind::Sets => size_of::<u64>(),
+            FeatureKind::Sketches => 1,
+        };
+        let count = features.len() / len_of_one;
+        let len = u32::try_from(count).ok().filter(|&len| len != UNSET).ok_or_else(|| {
+            let reason = format!("a document with {count} features, expected fewer than 2^32 - 1");
+            Error::TooLarge { reason }
+        })?;
+        let offset = self.file.len();
         self.file.append(features)?;
-        self.places[node as usize] = Some(place);
+        (self.offsets[node as usize], self.lens[node as usize]) = (offset, len);
         Ok(())
-    }
-
-    fn place(&self, node: u32) -> Place {
-        self.places[node as usize].expect("the features of all candidates are there")
     }
 
     /// Reads the features of a node, of the type of its kind.
     pub(super) fn read<T: Pod>(&self, node: u32, features: &mut Vec<T>) -> Result<()> {
-        let Place { offset, len } = self.place(node);
-        features.resize(len as usize / size_of::<T>(), T::zeroed());
+        let (offset, len) = (self.offsets[node as usize], self.lens[node as usize]);
+        assert_ne!(len, UNSET, "the features of all candidates are there");
+        features.resize(len as usize, T::zeroed());
         self.file.read_at(bytemuck::cast_slice_mut(features), offset)
     }
 
@@ -103,8 +108,7 @@ impl FeatureFile {
             for &(one, other) in same {
                 watch.look()?;
                 // Sets of very different sizes need not be read. Sketches have one length.
-                let [a, b] =
-                    [one, other].map(|node| self.place(node).len as f64 / size_of::<T>() as f64);
+                let [a, b] = [one, other].map(|node| f64::from(self.lens[node as usize]));
                 if a.min(b) < threshold * a.max(b) - 1.0 {
                     continue;
                 }

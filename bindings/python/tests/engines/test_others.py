@@ -11,6 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conftest import clustered
+from test_clean import corpus
+from test_tables import frame_of
 
 import fpstore
 
@@ -43,6 +45,21 @@ def test_ranks_build_and_join(tmp_path: Path) -> None:
     assert run("rank.py", "clusters", work) == line
     stored = fpstore.open(work / "store.fps").fingerprints()
     assert stored.tolist() == np.unique(VALUES).tolist()
+
+
+def test_spark_cleans_files(tmp_path: Path) -> None:
+    pytest.importorskip("pyspark")
+    frame = frame_of(corpus(tmp_path / "in"))[["date", "id", "text"]]
+    frame.to_parquet(tmp_path / "texts.parquet")
+    out = run("spark_clean.py", tmp_path / "texts.parquet", tmp_path / "out", "newest:date")
+    ordered = frame.sort_values("id", ignore_index=True)
+    keep = fpstore.clean(ordered, keep="newest:date").keep
+    assert out == f"{len(frame)} rows, {(~keep).sum()} removed\n" and not keep.all()
+    kept = pq.read_table(tmp_path / "out" / "kept")
+    assert kept.column_names == ["date", "id", "text"]
+    assert sorted(kept["id"].to_pylist()) == ordered["id"][keep].tolist()
+    removed = pq.read_table(tmp_path / "out" / "removed")["id"].to_pylist()
+    assert sorted(removed) == ordered["id"][~keep].tolist()
 
 
 def test_ray_joins_groups(tmp_path: Path) -> None:

@@ -69,15 +69,15 @@ def templates(count: int) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["id", "text"])
 
 
-@pytest.mark.parametrize("confirm", [None, 0.8])
+@pytest.mark.parametrize("options", [{"k": 7}, {}])
 @pytest.mark.parametrize("name", CORPORA)
 def test_the_rows_that_stay_are_those_of_one_process(
-    spark: Any, tmp_path: Path, name: str, confirm: float | None
+    spark: Any, tmp_path: Path, name: str, options: dict[str, Any]
 ) -> None:
     frame = frame_of(CORPORA[name](tmp_path))[["id", "text"]].astype({"id": str})
-    expected = told_by_one_process(frame, confirm=confirm)
+    expected = told_by_one_process(frame, **options)
     assert gone(expected) > 0
-    assert told_by_spark(sent(spark, frame), confirm=confirm) == expected
+    assert told_by_spark(sent(spark, frame), **options) == expected
 
 
 @pytest.mark.parametrize("keep", KEEP_RULES)
@@ -102,6 +102,7 @@ def test_other_options_are_those_of_one_process(spark: Any, tmp_path: Path) -> N
         {"judge": "bytes"},
         {"confirm": 0.5, "confirm_contains": 0.97, "keep": "longest"},
         {"recipe": fpstore.Recipe("simhash", shingle=2), "k": 12},
+        {"recipe": "simhash"},
         {"recipe": "minhash", "confirm": 0.7, "k": 20},
     ]
     for options in given:
@@ -110,14 +111,14 @@ def test_other_options_are_those_of_one_process(spark: Any, tmp_path: Path) -> N
         assert gone(expected) > 0, options
 
 
-@pytest.mark.parametrize("confirm", [None, 0.9])
-def test_many_rows_of_few_templates(spark: Any, confirm: float | None, tmp_path: Path) -> None:
+@pytest.mark.parametrize("options", [{"k": 7}, {"confirm": 0.9}])
+def test_many_rows_of_few_templates(spark: Any, options: dict[str, Any], tmp_path: Path) -> None:
     frame = templates(3000)
     df = sent(spark, frame, "id bigint, text string")
-    expected = told_by_one_process(frame, confirm=confirm)
+    expected = told_by_one_process(frame, **options)
     assert 1000 < gone(expected) < 3000
     df = killed_once(df, tmp_path).persist()
-    assert told_by_spark(df, confirm=confirm) == expected
+    assert told_by_spark(df, **options) == expected
     assert (tmp_path / "killed").exists()
     df.unpersist()
 

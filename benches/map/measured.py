@@ -1,0 +1,225 @@
+"""What a program takes at one number of fingerprints: the constants of the model.
+
+Everything is measured through the commands of the program, so nothing but the program, Python and
+NumPy is needed. Processor time is that of the system for the process and its threads, user and
+system. All fingerprints are random with a fixed seed.
+"""
+
+import ctypes
+import json
+import mmap
+import os
+import pathlib
+import resource
+import statistics
+import subprocess
+import tempfile
+import time
+
+import numpy as np
+
+SEED = 20261126
+PAGE = 4096
+# Bytes of memory for each fingerprint where work does not fit: 4 GiB at 10^9.
+TIGHT = 4.295
+# Needles of one run of single queries. Each run has others, so that no cache holds its answers.
+NEEDLES = 400_000
+QUERY_TURNS = 7
+COLD_QUERIES = 40
+
+
+def counted(n):
+    """The name of a number of fingerprints in files and reports."""
+    return f"{n:.0e}".replace("+0", "").replace("+", "")
+
+
+def write_random(path, count, seed):
+    """Writes random fingerprints as 8 bytes each, 2^22 at a time."""
+    source = np.random.default_rng(seed)
+    with open(path, "wb") as out:
+        for start in range(0, count, 1 << 22):
+            some = min(1 << 22, count - start)
+            out.write(source.integers(0, 1 << 64, some, dtype=np.uint64).tobytes())
+
+
+def run(command, allowed=(0, 1), **options):
+    """Seconds of the clock and of the processor of a command, and what it said."""
+    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    done = subprocess.run(list(map(str, command)), stderr=subprocess.PIPE, check=False, **options)
+    seconds = time.monotonic() - start
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    said = done.stderr.decode()
+    if done.returncode not in allowed:
+        raise SystemExit(f"{' '.join(map(str, command))}: {said}")
+    user, system = after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime
+    return {"seconds": seconds, "cpu": user + system, "system": system, "said": said}
+
+
+def median_cpu(rounds, measure):
+    """The run with the median of the processor time."""
+    runs = sorted((measure() for _ in range(rounds)), key=lambda each: each["cpu"])
+    return runs[len(runs) // 2]
+
+
+def evict(path):
+    """Asks the system to forget the pages of a file."""
+    with open(path, "rb") as opened:
+        os.fsync(opened.fileno())
+        os.posix_fadvise(opened.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def resident(path):
+    """The pages of a file that are in memory."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    length = os.path.getsize(path)
+    with open(path, "rb") as opened:
+        mapped = mmap.mmap(opened.fileno(), length, prot=mmap.PROT_READ)
+        whole = np.frombuffer(mapped, dtype=np.uint8)
+        pages = np.zeros(-(-length // PAGE), dtype=np.uint8)
+        address = ctypes.c_void_p(whole.ctypes.data)
+        if libc.mincore(address, ctypes.c_size_t(length), ctypes.c_void_p(pages.ctypes.data)) != 0:
+            raise SystemExit(f"mincore of {path}: {os.strerror(ctypes.get_errno())}")
+        del whole
+        mapped.close()
+    return int((pages & 1).sum())
+
+
+class At:
+    """The program at `n` fingerprints, in a folder that is removed by the caller."""
+
+    def __init__(self, program, folder, n, rounds):
+        self.program, self.n, self.rounds = program, n, rounds
+        self.folder = pathlib.Path(folder)
+        self.input, self.store = self.folder / f"{n}.u64", self.folder / f"{n}.fps"
+
+    def all(self):
+        """Measures everything."""
+        write_random(self.input, self.n, SEED)
+        row = {"n": self.n}
+        tight = f"{max(64 << 20, int(TIGHT * self.n))}B"
+        row["build_spare"] = median_cpu(self.rounds, lambda: self.build("8GiB" if self.n < 5e7 else "4GiB"))
+        row["build_tight"] = median_cpu(self.rounds, lambda: self.build(tight))
+        row["bytes"], row["tables"] = self.info()
+        row["query_micros"], *row["query_spread"] = self.single_queries()
+        row["scan_nanos"], row["page_micros"] = self.scans()
+        row["batch"] = {q: self.batch(q) for q in (100_000, 1_000_000)}
+        row["pairs_spare"] = median_cpu(self.rounds, lambda: self.pairs("3GiB"))
+        row["pairs_tight"] = median_cpu(self.rounds, lambda: self.pairs(tight))
+        # Last: a file that was evicted comes back in small pages, and a query of it takes longer.
+        row["cold_pages"], row["cold_micros"] = self.cold()
+        return row
+
+    def build(self, memory):
+        return run([self.program, "build", self.input, "--input-format", "u64le", "--scheme", "2",
+                    "--memory", memory, "--temp-dir", self.folder, "-f", "-s", self.store],
+                   allowed=(0,))
+
+    def segment(self):
+        return next(self.store.glob("*.fps"))
+
+    def info(self):
+        said = subprocess.run([self.program, "info", "-s", self.store, "--format", "json"],
+                              check=True, capture_output=True).stdout
+        segment = json.loads(said)["segments"][0]
+        return segment["file_len"], segment["tables"]
+
+    def needles(self, count, seed):
+        """Fingerprints to ask for: a third stored, a third 1 to 3 bits off, a third random."""
+        source = np.random.default_rng(seed)
+        stored = np.memmap(self.input, dtype=np.uint64, mode="r")
+        chosen = np.array(stored[np.sort(source.integers(0, self.n, count))])
+        source.shuffle(chosen)
+        third = count // 3
+        for at in range(third, 2 * third):
+            for bit in source.choice(64, source.integers(1, 4), replace=False):
+                chosen[at] ^= np.uint64(1 << int(bit))
+        chosen[2 * third:] = source.integers(0, 1 << 64, count - 2 * third, dtype=np.uint64)
+        source.shuffle(chosen)
+        return chosen
+
+    def ask(self, store, needles):
+        lines = "".join(f"{each:016x}\n" for each in needles.tolist()).encode()
+        return run([self.program, "query", "-", "-s", store, "-k", "3"],
+                   input=lines, stdout=subprocess.DEVNULL)["cpu"]
+
+    def single_queries(self):
+        """Microseconds of the processor for a warm query, one by one: median, least, most.
+
+        The needles are random, so nothing is printed. A process that asks for the same needles
+        twice takes the time of a warm query more than one that asks once: starting, opening and
+        first touches cancel. What reading a line takes is measured with the same lines on a store
+        of one fingerprint, and taken off.
+        """
+        small = self.folder / "small.fps"
+        subprocess.run([self.program, "build", "-", "-s", small, "-f", "-q"], check=True,
+                       input=b"0123456789abcdef\n")
+        warm = []
+        for turn in range(QUERY_TURNS):
+            some = np.random.default_rng(SEED + 1 + turn).integers(0, 1 << 64, NEEDLES, dtype=np.uint64)
+            twice = np.concatenate([some, some])
+            here = self.ask(self.store, twice) - self.ask(self.store, some)
+            lines = self.ask(small, twice) - self.ask(small, some)
+            warm.append((here - lines) / NEEDLES * 1e6)
+        return statistics.median(warm), min(warm), max(warm)
+
+    def scans(self):
+        """Nanoseconds to decode and compare a value, and microseconds to touch a page first.
+
+        At k = 22 a query is a scan of one table. The second scan of a process takes what decoding
+        takes; the first one also the faults of the mapping and the checks of all checksums.
+        """
+        needles = [f"{0x123456789abcdef * (at + 1) % 2**64:016x}" for at in range(4)]
+        def cpu(count):
+            return median_cpu(3, lambda: run(
+                [self.program, "query", *needles[:count], "-s", self.store, "-k", "22", "--limit", "1"],
+                stdout=subprocess.DEVNULL))["cpu"]
+        one, four = cpu(1), cpu(4)
+        scan = (four - one) / 3
+        pages = os.path.getsize(self.segment()) / 2 / PAGE
+        return scan / self.n * 1e9, (one - scan) / pages * 1e6
+
+    def batch(self, count):
+        """Processor seconds of so many queries at once, from a file to nowhere."""
+        questions = self.folder / "questions.u64"
+        questions.write_bytes(self.needles(count, SEED + 100).tobytes())
+        return median_cpu(max(3, self.rounds), lambda: run(
+            [self.program, "query", "--from", questions, "--input-format", "u64le", "-s",
+             self.store, "-k", "3"], stdout=subprocess.DEVNULL))
+
+    def pairs(self, memory):
+        return run([self.program, "pairs", self.store, "-k", "3", "--distinct", "--memory", memory,
+                    "--temp-dir", self.folder, "-q"], stdout=subprocess.DEVNULL)
+
+    def cold(self):
+        """Pages of the file that come into memory for a query, and microseconds of the clock."""
+        segment = self.segment()
+        counts, micros = [], []
+        for turn, needles in enumerate((self.needles(3, SEED + 50), self.needles(COLD_QUERIES, SEED + 51))):
+            evict(segment)
+            before = resident(segment)
+            done = run([self.program, "query", "-", "-s", self.store, "-k", "3"],
+                       input="".join(f"{each:016x}\n" for each in needles.tolist()).encode(),
+                       stdout=subprocess.DEVNULL)
+            counts.append(resident(segment) - before)
+            micros.append(done["seconds"] * 1e6)
+        between = COLD_QUERIES - 3
+        return (counts[1] - counts[0]) / between, (micros[1] - micros[0]) / between
+
+
+def join_row(program, n, folder=None):
+    """All pairs of n fingerprints in memory, and nothing else: where hash tables outgrow the cache."""
+    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+        at = At(program, scratch, n, 1)
+        write_random(at.input, n, SEED)
+        at.build(f"{5 * n}B")
+        at.input.unlink()
+        return {"n": n, "pairs_spare": at.pairs(f"{int(8.5 * n)}B")}
+
+
+def measure(program, counts, rounds_of, folder=None):
+    """A row for each number of fingerprints."""
+    rows = []
+    for n in counts:
+        with tempfile.TemporaryDirectory(dir=folder) as scratch:
+            rows.append(At(program, scratch, n, rounds_of(n)).all())
+    return rows

@@ -1,0 +1,185 @@
+"""The model: what work takes at n fingerprints, from its causes and measured constants.
+
+Each quantity is a sum of counts times costs. The counts follow from n: table lines, pages, passes,
+inserts into hash tables. `plan` says those of a query and the bytes; those of a join follow the rule
+by which the library chooses its blocking. The costs are those that the program itself counts with,
+times one factor for each quantity that is measured at 10^7 and 10^8 (`measured`); each has its
+source beside it. `k` is 3 and the
+scheme two halves throughout.
+"""
+
+import dataclasses
+import json
+import math
+import statistics
+import subprocess
+
+PAGE = 4096
+# src/plan/unit_costs.rs, nanoseconds: a query, each of its steps by their names in `plan`, and a
+# cache line among 2^18, 2^20, ... 2^30 bytes; lines that a query waits for beside those it reads.
+QUERY = 53.4
+STEPS = {"tables": 54.5, "probes": 4.8, "blocks": 2.0, "chunks": 12.0, "whole_chunks": 51.5,
+         "ranges": 5.2, "heads_passed": 0.33, "heads_compared": 0.8, "extra_bytes": 0.1,
+         "candidates": 11.3}
+TOUCH_BITS = (18, 20, 22, 24, 26, 28, 30)
+TOUCH = (0.0, 0.2, 1.5, 4.6, 8.0, 14.5, 22.0)
+WAITED = 36
+# src/join/engine/blocking.rs, nanoseconds: insert a value into a hash table, compare two values in
+# it, move a value to its partition.
+INSERT, CANDIDATE, MOVE = 3.5, 1.0, 5.0
+# src/join/engine/finder.rs: values of a partition that stay in a core's cache; the most partitions.
+CACHED_VALUES, PARTITIONS = 1 << 13, 1 << 10
+# src/join/engine/line_table.rs: a bucket has room for two to four times its values; with the value
+# itself, some 32 bytes of a table for each.
+TABLE_BYTES = 32
+# src/join/batch/query_batch.rs: the cost of a probe after its neighbour in the table.
+SORTED = 0.5
+# Lines of a table that an insert touches: its bucket, and the length of the bucket.
+INSERT_TOUCHES = 1.5
+# Threads that share the last cache, each with a table of its own.
+THREADS = 2
+
+
+def plan(program, n):
+    """The planner's row of two halves at n random fingerprints."""
+    said = subprocess.run([program, "plan", "-n", str(int(n)), "-k", "3", "--all", "--format", "json"],
+                          check=True, capture_output=True).stdout
+    return next(each for each in json.loads(said)["schemes"] if each["name"] == "halves")
+
+
+@dataclasses.dataclass
+class Blocking:
+    """How a join of n values with themselves is divided: pairs agree on `agreeing` of `blocks`."""
+
+    blocks: int
+    agreeing: int
+    firsts: int
+    combinations: int
+    candidates: float
+    values: float  # of a hash table
+
+    @staticmethod
+    def choose(n):
+        """The cheapest blocking into hash tables, by the costs of the library."""
+        def nanos(each):
+            return n * each.firsts * MOVE + each.combinations * n * INSERT + each.candidates * CANDIDATE
+        return min((Blocking.of(n, agreeing) for agreeing in (1, 2, 3, 4)), key=nanos)
+
+    @staticmethod
+    def of(n, agreeing):
+        blocks = 3 + agreeing
+        combinations = math.comb(blocks, agreeing)
+        candidates = combinations * n * n / 2 / 2 ** (64 * agreeing / blocks)
+        # Partitions are made by the bits of the first block alone, 2^10 at a time.
+        partitions = min(max(n / CACHED_VALUES, 2), 2 ** (64 / blocks))
+        return Blocking(blocks, agreeing, blocks - agreeing + 1, combinations, candidates, n / partitions)
+
+    def moves(self, n):
+        """Moves of a value to a partition: once for each first block, twice beyond 2^10 partitions."""
+        return n * self.firsts * (2 if n > CACHED_VALUES * PARTITIONS else 1)
+
+
+def touch(footprint):
+    """Nanoseconds for a cache line in random order, by the bytes among which it lies.
+
+    As the planner, which knows no more than 2^30 bytes: beyond, the cost stays.
+    """
+    place = min(max(math.log2(max(footprint, 1)), TOUCH_BITS[0]), TOUCH_BITS[-1] - 1e-9)
+    at = int((place - TOUCH_BITS[0]) // 2)
+    share = (place - TOUCH_BITS[at]) / 2
+    return TOUCH[at] * (1 - share) + TOUCH[at + 1] * share
+
+
+def query_steps(row):
+    """Nanoseconds for the steps of a query in the cache, and how many lines it waits for."""
+    steps = QUERY + sum(cost * row[name] for name, cost in STEPS.items())
+    return steps, row["lines"] + row["blocks"] + row["candidates"] + WAITED
+
+
+def distinct(cells, touches):
+    """How many of so many cells are touched at least once."""
+    return cells * -math.expm1(-touches / cells)
+
+
+class Model:
+    """Costs from rows at 10^7 and 10^8, and what they predict."""
+
+    def __init__(self, program, rows, wait=None, join=None):
+        self.program, self.plans = program, {}
+        # What this machine takes, as times the unit costs of the program.
+        self.speed = statistics.median(row["query"] * 1e3 / self.planned_nanos(row["n"]) for row in rows)
+        self.page = statistics.median(row["page"] for row in rows)
+        small, large = rows[0], rows[-1]
+        # What a query of a batch takes beside its steps: to be read, sorted, and its answer printed.
+        each = self.speed * query_steps(self.plan(small["n"]))[0] / 1e9
+        self.answer = max(0.0, (small["batch"] - self.batch_store(small["n"])) / 1e6 - each)
+        # Sorting beyond memory: records and the second table are written, read and merged once.
+        self.build_nanos = large["build"] / large["n"] * 1e9
+        self.join_speed = statistics.median(row["pairs"] / sum(self.join_seconds(row["n"])) for row in rows)
+        self.read = large["read"]
+        # What an insert into a table beyond the cache waits, as times the lines of a query, which
+        # are prefetched.
+        self.wait = wait
+        if join:
+            work, waits = self.join_seconds(join["n"])
+            self.wait = (join["pairs"] / self.join_speed - work) / waits
+
+    def plan(self, n):
+        if n not in self.plans:
+            self.plans[n] = plan(self.program, n)
+        return self.plans[n]
+
+    def planned_nanos(self, n):
+        """Nanoseconds of a warm query by the unit costs of the program."""
+        row = self.plan(n)
+        steps, lines = query_steps(row)
+        return steps + lines * touch(row["hot_len"])
+
+    def bytes(self, n):
+        return self.plan(n)["tables_len"]
+
+    def query(self, n):
+        """Microseconds of one warm query."""
+        return self.speed * self.planned_nanos(n) / 1e3
+
+    def batch_store(self, n, queries=1e6):
+        """Seconds for the lines and pages of the store that a batch touches, each once.
+
+        A sorted batch touches a line once, whoever of its queries asks for it, and goes forward.
+        """
+        row = self.plan(n)
+        lines = distinct(row["tables_len"] / 64, queries * (row["lines"] + row["blocks"] + row["candidates"]))
+        hot, cold = row["hot_len"], row["tables_len"] - row["hot_len"]
+        pages = distinct(hot / PAGE, queries * (row["cold_pages"] - row["tail_pages"]))
+        pages += distinct(cold / PAGE, queries * row["tail_pages"])
+        waiting = SORTED * self.speed * lines * touch(row["hot_len"])
+        return waiting / 1e9 + pages * self.page / 1e6
+
+    def batch(self, n, queries=1e6):
+        """Processor seconds of so many queries at once, from a file, pages touched first."""
+        each = self.speed * query_steps(self.plan(n))[0] / 1e9 + self.answer
+        return queries * each + self.batch_store(n, queries)
+
+    @staticmethod
+    def join_seconds(n):
+        """Seconds of a join by the costs of the library, and for cache lines that inserts wait for."""
+        way = Blocking.choose(n)
+        inserts = way.combinations * n
+        work = way.moves(n) * MOVE + inserts * INSERT + way.candidates * CANDIDATE
+        footprint = way.values * TABLE_BYTES * THREADS
+        return work / 1e9, inserts * INSERT_TOUCHES * touch(footprint) / 1e9
+
+    def pairs(self, n, memory):
+        """Processor seconds of all pairs; the store is read again where it does not fit."""
+        way, passes = Blocking.choose(n), math.ceil(8 * n / memory)
+        reads = 1 if passes == 1 else 1 + way.firsts * passes
+        work, waits = self.join_seconds(n)
+        return self.join_speed * (work + self.wait * waits) + (reads - 1) * n * self.read / 1e9
+
+    def build(self, n):
+        """Processor seconds of a build in half of the bytes of its input."""
+        return self.build_nanos * n / 1e9
+
+    def cold_pages(self, n):
+        """Pages of a query when nothing is in memory, and when the index and heads are."""
+        return self.plan(n)["cold_pages"], self.plan(n)["tail_pages"]

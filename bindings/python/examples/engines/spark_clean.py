@@ -1,0 +1,32 @@
+"""Cleans Parquet files of texts with Spark.
+
+    spark-submit spark_clean.py SOURCE TARGET [RULES]
+
+SOURCE has the columns id and text. TARGET/kept gets the rows that stay, with all columns, and
+TARGET/removed the ids of the others with the row that stays in their place. RULES say which of near
+rows stays, such as newest:date,longest; without them it is the one with the smallest id.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from pyspark.sql import SparkSession
+
+from fpstore import spark as fs
+
+
+def main() -> None:
+    source, target = sys.argv[1:3]
+    keep = sys.argv[3] if len(sys.argv) > 3 else "first"
+    spark = SparkSession.builder.appName("clean texts").getOrCreate()
+    cleaned = fs.clean(spark.read.parquet(source), keep=keep).persist()
+    cleaned.where("keep").select(cleaned.columns[:-5]).write.parquet(f"{target}/kept")
+    removed = cleaned.where("not keep").select("id", "near_id", "similarity", "reason")
+    removed.write.parquet(f"{target}/removed")
+    print(f"{cleaned.count()} rows, {removed.count()} removed")
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main()
