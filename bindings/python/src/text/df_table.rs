@@ -29,11 +29,11 @@ use crate::work::{Reporter, Shared, run};
 /// `DfTable(path)` reads one that `save` or the program `fpstore df` wrote, `Recipe.df_table` counts
 /// one, and `Recipe("simhash", df=table)` weighs by it.
 ///
-/// >>> table = fpstore.Recipe("simhash").df_table(texts=["the cat", "the dog"], min_df=1)
+/// >>> table = fpstore.Recipe("simhash").df_table(texts=["the red cat", "the red dog"], min_df=1)
 /// >>> len(table), table.documents
-/// (5, 2)
-/// >>> fpstore.Recipe("simhash", df=table).features("the cat")[0].weight
-/// 1.0
+/// (3, 2)
+/// >>> [of.weight for of in fpstore.Recipe("simhash", df=table).features("the red cat")]
+/// [1.0, 1.5849609375]
 #[pyclass(frozen, module = "fpstore", eq, hash)]
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct DfTable {
@@ -154,7 +154,12 @@ impl DfTable {
     }
 
     fn __repr__(&self) -> String {
-        format!("<fpstore.DfTable of {} features in {} documents>", self.features, self.documents)
+        let nouns = |count: u64, noun: &str| match count {
+            1 => format!("1 {noun}"),
+            count => format!("{count} {noun}s"),
+        };
+        let features = nouns(self.features as u64, "feature");
+        format!("<fpstore.DfTable of {features} in {}>", nouns(self.documents, "document"))
     }
 }
 
@@ -180,7 +185,7 @@ impl Recipe {
     /// there is no table, unless `allow_empty` wants one.
     ///
     /// >>> fpstore.Recipe("simhash").df_table(texts=["a cat", "a dog", "a cat"])
-    /// <fpstore.DfTable of 2 features in 3 documents>
+    /// <fpstore.DfTable of 1 feature in 3 documents>
     #[pyo3(signature = (
         inputs=None, *, texts=None, min_df=2, allow_empty=false, threads=None, temp_dir=None,
         progress=None

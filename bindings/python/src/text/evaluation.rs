@@ -66,7 +66,7 @@ fn rows_of(object: &Bound<'_, PyAny>, count: Option<usize>, name: &str) -> PyRes
 /// made by `recipe`, or are given with the fingerprints as `ids`.
 ///
 /// >>> labels = folder / "labels.tsv"
-/// >>> _ = labels.write_text("a.html\\tb.html\\t1\\na.html\\tc.html\\t0\\n")
+/// >>> _ = labels.write_text("a.html\tb.html\t1\na.html\tc.html\t0\n")
 /// >>> fpstore.evaluate(store, pairs=labels).best.k
 /// 1
 #[pyfunction]
