@@ -4,8 +4,9 @@ use arrow_array::builder::{UInt8Builder, UInt64Builder};
 use fpstore::writer::{CheckedWriter, NewRecord, Verdict};
 use fpstore::{IdKind, IdRef};
 
-use crate::columns::{Bits, IdColumn, RowsBuilder};
+use crate::columns::{Bits, RowsBuilder};
 use crate::errors::Failure;
+use crate::id_columns::IdColumn;
 use crate::input::batches::Batch;
 use crate::near_columns::{Near, near_columns};
 use crate::rows::Rows;

@@ -2,16 +2,14 @@
 
 use std::collections::HashMap;
 
-use arrow_array::builder::{
-    BooleanBuilder, GenericByteBuilder, PrimitiveBuilder, StringBuilder, UInt64Builder,
-};
+use arrow_array::builder::{BooleanBuilder, GenericByteBuilder, PrimitiveBuilder};
 use arrow_array::types::{
     ArrowPrimitiveType, ByteArrayType, Float64Type, Int64Type, UInt8Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{ArrayRef, PrimitiveArray, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use fpstore::Recipe;
 use fpstore::rows::Row;
-use fpstore::{Hit, IdKind, IdRef, Recipe, Store};
 
 use crate::capsule::RECIPE_KEY;
 use crate::errors::Failure;
@@ -22,8 +20,6 @@ use crate::stream::Sink;
 pub(crate) const BATCH_ROWS: usize = 1 << 16;
 /// Rows of one batch of an answer in memory.
 const ANSWER_ROWS: usize = 1 << 20;
-/// Bytes of texts after which a batch ends; Arrow counts them in 31 bits.
-const TEXT_LEN: usize = 256 << 20;
 /// Bytes of payloads after which a batch ends.
 pub(crate) const PAYLOAD_LEN: usize = 64 << 20;
 
@@ -171,162 +167,6 @@ impl ColumnBuilder for LeftOut {
 
     fn take(&mut self) -> ArrayRef {
         array(arrow_array::NullArray::new(0))
-    }
-}
-
-/// A column of labels, unless it is left out.
-#[derive(Debug, Default)]
-pub(crate) struct LabelColumn(Option<StringBuilder>);
-
-impl LabelColumn {
-    pub(crate) fn new(is_wanted: bool) -> Self {
-        LabelColumn(is_wanted.then(StringBuilder::new))
-    }
-
-    pub(crate) fn is_there(&self) -> bool {
-        self.0.is_some()
-    }
-}
-
-impl ColumnBuilder for LabelColumn {
-    type Value<'a> = &'a str;
-
-    fn kind(&self) -> Option<(DataType, bool)> {
-        self.0.as_ref().and_then(ColumnBuilder::kind)
-    }
-
-    fn push(&mut self, label: &str) -> Result<(), Failure> {
-        if let Some(labels) = &mut self.0 {
-            labels.append_value(label);
-        }
-        Ok(())
-    }
-
-    fn is_full(&self) -> bool {
-        self.0.as_ref().is_some_and(|labels| labels.values_slice().len() >= TEXT_LEN)
-    }
-
-    fn take(&mut self) -> ArrayRef {
-        self.0.as_mut().map_or_else(|| LeftOut.take(), ColumnBuilder::take)
-    }
-}
-
-/// A column of ids, of the kind that the store keeps.
-#[derive(Debug, Default)]
-pub(crate) enum IdColumn {
-    #[default]
-    None,
-    Numbers(UInt64Builder),
-    Texts(StringBuilder),
-}
-
-/// The kind of the ids of a store: texts if any segment has texts.
-pub(crate) fn id_kind(store: &Store) -> IdKind {
-    common_id_kind(store.info().segments.iter().map(|segment| segment.id_kind))
-}
-
-/// The kind of ids of several kinds in one column: texts if any are texts.
-pub(crate) fn common_id_kind(kinds: impl IntoIterator<Item = IdKind>) -> IdKind {
-    kinds.into_iter().fold(IdKind::None, |found, kind| match (found, kind) {
-        (IdKind::Text, _) | (_, IdKind::Text) => IdKind::Text,
-        (IdKind::U64, _) | (_, IdKind::U64) => IdKind::U64,
-        _ => IdKind::None,
-    })
-}
-
-impl IdColumn {
-    pub(crate) fn new(kind: IdKind) -> Self {
-        match kind {
-            IdKind::U64 => IdColumn::Numbers(UInt64Builder::new()),
-            IdKind::Text => IdColumn::Texts(StringBuilder::new()),
-            _ => IdColumn::None,
-        }
-    }
-
-    pub(crate) fn is_there(&self) -> bool {
-        !matches!(self, IdColumn::None)
-    }
-}
-
-/// Calls `each` for each label and id of a hit, in the rows that answers have.
-///
-/// Where ids are not `wanted`, or the hit has none, it has a row for each segment that holds it if
-/// labels are wanted, else one. A label that is not wanted is empty.
-pub(crate) fn each_label_and_id(
-    hit: &Hit<'_>,
-    (labels_wanted, ids_wanted): (bool, bool),
-    mut each: impl FnMut(&str, Option<IdRef<'_>>) -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    if !labels_wanted {
-        return each_id(hit, ids_wanted, |id| each("", id));
-    }
-    let mut is_bare = true;
-    if ids_wanted {
-        let mut ids = hit.ids();
-        while let Some(id) = ids.next() {
-            is_bare = false;
-            each(ids.label(), Some(id?))?;
-        }
-    }
-    if is_bare { hit.labels().try_for_each(|label| each(label, None)) } else { Ok(()) }
-}
-
-/// Calls `each` for each id of a hit; once without, if it has none or none are `wanted`.
-pub(crate) fn each_id(
-    hit: &Hit<'_>,
-    wanted: bool,
-    mut each: impl FnMut(Option<IdRef<'_>>) -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    let mut is_bare = true;
-    if wanted {
-        for id in hit.ids() {
-            is_bare = false;
-            each(Some(id?))?;
-        }
-    }
-    if is_bare { each(None) } else { Ok(()) }
-}
-
-impl ColumnBuilder for IdColumn {
-    type Value<'a> = Option<IdRef<'a>>;
-
-    fn kind(&self) -> Option<(DataType, bool)> {
-        match self {
-            IdColumn::None => None,
-            IdColumn::Numbers(_) => Some((DataType::UInt64, true)),
-            IdColumn::Texts(_) => Some((DataType::Utf8, true)),
-        }
-    }
-
-    fn push(&mut self, id: Option<IdRef<'_>>) -> Result<(), Failure> {
-        match (self, id) {
-            (IdColumn::None, None) => {}
-            (IdColumn::Numbers(numbers), None) => numbers.append_null(),
-            (IdColumn::Numbers(numbers), Some(IdRef::U64(number))) => numbers.append_value(number),
-            (IdColumn::Texts(texts), None) => texts.append_null(),
-            (IdColumn::Texts(texts), Some(IdRef::Text(text))) => texts.append_value(text),
-            (IdColumn::Texts(texts), Some(IdRef::U64(number))) => {
-                texts.append_value(number.to_string());
-            }
-            // Another kind than the store had when the work began.
-            _ => return Err(Failure::Refreshed),
-        }
-        Ok(())
-    }
-
-    fn is_full(&self) -> bool {
-        match self {
-            IdColumn::Texts(texts) => texts.values_slice().len() >= TEXT_LEN,
-            _ => false,
-        }
-    }
-
-    fn take(&mut self) -> ArrayRef {
-        match self {
-            IdColumn::None => LeftOut.take(),
-            IdColumn::Numbers(numbers) => array(numbers.finish()),
-            IdColumn::Texts(texts) => array(texts.finish()),
-        }
     }
 }
 

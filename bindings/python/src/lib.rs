@@ -1,11 +1,12 @@
 //! The Python package `fpstore`, as far as it is written in Rust.
 //!
-//! `input` takes what callers hand over, `rows`, `columns`, `near_columns`, `checked` and `stream`
-//! give answers back. `store`, `build`, `writer`, `documents`, `join`, `text` and `tasks` have the
-//! classes and functions, `http` those of a server; `adding` and `lent` are what builders and writers share. `work` runs what
-//! takes long without the interpreter, `errors` turns errors into exceptions. `capsule` passes Arrow
-//! data on, `foreign` and `contents` check what comes from other libraries. `capsule`, `foreign`,
-//! `later` and `tuple_class` have the only unsafe code. Types are in `fpstore/_fpstore.pyi`.
+//! `input` takes what callers hand over, `rows`, `columns`, `id_columns`, `near_columns`, `checked`
+//! and `stream` give answers back. `store`, `build`, `writer`, `documents`, `join`, `text` and
+//! `tasks` have the classes and functions, `http` those of a server; `adding` and `lent` are what
+//! builders and writers share. `work` runs what takes long without the interpreter, `errors` turns
+//! errors into exceptions. `capsule` passes Arrow data on, `foreign` and `contents` check what
+//! comes from other libraries. `capsule`, `foreign`, `later` and `tuple_class` have the only unsafe
+//! code. Types are in `fpstore/_fpstore.pyi`.
 
 #![deny(unsafe_code)]
 
@@ -22,6 +23,7 @@ mod errors;
 mod foreign;
 mod foreign_fault;
 mod http;
+mod id_columns;
 mod id_rule;
 mod input;
 mod join;

@@ -4,7 +4,7 @@
 use arrow_array::builder::{UInt8Builder, UInt64Builder};
 use fpstore::{Id, IdKind, IdRef};
 
-use crate::columns::IdColumn;
+use crate::id_columns::IdColumn;
 
 /// The record because of which another one is no new one.
 pub(crate) struct Near {

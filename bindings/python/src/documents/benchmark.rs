@@ -16,8 +16,9 @@ use pyo3::types::PyTuple;
 
 use super::cleaning::{faults_of, of_row};
 use super::given::{Documents, Readable};
-use crate::columns::{F64, IdColumn, RowsBuilder, U64, names_of};
+use crate::columns::{F64, RowsBuilder, U64, names_of};
 use crate::errors::{Failure, input_error};
+use crate::id_columns::IdColumn;
 use crate::input::arguments::path_or_none;
 use crate::input::whole::{Whole, wide};
 use crate::notebook::Page;

@@ -4,8 +4,9 @@ use arrow_array::builder::{Float64Builder, StringBuilder};
 use fpstore::IdKind;
 use fpstore::rows::{RemovedRow, Side};
 
-use crate::columns::{Distances, IdColumn, RowsBuilder, U64, names_of};
+use crate::columns::{Distances, RowsBuilder, U64, names_of};
 use crate::errors::Failure;
+use crate::id_columns::IdColumn;
 use crate::rows::Rows;
 
 type Columns =

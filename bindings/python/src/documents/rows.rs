@@ -5,8 +5,9 @@ use fpstore::corpus::{Cleaned, DocumentTable};
 use fpstore::rows::{RemovedRow, Side};
 use fpstore::{IdKind, IdRef};
 
-use crate::columns::{Bits, IdColumn, RowsBuilder};
+use crate::columns::{Bits, RowsBuilder};
 use crate::errors::Failure;
+use crate::id_columns::IdColumn;
 use crate::rows::Rows;
 
 /// The columns of the rows of a table. `near` is the row because of which a removed one goes, and null

@@ -5,8 +5,9 @@ use fpstore::{Id, IdKind, IdRef, Match};
 
 use super::connection::Served;
 use crate::answer_rows::ANSWER_NAMES;
-use crate::columns::{Distances, IdColumn, LabelColumn, RowsBuilder, U32, U64};
+use crate::columns::{Distances, RowsBuilder, U32, U64};
 use crate::errors::Failure;
+use crate::id_columns::{IdColumn, LabelColumn};
 use crate::rows::Rows;
 
 /// An id, which the server spells as a text.

@@ -8,8 +8,9 @@ use fpstore::join::{Dedup, DroppedDocument, Fate, dedup as compare};
 use fpstore::{Id, IdKind, IdRef};
 use pyo3::prelude::*;
 
-use crate::columns::{Bits, IdColumn, RowsBuilder, U64, common_id_kind, id_kind};
+use crate::columns::{Bits, RowsBuilder, U64};
 use crate::errors::Failure;
+use crate::id_columns::{IdColumn, common_id_kind, id_kind};
 use crate::input::arguments::path_or_none;
 use crate::input::whole::Whole;
 use crate::near_columns::{Near, near_columns};

@@ -12,8 +12,9 @@ use fpstore::rows::PairRow;
 use fpstore::{Fingerprint, IdKind, IdRef};
 use pyo3::prelude::*;
 
-use crate::columns::{Distances, IdColumn, LeftOut, RowsBuilder, U64, id_kind, names_of};
+use crate::columns::{Distances, LeftOut, RowsBuilder, U64, names_of};
 use crate::errors::{Failure, input_error};
+use crate::id_columns::{IdColumn, id_kind};
 use crate::input::arguments::path_or_none;
 use crate::input::fingerprints;
 use crate::input::whole::Whole;

@@ -9,10 +9,9 @@ use pyo3::prelude::*;
 
 use super::Store;
 use crate::answer_rows::{ANSWER_NAMES, check_count};
-use crate::columns::{
-    BATCH_ROWS, Distances, IdColumn, LabelColumn, RowsBuilder, U32, U64, each_label_and_id, id_kind,
-};
+use crate::columns::{BATCH_ROWS, Distances, RowsBuilder, U32, U64};
 use crate::errors::Failure;
+use crate::id_columns::{IdColumn, LabelColumn, each_label_and_id, id_kind};
 use crate::input::arguments::text;
 use crate::input::fingerprints;
 use crate::input::whole::Whole;

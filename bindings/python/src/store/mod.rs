@@ -16,8 +16,8 @@ use fpstore::{Access, Answer, FoundRecord, IdKind, IdRef, Limits, OpenOptions, S
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString, PyTuple};
 
-use crate::columns::id_kind;
 use crate::errors::{Failure, input_error, state_error};
+use crate::id_columns::id_kind;
 use crate::input::arguments::{path, text, text_or_none};
 use crate::input::whole::{Whole, wide};
 use crate::input::{fingerprints, ids as input_ids};

@@ -10,10 +10,9 @@ use pyo3::prelude::*;
 
 use super::Store;
 use crate::answer_rows::{ANSWER_NAMES, check_count};
-use crate::columns::{
-    Distances, IdColumn, LabelColumn, RowsBuilder, U32, U64, each_label_and_id, id_kind,
-};
+use crate::columns::{Distances, RowsBuilder, U32, U64};
 use crate::errors::Failure;
+use crate::id_columns::{IdColumn, LabelColumn, each_label_and_id, id_kind};
 use crate::input::fingerprints;
 use crate::input::whole::{Whole, wide};
 use crate::options::{Limits, checked, distance_of};
