@@ -900,11 +900,15 @@ def evaluate(
     second: Sequence[int] | npt.NDArray[np.integer[Any]],
     labels: Sequence[int] | npt.NDArray[np.integer[Any]] | None = None,
     *,
+    pairs: None = None,
     unlisted_differ: bool = False,
 ) -> Evaluation: ...
 @overload
 def evaluate(
     fingerprints: Store | Documents | _FingerprintsOrNull,
+    first: None = None,
+    second: None = None,
+    labels: None = None,
     *,
     pairs: _Path,
     ids: _Ids | None = None,

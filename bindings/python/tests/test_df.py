@@ -67,7 +67,7 @@ def test_fingerprints_with_a_table_are_those_of_the_program(
     table.save(path)
     recipe = Recipe("simhash", df=table)
     assert recipe == Recipe("simhash", df=path) and "factor=idf" in recipe.text
-    more = ["--recipe", "simhash", "--df", path]
+    more: list[str | Path] = ["--recipe", "simhash", "--df", path]
     printed = run(program, "fingerprint", documents, *more, "-q").splitlines()
     of_program = [line.split("\t") for line in printed]
     values = recipe.fingerprints(TEXTS).to_pylist()

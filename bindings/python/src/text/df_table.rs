@@ -29,11 +29,13 @@ use crate::work::{Reporter, Shared, run};
 /// `DfTable(path)` reads one that `save` or the program `fpstore df` wrote, `Recipe.df_table` counts
 /// one, and `Recipe("simhash", df=table)` weighs by it.
 ///
-/// >>> table = fpstore.Recipe("simhash").df_table(texts=["the red cat", "the red dog"], min_df=1)
+/// >>> recipe = fpstore.Recipe("simhash", shingle=1)
+/// >>> table = recipe.df_table(texts=["the cat", "the dog"], min_df=1)
 /// >>> len(table), table.documents
 /// (3, 2)
-/// >>> [of.weight for of in fpstore.Recipe("simhash", df=table).features("the red cat")]
-/// [1.0, 1.5849609375]
+/// >>> weighed = fpstore.Recipe("simhash", shingle=1, df=table)
+/// >>> [(of.text, of.weight) for of in weighed.features("the cat")]
+/// [('the', 1.0), ('cat', 1.5849609375)]
 #[pyclass(frozen, module = "fpstore", eq, hash)]
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct DfTable {
