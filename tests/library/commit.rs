@@ -274,7 +274,8 @@ fn a_store_opens_at_a_generation_or_says_that_it_has_passed() {
     assert!(!fixed.refresh().unwrap() && fixed.generation() == 1);
     let error = at(1).unwrap_err().to_string();
     assert!(
-        error.contains("is at generation 2, not 1") && error.contains("where a copy of it was kept"),
+        error.contains("is at generation 2, not 1")
+            && error.contains("where a copy of it was kept"),
         "{error}"
     );
     assert_eq!(at(2).unwrap().info().segments.len(), 5);

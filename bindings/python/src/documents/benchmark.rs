@@ -14,8 +14,8 @@ use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use super::cleaning::{faults_of, of_row};
-use super::given::{Documents, Readable};
+use super::cleaning::faults_of;
+use super::given::{Documents, Readable, of_row};
 use crate::columns::{F64, RowsBuilder, U64, names_of};
 use crate::errors::{Failure, input_error};
 use crate::id_columns::IdColumn;

@@ -1,24 +1,19 @@
 //! The function `clean`: files of documents without near-duplicates.
 
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use fpstore::WriterOptions;
 use fpstore::corpus::{
-    self, Account, Cleaner, DocumentSource, Event, KeepRules, LabelFile, LossLimit, PassageFate,
-    Reasons,
+    Account, Cleaner, DocumentSource, Event, KeepRules, LossLimit, PassageFate, Reasons,
 };
-use fpstore::input::open_input;
-use fpstore::join::{ClusterMethod, JudgedPairs};
 use fpstore::options::{COUNT, PER_CLUSTER};
-use fpstore::{IoError, WriterOptions};
-use fpstore_base::InputPlace;
-use fpstore_documents::Error::BadInput;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use super::given::{Documents, Readable};
+use super::given::{Documents, Readable, of_row};
+use super::labels::labels_of;
 use super::overview::overview_of;
 use super::removed::RemovedRows;
 use super::rows::rows_of;
@@ -248,42 +243,6 @@ pub(crate) fn clean<'py>(
     told(py, TYPES, "Cleaned", PyTuple::new(py, fields)?)
 }
 
-/// The judged pairs of a file.
-pub(crate) fn labels_of(py: Python<'_>, path: &Path) -> PyResult<LabelFile> {
-    let refused = |reason: String| input_error(py, format!("{}: {reason}", path.display()));
-    if path.as_os_str() == "-" {
-        return Err(refused("pairs are a file, and '-' names none".into()));
-    }
-    let mut text = String::new();
-    let read = open_input(path).map(|mut file| file.read_to_string(&mut text));
-    read.map_err(fpstore::Error::Io).map_err(Failure::from)?.map_err(|error| {
-        match error.raw_os_error() {
-            Some(_) => {
-                let refused = IoError { doing: "read", path: path.into(), source: error };
-                Failure::from(fpstore::Error::Io(refused)).into()
-            }
-            None => refused(error.to_string()),
-        }
-    })?;
-    LabelFile::parse(&text).map_err(|fault| refused(fault.to_string()))
-}
-
-/// The judged pairs of a file, for clusters, which obey them only where they are components.
-pub(crate) fn judged_of(
-    py: Python<'_>,
-    path: Option<&Path>,
-    method: ClusterMethod,
-) -> PyResult<Option<JudgedPairs>> {
-    let Some(path) = path else { return Ok(None) };
-    if method != ClusterMethod::Components {
-        let message = "pairs are for method 'components'; leave out one of pairs and method";
-        return Err(input_error(py, message));
-    }
-    let judged = JudgedPairs::new(&labels_of(py, path)?);
-    let refused = |fault| input_error(py, format!("{}: {fault}", path.display()));
-    Ok(Some(judged.map_err(refused)?))
-}
-
 pub(crate) fn rules_of(py: Python<'_>, keep: &str) -> PyResult<KeepRules> {
     keep.parse().map_err(|error| input_error(py, format!("keep is '{keep}': {error}")))
 }
@@ -291,23 +250,6 @@ pub(crate) fn rules_of(py: Python<'_>, keep: &str) -> PyResult<KeepRules> {
 pub(crate) fn reasons_of(py: Python<'_>, judge: Option<&str>) -> PyResult<Option<Reasons>> {
     let judge = judge.map(str::parse::<Reasons>).transpose();
     judge.map_err(|error| input_error(py, format!("judge: {error}")))
-}
-
-/// The error of a document of a table, with its row and not its place in a file.
-pub(crate) fn of_row(failure: Failure, documents: &Readable) -> Failure {
-    let Some(table) = &documents.table else { return failure };
-    match failure {
-        Failure::Corpus(corpus::Error::Text(BadInput { name, place, reason }))
-            if documents.paths.iter().any(|path| *path.to_string_lossy() == name) =>
-        {
-            let row = match place {
-                InputPlace::Line(line) => table.row_of(line),
-                _ => 0,
-            };
-            Failure::Input(format!("row {row} of the table: {reason}"))
-        }
-        failure => failure,
-    }
 }
 
 /// What a user should know of an event: bad records, files that could not be read or copied, ids that

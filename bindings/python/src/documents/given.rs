@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use fpstore::Resources;
 use fpstore::corpus::DocumentTable;
 use fpstore::options::{MAX_PAIRS, NumberOption};
-use fpstore_base::fields;
+use fpstore_base::{InputPlace, fields};
+use fpstore_documents::Error::BadInput;
 use fpstore_documents::{
     DocumentFormat, DocumentOptions, FileChoice, HtmlPart, TextEncoding, TextFormat,
 };
@@ -232,5 +233,22 @@ impl Documents {
         };
         let noun = if paths.len() == 1 { "path" } else { "paths" };
         format!("<fpstore.Documents in {} {noun}>", paths.len())
+    }
+}
+
+/// The error of a document of a table, with its row and not its place in a file.
+pub(crate) fn of_row(failure: Failure, documents: &Readable) -> Failure {
+    let Some(table) = &documents.table else { return failure };
+    match failure {
+        Failure::Corpus(fpstore::corpus::Error::Text(BadInput { name, place, reason }))
+            if documents.paths.iter().any(|path| *path.to_string_lossy() == name) =>
+        {
+            let row = match place {
+                InputPlace::Line(line) => table.row_of(line),
+                _ => 0,
+            };
+            Failure::Input(format!("row {row} of the table: {reason}"))
+        }
+        failure => failure,
     }
 }

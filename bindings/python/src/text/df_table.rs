@@ -1,27 +1,19 @@
-//! Tables of document frequencies: counted over documents or texts, kept in files, used by recipes.
+//! Tables of document frequencies: kept in files, and used by recipes.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use fpstore::IoError;
 use fpstore::corpus::NewFile;
 use fpstore::writer::check_output;
-use fpstore_documents::count_document_frequencies;
-use fpstore_text::{DfBuilder, DfTable as Table, Factor};
+use fpstore_text::DfTable as Table;
 use pyo3::exceptions::PyFileExistsError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
-use super::hashing::of_all;
-use super::recipe::Recipe;
-use crate::documents::{Documents, Readable, of_row};
-use crate::errors::{EEXIST, Failure, input_error};
-use crate::input::arguments::{path, path_or_none};
-use crate::input::texts::TextInput;
-use crate::input::whole::{Whole, wide};
-use crate::options::Limits;
-use crate::work::{Reporter, Shared, run};
+use crate::errors::{EEXIST, Failure};
+use crate::input::arguments::path;
+use crate::work::{Reporter, run};
 
 /// In how many documents of a corpus each feature occurs, to weigh features by: rare ones more. It holds
 /// for the recipe that made the features.
@@ -46,7 +38,7 @@ pub(crate) struct DfTable {
 }
 
 impl DfTable {
-    fn of(table: &Table) -> Self {
+    pub(super) fn of(table: &Table) -> Self {
         let mut bytes = Vec::new();
         table.write_to(&mut bytes).expect("a vector takes all bytes");
         DfTable { bytes, documents: table.document_count(), features: table.entry_count() as usize }
@@ -79,38 +71,6 @@ impl DfTable {
         let file = NewFile::create(path.clone(), before).map_err(refused("create"))?;
         file.file().and_then(|mut out| out.write_all(&self.bytes)).map_err(refused("write"))?;
         Ok(file.publish().map_err(refused("write"))?)
-    }
-}
-
-/// What counts documents for a table.
-struct Counting<'a> {
-    recipe: &'a Recipe,
-    limits: Limits,
-}
-
-impl Counting<'_> {
-    fn of_documents(
-        &self,
-        documents: &Readable,
-        shared: &Arc<Shared>,
-    ) -> Result<DfBuilder, Failure> {
-        let hasher = self.recipe.hasher()?;
-        let mut builder = DfBuilder::new(hasher.recipe());
-        let options = documents.options.clone().observer(shared.observer());
-        let counted = count_document_frequencies(&documents.paths, &hasher, &options, &mut builder);
-        let refused =
-            |error| of_row(Failure::Corpus(fpstore::corpus::Error::Text(error)), documents);
-        counted.map_err(refused)?;
-        Ok(builder)
-    }
-
-    fn of_texts(&self, texts: &TextInput, shared: &Arc<Shared>) -> Result<DfBuilder, Failure> {
-        let builder = Mutex::new(DfBuilder::new(self.recipe.text_recipe()));
-        of_all(self.recipe, texts, self.limits.threads(), shared, |hasher, _, text| {
-            let features = hasher.distinct_features(text);
-            builder.lock().unwrap_or_else(PoisonError::into_inner).add_hashes(&features);
-        })?;
-        Ok(builder.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -175,69 +135,4 @@ impl DfTable {
 #[pyfunction]
 pub(crate) fn _df_table_of(bytes: &[u8]) -> PyResult<DfTable> {
     Ok(DfTable::of(&Table::from_bytes(bytes, "df").map_err(Failure::from)?))
-}
-
-#[pymethods]
-impl Recipe {
-    /// Counts in how many documents each feature occurs. The documents are `inputs`, as `Documents` takes
-    /// them, or `texts`, as `fingerprints` takes them. Features of fewer than `min_df` documents are
-    /// left out, and count as if they occurred in one.
-    ///
-    /// Needs about 20 bytes of memory for each distinct feature. Without any document with features
-    /// there is no table, unless `allow_empty` wants one.
-    ///
-    /// >>> fpstore.Recipe("simhash").df_table(texts=["a cat", "a dog", "a cat"])
-    /// <fpstore.DfTable of 1 feature in 3 documents>
-    #[pyo3(signature = (
-        inputs=None, *, texts=None, min_df=2, allow_empty=false, threads=None, temp_dir=None,
-        progress=None
-    ))]
-    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
-    fn df_table(
-        &self,
-        py: Python<'_>,
-        inputs: Option<&Bound<'_, PyAny>>,
-        texts: Option<&Bound<'_, PyAny>>,
-        #[pyo3(from_py_with = wide)] min_df: i128,
-        allow_empty: bool,
-        threads: Option<Whole>,
-        #[pyo3(from_py_with = path_or_none)] temp_dir: Option<PathBuf>,
-        progress: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<DfTable> {
-        if self.text_recipe().votes().is_some_and(|rules| rules.factor != Factor::None) {
-            let message = "the recipe has df or weights, which have no meaning here: a table of \
-                           document frequencies has no weights";
-            return Err(input_error(py, message));
-        }
-        let least = u32::try_from(min_df).ok().filter(|least| *least > 0);
-        let least = least.ok_or_else(|| {
-            input_error(py, format!("min_df is {min_df}, expected 1 to {}", u32::MAX))
-        })?;
-        let limits = Limits::new(py, threads, None, temp_dir)?;
-        let reporter = Reporter::new(progress)?;
-        let counting = Counting { recipe: self, limits: limits.clone() };
-        let builder = match (inputs, texts) {
-            (Some(inputs), None) => {
-                let resources = limits.given(&Arc::default());
-                let documents =
-                    Documents::of(inputs)?.get().readable(py, &resources, Vec::new())?;
-                run(py, &reporter, |shared| counting.of_documents(&documents, shared))?
-            }
-            (None, Some(texts)) => {
-                self.check_takes_texts(py)?;
-                let texts = TextInput::of(texts)?;
-                run(py, &reporter, |shared| counting.of_texts(&texts, shared))?
-            }
-            _ => {
-                let message = "documents are inputs or texts: give one of them";
-                return Err(input_error(py, message));
-            }
-        };
-        if builder.document_count() == 0 && !allow_empty {
-            let message =
-                "no document has features, so there is no table; allow_empty=True makes one";
-            return Err(input_error(py, message));
-        }
-        run(py, &Reporter::default(), |_| Ok(DfTable::of(&builder.finish(least))))
-    }
 }

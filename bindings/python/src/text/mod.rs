@@ -1,6 +1,7 @@
 //! Texts: recipes, fingerprints, confirmed pairs, and how well a recipe works.
 
 mod confirm;
+mod df_counting;
 mod df_table;
 mod evaluation;
 mod hashing;

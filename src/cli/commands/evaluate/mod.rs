@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{anyhow, bail};
 use clap::Args;
+use fpstore::Store;
 use fpstore::evaluate::{BadLabel, LabelFile, MeasuredDocuments, svg, without_id};
 use fpstore::input::read_records;
-use fpstore::Store;
 use fpstore_text::{HashKey, TextHasher, TextRecipe};
 
 use crate::cli::args::documents::{DocumentArgs, hash_all, report as report_documents};
@@ -111,8 +111,7 @@ pub(in crate::cli) fn run(args: &EvaluateArgs) -> anyhow::Result<ExitStatus> {
         for number in 0..key_count {
             let Some(keyed) = with_key(hasher, number) else { break };
             let is_first = result.is_none();
-            let found =
-                of_documents(args, &keyed, is_first && !args.report.is_quiet())?;
+            let found = of_documents(args, &keyed, is_first && !args.report.is_quiet())?;
             let measured = measured(args, name, &labels, &found)?;
             match &mut result {
                 None => result = Some(measured),
