@@ -88,7 +88,10 @@ def main():
     parser.add_argument("--plot", type=pathlib.Path, help="an SVG of the microseconds a document")
     options = parser.parse_args()
     program = os.path.abspath(options.program)
-    ways = {"fingerprints, -k 7": ["-k", "7"], "features, --confirm 0.8": ["--confirm", "0.8", "--memory", "256MiB"]}
+    ways = {
+        "fingerprints, -k 7": ["-k", "7"],
+        "features, --confirm 0.8": ["--confirm", "0.8", "--memory", "256MiB"],
+    }
     print("| documents | MB | way | processor s | us a document | s | MiB | result |")
     print("|---:|---:|---|---:|---:|---:|---:|---|")
     rows = []

@@ -86,10 +86,13 @@ class Desk:
         if folder == self.folder:
             self.restore()
 
-    def restore(self):
+    def restore(self, name="sound"):
         """Gives the inputs back as they were, with their times."""
-        shutil.rmtree(self.folder / "in", ignore_errors=True)
-        subprocess.run(["cp", "-a", "--sparse=always", "sound", "in"], cwd=self.folder, check=True)
+        self.copy(name, "in")
+
+    def copy(self, one, other):
+        shutil.rmtree(self.folder / other, ignore_errors=True)
+        subprocess.run(["cp", "-a", "--sparse=always", one, other], cwd=self.folder, check=True)
 
     def files(self, kind):
         """The files that can be changed."""
@@ -140,6 +143,8 @@ class Round:
         # The records that others have added to the store.
         self.others = []
         self.is_restored = False
+        # Whether the inputs that the store has added had been changed.
+        self.added_changed = False
         self.desk.clear()
 
     def go(self):
@@ -163,6 +168,7 @@ class Round:
             limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (length, length))
             self.causes.add("full")
         before = desk.manifest()
+        desk.copy("in", "tried")
         process = subprocess.Popen(
             [desk.program, *command(self.confirms, self.force)], cwd=desk.folder, stderr=subprocess.PIPE,
             preexec_fn=limit, restore_signals=False)
@@ -179,6 +185,9 @@ class Round:
             process.send_signal(signal.SIGTERM if fault == "end" else signal.SIGKILL)
         text = process.communicate()[1].decode()
         status = process.returncode
+        if desk.manifest() != before:
+            desk.copy("tried", "added")
+            self.added_changed = "input" in self.causes
         self.said += text
         self.log.append(f"{fault or 'undisturbed'}{' -f' * self.force}: {status} {text[-400:].strip()}")
         self.force = False
@@ -205,8 +214,9 @@ class Round:
         if cure == "begin" or is_done or self.is_restored and "output" in self.causes:
             self.begin()
         elif cure == "restore":
-            self.desk.restore()
-            self.causes.discard("input")
+            self.desk.restore("added")
+            if not self.added_changed:
+                self.causes.discard("input")
             if self.is_restored:
                 # Of the two ways out the second: the outputs are taken as they are.
                 shutil.rmtree(self.desk.folder / "out" / JOB)

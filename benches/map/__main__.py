@@ -18,13 +18,15 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 import machines
 import measured
-from model import PAGE, Blocking, Model, distinct
+from model import Blocking, Model
 
 # Rows of earlier runs on a quiet machine of this kind, as least and most: microseconds of a query,
 # processor seconds of a million queries, all pairs, and a build. 10^9 in 4 GiB.
-EARLIER = {10**7: {"query": (1.2, 1.5), "batch": (0.9, 0.9), "pairs": (1.06, 1.06), "build": (0.62, 0.62)},
-           10**8: {"query": (2.6, 3.1), "batch": (1.2, 1.2), "pairs": (18.4, 18.4), "build": (12, 12)},
-           10**9: {"query": (5.1, 5.6), "batch": (4.3, 4.8), "pairs": (620, 620), "build": (130, 175)}}
+EARLIER = {
+    10**7: {"query": (1.2, 1.5), "batch": (0.9, 0.9), "pairs": (1.06, 1.06), "build": (0.62, 0.62)},
+    10**8: {"query": (2.6, 3.1), "batch": (1.2, 1.2), "pairs": (18.4, 18.4), "build": (12, 12)},
+    10**9: {"query": (5.1, 5.6), "batch": (4.3, 4.8), "pairs": (620, 620), "build": (130, 175)},
+}
 MEMORY = 4 << 30
 # Its join divides values as that of 10^9, into hash tables that outgrow the cache.
 JOINED = 4 * 10**8
@@ -37,8 +39,7 @@ def rows_of(kept):
     rows = []
     for row in kept["rows"]:
         n, tight, spare = row["n"], row["pairs_tight"]["cpu"], row["pairs_spare"]["cpu"]
-        memory = max(64 << 20, measured.TIGHT * n)
-        more_reads = Blocking.choose(n).firsts * -(-8 * n // memory)
+        more_reads = Blocking.choose(n).more_reads(n, measured.tight_memory(n))
         batch = row["batch"].get("1000000", row["batch"].get(1_000_000))
         rows.append({"n": n, "query": row["query_micros"], "page": row["page_micros"],
                      "batch": batch["cpu"], "build": row["build_tight"]["cpu"], "pairs": spare,
@@ -84,13 +85,10 @@ def show_check(name, model):
 
 
 def show_cold(model, kept):
-    print("\ncold pages of a query, measured and expected of so many queries:")
+    queries = measured.COLD_QUERIES
+    print(f"\ncold pages of a query, measured and expected, mean of {queries}:")
     for row in kept["rows"]:
-        each = model.plan(row["n"])
-        hot, tails = each["hot_len"] / PAGE, (each["tables_len"] - each["hot_len"]) / PAGE
-        queries = measured.COLD_QUERIES
-        expected = (distinct(hot, queries * (each["cold_pages"] - each["tail_pages"]))
-                    + distinct(tails, queries * each["tail_pages"])) / queries
+        expected = model.pages(row["n"], queries) / queries
         print(f"  {row['n']:.0e}: {row['cold_pages']:.1f} measured, {expected:.1f} expected")
 
 

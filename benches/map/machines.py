@@ -86,7 +86,7 @@ def one_small(model):
     row = model.plan(N)
     _, tails = model.cold_pages(N)
     # A join reads the first table once to count, and then for each pass over each first block.
-    reads = 1 + Blocking.choose(N).firsts * -(-8 * N // (8 * GIB))
+    reads = 1 + Blocking.choose(N).more_reads(N, 8 * GIB)
     table = model.bytes(N) / 2
     return {
         "bytes": f"{model.bytes(N) / 1e9:.1f} GB, {row['hot_len'] / 1e9:.1f} in memory",

@@ -28,9 +28,9 @@ QUERY_TURNS = 7
 COLD_QUERIES = 40
 
 
-def counted(n):
-    """The name of a number of fingerprints in files and reports."""
-    return f"{n:.0e}".replace("+0", "").replace("+", "")
+def tight_memory(n):
+    """Bytes of memory in which the work on n fingerprints does not fit."""
+    return max(64 << 20, int(TIGHT * n))
 
 
 def write_random(path, count, seed):
@@ -96,7 +96,7 @@ class At:
         """Measures everything."""
         write_random(self.input, self.n, SEED)
         row = {"n": self.n}
-        tight = f"{max(64 << 20, int(TIGHT * self.n))}B"
+        tight = f"{tight_memory(self.n)}B"
         row["build_spare"] = median_cpu(self.rounds, lambda: self.build("8GiB" if self.n < 5e7 else "4GiB"))
         row["build_tight"] = median_cpu(self.rounds, lambda: self.build(tight))
         row["bytes"], row["tables"] = self.info()
@@ -140,7 +140,7 @@ class At:
     def ask(self, store, needles):
         lines = "".join(f"{each:016x}\n" for each in needles.tolist()).encode()
         return run([self.program, "query", "-", "-s", store, "-k", "3"],
-                   input=lines, stdout=subprocess.DEVNULL)["cpu"]
+                   input=lines, stdout=subprocess.DEVNULL)
 
     def single_queries(self):
         """Microseconds of the processor for a warm query, one by one: median, least, most.
@@ -157,8 +157,8 @@ class At:
         for turn in range(QUERY_TURNS):
             some = np.random.default_rng(SEED + 1 + turn).integers(0, 1 << 64, NEEDLES, dtype=np.uint64)
             twice = np.concatenate([some, some])
-            here = self.ask(self.store, twice) - self.ask(self.store, some)
-            lines = self.ask(small, twice) - self.ask(small, some)
+            here, lines = (self.ask(store, twice)["cpu"] - self.ask(store, some)["cpu"]
+                           for store in (self.store, small))
             warm.append((here - lines) / NEEDLES * 1e6)
         return statistics.median(warm), min(warm), max(warm)
 
@@ -179,7 +179,7 @@ class At:
         return scan / self.n * 1e9, (one - scan) / pages * 1e6
 
     def batch(self, count):
-        """Processor seconds of so many queries at once, from a file to nowhere."""
+        """Processor seconds of `count` queries at once, from a file to nowhere."""
         questions = self.folder / "questions.u64"
         questions.write_bytes(self.needles(count, SEED + 100).tobytes())
         return median_cpu(max(3, self.rounds), lambda: run(
@@ -194,14 +194,11 @@ class At:
         """Pages of the file that come into memory for a query, and microseconds of the clock."""
         segment = self.segment()
         counts, micros = [], []
-        for turn, needles in enumerate((self.needles(3, SEED + 50), self.needles(COLD_QUERIES, SEED + 51))):
+        for needles in (self.needles(3, SEED + 50), self.needles(COLD_QUERIES, SEED + 51)):
             evict(segment)
             before = resident(segment)
-            done = run([self.program, "query", "-", "-s", self.store, "-k", "3"],
-                       input="".join(f"{each:016x}\n" for each in needles.tolist()).encode(),
-                       stdout=subprocess.DEVNULL)
+            micros.append(self.ask(self.store, needles)["seconds"] * 1e6)
             counts.append(resident(segment) - before)
-            micros.append(done["seconds"] * 1e6)
         between = COLD_QUERIES - 3
         return (counts[1] - counts[0]) / between, (micros[1] - micros[0]) / between
 

@@ -4,8 +4,7 @@ Each quantity is a sum of counts times costs. The counts follow from n: table li
 inserts into hash tables. `plan` says those of a query and the bytes; those of a join follow the rule
 by which the library chooses its blocking. The costs are those that the program itself counts with,
 times one factor for each quantity that is measured at 10^7 and 10^8 (`measured`); each has its
-source beside it. `k` is 3 and the
-scheme two halves throughout.
+source beside it. `k` is 3 and the scheme two halves throughout.
 """
 
 import dataclasses
@@ -14,7 +13,9 @@ import math
 import statistics
 import subprocess
 
-PAGE = 4096
+PAGE, LINE = 4096, 64
+# Queries of a batch.
+BATCH = 10**6
 # src/plan/unit_costs.rs, nanoseconds: a query, each of its steps by their names in `plan`, and a
 # cache line among 2^18, 2^20, ... 2^30 bytes; lines that a query waits for beside those it reads.
 QUERY = 53.4
@@ -40,11 +41,11 @@ INSERT_TOUCHES = 1.5
 THREADS = 2
 
 
-def plan(program, n):
-    """The planner's row of two halves at n random fingerprints."""
+def schemes(program, n):
+    """The planner's rows at n random fingerprints, by the names of schemes."""
     said = subprocess.run([program, "plan", "-n", str(int(n)), "-k", "3", "--all", "--format", "json"],
                           check=True, capture_output=True).stdout
-    return next(each for each in json.loads(said)["schemes"] if each["name"] == "halves")
+    return {each["name"]: each for each in json.loads(said)["schemes"]}
 
 
 @dataclasses.dataclass
@@ -78,6 +79,11 @@ class Blocking:
         """Moves of a value to a partition: once for each first block, twice beyond 2^10 partitions."""
         return n * self.firsts * (2 if n > CACHED_VALUES * PARTITIONS else 1)
 
+    def more_reads(self, n, memory):
+        """How often the values are read again: for each pass over each first block, if not all fit."""
+        passes = math.ceil(8 * n / memory)
+        return 0 if passes == 1 else self.firsts * passes
+
 
 def touch(footprint):
     """Nanoseconds for a cache line in random order, by the bytes among which it lies.
@@ -97,7 +103,7 @@ def query_steps(row):
 
 
 def distinct(cells, touches):
-    """How many of so many cells are touched at least once."""
+    """How many of `cells` cells are touched at least once."""
     return cells * -math.expm1(-touches / cells)
 
 
@@ -112,7 +118,7 @@ class Model:
         small, large = rows[0], rows[-1]
         # What a query of a batch takes beside its steps: to be read, sorted, and its answer printed.
         each = self.speed * query_steps(self.plan(small["n"]))[0] / 1e9
-        self.answer = max(0.0, (small["batch"] - self.batch_store(small["n"])) / 1e6 - each)
+        self.answer = max(0.0, (small["batch"] - self.batch_store(small["n"])) / BATCH - each)
         # Sorting beyond memory: records and the second table are written, read and merged once.
         self.build_nanos = large["build"] / large["n"] * 1e9
         self.join_speed = statistics.median(row["pairs"] / sum(self.join_seconds(row["n"])) for row in rows)
@@ -126,7 +132,7 @@ class Model:
 
     def plan(self, n):
         if n not in self.plans:
-            self.plans[n] = plan(self.program, n)
+            self.plans[n] = schemes(self.program, n)["halves"]
         return self.plans[n]
 
     def planned_nanos(self, n):
@@ -142,23 +148,28 @@ class Model:
         """Microseconds of one warm query."""
         return self.speed * self.planned_nanos(n) / 1e3
 
-    def batch_store(self, n, queries=1e6):
+    def pages(self, n, queries):
+        """Pages of the store that queries touch, each counted once."""
+        row = self.plan(n)
+        hot, tails = row["hot_len"], row["tables_len"] - row["hot_len"]
+        return (distinct(hot / PAGE, queries * (row["cold_pages"] - row["tail_pages"]))
+                + distinct(tails / PAGE, queries * row["tail_pages"]))
+
+    def batch_store(self, n):
         """Seconds for the lines and pages of the store that a batch touches, each once.
 
         A sorted batch touches a line once, whoever of its queries asks for it, and goes forward.
         """
         row = self.plan(n)
-        lines = distinct(row["tables_len"] / 64, queries * (row["lines"] + row["blocks"] + row["candidates"]))
-        hot, cold = row["hot_len"], row["tables_len"] - row["hot_len"]
-        pages = distinct(hot / PAGE, queries * (row["cold_pages"] - row["tail_pages"]))
-        pages += distinct(cold / PAGE, queries * row["tail_pages"])
+        touched = BATCH * (row["lines"] + row["blocks"] + row["candidates"])
+        lines = distinct(row["tables_len"] / LINE, touched)
         waiting = SORTED * self.speed * lines * touch(row["hot_len"])
-        return waiting / 1e9 + pages * self.page / 1e6
+        return waiting / 1e9 + self.pages(n, BATCH) * self.page / 1e6
 
-    def batch(self, n, queries=1e6):
-        """Processor seconds of so many queries at once, from a file, pages touched first."""
+    def batch(self, n):
+        """Processor seconds of a batch, from a file, pages touched first."""
         each = self.speed * query_steps(self.plan(n))[0] / 1e9 + self.answer
-        return queries * each + self.batch_store(n, queries)
+        return BATCH * each + self.batch_store(n)
 
     @staticmethod
     def join_seconds(n):
@@ -171,10 +182,9 @@ class Model:
 
     def pairs(self, n, memory):
         """Processor seconds of all pairs; the store is read again where it does not fit."""
-        way, passes = Blocking.choose(n), math.ceil(8 * n / memory)
-        reads = 1 if passes == 1 else 1 + way.firsts * passes
         work, waits = self.join_seconds(n)
-        return self.join_speed * (work + self.wait * waits) + (reads - 1) * n * self.read / 1e9
+        more = Blocking.choose(n).more_reads(n, memory)
+        return self.join_speed * (work + self.wait * waits) + more * n * self.read / 1e9
 
     def build(self, n):
         """Processor seconds of a build in half of the bytes of its input."""

@@ -1,9 +1,10 @@
 """How even fingerprints are: figures 2(a) and 2(b) of the paper, and the share of ones of bits."""
 
 import pathlib
-import subprocess
 
 import numpy as np
+
+from texts import unpacked
 
 SEED = 20261126
 RANDOM_COUNT = 1 << 20
@@ -16,8 +17,8 @@ FILES = ("tang_store.tsv.zst", "tlsh_malware_w0.hex.zst", "pdq_video_frames_a.he
 
 def read(path):
     """The fingerprints of a file of lines, repeats kept, in order of value."""
-    lines = subprocess.run(["zstd", "-dc", path], check=True, capture_output=True).stdout.split(b"\n")
-    values = [int(line[:16], 16) for line in lines if line and not line.startswith(b"#")]
+    values = [int(line[:16], 16) for line in unpacked(path).split("\n")
+              if line and not line.startswith("#")]
     return np.sort(np.array(values, dtype=np.uint64))
 
 
@@ -71,7 +72,7 @@ def describe(name, values):
 
 
 def report(root, data):
-    """Prints one row a set; returns them."""
+    """Prints one row for each set."""
     random = np.sort(np.random.default_rng(SEED).integers(0, 1 << 64, RANDOM_COUNT, dtype=np.uint64))
     rows = [describe("random", random)]
     for name in FILES:
@@ -94,4 +95,3 @@ def report(root, data):
     for row in rows:
         cells = " | ".join(f"{share:.3f}" for share in row["near"])
         print(f"| {row['name']} | {row['log2']:.1f} | {row['mode']} | {cells} | {row['below']:.3f} |")
-    return rows

@@ -41,7 +41,7 @@ def code_lengths(counts):
 
 
 def codes_of(lengths):
-    """Canonical codes: numbers of so many bits, none the beginning of another."""
+    """Canonical codes: a number for each symbol, of as many bits as its length; none begins another."""
     codes, code, before = {}, 0, 0
     for length, symbol in sorted((length, s) for s, length in enumerate(lengths) if length):
         code <<= length - before
@@ -125,7 +125,7 @@ def limit(n):
 
 
 def of_program(at):
-    """Bits a value and table of a store, and nanoseconds to decode and compare a value of a scan."""
+    """Bits a value of a table of a store, the mean of its tables."""
     _, tables = at.info()
     return statistics.mean(table["bits_per_fingerprint"] for table in tables)
 

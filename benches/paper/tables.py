@@ -1,19 +1,11 @@
 """Tables, prefix bits and matches of a probe: section 3 of the paper, beside what `plan` picks."""
 
-import json
-import subprocess
+from model import schemes
 
 # 2^34 fingerprints: the number for which the paper chose its tables.
 LOG2_COUNT = 34
 # The schemes here that have the masks of the paper: 4, 10, 16 and 20 tables.
 PAPER = ("blocks-4", "choose-5", "nested-16", "choose-6")
-
-
-def planned(program, count):
-    """All schemes of the planner by name."""
-    said = subprocess.run([program, "plan", "-n", str(count), "-k", "3", "--all", "--format", "json"],
-                          check=True, capture_output=True).stdout
-    return {scheme["name"]: scheme for scheme in json.loads(said)["schemes"]}
 
 
 def row(name, scheme, count):
@@ -53,13 +45,12 @@ def short(value):
 def report(program):
     """Prints the designs of the paper and the frontier of the planner for 2^34 fingerprints."""
     count = 1 << LOG2_COUNT
-    schemes = planned(program, count)
+    planned = schemes(program, count)
     names = list(PAPER)
-    names += [name for name, each in schemes.items() if each["on_frontier"] and name not in names]
+    names += [name for name, each in planned.items() if each["on_frontier"] and name not in names]
     print(f"\n## Tables, for 2^{LOG2_COUNT} fingerprints and k = 3\n")
     print("| scheme | tables | prefix bits | radius | prefixes asked | values of a prefix |"
           " values of all | tails compared | B each | hot us | cold pages | frontier |")
     print("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|")
     for name in names:
-        print("| " + " | ".join(row(name, schemes[name], count)) + " |")
-    return {name: schemes[name] for name in names}
+        print("| " + " | ".join(row(name, planned[name], count)) + " |")

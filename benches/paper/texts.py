@@ -32,6 +32,7 @@ def evaluate(program, documents, labels):
 
 
 def unpacked(path):
+    """The text of a file that zstd has compressed."""
     return subprocess.run(["zstd", "-dc", path], check=True, capture_output=True).stdout.decode()
 
 
@@ -91,4 +92,3 @@ def report(program, folder, data):
         for recipe, curve in curves.items():
             cells = [f"{curve[k][0]:.2f} {curve[k][1]:.2f}" for k in KS]
             print(f"| {name} | {count} | {pairs} | {recipe} | " + " | ".join(cells) + " |")
-    return {name: {"documents": c, "pairs": p, "curves": curves} for name, (c, p, curves) in sets}

@@ -15,11 +15,10 @@ use super::dropped::Dropped;
 use super::error::{Error, Result};
 use super::event::Event;
 use super::job::{CONNECTIONS, Job};
-use super::number::Rank;
-use super::ranking::Ranking;
+use super::number::Number;
 use super::spool::{Entry, Spools};
 use super::work::Work;
-use crate::join::confirm::{Candidates, Documents, KeepParts, LedDocument, Likeness, Outline};
+use crate::join::confirm::{Candidates, Documents, KeepParts, Likeness, Outline};
 
 /// The features of a round take the bytes of the input divided by this,
 const SPACE_DIVISOR: u64 = 8;
@@ -74,8 +73,6 @@ struct Needed {
 }
 
 /// The documents that are alike to one that is kept.
-///
-/// The documents of a join are numbered by the position of their ranks among those that it is given.
 pub(super) fn by_features(
     work: &Work<'_>,
     spools: &Spools,
@@ -87,16 +84,24 @@ pub(super) fn by_features(
     let likeness = |bar: f64| Likeness::from(bar).contained(work.settings.confirm_contains);
     let (bars, target) = (Bars::Similarity(threshold), work.settings.target);
     let all = compared.ranks();
-    let list = list(spools, ranking, &all, threshold)?;
+    let are_all = all.len() == spools.len();
+    // A document is known to the join by the position of its rank.
+    let document_of = |number: Number| {
+        let rank = ranking.rank_of(number);
+        let at = if are_all { Ok(rank.index()) } else { all.binary_search(&rank) };
+        at.ok().map(|at| at as u32)
+    };
+    let mut list = Documents::outlined_places(threshold, all.len());
+    spools.each(|number, Entry { fingerprint, digest, sketch, .. }| {
+        if let Some(document) = document_of(number) {
+            list.put_outlined(document, fingerprint, digest, Outline::from_bytes(sketch));
+        }
+        Ok(())
+    })?;
     let mut found = list.candidates_in_parts(&work.join_options(work.k), connections)?;
     let mut needed = Vec::new();
-    spools.each(|number, entry| {
-        let rank = ranking.rank_of(number);
-        let Entry { file, record, feature_count: len, .. } = entry;
-        if let Ok(at) = all.binary_search(&rank)
-            && found.needs(at as u32)
-        {
-            let document = at as u32;
+    spools.each(|number, Entry { file, record, feature_count: len, .. }| {
+        if let Some(document) = document_of(number).filter(|document| found.needs(*document)) {
             needed.push(Needed { document, file, record, len });
         }
         Ok(())
@@ -104,7 +109,7 @@ pub(super) fn by_features(
     let rounds = Rounds::new(work, &found, &needed);
     let number_of = |document: u32| ranking.number_of(all[document as usize]);
     let lead = |found: &Candidates, bar: f64| -> Result<Vec<Dropped>> {
-        let led: Vec<LedDocument> = found.lead(likeness(bar))?;
+        let led = found.lead(likeness(bar))?;
         Ok(led.iter().map(|led| Dropped::of_led(led, number_of)).collect())
     };
     if rounds.count == 1 {
@@ -129,21 +134,6 @@ pub(super) fn by_features(
         is_told = true;
         Ok(dropped)
     })
-}
-
-/// The documents with these ranks, by them.
-fn list(spools: &Spools, ranking: &Ranking, ranks: &[Rank], threshold: f64) -> Result<Documents> {
-    let is_all = ranks.len() == spools.len();
-    let mut list = Documents::outlined_places(threshold, ranks.len());
-    spools.each(|number, Entry { fingerprint, digest, sketch, .. }| {
-        let rank = ranking.rank_of(number);
-        let at = if is_all { Ok(rank.index()) } else { ranks.binary_search(&rank) };
-        if let Ok(at) = at {
-            list.put_outlined(at, fingerprint, digest, Outline::from_bytes(sketch));
-        }
-        Ok(())
-    })?;
-    Ok(list)
 }
 
 /// Tells if comparing takes long because many documents are near one another and not alike.

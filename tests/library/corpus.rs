@@ -75,7 +75,7 @@ fn a_cleaning_by_the_library_is_that_of_the_program() {
             Cleaner::new(source(), [desk.path("in")])
                 .keep(keep.parse::<KeepRules>().unwrap())
                 .confirm(confirm.map(|is| is.parse().unwrap()))
-                .k(if confirm.is_some() { None } else { Some(7) })
+                .k(confirm.is_none().then_some(7))
                 .against(store.then(|| Store::open(desk.path("t.fps")).unwrap()))
                 .within(true)
                 .add(store.then(|| WriterOptions::default().run(run.clone())))

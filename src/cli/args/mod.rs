@@ -3,6 +3,7 @@
 pub(in crate::cli) mod documents;
 pub(in crate::cli) mod fingerprint_arg;
 pub(in crate::cli) mod format_args;
+pub(in crate::cli) mod help;
 pub(in crate::cli) mod inputs;
 #[cfg_attr(not(feature = "images"), path = "no_pictures.rs")]
 pub(in crate::cli) mod pictures;

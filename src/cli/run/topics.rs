@@ -16,6 +16,7 @@ use super::topic_texts::{
 };
 use crate::cli::args::documents::FieldArgs;
 use crate::cli::args::format_args::HeaderArg;
+use crate::cli::args::help::help_of;
 use crate::cli::args::inputs::ReadArgs;
 use crate::cli::args::reading_args::ReadingArgs;
 use crate::cli::args::recipe_args::RecipeArgs;
@@ -164,10 +165,6 @@ impl Topic {
     fn has(&self, arg: &Arg, own: &Command) -> bool {
         own.get_arguments().any(|it| it.get_id() == arg.get_id() && help_of(it) == help_of(arg))
     }
-}
-
-fn help_of(arg: &Arg) -> String {
-    arg.get_help().map(ToString::to_string).unwrap_or_default()
 }
 
 /// The command without the options that topics tell, and a line for each of the topics that have

@@ -66,7 +66,7 @@ impl Documents {
         self.outlines.push(outline);
     }
 
-    /// So many documents, each of which [`Documents::put_outlined`] takes in its place.
+    /// Places for `count` documents, which [`Documents::put_outlined`] fills in any order.
     #[cfg(feature = "documents")]
     pub(crate) fn outlined_places(threshold: f64, count: usize) -> Self {
         let (list, outlines) = (vec![(0, 0); count], vec![None; count]);
@@ -77,13 +77,13 @@ impl Documents {
     #[cfg(feature = "documents")]
     pub(crate) fn put_outlined(
         &mut self,
-        document: usize,
+        document: u32,
         fingerprint: Fingerprint,
         digest: u64,
         outline: Option<Outline>,
     ) {
-        self.list[document] = (fingerprint.value(), digest);
-        self.outlines[document] = outline;
+        self.list[document as usize] = (fingerprint.value(), digest);
+        self.outlines[document as usize] = outline;
     }
 
     /// Takes the next document. Its features are ascending and without repeats.

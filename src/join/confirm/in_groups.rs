@@ -11,8 +11,8 @@ const GROUP_MIN: usize = if cfg!(test) { 8 } else { 256 };
 pub(super) type Entry = (u32, u32, u32);
 
 impl Candidates {
-    /// The nodes in candidate pairs and those of several documents, of the groups that are asked for: by their groups, then by their
-    /// first documents.
+    /// The nodes in candidate pairs and those of several documents, of the groups that are asked
+    /// for: by their groups, then by their first documents.
     pub(super) fn entries(&self) -> Vec<Entry> {
         let Candidates { nodes, is_candidate, groups, .. } = self;
         let is_alone = |node: u32| !is_candidate[node as usize] && nodes.documents(node).len() < 2;

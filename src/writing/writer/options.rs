@@ -79,7 +79,8 @@ impl WriterOptions {
     }
 
     /// Sets the name of the run of a program, such as `crawl-2026-11-22`: the next commit of records
-    /// remembers it in the store, in the same step, or else [`Writer::finish`](crate::Writer::finish). A program that is run again can ask
+    /// remembers it in the store, in the same step, or else
+    /// [`Writer::finish`](crate::Writer::finish). A program that is run again can ask
     /// [`Store::has_run`](crate::Store::has_run) and add nothing twice. A name is as a label, and
     /// not empty.
     #[must_use]

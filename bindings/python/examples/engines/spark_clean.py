@@ -20,8 +20,9 @@ def main() -> None:
     source, target = sys.argv[1:3]
     keep = sys.argv[3] if len(sys.argv) > 3 else "first"
     spark = SparkSession.builder.appName("clean texts").getOrCreate()
-    cleaned = fs.clean(spark.read.parquet(source), keep=keep).persist()
-    cleaned.where("keep").select(cleaned.columns[:-5]).write.parquet(f"{target}/kept")
+    texts = spark.read.parquet(source)
+    cleaned = fs.clean(texts, keep=keep).persist()
+    cleaned.where("keep").select(texts.columns).write.parquet(f"{target}/kept")
     removed = cleaned.where("not keep").select("id", "near_id", "similarity", "reason")
     removed.write.parquet(f"{target}/removed")
     print(f"{cleaned.count()} rows, {removed.count()} removed")

@@ -71,10 +71,11 @@ def clean(
     `.where("keep")` are the rows that stay.
 
     The answer is that of `fpstore.clean` on the same rows in the order of their ids, and the options
-    are those of it. `confirm` is the Jaccard similarity that the features of near texts must have, 0.8 if
-    neither it nor `k` is given; with `k` alone rows are near by their fingerprints, within `k` bits. `keep` says which of near
-    rows stays: `"first"` is the one with the smallest id, numbers by value, texts by their bytes;
-    `"newest:date"` and such read the columns that they name. Rows without text stay.
+    are those of it. `confirm` is the Jaccard similarity that the features of near texts must have, 0.8
+    if neither it nor `k` is given; with `k` alone rows are near by their fingerprints, within `k`
+    bits. `keep` says which of near rows stays: `"first"` is the one with the smallest id, numbers by
+    value, texts by their bytes; `"newest:date"` and such read the columns that they name. Rows
+    without text stay.
 
     `id` is a column of texts or whole numbers, of which no two rows have the same one. Rows without an
     id, ids that repeat, and fields that a rule cannot read are errors that name the row.

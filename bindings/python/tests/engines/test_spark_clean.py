@@ -139,14 +139,14 @@ def test_an_executor_that_ends_while_rows_are_compared(spark: Any, tmp_path: Pat
 def test_rows_without_text_stay_and_ids_may_be_anything(spark: Any) -> None:
     rows = [(5, "one two three"), (-7, "one two three"), (1, None), (2, ""), (3, None), (-9, "")]
     df = spark.createDataFrame(rows, "id bigint, text string")
-    told = told_by_spark(df)
+    told = told_by_spark(df, k=7)
     assert told.pop(5) == (False, -7, 0, None, "bytes")
     assert set(told.values()) == {(True, None, None, None, None)}
     rows_of_texts = [("", "one two three"), ("a\nb", "One two three!"), ("\u4e2d", "other words")]
     told = told_by_spark(spark.createDataFrame(rows_of_texts, SCHEMA), confirm=1.0)
     assert told["a\nb"] == (False, "", 0, 1.0, "text") and gone(told) == 1
     empty = spark.createDataFrame([], SCHEMA)
-    assert told_by_spark(empty) == {} and told_by_spark(empty, confirm=0.8) == {}
+    assert told_by_spark(empty, k=7) == {} and told_by_spark(empty, confirm=0.8) == {}
     odd = spark.createDataFrame([(1, "a b c", 7)], "`the id` int, `a.text` string, id int")
     assert fs.clean(odd, id="the id", text="a.text").count() == 1
 

@@ -17,6 +17,7 @@ use fpstore::writer::CheckedWriter;
 use fpstore::{Error, Recipe, Store, WriterOptions};
 
 use crate::cli::args::documents::DocumentArgs;
+use crate::cli::args::help::{help_of, with_more};
 use crate::cli::args::inputs::{ReadArgs, inputs, title_of};
 use crate::cli::args::reading_args::in_long_help;
 use crate::cli::args::resources::WriteArgs;
@@ -66,12 +67,6 @@ It is exact among new documents, and estimated from the sketches of a store. Wit
 is chosen so that of pairs of similarity S one in a hundred is missed, and fewer of others. \
 Fingerprints decide alone with -k, and where nothing else can be compared: for passages, ready \
 fingerprints, pipes, and with a store without sketches. The end of the work says what decided.";
-
-/// An option whose long help has more than its short one.
-fn with_more(arg: Arg, more: &str) -> Arg {
-    let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
-    arg.long_help(help + more)
-}
 
 fn confirm_help() -> String {
     format!(
@@ -128,7 +123,7 @@ pub(in crate::cli) struct DedupArgs {
 
 /// An option that has a meaning with --add alone.
 fn with_add(arg: Arg) -> Arg {
-    let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+    let help = help_of(&arg);
     let help = format!("With --add: {}{}", help[..1].to_lowercase(), &help[1..]);
     arg.requires("add").hide_short_help(true).help(help)
 }
