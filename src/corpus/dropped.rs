@@ -46,6 +46,13 @@ impl Dropped {
             reason: Reason::Confirmed,
         }
     }
+
+    /// How alike it is to the other one, from 0 to 1: their similarity if it was looked at, else 1
+    /// less the part of the bits in which their fingerprints differ.
+    pub(super) fn likeness(&self, own: Fingerprint) -> f64 {
+        let distance = self.other_fingerprint.distance(own);
+        self.similarity.unwrap_or(1.0 - f64::from(distance) / 64.0)
+    }
 }
 
 /// All documents that are dropped, by ascending number.

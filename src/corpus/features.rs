@@ -16,6 +16,7 @@ use super::error::{Error, Result};
 use super::event::Event;
 use super::job::{CONNECTIONS, Job};
 use super::number::Number;
+use super::passages::position_of;
 use super::spool::{Entry, Spools};
 use super::work::Work;
 use crate::join::confirm::{Candidates, Documents, KeepParts, Likeness, Outline};
@@ -68,8 +69,16 @@ struct Needed {
     document: u32,
     file: u32,
     record: u64,
+    /// Its position among the passages of its record, if it is one.
+    passage: Option<usize>,
     /// The number of its features.
     len: u32,
+}
+
+impl Needed {
+    fn place(&self) -> (usize, u64, Option<usize>) {
+        (self.file as usize, self.record, self.passage)
+    }
 }
 
 /// The documents that are alike to one that is kept.
@@ -100,9 +109,11 @@ pub(super) fn by_features(
     })?;
     let mut found = list.candidates_in_parts(&work.join_options(work.k), connections)?;
     let mut needed = Vec::new();
-    spools.each(|number, Entry { file, record, feature_count: len, .. }| {
+    let is_of_passages = work.options.passage_unit().is_some();
+    spools.each(|number, Entry { file, record, id, feature_count: len, .. }| {
         if let Some(document) = document_of(number).filter(|document| found.needs(*document)) {
-            needed.push(Needed { document, file, record, len });
+            let passage = is_of_passages.then(|| position_of(id)).flatten();
+            needed.push(Needed { document, file, record, passage, len });
         }
         Ok(())
     })?;
@@ -194,14 +205,16 @@ fn take(work: &Work<'_>, candidates: &mut Candidates, needed: &[Needed]) -> Resu
     };
     let wanted: Arc<Wanted> = Arc::new(is_wanted);
     let hasher = work.settings.source.text_hasher()?;
-    let mut next = needed.iter();
+    let is_of_passages = work.options.passage_unit().is_some();
+    let mut next = needed.iter().peekable();
     work.files.read_features(hasher, &work.options, Some(wanted), |document| -> Result<_> {
-        let place = (document.place.file, document.place.record());
-        let taken = match next.next() {
-            Some(one) if (one.file as usize, one.record) == place => {
-                candidates.take(one.document, document.features)
-            }
-            _ => Err(crate::Error::InvalidOptions { reason: String::new() }),
+        let passage = is_of_passages.then(|| position_of(document.id)).flatten();
+        let place = (document.place.file, document.place.record(), passage);
+        let taken = match next.next_if(|one| one.place() == place) {
+            Some(one) => candidates.take(one.document, document.features),
+            // All passages of a record are read, and not all are needed.
+            None if is_of_passages => Ok(()),
+            None => Err(crate::Error::InvalidOptions { reason: String::new() }),
         };
         match taken {
             Ok(()) => Ok(Admission::Taken),

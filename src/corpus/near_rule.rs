@@ -47,7 +47,6 @@ impl Cleaner<'_> {
     /// sketches of these in the store.
     fn can_confirm(&self) -> bool {
         self.source.text_hasher().is_ok()
-            && self.source.options().passage_unit().is_none()
             && match &self.stored {
                 Some(stored) => stored.sketch_len() > 0,
                 None => !self.paths.iter().any(|path| is_pipe(path)),

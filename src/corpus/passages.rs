@@ -20,7 +20,7 @@ use super::copied::{NewOutput, create};
 use super::dropped::DroppedList;
 use super::error::{Error, Result};
 use super::passage_fate::{PassageFate, PassagePlace, cuts, removed_part};
-use super::spool::{Entry, Spools};
+use super::spool::Spools;
 use super::work::Work;
 
 /// The name of the attribute of removed passages.
@@ -31,7 +31,7 @@ const ATTRIBUTE: &str = "fpstore_near";
 struct RemovedPassage {
     /// Its position among the passages of its document.
     position: usize,
-    /// 1 less the part of the bits in which its fingerprint differs from that of the kept one.
+    /// See [`Dropped::likeness`](super::dropped::Dropped::likeness).
     likeness: f64,
 }
 
@@ -87,10 +87,9 @@ impl<'a> PassageCopier<'a> {
         spools.each_of(batch, |number, entry| {
             watch.look().map_err(Error::from)?;
             if let Some(dropped) = dropped.get(number) {
-                let distance = dropped.other_fingerprint.distance(entry.fingerprint);
-                let likeness = 1.0 - f64::from(distance) / 64.0;
                 let position =
-                    position_of(&entry).ok_or_else(|| self.changed(entry.file as usize))?;
+                    position_of(entry.id).ok_or_else(|| self.changed(entry.file as usize))?;
+                let likeness = dropped.likeness(entry.fingerprint);
                 let records = all.entry(entry.file as usize).or_default();
                 records
                     .entry(entry.record)
@@ -210,7 +209,7 @@ impl<'a> PassageCopier<'a> {
 }
 
 /// The position of a passage among those of its document, which its id tells.
-fn position_of(entry: &Entry<'_>) -> Option<usize> {
-    let IdRef::Text(id) = entry.id else { return None };
+pub(super) fn position_of(id: IdRef<'_>) -> Option<usize> {
+    let IdRef::Text(id) = id else { return None };
     id.rsplit_once('#')?.1.parse::<usize>().ok()?.checked_sub(1)
 }

@@ -170,7 +170,7 @@ impl<'a> Cleaner<'a> {
     ///
     /// If neither this nor [`Cleaner::k`] is set, it is
     /// [`USUAL_SIMILARITY`](super::USUAL_SIMILARITY), of documents within 12 bits, wherever that can be
-    /// had. It cannot for ready fingerprints, passages, a store without sketches, and pipes: there
+    /// had. It cannot for ready fingerprints, a store without sketches, and pipes: there
     /// fingerprints decide alone, within the distance that the store is tuned for, else the usual one
     /// of the recipe. [`Overview::judgement`](super::Overview::judgement) says which it was.
     #[must_use]

@@ -218,12 +218,6 @@ impl Cleaner<'_> {
                      add them",
                 ));
             }
-            if self.confirm.is_some() && self.stored.is_none() {
-                return Err(Error::refused(
-                    "passages are compared by fingerprints here; leave out the similarity, or find \
-                     their pairs or clusters, which can be confirmed",
-                ));
-            }
         }
         if self.passages.is_some()
             && (self.source.options().passage_unit().is_none() || self.output.is_none())

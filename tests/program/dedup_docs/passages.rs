@@ -6,7 +6,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use super::formats::{compressed, decompressed};
-use super::{are_near, documents};
+use super::{are_near, documents, near_args};
 use crate::common::Random;
 use crate::common::documents::Document;
 use crate::common::oracle;
@@ -35,15 +35,20 @@ fn text(page: &[Document]) -> String {
     format!(" {}\n", texts.join(BETWEEN))
 }
 
-/// For each page its removed passages, each with the fingerprint of the kept one.
-fn removed(pages: &[Vec<Document>]) -> Vec<BTreeMap<usize, u64>> {
+/// For each page its removed passages, each with its likeness to the kept one. Without a threshold
+/// fingerprints decide.
+fn removed(pages: &[Vec<Document>], threshold: Option<f64>) -> Vec<BTreeMap<usize, f64>> {
     let all: Vec<&Document> = pages.iter().flatten().collect();
-    let near = |one: usize, other: usize| are_near(all[one], all[other], None);
+    let near = |one: usize, other: usize| are_near(all[one], all[other], threshold);
+    let likeness = |one: &Document, kept: &Document| match threshold {
+        Some(_) => one.similarity(kept),
+        None => 1.0 - f64::from(oracle::distance(kept.fingerprint, one.fingerprint)) / 64.0,
+    };
     let dropped = oracle::dropped(0..0, 0..all.len(), near);
     let mut first = 0;
     let of_page = |page: &Vec<Document>| {
         let own = (0..page.len()).filter_map(|at| Some((at, all[*dropped.get(&(first + at))?])));
-        let own = own.map(|(at, kept)| (at, kept.fingerprint)).collect();
+        let own = own.map(|(at, kept)| (at, likeness(&page[at], kept))).collect();
         first += page.len();
         own
     };
@@ -51,7 +56,7 @@ fn removed(pages: &[Vec<Document>]) -> Vec<BTreeMap<usize, u64>> {
 }
 
 /// The text without its removed passages, by the rule that the help gives; `None` if nothing is left.
-fn cut(page: &[Document], removed: &BTreeMap<usize, u64>) -> Option<String> {
+fn cut(page: &[Document], removed: &BTreeMap<usize, f64>) -> Option<String> {
     let mut rest = " ".to_string();
     for (at, passage) in page.iter().enumerate().filter(|(at, _)| !removed.contains_key(at)) {
         rest.push_str(&passage.text());
@@ -82,12 +87,19 @@ fn file(
 #[test]
 fn passages_are_cut_out_and_the_rest_stays_byte_for_byte() {
     let pages = pages(91);
-    let removed = removed(&pages);
+    for confirm in [None, Some("0.8")] {
+        assert_cut_out(&pages, confirm);
+    }
+}
+
+fn assert_cut_out(pages: &[Vec<Document>], confirm: Option<&str>) {
+    let removed = removed(pages, confirm.map(|it| it.parse().unwrap()));
+    let near = near_args(confirm);
     let count = |is: fn(Option<String>) -> bool| -> usize {
         let cut = pages.iter().zip(&removed).filter(|(_, removed)| !removed.is_empty());
         cut.filter(|(page, removed)| is(cut_of(page, removed))).count()
     };
-    fn cut_of(page: &[Document], removed: &BTreeMap<usize, u64>) -> Option<String> {
+    fn cut_of(page: &[Document], removed: &BTreeMap<usize, f64>) -> Option<String> {
         cut(page, removed)
     }
     let (changed, whole) = (count(|rest| rest.is_some()), count(|rest| rest.is_none()));
@@ -99,21 +111,21 @@ fn passages_are_cut_out_and_the_rest_stays_byte_for_byte() {
     ] {
         let desk = Desk::new();
         let whole_text = |at: usize| Some(text(&pages[at]));
-        let content = head.to_string() + &file(&pages, record, whole_text);
+        let content = head.to_string() + &file(pages, record, whole_text);
         desk.write(name, compressed(name, content.as_bytes()));
         let cut = |at: usize| match removed[at].is_empty() {
             true => whole_text(at),
             false => cut(&pages[at], &removed[at]),
         };
-        let expected = head.to_string() + &file(&pages, record, cut);
+        let expected = head.to_string() + &file(pages, record, cut);
         let args = ["dedup", "--docs", name, "--unit", "paragraph", "--passages", "cut", "-o"];
         let out = format!("out/{name}");
-        let (_, err) = desk.run(&[&args[..], &["out/"]].concat(), 0);
+        let (_, err) = desk.run(&[&args[..], &["out/"], &near].concat(), 0);
         assert_eq!(String::from_utf8(decompressed(&desk, &out)).unwrap(), expected);
         assert!(err.contains(&format!("cut out of {changed} documents; {whole} documents went")));
         // What is left has no near passages.
         let args = ["dedup", "--docs", &out, "--unit", "paragraph", "--list"];
-        let (_, err) = desk.run(&args, 0);
+        let (_, err) = desk.run(&[&args[..], &near].concat(), 0);
         assert!(err.contains(" 0 passages removed"), "{err}");
     }
 }
@@ -121,7 +133,7 @@ fn passages_are_cut_out_and_the_rest_stays_byte_for_byte() {
 #[test]
 fn documents_go_by_the_part_of_them_that_is_repeated() {
     let pages = pages(92);
-    let removed = removed(&pages);
+    let removed = removed(&pages, Some(0.8));
     let part = |at: usize| {
         let len = |of: usize| pages[at][of].text().chars().count();
         let gone: usize = removed[at].keys().map(|&of| len(of)).sum();
@@ -157,17 +169,23 @@ fn documents_go_by_the_part_of_them_that_is_repeated() {
 #[test]
 fn attributes_name_the_places_of_removed_passages() {
     let pages = pages(93);
-    let removed = removed(&pages);
+    for confirm in [None, Some("0.8")] {
+        assert_annotated(&pages, confirm);
+    }
+}
+
+fn assert_annotated(pages: &[Vec<Document>], confirm: Option<&str>) {
+    let removed = removed(pages, confirm.map(|it| it.parse().unwrap()));
+    let near = near_args(confirm);
     let desk = Desk::new();
     fs::create_dir(desk.path("in")).unwrap();
-    desk.write("in/a.jsonl", file(&pages, line, |at| Some(text(&pages[at]))));
+    desk.write("in/a.jsonl", file(pages, line, |at| Some(text(&pages[at]))));
     let expected = |first: usize| -> Vec<Value> {
         let page = |at: usize| {
-            let span = |(&of, &kept): (&usize, &u64)| {
+            let span = |(&of, &likeness): (&usize, &f64)| {
                 let passage = &pages[at][of];
                 let before = pages[at][..of].iter().map(|it| it.text().len() + BETWEEN.len());
                 let start = 1 + before.sum::<usize>();
-                let likeness = 1.0 - f64::from(oracle::distance(kept, passage.fingerprint)) / 64.0;
                 json!([start, start + passage.text().len(), likeness])
             };
             let spans: Vec<Value> = removed[at].iter().map(span).collect();
@@ -176,17 +194,20 @@ fn attributes_name_the_places_of_removed_passages() {
         (first..pages.len()).map(page).collect()
     };
     let args = ["dedup", "--docs", "in", "--unit", "paragraph", "--passages", "annotate"];
-    let (_, err) = desk.run(&[&args[..], &["-o", "out"]].concat(), 0);
+    let (_, err) = desk.run(&[&args[..], &["-o", "out"], &near].concat(), 0);
     let marked = removed.iter().filter(|removed| !removed.is_empty()).count();
     assert!(err.contains(&format!("{marked} documents have marked passages")), "{err}");
     let lines = |name: &str| -> Vec<Value> {
         desk.read(name).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     };
-    assert_eq!(lines("out/a.jsonl"), expected(0));
+    // Both are parsed, as the last bit of what is written is not always read again.
+    let parsed = |line: &Value| serde_json::from_str(&line.to_string()).unwrap();
+    let expected: Vec<Value> = expected(0).iter().map(parsed).collect();
+    assert_eq!(lines("out/a.jsonl"), expected);
     // A file of another format has attributes beside its name; a document, too, that is a file.
     desk.write("in/b.csv", format!("id,text,x\n{}", row(0, &text(&pages[0]))));
     desk.write("in/c.txt", text(&pages[0]));
-    desk.run(&[&args[..], &["-o", "all"]].concat(), 0);
+    desk.run(&[&args[..], &["-o", "all"], &near].concat(), 0);
     let spans = |name: &str| lines(name)[0]["attributes"]["fpstore_near"].as_array().unwrap().len();
     let [csv, txt] = ["all/b.csv.jsonl", "all/c.txt.jsonl"].map(spans);
     assert_eq!((csv, txt), (pages[0].len(), pages[0].len()));
@@ -223,7 +244,6 @@ fn what_does_not_fit_passages_is_refused_before_any_work() {
         (&["--unit", "line", "--passages", "cut", "--list"], "--list"),
         (&[&cut[..], &["--text-field", "text[]"]].concat(), "put together from arrays"),
         (&[&cut[..], &["--text-format", "html"]].concat(), "its texts are markup"),
-        (&[&cut[..], &["--confirm", "0.8"]].concat(), "passages are compared by fingerprints"),
     ] {
         let output = desk.output(&[&["dedup", "--docs", "a.jsonl"], args].concat(), "");
         assert_eq!(output.status.code(), Some(2), "{args:?}");

@@ -36,7 +36,7 @@ use crate::work::{Reporter, Shared, run_change, run_shared};
 /// `"first"`, `"last"`, `"longest"`, `"newest:FIELD"`, `"best:FIELD"` or `"source:A,B"`, or several
 /// of them with commas between them, which decide one after the other. `source_field` names the
 /// field of sources. `confirm` is the Jaccard similarity that the features of near documents must
-/// have: 0.8 if neither it nor `k` is given. With `k` alone, for passages and with a store without
+/// have: 0.8 if neither it nor `k` is given. With `k` alone, and with a store without
 /// sketches fingerprints decide. `confirm_contains` is the part of the features that the kept one
 /// must have, too. `url_field` names the field of addresses: of one address the best document stays. `pairs` is a file of judged pairs, as
 /// `fpstore evaluate` reads them, which are obeyed. Where `Documents` have a `unit`, `passages` says

@@ -65,8 +65,8 @@ const CONFIRM_MORE: &str = "
 
 It is exact among new documents, and estimated from the sketches of a store. Without -k the distance \
 is chosen so that of pairs of similarity S one in a hundred is missed, and fewer of others. \
-Fingerprints decide alone with -k, and where nothing else can be compared: for passages, ready \
-fingerprints, pipes, and with a store without sketches. The end of the work says what decided.";
+Fingerprints decide alone with -k, and where nothing else can be compared: for ready fingerprints, \
+pipes, and with a store without sketches. The end of the work says what decided.";
 
 fn confirm_help() -> String {
     format!(
