@@ -361,6 +361,9 @@ fn hint(error: &Error, given: &[OsString], offers: impl Fn(&str) -> bool) -> Opt
         Error::RecipeMismatch { given, .. } if given.is_external() => {
             offers("recipe").then(|| RECIPE_HINT.into())
         }
+        Error::RecipeMismatch { store, given } => {
+            offers("unit").then(|| remedy::of_units(store, given)).flatten()
+        }
         Error::Locked { .. } => Some(
             "--wait waits until it has finished; 'fpstore serve --writable' never does, and is asked \
              instead: POST /v1/check-and-add, PUT and DELETE /v1/ids, POST /v1/expire, /v1/label, \

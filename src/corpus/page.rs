@@ -4,6 +4,7 @@ use super::cleaning::Cleaned;
 use super::error::{Error, Result};
 use super::overview::Overview;
 use crate::report::page::{CleaningPage, RemovedPair};
+use crate::store::rows::{Reason, Side};
 use fpstore_plot::numbers::grouped;
 
 impl Cleaned<'_> {
@@ -17,6 +18,7 @@ impl Cleaned<'_> {
         let mut page = CleaningPage::default();
         self.for_each_removed(|row| {
             page.take(row.distance, row.similarity);
+            page.stored_count += u64::from(row.side == Side::Stored);
             Ok::<(), Error>(())
         })?;
         let reasons = overview.reasons.each().into_iter().filter(|(_, count)| *count > 0);
@@ -38,6 +40,7 @@ impl Cleaned<'_> {
             distance: of.distance,
             similarity: of.similarity,
             reason: of.reason.name().into(),
+            by_likeness: !matches!(of.reason, Reason::Address | Reason::Judged),
         });
         page.pairs = pairs.collect();
         let account = self.account();

@@ -48,8 +48,11 @@ pub struct DocumentSource {
 }
 
 impl DocumentSource {
-    /// Documents whose texts become fingerprints.
+    /// Documents whose texts become fingerprints, or their passages: those that the options name, or
+    /// else the recipe. The recipe of the source then says so.
     pub fn of_texts(hasher: TextHasher, options: DocumentOptions) -> Self {
+        let options = options.of_recipe(hasher.recipe());
+        let hasher = hasher.of_unit(options.passage_unit());
         DocumentSource { hasher: Some(hasher), ready: None, options, sketch_len: 0 }
     }
 

@@ -77,11 +77,14 @@ impl Recipe {
     pub fn difference(&self, given: &Recipe) -> String {
         let only = |ours: &Recipe, others: &Recipe| {
             let lines = ours.text.lines().filter(|line| !others.text.lines().any(|l| l == *line));
-            let lines: Vec<&str> = lines.collect();
-            if lines.is_empty() { "nothing else".to_string() } else { lines.join(", ") }
+            lines.collect::<Vec<&str>>().join(", ")
         };
         let (store, given) = (only(self, given), only(given, self));
-        format!("the store has {store}; the given one has {given}")
+        match (store.is_empty(), given.is_empty()) {
+            (false, true) => format!("only the store has {store}"),
+            (true, false) => format!("only the given one has {given}"),
+            _ => format!("the store has {store}; the given one has {given}"),
+        }
     }
 
     /// The canonical text.

@@ -10,7 +10,7 @@ use super::folders::FileChoice;
 use super::formats::{DocumentFormat, HtmlPart, TextFormat};
 use fpstore_base::Resources;
 use fpstore_base::watch::Observer;
-use fpstore_text::PassageUnit;
+use fpstore_text::{PassageUnit, TextRecipe};
 
 /// The fields that are taken where they are there.
 pub(super) const ID_FIELD: &str = "id";
@@ -116,11 +116,18 @@ impl DocumentOptions {
 
     /// Sets what a passage is: each passage of a text is then a document by itself. Its id is that of
     /// the document, `#`, and its number among the passages of the document, from 1; it has the place
-    /// and the fields of the document. A document without passages is one without text. Only texts
+    /// and the fields of the document. Where none is set, the recipe of a hasher decides. A document without passages is one without text. Only texts
     /// have passages, not features or ready fingerprints.
     #[must_use]
     pub fn unit(mut self, unit: impl Into<Option<PassageUnit>>) -> Self {
         self.unit = unit.into();
+        self
+    }
+
+    /// The same with the passages of a recipe, [`TextRecipe::unit`], where none are set.
+    #[must_use]
+    pub fn of_recipe(mut self, recipe: &TextRecipe) -> Self {
+        self.unit = self.unit.or(recipe.unit);
         self
     }
 

@@ -184,6 +184,7 @@ impl DocumentFiles {
         options: &DocumentOptions,
         mut take: impl FnMut(Document<'_>) -> Result<Admission, E>,
     ) -> Result<DocumentSummary, E> {
+        let options = &options.clone().of_recipe(hasher.recipe());
         let task_hasher = digesting(hasher.clone(), options);
         let work = Work {
             files: self,
@@ -221,6 +222,7 @@ impl DocumentFiles {
         wanted: Option<Arc<Wanted>>,
         mut take: impl FnMut(Document<'_>) -> Result<Admission, E>,
     ) -> Result<DocumentSummary, E> {
+        let options = &options.clone().of_recipe(hasher.recipe());
         let task_hasher = digesting(hasher.counting(), options);
         let work = Work {
             files: self,

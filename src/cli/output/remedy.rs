@@ -3,7 +3,8 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use fpstore::{Radix, Store};
+use fpstore::{Radix, Recipe, Store};
+use fpstore_text::TextRecipe;
 
 use super::pictures_in::{holds_pictures, is_picture};
 
@@ -34,6 +35,26 @@ const DOCUMENTS: &str = "documents are read by 'fpstore build --docs' and 'fpsto
 /// What the user can do about a store at another generation.
 pub(in crate::cli) const OF_OTHER_GENERATION: &str = "'fpstore backup' and 'fpstore export --hard-link' \
     keep a state in a folder of its own: name that folder with -s";
+
+/// What the user can do where the recipes of a store and of what is given differ in what a passage is;
+/// `None` if they do not.
+pub(in crate::cli) fn of_units(store: &Recipe, given: &Recipe) -> Option<String> {
+    let unit = |recipe| TextRecipe::from_recipe(recipe).ok().map(|recipe| recipe.unit);
+    match (unit(store)?, unit(given)?) {
+        (of_store, of_given) if of_store == of_given => None,
+        (Some(unit), None) => Some(format!(
+            "the store holds passages of texts: --unit {unit} compares passages with it"
+        )),
+        (Some(unit), Some(_)) => Some(format!(
+            "the store holds other passages of texts: leave out --unit, or say --unit {unit}"
+        )),
+        (None, _) => Some(
+            "the store holds whole documents: leave out --unit, or build a store of passages with \
+             'fpstore build --docs --unit'"
+                .into(),
+        ),
+    }
+}
 
 /// What the user can do where there is no store: a store beside the place with a near name, or how
 /// the place came about.

@@ -4,6 +4,7 @@
   const bar = document.getElementById('bar');
   const status = document.getElementById('status');
   const articles = [...document.querySelectorAll('article[data-similarity]')];
+  const count = document.querySelectorAll('article').length;
   const removed = Number(bar.dataset.removed);
   const grouped = count => String(count).replace(/\B(?=(\d{3})+$)/g, '\u00a0');
   const show = () => {
@@ -15,10 +16,10 @@
       article.querySelector('.fate').textContent = isKept ? 'would stay' : 'goes';
       kept += isKept ? 1 : 0;
     }
-    const part = articles.length ? kept / articles.length : 0;
+    const part = kept / count;
     status.textContent = `With a similarity of ${least.toFixed(2)} or more, ${grouped(kept)} of the `
-      + `${grouped(articles.length)} documents of the sample would stay, so about `
-      + `${grouped(Math.round(part * removed))} of all ${grouped(removed)} that were removed.`;
+      + `${grouped(count)} documents of the sample would stay, so about `
+      + `${grouped(Math.round(part * removed))} of the ${grouped(removed)} that it was drawn from.`;
   };
   document.querySelector('.tools').hidden = false;
   bar.addEventListener('input', show);

@@ -39,6 +39,8 @@ pub struct RemovedPair {
     pub similarity: f64,
     /// Why it was removed.
     pub reason: String,
+    /// Whether it was removed because the two are alike, so that it may stay with another bar.
+    pub by_likeness: bool,
 }
 
 /// A page of what a cleaning removed.
@@ -57,6 +59,7 @@ pub struct RemovedPair {
 ///     distance: 2,
 ///     similarity: 0.9,
 ///     reason: "near".into(),
+///     by_likeness: true,
 /// });
 /// let html = page.write("crawl", &[("documents", "2".into())]);
 /// assert!(html.contains("<del>three</del><ins>four</ins>"), "{html}");
@@ -71,8 +74,11 @@ pub struct CleaningPage {
     pub cluster_sizes: BTreeMap<u64, u64>,
     /// The largest clusters: how many documents, the id of the one that stays, and how it begins.
     pub clusters: Vec<(u64, String, String)>,
-    /// A sample of removed documents. Those that are least like the other one are shown first.
+    /// A sample of the documents that were removed because of one that is no stored one. Those that are
+    /// least like the other one are shown first.
     pub pairs: Vec<RemovedPair>,
+    /// How many were removed because of a stored one, of which there is no text.
+    pub stored_count: u64,
     distances: BTreeMap<u32, u64>,
     /// By the step below each similarity.
     similarities: BTreeMap<u32, u64>,
@@ -105,7 +111,7 @@ impl CleaningPage {
                 @else { (self.sections()) }
             }
             footer { "fpstore " (env!("CARGO_PKG_VERSION")) }
-            @if !self.pairs.is_empty() { script { (PreEscaped(SCRIPT)) } }
+            @if self.lowest().is_some() { script { (PreEscaped(SCRIPT)) } }
         };
         let script = SCRIPT_HASH.trim();
         let policy = format!(
@@ -198,32 +204,37 @@ impl CleaningPage {
         histogram("plot-sizes", "Clusters by their size", "documents of a cluster, up to", &columns)
     }
 
+    /// The lowest similarity of the sample that another bar may be above; `None` if there is none.
+    fn lowest(&self) -> Option<f64> {
+        let by_likeness = self.pairs.iter().filter(|pair| pair.by_likeness);
+        by_likeness.map(|pair| pair.similarity).reduce(f64::min).filter(|it| *it < 1.0)
+    }
+
     fn sample(&self) -> Markup {
         let count = self.pairs.len() as u64;
-        let lowest =
-            self.pairs.first().map_or(0.0, |pair| (pair.similarity * 100.0).floor() / 100.0);
+        let drawn_from = self.removed_count.saturating_sub(self.stored_count);
         html! {
-            @if count == 0 {
+            @if count == 0 && drawn_from == 0 {
                 p.note {
                     "No removed document can be read again beside the one that stays: that one is in \
                      a store, which keeps no texts."
                 }
+            } @else if count == 0 {
+                p.note { "No sample was asked for, or there are no texts that can be read again." }
             } @else {
                 p.soft {
-                    @if count < self.removed_count {
+                    @if count < drawn_from {
                         (counted(count, "document", "documents")) ", drawn at random from the "
-                        (grouped(self.removed_count)) " that were removed. "
+                        (grouped(drawn_from)) " that were removed because of another one of the corpus. "
+                    }
+                    @if self.stored_count > 0 {
+                        (counted(self.stored_count, "document", "documents")) " more went because of \
+                         one in a store, which keeps no texts: none of these is here. "
                     }
                     "The similarity of each was computed from all features. The least similar come \
                      first."
                 }
-                div.tools hidden {
-                    label.range { span { "What would stay if near meant a similarity of at least" }
-                        input #bar type="range" min=(lowest) max="1" step="0.01" value=(lowest)
-                            data-removed=(self.removed_count) aria-describedby="status";
-                    }
-                }
-                p #status role="status" {}
+                @if let Some(lowest) = self.lowest() { (bar((lowest * 100.0).floor() / 100.0, drawn_from)) }
                 p.key {
                     span { del { "only in the one that stays" } }
                     span { ins { "only in the removed one" } }
@@ -234,11 +245,25 @@ impl CleaningPage {
     }
 }
 
+/// The slider that shows what would stay.
+fn bar(lowest: f64, drawn_from: u64) -> Markup {
+    html! {
+        div.tools hidden {
+            label.range { span { "What would stay if near meant a similarity of at least" }
+                input #bar type="range" min=(lowest) max="1" step="0.01" value=(lowest)
+                    data-removed=(drawn_from) aria-describedby="status";
+            }
+        }
+        p #status role="status" {}
+    }
+}
+
 fn article(pair: &RemovedPair) -> Markup {
     let (text, is_all) = beginning(pair.text.trim(), TEXT_MAX);
     let (other, all_of_other) = beginning(pair.other_text.trim(), TEXT_MAX);
     html! {
-        article data-similarity=(pair.similarity) {
+        // What goes whatever it is like has no similarity that a bar is held against.
+        article data-similarity=[pair.by_likeness.then_some(pair.similarity)] {
             h2 {
                 span { bdi.id { (pair.id) } }
                 span.badge { "similarity " (format!("{:.3}", pair.similarity)) }
@@ -337,6 +362,7 @@ mod tests {
             distance: 3,
             similarity,
             reason: "near".into(),
+            by_likeness: true,
         }
     }
 
@@ -380,9 +406,29 @@ mod tests {
     fn a_page_of_nothing_says_so_and_one_without_texts_why() {
         let html = CleaningPage::default().write("t", &[]);
         assert!(html.contains("Nothing was removed.") && !html.contains("<script"));
-        let mut page = CleaningPage::default();
+        let mut page = CleaningPage { stored_count: 1, ..CleaningPage::default() };
         page.take(0, None);
-        assert!(page.write("t", &[]).contains("that one is in a store"));
+        assert!(page.clone().write("t", &[]).contains("that one is in a store"));
+        page.take(0, None);
+        assert!(page.write("t", &[]).contains("No sample was asked for"));
+    }
+
+    #[test]
+    fn what_another_bar_would_keep_is_counted_among_what_was_near() {
+        let mut page = CleaningPage { stored_count: 7, ..CleaningPage::default() };
+        (0..20).for_each(|_| page.take(3, Some(0.9)));
+        page.pairs = vec![pair("a", "one", "one", 0.9), pair("b", "one", "two", 0.0)];
+        page.pairs[1].by_likeness = false;
+        page.pairs[1].reason = "address".into();
+        let html = page.clone().write("t", &[]);
+        assert!(html.contains("min=\"0.9\" max=\"1\"") && html.contains("data-removed=\"13\""));
+        assert_eq!(html.matches("<article data-similarity").count(), 1);
+        assert!(
+            html.contains("drawn at random from the 13 that") && html.contains("7 documents more")
+        );
+        page.pairs.remove(0);
+        let html = page.write("t", &[]);
+        assert!(!html.contains("id=\"bar\"") && !html.contains("<script"));
     }
 
     #[test]

@@ -252,3 +252,30 @@ fn what_does_not_fit_passages_is_refused_before_any_work() {
         desk.assert_files(&["a.jsonl"]);
     }
 }
+
+#[test]
+fn a_store_knows_its_passages_and_is_compared_with_no_others() {
+    let pages = pages(94);
+    let desk = Desk::new();
+    desk.write("a.jsonl", file(&pages, line, |at| Some(text(&pages[at]))));
+    let count: usize = pages.iter().map(Vec::len).sum();
+    for (unit, store) in [(&["--unit", "paragraph"][..], "parts.fps"), (&[], "whole.fps")] {
+        desk.run(&[&["build", "--docs", "a.jsonl", "-q", "-s", store], unit].concat(), 0);
+    }
+    let (_, err) = desk.run(&["dedup", "--docs", "a.jsonl", "--list", "-s", "parts.fps"], 0);
+    assert!(err.contains(&format!("{count} passages: 0 passages kept")), "{err}");
+    desk.run(&["add", "--docs", "a.jsonl", "-s", "parts.fps"], 0);
+    let (_, err) = desk.run(&["info", "-s", "parts.fps"], 0);
+    assert_eq!(err, "");
+    for (args, told) in [
+        (&["-s", "parts.fps", "--unit", "line"][..], "leave out --unit, or say --unit paragraph"),
+        (&["-s", "parts.fps", "--recipe", "minhash"], "--unit paragraph compares"),
+        (&["-s", "whole.fps", "--unit", "line"], "holds whole documents"),
+    ] {
+        let args = &[&["dedup", "--docs", "a.jsonl", "--list"], args].concat();
+        let (_, err) = desk.run(args, 2);
+        assert!(err.contains("recipes differ: ") && err.contains(told), "{told}: {err}");
+    }
+    let (_, err) = desk.run(&["add", "--docs", "a.jsonl", "-s", "whole.fps", "--unit", "line"], 2);
+    assert!(err.contains("only the given one has unit=line"), "{err}");
+}

@@ -15,6 +15,7 @@ pub use feature::Feature;
 
 use crate::error::Result;
 use crate::features::{Features, Mode};
+use crate::passages::PassageUnit;
 use crate::recipe::{Factor, FeaturelessText, Method, TextRecipe};
 use crate::resources::Tables;
 use crate::resources::TextResources;
@@ -95,6 +96,15 @@ impl TextHasher {
             bytes: None,
             recipe: Arc::new(recipe.clone()),
         })
+    }
+
+    /// The same for passages of this kind, or for whole texts: see [`TextRecipe::unit`].
+    #[must_use]
+    pub fn of_unit(mut self, unit: Option<PassageUnit>) -> Self {
+        if self.recipe.unit != unit {
+            Arc::make_mut(&mut self.recipe).unit = unit;
+        }
+        self
     }
 
     /// The recipe.

@@ -128,6 +128,12 @@ impl<'a> Lines<'a> {
                 None => return Err(invalid("it has no line 'method'")),
             },
             featureless: self.named("empty", EMPTY, FeaturelessText::NoFingerprint)?,
+            unit: match self.get("unit") {
+                None => None,
+                Some(unit) => {
+                    Some(unit.parse().map_err(|fault| invalid(format!("unit={unit}, {fault}")))?)
+                }
+            },
         })
     }
 
@@ -202,6 +208,9 @@ impl TextRecipe {
             let _ = writeln!(text, "tie={}", rules.ties);
         }
         let _ = write!(text, "empty={}", name_of(EMPTY, self.featureless));
+        if let Some(unit) = self.unit {
+            let _ = write!(text, "\nunit={unit}");
+        }
         Recipe::from_text(&text).expect("short, and has no control characters but line feeds")
     }
 

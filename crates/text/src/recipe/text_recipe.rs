@@ -2,6 +2,7 @@
 
 use super::parts::{Case, FeaturelessText, Method, Tokenizer, VoteRules};
 use crate::features::hash::FeatureHash;
+use crate::passages::PassageUnit;
 use crate::resource_id::ResourceId;
 
 /// The usual [`TextRecipe::letter_ngram`]. Words of Thai have four letters on average, so that six of
@@ -49,6 +50,12 @@ pub struct TextRecipe {
     pub method: Method,
     /// What becomes of a text without features.
     pub featureless: FeaturelessText,
+    /// What a passage is, where fingerprints are those of passages; `None` where they are of whole
+    /// texts. It says which texts have fingerprints, and changes none of them: [`passages`] finds the
+    /// passages, and a hasher takes each text as one.
+    ///
+    /// [`passages`]: crate::passages()
+    pub unit: Option<PassageUnit>,
 }
 
 impl Default for TextRecipe {
@@ -67,6 +74,7 @@ impl Default for TextRecipe {
             hash: FeatureHash::default(),
             method: Method::MinHash,
             featureless: FeaturelessText::WholeText,
+            unit: None,
         }
     }
 }
