@@ -49,7 +49,8 @@ impl Limits {
 /// Answers one query after the other and allocates nothing once its memory has grown.
 ///
 /// All searchers of a store share memory that also grows once: the plan of each distance that is
-/// searched, and 4 KiB of bits of verified pages for each 128 MiB of file.
+/// searched, 4 KiB of bits of verified pages for each 128 MiB of file, and up to 15 MiB for the values
+/// of small segments, if there are several.
 ///
 /// It belongs to one thread; make one for each with [`Store::searcher`](crate::Store::searcher).
 /// It searches the state of the store at the time when it was made, or at the last `follow`.
@@ -59,6 +60,10 @@ pub struct Searcher {
     scratch: ProbeScratch,
     collector: HitCollector,
     pub(super) levels: Levels,
+    /// The searches of this state so far.
+    asked: u64,
+    /// The hits of one search among gathered values.
+    gathered: Vec<SegmentHit>,
 }
 
 impl Searcher {
@@ -68,13 +73,19 @@ impl Searcher {
             scratch: ProbeScratch::default(),
             collector: HitCollector::default(),
             levels: Levels::default(),
+            asked: 0,
+            gathered: Vec::new(),
         }
     }
 
     /// Searches another state of the store from now on.
     pub(crate) fn set_snapshot(&mut self, snapshot: Arc<Snapshot>) {
+        if Arc::ptr_eq(&self.snapshot, &snapshot) {
+            return;
+        }
         self.snapshot = snapshot;
         self.levels.clear();
+        self.asked = 0;
     }
 
     /// The state that is searched.
@@ -197,7 +208,12 @@ impl Searcher {
     ) -> Result<usize> {
         let collector = &mut self.collector;
         collector.restart(k, *limits);
+        let gathered = self.snapshot.gathered(k, self.asked);
+        self.asked += 1;
         for (number, open) in self.snapshot.segments().iter().enumerate() {
+            if gathered.is_some_and(|it| it.has(number)) {
+                continue;
+            }
             collector.enter(number, open.deleted.as_ref().map_or(0, |of| of.fingerprint_count()));
             match &open.plan(k).path {
                 AccessPath::Probe { radii } => {
@@ -210,6 +226,18 @@ impl Searcher {
                 }
             }
             open.retain_live(&mut collector.found, collector.entered_at, number)?;
+        }
+        if let Some(gathered) = gathered {
+            // All of them are live.
+            collector.enter(self.snapshot.segments().len() - 1, 0);
+            self.gathered.clear();
+            gathered.near(needle, k, &mut self.gathered, |probes, candidates| {
+                let stats = collector.stats();
+                stats.probes += probes;
+                stats.candidates += candidates;
+                !collector.is_exhausted()
+            });
+            self.gathered.drain(..).for_each(|hit| collector.add(hit));
         }
         Ok(collector.finish())
     }
@@ -318,7 +346,14 @@ impl Collector for HitCollector {
 
     fn push(&mut self, _: u32, hit: TableHit) {
         let TableHit { distance, fingerprint, table, rank } = hit;
-        self.found.push(SegmentHit { distance, fingerprint, segment: self.segment, table, rank });
+        self.add(SegmentHit { distance, fingerprint, segment: self.segment, table, rank });
+    }
+}
+
+impl HitCollector {
+    #[inline]
+    fn add(&mut self, hit: SegmentHit) {
+        self.found.push(hit);
         if let Some(most) = self.limits.limit {
             // Deleted hits must not push out live ones.
             let most = most.saturating_add(self.deleted_max);

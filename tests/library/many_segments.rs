@@ -9,7 +9,8 @@ use crate::common::{
 };
 use fpstore::join::{BatchMode, JoinInput, JoinOptions, Share, search_many};
 use fpstore::{
-    BuildOptions, Error, Fingerprint, Limits, Match, Observer, Phase, Store, Writer, WriterOptions,
+    BuildOptions, Error, Fingerprint, Limits, Match, Observer, Phase, Searcher, Store, Writer,
+    WriterOptions,
 };
 
 fn batch(
@@ -110,6 +111,58 @@ fn batches_over_forty_segments_get_the_answers_of_each_query() {
             }
         }
     }
+}
+
+/// Blocks looked up by a search, after three hundred others by the same searcher.
+fn late_probes(searcher: &mut Searcher) -> u64 {
+    for query in 0..300_u64 {
+        let _ = searcher.search(query.into(), 3).unwrap();
+    }
+    searcher.search(7.into(), 3).unwrap().outcome().stats.probes
+}
+
+#[test]
+fn a_searcher_that_asks_often_gathers_small_segments_and_finds_the_same() {
+    let (temp, records) = forty_segments();
+    let mut searcher = temp.store.searcher();
+    assert_eq!(late_probes(&mut searcher), 4, "of one table in place of forty segments");
+    for k in [0, 1, 3, 4, 7, 8, 11, 12] {
+        for query in needles(&records, 120, k, 406) {
+            let expected = temp.store.query(query.into(), k).unwrap();
+            let distances: Vec<u32> =
+                scan(&records, query, k).iter().map(|found| found.distance).collect();
+            let found = searcher.search(query.into(), k).unwrap().to_matches().unwrap();
+            assert_eq!(found, expected, "k={k}, {query:016x}");
+            assert!(found.iter().map(|found| found.distance).eq(distances));
+            let limits = Limits::default().limit(2);
+            let answer = searcher.search_with(query.into(), k, &limits).unwrap();
+            assert_eq!(answer.outcome().cut, expected.len() > 2);
+            assert_eq!(answer.to_matches().unwrap(), expected[..expected.len().min(2)]);
+            let nearest = searcher.nearest(query.into(), 3, k).unwrap().to_matches().unwrap();
+            assert_eq!(nearest, expected[..expected.len().min(3)]);
+        }
+    }
+    // Another state is another one, and of one segment nothing is gathered.
+    let options = WriterOptions::default().compact(false);
+    let mut writer = Writer::with_options(temp.path(), options).unwrap();
+    let gone = Fingerprint::new(records[3].0);
+    writer.delete_fingerprints(&[gone]).unwrap();
+    let store = writer.finish().unwrap();
+    searcher.follow(&store);
+    assert_eq!(late_probes(&mut searcher), 4);
+    assert!(searcher.search(gone, 0).unwrap().is_empty());
+}
+
+#[test]
+fn crowded_values_are_not_gathered() {
+    let crowded = |from: u64| -> Vec<Record> {
+        (from..from + 3000).map(|value| (value << 20, number(value))).collect()
+    };
+    let temp = store_of(&crowded(0), scheme_named("2"));
+    let store = add(&temp.path(), &crowded(3000), BuildOptions::default());
+    let mut searcher = store.searcher();
+    let first = searcher.search(7.into(), 3).unwrap().outcome().stats.probes;
+    assert_eq!((late_probes(&mut searcher), store.info().segments.len()), (first, 2));
 }
 
 /// The phases that a batch of ten queries goes through.
