@@ -15,8 +15,6 @@ const K: u32 = 3;
 const BATCH_LEN: usize = 1000;
 /// Odd, so that the median is the time of one round.
 const ROUNDS: usize = 21;
-/// How often queries are timed while the store grows.
-const LOOKS: usize = 50;
 
 fn main() {
     let measuring = std::env::args().any(|argument| argument == "--bench");
@@ -63,9 +61,10 @@ fn compare(folder: &Path, fingerprints: &[u64], scheme: Option<&Scheme>, writers
     }
     let open = || Writer::with_options(&grown, options.clone()).expect("the store was just made");
     let mut writer = open();
+    let followed = Store::open(&grown).expect("it was just made");
+    let mut follower = followed.searcher();
     let mut looks: Vec<f64> = Vec::new();
     let mut counts = Vec::new();
-    let every = (fingerprints.len() / BATCH_LEN / LOOKS).max(1);
     for (number, batch) in fingerprints.chunks(BATCH_LEN).enumerate() {
         for (at, &value) in batch.iter().enumerate() {
             let id = (number * BATCH_LEN + at) as u64;
@@ -76,11 +75,14 @@ fn compare(folder: &Path, fingerprints: &[u64], scheme: Option<&Scheme>, writers
             writer.finish().expect("the disk has room");
             writer = open();
         }
-        if number % every == every / 2 {
-            let store = writer.store();
-            let nanos = time(&mut store.searcher(), &queries[..3000]).0;
-            looks.push(nanos);
-        }
+        // One searcher follows the store, and is asked as often as there are new records: what it
+        // gathers in memory is in its time.
+        let start = clock::nanos();
+        followed.refresh().expect("the store is whole");
+        follower.follow(&followed);
+        let following = (clock::nanos() - start) / BATCH_LEN as f64;
+        let first = number * BATCH_LEN % (queries.len() - BATCH_LEN);
+        looks.push(following + time(&mut follower, &queries[first..first + BATCH_LEN]).0);
         counts.push(writer.store().info().segments.len());
     }
     let grown = writer.finish().expect("the disk has room");
@@ -117,7 +119,9 @@ fn compare(folder: &Path, fingerprints: &[u64], scheme: Option<&Scheme>, writers
     let mean = counts.iter().sum::<usize>() as f64 / counts.len().max(1) as f64;
     let mut while_growing: Vec<f64> = looks.iter().map(|nanos| nanos / at_once).collect();
     println!(
-        "  while it grew: {mean:.1} segments in the mean, {most} at most, {:.1} times as long as that in the median",
+        "  while it grew: {mean:.1} segments in the mean, {most} at most; a query takes {:.2} times as \
+         long as that in the mean, {:.2} in the median",
+        while_growing.iter().sum::<f64>() / while_growing.len().max(1) as f64,
         median(&mut while_growing)
     );
     drop((one, other, grown, whole));

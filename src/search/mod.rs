@@ -1,7 +1,8 @@
 //! Searching: one query or many against one state of a store.
 //!
 //! `snapshot` holds that state. [`Searcher`] answers one query after the other: for each segment it takes the chosen access
-//! path, probes (`probe`) or a scan (`scan`), and joins the hits; `nearest` grows the distance.
+//! path, probes (`probe`) or a scan (`scan`), and joins the hits; it gathers small segments in memory
+//! (`small_segments`); `nearest` grows the distance.
 //! `batch` probes one table for many queries. `kernel` holds the inner loops and all SIMD. Called by
 //! `store` and `join`; it never changes a store and opens no files.
 
@@ -13,6 +14,7 @@ mod nearest;
 mod probe;
 mod scan;
 mod searcher;
+mod small_segments;
 pub(crate) mod snapshot;
 mod table_query;
 

@@ -10,6 +10,7 @@ use crate::search::answer::{Answer, Outcome, SearchStats};
 use crate::search::levels::Levels;
 use crate::search::probe::{Collector, ProbeScratch, TableHit, probe};
 use crate::search::scan::{scan, whole_table};
+use crate::search::small_segments::SmallSegments;
 use crate::search::snapshot::{SegmentHit, Snapshot};
 use fpstore_base::Fingerprint;
 
@@ -49,8 +50,8 @@ impl Limits {
 /// Answers one query after the other and allocates nothing once its memory has grown.
 ///
 /// All searchers of a store share memory that also grows once: the plan of each distance that is
-/// searched, 4 KiB of bits of verified pages for each 128 MiB of file, and up to 15 MiB for the values
-/// of small segments, if there are several.
+/// searched, 4 KiB of bits of verified pages for each 128 MiB of file, and, where a store has several
+/// segments and is asked often, the values of small ones: up to 16 MiB.
 ///
 /// It belongs to one thread; make one for each with [`Store::searcher`](crate::Store::searcher).
 /// It searches the state of the store at the time when it was made, or at the last `follow`.
@@ -60,21 +61,17 @@ pub struct Searcher {
     scratch: ProbeScratch,
     collector: HitCollector,
     pub(super) levels: Levels,
-    /// The searches of this state so far.
-    asked: u64,
-    /// The hits of one search among gathered values.
-    gathered: Vec<SegmentHit>,
+    small: SmallSegments,
 }
 
 impl Searcher {
     pub(crate) fn new(snapshot: Arc<Snapshot>) -> Self {
         Searcher {
+            small: SmallSegments::of(&snapshot),
             snapshot,
             scratch: ProbeScratch::default(),
             collector: HitCollector::default(),
             levels: Levels::default(),
-            asked: 0,
-            gathered: Vec::new(),
         }
     }
 
@@ -83,9 +80,9 @@ impl Searcher {
         if Arc::ptr_eq(&self.snapshot, &snapshot) {
             return;
         }
+        self.small.turn_to(&snapshot);
         self.snapshot = snapshot;
         self.levels.clear();
-        self.asked = 0;
     }
 
     /// The state that is searched.
@@ -208,13 +205,14 @@ impl Searcher {
     ) -> Result<usize> {
         let collector = &mut self.collector;
         collector.restart(k, *limits);
-        let gathered = self.snapshot.gathered(k, self.asked);
-        self.asked += 1;
+        self.small.count(&self.snapshot);
         for (number, open) in self.snapshot.segments().iter().enumerate() {
-            if gathered.is_some_and(|it| it.has(number)) {
+            collector.enter(number, open.deleted.as_ref().map_or(0, |of| of.fingerprint_count()));
+            if let Some(gathered) = open.gathered(k) {
+                gathered.search(needle, collector);
+                open.retain_live(&mut collector.found, collector.entered_at, number)?;
                 continue;
             }
-            collector.enter(number, open.deleted.as_ref().map_or(0, |of| of.fingerprint_count()));
             match &open.plan(k).path {
                 AccessPath::Probe { radii } => {
                     probe(&open.segment, radii, needle, &mut self.scratch, collector)?;
@@ -226,18 +224,6 @@ impl Searcher {
                 }
             }
             open.retain_live(&mut collector.found, collector.entered_at, number)?;
-        }
-        if let Some(gathered) = gathered {
-            // All of them are live.
-            collector.enter(self.snapshot.segments().len() - 1, 0);
-            self.gathered.clear();
-            gathered.near(needle, k, &mut self.gathered, |probes, candidates| {
-                let stats = collector.stats();
-                stats.probes += probes;
-                stats.candidates += candidates;
-                !collector.is_exhausted()
-            });
-            self.gathered.drain(..).for_each(|hit| collector.add(hit));
         }
         Ok(collector.finish())
     }
@@ -346,14 +332,7 @@ impl Collector for HitCollector {
 
     fn push(&mut self, _: u32, hit: TableHit) {
         let TableHit { distance, fingerprint, table, rank } = hit;
-        self.add(SegmentHit { distance, fingerprint, segment: self.segment, table, rank });
-    }
-}
-
-impl HitCollector {
-    #[inline]
-    fn add(&mut self, hit: SegmentHit) {
-        self.found.push(hit);
+        self.found.push(SegmentHit { distance, fingerprint, segment: self.segment, table, rank });
         if let Some(most) = self.limits.limit {
             // Deleted hits must not push out live ones.
             let most = most.saturating_add(self.deleted_max);

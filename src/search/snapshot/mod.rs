@@ -1,8 +1,8 @@
 //! A snapshot: one state of a store, as a manifest names it.
 //!
 //! [`Snapshot`] holds the open segments with their deletions and the plans chosen for them;
-//! segments that stay are shared with the next snapshot. Small segments are gathered in memory where a
-//! searcher asks often (`gathered`). `store` opens snapshots, `search` reads
+//! segments that stay are shared with the next snapshot, with the values of small ones that a searcher
+//! has gathered in memory (`gathered`). `store` opens snapshots, `search` reads
 //! them, `writer` makes the next state. A snapshot never changes and writes nothing.
 
 mod deletions;
@@ -24,8 +24,6 @@ use crate::disk::access::Access;
 use crate::disk::plain_file::{self, Refused};
 use crate::format::manifest::{self, Manifest, ManifestFault, StoreId};
 use fpstore_base::{Fingerprint, Recipe, Width};
-pub(crate) use gathered::Gathered;
-use gathered::Gathering;
 pub(crate) use open_segment::{LiveIds, OpenSegment};
 pub(crate) use segment_hit::SegmentHit;
 
@@ -53,7 +51,6 @@ pub(crate) struct Snapshot {
     /// The states of several stores of which it is made, see [`Snapshot::united`]; empty for a state
     /// of one store.
     states: Vec<Arc<Snapshot>>,
-    gathering: Gathering,
 }
 
 impl Snapshot {
@@ -148,7 +145,6 @@ impl Snapshot {
             manifest_bytes: bytes.into(),
             manifest_digest: Digest::of(bytes),
             width: segments.first().map_or(Width::FULL, |open| open.segment.recipe().width()),
-            gathering: Gathering::of(&segments),
             segments,
             is_fixed: false,
             states: Vec::new(),
@@ -162,8 +158,7 @@ impl Snapshot {
 
     /// The same state with the segments at some positions alone.
     pub(crate) fn part(&self, positions: &[usize]) -> Self {
-        let segments: Vec<OpenSegment> =
-            positions.iter().filter_map(|&at| self.segments.get(at)).cloned().collect();
+        let segments = positions.iter().filter_map(|&at| self.segments.get(at)).cloned().collect();
         Snapshot {
             path: self.path.clone(),
             access: self.access,
@@ -171,7 +166,6 @@ impl Snapshot {
             manifest_bytes: Arc::clone(&self.manifest_bytes),
             manifest_digest: self.manifest_digest,
             width: self.width,
-            gathering: Gathering::of(&segments),
             segments,
             is_fixed: true,
             states: self.states.clone(),
@@ -246,13 +240,6 @@ impl Snapshot {
 
     pub(crate) fn segments(&self) -> &[OpenSegment] {
         &self.segments
-    }
-
-    /// The values of small segments in memory, for a search within `k` bits by a searcher that has
-    /// asked this state so often; `None` where the segments themselves are to be asked.
-    #[inline]
-    pub(crate) fn gathered(&self, k: u32, asked: u64) -> Option<&Gathered> {
-        self.gathering.get(&self.segments, k, asked)
     }
 
     /// The ids of a hit. Ids follow the first table, so a hit of another table is looked up there.

@@ -1,8 +1,9 @@
 //! A live segment: its file, its deletions, and its plans.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use super::gathered::Gathered;
 use crate::base::error::{Error, Fault, Result};
 use crate::base::section::{Rank, Section, StoreIndex, TableIndex};
 use crate::base::steps::step;
@@ -24,6 +25,8 @@ pub(crate) struct OpenSegment {
     /// Its deletions, if it has any.
     pub(crate) deleted: Option<Arc<Deletions>>,
     plans: Arc<PlanCache>,
+    /// Its values, once they are gathered; `None` if that is of no use, or the file is damaged.
+    gathered: Arc<OnceLock<Option<Gathered>>>,
     /// The store that it is of, among those that are asked as one.
     pub(super) store: StoreIndex,
 }
@@ -37,9 +40,14 @@ impl OpenSegment {
             .map_err(|error| missing(error, path, &file_path, 23))?;
         segment.check_entry(entry)?;
         let deleted = read_deletions(path, entry, segment.header())?.map(Arc::new);
-        let (segment, plans) = (Arc::new(segment), Arc::new(PlanCache::new()));
-        let store = StoreIndex::default();
-        Ok(OpenSegment { entry: entry.clone(), segment, deleted, plans, store })
+        Ok(OpenSegment {
+            entry: entry.clone(),
+            segment: Arc::new(segment),
+            deleted,
+            plans: Arc::new(PlanCache::new()),
+            gathered: Arc::default(),
+            store: StoreIndex::default(),
+        })
     }
 
     /// The same segment as a later manifest of the same store names it; more of it may be deleted.
@@ -61,6 +69,22 @@ impl OpenSegment {
     /// How this segment answers distance `k`, at most 64.
     pub(crate) fn plan(&self, k: u32) -> &PathPlan {
         self.plans.for_distance(k, &self.segment)
+    }
+
+    /// Its values in memory, if they are gathered and answer distance `k`.
+    #[inline]
+    pub(crate) fn gathered(&self, k: u32) -> Option<&Gathered> {
+        self.gathered.get()?.as_ref().filter(|_| Gathered::answers(k))
+    }
+
+    /// Whether nobody has gathered its values.
+    pub(crate) fn is_ungathered(&self) -> bool {
+        self.gathered.get().is_none()
+    }
+
+    /// Gathers its values. Of a damaged segment none are: queries find the fault where it lies.
+    pub(crate) fn gather(&self) {
+        self.gathered.get_or_init(|| Gathered::of(&self.segment).ok().flatten());
     }
 
     /// Whether the file has no fingerprint at all: the segment of an empty build, which keeps the
