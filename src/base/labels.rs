@@ -60,8 +60,8 @@ impl std::error::Error for BadPair {}
 
 /// Labelled pairs of ids, as a file lists them.
 ///
-/// A line has two ids and a label, separated by tabs. A header, further columns, empty lines and
-/// lines that start with `#` are ignored.
+/// A line has two ids and a label, separated by tabs. A header whose third column is `label` or the
+/// like, further columns, empty lines and lines that start with `#` are ignored.
 #[derive(Clone, Debug)]
 pub struct LabelFile {
     rows: Vec<(u64, String, String, Label)>,
@@ -89,9 +89,13 @@ impl LabelFile {
                 "1" => Label::Duplicate,
                 "0" => Label::Different,
                 "-1" => Label::Ignored,
-                _ if line == 1 => continue,
+                _ if line == 1 && is_header(label) => continue,
                 _ => {
-                    let reason = format!("label '{label}', expected 1, 0 or -1");
+                    let header = match line {
+                        1 => "; a header names this column 'label'",
+                        _ => "",
+                    };
+                    let reason = format!("label '{label}', expected 1, 0 or -1{header}");
                     return Err(BadLabel { line, reason });
                 }
             };
@@ -135,6 +139,13 @@ impl LabelFile {
         }
         Ok(pairs)
     }
+}
+
+/// Whether a header names the column of labels so. Another word may be a label that is spelled wrong,
+/// whose pair would be lost.
+fn is_header(name: &str) -> bool {
+    let names = ["label", "labels", "judgement", "judgment", "is_duplicate", "class"];
+    names.iter().any(|known| name.trim().eq_ignore_ascii_case(known))
 }
 
 /// A line of a [`LabelFile`] that is wrong.

@@ -155,6 +155,9 @@ fn program() -> clap::Command {
 
 const SKIP_BAD_HINT: &str = "--skip-bad counts bad records and goes on";
 
+const SKIPPED_BAD_HINT: &str = "--skip-bad skips records, and leaves out whole files only in \
+                                folders: leave the file out, mend it, or name its folder";
+
 const RECIPE_HINT: &str = "if the fingerprints were made by the recipe of the store, say so: \
                            --recipe with its name, or with a file that holds what 'info' prints \
                            of it";
@@ -323,7 +326,7 @@ fn hint(error: &Error, given: &[OsString], offers: impl Fn(&str) -> bool) -> Opt
                     let is_first = *place == InputPlace::Line(1) && offers("fingerprint_field");
                     is_first.then(|| remedy::of_first_line(name, reason, &with_docs))
                 })
-                .or_else(|| offers("skip_bad").then(|| SKIP_BAD_HINT.into()))
+                .or_else(|| skip_bad_hint(given, offers))
         }
         Error::Io(IoError { path, source, .. })
             if source.kind() == ErrorKind::IsADirectory && path.is_dir() =>
@@ -411,8 +414,28 @@ fn text_hint(
             _ => None,
         };
     }
-    let fpstore_documents::Error::BadInput { name, reason, .. } = error else { return None };
-    remedy::of_documents(name, reason).or_else(|| offers("skip_bad").then(|| SKIP_BAD_HINT.into()))
+    let helps = |found: Option<String>| found.or_else(|| skip_bad_hint(given, &offers));
+    match error {
+        fpstore_documents::Error::BadInput { name, reason, .. } => {
+            helps(remedy::of_documents(name, reason))
+        }
+        // A file that is damaged as a whole is no bad record.
+        error if error.is_of_file() && skips_bad(given) => helps(None),
+        _ => None,
+    }
+}
+
+/// Whether bad records are skipped already.
+fn skips_bad(given: &[OsString]) -> bool {
+    given.iter().any(|word| word == "--skip-bad")
+}
+
+/// What to do about a bad record where the command can skip it.
+fn skip_bad_hint(given: &[OsString], offers: impl Fn(&str) -> bool) -> Option<String> {
+    offers("skip_bad").then(|| match skips_bad(given) {
+        true => SKIPPED_BAD_HINT.into(),
+        false => SKIP_BAD_HINT.into(),
+    })
 }
 
 #[cfg(test)]

@@ -71,6 +71,11 @@ impl Error {
         Error::Store(crate::Error::InvalidOptions { reason: reason.into() })
     }
 
+    /// Whether settings or inputs cannot be used.
+    pub(super) fn is_refusal(&self) -> bool {
+        matches!(self, Error::Store(crate::Error::InvalidOptions { .. }))
+    }
+
     /// Whether the observer has ended the work.
     pub(super) fn is_interruption(&self) -> bool {
         matches!(self, Error::Store(crate::Error::Interrupted))

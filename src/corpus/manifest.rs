@@ -77,6 +77,7 @@ pub(super) fn counts(account: &Account, overview: &Overview) -> Value {
         "spared": account.spared_count,
         "without_fingerprint": account.empty_count,
         "bad_records": account.bad_count,
+        "damaged_records": account.damaged_count,
         "added": account.added_count,
         "files_left_out": account.uncopied_count,
         "documents_left_out": account.left_out_count,
@@ -96,6 +97,7 @@ pub(super) fn losses(overview: &Overview) -> Value {
             "name": name,
             "documents": loss.document_count,
             "removed": loss.removed_count,
+            "without_fingerprint": loss.empty_count,
         })
     };
     overview.losses.iter().map(of).collect()

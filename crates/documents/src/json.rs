@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::json_array::Gather;
 use super::json_text::{KeyText, TextValue, twice};
@@ -67,7 +67,8 @@ fn parse<'a>(
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let Names { id, text: content, ready, fields: others, new } = names;
     let paths: Vec<Option<&str>> = others.iter().map(|name| Some(name.as_str())).collect();
-    let fields = Fields { id, content: Some(content), others: &paths, new, features, ready };
+    let fields =
+        Fields { id, content: Some(content), others: &paths, new, features, ready, inside: None };
     let found = fields.deserialize(&mut deserializer).map_err(|fault| reason(&fault))?;
     deserializer.end().map_err(|fault| reason(&fault))?;
     let missing = |field: &str| {
@@ -128,6 +129,8 @@ struct Fields<'f> {
     new: &'f [String],
     features: bool,
     ready: Option<ReadyForm>,
+    /// The name of the object, if it is not the whole line.
+    inside: Option<&'f str>,
 }
 
 /// What was found in an object.
@@ -163,12 +166,25 @@ impl<'de> DeserializeSeed<'de> for Fields<'_> {
     type Value = Found<'de>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_map(self)
+        match self.inside {
+            // An array is told from other faults.
+            Some(_) => deserializer.deserialize_any(self),
+            None => deserializer.deserialize_map(self),
+        }
     }
 }
 
 impl<'de> Visitor<'de> for Fields<'_> {
     type Value = Found<'de>;
+
+    fn visit_seq<A: SeqAccess<'de>>(self, _: A) -> Result<Self::Value, A::Error> {
+        let key = self.inside.unwrap_or_default();
+        let other = || self.others.iter().copied().flatten().next();
+        Err(serde::de::Error::custom(match (self.content, self.id.or_else(other)) {
+            (Some(rest), _) => paths::is_array_before(key, rest),
+            (None, rest) => paths::is_array_of_values(key, rest.unwrap_or_default()),
+        }))
+    }
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object")
@@ -185,6 +201,7 @@ impl<'de> Visitor<'de> for Fields<'_> {
                 content: below(self.content, key_text),
                 others: &others,
                 new: &[],
+                inside: Some(key_text),
                 ..self
             };
             let is_above = others.iter().any(Option::is_some);

@@ -17,12 +17,15 @@ pub(in crate::cli) fn unwrapped(error: anyhow::Error) -> anyhow::Error {
             anyhow!("{error}; --force replaces it once the new one is complete")
         }
         Ok(error @ Error::Unfinished { .. }) => {
-            anyhow!("{error}; finish it with the command that began it, or give it up with --force")
+            anyhow!(
+                "{error}; finish it with the command that began it, in which --max-loss and --target may \
+                 be others, or give it up with --force"
+            )
         }
         Ok(error @ Error::TooMuchLost { .. }) => anyhow!(
             "{error}; nothing was added to a store. If the largest clusters should go, give the same \
              command with a higher --max-loss, or without it, and it goes on from here; a higher \
-             --confirm or a smaller -k removes less"
+             --confirm or a smaller -k removes less, and begins again, with --force"
         ),
         Ok(error) => error.into(),
         Err(error) => error,

@@ -63,7 +63,7 @@ fn losses_are_counted_by_file_and_by_source() {
     let (_, err) = site.desk.run(&args, 0);
     let mut expected = Vec::new();
     let mut expect = |kind: &str, name: &str, (documents, removed): (usize, usize)| {
-        expected.push(format!("{kind}\t{name}\t{documents}\t{removed}\n"));
+        expected.push(format!("{kind}\t{name}\t{documents}\t{removed}\t0\n"));
     };
     expect("all", "", site.counted(|_| true));
     for (file, name) in NAMES.iter().enumerate() {
@@ -184,6 +184,6 @@ fn files_that_are_documents_are_no_rows() {
         desk.write(&format!("in/{at}.txt"), "one two three four five six");
     }
     let (_, err) = desk.run(&["dedup", "--docs", "in", "-o", "out/", "--losses", "l.tsv"], 0);
-    assert_eq!(desk.read("l.tsv"), "all\t\t4\t3\n");
+    assert_eq!(desk.read("l.tsv"), "all\t\t4\t3\t0\n");
     assert!(!err.contains("warning") && !err.contains(".txt"), "{err}");
 }

@@ -9,6 +9,7 @@ mod judged;
 mod keep;
 mod losses;
 mod manifest;
+mod output_names;
 mod passages;
 mod reasons;
 mod report_page;

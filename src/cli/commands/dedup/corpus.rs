@@ -196,11 +196,25 @@ fn report_account(account: &Account, fate: Fate, adds: bool, is_list: bool) {
             PassageFate::Annotate => message!("{changed} have marked passages"),
         }
     }
-    if account.empty_count + account.bad_count > 0 && !is_list {
-        message!(
-            "{} without fingerprint and {} stay as they are, because they cannot be compared",
-            counted(account.empty_count, "document", "documents"),
-            counted(account.bad_count, "bad record", "bad records"),
-        );
+    if is_list {
+        return;
+    }
+    let bad_count = account.bad_count - account.damaged_count;
+    let kinds = [
+        (account.empty_count, "document without fingerprint", "documents without fingerprint"),
+        (bad_count, "bad record", "bad records"),
+    ];
+    let stay = kinds.iter().filter(|(count, ..)| *count > 0);
+    let stay: Vec<String> = stay.map(|(count, one, many)| counted(*count, one, many)).collect();
+    if !stay.is_empty() {
+        let is_one = account.empty_count + bad_count == 1;
+        let (verb, them) =
+            if is_one { ("stays as it is", "it") } else { ("stay as they are", "they") };
+        message!("{} {verb}, because {them} cannot be compared", stay.join(" and "));
+    }
+    if account.damaged_count > 0 {
+        let is_one = account.damaged_count == 1;
+        let damaged = counted(account.damaged_count, "damaged record", "damaged records");
+        message!("{damaged} {} in no output, see above", if is_one { "is" } else { "are" });
     }
 }
