@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::path::{Path, PathBuf};
 
 /// What people say of a pair of documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +66,7 @@ impl std::error::Error for BadPair {}
 #[derive(Clone, Debug)]
 pub struct LabelFile {
     rows: Vec<(u64, String, String, Label)>,
+    path: Option<PathBuf>,
 }
 
 impl LabelFile {
@@ -101,7 +103,18 @@ impl LabelFile {
             };
             rows.push((line, a.into(), b.into(), label));
         }
-        Ok(LabelFile { rows })
+        Ok(LabelFile { rows, path: None })
+    }
+
+    /// Names the file that was read, for the manifest of a cleaning.
+    #[must_use]
+    pub fn at(self, path: impl Into<PathBuf>) -> Self {
+        LabelFile { path: Some(path.into()), ..self }
+    }
+
+    /// The file that was read, if it was named.
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
     }
 
     /// The pairs of ids, in the order of the lines, with their labels.

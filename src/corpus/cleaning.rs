@@ -125,6 +125,11 @@ impl<'a> Cleaning<'a> {
         self.job.is_resumed()
     }
 
+    /// Removes the folder of the work if nothing is done yet; for a caller that cannot go on with it.
+    pub fn give_up(&self) {
+        self.job.give_up();
+    }
+
     /// Reads the documents, decides which are removed, and writes the outputs.
     ///
     /// # Errors
@@ -301,8 +306,25 @@ impl Cleaned<'_> {
             for name in ["version", "recipe", "reading", "files"] {
                 settings.remove(name);
             }
-            settings.insert("target".into(), work.settings.target.into());
+            let (id_field, text_field) = work.files.field_names(&work.options);
+            let text_name = match work.settings.source.has_texts() {
+                true => "text-field",
+                false => "fingerprint-field",
+            };
+            let unit = work.options.passage_unit().map(|unit| unit.to_string());
+            let max_loss = work.settings.max_loss.map(LossLimit::part);
+            for (name, value) in [
+                ("target", work.settings.target.into()),
+                ("max-loss", max_loss.into()),
+                ("unit", unit.into()),
+                ("id-field", id_field.into()),
+                (text_name, text_field.into()),
+            ] {
+                settings.insert(name.into(), value);
+            }
         }
+        let pairs = work.settings.pairs.as_ref().and_then(|pairs| pairs.path());
+        let pairs: Vec<PathBuf> = pairs.into_iter().map(Path::to_path_buf).collect();
         let watch = work.watch(Phase::Verify, None);
         let threads = work.settings.resources.threads;
         Ok(Manifest {
@@ -313,6 +335,7 @@ impl Cleaned<'_> {
             counts: manifest::counts(&self.account(), overview),
             losses: manifest::losses(overview),
             inputs: manifest::digest_files(&inputs, threads, &watch)?,
+            pairs: manifest::digest_files(&pairs, threads, &watch)?.pop(),
             outputs: manifest::digest_files(&outputs, threads, &watch)?,
         })
     }

@@ -131,6 +131,10 @@ fn entry_of<'a>(
         Ok(merits) => merits,
         Err(reason) => return Ok(Err(reason)),
     };
+    let address = match work.fields.address(document) {
+        Ok(address) => address,
+        Err(reason) => return Ok(Err(reason)),
+    };
     let Some(fingerprint) = document.fingerprint else { return Ok(Ok(None)) };
     Ok(Ok(Some(Entry {
         file: file_of(document)?,
@@ -138,7 +142,7 @@ fn entry_of<'a>(
         fingerprint,
         digest,
         digests: document.digests,
-        address: work.fields.address(document).and_then(address_digest),
+        address: address.and_then(address_digest),
         merits,
         source: work.fields.source(document),
         feature_count: u32::try_from(document.features.len())

@@ -50,6 +50,8 @@ pub struct Manifest {
     pub losses: Value,
     /// The files of documents that were read, in order.
     pub inputs: Vec<ManifestFile>,
+    /// The file of judged pairs, if there is one and its [name](crate::corpus::LabelFile::at) is known.
+    pub pairs: Option<ManifestFile>,
     /// The files that were written, in order.
     pub outputs: Vec<ManifestFile>,
 }

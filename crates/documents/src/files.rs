@@ -76,6 +76,17 @@ impl DocumentFiles {
         reasons?.into_iter().next()
     }
 
+    /// The names of the fields of ids and of texts, named or guessed; `None` of ids where the number of
+    /// the line is the id, and of both where no file has fields.
+    pub fn field_names(&self, options: &DocumentOptions) -> (Option<String>, Option<String>) {
+        if !self.list.iter().any(|input| options.format_of(input, false).has_columns()) {
+            return (None, None);
+        }
+        let options = self.guess.completed(options);
+        let names = options.names();
+        (names.id.map(Into::into), Some(names.text.into()))
+    }
+
     /// The number of files.
     pub fn len(&self) -> usize {
         self.range.len()

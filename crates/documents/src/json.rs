@@ -16,8 +16,18 @@ use fpstore_text::Weight;
 /// What Python and others write for half of a character.
 const LONE_SURROGATE: &str = "a \\u escape for half of a character (a lone surrogate)";
 /// What `.json` files often hold.
-const JSON_ARRAY: &str =
-    "an array, expected one object a line; 'jq -c .[] FILE' writes the objects of an array so";
+const JSON_ARRAY: &str = "an array, expected one object a line; jq -c '.[]' FILE > NEW.jsonl writes the objects of an array so";
+
+/// What serde says of broken JSON, and what that means.
+const OF_SERDE: [(&str, &str); 7] = [
+    ("expected ident", "no JSON: a word that is not true, false or null"),
+    ("key must be a string", "no JSON: the name of a field is not in quotes"),
+    ("expected `:`", "no JSON: no colon behind the name of a field"),
+    ("expected `,` or `}`", "no JSON: no comma between two fields"),
+    ("trailing comma", "no JSON: a comma behind the last field"),
+    ("trailing characters", "no JSON: something stands behind the object"),
+    ("invalid escape", "no JSON: a backslash before a character that is never escaped"),
+];
 
 /// The fields of a document.
 #[derive(Debug, PartialEq)]
@@ -103,6 +113,10 @@ fn reason(fault: &serde_json::Error) -> String {
     }
     if text.contains("surrogate") || text.starts_with("unexpected end of hex escape") {
         text = text.replacen(text.split(" at line").next().unwrap_or_default(), LONE_SURROGATE, 1);
+    }
+    let what = text.split(" at line").next().unwrap_or_default();
+    if let Some((_, words)) = OF_SERDE.iter().find(|(own, _)| *own == what) {
+        text = text.replacen(what, words, 1);
     }
     match text.split_once(" at line 1 column ") {
         Some((what, column)) => format!("{what} at column {column}"),
@@ -532,7 +546,10 @@ mod tests {
             (b"{\"id\":1,\"id\":2,\"text\":\"x\"}", "field 'id' is there twice"),
             (b"{\"id\":1,\"text\":\"x\",\"a\":1,\"text\":\"y\"}", "field 'text' is there twice"),
             (b"{\"id\":1,\"text\":5}", "expected a string in 'text'"),
-            (b"{\"id\":1,\"text\":\"x\"} y", "trailing characters at column 21"),
+            (
+                b"{\"id\":1,\"text\":\"x\"} y",
+                "no JSON: something stands behind the object at column 21",
+            ),
             (b"[1]", "an array, expected one object a line"),
             (b"{\"id\":1,\"text\":[\"x\"]}", "'text' is an array, expected a text; 'text[]' names"),
             (

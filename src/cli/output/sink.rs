@@ -38,6 +38,28 @@ impl OutputArgs {
     }
 }
 
+/// Refuses two outputs of one name, given by the options that name them: one would take the place of
+/// the other.
+pub(in crate::cli) fn check_names(outputs: &[(&str, &Option<PathBuf>)]) -> anyhow::Result<()> {
+    let given = || outputs.iter().filter_map(|(option, path)| Some((*option, path.as_deref()?)));
+    for (at, (option, path)) in given().enumerate() {
+        if let Some((first, _)) = given().take(at).find(|(_, other)| is_same(path, other)) {
+            bail!("{first} and {option} both name {}; give each its own file", path.display());
+        }
+    }
+    Ok(())
+}
+
+/// Whether two names of files that need not exist are of one.
+fn is_same(one: &Path, other: &Path) -> bool {
+    let place = |path: &Path| {
+        let folder = path.parent().filter(|folder| *folder != Path::new(""));
+        let folder = folder.unwrap_or(Path::new(".")).canonicalize().ok()?;
+        Some(folder.join(path.file_name()?))
+    };
+    one == other || place(one).is_some_and(|one| Some(one) == place(other))
+}
+
 /// The open destination; a file gets its name by [`Sink::finish`].
 pub(in crate::cli) struct Sink {
     out: Encoder<Stdout>,

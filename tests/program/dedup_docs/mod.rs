@@ -12,6 +12,7 @@ mod manifest;
 mod output_names;
 mod passages;
 mod reasons;
+mod refusals;
 mod report_page;
 mod rounds;
 mod target;
