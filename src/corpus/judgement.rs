@@ -55,7 +55,7 @@ impl fmt::Display for Judgement {
                 match contained {
                     Some(1.0) => f.write_str(", and all features in the kept one"),
                     Some(part) => {
-                        write!(f, ", and {} % of the features in the kept one", 100.0 * part)
+                        write!(f, ", and the part {part} of the features in the kept one")
                     }
                     None => Ok(()),
                 }

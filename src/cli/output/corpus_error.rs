@@ -55,7 +55,7 @@ pub(in crate::cli) fn unwrapped(error: anyhow::Error) -> anyhow::Error {
              --confirm or a smaller -k removes less, and begins again, with --force"
         ),
         Ok(error @ Error::TargetNotReached { least, .. }) => anyhow!(
-            "{error}: the same command with --target {least} goes on from here, and a lower --confirm or \
+            "{error}; the same command with --target {least} goes on from here, and a lower --confirm or \
              a larger -k begins again, with --force"
         ),
         Ok(error) => error.into(),
