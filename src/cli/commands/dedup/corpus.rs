@@ -98,7 +98,7 @@ pub(in crate::cli) fn run(settings: Settings, monitor: &Monitor) -> anyhow::Resu
     let is_list = list.is_some() || settings.is_dry;
     let cleaned = cleaning.run().inspect_err(|error| {
         if let (Error::TooMuchLost { overview, .. }, false) = (error, quiet) {
-            monitor.suspend(|| overview::report(overview, fate));
+            monitor.suspend(|| overview::report(overview, &|count| fate.counted(count)));
         }
     })?;
     if let Some(out) = list {
@@ -135,7 +135,7 @@ pub(in crate::cli) fn run(settings: Settings, monitor: &Monitor) -> anyhow::Resu
     let account = cleaned.finish()?;
     monitor.finish();
     if let (Some(overview), false) = (&overview, quiet) {
-        overview::report(overview, fate);
+        overview::report(overview, &|count| fate.counted(count));
     }
     if !quiet {
         report_account(&account, fate, adds, is_list);
