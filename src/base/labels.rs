@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::path::{Path, PathBuf};
 
 /// What people say of a pair of documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,11 +61,12 @@ impl std::error::Error for BadPair {}
 
 /// Labelled pairs of ids, as a file lists them.
 ///
-/// A line has two ids and a label, separated by tabs. A header, further columns, empty lines and
-/// lines that start with `#` are ignored.
+/// A line has two ids and a label, separated by tabs. A header whose third column is `label` or the
+/// like, further columns, empty lines and lines that start with `#` are ignored.
 #[derive(Clone, Debug)]
 pub struct LabelFile {
     rows: Vec<(u64, String, String, Label)>,
+    path: Option<PathBuf>,
 }
 
 impl LabelFile {
@@ -89,15 +91,30 @@ impl LabelFile {
                 "1" => Label::Duplicate,
                 "0" => Label::Different,
                 "-1" => Label::Ignored,
-                _ if line == 1 => continue,
+                _ if line == 1 && is_header(label) => continue,
                 _ => {
-                    let reason = format!("label '{label}', expected 1, 0 or -1");
+                    let header = match line {
+                        1 => "; a header names this column 'label'",
+                        _ => "",
+                    };
+                    let reason = format!("label '{label}', expected 1, 0 or -1{header}");
                     return Err(BadLabel { line, reason });
                 }
             };
             rows.push((line, a.into(), b.into(), label));
         }
-        Ok(LabelFile { rows })
+        Ok(LabelFile { rows, path: None })
+    }
+
+    /// Names the file that was read, for the manifest of a cleaning.
+    #[must_use]
+    pub fn at(self, path: impl Into<PathBuf>) -> Self {
+        LabelFile { path: Some(path.into()), ..self }
+    }
+
+    /// The file that was read, if it was named.
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
     }
 
     /// The pairs of ids, in the order of the lines, with their labels.
@@ -135,6 +152,13 @@ impl LabelFile {
         }
         Ok(pairs)
     }
+}
+
+/// Whether a header names the column of labels so. Another word may be a label that is spelled wrong,
+/// whose pair would be lost.
+fn is_header(name: &str) -> bool {
+    let names = ["label", "labels", "judgement", "judgment", "is_duplicate", "class"];
+    names.iter().any(|known| name.trim().eq_ignore_ascii_case(known))
 }
 
 /// A line of a [`LabelFile`] that is wrong.

@@ -21,6 +21,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::CompleteEnv;
 use fpstore::{Error, InputPlace, IoError};
+use fpstore_base::read_inputs;
 
 #[cfg(feature = "serve")]
 use commands::serve;
@@ -33,7 +34,7 @@ use output::color::{self, ColorArgs};
 use output::exit::{NotFound, is_closed_pipe, is_interrupted};
 use output::pictures_in::holds_pictures;
 use output::text::stdout;
-use output::{corpus_error, remedy};
+use output::{corpus_error, refused, remedy};
 use run::topics::{Topic, list_of_topics, rare_options, with_topics};
 use run::{aliases, completing, meant, overview};
 use session::command::ExitStatus;
@@ -155,6 +156,9 @@ fn program() -> clap::Command {
 
 const SKIP_BAD_HINT: &str = "--skip-bad counts bad records and goes on";
 
+const SKIPPED_BAD_HINT: &str = "--skip-bad skips records, and leaves out whole files only in \
+                                folders: leave the file out, mend it, or name its folder";
+
 const RECIPE_HINT: &str = "if the fingerprints were made by the recipe of the store, say so: \
                            --recipe with its name, or with a file that holds what 'info' prints \
                            of it";
@@ -198,7 +202,10 @@ pub(crate) fn run() -> ExitCode {
         of_command.is_some_and(|it| it.get_arguments().any(|arg| arg.get_id() == option))
     };
     monitor::survive_file_limits();
-    fpstore_base::read_inputs::remember();
+    read_inputs::remember();
+    if let (Some((_, given)), Some(command)) = (matches.subcommand(), of_command) {
+        note_inputs(given, command);
+    }
     match command.run().map_err(corpus_error::unwrapped) {
         Ok(ExitStatus::Done) => ExitCode::SUCCESS,
         Ok(ExitStatus::Negative) => ExitCode::from(1),
@@ -224,10 +231,32 @@ pub(crate) fn run() -> ExitCode {
             let of_store = error.downcast_ref().and_then(|error| hint(error, &given, offers));
             let of_text =
                 || error.downcast_ref().and_then(|error| text_hint(error, &given, offers));
-            if let Some(hint) = of_store.or_else(of_text).or_else(of_system) {
+            let of_items = || {
+                let items: &corpus_error::OfItems = error.downcast_ref()?;
+                // Their ids are the numbers of their lines in any case.
+                let offers = |option: &str| option != "line_ids" && offers(option);
+                text_hint(&items.0, &given, offers).map(|hint| items.hint(hint))
+            };
+            if let Some(hint) = of_store.or_else(of_text).or_else(of_items).or_else(of_system) {
                 message!("{hint}");
             }
             ExitCode::from(2)
+        }
+    }
+}
+
+/// Notes the files that stand behind a command, all of which are inputs, and with --docs the folders: an
+/// output that would take the place of one is refused before any work is done.
+fn note_inputs(given: &clap::ArgMatches, command: &clap::Command) {
+    let reads_folders = given.try_get_one::<bool>("docs").is_ok_and(|is_on| is_on == Some(&true));
+    for argument in command.get_positionals() {
+        let words = given.try_get_raw(argument.get_id().as_str()).ok().flatten();
+        for path in words.into_iter().flatten().map(std::path::Path::new) {
+            match path.metadata() {
+                Ok(found) if found.is_dir() && reads_folders => read_inputs::note_folder(path),
+                Ok(found) => read_inputs::note_file(path, &found),
+                Err(_) => {}
+            }
         }
     }
 }
@@ -323,7 +352,7 @@ fn hint(error: &Error, given: &[OsString], offers: impl Fn(&str) -> bool) -> Opt
                     let is_first = *place == InputPlace::Line(1) && offers("fingerprint_field");
                     is_first.then(|| remedy::of_first_line(name, reason, &with_docs))
                 })
-                .or_else(|| offers("skip_bad").then(|| SKIP_BAD_HINT.into()))
+                .or_else(|| skip_bad_hint(given, offers))
         }
         Error::Io(IoError { path, source, .. })
             if source.kind() == ErrorKind::IsADirectory && path.is_dir() =>
@@ -370,6 +399,7 @@ fn hint(error: &Error, given: &[OsString], offers: impl Fn(&str) -> bool) -> Opt
              /v1/compact; and for many records 'fpstore build' beside the store, then POST /v1/import"
                 .into(),
         ),
+        Error::InvalidOptions { reason } => refused::options_for(reason).map(Into::into),
         Error::Compacting { .. } => Some("--wait waits until it has finished".into()),
         _ => None,
     }
@@ -387,14 +417,16 @@ fn text_hint(
             ("--text-field", &likely.text_field),
             ("--fingerprint-field", &likely.fingerprint_field),
         ];
-        let named = options.iter().filter_map(|(name, field)| Some((*name, field.as_deref()?)));
+        let offered = |name: &str| offers(&name[2..].replace('-', "_"));
+        let options = options.iter().filter(|(name, _)| offered(name));
+        let named = options.filter_map(|(name, field)| Some((*name, field.as_deref()?)));
         let mut more: Vec<String> =
             named.flat_map(|(name, field)| [name.to_string(), field.to_string()]).collect();
-        if likely.line_ids {
+        if likely.line_ids && offers("line_ids") {
             more.push("--line-ids".into());
         }
         return Some(match more.is_empty() {
-            true => remedy::FIELDS.into(),
+            true => remedy::fields(&offers),
             false => format!("if it is so, say: {}", remedy::again(given, &more)),
         });
     }
@@ -414,8 +446,31 @@ fn text_hint(
             _ => None,
         };
     }
-    let fpstore_documents::Error::BadInput { name, reason, .. } = error else { return None };
-    remedy::of_documents(name, reason).or_else(|| offers("skip_bad").then(|| SKIP_BAD_HINT.into()))
+    let helps = |found: Option<String>| found.or_else(|| skip_bad_hint(given, &offers));
+    match error {
+        fpstore_documents::Error::BadInput { reason, .. } if remedy::says_what_to_do(reason) => {
+            None
+        }
+        fpstore_documents::Error::BadInput { name, reason, .. } => {
+            helps(remedy::of_documents(name, reason, &offers))
+        }
+        // A file that is damaged as a whole is no bad record.
+        error if error.is_of_file() && skips_bad(given) => helps(None),
+        _ => None,
+    }
+}
+
+/// Whether bad records are skipped already.
+fn skips_bad(given: &[OsString]) -> bool {
+    given.iter().any(|word| word == "--skip-bad")
+}
+
+/// What to do about a bad record where the command can skip it.
+fn skip_bad_hint(given: &[OsString], offers: impl Fn(&str) -> bool) -> Option<String> {
+    offers("skip_bad").then(|| match skips_bad(given) {
+        true => SKIPPED_BAD_HINT.into(),
+        false => SKIP_BAD_HINT.into(),
+    })
 }
 
 #[cfg(test)]

@@ -17,8 +17,11 @@ pub struct Account {
     pub spared_count: u64,
     /// Documents without fingerprint, which stay as they are.
     pub empty_count: u64,
-    /// Bad records, which stay as they are.
+    /// Bad records. They stay as they are, but for the damaged ones.
     pub bad_count: u64,
+    /// Those of the bad records that are damaged records of web archives, which are in no output:
+    /// what stands behind one would be taken for a part of it.
+    pub damaged_count: u64,
     /// Where passages are removed: documents from which some were cut out, or whose attributes name
     /// some.
     pub changed_count: u64,

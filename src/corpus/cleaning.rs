@@ -125,6 +125,11 @@ impl<'a> Cleaning<'a> {
         self.job.is_resumed()
     }
 
+    /// Removes the folder of the work if nothing is done yet; for a caller that cannot go on with it.
+    pub fn give_up(&self) {
+        self.job.give_up();
+    }
+
     /// Reads the documents, decides which are removed, and writes the outputs.
     ///
     /// # Errors
@@ -144,7 +149,15 @@ impl<'a> Cleaning<'a> {
             if !is_told && spools.repeated_ids().count > 0 {
                 work.tell(Event::RepeatedIds(spools.repeated_ids()));
             }
-            let decisions = decide::run(work, job, &spools, was_added)?;
+            // Settings that do not fit the documents are given again with others, which could not go on
+            // from here.
+            let decisions = check_fields(work, &spools)
+                .and_then(|()| decide::run(work, job, &spools, was_added))
+                .inspect_err(|error| {
+                    if error.is_refusal() && !was_added {
+                        job.drop_all();
+                    }
+                })?;
             // What the store has added is decided.
             if let Some(limit) = work.settings.max_loss.filter(|_| !was_added) {
                 check_loss(work, &spools, &decisions, limit)?;
@@ -168,6 +181,32 @@ impl<'a> Cleaning<'a> {
             let known = spools.left_out().into_iter().map(|number| number as u32);
             job.leave_out(&known.chain(failed).collect::<Vec<_>>())?;
         }
+    }
+}
+
+/// Refuses fields of sources and addresses that no document has: they are most likely misspelt.
+fn check_fields(work: &Work<'_>, spools: &Spools) -> Result<()> {
+    let source = work.settings.named_source_field();
+    let url = work.settings.judged_url_field();
+    let mut empties = spools.empties().iter();
+    let (mut has_source, mut has_url) = (empties.any(|one| one.source.is_some()), false);
+    if spools.len() == 0 || source.is_none() && url.is_none() {
+        return Ok(());
+    }
+    spools.each(|_, entry| {
+        has_source |= entry.source.is_some();
+        has_url |= entry.address.is_some();
+        Ok(())
+    })?;
+    let missing = [
+        (source.filter(|_| !has_source), "which says where it comes from"),
+        (url.filter(|_| !has_url), "which holds its address"),
+    ];
+    match missing.into_iter().find_map(|(field, what)| Some((field?, what))) {
+        Some((field, what)) => {
+            Err(Error::refused(format!("no document has the field '{field}', {what}")))
+        }
+        None => Ok(()),
     }
 }
 
@@ -217,6 +256,7 @@ impl Cleaned<'_> {
             spared_count: self.decisions.spared.len(),
             empty_count: counts.empty_count,
             bad_count: counts.bad_count,
+            damaged_count: counts.damaged_count,
             changed_count: self.of_passages.0,
             dropped_count: self.of_passages.1,
             added_count: if self.cleaning.writer.is_some() { kept_count } else { 0 },
@@ -238,7 +278,8 @@ impl Cleaned<'_> {
     }
 
     /// The manifest of the work: its settings, its judgement, its counts, and the digests of the files
-    /// that were read and written. `lists` are further files that the caller has written. All of these
+    /// that were read and written. `lists` are further files that the caller has written; `-`, which is
+    /// standard output, is none. All of these
     /// files are read again.
     ///
     /// # Errors
@@ -255,15 +296,35 @@ impl Cleaned<'_> {
             let copies = copies.filter_map(|number| targets.copy_of(number));
             copies.map(Path::to_path_buf).chain(targets.kept_files.clone())
         });
-        let outputs: Vec<PathBuf> = copies.chain(lists.iter().cloned()).collect();
+        let outputs: Vec<PathBuf> = {
+            let lists = lists.iter().filter(|path| *path != Path::new("-"));
+            copies.chain(lists.cloned()).collect()
+        };
         let mut settings = work.describe();
         if let Some(settings) = settings.as_object_mut() {
             // What has a place of its own, or says how the files are read on this machine.
             for name in ["version", "recipe", "reading", "files"] {
                 settings.remove(name);
             }
-            settings.insert("target".into(), work.settings.target.into());
+            let (id_field, text_field) = work.files.field_names(&work.options);
+            let text_name = match work.settings.source.has_texts() {
+                true => "text-field",
+                false => "fingerprint-field",
+            };
+            let unit = work.options.passage_unit().map(|unit| unit.to_string());
+            let max_loss = work.settings.max_loss.map(LossLimit::part);
+            for (name, value) in [
+                ("target", work.settings.target.into()),
+                ("max-loss", max_loss.into()),
+                ("unit", unit.into()),
+                ("id-field", id_field.into()),
+                (text_name, text_field.into()),
+            ] {
+                settings.insert(name.into(), value);
+            }
         }
+        let pairs = work.settings.pairs.as_ref().and_then(|pairs| pairs.path());
+        let pairs: Vec<PathBuf> = pairs.into_iter().map(Path::to_path_buf).collect();
         let watch = work.watch(Phase::Verify, None);
         let threads = work.settings.resources.threads;
         Ok(Manifest {
@@ -274,6 +335,7 @@ impl Cleaned<'_> {
             counts: manifest::counts(&self.account(), overview),
             losses: manifest::losses(overview),
             inputs: manifest::digest_files(&inputs, threads, &watch)?,
+            pairs: manifest::digest_files(&pairs, threads, &watch)?.pop(),
             outputs: manifest::digest_files(&outputs, threads, &watch)?,
         })
     }

@@ -48,10 +48,10 @@ pub(super) fn on_threads(
     done.into_iter().collect()
 }
 
-/// Copies a file as `decide` says, record by record, to a new file for `to`.
+/// Copies a file as `decide` says, record by record, to a new file for `to`, compressed so.
 pub(super) fn copy_file(
     file: &DocumentFile<'_>,
-    to: &Path,
+    (to, compression): (&Path, Option<Compression>),
     options: &DocumentOptions,
     new_fields: &[NewField],
     watch: &Watch,
@@ -59,10 +59,6 @@ pub(super) fn copy_file(
 ) -> Result<NewOutput> {
     let cannot = || crate::Error::io("write", to);
     let (new, buffer) = create(to)?;
-    let compression = match file.format().is_compressed_inside() {
-        true => None,
-        false => Compression::of_file(file.path()).map_err(TextError::from)?,
-    };
     let has_members = file.format().has_members();
     let mut out = Compressed::new(compression, has_members, buffer).map_err(cannot())?;
     let copied = file.copy_records(options, new_fields, watch, &mut out, decide);

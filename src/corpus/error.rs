@@ -19,6 +19,8 @@ pub enum Error {
     Store(crate::Error),
     /// An error of the documents, or of the files that hold them.
     Text(fpstore_documents::Error),
+    /// An error of the items of a benchmark, or of the files that hold them.
+    Items(fpstore_documents::Error),
     /// An output is there already, and may not be replaced.
     Exists {
         /// The output.
@@ -71,6 +73,11 @@ impl Error {
         Error::Store(crate::Error::InvalidOptions { reason: reason.into() })
     }
 
+    /// Whether settings or inputs cannot be used.
+    pub(super) fn is_refusal(&self) -> bool {
+        matches!(self, Error::Store(crate::Error::InvalidOptions { .. }))
+    }
+
     /// Whether the observer has ended the work.
     pub(super) fn is_interruption(&self) -> bool {
         matches!(self, Error::Store(crate::Error::Interrupted))
@@ -81,7 +88,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Store(error) => error.fmt(f),
-            Error::Text(error) => error.fmt(f),
+            Error::Text(error) | Error::Items(error) => error.fmt(f),
             Error::Exists { path, .. } => write!(f, "{} exists", path.display()),
             Error::Ended { path } => write!(
                 f,
@@ -101,11 +108,11 @@ impl fmt::Display for Error {
             ),
             Error::TargetNotReached { target, least } => write!(
                 f,
-                "{target} documents cannot be reached: {least} are left at the most lenient bar; \
-                 lower it, or name a target of {least} or more"
+                "a target of {target} cannot be reached: {least} documents are left at the most lenient \
+                 bar; lower it, or name a target of {least} or more"
             ),
             Error::TooMuchLost { loss, limit, .. } => {
-                write!(f, "{} would lose {loss} of the documents, and {limit} is allowed", loss.of)
+                write!(f, "{} would lose {loss}, and {limit} is allowed", loss.of)
             }
         }
     }
@@ -115,7 +122,7 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Error::Store(error) => error.source(),
-            Error::Text(error) => error.source(),
+            Error::Text(error) | Error::Items(error) => error.source(),
             _ => None,
         }
     }

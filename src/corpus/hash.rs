@@ -1,5 +1,7 @@
 //! Step 1: the documents of each batch of files to a spool.
 
+use std::collections::BTreeMap;
+
 use fpstore_documents::{
     Admission, Document, DocumentFiles, DocumentOptions, DocumentSummary, IdNotes,
 };
@@ -9,7 +11,9 @@ use super::address::address_digest;
 use super::error::Result;
 use super::event::Event;
 use super::job::{Job, PART};
-use super::spool::{Counts, Entry, SpoolFile, Spools, write_end, write_entry, write_start};
+use super::spool::{
+    Counts, Empties, Entry, SpoolFile, Spools, write_end, write_entry, write_start,
+};
 use super::work::Work;
 use crate::join::confirm::{Outline, feature_digest};
 use fpstore_base::watch::Observer;
@@ -68,18 +72,27 @@ fn read_batch(
     let cannot = |source| crate::Error::io("write", job.path(name))(source);
     job.save(name, |out| {
         write_start(out).map_err(cannot)?;
+        let mut empties: BTreeMap<(u32, Option<String>), u64> = BTreeMap::new();
         let summary = read(work, &files, &options, |document, digest, sketch| {
             let entry = match entry_of(work, &document, digest, &sketch)? {
                 Ok(Some(entry)) => entry,
-                Ok(None) => return Ok(Admission::Taken),
+                Ok(None) => {
+                    let source = work.fields.source(&document).map(String::from);
+                    *empties.entry((file_of(&document)?, source)).or_default() += 1;
+                    return Ok(Admission::Taken);
+                }
                 Err(reason) => return Ok(Admission::Refused { reason }),
             };
             write_entry(out, &entry).map_err(cannot)?;
             Ok(Admission::Taken)
         })?;
-        let (document_count, empty_count) = (summary.document_count, summary.empty_count);
-        let counts = Counts { document_count, empty_count, bad_count: summary.skipped_count };
-        write_end(out, counts, &summary.unread).map_err(cannot)?;
+        let DocumentSummary { document_count, empty_count, damaged_count, .. } = summary;
+        let bad_count = summary.skipped_count;
+        let counts = Counts { document_count, empty_count, bad_count, damaged_count };
+        let empties = empties.into_iter();
+        let empties = empties.map(|((file, source), count)| Empties { file, source, count });
+        let empties: Vec<Empties> = empties.collect();
+        write_end(out, counts, &empties, &summary.unread).map_err(cannot)?;
         Ok(summary)
     })
 }
@@ -118,18 +131,18 @@ fn entry_of<'a>(
         Ok(merits) => merits,
         Err(reason) => return Ok(Err(reason)),
     };
-    let Some(fingerprint) = document.fingerprint else { return Ok(Ok(None)) };
-    let too_many = |what: &str| {
-        let reason = format!("more than 2^32 {what}");
-        crate::Error::TooLarge { reason }
+    let address = match work.fields.address(document) {
+        Ok(address) => address,
+        Err(reason) => return Ok(Err(reason)),
     };
+    let Some(fingerprint) = document.fingerprint else { return Ok(Ok(None)) };
     Ok(Ok(Some(Entry {
-        file: u32::try_from(document.place.file).map_err(|_| too_many("files"))?,
+        file: file_of(document)?,
         record: document.place.record(),
         fingerprint,
         digest,
         digests: document.digests,
-        address: work.fields.address(document).and_then(address_digest),
+        address: address.and_then(address_digest),
         merits,
         source: work.fields.source(document),
         feature_count: u32::try_from(document.features.len())
@@ -137,6 +150,15 @@ fn entry_of<'a>(
         id: document.id,
         sketch,
     })))
+}
+
+/// The number of the file of a document.
+fn file_of(document: &Document<'_>) -> Result<u32> {
+    Ok(u32::try_from(document.place.file).map_err(|_| too_many("files"))?)
+}
+
+fn too_many(what: &str) -> crate::Error {
+    crate::Error::TooLarge { reason: format!("more than 2^32 {what}") }
 }
 
 /// The observer of the work, for a part of the documents with bytes `before` it.

@@ -53,7 +53,10 @@ impl fmt::Display for Judgement {
                      documents within {k} bits"
                 )?;
                 match contained {
-                    Some(part) => write!(f, ", and {part} of the features in the kept one"),
+                    Some(1.0) => f.write_str(", and all features in the kept one"),
+                    Some(part) => {
+                        write!(f, ", and the part {part} of the features in the kept one")
+                    }
                     None => Ok(()),
                 }
             }

@@ -21,6 +21,8 @@ pub struct Loss {
     pub document_count: u64,
     /// Those of them that are removed or annotated.
     pub removed_count: u64,
+    /// Documents without fingerprint, which stay and are no part of the loss.
+    pub empty_count: u64,
 }
 
 /// Whose documents are counted.
@@ -48,7 +50,7 @@ impl fmt::Display for LossOf {
 
 impl Loss {
     pub(super) fn new(of: LossOf) -> Self {
-        Loss { of, document_count: 0, removed_count: 0 }
+        Loss { of, document_count: 0, removed_count: 0, empty_count: 0 }
     }
 
     pub(super) fn count(&mut self, is_removed: bool) {
@@ -68,8 +70,8 @@ impl Loss {
             LossOf::File(name) => ("file", name.as_str()),
             LossOf::Source(name) => ("source", name.as_str()),
         };
-        let Loss { document_count, removed_count, .. } = *self;
-        LossRow { kind, name, document_count, removed_count }
+        let Loss { document_count, removed_count, empty_count, .. } = *self;
+        LossRow { kind, name, document_count, removed_count, empty_count }
     }
 
     /// Whether a person should look at it: more than half of at least 100 documents.
@@ -161,7 +163,7 @@ mod tests {
     use super::*;
 
     fn loss(of: LossOf, document_count: u64, removed_count: u64) -> Loss {
-        Loss { of, document_count, removed_count }
+        Loss { of, document_count, removed_count, empty_count: 0 }
     }
 
     #[test]

@@ -50,6 +50,8 @@ pub struct Manifest {
     pub losses: Value,
     /// The files of documents that were read, in order.
     pub inputs: Vec<ManifestFile>,
+    /// The file of judged pairs, if there is one and its [name](crate::corpus::LabelFile::at) is known.
+    pub pairs: Option<ManifestFile>,
     /// The files that were written, in order.
     pub outputs: Vec<ManifestFile>,
 }
@@ -77,6 +79,7 @@ pub(super) fn counts(account: &Account, overview: &Overview) -> Value {
         "spared": account.spared_count,
         "without_fingerprint": account.empty_count,
         "bad_records": account.bad_count,
+        "damaged_records": account.damaged_count,
         "added": account.added_count,
         "files_left_out": account.uncopied_count,
         "documents_left_out": account.left_out_count,
@@ -96,6 +99,7 @@ pub(super) fn losses(overview: &Overview) -> Value {
             "name": name,
             "documents": loss.document_count,
             "removed": loss.removed_count,
+            "without_fingerprint": loss.empty_count,
         })
     };
     overview.losses.iter().map(of).collect()

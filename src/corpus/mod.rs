@@ -71,6 +71,7 @@ mod number;
 mod originals;
 mod other_fields;
 mod other_ids;
+mod output_name;
 mod overview;
 #[cfg(feature = "page")]
 mod page;

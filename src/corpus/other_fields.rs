@@ -30,9 +30,16 @@ impl OtherFields {
         self.get(document, self.source.as_deref()?)
     }
 
-    /// The address of a document, if addresses are asked for and it has one.
-    pub(super) fn address<'a>(&self, document: &Document<'a>) -> Option<&'a str> {
-        self.get(document, self.url.as_deref()?)
+    /// The address of a document, if addresses are asked for and it has one; or why it is none. A
+    /// number is no address: documents of one number are not one page.
+    pub(super) fn address<'a>(&self, document: &Document<'a>) -> Result<Option<&'a str>, String> {
+        let Some(field) = self.url.as_deref() else { return Ok(None) };
+        match self.get(document, field) {
+            Some(number) if number.trim().parse::<f64>().is_ok() => {
+                Err(format!("{number} in '{field}', expected an address"))
+            }
+            address => Ok(address),
+        }
     }
 
     /// The merits of a document by the rules that rate it, or why one of its fields is bad.

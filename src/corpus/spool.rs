@@ -17,7 +17,7 @@ use fpstore_base::watch::{Observer, Phase, Watch};
 use fpstore_base::{Fingerprint, IdRef};
 use fpstore_text::TextDigests;
 
-const MAGIC: &[u8; 8] = b"fpspool6";
+const MAGIC: &[u8; 8] = b"fpspool7";
 /// Stands where the length of an entry would, at the end of a spool.
 const END: u32 = u32::MAX;
 
@@ -52,6 +52,18 @@ pub(super) struct Counts {
     pub(super) document_count: u64,
     pub(super) empty_count: u64,
     pub(super) bad_count: u64,
+    /// Those of the bad records that are damaged, and in no copy.
+    pub(super) damaged_count: u64,
+}
+
+/// How many documents without fingerprint a file has, of one source.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Empties {
+    /// The number of the file.
+    pub(super) file: u32,
+    /// As that of an [`Entry`].
+    pub(super) source: Option<String>,
+    pub(super) count: u64,
 }
 
 pub(super) fn write_start(out: &mut impl Write) -> io::Result<()> {
@@ -86,11 +98,23 @@ pub(super) fn write_entry(out: &mut impl Write, entry: &Entry<'_>) -> io::Result
 }
 
 /// Ends a spool; `unread` are the numbers of the files that could not be read to their ends.
-pub(super) fn write_end(out: &mut impl Write, counts: Counts, unread: &[usize]) -> io::Result<()> {
+pub(super) fn write_end(
+    out: &mut impl Write,
+    counts: Counts,
+    empties: &[Empties],
+    unread: &[usize],
+) -> io::Result<()> {
     let mut bytes = Vec::new();
     put_u32(&mut bytes, END);
-    for count in [counts.document_count, counts.empty_count, counts.bad_count] {
+    let Counts { document_count, empty_count, bad_count, damaged_count } = counts;
+    for count in [document_count, empty_count, bad_count, damaged_count] {
         put_u64(&mut bytes, count);
+    }
+    put_u64(&mut bytes, empties.len() as u64);
+    for one in empties {
+        put_u32(&mut bytes, one.file);
+        put_text(&mut bytes, one.source.as_deref());
+        put_u64(&mut bytes, one.count);
     }
     put_u64(&mut bytes, unread.len() as u64);
     unread.iter().for_each(|&number| put_u64(&mut bytes, number as u64));
@@ -107,6 +131,7 @@ enum Next<'a> {
 #[derive(Debug)]
 struct End {
     counts: Counts,
+    empties: Vec<Empties>,
     /// The files that could not be read to their ends.
     unread: Vec<u64>,
 }
@@ -164,9 +189,12 @@ fn read_next<'a>(from: &mut impl Read, buffer: &'a mut Vec<u8>) -> io::Result<Ne
             document_count: read_u64(from)?,
             empty_count: read_u64(from)?,
             bad_count: read_u64(from)?,
+            damaged_count: read_u64(from)?,
         };
+        let empties =
+            (0..read_u64(from)?).map(|_| read_empties(from)).collect::<io::Result<_>>()?;
         let unread = (0..read_u64(from)?).map(|_| read_u64(from)).collect::<io::Result<_>>()?;
-        return Ok(Next::End(End { counts, unread }));
+        return Ok(Next::End(End { counts, empties, unread }));
     }
     let len = len as usize;
     if buffer.len() < len {
@@ -175,6 +203,19 @@ fn read_next<'a>(from: &mut impl Read, buffer: &'a mut Vec<u8>) -> io::Result<Ne
     let bytes = &mut buffer[..len];
     from.read_exact(bytes)?;
     read_entry(bytes).map(Next::Entry)
+}
+
+fn read_empties(from: &mut impl Read) -> io::Result<Empties> {
+    let file = read_u32(from)?;
+    let source = match read_u32(from)?.checked_sub(1) {
+        None => None,
+        Some(len) => {
+            let mut text = String::new();
+            from.by_ref().take(len.into()).read_to_string(&mut text)?;
+            Some(text)
+        }
+    };
+    Ok(Empties { file, source, count: read_u64(from)? })
 }
 
 fn read_entry(mut bytes: &[u8]) -> io::Result<Entry<'_>> {
@@ -220,6 +261,8 @@ pub(super) struct Spools {
     /// The number of the first document of each spool.
     starts: Vec<u32>,
     counts: Counts,
+    /// The documents without fingerprint of the files that are not passed over.
+    empties: Vec<Empties>,
     /// Whether files that could not be read to their ends are passed over as a whole.
     whole_files: bool,
     /// The numbers of the files whose documents are passed over.
@@ -269,8 +312,11 @@ impl Spools {
         let taken: u64 = of_files.iter().filter(|(file, _)| taken(file)).map(|of| of.1).sum();
         self.left_out_count += end.counts.document_count - taken;
         self.counts.document_count += taken;
-        self.counts.empty_count += end.counts.empty_count;
+        let empties = end.empties.into_iter();
+        let empties = empties.filter(|one| !self.left_out.contains(&one.file.into()));
+        self.empties.extend(empties.inspect(|one| self.counts.empty_count += one.count));
         self.counts.bad_count += end.counts.bad_count;
+        self.counts.damaged_count += end.counts.damaged_count;
         if self.counts.document_count >= u64::from(u32::MAX) {
             return Err(too_many().into());
         }
@@ -281,6 +327,11 @@ impl Spools {
 
     pub(super) fn counts(&self) -> Counts {
         self.counts
+    }
+
+    /// The documents without fingerprint, by file and source.
+    pub(super) fn empties(&self) -> &[Empties] {
+        &self.empties
     }
 
     /// The documents that share an id with an earlier one, with those of files that are passed over.
@@ -390,14 +441,18 @@ mod tests {
             write_start(&mut bytes).unwrap();
             batch.clone().for_each(|number| write_entry(&mut bytes, &entry(number)).unwrap());
             let document_count = batch.end - batch.start;
-            let counts = Counts { document_count, empty_count: 1, bad_count: 2 };
-            write_end(&mut bytes, counts, &[1]).unwrap();
+            let counts = Counts { document_count, empty_count: 1, bad_count: 2, damaged_count: 1 };
+            let source = (document_count == 2).then(|| "a\u{e9}".to_string());
+            let empties = [Empties { file: 2, source, count: 1 }];
+            write_end(&mut bytes, counts, &empties, &[1]).unwrap();
             paths.push(folder.path().join(paths.len().to_string()));
             std::fs::write(paths.last().unwrap(), bytes.seal().unwrap()).unwrap();
         }
         let spools = open(&paths, &[], false).unwrap();
-        let counts = Counts { document_count: 5, empty_count: 3, bad_count: 6 };
+        let counts = Counts { document_count: 5, empty_count: 3, bad_count: 6, damaged_count: 3 };
         assert_eq!(spools.counts(), counts);
+        let sources: Vec<_> = spools.empties().iter().map(|one| one.source.as_deref()).collect();
+        assert_eq!(sources, [None, None, Some("a\u{e9}")]);
         let mut found = Vec::new();
         spools
             .each(|number, read| {
@@ -421,6 +476,7 @@ mod tests {
         assert_eq!(found, [(0, 0), (1, 1), (2, 4)]);
         let chosen = open(&paths, &[0, 2], false).unwrap();
         assert_eq!((chosen.len(), chosen.leaves_out(0), chosen.leaves_out(1)), (2, true, false));
+        assert_eq!((chosen.counts().empty_count, chosen.empties()), (0, &[][..]));
         // Cut short, or changed.
         let bytes = std::fs::read(&paths[0]).unwrap();
         std::fs::write(&paths[0], &bytes[..bytes.len() - 1]).unwrap();

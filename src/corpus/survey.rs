@@ -12,7 +12,7 @@ use super::number::Number;
 use super::overview::{LargeCluster, Overview};
 use super::reasons::ReasonCounts;
 use super::sample::sample_lines;
-use super::spool::Spools;
+use super::spool::{Empties, Spools};
 use super::work::Work;
 use crate::store::rows::Side;
 
@@ -33,25 +33,30 @@ pub(super) fn losses(work: &Work<'_>, spools: &Spools, dropped: &DroppedList) ->
         .collect();
     let mut sources: HashMap<String, Loss> = HashMap::new();
     let has_sources = work.settings.named_source_field().is_some();
-    spools.each(|number, entry| {
-        let is_dropped = dropped.get(number).is_some();
-        all.count(is_dropped);
-        if let Some(Some(file)) = files.get_mut(entry.file as usize) {
-            file.count(is_dropped);
+    let mut count = |file: u32, source: Option<&str>, count: &dyn Fn(&mut Loss)| {
+        count(&mut all);
+        if let Some(Some(file)) = files.get_mut(file as usize) {
+            count(file);
         }
         if has_sources {
-            let name = entry.source.unwrap_or_default();
+            let name = source.unwrap_or_default();
             match sources.get_mut(name) {
-                Some(source) => source.count(is_dropped),
+                Some(source) => count(source),
                 None => {
-                    let mut source = Loss::new(LossOf::Source(name.into()));
-                    source.count(is_dropped);
-                    sources.insert(name.into(), source);
+                    let source = Loss::new(LossOf::Source(name.into()));
+                    count(sources.entry(name.into()).or_insert(source));
                 }
             }
         }
+    };
+    spools.each(|number, entry| {
+        let is_dropped = dropped.get(number).is_some();
+        count(entry.file, entry.source, &|loss| loss.count(is_dropped));
         Ok(())
     })?;
+    for Empties { file, source, count: empty_count } in spools.empties() {
+        count(*file, source.as_deref(), &|loss| loss.empty_count += empty_count);
+    }
     let mut sources: Vec<(String, Loss)> = sources.into_iter().collect();
     sources.sort_unstable_by(|one, other| one.0.cmp(&other.0));
     let sources = sources.into_iter().map(|(_, loss)| loss);

@@ -5,10 +5,12 @@ use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use fpstore_documents::{DocumentFile, DocumentFormat};
+use fpstore_base::source::Compression;
+use fpstore_documents::{DocumentFile, DocumentFormat, Error as TextError};
 
 use super::error::{Error, Result};
 use super::originals::Originals;
+use super::output_name::{check_file_name, check_folder_name, check_is_file, check_list_name};
 use super::passage_fate::PassageFate;
 use super::spool::Spools;
 use crate::base::steps::step;
@@ -33,6 +35,7 @@ impl Targets {
     pub(super) fn new(originals: &Originals<'_>, output: &Path) -> Result<Self> {
         let files: Vec<DocumentFile<'_>> = originals.each_file().collect();
         let Originals { paths, options, .. } = *originals;
+        check_is_file(output)?;
         let is_marked = !originals.new_fields.is_empty();
         let annotates = originals.passages == Some(PassageFate::Annotate);
         let is_whole = |file: &DocumentFile<'_>| file.format().is_one_document() && !annotates;
@@ -57,14 +60,22 @@ impl Targets {
         let one_file = paths.len() == 1 && !paths[0].is_dir() || copied == 0 && !files.is_empty();
         let is_folder = ends_in_slash || output.is_dir() || !one_file;
         let root = match is_folder {
-            true => common_folder(paths)?,
+            true => {
+                if !ends_in_slash && !output.is_dir() {
+                    check_folder_name(output)?;
+                }
+                common_folder(paths)?
+            }
             false => PathBuf::new(),
         };
         let mut copies = Vec::new();
         for file in &files {
             copies.push(match is_whole(file) {
                 true => None,
-                false if !is_folder => Some(output.to_path_buf()),
+                false if !is_folder => {
+                    check_file_name(output, file, annotates)?;
+                    Some(output.to_path_buf())
+                }
                 false => {
                     let path = absolute(file.path())?;
                     let below = path.strip_prefix(&root).unwrap_or(&path);
@@ -80,6 +91,9 @@ impl Targets {
             true => output.join(KEPT_FILES),
             false => output.to_path_buf(),
         });
+        if has_whole && !is_folder {
+            check_list_name(output)?;
+        }
         let targets = Targets { output: output.into(), is_folder, copies, kept_files };
         targets.check_places(paths, &files)?;
         Ok(targets)
@@ -88,6 +102,16 @@ impl Targets {
     /// The copy that is made of a file.
     pub(super) fn copy_of(&self, number: usize) -> Option<&Path> {
         self.copies.get(number)?.as_deref()
+    }
+
+    /// How the copy of a file is compressed: as its own name says, where the user named it; in a
+    /// folder it has the name of the file, and is compressed as that is.
+    pub(super) fn compression_of(&self, file: &DocumentFile<'_>) -> Result<Option<Compression>> {
+        match (file.format().is_compressed_inside(), self.is_folder) {
+            (true, _) => Ok(None),
+            (false, true) => Ok(Compression::of_file(file.path()).map_err(TextError::from)?),
+            (false, false) => Ok(Compression::of(&self.output)),
+        }
     }
 
     /// The folder of the job: in the folder of the output, or beside the file.

@@ -228,7 +228,8 @@ impl Copier<'_> {
         decide: &mut DecideFate<'_>,
     ) -> Result<()> {
         let (options, new_fields) = (&self.work.options, &self.new_fields);
-        let new = copy_file(file, to, options, new_fields, &self.watch, decide)?;
+        let to_compressed = (to, self.targets.compression_of(file)?);
+        let new = copy_file(file, to_compressed, options, new_fields, &self.watch, decide)?;
         self.publish(number, new, to)
     }
 

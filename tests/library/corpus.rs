@@ -136,7 +136,8 @@ fn the_overview_of_the_library_is_that_of_the_program() {
     assert_eq!(overview.judgement, Judgement::Features { similarity: 0.8, contained: None, k: 12 });
     let rows = overview.losses.iter().map(fpstore::corpus::Loss::row);
     let line = |row: LossRow<'_>| {
-        format!("{}\t{}\t{}\t{}\n", row.kind, row.name, row.document_count, row.removed_count)
+        let LossRow { kind, name, document_count, removed_count, empty_count } = row;
+        format!("{kind}\t{name}\t{document_count}\t{removed_count}\t{empty_count}\n")
     };
     assert_eq!(rows.map(line).collect::<String>(), desk.read("losses.tsv"));
     let account = cleaned.finish().unwrap();

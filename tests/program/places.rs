@@ -48,7 +48,7 @@ fn no_output_takes_the_place_of_an_input() {
         (&["cluster", "--docs", "in/a.jsonl", "-o", "in/a.jsonl"], true),
         (&["cluster", "--docs", "in/a.jsonl", "--html", "in/a.jsonl"], true),
         (&["cluster", "b.tsv", "-o", "b.tsv"], true),
-        (&["pairs", "--docs", "in", "-k", "9", "-o", "in/a.jsonl"], true),
+        (&["pairs", "--docs", "in", "-k", "9", "-o", "in/a.jsonl"], false),
         (&["pairs", "b.tsv", "-o", "b.tsv"], true),
         (&["fingerprint", "in/a.jsonl", "-o", "in/a.jsonl"], true),
         (&["df", "in/a.jsonl", "-o", "in/a.jsonl"], true),

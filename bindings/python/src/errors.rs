@@ -327,7 +327,7 @@ fn of_corpus(py: Python<'_>, error: fpstore::corpus::Error) -> PyErr {
     use fpstore::corpus::Error;
     match error {
         Error::Store(error) => of_store(py, error),
-        Error::Text(error) => of_documents(py, &error),
+        Error::Text(error) | Error::Items(error) => of_documents(py, &error),
         Error::Exists { path, adds } => {
             let message = match adds {
                 true => {

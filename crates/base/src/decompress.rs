@@ -4,7 +4,10 @@
 //! All bytes before a fault are given first; then the error names the byte of the compressed data at
 //! which the fault lies.
 
+use std::fmt;
 use std::io::{self, BufRead, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use flate2::bufread::GzDecoder;
 
@@ -12,11 +15,45 @@ use flate2::bufread::GzDecoder;
 const ZSTD_WINDOW_LOG_MAX: u32 = 31;
 /// The first byte of each member of gzip.
 const GZIP_FIRST: u8 = 0x1f;
+/// The first bytes of each member: the magic, and the only method that there is.
+const GZIP_HEAD: [u8; 3] = [GZIP_FIRST, 0x8b, 0x08];
+
+/// The flags of a member are below this.
+const GZIP_FLAGS_END: u8 = 0x20;
+/// Of a longer damaged member the next one is looked for only where the damage was found.
+const KEPT_LEN_MAX: usize = 16 << 20;
+
+/// Compressed data that is damaged, as the cause of an error; none of the system is one.
+#[derive(Clone, Debug)]
+pub struct Damaged {
+    reason: String,
+}
+
+impl Damaged {
+    /// Whether an error is one of damaged data.
+    pub fn is_in(fault: &io::Error) -> bool {
+        fault.get_ref().is_some_and(|inner| inner.is::<Damaged>())
+    }
+
+    fn error(kind: io::ErrorKind, reason: String) -> io::Error {
+        io::Error::new(kind, Damaged { reason })
+    }
+}
+
+impl fmt::Display for Damaged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reason)
+    }
+}
+
+impl std::error::Error for Damaged {}
 
 /// A reader of gzip (RFC 1952): all members one after the other. NUL bytes behind a member are passed
 /// over, as by gzip itself: archives on tape and copies in whole blocks are filled up with them.
 pub struct GzipReader<R: BufRead> {
     state: State<R>,
+    /// The number of members that were begun, if reading goes on behind a damaged one.
+    resuming: Option<Arc<AtomicU64>>,
 }
 
 enum State<R: BufRead> {
@@ -26,6 +63,8 @@ enum State<R: BufRead> {
     Member(GzDecoder<Placed<R>>),
     /// Behind a member.
     Between(Placed<R>),
+    /// Inside a damaged member.
+    Damaged(Placed<R>),
     Ended,
     /// After an error.
     Failed,
@@ -34,7 +73,29 @@ enum State<R: BufRead> {
 impl<R: BufRead> GzipReader<R> {
     /// A reader of the compressed bytes that `reader` gives.
     pub fn new(reader: R) -> Self {
-        GzipReader { state: State::Start(Placed::new(reader)) }
+        GzipReader { state: State::Start(Placed::new(reader)), resuming: None }
+    }
+
+    /// The same, of which a read after an error of damaged data goes on with the next member that can
+    /// be found; `members` counts those that were begun.
+    pub fn resuming(reader: R, members: Arc<AtomicU64>) -> Self {
+        GzipReader { state: State::Start(Placed::new(reader)), resuming: Some(members) }
+    }
+
+    fn begin(&self, mut reader: Placed<R>) -> State<R> {
+        if let Some(members) = &self.resuming {
+            members.fetch_add(1, Ordering::Relaxed);
+            reader.keep();
+        }
+        State::Member(GzDecoder::new(reader))
+    }
+
+    /// The state after a fault in what `reader` gave.
+    fn after(&self, reader: Placed<R>, fault: &io::Error) -> State<R> {
+        match self.resuming.is_some() && Damaged::is_in(fault) {
+            true => State::Damaged(reader),
+            false => State::Failed,
+        }
     }
 }
 
@@ -45,7 +106,7 @@ impl<R: BufRead> Read for GzipReader<R> {
         }
         loop {
             match std::mem::replace(&mut self.state, State::Failed) {
-                State::Start(reader) => self.state = State::Member(GzDecoder::new(reader)),
+                State::Start(reader) => self.state = self.begin(reader),
                 State::Member(mut member) => match member.read(buffer) {
                     Ok(0) => self.state = State::Between(member.into_inner()),
                     Ok(len) => {
@@ -56,23 +117,39 @@ impl<R: BufRead> Read for GzipReader<R> {
                         self.state = State::Member(member);
                         return Err(fault);
                     }
-                    Err(fault) => return Err(member.get_ref().placed(fault)),
+                    Err(fault) => {
+                        let reader = member.into_inner();
+                        let fault = reader.placed(fault);
+                        self.state = self.after(reader, &fault);
+                        return Err(fault);
+                    }
                 },
                 State::Between(mut reader) => match reader.pass_nul() {
                     Ok(None) => self.state = State::Ended,
-                    Ok(Some(GZIP_FIRST)) => self.state = State::Member(GzDecoder::new(reader)),
+                    Ok(Some(GZIP_FIRST)) => self.state = self.begin(reader),
                     Ok(Some(byte)) => {
-                        return Err(io::Error::new(
+                        let fault = Damaged::error(
                             io::ErrorKind::InvalidData,
                             format!(
                                 "byte {} of the compressed data is {byte:#04x}, expected another \
                                  member of gzip, NUL bytes or the end",
                                 reader.at
                             ),
-                        ));
+                        );
+                        self.state = self.after(reader, &fault);
+                        return Err(fault);
                     }
                     Err(fault) if fault.kind() == io::ErrorKind::Interrupted => {
                         self.state = State::Between(reader);
+                        return Err(fault);
+                    }
+                    Err(fault) => return Err(fault),
+                },
+                State::Damaged(mut reader) => match reader.find_head() {
+                    Ok(true) => self.state = self.begin(reader),
+                    Ok(false) => self.state = State::Ended,
+                    Err(fault) if fault.kind() == io::ErrorKind::Interrupted => {
+                        self.state = State::Damaged(reader);
                         return Err(fault);
                     }
                     Err(fault) => return Err(fault),
@@ -111,6 +188,11 @@ impl<R: BufRead> Read for ZstandardReader<R> {
 /// A reader that knows how many bytes were taken from it.
 struct Placed<R> {
     reader: R,
+    /// Bytes that are given again, and how many of them were taken.
+    again: Vec<u8>,
+    again_at: usize,
+    /// The bytes that were taken since [`Placed::keep`], unless they are too many.
+    kept: Option<Vec<u8>>,
     at: u64,
     /// Whether the reader itself has failed.
     failed: bool,
@@ -118,7 +200,7 @@ struct Placed<R> {
 
 impl<R: BufRead> Placed<R> {
     fn new(reader: R) -> Self {
-        Placed { reader, at: 0, failed: false }
+        Placed { reader, again: Vec::new(), again_at: 0, kept: None, at: 0, failed: false }
     }
 
     /// A fault of the compressed data with its place; one of the reader stays as it is.
@@ -133,7 +215,56 @@ impl<R: BufRead> Placed<R> {
             }
             _ => format!("{fault}, before byte {at} of the compressed data"),
         };
-        io::Error::new(kind, reason)
+        Damaged::error(kind, reason)
+    }
+
+    /// Begins to keep the bytes of a member, among which the next one may begin if it was cut.
+    fn keep(&mut self) {
+        let mut kept = self.kept.take().unwrap_or_default();
+        kept.clear();
+        self.kept = Some(kept);
+    }
+
+    /// Passes over all bytes of a damaged member; whether another one begins behind its first byte.
+    fn find_head(&mut self) -> io::Result<bool> {
+        // What was kept is given again.
+        if let Some(kept) = self.kept.take().filter(|kept| !kept.is_empty()) {
+            self.at -= kept.len() as u64 - 1;
+            let rest = self.again.split_off(self.again_at.min(self.again.len()));
+            self.again = [&kept[1..], &rest].concat();
+            self.again_at = 0;
+        }
+        let mut found = 0;
+        let mut last = 0;
+        loop {
+            let bytes = self.fill_buf()?;
+            if bytes.is_empty() {
+                return Ok(false);
+            }
+            let mut len = 0;
+            for &byte in bytes {
+                len += 1;
+                last = byte;
+                found = match byte {
+                    _ if GZIP_HEAD.get(found) == Some(&byte) => found + 1,
+                    // The flags follow, of which three bits are reserved.
+                    _ if found == GZIP_HEAD.len() && byte < GZIP_FLAGS_END => found + 1,
+                    GZIP_FIRST => 1,
+                    _ => 0,
+                };
+                if found > GZIP_HEAD.len() {
+                    break;
+                }
+            }
+            self.consume(len);
+            if found > GZIP_HEAD.len() {
+                let rest = self.again.split_off(self.again_at.min(self.again.len()));
+                self.again = [&GZIP_HEAD[..], &[last], &rest].concat();
+                self.again_at = 0;
+                self.at -= found as u64;
+                return Ok(true);
+            }
+        }
     }
 
     /// Passes over NUL bytes; returns the next byte, which is not taken, or `None` at the end.
@@ -166,6 +297,9 @@ impl<R: BufRead> Read for Placed<R> {
 
 impl<R: BufRead> BufRead for Placed<R> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        if self.again_at < self.again.len() {
+            return Ok(&self.again[self.again_at..]);
+        }
         match self.reader.fill_buf() {
             Ok(bytes) => Ok(bytes),
             Err(fault) => {
@@ -177,7 +311,15 @@ impl<R: BufRead> BufRead for Placed<R> {
 
     fn consume(&mut self, len: usize) {
         self.at += len as u64;
-        self.reader.consume(len);
+        if let Some(mut kept) = self.kept.take() {
+            let taken = self.fill_buf().ok().and_then(|bytes| bytes.get(..len));
+            kept.extend_from_slice(taken.unwrap_or_default());
+            self.kept = Some(kept).filter(|kept| kept.len() <= KEPT_LEN_MAX);
+        }
+        match self.again_at < self.again.len() {
+            true => self.again_at += len,
+            false => self.reader.consume(len),
+        }
     }
 }
 
@@ -251,6 +393,51 @@ mod tests {
         let at = damaged.len() - 6;
         damaged[at] ^= 1;
         assert!(gunzipped(&damaged).1.is_some());
+    }
+
+    /// What a reader gives that goes on after errors, and the number of these and of members.
+    fn resumed(bytes: &[u8], capacity: usize) -> (Vec<u8>, usize, u64) {
+        let members = Arc::<AtomicU64>::default();
+        let reader = BufReader::with_capacity(capacity, bytes);
+        let mut reader = GzipReader::resuming(reader, members.clone());
+        let (mut found, mut fault_count) = (Vec::new(), 0);
+        let mut piece = [0; 7];
+        loop {
+            match reader.read(&mut piece) {
+                Ok(0) => return (found, fault_count, members.load(Ordering::Relaxed)),
+                Ok(len) => found.extend_from_slice(&piece[..len]),
+                Err(fault) => {
+                    assert!(Damaged::is_in(&fault), "{fault}");
+                    fault_count += 1;
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn reading_goes_on_behind_a_damaged_member() {
+        let members = [&b"the first"[..], b" and a second one, somewhat longer,", b" the third"];
+        let zipped = members.map(gzip);
+        for at in 0..zipped[1].len() {
+            let mut damaged = zipped[1].clone();
+            damaged[at] ^= 0x55;
+            for (second, is_cut) in [(&damaged[..], false), (&zipped[1][..at], true)] {
+                let bytes = [&zipped[0][..], second, &zipped[2]].concat();
+                for capacity in [1, 2, 4096] {
+                    let (found, faults, _) = resumed(&bytes, capacity);
+                    let is_named = found.starts_with(members[0]) && found.ends_with(members[2]);
+                    assert!(is_named, "{at} {is_cut}: {}", String::from_utf8_lossy(&found));
+                    // Some bytes of the header, such as the time, mean nothing.
+                    let is_whole = found.len() == members.concat().len();
+                    assert!(faults == 1 || faults == 0 && (is_whole || at == 0), "{at} {faults}");
+                }
+            }
+        }
+        let cut = [&zipped[0][..], &zipped[1][..12]].concat();
+        assert_eq!(resumed(&cut, 5), (members[0].to_vec(), 1, 2));
+        let junk = [&zipped[0][..], b"\x1f\x1f\x8b junk", &zipped[2]].concat();
+        let (found, faults, count) = resumed(&junk, 3);
+        assert_eq!((found, faults, count), ([members[0], members[2]].concat(), 1, 3));
     }
 
     #[test]

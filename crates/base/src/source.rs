@@ -34,27 +34,33 @@ impl Source {
     /// Opens the file at `path`, or standard input if it is `-`. It is decompressed if its name
     /// ends in `.gz` or `.zst`, or if it starts as such a file does, which no text can.
     pub fn open(path: &Path) -> Result<Self, IoError> {
-        Source::open_as(path, true)
+        Source::open_as(path, true, None)
+    }
+
+    /// As [`Source::open`]; after a damaged member of gzip, which is an error, reading goes on with the
+    /// next one that can be found; see [`GzipReader::resuming`].
+    pub fn open_resuming(path: &Path, members: Arc<AtomicU64>) -> Result<Self, IoError> {
+        Source::open_as(path, true, Some(members))
     }
 
     /// As [`Source::open`]; only the name decides the compression, because binary data can start
     /// with any bytes.
     pub fn open_binary(path: &Path) -> Result<Self, IoError> {
-        Source::open_as(path, false)
+        Source::open_as(path, false, None)
     }
 
-    fn open_as(path: &Path, is_text: bool) -> Result<Self, IoError> {
+    fn open_as(path: &Path, is_text: bool, resuming: Resuming) -> Result<Self, IoError> {
         let taken = Arc::<AtomicU64>::default();
         let (name, doing) = (name_of(path), doing(path));
-        let text = |reader| -> Box<dyn Read + Send> {
+        let text = |reader, resuming| -> Box<dyn Read + Send> {
             match is_text {
-                true => Box::new(Sniffed::Unread(reader)),
+                true => Box::new(Sniffed::Unread(reader, resuming)),
                 false => reader,
             }
         };
         if path == Path::new("-") {
             read_inputs::note_stdin();
-            let reader = text(waiting::stdin());
+            let reader = text(waiting::stdin(), resuming);
             return Ok(Source { reader, name, doing, file_len: None, taken });
         }
         let file = WaitingFile::open(path).map_err(IoError::of("open", path))?;
@@ -67,9 +73,9 @@ impl Source {
         let counted = Box::new(Counted { file, taken: taken.clone() });
         let reader = match Compression::of(path) {
             Some(compression) => {
-                compression.decoder(counted).map_err(IoError::of("decompress", path))?
+                compression.decoder(counted, resuming).map_err(IoError::of("decompress", path))?
             }
-            None => text(counted),
+            None => text(counted, resuming),
         };
         let file_len = metadata.is_file().then_some(metadata.len());
         Ok(Source { reader, name, doing, file_len, taken })
@@ -77,21 +83,23 @@ impl Source {
 }
 
 type BoxedReader = Box<dyn Read + Send>;
+/// The number of members of gzip that were begun, if reading goes on behind damaged ones.
+type Resuming = Option<Arc<AtomicU64>>;
 
 /// A reader that decompresses what starts as compressed data does.
 enum Sniffed {
-    Unread(BoxedReader),
+    Unread(BoxedReader, Resuming),
     Started(BoxedReader),
 }
 
 impl Read for Sniffed {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if let Sniffed::Unread(reader) = self {
+        if let Sniffed::Unread(reader, resuming) = self {
             let reader = std::mem::replace(reader, Box::new(io::empty()));
-            *self = Sniffed::Started(start(reader)?);
+            *self = Sniffed::Started(start(reader, resuming.take())?);
         }
         match self {
-            Sniffed::Unread(_) => Ok(0),
+            Sniffed::Unread(..) => Ok(0),
             Sniffed::Started(reader) => reader.read(buffer),
         }
     }
@@ -99,7 +107,7 @@ impl Read for Sniffed {
 
 /// Reads the bytes that tell a compressed input, and no more than can be one: a line that was
 /// typed must not wait for the next.
-fn start(mut reader: BoxedReader) -> io::Result<BoxedReader> {
+fn start(mut reader: BoxedReader, resuming: Resuming) -> io::Result<BoxedReader> {
     let mut head = Vec::new();
     let compression = loop {
         match Compression::of_content(&head) {
@@ -117,7 +125,7 @@ fn start(mut reader: BoxedReader) -> io::Result<BoxedReader> {
     };
     let whole = Box::new(io::Cursor::new(head).chain(reader));
     match compression {
-        Some(compression) => compression.decoder(whole),
+        Some(compression) => compression.decoder(whole, resuming),
         None => Ok(whole),
     }
 }
@@ -258,10 +266,13 @@ impl Compression {
         }
     }
 
-    fn decoder(self, reader: BoxedReader) -> io::Result<BoxedReader> {
-        Ok(match self {
-            Compression::Gzip => Box::new(GzipReader::new(BufReader::new(reader))),
-            Compression::Zstandard => {
+    fn decoder(self, reader: BoxedReader, resuming: Resuming) -> io::Result<BoxedReader> {
+        Ok(match (self, resuming) {
+            (Compression::Gzip, Some(members)) => {
+                Box::new(GzipReader::resuming(BufReader::new(reader), members))
+            }
+            (Compression::Gzip, None) => Box::new(GzipReader::new(BufReader::new(reader))),
+            (Compression::Zstandard, _) => {
                 Box::new(ZstandardReader::new(BufReader::with_capacity(BUFFER_LEN, reader))?)
             }
         })
@@ -303,13 +314,13 @@ mod tests {
         let zstandard = zstd::encode_all(&b"some text"[..], 1).unwrap();
         for bytes in [gzip.finish().unwrap(), zstandard, b"some text".to_vec()] {
             let mut text = String::new();
-            let mut reader = Sniffed::Unread(Box::new(Drip(bytes, Arc::default())));
+            let mut reader = Sniffed::Unread(Box::new(Drip(bytes, Arc::default())), None);
             reader.read_to_string(&mut text).unwrap();
             assert_eq!(text, "some text");
         }
         for start in [&b""[..], b"\x1f", b"\x1f\x8b", b"(", b"(\xb5/x"] {
             let mut bytes = Vec::new();
-            let mut reader = Sniffed::Unread(Box::new(Drip(start.to_vec(), Arc::default())));
+            let mut reader = Sniffed::Unread(Box::new(Drip(start.to_vec(), Arc::default())), None);
             reader.read_to_end(&mut bytes).unwrap();
             assert_eq!(bytes, start);
         }
@@ -335,7 +346,7 @@ mod tests {
     #[test]
     fn a_short_line_does_not_wait_for_more() {
         let taken = Arc::<AtomicU64>::default();
-        let mut reader = Sniffed::Unread(Box::new(Drip(b"f\nmore".to_vec(), taken.clone())));
+        let mut reader = Sniffed::Unread(Box::new(Drip(b"f\nmore".to_vec(), taken.clone())), None);
         let mut byte = [0; 8];
         assert_eq!(reader.read(&mut byte).unwrap(), 1);
         assert_eq!(taken.load(Ordering::Relaxed), 1);

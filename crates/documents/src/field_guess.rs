@@ -45,6 +45,8 @@ struct Field {
     /// The length of its value in bytes, 0 if that is not known; `None` if it cannot be a text.
     text_len: Option<usize>,
     can_be_id: bool,
+    /// A path to the texts in it, if it is an array.
+    inner: Option<String>,
 }
 
 /// Looks at the first file with fields.
@@ -153,7 +155,9 @@ fn unclear_fields(
     let is_table_of_fingerprints = *text == Choice::None && fingerprints.is_some();
     let longest = || {
         let texts = found.iter().filter(|field| !fields::is_id(&field.name));
-        texts.filter_map(|field| Some((field.text_len?, &field.name))).max().map(|it| it.1.clone())
+        let longest = texts.filter_map(|field| Some((field.text_len?, &field.name))).max();
+        let inner = || found.iter().find_map(|field| field.inner.clone());
+        longest.map(|it| it.1.clone()).or_else(inner)
     };
     let text_field = match text {
         Choice::None if !is_table_of_fingerprints => longest(),
@@ -193,6 +197,7 @@ fn first_fields(input: &Input, options: &DocumentOptions) -> Option<Vec<Field>> 
             let object: serde_json::Map<String, serde_json::Value> =
                 serde_json::from_slice(&line).ok()?;
             let field = |(name, value): (String, serde_json::Value)| Field {
+                inner: inner_path(&name, &value),
                 name,
                 text_len: match &value {
                     serde_json::Value::String(text) => Some(text.len()),
@@ -217,8 +222,24 @@ fn first_fields(input: &Input, options: &DocumentOptions) -> Option<Vec<Field>> 
                 name: String::from_utf8_lossy(name).into_owned(),
                 text_len: Some(len(place)),
                 can_be_id: true,
+                inner: None,
             };
             Some(header.iter().enumerate().map(field).collect())
+        }
+        _ => None,
+    }
+}
+
+/// The path to the texts in an array of texts, or of objects with a field that texts usually have.
+fn inner_path(name: &str, value: &serde_json::Value) -> Option<String> {
+    match value.as_array()?.first()? {
+        serde_json::Value::String(_) => Some(format!("{name}[]")),
+        serde_json::Value::Object(object) => {
+            let is_text = |(key, value): &(&String, &serde_json::Value)| {
+                value.is_string() && (fields::is_text(key) || *key == TEXT_FIELD)
+            };
+            let (key, _) = object.iter().find(is_text)?;
+            Some(format!("{name}[].{key}"))
         }
         _ => None,
     }
@@ -231,6 +252,7 @@ fn columns_of_parquet(input: &Input) -> Option<Vec<Field>> {
         name,
         text_len: is_text.then_some(0),
         can_be_id: is_text || is_whole,
+        inner: None,
     };
     Some(columns.into_iter().map(field).collect())
 }
@@ -284,6 +306,14 @@ mod tests {
             ("{\"text\":\"t\",\"ts\":1}", None, true, None, None),
             ("{\"id\":1,\"a\":\"short\",\"b\":\"a longer one\"}", None, false, Some("b"), None),
             ("{\"id\":1,\"phash\":\"f2a7\"}", None, false, None, Some("phash")),
+            (
+                "{\"id\":1,\"messages\":[{\"role\":\"user\",\"content\":\"t\"}]}",
+                None,
+                false,
+                Some("messages[].content"),
+                None,
+            ),
+            ("{\"id\":1,\"parts\":[\"t\"]}", None, false, Some("parts[]"), None),
         ] {
             match guessed("a.jsonl", content) {
                 Err(Error::UnclearFields { likely, .. }) => {

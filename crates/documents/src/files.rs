@@ -38,7 +38,8 @@ impl DocumentFiles {
     ///
     /// # Errors
     ///
-    /// * [`Error::BadFile`](crate::Error::BadFile) if a folder holds files and all are passed over.
+    /// * [`Error::BadFile`](crate::Error::BadFile) if a folder holds no files, or all are passed over,
+    ///   or fields are named and no file has any.
     /// * [`Error::InvalidInputs`](crate::Error::InvalidInputs) if two files would get the same id,
     ///   or if files of folders are chosen and there is no folder.
     /// * [`Error::UnclearFields`](crate::Error::UnclearFields) if the fields of ids and texts are not
@@ -46,6 +47,7 @@ impl DocumentFiles {
     pub fn find(paths: &[PathBuf], options: &DocumentOptions) -> Result<Self> {
         let inputs = inputs(paths, &options.files)?;
         inputs.check_ids(|input| options.takes_name(input))?;
+        inputs.check_fields(options)?;
         let Inputs { list, passed_over } = inputs;
         let guess = field_guess::guess(&list, options)?;
         Ok(DocumentFiles { range: 0..list.len(), list: Arc::new(list), passed_over, guess })
@@ -59,18 +61,30 @@ impl DocumentFiles {
             if path.is_dir() {
                 return Some(format!("{} is a folder", name(path)));
             }
-            let what = match DocumentFormat::of(path) {
-                _ if *path == Path::new("-") => return None,
-                DocumentFormat::JsonLines => "JSON Lines",
-                DocumentFormat::Parquet => "Parquet",
-                DocumentFormat::Warc => "a web archive",
-                DocumentFormat::Html => "a page",
-                _ => return None,
-            };
-            path.is_file().then(|| format!("{} is {what}", name(path)))
+            let format = DocumentFormat::of(path);
+            let holds_documents = matches!(
+                format,
+                DocumentFormat::JsonLines
+                    | DocumentFormat::Parquet
+                    | DocumentFormat::Warc
+                    | DocumentFormat::Html
+            );
+            let is_sure = holds_documents && *path != Path::new("-") && path.is_file();
+            is_sure.then(|| format!("{} is {}", name(path), format.words()))
         };
         let reasons: Option<Vec<String>> = paths.iter().map(reason).collect();
         reasons?.into_iter().next()
+    }
+
+    /// The names of the fields of ids and of texts, named or guessed; `None` of ids where the number of
+    /// the line is the id, and of both where no file has fields.
+    pub fn field_names(&self, options: &DocumentOptions) -> (Option<String>, Option<String>) {
+        if !self.list.iter().any(|input| options.format_of(input, false).has_columns()) {
+            return (None, None);
+        }
+        let options = self.guess.completed(options);
+        let names = options.names();
+        (names.id.map(Into::into), Some(names.text.into()))
     }
 
     /// The number of files.

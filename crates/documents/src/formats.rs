@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use fpstore_base::source::Compression;
+
 /// The layout of documents in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -41,6 +43,21 @@ fpstore_base::choices!(DocumentFormat {
 });
 
 impl DocumentFormat {
+    /// The format in words, for messages.
+    pub fn words(self) -> &'static str {
+        match self {
+            DocumentFormat::JsonLines => "JSON Lines",
+            DocumentFormat::Features => "JSON Lines of features",
+            DocumentFormat::Csv => "CSV",
+            DocumentFormat::Tsv => "TSV",
+            DocumentFormat::Parquet => "Parquet",
+            DocumentFormat::Warc => "a web archive",
+            DocumentFormat::Lines => "lines of text",
+            DocumentFormat::Plain => "plain text",
+            DocumentFormat::Html => "a page",
+        }
+    }
+
     /// Whether a file of this format is one document.
     pub fn is_one_document(self) -> bool {
         matches!(self, DocumentFormat::Plain | DocumentFormat::Html)
@@ -85,27 +102,31 @@ impl DocumentFormat {
         }
     }
 
-    /// The format of a file by the end of its name, before `.gz` or `.zst`. Standard input is JSON
-    /// Lines; a file without a known ending is plain text.
+    /// The format that the end of a name tells, before `.gz` or `.zst`; `None` if it tells none.
+    pub fn of_name(path: &Path) -> Option<Self> {
+        let extension = |path: &Path| Some(path.extension()?.to_str()?.to_ascii_lowercase());
+        let end = match Compression::of(path) {
+            Some(_) => extension(Path::new(path.file_stem()?)),
+            None => extension(path),
+        };
+        Some(match end?.as_str() {
+            "jsonl" | "ndjson" | "json" => DocumentFormat::JsonLines,
+            "csv" => DocumentFormat::Csv,
+            "tsv" | "tab" => DocumentFormat::Tsv,
+            "parquet" => DocumentFormat::Parquet,
+            "warc" | "wet" => DocumentFormat::Warc,
+            "html" | "htm" | "xhtml" => DocumentFormat::Html,
+            _ => return None,
+        })
+    }
+
+    /// The format of a file by its name. Standard input is JSON Lines; a file without a known ending
+    /// is plain text.
     pub(super) fn of(path: &Path) -> Self {
         if path == Path::new("-") {
             return DocumentFormat::JsonLines;
         }
-        let is_compressed = |end: &str| ["gz", "zst"].iter().any(|c| end.eq_ignore_ascii_case(c));
-        let extension = |path: &Path| Some(path.extension()?.to_str()?.to_ascii_lowercase());
-        let mut end = extension(path);
-        if end.as_deref().is_some_and(is_compressed) {
-            end = path.file_stem().and_then(|stem| extension(Path::new(stem)));
-        }
-        match end.as_deref() {
-            Some("jsonl" | "ndjson" | "json") => DocumentFormat::JsonLines,
-            Some("csv") => DocumentFormat::Csv,
-            Some("tsv" | "tab") => DocumentFormat::Tsv,
-            Some("parquet") => DocumentFormat::Parquet,
-            Some("warc" | "wet") => DocumentFormat::Warc,
-            Some("html" | "htm" | "xhtml") => DocumentFormat::Html,
-            _ => DocumentFormat::Plain,
-        }
+        DocumentFormat::of_name(path).unwrap_or(DocumentFormat::Plain)
     }
 }
 

@@ -88,13 +88,16 @@ impl Inputs {
         read_inputs::note_folder(folder);
         let found = folders::search(folder, choice);
         let passed_over = found.passed_over;
-        if found.files.is_empty() && found.unreadable.is_empty() && passed_over.count() > 0 {
+        if found.files.is_empty() && found.unreadable.is_empty() {
             let PassedOver { hidden, unwanted, special } = passed_over;
             let name = source::name_of(folder);
-            let reason = format!(
-                "no file to read: {hidden} hidden, {unwanted} left out by patterns, {special} \
-                 neither file nor folder"
-            );
+            let reason = match passed_over.count() {
+                0 => "no file to read: the folder holds none".into(),
+                _ => format!(
+                    "no file to read: {hidden} hidden, {unwanted} left out by patterns, {special} \
+                     neither file nor folder"
+                ),
+            };
             return Err(Error::BadFile { name, reason });
         }
         self.passed_over.hidden += passed_over.hidden;
@@ -113,6 +116,31 @@ impl Inputs {
             self.list.push(Input { name, id, ..Input::at(path) });
         }
         Ok(())
+    }
+
+    /// Refuses names of fields where no file has fields, so that they would mean nothing.
+    pub(super) fn check_fields(&self, options: &DocumentOptions) -> Result<()> {
+        let format = |input: &Input| options.format_of(input, false);
+        let has_texts = |input: &Input| format(input).has_columns();
+        let has_ids = |input: &Input| has_texts(input) || format(input) == DocumentFormat::Features;
+        let Some(first) = self.list.first() else { return Ok(()) };
+        let unused = match (&options.text_field, &options.id_field) {
+            (Some(field), _) if !self.list.iter().any(has_texts) => field,
+            (_, Some(field)) if !self.list.iter().any(has_ids) => field,
+            _ => return Ok(()),
+        };
+        let (name, words) = (first.name.clone(), format(first).words());
+        let reason = match format(first) {
+            DocumentFormat::Warc => format!(
+                "no field '{unused}': {words} has none of texts or ids, which are the blocks of its \
+                 records and their URIs"
+            ),
+            _ => format!(
+                "no field '{unused}': a file of this format ({words}) has no fields; --docs-format says \
+                 which of jsonl, csv, tsv and parquet it is"
+            ),
+        };
+        Err(Error::BadFile { name, reason })
     }
 
     /// Refuses two inputs whose documents would get the same ids.

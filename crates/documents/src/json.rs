@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::json_array::Gather;
 use super::json_text::{KeyText, TextValue, twice};
@@ -16,8 +16,18 @@ use fpstore_text::Weight;
 /// What Python and others write for half of a character.
 const LONE_SURROGATE: &str = "a \\u escape for half of a character (a lone surrogate)";
 /// What `.json` files often hold.
-const JSON_ARRAY: &str =
-    "an array, expected one object a line; 'jq -c .[] FILE' writes the objects of an array so";
+const JSON_ARRAY: &str = "an array, expected one object a line; jq -c '.[]' FILE > NEW.jsonl writes the objects of an array so";
+
+/// What serde says of broken JSON, and what that means.
+const OF_SERDE: [(&str, &str); 7] = [
+    ("expected ident", "no JSON: a word that is not true, false or null"),
+    ("key must be a string", "no JSON: the name of a field is not in quotes"),
+    ("expected `:`", "no JSON: no colon behind the name of a field"),
+    ("expected `,` or `}`", "no JSON: no comma between two fields"),
+    ("trailing comma", "no JSON: a comma behind the last field"),
+    ("trailing characters", "no JSON: something stands behind the object"),
+    ("invalid escape", "no JSON: a backslash before a character that is never escaped"),
+];
 
 /// The fields of a document.
 #[derive(Debug, PartialEq)]
@@ -67,7 +77,8 @@ fn parse<'a>(
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let Names { id, text: content, ready, fields: others, new } = names;
     let paths: Vec<Option<&str>> = others.iter().map(|name| Some(name.as_str())).collect();
-    let fields = Fields { id, content: Some(content), others: &paths, new, features, ready };
+    let fields =
+        Fields { id, content: Some(content), others: &paths, new, features, ready, inside: None };
     let found = fields.deserialize(&mut deserializer).map_err(|fault| reason(&fault))?;
     deserializer.end().map_err(|fault| reason(&fault))?;
     let missing = |field: &str| {
@@ -103,6 +114,10 @@ fn reason(fault: &serde_json::Error) -> String {
     if text.contains("surrogate") || text.starts_with("unexpected end of hex escape") {
         text = text.replacen(text.split(" at line").next().unwrap_or_default(), LONE_SURROGATE, 1);
     }
+    let what = text.split(" at line").next().unwrap_or_default();
+    if let Some((_, words)) = OF_SERDE.iter().find(|(own, _)| *own == what) {
+        text = text.replacen(what, words, 1);
+    }
     match text.split_once(" at line 1 column ") {
         Some((what, column)) => format!("{what} at column {column}"),
         None => text,
@@ -128,6 +143,8 @@ struct Fields<'f> {
     new: &'f [String],
     features: bool,
     ready: Option<ReadyForm>,
+    /// The name of the object, if it is not the whole line.
+    inside: Option<&'f str>,
 }
 
 /// What was found in an object.
@@ -163,12 +180,25 @@ impl<'de> DeserializeSeed<'de> for Fields<'_> {
     type Value = Found<'de>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_map(self)
+        match self.inside {
+            // An array is told from other faults.
+            Some(_) => deserializer.deserialize_any(self),
+            None => deserializer.deserialize_map(self),
+        }
     }
 }
 
 impl<'de> Visitor<'de> for Fields<'_> {
     type Value = Found<'de>;
+
+    fn visit_seq<A: SeqAccess<'de>>(self, _: A) -> Result<Self::Value, A::Error> {
+        let key = self.inside.unwrap_or_default();
+        let other = || self.others.iter().copied().flatten().next();
+        Err(serde::de::Error::custom(match (self.content, self.id.or_else(other)) {
+            (Some(rest), _) => paths::is_array_before(key, rest),
+            (None, rest) => paths::is_array_of_values(key, rest.unwrap_or_default()),
+        }))
+    }
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object")
@@ -185,6 +215,7 @@ impl<'de> Visitor<'de> for Fields<'_> {
                 content: below(self.content, key_text),
                 others: &others,
                 new: &[],
+                inside: Some(key_text),
                 ..self
             };
             let is_above = others.iter().any(Option::is_some);
@@ -515,7 +546,10 @@ mod tests {
             (b"{\"id\":1,\"id\":2,\"text\":\"x\"}", "field 'id' is there twice"),
             (b"{\"id\":1,\"text\":\"x\",\"a\":1,\"text\":\"y\"}", "field 'text' is there twice"),
             (b"{\"id\":1,\"text\":5}", "expected a string in 'text'"),
-            (b"{\"id\":1,\"text\":\"x\"} y", "trailing characters at column 21"),
+            (
+                b"{\"id\":1,\"text\":\"x\"} y",
+                "no JSON: something stands behind the object at column 21",
+            ),
             (b"[1]", "an array, expected one object a line"),
             (b"{\"id\":1,\"text\":[\"x\"]}", "'text' is an array, expected a text; 'text[]' names"),
             (

@@ -40,6 +40,7 @@
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
 
+mod archive;
 mod bad_records;
 mod capped;
 mod copy;

@@ -32,6 +32,18 @@ pub(super) fn is_array(key: &str) -> String {
     )
 }
 
+/// Why a path of objects to a text does not go on below the array `key`.
+pub(super) fn is_array_before(key: &str, rest: &str) -> String {
+    format!("'{key}' is an array; '{key}[].{rest}' names the texts in its objects")
+}
+
+/// Why a path of objects to one value does not go on below the array `key`.
+pub(super) fn is_array_of_values(key: &str, rest: &str) -> String {
+    format!(
+        "'{key}' is an array, and '{rest}' below it may have many values; name a field of one value"
+    )
+}
+
 /// Why the object `key` is no text.
 pub(super) fn is_object(key: &str) -> String {
     format!("'{key}' is an object, expected a text; '{key}.FIELD' names a field of it")

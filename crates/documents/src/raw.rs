@@ -32,6 +32,8 @@ pub(super) enum Body {
     HtmlFile(String, PathBuf),
     /// The reason why a record is bad.
     Bad(String),
+    /// The reason why a record of a web archive is damaged, so that copies leave it out.
+    Damaged(String),
     /// The reason why the rest of a file cannot be read, and how many of its documents were.
     BadFile(Error, u64),
 }

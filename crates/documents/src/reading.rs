@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::archive::{self, Archive, Next};
 use super::capped::TooLong;
 use super::files::{DocumentFiles, DocumentPlace};
 use super::formats::DocumentFormat;
@@ -25,6 +26,9 @@ const BATCH_LEN: usize = 1 << 20;
 /// Counted for a file of which only the path is in a batch: few files go into one batch, because
 /// each may be long.
 const FILE_LEN: usize = BATCH_LEN / 16;
+
+/// An input that is being read, decompressed.
+type Opened = BufReader<Box<dyn Read + Send>>;
 
 /// Receives full batches and their lengths; returning `false` ends the reading.
 pub(super) type Push<'p> = dyn FnMut(Vec<RawDocument>, usize) -> bool + 'p;
@@ -137,8 +141,9 @@ impl<'p> Reader<'p> {
         if self.options.ready.is_some() && !format.has_columns() {
             let field = self.options.text_name();
             let reason = format!(
-                "no field '{field}': a file of this format has no fields; --docs-format says which of \
-                 jsonl, csv, tsv and parquet it is"
+                "no field '{field}': a file of this format ({}) has no fields; --docs-format says which \
+                 of jsonl, csv, tsv and parquet it is",
+                format.words()
             );
             return Err(Error::BadFile { name: input.name.clone(), reason });
         }
@@ -196,59 +201,64 @@ impl<'p> Reader<'p> {
     }
 
     fn read_archive(&mut self, input: &Input) -> Result<()> {
-        let mut reader = self.open_bytes(input)?;
+        let mut archive = self.open_archive(input)?;
         let unread = |fault| unreadable(input, fault);
-        let mut raw = Vec::new();
-        for number in 1.. {
-            let Some(header) = warc::next_header(&mut reader, &mut raw).map_err(unread)? else {
-                break;
-            };
+        loop {
+            let next = archive.next().map_err(unread)?;
+            let (number, at) = (archive.number, Some(InputPlace::Record(archive.number)));
             let bad = |reason: String| Error::BadInput {
                 name: input.name.clone(),
                 place: InputPlace::Record(number),
                 reason,
             };
-            let header = header.map_err(bad)?;
-            let at = Some(InputPlace::Record(number));
+            let header = match next {
+                Next::End => break,
+                Next::Record(header) => header,
+                Next::Bad(reason) => return Err(bad(reason)),
+                Next::Damaged(reason) => match self.push(at, Body::Damaged(reason)) {
+                    true => continue,
+                    false => break,
+                },
+            };
             let is_wanted =
                 self.wanted.is_none_or(|wanted| wanted(DocumentPlace { file: self.input, at }));
-            let body = match header.content().filter(|_| is_wanted) {
-                None => None,
-                Some(_) if header.block_len > self.options.len_max => {
-                    let len_max = self.options.len_max;
-                    Some(Body::Bad(format!("the record is {}", TooLong { len_max })))
-                }
-                Some(content) => {
-                    let mut bytes = Vec::new();
-                    let mut block = reader.by_ref().take(header.block_len);
-                    block.read_to_end(&mut bytes).map_err(unread)?;
-                    if bytes.len() as u64 != header.block_len {
-                        return Err(bad("it is cut".into()));
-                    }
-                    let field = |name: &String| header.get(name).map(str::to_string);
-                    let fields = self.options.fields.iter().map(field).collect();
-                    let content_type = header.get("Content-Type").unwrap_or_default().into();
-                    Some(match header.id() {
-                        Some(id) => {
-                            let block = warc::Block { content, content_type, bytes };
-                            Body::Archived(id.into(), fields, block)
-                        }
-                        None => Body::Bad("it has no WARC-Target-URI and no WARC-Record-ID".into()),
-                    })
-                }
+            let content = header.content().filter(|_| is_wanted);
+            let is_long = header.block_len > self.options.len_max;
+            let mut bytes = Vec::new();
+            let read = match content.is_some() && !is_long {
+                true => archive.block(header.block_len, &mut bytes),
+                false => archive.block(header.block_len, &mut io::sink()),
             };
-            if !matches!(body, Some(Body::Archived(..))) {
-                let block = &mut reader.by_ref().take(header.block_len);
-                if io::copy(block, &mut io::sink()).map_err(unread)? != header.block_len {
-                    return Err(bad("it is cut".into()));
+            let body = match (read.map_err(unread)?, content) {
+                (Some(Next::Damaged(reason)), _) => Body::Damaged(reason),
+                (Some(Next::Bad(reason)), _) => return Err(bad(reason)),
+                (_, None) => continue,
+                (_, Some(_)) if is_long => {
+                    let len_max = self.options.len_max;
+                    Body::Bad(format!("the record is {}", TooLong { len_max }))
                 }
-            }
-            if body.is_some_and(|body| !self.push(at, body)) {
+                (_, Some(content)) => self.archived(&header, content, bytes),
+            };
+            if !self.push(at, body) {
                 break;
             }
         }
         self.report();
         Ok(())
+    }
+
+    /// A record of a web archive that may be a document.
+    fn archived(&self, header: &warc::Header, content: warc::Content, bytes: Vec<u8>) -> Body {
+        let field = |name: &String| header.get(name).map(str::to_string);
+        let fields = self.options.fields.iter().map(field).collect();
+        let content_type = header.get("Content-Type").unwrap_or_default().into();
+        match header.id() {
+            Some(id) => {
+                let block = warc::Block { content, content_type, bytes };
+                Body::Archived(id.into(), fields, block)
+            }
+            None => Body::Bad("it has no WARC-Target-URI and no WARC-Record-ID".into()),
+        }
     }
 
     #[cfg(feature = "parquet")]
@@ -278,11 +288,21 @@ impl<'p> Reader<'p> {
     }
 
     /// Opens an input, decompressed; its bytes are counted as they are read.
-    fn open_bytes(&mut self, input: &Input) -> Result<BufReader<Box<dyn Read + Send>>> {
-        let source = Source::open(&input.path)?;
+    fn open_bytes(&mut self, input: &Input) -> Result<Opened> {
+        Ok(self.counting(Source::open(&input.path)?))
+    }
+
+    /// The same of a web archive, whose damaged records can be left behind.
+    fn open_archive(&mut self, input: &Input) -> Result<Archive<Opened>> {
+        let (skip_bad, members) = (self.options.skip_bad, Arc::<AtomicU64>::default());
+        let source = archive::open(&input.path, skip_bad, &members)?;
+        Ok(Archive::new(self.counting(source), skip_bad, members))
+    }
+
+    fn counting(&mut self, source: Source) -> Opened {
         self.taken = source.taken;
         self.told = 0;
-        Ok(BufReader::with_capacity(source::BUFFER_LEN, source.reader))
+        BufReader::with_capacity(source::BUFFER_LEN, source.reader)
     }
 
     /// The same, recoded to UTF-8.
@@ -323,7 +343,7 @@ impl<'p> Reader<'p> {
             Body::Archived(id, _, block) => id.len() + block.bytes.len(),
             // Counted before.
             Body::PlainFile(..) | Body::HtmlFile(..) => 0,
-            Body::Bad(_) | Body::BadFile(..) => 0,
+            Body::Bad(_) | Body::Damaged(_) | Body::BadFile(..) => 0,
         };
         self.count += 1;
         self.batch.push(RawDocument { place, id, body });

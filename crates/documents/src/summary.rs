@@ -29,6 +29,8 @@ pub struct DocumentSummary {
     pub skipped_count: u64,
     /// The faults of the first ten, with the names of their inputs and their places.
     pub skipped: Vec<String>,
+    /// Those of them that are damaged records of web archives, which copies leave out.
+    pub damaged_count: u64,
     /// Files in folders of which all or the rest could not be read, and were skipped.
     pub bad_file_count: u64,
     /// The faults of the first ten, with their names.
@@ -65,6 +67,7 @@ impl DocumentSummary {
     ) -> Result<()> {
         let input = files.list.get(place.file);
         let name = input.map_or("input", |input| input.name.as_str());
+        let is_damaged = matches!(failure, Failure::Damaged(_));
         let reason = match failure {
             // A wait for the file was ended: it is not a bad one.
             Failure::File(Error::Interrupted, _) | Failure::Unreadable(Error::Interrupted) => {
@@ -86,7 +89,7 @@ impl DocumentSummary {
                 return Ok(());
             }
             Failure::Unreadable(error) => return Err(error),
-            Failure::Bad(reason) => reason,
+            Failure::Bad(reason) | Failure::Damaged(reason) => reason,
         };
         if !options.skip_bad {
             return Err(match place.at {
@@ -98,6 +101,7 @@ impl DocumentSummary {
             told.0(at, &reason);
         }
         self.skipped_count += 1;
+        self.damaged_count += u64::from(is_damaged);
         if self.skipped.len() < SHOWN_MAX {
             self.skipped.push(match place.at {
                 Some(at) => format!("{name}: {at}: {}", shown(&reason)),

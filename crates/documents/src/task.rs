@@ -254,6 +254,8 @@ pub(super) enum Failure {
     NoDocument,
     /// The record is bad.
     Bad(String),
+    /// The record is damaged, so that copies leave it out.
+    Damaged(String),
     /// The rest of a file in a folder cannot be read; the number of its documents that were.
     File(Error, u64),
     /// Its file cannot be read.
@@ -334,6 +336,7 @@ fn run<T: Task>(
             .and_then(|text| text.map_err(Failure::Bad))
             .map(|text| Processed::new(id, text.len(), task.whole(&text))),
         Body::Bad(reason) => Err(Failure::Bad(reason)),
+        Body::Damaged(reason) => Err(Failure::Damaged(reason)),
         Body::BadFile(error, count) => Err(Failure::File(error, count)),
     };
     let outcome = outcome.map(|processed| match line_id {

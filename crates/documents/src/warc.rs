@@ -13,6 +13,8 @@ use super::decode::{TextEncoding, decode_stream};
 use super::options::DocumentOptions;
 use super::whole_file;
 
+/// The first bytes of each record.
+pub(super) const MAGIC: &[u8] = b"WARC/1.";
 /// The longest header of a record.
 const HEADER_LEN_MAX: u64 = 1 << 16;
 /// The most header fields of a response.
@@ -111,7 +113,7 @@ pub(super) fn next_header(
             let reason = if limited.limit() == 0 { "its header is too long" } else { "it is cut" };
             return Ok(Some(Err(reason.into())));
         }
-        if line_start == start && !raw[start..].starts_with(b"WARC/1.") {
+        if line_start == start && !raw[start..].starts_with(MAGIC) {
             let found =
                 String::from_utf8_lossy(&raw[start..]).trim_end().chars().take(40).collect();
             let found: String = found;

@@ -378,7 +378,18 @@ fn text_of_file(name: &str, options: &DocumentOptions) -> anyhow::Result<String>
         found = Some(text.to_string()).filter(|_| count == 1);
         Ok(())
     })?;
-    found.with_context(|| format!("{name} holds {count} documents, expected one"))
+    found.with_context(|| holds_several(name, count, options))
+}
+
+/// Why a file is not asked with.
+fn holds_several(name: &str, count: u64, options: &DocumentOptions) -> String {
+    let kind = match options.passage_unit() {
+        Some(_) => counted(count, "passage", "passages"),
+        None => counted(count, "document", "documents"),
+    };
+    format!(
+        "{name} holds {kind}, expected one; 'fpstore query --docs --from {name}' asks with each"
+    )
 }
 
 /// The fingerprint of the one document in a file.
@@ -397,6 +408,6 @@ pub(in crate::cli) fn fingerprint_of_file(
     match (found.as_slice(), count) {
         ([fingerprint], 1) => Ok(*fingerprint),
         ([], 1) => bail!("{name} has no features, so it has no fingerprint"),
-        _ => bail!("{name} holds {count} documents, expected one"),
+        _ => bail!(holds_several(name, count, options)),
     }
 }

@@ -11,7 +11,7 @@ use fpstore::options::THREADS;
 use fpstore::{Resources, WriterOptions};
 
 use crate::cli::session::command::variable;
-use crate::cli::session::monitor::Monitor;
+use crate::cli::session::monitor::{Monitor, Shown};
 use crate::cli::session::wait::WaitArgs;
 
 const THREADS_VARIABLE: &str = "FPSTORE_THREADS";
@@ -121,6 +121,8 @@ pub(in crate::cli) struct ReadingLimits {
 #[derive(Args, Clone, Debug)]
 pub(in crate::cli) struct ProgressArgs {
     /// When to show progress on standard error; auto: if it is a terminal
+    ///
+    /// always writes lines to a file or a pipe: one for each phase, and one each ten seconds.
     #[arg(long, value_enum, value_name = "WHEN", default_value = "auto", hide_short_help = true)]
     progress: ProgressArg,
 }
@@ -152,10 +154,23 @@ pub(in crate::cli) fn rate(text: &str) -> Result<u64, String> {
 impl ProgressArgs {
     /// Starts to show progress, as `--progress` says, and to handle signals.
     pub(in crate::cli) fn monitor(&self, quiet: bool) -> anyhow::Result<Monitor> {
+        self.monitor_beside(quiet, false)
+    }
+
+    /// The same for a command that may print its results to the terminal, over which a bar would be
+    /// drawn.
+    pub(in crate::cli) fn monitor_beside(
+        &self,
+        quiet: bool,
+        prints: bool,
+    ) -> anyhow::Result<Monitor> {
+        let is_terminal = io::stderr().is_terminal();
+        let is_free = is_terminal && !quiet && !(prints && io::stdout().is_terminal());
         Monitor::start(match self.progress {
-            ProgressArg::Auto => io::stderr().is_terminal() && !quiet,
-            ProgressArg::Always => true,
-            ProgressArg::Never => false,
+            ProgressArg::Auto if is_free => Shown::AsBar,
+            ProgressArg::Always if is_terminal => Shown::AsBar,
+            ProgressArg::Always => Shown::AsLines,
+            ProgressArg::Auto | ProgressArg::Never => Shown::Not,
         })
     }
 }

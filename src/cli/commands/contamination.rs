@@ -17,13 +17,12 @@ use fpstore_documents::DocumentOptions;
 use crate::cli::args::documents::report;
 use crate::cli::args::inputs::{SkipBadArgs, inputs, refuse_pipes, title_of};
 use crate::cli::args::reading_args::ReadingArgs;
-use crate::cli::args::resources::{QuietArgs, ThreadArgs};
+use crate::cli::args::resources::{ProgressArgs, QuietArgs, ThreadArgs};
 use crate::cli::output::page::{self, page_path};
 use crate::cli::output::row_writer::RowWriter;
-use crate::cli::output::sink::Sink;
+use crate::cli::output::sink::{Sink, check_names};
 use crate::cli::output::text::{TableFormat, counted, grouped};
 use crate::cli::session::command::ExitStatus;
-use crate::cli::session::monitor::Monitor;
 
 const LONG_ABOUT: &str = "\
 Find which items of a benchmark a corpus holds, and where; with -o copy the corpus without the \
@@ -101,6 +100,8 @@ pub(in crate::cli) struct ContaminationArgs {
     #[command(flatten)]
     threads: ThreadArgs,
     #[command(flatten)]
+    progress: ProgressArgs,
+    #[command(flatten)]
     quiet: QuietArgs,
     #[command(flatten)]
     reading: ReadingArgs,
@@ -166,8 +167,13 @@ impl ContaminationArgs {
 }
 
 pub(in crate::cli) fn run(args: &ContaminationArgs) -> anyhow::Result<ExitStatus> {
+    check_names(&[("--output", &args.output), ("--found", &args.found), ("--html", &args.html)])?;
     if args.html.is_some() {
         refuse_pipes(&args.against, "--html")?;
+    }
+    #[cfg(feature = "parquet")]
+    if args.format == TableFormat::Parquet && args.found.is_none() {
+        bail!("--format parquet writes a file; name it with --found");
     }
     let against = inputs(&args.against)?;
     let files = inputs(&args.files)?;
@@ -178,7 +184,7 @@ pub(in crate::cli) fn run(args: &ContaminationArgs) -> anyhow::Result<ExitStatus
         Some(path) => Sink::open(path, args.force)?,
         None => Sink::stdout(),
     };
-    let monitor = Monitor::on_documents(quiet, args.found.is_none())?;
+    let monitor = args.progress.monitor_beside(quiet, args.found.is_none())?;
     let options = args.reading.options(args.bad.skip_bad, args.threads.reading()?)?;
     let tell = |event: Event<'_>| match event {
         Event::Read(summary) => monitor.suspend(|| report(summary)),
@@ -260,6 +266,13 @@ fn report_account(args: &ContaminationArgs, account: &Contamination) {
             counted(account.unjudged_count, "item", "items"),
             args.rules.min_words,
             ids.join(", "),
+        );
+    }
+    let damaged_count = account.documents_read.damaged_count;
+    if args.output.is_some() && damaged_count > 0 {
+        message!(
+            "{} in no output",
+            counted(damaged_count, "damaged record is", "damaged records are")
         );
     }
     if args.output.is_some() {

@@ -71,6 +71,11 @@ pub(in crate::cli) fn run(args: &DfArgs) -> anyhow::Result<ExitStatus> {
         bail!("--df and --weights have no meaning here: a table of frequencies has no weights");
     }
     let mut out = Sink::open(&args.output, args.force)?;
+    if out.is_compressed() {
+        bail!(
+            "--df reads the table where it lies; leave .gz or .zst out of the name of the output"
+        );
+    }
     let monitor = Monitor::on_documents(args.quiet.is_on(), false)?;
     let options = args
         .reading

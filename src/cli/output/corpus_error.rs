@@ -1,7 +1,33 @@
 //! Errors of work on documents, in the words of the program.
 
+use std::fmt;
+
 use anyhow::anyhow;
 use fpstore::corpus::Error;
+
+/// An error of the items of a benchmark, whose fields options of their own name.
+#[derive(Debug)]
+pub(in crate::cli) struct OfItems(pub(in crate::cli) fpstore_documents::Error);
+
+impl OfItems {
+    /// A hint with the options that are meant for items.
+    pub(in crate::cli) fn hint(&self, hint: String) -> String {
+        hint.replace("--text-field", "--against-text-field")
+            .replace("--id-field", "--against-id-field")
+    }
+}
+
+impl fmt::Display for OfItems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::error::Error for OfItems {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source()
+    }
+}
 
 /// The error of stores or of texts that an error of a corpus stands for, or what the user can do
 /// about it.
@@ -9,6 +35,7 @@ pub(in crate::cli) fn unwrapped(error: anyhow::Error) -> anyhow::Error {
     match error.downcast() {
         Ok(Error::Store(error)) => error.into(),
         Ok(Error::Text(error)) => error.into(),
+        Ok(Error::Items(error)) => OfItems(error).into(),
         Ok(error @ Error::Exists { adds: true, .. }) => anyhow!(
             "{error}; if an earlier run made it, the store has its documents, and --force would \
              replace it by what the store has not: move it away, or give --force if that is meant"
@@ -17,12 +44,19 @@ pub(in crate::cli) fn unwrapped(error: anyhow::Error) -> anyhow::Error {
             anyhow!("{error}; --force replaces it once the new one is complete")
         }
         Ok(error @ Error::Unfinished { .. }) => {
-            anyhow!("{error}; finish it with the command that began it, or give it up with --force")
+            anyhow!(
+                "{error}; finish it with the command that began it, in which --max-loss and --target may \
+                 be others, or give it up with --force"
+            )
         }
         Ok(error @ Error::TooMuchLost { .. }) => anyhow!(
             "{error}; nothing was added to a store. If the largest clusters should go, give the same \
              command with a higher --max-loss, or without it, and it goes on from here; a higher \
-             --confirm or a smaller -k removes less"
+             --confirm or a smaller -k removes less, and begins again, with --force"
+        ),
+        Ok(error @ Error::TargetNotReached { least, .. }) => anyhow!(
+            "{error}; the same command with --target {least} goes on from here, and a lower --confirm or \
+             a larger -k begins again, with --force"
         ),
         Ok(error) => error.into(),
         Err(error) => error,

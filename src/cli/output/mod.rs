@@ -10,6 +10,7 @@ pub(in crate::cli) mod csv;
 pub(in crate::cli) mod exit;
 pub(in crate::cli) mod page;
 pub(in crate::cli) mod pictures_in;
+pub(in crate::cli) mod refused;
 pub(in crate::cli) mod remedy;
 pub(in crate::cli) mod row_writer;
 pub(in crate::cli) mod sink;

@@ -13,9 +13,21 @@ const BESIDE_MAX: usize = 10_000;
 /// Stores that a message names.
 const SHOWN_MAX: usize = 5;
 
-/// The options that name fields.
-pub(in crate::cli) const FIELDS: &str = "--id-field, --text-field and --fingerprint-field name the \
-    fields; --line-ids takes numbers of lines as ids";
+/// The options of a command that name fields, of those that it `offers`.
+pub(in crate::cli) fn fields(offers: &dyn Fn(&str) -> bool) -> String {
+    let names = ["--id-field", "--text-field", "--fingerprint-field"];
+    let offered: Vec<&str> =
+        names.into_iter().filter(|name| offers(&name[2..].replace('-', "_"))).collect();
+    let named = match &offered[..] {
+        [] => String::new(),
+        [one] => format!("{one} names the field"),
+        [names @ .., last] => format!("{} and {last} name the fields", names.join(", ")),
+    };
+    match offers("line_ids") {
+        true => format!("{named}; --line-ids takes numbers of lines as ids"),
+        false => named,
+    }
+}
 
 /// Fields that tables of documents often begin with.
 const USUAL: [&str; 14] = [
@@ -268,8 +280,20 @@ fn has_end(name: &str, ends: &[&str]) -> bool {
     name.rsplit_once('.').is_some_and(|(_, end)| ends.contains(&end))
 }
 
+/// Whether the reason of a bad record says what to do, and passing over such records would lose most
+/// of the file.
+pub(in crate::cli) fn says_what_to_do(reason: &str) -> bool {
+    ["is an array", "an array, expected one object a line", "is an object, expected a text"]
+        .iter()
+        .any(|part| reason.contains(part))
+}
+
 /// What the user can do about a bad record of documents.
-pub(in crate::cli) fn of_documents(name: &str, reason: &str) -> Option<String> {
+pub(in crate::cli) fn of_documents(
+    name: &str,
+    reason: &str,
+    offers: &dyn Fn(&str) -> bool,
+) -> Option<String> {
     if let Some(text) = reason.strip_prefix('\'')
         && let Some((text, _)) = text.split_once("' is not a fingerprint")
     {
@@ -283,7 +307,7 @@ pub(in crate::cli) fn of_documents(name: &str, reason: &str) -> Option<String> {
         return Some(format!("{format}, text one document"));
     }
     if reason.starts_with("no field '") {
-        return Some(FIELDS.into());
+        return Some(fields(offers));
     }
     // Passing over such a record would lose all that seems to stand between its quotes.
     let is_quote = reason.contains("the quote that opens") || reason.contains("the quote opens");
@@ -319,7 +343,9 @@ mod tests {
         }
         let remedy = of_fingerprints("a.bin", "byte 1 of the line is not UTF-8", &|_| None);
         assert!(remedy.unwrap().contains("--input-format"));
-        assert!(of_documents("a.csv", "the quote that opens in line 2 has no end").is_some());
-        assert_eq!(of_documents("a.jsonl", "expected value at column 1"), None);
+        assert!(
+            of_documents("a.csv", "the quote that opens in line 2 has no end", &|_| true).is_some()
+        );
+        assert_eq!(of_documents("a.jsonl", "expected value at column 1", &|_| true), None);
     }
 }

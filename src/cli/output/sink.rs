@@ -1,5 +1,6 @@
 //! The destination of results: standard output, a device or pipe, or a file that appears only when
-//! it is complete. All files that the program writes for a user go through here.
+//! it is complete, compressed as its name says. All files that the program writes for a user go
+//! through here.
 
 use std::fs::{self, Metadata};
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -9,6 +10,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 use fpstore::corpus::NewFile;
 use fpstore::writer::check_output;
+use fpstore_base::source::{Compression, Encoder};
 use fpstore_base::waiting::WaitingFile;
 
 use super::text::{Named, Stdout, stdout};
@@ -36,10 +38,32 @@ impl OutputArgs {
     }
 }
 
+/// Refuses two outputs of one name, given by the options that name them: one would take the place of
+/// the other.
+pub(in crate::cli) fn check_names(outputs: &[(&str, &Option<PathBuf>)]) -> anyhow::Result<()> {
+    let given = || outputs.iter().filter_map(|(option, path)| Some((*option, path.as_deref()?)));
+    for (at, (option, path)) in given().enumerate() {
+        if let Some((first, _)) = given().take(at).find(|(_, other)| is_same(path, other)) {
+            bail!("{first} and {option} both name {}; give each its own file", path.display());
+        }
+    }
+    Ok(())
+}
+
+/// Whether two names of files that need not exist are of one.
+fn is_same(one: &Path, other: &Path) -> bool {
+    let place = |path: &Path| {
+        let folder = path.parent().filter(|folder| *folder != Path::new(""));
+        let folder = folder.unwrap_or(Path::new(".")).canonicalize().ok()?;
+        Some(folder.join(path.file_name()?))
+    };
+    one == other || place(one).is_some_and(|one| Some(one) == place(other))
+}
+
 /// The open destination; a file gets its name by [`Sink::finish`].
 pub(in crate::cli) struct Sink {
-    out: BufWriter<Named>,
-    /// The bytes written so far.
+    out: Encoder<Stdout>,
+    /// The bytes written so far, before they are compressed.
     len: u64,
     #[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "asked by Parquet alone"))]
     is_stdout: bool,
@@ -55,12 +79,12 @@ impl Sink {
     }
 
     fn of(out: Stdout, is_terminal: bool, is_stdout: bool) -> Self {
-        Sink { out, len: 0, is_stdout, is_terminal, file: None }
+        Sink { out: Encoder::Plain(out), len: 0, is_stdout, is_terminal, file: None }
     }
 
     /// The destination that `path` names: `-` is standard output; devices and pipes are written
     /// to; a file is new, or with `replace` it takes the place of the old one, at the end of the
-    /// links that lead there.
+    /// links that lead there. A file whose name ends in `.gz` or `.zst` is compressed.
     pub(in crate::cli) fn open(path: &Path, replace: bool) -> anyhow::Result<Self> {
         let name = path.display().to_string();
         let cannot = || format!("cannot write {name}");
@@ -98,13 +122,14 @@ impl Sink {
             Some(_) => bail!("cannot write {name}: it is a socket or a disk; name a file"),
         }
         let cannot_create = || format!("cannot create {name}");
+        let compression = Compression::of(path);
         let path = end_of_links(path).with_context(cannot_create)?;
         check_output(&path)?;
         let file = NewFile::create(path, found).with_context(cannot_create)?;
         let to = file.file().and_then(WaitingFile::of).with_context(cannot)?;
-        let mut sink = Sink::of(buffered(Named::new(name.clone(), Box::new(to))), false, false);
-        sink.file = Some((file, name));
-        Ok(sink)
+        let out = buffered(Named::new(name.clone(), Box::new(to)));
+        let out = Encoder::new(compression, out).with_context(cannot)?;
+        Ok(Sink { out, len: 0, is_stdout: false, is_terminal: false, file: Some((file, name)) })
     }
 
     fn device(device: WaitingFile, name: String) -> anyhow::Result<Self> {
@@ -118,6 +143,11 @@ impl Sink {
         self.is_stdout
     }
 
+    /// Whether what is written is compressed.
+    pub(in crate::cli) fn is_compressed(&self) -> bool {
+        !matches!(self.out, Encoder::Plain(_))
+    }
+
     /// Whether results go to a terminal, so that control characters must be escaped.
     pub(in crate::cli) fn is_terminal(&self) -> bool {
         self.is_terminal
@@ -129,8 +159,8 @@ impl Sink {
     }
 
     /// Writes what is buffered, and gives a file its name.
-    pub(in crate::cli) fn finish(mut self) -> anyhow::Result<()> {
-        self.out.flush()?;
+    pub(in crate::cli) fn finish(self) -> anyhow::Result<()> {
+        self.out.finish()?.flush()?;
         match self.file {
             Some((file, name)) => {
                 // It may have been found among the inputs since.

@@ -124,6 +124,9 @@ impl Table {
         if out.is_stdout() {
             bail!("a Parquet file cannot go to standard output; name one with -o");
         }
+        if out.is_compressed() {
+            bail!("Parquet is compressed inside; leave .gz or .zst out of the name of the output");
+        }
         let is_kept = |column: &&Column| !without.contains(&column.name);
         let fields: String = columns.iter().filter(is_kept).map(field).collect();
         let schema = Arc::new(parse_message_type(&format!("message {name} {{ {fields} }}"))?);

@@ -12,7 +12,10 @@ pub(in crate::cli) fn read_labels(path: &Path) -> anyhow::Result<LabelFile> {
     let mut text = String::new();
     let read = open_input(path)?.read_to_string(&mut text);
     read.with_context(|| format!("cannot read {}", path.display()))?;
-    LabelFile::parse(&text).map_err(|fault| anyhow!("{}: {fault}", path.display()))
+    let labels = LabelFile::parse(&text);
+    let labels = labels.map_err(|fault| anyhow!("{}: {fault}", path.display()))?;
+    // A pipe cannot be read again for its digest.
+    Ok(if path.is_file() { labels.at(path) } else { labels })
 }
 
 /// Reads pairs that people have judged, and refuses those that contradict.

@@ -50,9 +50,9 @@ missed, and fewer of others. The similarity stands after the distance in each li
 pub(in crate::cli) const CLEAN: &str = "\
 'dedup --docs' copies documents byte for byte, in their order, in files of the same format and \
 compression: with -o FOLDER each file under its path below the folder that all inputs share, with \
--o FILE the one file. Where each file is a document, the paths of those that are kept are listed, \
+-o FILE the one file, compressed as FILE says. Where each file is a document, the paths of those that are kept are listed, \
 in FILE, or in FOLDER/kept-files.txt if FOLDER is there or ends with a slash. JSON Lines, CSV, TSV, \
-Parquet and lines can be copied. Documents without text and records that are bad stay, too. With --annotate NAME nothing is removed: each document gets \
+Parquet and lines can be copied. Documents without text and records that are bad stay, too, but for damaged records of web archives. With --annotate NAME nothing is removed: each document gets \
 a field NAME, which holds the id of the document that it duplicates, or null.
 
 Work with -o that was stopped, by a signal or a crash, goes on with the same command: what is done \

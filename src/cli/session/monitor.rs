@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use fpstore::{Observer, Phase, Progress};
@@ -14,10 +15,20 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use signal_hook::flag;
 
 use super::wait::WaitNotice;
-use crate::cli::output::text::counted;
+use crate::cli::output::text::{bytes, counted, grouped};
 
 /// The exit status of an interrupted program: as in shells, 128 plus the number of the signal.
 pub(in crate::cli) const INTERRUPTED: u8 = 130;
+
+/// How progress is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::cli) enum Shown {
+    Not,
+    /// As a bar that is drawn again and again, on a terminal.
+    AsBar,
+    /// As a line for each phase, and then one now and then, for files and pipes.
+    AsLines,
+}
 
 /// The progress bar of a long command, and whether a signal has asked it to stop.
 pub(in crate::cli) struct Monitor {
@@ -32,14 +43,18 @@ impl Monitor {
     /// the command is quiet or prints its results to the terminal.
     pub(in crate::cli) fn on_documents(quiet: bool, prints: bool) -> anyhow::Result<Self> {
         let prints_to_terminal = prints && io::stdout().is_terminal();
-        Monitor::start(io::stderr().is_terminal() && !quiet && !prints_to_terminal)
+        let is_shown = io::stderr().is_terminal() && !quiet && !prints_to_terminal;
+        Monitor::start(if is_shown { Shown::AsBar } else { Shown::Not })
     }
 
-    /// Starts to handle signals, and to show progress if it is to be shown.
-    pub(in crate::cli) fn start(shown: bool) -> anyhow::Result<Self> {
+    /// Starts to handle signals, and to show progress as it is to be shown.
+    pub(in crate::cli) fn start(shown: Shown) -> anyhow::Result<Self> {
         let interrupted = Arc::<AtomicBool>::default();
         listen(&interrupted).context("cannot listen to signals")?;
         end_waits_on(interrupted.clone());
+        if shown == Shown::AsLines {
+            message!("progress: begun");
+        }
         Ok(Monitor { interrupted, is_deaf: Arc::default(), bar: Arc::new(Bar::new(shown)) })
     }
 
@@ -151,14 +166,15 @@ struct Bar {
     width: u16,
     /// The phase that is shown, and its units in all.
     shown: Mutex<Option<(Phase, Option<u64>)>>,
+    /// The phase and the time of the last line, where progress is shown as lines.
+    line: Option<Mutex<Option<(Phase, Instant)>>>,
 }
 
 impl Bar {
-    fn new(shown: bool) -> Self {
-        let target = if shown {
-            ProgressDrawTarget::stderr_with_hz(10)
-        } else {
-            ProgressDrawTarget::hidden()
+    fn new(how: Shown) -> Self {
+        let target = match how {
+            Shown::AsBar => ProgressDrawTarget::stderr_with_hz(10),
+            Shown::Not | Shown::AsLines => ProgressDrawTarget::hidden(),
         };
         let width = columns().unwrap_or(WIDTH_MIN);
         let bar = ProgressBar::with_draw_target(None, target).with_style(style(
@@ -166,7 +182,34 @@ impl Bar {
             false,
             width,
         ));
-        Bar { bar, width, shown: Mutex::new(None) }
+        let line = (how == Shown::AsLines).then(Mutex::default);
+        Bar { bar, width, shown: Mutex::new(None), line }
+    }
+
+    /// Prints a line if the phase is new, or the last line is some time ago.
+    fn show_line(&self, line: &Mutex<Option<(Phase, Instant)>>, progress: Progress) {
+        let Progress { phase, done, total, .. } = progress;
+        let mut last = line.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.is_some_and(|(before, at)| before == phase && at.elapsed() < BETWEEN_LINES) {
+            return;
+        }
+        *last = Some((phase, Instant::now()));
+        let name = phase.name();
+        let count = |count| match phase {
+            Phase::Documents | Phase::Copy => bytes(count),
+            _ => grouped(count),
+        };
+        match (phase, total.filter(|total| *total > 0)) {
+            (Phase::Wait, _) | (Phase::Join, None) => message!("progress: {name}"),
+            (Phase::Join, Some(total)) => {
+                message!("progress: {name} {} %", 100 * done.min(total) / total);
+            }
+            (_, Some(total)) => {
+                let percent = 100 * done.min(total) / total;
+                message!("progress: {name} {percent} %, {} of {}", count(done), count(total));
+            }
+            (_, None) => message!("progress: {name}, {}", count(done)),
+        }
     }
 
     fn show(&self, progress: Progress) {
@@ -191,6 +234,9 @@ impl Bar {
         }
         drop(shown);
         self.bar.set_position(progress.done);
+        if let Some(line) = &self.line {
+            self.show_line(line, progress);
+        }
     }
 }
 
@@ -204,6 +250,9 @@ fn columns() -> Option<u16> {
     #[cfg(not(unix))]
     None
 }
+
+/// The time between two lines of progress of one phase.
+const BETWEEN_LINES: Duration = Duration::from_secs(10);
 
 /// The columns that the longest line of progress needs.
 const WIDTH_MIN: u16 = 80;

@@ -40,7 +40,8 @@ impl ContaminationCheck<'_> {
     /// * [`Error::Store`] with [`InvalidOptions`](crate::Error::InvalidOptions) if settings cannot be
     ///   used, no item has words, an output would overwrite an input, or an input that is copied can
     ///   be read only once.
-    /// * [`Error::Text`] if the files cannot be read or copied.
+    /// * [`Error::Text`] if the files cannot be read or copied, [`Error::Items`] if those of the items
+    ///   cannot be read.
     /// * [`Error::Exists`] if an output is there.
     /// * [`Error::Store`] if an output cannot be written or the observer ends the work, and any error
     ///   from `take`.
@@ -60,7 +61,11 @@ impl ContaminationCheck<'_> {
             Some(output) => Some(self.targets(&originals, output)?),
             None => None,
         };
-        let (items, ids, mut account) = self.items()?;
+        let items = self.items().map_err(|error| match error {
+            Error::Text(error) => Error::Items(error),
+            error => error,
+        });
+        let (items, ids, mut account) = items?;
         let mut is_found = vec![Found::No; items.list.len()];
         let mut dropped = Dropped::new();
         let make_scanner = {

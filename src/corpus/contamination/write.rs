@@ -35,7 +35,7 @@ pub(super) fn run(
         let target = targets.copy_of(number).filter(|_| !unread.contains(&number));
         let (Some(file), Some(target)) = (file, target) else { return Ok(()) };
         let records = dropped.get(&number).map_or(&[][..], Vec::as_slice);
-        match copy(check, originals, &file, target, records, &watch) {
+        match copy(check, (originals, targets), &file, target, records, &watch) {
             Err(Error::Text(error)) if file.is_left_out(originals.options, &error) => {
                 failed.lock().unwrap_or_else(PoisonError::into_inner).push(number);
                 check.tell(Event::NotCopied(&error.into()));
@@ -69,7 +69,7 @@ pub(super) fn copies_of(targets: &Targets, failed: &[usize]) -> u64 {
 /// Copies a file without the documents of these records.
 fn copy(
     check: &ContaminationCheck<'_>,
-    originals: &Originals<'_>,
+    (originals, targets): (&Originals<'_>, &Targets),
     file: &DocumentFile<'_>,
     to: &Path,
     records: &[u64],
@@ -81,7 +81,8 @@ fn copy(
             Err(_) => RecordFate::Keep,
         })
     };
-    let new = copy_file(file, to, originals.options, &[], watch, &mut decide)?;
+    let to_compressed = (to, targets.compression_of(file)?);
+    let new = copy_file(file, to_compressed, originals.options, &[], watch, &mut decide)?;
     publish(check, new, to)
 }
 

@@ -303,6 +303,12 @@ impl Job {
         }
     }
 
+    /// Removes the folder with all that is done, which nobody can go on with. What cannot be removed
+    /// is given up by the next job.
+    pub(super) fn drop_all(&self) {
+        let _ = self.remove();
+    }
+
     /// Removes the folder: nothing is left to do.
     pub(super) fn finish(self) -> Result<()> {
         if let Place::Scratch(scratch) = self.place {

@@ -15,6 +15,8 @@ pub struct LossRow<'a> {
     pub document_count: u64,
     /// Those of them that are removed or annotated.
     pub removed_count: u64,
+    /// Documents without fingerprint: they have no features, and stay.
+    pub empty_count: u64,
 }
 
 impl Row for LossRow<'_> {
@@ -25,6 +27,7 @@ impl Row for LossRow<'_> {
         Column::new("name", Kind::Text),
         Column::new("document_count", Kind::U64),
         Column::new("removed_count", Kind::U64),
+        Column::new("empty_count", Kind::U64),
     ];
 
     fn lines<E>(&self, mut each: impl FnMut(&[Cell<'_>]) -> Result<(), E>) -> Result<(), E> {
@@ -33,6 +36,7 @@ impl Row for LossRow<'_> {
             Cell::Text(self.name),
             Cell::Number(self.document_count),
             Cell::Number(self.removed_count),
+            Cell::Number(self.empty_count),
         ])
     }
 }

@@ -38,7 +38,10 @@ fn what_is_kept_has_the_features_of_what_goes() {
             let args = ["dedup", "--docs", "docs.jsonl", "--confirm", confirm, "--keep", keep];
             let more = ["--confirm-contains", part, "-o", "kept.jsonl", "-f"];
             let (_, err) = desk.run(&[&args[..], &more].concat(), 0);
-            let judgement = format!(", and {least} of the features in the kept one\n");
+            let judgement = match least {
+                1.0 => ", and all features in the kept one\n".to_string(),
+                least => format!(", and the part {least} of the features in the kept one\n"),
+            };
             assert!(err.contains(&judgement), "{err}");
             let kept: Vec<Document> = (0..documents.len())
                 .filter(|at| !gone.contains_key(at))

@@ -1,7 +1,7 @@
 //! Files that are damaged, whole or in part, beside healthy ones, and texts without words.
 
 use super::documents;
-use super::formats::{CSV, JSON_LINES, archived, compressed};
+use super::formats::{CSV, JSON_LINES, archived, compressed, decompressed, record_of};
 use crate::common::documents::Document;
 use crate::common::program::Desk;
 
@@ -72,12 +72,13 @@ fn file_of(name: &str, documents: &[Document]) -> Vec<u8> {
 const NAMES: [&str; 6] =
     ["a.jsonl.gz", "a.jsonl.zst", "a.csv.gz", "a.csv.zst", "a.warc", "a.warc.gz"];
 
-/// A file is cut at its third quarter. Beside it lies a healthy one with the same documents.
+/// A file is cut at its third quarter. Beside it lies a healthy one with the same documents. Archives
+/// are read behind damaged records, see below.
 #[test]
 fn a_cut_file_is_left_out_as_a_whole_or_read_to_where_it_is_sound() {
     // Long enough that a decompressor gives much before the cut.
     let documents = documents(900, 31);
-    for name in NAMES {
+    for name in NAMES.into_iter().filter(|name| !name.contains("warc")) {
         let desk = Desk::new();
         let whole = file_of(name, &documents);
         let cut = &whole[..whole.len() * 3 / 4];
@@ -85,10 +86,7 @@ fn a_cut_file_is_left_out_as_a_whole_or_read_to_where_it_is_sound() {
         desk.write("in/b.jsonl", JSON_LINES.file(&documents, |_| true));
         // By itself it is an error, which names file and place.
         let one = format!("in/{name}");
-        let place = match name {
-            "a.warc" => ": it is cut".into(),
-            _ => format!("the compressed data is cut: it ends at byte {}", cut.len()),
-        };
+        let place = format!("the compressed data is cut: it ends at byte {}", cut.len());
         for args in [&["fingerprint", "in"][..], &["fingerprint", &one, "--skip-bad"]] {
             let (_, err) = desk.run(args, 2);
             assert!(err.contains(name) && err.contains(&place), "{name}: {err}");
@@ -136,4 +134,67 @@ fn nul_bytes_behind_gzip_are_no_fault() {
     desk.write(name, junk);
     let (_, err) = desk.run(&["build", "--docs", name, "-f"], 2);
     assert!(err.contains(&format!("byte {at} of the compressed data is 0x6d")), "{err}");
+}
+
+/// Behind a damaged record of a web archive the next one is found, and the copy is a whole archive.
+#[test]
+fn damaged_records_of_web_archives_are_counted_and_in_no_copy() {
+    let texts = ["one text of the first page", "two is another", "three", "and this is the fourth"];
+    let records: Vec<String> = (1..)
+        .zip(texts)
+        .map(|(at, text)| record_of("conversion", &format!("u{at}"), "text/plain", text))
+        .collect();
+    let members: Vec<Vec<u8>> =
+        records.iter().map(|record| compressed("x.gz", record.as_bytes())).collect();
+    let mut changed = members[1].clone();
+    let at = changed.len() - 12;
+    changed[at] ^= 0xff;
+    let whole = records.concat();
+    let without = |at: usize| {
+        let kept = records.iter().enumerate().filter(|(number, _)| *number != at);
+        kept.map(|(_, record)| record.as_str()).collect::<String>()
+    };
+    let no_len = records[1].replace("Content-Length", "Content-Lenght");
+    let broken = whole.replace(&records[1], &no_len);
+    let gzip = |second: &[u8]| [&members[0], second, &members[2], &members[3]].concat();
+    for (name, bytes, lost, told) in [
+        ("a.warc", broken.into_bytes(), 1, "record 2: it has no Content-Length"),
+        ("a.warc", whole.as_bytes()[..whole.len() - 10].to_vec(), 3, "record 4: it is cut"),
+        ("a.warc.gz", gzip(&changed), 1, "record 2: it cannot be decompressed: "),
+        ("a.warc.gz", gzip(&members[1][..30]), 1, "record 2: it cannot be decompressed: "),
+        ("a.warc.gz", gzip(&compressed("x.gz", no_len.as_bytes())), 1, "record 2: it has no"),
+        (
+            "a.warc.gz",
+            members.concat()[..members.concat().len() - 9].to_vec(),
+            3,
+            "record 4: it cannot be decompressed: the compressed data is cut",
+        ),
+    ] {
+        let desk = Desk::new();
+        desk.write(name, &bytes);
+        let out = format!("out.{}", name.strip_prefix("a.").unwrap());
+        let args = ["dedup", "--docs", name, "-o", &out];
+        desk.run(&args, 2);
+        let (_, err) = desk.run(&[&args[..], &["--skip-bad", "--manifest", "m.json"]].concat(), 0);
+        assert!(err.contains(told), "{name}: {err}");
+        assert!(err.contains("3 documents: 3 documents kept"), "{err}");
+        assert!(err.contains("1 damaged record is in no output"), "{err}");
+        assert!(desk.read("m.json").contains("\"damaged_records\": 1"));
+        assert_eq!(String::from_utf8(decompressed(&desk, &out)).unwrap(), without(lost), "{told}");
+        // So does the removal of a benchmark.
+        desk.write("items.jsonl", "{\"text\":\"one text of the first page\"}\n");
+        let args = ["contamination", "--against", "items.jsonl", name, "-o", &out, "-f"];
+        desk.run(&[&args[..], &["--skip-bad"]].concat(), 0);
+        let kept = String::from_utf8(decompressed(&desk, &out)).unwrap();
+        assert_eq!(kept, without(lost).replace(&records[0], ""));
+    }
+    // Of records that share a member nobody knows how many are lost.
+    let desk = Desk::new();
+    let one = compressed("x.gz", whole.as_bytes());
+    desk.write("a.warc.gz", &one[..one.len() - 20]);
+    let args = ["dedup", "--docs", "a.warc.gz", "-o", "out.warc.gz", "--skip-bad"];
+    let (_, err) = desk.run(&args, 2);
+    assert!(err.contains("the compressed data is cut"), "{err}");
+    assert!(err.contains("whole files only in"), "{err}");
+    desk.assert_files(&["a.warc.gz"]);
 }

@@ -124,7 +124,7 @@ fn files_that_are_something_else_are_named() {
     );
     let (_, err) = desk.run(&["dedup", "--docs", "in", "--skip-bad", "-o", "out"], 2);
     for told in [
-        "b.json: line 1: an array, expected one object a line; 'jq -c .[] FILE'",
+        "b.json: line 1: an array, expected one object a line; jq -c '.[]' FILE > NEW.jsonl",
         "c.jsonl: line 1: a \\u escape for half of a character (a lone surrogate) at column",
         "d.jsonl: byte 0 is not a text: it holds NUL bytes",
         "e.jsonl: line 1: ",

@@ -85,7 +85,7 @@ fn the_strictest_bar_is_taken_that_leaves_so_many() {
     let too_few = (least - 1).to_string();
     let own = ["dedup", "--docs", "docs.jsonl", "--confirm", "0.6", "-o", "n.jsonl", "--target"];
     let (_, err) = desk.run(&[&own[..], &[&too_few]].concat(), 2);
-    assert!(err.contains(&format!("{least} are left at the most lenient bar")), "{err}");
+    assert!(err.contains(&format!("{least} documents are left at the most lenient bar")), "{err}");
     assert!(!desk.path("n.jsonl").exists());
     let (_, err) = desk.run(&[&own[..], &[&least.to_string()]].concat(), 0);
     assert!(err.contains("going on with unfinished work"), "{err}");

@@ -18,6 +18,7 @@ use std::io::{self, BufReader, Read, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::archive::{self, Archive};
 use super::decode::{self, TextEncoding};
 use super::files::DocumentFile;
 use super::formats::{DocumentFormat, TextFormat};
@@ -109,12 +110,18 @@ impl DocumentFile<'_> {
         if format == DocumentFormat::Parquet {
             return parquet::copy(self, options.text_name(), new_fields, watch, out, decide);
         }
-        let source = Source::open(self.path())?;
-        let observed = Observed { reader: source.reader, taken: source.taken, told: 0, watch };
-        let mut reader = BufReader::with_capacity(source::BUFFER_LEN, observed);
+        let observed = |source: Source| {
+            let observed = Observed { reader: source.reader, taken: source.taken, told: 0, watch };
+            BufReader::with_capacity(source::BUFFER_LEN, observed)
+        };
         if format == DocumentFormat::Warc {
-            return warc::copy(reader, out, decide).map_err(|source| self.copy_error(source));
+            let (skip_bad, members) = (options.skip_bad, Arc::default());
+            let source = archive::open(self.path(), skip_bad, &members)?;
+            let archive = Archive::new(observed(source), skip_bad, members);
+            let copied = warc::copy(archive, options.len_max, out, decide);
+            return copied.map_err(|source| self.copy_error(source));
         }
+        let mut reader = observed(Source::open(self.path())?);
         let copied = copy_mark(&mut reader, out).and_then(|head| {
             let reader = io::Cursor::new(head).chain(reader);
             match format {

@@ -38,6 +38,14 @@ impl Fate {
         let annotates = args.annotate.is_some() || passages == Some(PassageFate::Annotate);
         Fate { annotates, is_of_passages, passages }
     }
+
+    /// A count of what is compared.
+    pub(super) fn counted(self, count: u64) -> String {
+        match self.is_of_passages {
+            true => counted(count, "passage", "passages"),
+            false => counted(count, "document", "documents"),
+        }
+    }
 }
 
 /// A cleaning, and the lists that the program writes beside it.
@@ -45,6 +53,8 @@ pub(in crate::cli) struct Settings {
     pub(in crate::cli) cleaner: Cleaner<'static>,
     /// Where the kept documents are listed; they are copied if there is no list.
     pub(in crate::cli) list: Option<Sink>,
+    /// The name of that list, if it is a file.
+    pub(in crate::cli) list_path: Option<PathBuf>,
     pub(in crate::cli) removed: Option<PathBuf>,
     pub(in crate::cli) losses: Option<PathBuf>,
     pub(in crate::cli) manifest: Option<PathBuf>,
@@ -67,7 +77,9 @@ pub(in crate::cli) fn run(settings: Settings, monitor: &Monitor) -> anyhow::Resu
     let Settings {
         cleaner, list, removed, losses, manifest, html, force, stored, run, quiet, ..
     } = settings;
-    let lists: Vec<PathBuf> = removed.iter().chain(&losses).cloned().collect();
+    let page = html.as_ref().map(|(path, ..)| path);
+    let lists = settings.list_path.iter().chain(&removed).chain(&losses).chain(page);
+    let lists: Vec<PathBuf> = lists.cloned().collect();
     let tell = |event: Event<'_>| tell(event, monitor, quiet);
     let Some(cleaning) = cleaner.observer(monitor.observer()).listener(&tell).begin()? else {
         stored.as_ref().map(|stored| is_known_run(stored, run.as_deref(), quiet));
@@ -75,15 +87,18 @@ pub(in crate::cli) fn run(settings: Settings, monitor: &Monitor) -> anyhow::Resu
     };
     let replaces = force || cleaning.is_resumed();
     let sink = |path: Option<PathBuf>| path.map(|path| Sink::open(&path, replaces)).transpose();
-    let (removed, losses, manifest) = (sink(removed)?, sink(losses)?, sink(manifest)?);
-    let html =
-        html.map(|(path, most, title)| anyhow::Ok((Sink::open(&path, replaces)?, most, title)));
-    let html = html.transpose()?;
+    let opened = || {
+        let (removed, losses, manifest) = (sink(removed)?, sink(losses)?, sink(manifest)?);
+        let html =
+            html.map(|(path, most, title)| anyhow::Ok((Sink::open(&path, replaces)?, most, title)));
+        anyhow::Ok((removed, losses, manifest, html.transpose()?))
+    };
+    let (removed, losses, manifest, html) = opened().inspect_err(|_| cleaning.give_up())?;
     let (fate, adds) = (settings.fate, settings.adds);
     let is_list = list.is_some() || settings.is_dry;
     let cleaned = cleaning.run().inspect_err(|error| {
         if let (Error::TooMuchLost { overview, .. }, false) = (error, quiet) {
-            monitor.suspend(|| overview::report(overview));
+            monitor.suspend(|| overview::report(overview, &|count| fate.counted(count)));
         }
     })?;
     if let Some(out) = list {
@@ -107,19 +122,20 @@ pub(in crate::cli) fn run(settings: Settings, monitor: &Monitor) -> anyhow::Resu
         overview.losses.iter().try_for_each(|loss| rows.push(&loss.row()))?;
         rows.finish()?;
     }
+    if let (Some((mut out, most, title)), Some(overview)) = (html, &overview) {
+        out.write_all(cleaned.page(overview, most, &title)?.as_bytes())?;
+        out.finish()?;
+    }
+    // It names all other files.
     if let (Some(mut out), Some(overview)) = (manifest, &overview) {
         let manifest = cleaned.manifest(overview, &lists)?;
         out.write_all(manifest.to_json().as_bytes())?;
         out.finish()?;
     }
-    if let (Some((mut out, most, title)), Some(overview)) = (html, &overview) {
-        out.write_all(cleaned.page(overview, most, &title)?.as_bytes())?;
-        out.finish()?;
-    }
     let account = cleaned.finish()?;
     monitor.finish();
     if let (Some(overview), false) = (&overview, quiet) {
-        overview::report(overview);
+        overview::report(overview, &|count| fate.counted(count));
     }
     if !quiet {
         report_account(&account, fate, adds, is_list);
@@ -128,11 +144,14 @@ pub(in crate::cli) fn run(settings: Settings, monitor: &Monitor) -> anyhow::Resu
         }
     }
     if account.uncopied_count > 0 {
+        let of_these = match account.left_out_count {
+            0 => "nothing of it".into(),
+            count => format!("none of the {} before that", fate.counted(count)),
+        };
         bail!(
-            "{} could not be read to the end, see above: of the {} in them none is in an output{}; \
-             the others are complete",
+            "{} could not be read to the end, see above: {of_these} is in an output{}; the others are \
+             complete",
             counted(account.uncopied_count, "file", "files"),
-            counted(account.left_out_count, "document", "documents"),
             if adds { " or in the store" } else { "" }
         );
     }
@@ -169,10 +188,7 @@ fn tell(event: Event<'_>, monitor: &Monitor, quiet: bool) {
 }
 
 fn report_account(account: &Account, fate: Fate, adds: bool, is_list: bool) {
-    let of_kind = |count| match fate.is_of_passages {
-        true => counted(count, "passage", "passages"),
-        false => counted(count, "document", "documents"),
-    };
+    let of_kind = |count| fate.counted(count);
     message!(
         "{}: {} {}, {} {}",
         of_kind(account.document_count()),
@@ -193,14 +209,31 @@ fn report_account(account: &Account, fate: Fate, adds: bool, is_list: bool) {
                 "passages were cut out of {changed}; {dropped} went whole, because nothing was left"
             ),
             PassageFate::Drop(_) => message!("{dropped} went whole; the others stay as they are"),
-            PassageFate::Annotate => message!("{changed} have marked passages"),
+            PassageFate::Annotate => {
+                let has = if account.changed_count == 1 { "has" } else { "have" };
+                message!("{changed} {has} marked passages");
+            }
         }
     }
-    if account.empty_count + account.bad_count > 0 && !is_list {
-        message!(
-            "{} without fingerprint and {} stay as they are, because they cannot be compared",
-            counted(account.empty_count, "document", "documents"),
-            counted(account.bad_count, "bad record", "bad records"),
-        );
+    if is_list {
+        return;
+    }
+    let bad_count = account.bad_count - account.damaged_count;
+    let kinds = [
+        (account.empty_count, "document without fingerprint", "documents without fingerprint"),
+        (bad_count, "bad record", "bad records"),
+    ];
+    let stay = kinds.iter().filter(|(count, ..)| *count > 0);
+    let stay: Vec<String> = stay.map(|(count, one, many)| counted(*count, one, many)).collect();
+    if !stay.is_empty() {
+        let is_one = account.empty_count + bad_count == 1;
+        let (verb, them) =
+            if is_one { ("stays as it is", "it") } else { ("stay as they are", "they") };
+        message!("{} {verb}, because {them} cannot be compared", stay.join(" and "));
+    }
+    if account.damaged_count > 0 {
+        let is_one = account.damaged_count == 1;
+        let damaged = counted(account.damaged_count, "damaged record", "damaged records");
+        message!("{damaged} {} in no output, see above", if is_one { "is" } else { "are" });
     }
 }

@@ -18,11 +18,11 @@ use fpstore::{Error, Recipe, Store, WriterOptions};
 
 use crate::cli::args::documents::DocumentArgs;
 use crate::cli::args::help::{help_of, with_more};
-use crate::cli::args::inputs::{ReadArgs, inputs, title_of};
+use crate::cli::args::inputs::{ReadArgs, inputs, refuse_pipes, title_of};
 use crate::cli::args::reading_args::in_long_help;
 use crate::cli::args::resources::WriteArgs;
 use crate::cli::args::segment_args::{LabelArgs, RunArgs};
-use crate::cli::output::sink::OutputArgs;
+use crate::cli::output::sink::{OutputArgs, check_names};
 use crate::cli::run::confirm::{self, NearArgs};
 use crate::cli::run::labels::read_labels;
 use crate::cli::run::stream::BatchArgs;
@@ -165,10 +165,14 @@ impl DedupArgs {
         if *keep != KeepRules::default() && !self.is_within() {
             bail!("--keep chooses among new records; add --within to compare them");
         }
-        if self.removed.is_some() && self.removed == self.output.output {
-            bail!("--removed and --output name the same file");
-        }
-        Ok(())
+        let CleaningArgs { losses, manifest, html, .. } = &self.cleaning;
+        check_names(&[
+            ("--output", &self.output.output),
+            ("--removed", &self.removed),
+            ("--losses", losses),
+            ("--manifest", manifest),
+            ("--html", html),
+        ])
     }
 }
 
@@ -295,6 +299,9 @@ impl DedupArgs {
     ) -> anyhow::Result<corpus::Settings> {
         let OutputArgs { output, force } = &self.output;
         let documents_are_passages = documents.source.options().passage_unit().is_some();
+        if self.cleaning.manifest.is_some() {
+            refuse_pipes(&self.files, "--manifest")?;
+        }
         let cleaner = Cleaner::new(documents.source, inputs(&self.files)?)
             .replace(*force)
             .against(stored.clone())
@@ -336,6 +343,7 @@ impl DedupArgs {
         Ok(corpus::Settings {
             cleaner,
             list: self.cleaning.list.then(|| self.output.open()).transpose()?,
+            list_path: output.clone().filter(|_| self.cleaning.list),
             removed: self.removed.clone(),
             losses: self.cleaning.losses.clone(),
             manifest: self.cleaning.manifest.clone(),

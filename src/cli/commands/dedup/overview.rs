@@ -8,8 +8,8 @@ use crate::cli::output::text::{counted, grouped};
 /// The files and the sources that are shown.
 const SHOWN_MAX: usize = 10;
 
-/// Prints it.
-pub(super) fn report(overview: &Overview) {
+/// Prints it; `counted` gives a count with the name of what is compared.
+pub(super) fn report(overview: &Overview, counted: &dyn Fn(u64) -> String) {
     message!("judged {}", overview.judgement);
     let reasons = overview.reasons.each().into_iter().filter(|(_, count)| *count > 0);
     let reasons = reasons.map(|(reason, count)| format!("{} {}", reason.name(), grouped(count)));
@@ -26,11 +26,11 @@ pub(super) fn report(overview: &Overview) {
     }
     report_losses(overview.losses.iter().filter(is_source).collect(), "source", "sources");
     for cluster in &overview.clusters {
-        report_cluster(cluster);
+        report_cluster(cluster, counted);
     }
     let large = overview.losses.iter().filter(|loss| loss.is_large()).collect::<Vec<_>>();
     for loss in large.iter().take(SHOWN_MAX) {
-        message!("warning: {} lost {loss} of the documents; see the largest clusters", loss.of);
+        message!("warning: {} lost {loss}; see the largest clusters", loss.of);
     }
 }
 
@@ -52,11 +52,11 @@ fn report_losses(mut losses: Vec<&Loss>, one: &str, many: &str) {
     }
 }
 
-fn report_cluster(cluster: &LargeCluster) {
+fn report_cluster(cluster: &LargeCluster, counted: &dyn Fn(u64) -> String) {
     let id = cluster.id.as_ref().map(ToString::to_string).unwrap_or_default();
     message!(
         "{} in a cluster of {}'{id}': {}",
-        counted(cluster.document_count, "document", "documents"),
+        counted(cluster.document_count),
         if cluster.side == Side::Stored { "the stored " } else { "" },
         cluster.line.as_deref().unwrap_or_default(),
     );

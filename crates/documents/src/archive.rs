@@ -1,0 +1,353 @@
+//! The records of a web archive, one after the other, and where the next one begins behind a damaged
+//! one.
+//!
+//! Reading and copying both walk by this, so that a record has the same number in both. Where bad
+//! records are skipped, a damaged one is left behind: the next one begins with the next line
+//! `WARC/1.`, or with the next member of gzip where the compressed data is damaged.
+
+use std::io::{self, BufRead, Read, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use fpstore_base::IoError;
+use fpstore_base::decompress::Damaged;
+use fpstore_base::source::Source;
+use memchr::memchr;
+
+use super::warc::{Header, MAGIC, next_header};
+
+/// What stands at the next place of an archive.
+#[derive(Debug)]
+pub(super) enum Next {
+    /// A record; its block follows.
+    Record(Header),
+    /// A record that is damaged and left behind: why.
+    Damaged(String),
+    /// What cannot be left behind: why. Nothing can be read after it.
+    Bad(String),
+    End,
+}
+
+/// An archive that is being read.
+pub(super) struct Archive<R> {
+    reader: R,
+    /// Whether damaged records are left behind.
+    skip_bad: bool,
+    /// The members of gzip that were begun; see
+    /// [`GzipReader::resuming`](fpstore_base::decompress::GzipReader::resuming).
+    members: Arc<AtomicU64>,
+    /// The number of the record, from 1.
+    pub(super) number: u64,
+    /// The bytes of its header.
+    pub(super) raw: Vec<u8>,
+    /// Whether [`MAGIC`] of the next record was taken.
+    is_begun: bool,
+    /// The error of a look at what follows a record: it is of the next one.
+    fault: Option<io::Error>,
+    /// The member in which the record begins, and whether it is the first one there.
+    member: Option<u64>,
+    is_first_of_member: bool,
+    /// Whether any record has a header, so that the file is an archive.
+    has_header: bool,
+}
+
+/// Opens the file of an archive, which is read behind damaged members of gzip if `skip_bad` says so.
+pub(super) fn open(
+    path: &Path,
+    skip_bad: bool,
+    members: &Arc<AtomicU64>,
+) -> Result<Source, IoError> {
+    match skip_bad {
+        true => Source::open_resuming(path, members.clone()),
+        false => Source::open(path),
+    }
+}
+
+impl<R: BufRead> Archive<R> {
+    pub(super) fn new(reader: R, skip_bad: bool, members: Arc<AtomicU64>) -> Self {
+        Archive {
+            reader,
+            skip_bad,
+            members,
+            number: 0,
+            raw: Vec::new(),
+            is_begun: false,
+            fault: None,
+            member: None,
+            is_first_of_member: false,
+            has_header: false,
+        }
+    }
+
+    /// Whether damaged records are left behind.
+    pub(super) fn skips_bad(&self) -> bool {
+        self.skip_bad
+    }
+
+    /// The next record. The block of the one before must have been read.
+    pub(super) fn next(&mut self) -> io::Result<Next> {
+        self.number += 1;
+        let began = match self.fault.take() {
+            Some(fault) => Err(fault),
+            None => self.pass_line_ends(),
+        };
+        let member = Some(self.members.load(Ordering::Relaxed));
+        self.is_first_of_member = self.member != member;
+        self.member = member;
+        let head: &[u8] = if std::mem::take(&mut self.is_begun) { MAGIC } else { &[] };
+        let raw = &mut self.raw;
+        raw.clear();
+        match began.and_then(|()| next_header(&mut head.chain(&mut self.reader), raw)) {
+            Ok(None) => Ok(Next::End),
+            Ok(Some(Ok(header))) => {
+                self.has_header = true;
+                Ok(Next::Record(header))
+            }
+            Ok(Some(Err(reason))) => self.leave(reason, self.raw.ends_with(b"\n")),
+            Err(fault) => self.leave_member(fault),
+        }
+    }
+
+    /// Writes the block of a record to `to`. `None` if it is whole; else why the record is damaged.
+    pub(super) fn block(&mut self, len: u64, to: &mut dyn Write) -> io::Result<Option<Next>> {
+        match io::copy(&mut self.reader.by_ref().take(len), to) {
+            Ok(found) if found < len => self.leave("it is cut".into(), false).map(Some),
+            Ok(_) => self.look_behind(len),
+            Err(fault) => self.leave_member(fault).map(Some),
+        }
+    }
+
+    /// A record whose length is wrong is followed by something else than a record, and the checksum of
+    /// its member of gzip stands behind it.
+    fn look_behind(&mut self, len: u64) -> io::Result<Option<Next>> {
+        if !self.skip_bad {
+            return Ok(None);
+        }
+        let wrong = |this: &mut Self| {
+            let reason = format!("its Content-Length is {len}, and no record follows there");
+            this.leave(reason, false).map(Some)
+        };
+        let first = self.reader.fill_buf().map(|bytes| bytes.first().copied());
+        if matches!(first, Ok(Some(other)) if !b"\r\nW".contains(&other)) {
+            return wrong(self);
+        }
+        let looked = first.and_then(|_| self.pass_line_ends());
+        let first =
+            looked.and_then(|()| self.reader.fill_buf()).map(|bytes| bytes.first().copied());
+        // A member that goes on with something else was damaged somewhere.
+        let is_compressed = self.members.load(Ordering::Relaxed) > 0;
+        match first {
+            Ok(Some(other)) if other != b'W' && is_compressed && self.is_of_record() => wrong(self),
+            Ok(_) => Ok(None),
+            Err(fault) if self.is_of_record() => self.leave_member(fault).map(Some),
+            Err(fault) => {
+                self.fault = Some(fault);
+                Ok(None)
+            }
+        }
+    }
+
+    /// Whether what was read last is of the member in which the record begins.
+    fn is_of_record(&self) -> bool {
+        self.member == Some(self.members.load(Ordering::Relaxed))
+    }
+
+    /// The line ends after a block are two, but some write more or fewer.
+    fn pass_line_ends(&mut self) -> io::Result<()> {
+        while !self.is_begun && matches!(self.reader.fill_buf()?.first(), Some(b'\r' | b'\n')) {
+            self.reader.consume(1);
+        }
+        Ok(())
+    }
+
+    /// Goes on behind a damaged record, if it may.
+    fn leave(&mut self, reason: String, is_at_line: bool) -> io::Result<Next> {
+        if !self.skip_bad {
+            return Ok(Next::Bad(reason));
+        }
+        let is_found = match self.pass_to_record(is_at_line) {
+            Ok(is_found) => is_found,
+            Err(fault) if self.is_of_record() => return self.leave_member(fault),
+            Err(fault) if Damaged::is_in(&fault) => {
+                self.fault = Some(fault);
+                true
+            }
+            Err(fault) => return Err(fault),
+        };
+        // What never has a header is no archive.
+        Ok(if is_found || self.has_header { Next::Damaged(reason) } else { Next::Bad(reason) })
+    }
+
+    /// Goes on behind a damaged member of gzip, if no more than one record is lost with it.
+    fn leave_member(&mut self, fault: io::Error) -> io::Result<Next> {
+        if !self.skip_bad || !Damaged::is_in(&fault) || !self.is_first_of_member {
+            return Err(fault);
+        }
+        let is_only = self.member == Some(1);
+        match self.reader.fill_buf().map(<[u8]>::is_empty) {
+            Ok(true) if is_only => return Err(fault),
+            Ok(_) => {}
+            Err(next) => self.fault = Some(next),
+        }
+        Ok(Next::Damaged(format!("it cannot be decompressed: {fault}")))
+    }
+
+    /// Passes over all before the next line with [`MAGIC`], and over that; whether there is one.
+    fn pass_to_record(&mut self, mut is_at_line: bool) -> io::Result<bool> {
+        loop {
+            if is_at_line {
+                let mut head = Vec::new();
+                let start = &mut self.reader.by_ref().take(MAGIC.len() as u64);
+                start.read_until(b'\n', &mut head)?;
+                if head == MAGIC {
+                    self.is_begun = true;
+                    return Ok(true);
+                }
+                is_at_line = head.ends_with(b"\n");
+                if head.is_empty() {
+                    return Ok(false);
+                }
+                continue;
+            }
+            let bytes = self.reader.fill_buf()?;
+            let end = memchr(b'\n', bytes);
+            let len = end.map_or(bytes.len(), |at| at + 1);
+            if len == 0 {
+                return Ok(false);
+            }
+            self.reader.consume(len);
+            is_at_line = end.is_some();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fpstore_base::decompress::GzipReader;
+
+    use super::*;
+
+    fn record(block: &str) -> String {
+        let len = block.len();
+        format!("WARC/1.0\r\nWARC-Type: x\r\nContent-Length: {len}\r\n\r\n{block}\r\n\r\n")
+    }
+
+    /// The blocks of whole records, and for each damaged one a question mark; or the error.
+    fn walked(bytes: &[u8], skip_bad: bool) -> Result<Vec<String>, String> {
+        let results = [1, 9, 4096].map(|capacity| {
+            let reader = io::BufReader::with_capacity(capacity, bytes);
+            let mut archive = Archive::new(reader, skip_bad, Arc::default());
+            let mut found = Vec::new();
+            loop {
+                match archive.next().unwrap() {
+                    Next::End => return Ok(found),
+                    Next::Damaged(_) => found.push("?".into()),
+                    Next::Bad(reason) => return Err(format!("{}: {reason}", archive.number)),
+                    Next::Record(header) => {
+                        let mut block = Vec::new();
+                        match archive.block(header.block_len, &mut block).unwrap() {
+                            None => found.push(String::from_utf8(block).unwrap()),
+                            Some(Next::Bad(reason)) => {
+                                return Err(format!("{}: {reason}", archive.number));
+                            }
+                            Some(_) => found.push("?".into()),
+                        }
+                    }
+                }
+            }
+        });
+        assert!(results.iter().all(|result| *result == results[0]), "{results:?}");
+        let [result, ..] = results;
+        result
+    }
+
+    #[test]
+    fn the_next_record_is_found_behind_a_damaged_one() {
+        let [one, two, three] = ["one", "two lines\nWARC-like", "three"].map(record);
+        let without_len = two.replace("Content-Length", "Content-Lenght");
+        for (second, expected) in [
+            (two.as_str(), &["one", "two lines\nWARC-like", "three"][..]),
+            (&without_len, &["one", "?", "three"]),
+            (&two.replace("19", "x9"), &["one", "?", "three"]),
+            (&two.replace("19", "7"), &["one", "?", "three"]),
+            ("garbage\n and\u{e9} more\r\n", &["one", "?", "three"]),
+            (&two[..two.len() - 10], &["one", "?"]),
+        ] {
+            let bytes = [&*one, second, &three].concat();
+            let found = walked(bytes.as_bytes(), true);
+            assert_eq!(found.unwrap(), expected, "{second}");
+        }
+        // Too long a length takes the start of the next record, so that both are lost.
+        let long = [&*one, &two.replace("19", "29"), &three, &one].concat();
+        assert_eq!(walked(long.as_bytes(), true).unwrap(), ["one", "?", "one"]);
+        for len in one.len()..one.len() + two.len() - 4 {
+            let found = walked(&[&one, &two].map(|it| it.as_bytes()).concat()[..len], true);
+            let expected = if len == one.len() { &["one"][..] } else { &["one", "?"] };
+            assert_eq!(found.unwrap(), expected, "{len}");
+        }
+    }
+
+    /// In a compressed archive each record is a member of its own.
+    #[test]
+    fn a_damaged_member_of_gzip_is_one_record() {
+        let blocks = ["the first of all", "two", "the third of all"];
+        let zipped = blocks.map(|block| {
+            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), Default::default());
+            encoder.write_all(record(block).as_bytes()).unwrap();
+            encoder.finish().unwrap()
+        });
+        let walk = |bytes: &[u8]| {
+            let members = Arc::<AtomicU64>::default();
+            let reader = io::BufReader::with_capacity(16, bytes);
+            let unzipped = GzipReader::resuming(reader, members.clone());
+            let mut archive = Archive::new(io::BufReader::new(unzipped), true, members);
+            let mut found = Vec::new();
+            loop {
+                match archive.next().map_err(|fault| fault.to_string())? {
+                    Next::End => return Ok::<_, String>(found),
+                    Next::Damaged(_) => found.push("?".into()),
+                    Next::Bad(reason) => return Err(reason),
+                    Next::Record(header) => {
+                        let mut block = Vec::new();
+                        let read = archive.block(header.block_len, &mut block);
+                        match read.map_err(|fault| fault.to_string())? {
+                            None => found.push(String::from_utf8(block).unwrap()),
+                            Some(_) => found.push("?".into()),
+                        }
+                    }
+                }
+            }
+        };
+        assert_eq!(walk(&zipped.concat()).unwrap(), blocks);
+        let expected = ["the first of all", "?", "the third of all"];
+        for at in 1..zipped[1].len() {
+            let mut damaged = zipped[1].clone();
+            damaged[at] ^= 0x55;
+            let found = walk(&[&zipped[0][..], &damaged, &zipped[2]].concat()).unwrap();
+            // Some bytes of the header mean nothing.
+            assert!(found == expected || at < 10 && found == blocks, "{at}: {found:?}");
+            let found = walk(&[&zipped[0][..], &zipped[1][..at], &zipped[2]].concat()).unwrap();
+            assert_eq!(found, expected, "{at}");
+            assert_eq!(walk(&[&zipped[0], &zipped[1][..at]].concat()).unwrap(), &expected[..2]);
+        }
+        // Of several records in one member nobody knows how many are lost.
+        let together = [&zipped[0], &zipped[1]].map(|_| record("again")).concat();
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), Default::default());
+        encoder.write_all(together.as_bytes()).unwrap();
+        let whole = encoder.finish().unwrap();
+        assert!(walk(&[&zipped[0], &whole[..whole.len() - 9], &zipped[2]].concat()).is_err());
+        assert!(walk(&zipped[0][..20]).is_err());
+    }
+
+    #[test]
+    fn without_skipping_and_of_other_files_the_first_fault_ends_all() {
+        let bytes = [&record("one"), "garbage\n", &record("two")].concat();
+        let told = "2: it begins with \"garbage\", expected WARC/1.0 or WARC/1.1";
+        assert_eq!(walked(bytes.as_bytes(), false).unwrap_err(), told);
+        for skip_bad in [false, true] {
+            let error = walked(b"<html>\n<p>no archive\n", skip_bad).unwrap_err();
+            assert!(error.starts_with("1: it begins with"), "{error}");
+        }
+    }
+}

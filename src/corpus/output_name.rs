@@ -1,0 +1,155 @@
+//! What the name of an output promises, and whether that is what is written.
+//!
+//! The output of one file is compressed as its own name says, because the bytes inside stay the
+//! same. Its format is that of the file: a name of another format is refused.
+
+use std::path::{Path, PathBuf};
+
+use fpstore_base::source::Compression;
+use fpstore_documents::{DocumentFile, DocumentFormat, Error as TextError};
+
+use super::error::{Error, Result};
+
+/// Refuses standard output, and what is there and can hold no copies. The links in `/dev` that lead
+/// to open files look like files: a copy would take their places.
+pub(super) fn check_is_file(output: &Path) -> Result<()> {
+    let is_open_file = ["/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/fd", "/proc"]
+        .iter()
+        .any(|name| output.starts_with(name));
+    let is_special = output.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir());
+    if output != Path::new("-") && !is_open_file && !is_special {
+        return Ok(());
+    }
+    let name = match output == Path::new("-") {
+        true => "- is standard output".into(),
+        false => format!("{} is neither a file nor a folder", output.display()),
+    };
+    Err(Error::refused(format!(
+        "{name}, and the documents that are kept go to a file or a folder, which appears when it is \
+         complete; name a file for one file of documents, or a folder"
+    )))
+}
+
+/// Refuses the name of a file where a folder is made.
+pub(super) fn check_folder_name(output: &Path) -> Result<()> {
+    let is_of_file = DocumentFormat::of_name(output).is_some() || Compression::of(output).is_some();
+    if !is_of_file {
+        return Ok(());
+    }
+    let name = output.display();
+    Err(Error::refused(format!(
+        "{name} is the name of a file, and the documents of a folder or of several files go to a \
+         folder, each file under its own name; name a folder, such as {}/, or {name}/ if that is \
+         meant",
+        stem_of(output).display()
+    )))
+}
+
+/// Refuses a name of another format than that of the file whose documents go there. With
+/// `annotates` attributes go there, as JSON Lines that are compressed as such a file is.
+pub(super) fn check_file_name(
+    output: &Path,
+    file: &DocumentFile<'_>,
+    annotates: bool,
+) -> Result<()> {
+    let is_json = matches!(file.format(), DocumentFormat::JsonLines | DocumentFormat::Features);
+    let format = if annotates { DocumentFormat::JsonLines } else { named(file.format()) };
+    let named_format = DocumentFormat::of_name(output);
+    // A file may be read as another format than its name tells.
+    let is_of_file = !annotates && ends_of(output) == ends_of(file.path());
+    let format_fits = named_format.is_none_or(|it| it == format) || is_of_file;
+    let compression = Compression::of(output);
+    let fixed_compression = match (annotates, format.is_compressed_inside()) {
+        (true, _) if is_json => Some(Compression::of_file(file.path()).map_err(TextError::from)?),
+        (true, _) | (_, true) => Some(None),
+        _ => None,
+    };
+    let compression_fits = fixed_compression.is_none_or(|fixed| fixed == compression);
+    if format_fits && compression_fits {
+        return Ok(());
+    }
+    let mut remedy = stem_of(output).into_os_string();
+    remedy.push(".");
+    remedy.push(match DocumentFormat::of_name(file.path()) == Some(format) {
+        true => format_end(file.path()),
+        false => end_of(format).into(),
+    });
+    remedy.push(match fixed_compression.unwrap_or(compression) {
+        None => "",
+        Some(Compression::Gzip) => ".gz",
+        Some(Compression::Zstandard) => ".zst",
+    });
+    let what = match (annotates, format_fits) {
+        (true, _) => format!("the attributes of {} are written as", file.name()),
+        (false, true) => format!("{} is compressed inside, and its documents stay", file.name()),
+        (false, false) => format!("the documents of {} stay", file.name()),
+    };
+    Err(Error::refused(format!(
+        "{} is a name of another kind of file: {what} {}; name the output {}",
+        output.display(),
+        format.words(),
+        Path::new(&remedy).display()
+    )))
+}
+
+/// Refuses a name of documents or of compressed bytes for a list of files.
+pub(super) fn check_list_name(output: &Path) -> Result<()> {
+    if DocumentFormat::of_name(output).is_none() && Compression::of(output).is_none() {
+        return Ok(());
+    }
+    Err(Error::refused(format!(
+        "each of the files is one document, so the output is a list of those that are kept, in plain \
+         text, and {} is a name of another kind of file; name the list {}.txt",
+        output.display(),
+        stem_of(output).display()
+    )))
+}
+
+/// The format whose names a file of this format has.
+fn named(format: DocumentFormat) -> DocumentFormat {
+    match format {
+        DocumentFormat::Features => DocumentFormat::JsonLines,
+        DocumentFormat::Lines => DocumentFormat::Plain,
+        format => format,
+    }
+}
+
+/// The usual end of the names of files of a format.
+fn end_of(format: DocumentFormat) -> &'static str {
+    match named(format) {
+        DocumentFormat::JsonLines => "jsonl",
+        DocumentFormat::Csv => "csv",
+        DocumentFormat::Tsv => "tsv",
+        DocumentFormat::Parquet => "parquet",
+        DocumentFormat::Warc => "warc",
+        DocumentFormat::Html => "html",
+        _ => "txt",
+    }
+}
+
+/// The name without the end that tells the compression.
+fn uncompressed(path: &Path) -> PathBuf {
+    match Compression::of(path) {
+        Some(_) => path.with_extension(""),
+        None => path.to_path_buf(),
+    }
+}
+
+/// The name without the ends that tell format and compression.
+fn stem_of(path: &Path) -> PathBuf {
+    let path = uncompressed(path);
+    match DocumentFormat::of_name(&path) {
+        Some(_) => path.with_extension(""),
+        None => path,
+    }
+}
+
+/// The end of a name that tells the format.
+fn format_end(path: &Path) -> std::ffi::OsString {
+    uncompressed(path).extension().unwrap_or_default().to_owned()
+}
+
+/// The same in small letters.
+fn ends_of(path: &Path) -> std::ffi::OsString {
+    format_end(path).to_ascii_lowercase()
+}
