@@ -152,7 +152,8 @@ build() {
                     ${MAINTAINER:+--maintainer "$MAINTAINER"} --output "$1/out/"
             fi
             if [ "$target" = "$static" ] && [ "$rpm" = yes ]; then
-                "$cargo_rpm" --target "$static" --auto-req disabled \
+                cp -R "$1/target/release/release-files" "$folder"
+                "$cargo_rpm" --target "$static" --target-dir "$1/target" --auto-req disabled \
                     --source-date "$SOURCE_DATE_EPOCH" --output "$1/out/"
             fi
         done
