@@ -70,7 +70,7 @@ fn a_second_writer_is_refused_by_name_in_this_process_and_in_others() {
     let path = desk.path("store.fps");
     let writer = Writer::open(&path).unwrap();
     assert!(matches!(Writer::open(&path), Err(Error::Locked { .. })));
-    let (_, told) = desk.run(&["add", "one.tsv", "--wait", "0"], 2);
+    let (_, told) = desk.run(&["add", "one.tsv"], 2);
     assert!(told.contains(&std::process::id().to_string()), "{told}");
     // Readers do not wait.
     assert_eq!(desk.ok(&["query", "1", "-k", "0"], "").lines().count(), 1);
@@ -83,7 +83,8 @@ fn a_second_writer_is_refused_by_name_in_this_process_and_in_others() {
 fn long_names_and_names_in_other_scripts_are_names() {
     let folder = tempfile::tempdir().unwrap();
     let mut path = folder.path().to_path_buf();
-    for name in ["\u{43f}\u{440}\u{430}\u{432}\u{434}\u{430}", "\u{5199}\u{771f}", "a b", "\u{e9}"] {
+    for name in ["\u{43f}\u{440}\u{430}\u{432}\u{434}\u{430}", "\u{5199}\u{771f}", "a b", "\u{e9}"]
+    {
         path.push(name.repeat(16));
         path.push("directory ".repeat(6).trim());
     }
