@@ -144,7 +144,7 @@ count() {
 prepare
 case ${1:-} in
 # shellcheck disable=SC2086  # words, to be split
-"") set -- test --locked --lib --no-default-features --features write,text -- $skipped ;;
+"") set -- test --locked --lib --no-default-features --features write,documents -- $skipped ;;
 count)
     shift
     [ $# -gt 0 ] || set -- query-2 query-4 crowded batch build pairs

@@ -1,29 +1,55 @@
 #!/bin/sh
-# Makes the files of a release of the last commit in a folder, target/dist if none is named: an
-# archive with the program, completions, manual pages and licences, a Debian package, and
-# SHA256SUMS. Then it tries both where nothing else is installed. docs/releasing.md explains it.
+# Makes the files of a release of the last commit in a folder, target/dist if none is named: for each
+# target an archive with the program, completions, manual pages and licences; packages for Debian and
+# for systems with RPM; and SHA256SUMS. Then it tries them where nothing else is installed.
+# docs/releasing.md explains it.
 #
-#   sh tools/release.sh [--twice] [--no-deb] [FOLDER]
+#   sh tools/release.sh [--twice] [--no-deb] [--no-rpm] [--target TARGET]... [FOLDER]
 #
-# --twice builds again in another directory and fails if a byte differs. The package needs
-# cargo-deb 3 (on the path, or CARGO_DEB names it). MAINTAINER overrides that of the package.
+# Without --target it is the one of this machine; --target all stands for all of docs/releasing.md.
+# --twice builds again in another directory and fails if a byte differs. The packages need cargo-deb 3
+# and cargo-generate-rpm (on the path, or CARGO_DEB and CARGO_GENERATE_RPM name them); that of Debian
+# is of the program of this machine, that for RPM of x86_64-unknown-linux-musl. MAINTAINER overrides
+# that of the Debian package. Other targets than that of this machine need what tools/cross.sh says.
 set -eu
 umask 022
 export LC_ALL=C TZ=UTC
 cd "$(dirname "$0")/.."
+root=$PWD
+. tools/cross.sh
 
-twice=no deb=yes dist=target/dist
-for argument in "$@"; do
-    case $argument in
+host=$(rustc -vV | sed -n 's/^host: //p')
+static=x86_64-unknown-linux-musl
+twice=no deb=yes rpm=yes dist=target/dist targets=
+while [ $# -gt 0 ]; do
+    case $1 in
         --twice) twice=yes ;;
         --no-deb) deb=no ;;
-        -*) echo "release: unknown option $argument" >&2; exit 2 ;;
-        *) dist=$argument ;;
+        --no-rpm) rpm=no ;;
+        --target)
+            shift
+            case ${1:?release: --target needs a target} in
+                all) targets="$host $static aarch64-unknown-linux-musl x86_64-pc-windows-gnu" ;;
+                *) targets="$targets $1" ;;
+            esac
+            ;;
+        -*) echo "release: unknown option $1" >&2; exit 2 ;;
+        *) dist=$1 ;;
     esac
+    shift
 done
+: "${targets:=$host}"
+has_target() { case " $targets " in *" $1 "*) ;; *) return 1 ;; esac; }
+has_target "$host" || deb=no
+has_target "$static" || rpm=no
 cargo_deb=${CARGO_DEB:-$(command -v cargo-deb || true)}
+cargo_rpm=${CARGO_GENERATE_RPM:-$(command -v cargo-generate-rpm || true)}
 if [ "$deb" = yes ] && [ -z "$cargo_deb" ]; then
     echo "release: no cargo-deb; cargo install --locked cargo-deb, or --no-deb" >&2
+    exit 2
+fi
+if [ "$rpm" = yes ] && [ -z "$cargo_rpm" ]; then
+    echo "release: no cargo-generate-rpm; cargo install --locked cargo-generate-rpm, or --no-rpm" >&2
     exit 2
 fi
 if [ -e "$dist" ] && [ -n "$(ls -A "$dist")" ]; then
@@ -32,61 +58,105 @@ if [ -e "$dist" ] && [ -n "$(ls -A "$dist")" ]; then
 fi
 mkdir -p "$dist"
 dist=$(cd "$dist" && pwd)
+for target in $targets; do
+    [ "$target" = "$host" ] || cross_add "$target"
+done
 
 # The same time in every file of every build of this commit.
 commit=$(git rev-parse HEAD)
 : "${SOURCE_DATE_EPOCH:=$(git log -1 --format=%ct "$commit")}"
 export SOURCE_DATE_EPOCH
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
-target=$(rustc -vV | sed -n 's/^host: //p')
-name=fpstore-$version-$target
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
+# The program for a target, in the source of a place. Paths of this machine stand in messages of
+# panics, in Rust and in C.
+build_program() {
+    place=$1 target=$2 cargo_home=${CARGO_HOME:-$HOME/.cargo}
+    export CARGO_TARGET_DIR="$place/target" CARGO_INCREMENTAL=0
+    export RUSTFLAGS="--remap-path-prefix=$place/source=/fpstore --remap-path-prefix=$place/target=/target --remap-path-prefix=$cargo_home=/cargo"
+    export CFLAGS="-ffile-prefix-map=$place/target=/target -ffile-prefix-map=$cargo_home=/cargo"
+    unset FPSTORE FPSTORE_THREADS COLUMNS
+    if [ "$target" = "$host" ]; then
+        cargo build --release --locked --features full --bin fpstore
+    else
+        cross_cargo build --release --locked --features full --bin fpstore --target "$target"
+    fi
+}
+
+# The files that the program itself writes: manual pages and completions.
+write_pages() {
+    fpstore=$1 made=$2
+    mkdir -p "$made/completions"
+    "$fpstore" man --quiet "$made/man/man1"
+    "$fpstore" completions bash >"$made/completions/fpstore.bash"
+    "$fpstore" completions zsh >"$made/completions/_fpstore"
+    "$fpstore" completions fish >"$made/completions/fpstore.fish"
+    "$fpstore" completions elvish >"$made/completions/fpstore.elv"
+    "$fpstore" completions powershell >"$made/completions/_fpstore.ps1"
+    # As the packages want them.
+    mkdir "$made/man.gz"
+    for page in "$made"/man/man1/*.1; do
+        gzip --no-name -9 --stdout "$page" >"$made/man.gz/${page##*/}.gz"
+    done
+}
+
+# The archive for a target: the program and all that is not of it alone.
+pack() {
+    place=$1 target=$2 made=$3 program=$4
+    name=fpstore-$version-$target
+    python3 tools/third_party.py "$target" >"$made/THIRD-PARTY.txt"
+    mkdir "$place/$name"
+    cp -R "$program" "$made/completions" "$made/man" "$made/THIRD-PARTY.txt" LICENSE "$place/$name"
+    # The pages where they are in the project, so that their links hold.
+    tar --create README.md CHANGELOG.md ARCHITECTURE.md format-spec.md docs tools/operations \
+        benches/README.md benches/peers/README.md bindings/python/README.md \
+        bindings/python/benches/README.md tests/data/README.md |
+        tar --extract --directory "$place/$name"
+    case $target in
+        *-windows-*) python3 "$root/tools/zip_folder.py" "$place/$name" "$place/out/$name.zip" ;;
+        *)
+            tar --create --sort=name --format=gnu --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 \
+                --numeric-owner --mode=u=rwX,go=rX --directory "$place" "$name" |
+                gzip --no-name -9 >"$place/out/$name.tar.gz"
+            ;;
+    esac
+}
+
 # Builds the commit in a directory, with all files of the release.
 build() {
-    place=$1
-    mkdir -p "$place/source" "$place/out"
-    git archive "$commit" | tar -x -C "$place/source"
-    cargo_home=${CARGO_HOME:-$HOME/.cargo}
+    mkdir -p "$1/source" "$1/out"
+    git archive "$commit" | tar -x -C "$1/source"
     (
-        cd "$place/source"
-        # Paths of this machine stand in messages of panics, in Rust and in C.
-        export CARGO_TARGET_DIR="$place/target" CARGO_INCREMENTAL=0
-        export RUSTFLAGS="--remap-path-prefix=$place/source=/fpstore --remap-path-prefix=$place/target=/target --remap-path-prefix=$cargo_home=/cargo"
-        export CFLAGS="-ffile-prefix-map=$place/target=/target -ffile-prefix-map=$cargo_home=/cargo"
-        unset FPSTORE FPSTORE_THREADS COLUMNS
-        cargo build --release --locked --features full --bin fpstore
-        made=$place/target/release/release-files
-        fpstore=$place/target/release/fpstore
-        mkdir -p "$made/completions"
-        "$fpstore" man --quiet "$made/man/man1"
-        "$fpstore" completions bash >"$made/completions/fpstore.bash"
-        "$fpstore" completions zsh >"$made/completions/_fpstore"
-        "$fpstore" completions fish >"$made/completions/fpstore.fish"
-        "$fpstore" completions elvish >"$made/completions/fpstore.elv"
-        "$fpstore" completions powershell >"$made/completions/_fpstore.ps1"
-        # As Debian wants them.
-        mkdir "$made/man.gz"
-        for page in "$made"/man/man1/*.1; do
-            gzip --no-name -9 --stdout "$page" >"$made/man.gz/${page##*/}.gz"
+        cd "$1/source"
+        # It writes the pages of all targets.
+        build_program "$1" "$host"
+        write_pages "$1/target/release/fpstore" "$1/target/release/release-files"
+        for target in $targets; do
+            folder=$1/target/$target/release
+            case $target in
+                "$host") folder=$1/target/release program=fpstore ;;
+                *-windows-*) program=fpstore.exe ;;
+                *) program=fpstore ;;
+            esac
+            [ "$target" = "$host" ] || build_program "$1" "$target"
+            if grep -aqF -e "$work" -e "$HOME/" "$folder/$program"; then
+                echo "release: the program for $target holds paths of this machine" >&2
+                exit 1
+            fi
+            pack "$1" "$target" "$1/target/release/release-files" "$folder/$program"
+            # Each holds what was linked into its own program.
+            if [ "$target" = "$host" ] && [ "$deb" = yes ]; then
+                "$cargo_deb" --no-build --no-strip --locked --quiet \
+                    ${MAINTAINER:+--maintainer "$MAINTAINER"} --output "$1/out/"
+            fi
+            if [ "$target" = "$static" ] && [ "$rpm" = yes ]; then
+                cp -R "$1/target/release/release-files" "$folder"
+                "$cargo_rpm" --target "$static" --target-dir "$1/target" --auto-req disabled \
+                    --source-date "$SOURCE_DATE_EPOCH" --output "$1/out/"
+            fi
         done
-        python3 tools/third_party.py "$target" >"$made/THIRD-PARTY.txt"
-
-        mkdir "$place/$name"
-        cp -R "$fpstore" "$made/completions" "$made/man" "$made/THIRD-PARTY.txt" LICENSE "$place/$name"
-        # The pages where they are in the project, so that their links hold.
-        tar --create README.md CHANGELOG.md ARCHITECTURE.md format-spec.md docs tools/operations \
-            benches/README.md benches/peers/README.md bindings/python/README.md \
-            bindings/python/benches/README.md tests/data/README.md |
-            tar --extract --directory "$place/$name"
-        tar --create --sort=name --format=gnu --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 \
-            --numeric-owner --mode=u=rwX,go=rX --directory "$place" "$name" |
-            gzip --no-name -9 >"$place/out/$name.tar.gz"
-        if [ "$deb" = yes ]; then
-            "$cargo_deb" --no-build --no-strip --locked --quiet ${MAINTAINER:+--maintainer "$MAINTAINER"} \
-                --output "$place/out/"
-        fi
     )
 }
 
@@ -97,10 +167,6 @@ if [ "$twice" = yes ]; then
         cmp "$file" "$work/another-place/out/${file##*/}"
         echo "release: ${file##*/} has the same bytes when it is built in another directory"
     done
-fi
-if grep -aqF -e "$work" -e "$HOME/" "$work/one/target/release/fpstore"; then
-    echo "release: the program holds paths of this machine" >&2
-    exit 1
 fi
 cp "$work"/one/out/* "$dist"
 (cd "$dist" && sha256sum -- * >"$work/SHA256SUMS" && mv "$work/SHA256SUMS" SHA256SUMS)

@@ -1,10 +1,16 @@
 #!/bin/sh
-# Tries the files that tools/release.sh made in roots that hold nothing else: the archive, with the
-# libraries that 'ldd' names, and the Debian package, installed by dpkg. Needs the rights to change
-# the root, or user namespaces.
+# Tries the files that tools/release.sh made in roots that hold nothing else: the archives, and the
+# packages, installed by dpkg and by rpm where they are there. What runs on another system or another
+# processor is tried under an emulator; what nothing here can run is named, and its digest checked.
+# Needs the rights to change the root, or user namespaces.
+#
+#   sh tools/try_release.sh FOLDER
 set -eu
 export LC_ALL=C
 dist=$(cd "$1" && pwd)
+cd "$(dirname "$0")/.."
+. tools/cross.sh
+. tools/emulators.sh
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 if [ "$(id -u)" = 0 ]; then
@@ -23,31 +29,69 @@ add_libraries() {
     done
 }
 
-# What a user does first, with nothing but the program.
+# What a user does first, with nothing but the program, which `run` runs in the folder.
 use() {
-    root=$1 program=$2
-    mkdir -p "$root/tmp"
-    printf '{"id":"a","text":"one two three four five six"}\n{"id":"b","text":"one two three four five six!"}\n' >"$root/tmp/docs.jsonl"
-    run() { in_root "$root" "$program" "$@"; }
+    tmp=$1/tmp
+    mkdir -p "$tmp"
+    printf '{"id":"a","text":"one two three four five six"}\n{"id":"b","text":"one two three four five six!"}\n' >"$tmp/docs.jsonl"
+    printf '{"id":"c","text":"seven eight nine ten"}\n' >"$tmp/more.jsonl"
     run --version | grep -q '^fpstore '
-    run build --docs /tmp/docs.jsonl -s /tmp/docs.fps --quiet
-    run verify -s /tmp/docs.fps >/dev/null
-    run query --text 'one two three four five six' -s /tmp/docs.fps | grep -q 'b$'
-    run cluster /tmp/docs.fps --texts /tmp/docs.jsonl --html /tmp/page.html --quiet
-    grep -q 'one two three' "$root/tmp/page.html"
-    run dedup --docs /tmp/docs.jsonl --within -o /tmp/kept.jsonl --quiet
-    run man /tmp/man --quiet
+    run build --docs tmp/docs.jsonl -s tmp/docs.fps --quiet
+    run add --docs tmp/more.jsonl -s tmp/docs.fps --quiet
+    run verify -s tmp/docs.fps >/dev/null
+    run query --text 'one two three four five six' -s tmp/docs.fps | tr -d '\r' | grep -q 'b$'
+    run pairs --docs tmp/docs.jsonl -k 12 --quiet | tr -d '\r' | grep -q 'a.*b'
+    run cluster tmp/docs.fps --texts tmp/docs.jsonl --html tmp/page.html --quiet
+    grep -q 'one two three' "$tmp/page.html"
+    run dedup --docs tmp/docs.jsonl --within -o tmp/kept.jsonl --quiet
+    run man tmp/man --quiet
+    # The segments of all are those of the first; the manifest has the id of a store, which is random.
+    (cd "$tmp/docs.fps" && sha256sum -- *.fps) >"$tmp/segments"
+    [ -e "$work/segments" ] || cp "$tmp/segments" "$work/segments"
+    cmp "$work/segments" "$tmp/segments"
 }
 
-for archive in "$dist"/*.tar.gz; do
-    mkdir "$work/archive"
-    tar -xzf "$archive" -C "$work/archive" --strip-components=1
-    echo "release: needs $(ldd "$work/archive/fpstore" | sed 's/^[[:space:]]*//; s/ .*//' | tr '\n' ' ')"
-    echo "release: needs glibc $(objdump -T "$work/archive/fpstore" | sed -n 's/.*GLIBC_\([0-9.]*\).*/\1/p' | sort -uV | tail -n 1) or later"
-    add_libraries "$work/archive" "$work/archive/fpstore"
-    use "$work/archive" /fpstore
-    cmp "$work/archive/tmp/man/fpstore.1" "$work/archive/man/man1/fpstore.1"
-    echo "release: ${archive##*/} works in an empty root"
+for archive in "$dist"/*.tar.gz "$dist"/*.zip; do
+    [ -e "$archive" ] || continue
+    file=${archive##*/}
+    root=$work/archive
+    rm -rf "$root"
+    mkdir "$root"
+    case $file in
+    *.zip) python3 -m zipfile -e "$archive" "$work/unzipped" && mv "$work"/unzipped/*/* "$root" ;;
+    *) tar -xzf "$archive" -C "$root" --strip-components=1 ;;
+    esac
+    case $file in
+    *-x86_64-unknown-linux-gnu.tar.gz)
+        echo "release: needs $(ldd "$root/fpstore" | sed 's/^[[:space:]]*//; s/ .*//' | tr '\n' ' ')"
+        echo "release: needs glibc $(objdump -T "$root/fpstore" | sed -n 's/.*GLIBC_\([0-9.]*\).*/\1/p' | sort -uV | tail -n 1) or later"
+        add_libraries "$root" "$root/fpstore"
+        run() { in_root "$root" /fpstore "$@"; }
+        how="in an empty root"
+        ;;
+    *-x86_64-unknown-linux-musl.tar.gz)
+        run() { in_root "$root" /fpstore "$@"; }
+        how="in an empty root, without any library"
+        ;;
+    *-aarch64-unknown-linux-musl.tar.gz)
+        emulator_add aarch64-unknown-linux-musl
+        cp "$emulator" "$root/emulator"
+        run() { in_root "$root" /emulator /fpstore "$@"; }
+        how="in an empty root but for qemu"
+        ;;
+    *-x86_64-pc-windows-gnu.zip)
+        emulator_add x86_64-pc-windows-gnu
+        run() { (cd "$root" && env -i PATH="$PATH" HOME="$work" "$emulator" fpstore.exe "$@" 2>&1); }
+        how="under wine"
+        ;;
+    *)
+        echo "release: $file has been built, and nothing here can run it"
+        continue
+        ;;
+    esac
+    use "$root"
+    cmp "$root/tmp/man/fpstore.1" "$root/man/man1/fpstore.1"
+    echo "release: $file works $how"
 done
 
 for package in "$dist"/*.deb; do
@@ -59,12 +103,29 @@ for package in "$dist"/*.deb; do
     dpkg --root="$root" --force-depends --force-not-root --log=/dev/null --install "$package" >/dev/null 2>&1
     dpkg --root="$root" --status fpstore | grep -E '^(Version|Depends|Maintainer)'
     add_libraries "$root" "$root/usr/bin/fpstore"
-    use "$root" /usr/bin/fpstore
+    run() { in_root "$root" /usr/bin/fpstore "$@"; }
+    use "$root"
     for file in man/man1/fpstore.1.gz man/man1/fpstore-query.1.gz doc/fpstore/copyright \
         bash-completion/completions/fpstore zsh/vendor-completions/_fpstore; do
         [ -e "$root/usr/share/$file" ] || { echo "release: no $file in $package" >&2; exit 1; }
     done
     dpkg --root="$root" --force-not-root --log=/dev/null --remove fpstore >/dev/null 2>&1
+    [ ! -e "$root/usr/bin/fpstore" ]
+    echo "release: ${package##*/} can be installed, used and removed in an empty root"
+done
+
+for package in "$dist"/*.rpm; do
+    [ -e "$package" ] || continue
+    if ! command -v rpm >/dev/null; then
+        echo "release: ${package##*/} has been built, and there is no rpm here to install it"
+        continue
+    fi
+    root=$work/rpm
+    mkdir "$root"
+    rpm --root "$root" --install "$package"
+    run() { in_root "$root" /usr/bin/fpstore "$@"; }
+    use "$root"
+    rpm --root "$root" --erase fpstore
     [ ! -e "$root/usr/bin/fpstore" ]
     echo "release: ${package##*/} can be installed, used and removed in an empty root"
 done

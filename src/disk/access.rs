@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 
 use sysinfo::{MemoryRefreshKind, RefreshKind, System};
 
+use super::system;
 use crate::base::error::{Error, Result};
 
 /// How a store gets the bytes of its segments; see [`OpenOptions::access`](crate::OpenOptions).
@@ -49,7 +50,7 @@ impl Access {
     pub(crate) fn settle(self, directory: &Path, len: u64) -> Result<Self> {
         match self {
             Access::Map => Ok(Access::Map),
-            Access::Auto if !is_on_network(directory) => Ok(Access::Map),
+            Access::Auto if !system::is_on_network(directory) => Ok(Access::Map),
             Access::Auto | Access::Memory => self.settle_within(directory, len, usable_memory()),
         }
     }
@@ -92,42 +93,6 @@ fn ask_for_memory() -> u64 {
     }
 }
 
-/// Whether a directory lies on a file system that another machine or program serves. `false` where
-/// the system does not tell.
-#[cfg(target_os = "linux")]
-fn is_on_network(directory: &Path) -> bool {
-    // The type is as wide as the platform has it; all numbers have 32 bits.
-    rustix::fs::statfs(directory).is_ok_and(|found| is_network_type(found.f_type as u32))
-}
-
-#[cfg(not(target_os = "linux"))]
-fn is_on_network(_: &Path) -> bool {
-    false
-}
-
-/// Whether `statfs` gives this number for a network file system. From `statfs(2)` and the sources
-/// of Linux, of BeeGFS, GPFS (Spectrum Scale) and Lustre.
-#[cfg(target_os = "linux")]
-fn is_network_type(number: u32) -> bool {
-    matches!(
-        number,
-        0x6969             // NFS
-            | 0x517b       // SMB
-            | 0xfe53_4d42  // SMB 2 and 3
-            | 0xff53_4d42  // CIFS
-            | 0x6573_5546  // FUSE: sshfs, s3fs, gcsfuse, GlusterFS
-            | 0x0102_1997  // 9p
-            | 0x5346_414f  // AFS
-            | 0x6b41_4653  // AFS of the kernel
-            | 0x1983_0326  // BeeGFS
-            | 0x00c3_6400  // Ceph
-            | 0x7375_7245  // Coda
-            | 0x4750_4653  // GPFS
-            | 0x0bd0_0bd0  // Lustre
-            | 0x786f_4256 // folders of a VirtualBox host
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -145,15 +110,6 @@ mod tests {
         assert_eq!(settle(Access::Memory, 101, 0), Ok(Access::Memory), "the memory is unknown");
         let refused = settle(Access::Memory, 101, 100).unwrap_err();
         assert!(refused.contains("pages.fps take 101 bytes, more than the 100"), "{refused}");
-    }
-
-    #[cfg(target_os = "linux")]
-    #[test]
-    fn network_file_systems_are_known_by_their_numbers() {
-        assert!(is_network_type(0x6969) && is_network_type(0x6573_5546));
-        let local = [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994, 0x794c_7630, 0x2fc1_2fc1];
-        assert!(local.into_iter().all(|number| !is_network_type(number)));
-        assert!(!is_on_network(&std::env::temp_dir().join("no such directory")));
     }
 
     #[test]

@@ -15,7 +15,6 @@ pub(crate) enum FailPoint {
     /// The rename took place, and an error is reported all the same.
     RenameReport,
     Remove,
-    #[cfg_attr(not(unix), expect(dead_code, reason = "no other system syncs directories"))]
     SyncDirectory,
 }
 

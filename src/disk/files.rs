@@ -8,8 +8,7 @@ use std::path::Path;
 
 use super::change::{Change, note};
 use super::fail_point::{FailPoint, fail_point};
-#[cfg(any(unix, feature = "documents"))]
-use super::plain_file;
+use super::{plain_file, system};
 use crate::base::error::{Error, IoError, Result};
 #[cfg(feature = "documents")]
 use crate::bytes::{checksum::Digest, digested::DigestWriter};
@@ -37,27 +36,21 @@ pub(super) fn sync(
 /// Makes the bytes of a plain file durable that has its final name. Does nothing where a file must be
 /// open for writing to be synced.
 pub(crate) fn sync_file(path: &Path) -> Result<()> {
-    #[cfg(unix)]
-    {
-        let opened = plain_file::open(path).map_err(io::Error::from);
-        let file = opened.map_err(Error::io("sync", path))?;
-        sync(&file, FailPoint::Sync, path, || Change::Sync(path.into()))?;
+    if !system::SYNCS_WHAT_IT_READS {
+        return Ok(());
     }
-    #[cfg(not(unix))]
-    let _ = path;
-    Ok(())
+    let opened = plain_file::open(path).map_err(io::Error::from);
+    let file = opened.map_err(Error::io("sync", path))?;
+    sync(&file, FailPoint::Sync, path, || Change::Sync(path.into()))
 }
 
 /// Makes renames in a directory durable.
 pub(crate) fn sync_directory(path: &Path) -> Result<()> {
-    #[cfg(unix)]
-    if let Some(directory) = if_readable(File::open(path)).map_err(Error::io("sync", path))? {
-        let change = || Change::SyncDirectory(path.into());
-        sync(&directory, FailPoint::SyncDirectory, path, change)?;
-    }
-    #[cfg(not(unix))]
-    let _ = path;
-    Ok(())
+    let Some(directory) = system::directory_to_sync(path).map_err(Error::io("sync", path))? else {
+        return Ok(());
+    };
+    let change = || Change::SyncDirectory(path.into());
+    sync(&directory, FailPoint::SyncDirectory, path, change)
 }
 
 /// As [`sync_directory`], with the error of the system.
@@ -67,15 +60,6 @@ pub(super) fn sync_names(path: &Path) -> io::Result<()> {
         Error::Io(refused) => refused.source,
         error => io::Error::other(error),
     })
-}
-
-/// A directory may be writable and not readable; the system syncs it in time.
-#[cfg(unix)]
-fn if_readable(opened: io::Result<File>) -> io::Result<Option<File>> {
-    match opened {
-        Err(refused) if refused.kind() == io::ErrorKind::PermissionDenied => Ok(None),
-        opened => opened.map(Some),
-    }
 }
 
 /// A rename can fail, or take place and have its report lost: by a network, for example.
@@ -243,11 +227,8 @@ mod tests {
         assert_eq!(super::bare(other).kind(), io::ErrorKind::StorageFull);
     }
 
-    /// Whoever runs tests as root may read every directory, so the refusal is made up.
     #[test]
-    fn a_directory_that_is_not_readable_is_synced_by_the_system_and_a_missing_one_is_an_error() {
-        assert!(if_readable(Err(io::ErrorKind::PermissionDenied.into())).unwrap().is_none());
-        assert!(if_readable(Err(io::ErrorKind::NotFound.into())).is_err());
+    fn a_missing_directory_is_not_synced() {
         let folder = tempfile::tempdir().unwrap();
         assert!(sync_directory(folder.path()).is_ok());
         assert!(sync_directory(&folder.path().join("missing")).is_err());

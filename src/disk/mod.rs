@@ -25,6 +25,7 @@ mod own_folder;
 pub(crate) mod plain_file;
 #[cfg(test)]
 pub(crate) mod power_loss;
+mod refused;
 #[cfg(feature = "write")]
 mod scratch;
 #[cfg(feature = "write")]
@@ -33,6 +34,7 @@ mod scratch_directory;
 mod socket_file;
 #[cfg(feature = "write")]
 mod stale;
+pub(crate) mod system;
 #[cfg(feature = "write")]
 mod temporary;
 #[cfg(test)]

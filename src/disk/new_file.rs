@@ -15,7 +15,7 @@ use super::change::{Change, note};
 use super::fail_point::{FailPoint, fail_point};
 use super::files::{bare, create_directories, is_temporary_name, parent_of, renaming, sync_names};
 use super::stale::remove_stale_files;
-use super::temporary::with_usual_mode;
+use super::system;
 
 const PREFIX: &str = ".fpstore-";
 const SUFFIX: &str = ".tmp";
@@ -53,7 +53,6 @@ pub struct NewFile {
 
 #[derive(Debug)]
 enum Held {
-    #[cfg(target_os = "linux")]
     Unnamed(File),
     Named(NamedTempFile),
 }
@@ -69,8 +68,7 @@ impl NewFile {
     pub fn create(path: PathBuf, replaced: Option<Metadata>) -> io::Result<Self> {
         let folder = parent_of(&path);
         fail_point(folder, FailPoint::Create)?;
-        #[cfg(target_os = "linux")]
-        if let Some(file) = unnamed(folder) {
+        if let Some(file) = system::unnamed_file(folder) {
             // It will have a second name for a moment, which a process that is killed then leaves.
             if replaced.is_some() {
                 let _ = file.try_lock();
@@ -80,7 +78,8 @@ impl NewFile {
         }
         clean(folder);
         let mut builder = tempfile::Builder::new();
-        let builder = with_usual_mode(builder.prefix(PREFIX).suffix(SUFFIX), 0o666);
+        builder.prefix(PREFIX).suffix(SUFFIX);
+        system::temporary_with_mode(&mut builder, 0o666);
         let named = builder.tempfile_in(folder).map_err(bare)?;
         // The lock says that the file is in use.
         let _ = named.as_file().try_lock();
@@ -124,7 +123,6 @@ impl NewFile {
     /// That of the system if it refuses.
     pub fn file(&self) -> io::Result<File> {
         match &self.held {
-            #[cfg(target_os = "linux")]
             Held::Unnamed(file) => file.try_clone(),
             Held::Named(file) => file.as_file().try_clone(),
         }
@@ -147,7 +145,7 @@ impl NewFile {
     pub(crate) fn publish_for_now(self) -> io::Result<()> {
         let file = self.file()?;
         if let Some(replaced) = &self.replaced {
-            take_over(&file, replaced)?;
+            system::take_over(&file, replaced)?;
         }
         fail_point(&self.path, FailPoint::Sync)?;
         file.sync_all()?;
@@ -164,14 +162,13 @@ impl NewFile {
 
     fn give_name(self) -> io::Result<()> {
         match self.held {
-            #[cfg(target_os = "linux")]
-            Held::Unnamed(file) if self.replaced.is_none() => link(&file, &self.path),
-            #[cfg(target_os = "linux")]
+            Held::Unnamed(file) if self.replaced.is_none() => system::name_file(&file, &self.path),
             Held::Unnamed(file) => {
                 // A link never replaces a file, so there is a second name for a moment.
                 let builder = &mut tempfile::Builder::new();
                 let name = builder.prefix(PREFIX).suffix(SUFFIX);
-                let linked = name.make_in(parent_of(&self.path), |name| link(&file, name));
+                let linked =
+                    name.make_in(parent_of(&self.path), |name| system::name_file(&file, name));
                 let linked = linked.map_err(bare)?.into_temp_path();
                 linked.persist(&self.path).map_err(|failed| failed.error)
             }
@@ -194,54 +191,10 @@ fn clean(folder: &Path) {
 
 /// The bytes of an open file, for tests that replay changes.
 fn bytes_of(file: &File) -> Vec<u8> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::FileExt;
-        let mut bytes = vec![0; file.metadata().map_or(0, |of| of.len() as usize)];
-        // A file without a name may be open for writing alone; tests have those that are not.
-        let _ = file.read_exact_at(&mut bytes, 0);
-        bytes
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = file;
-        Vec::new()
-    }
-}
-
-/// A file without a name, or `None` where the file system has no such files.
-#[cfg(target_os = "linux")]
-fn unnamed(folder: &Path) -> Option<File> {
-    use std::os::unix::fs::OpenOptionsExt;
-    let flags = rustix::fs::OFlags::TMPFILE.bits().cast_signed();
-    // The name is given through /proc.
-    let can_be_named = Path::new("/proc/self/fd").is_dir();
-    let file =
-        || File::options().read(true).write(true).mode(0o666).custom_flags(flags).open(folder);
-    can_be_named.then(file)?.ok()
-}
-
-#[cfg(target_os = "linux")]
-fn link(file: &File, name: &Path) -> io::Result<()> {
-    use rustix::fs::{AtFlags, CWD, linkat};
-    use std::os::fd::AsRawFd;
-    let open = format!("/proc/self/fd/{}", file.as_raw_fd());
-    Ok(linkat(CWD, open, CWD, name, AtFlags::SYMLINK_FOLLOW)?)
-}
-
-/// Gives a file the mode of the one that it will replace, and its owner if the system allows it.
-fn take_over(file: &File, replaced: &Metadata) -> io::Result<()> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
-        let own = file.metadata()?;
-        if (own.uid(), own.gid()) != (replaced.uid(), replaced.gid()) {
-            let _ = fchown(file, Some(replaced.uid()), Some(replaced.gid()));
-        }
-        file.set_permissions(std::fs::Permissions::from_mode(replaced.mode() & 0o777))
-    }
-    #[cfg(not(unix))]
-    file.set_permissions(replaced.permissions())
+    let mut bytes = vec![0; file.metadata().map_or(0, |of| of.len() as usize)];
+    // A file without a name may be open for writing alone; tests have those that are not.
+    let _ = system::read_exact_at(file, &mut bytes, 0);
+    bytes
 }
 
 #[cfg(all(test, target_os = "linux"))]
@@ -266,7 +219,7 @@ mod tests {
         // As in the moment in which it has its second name.
         let in_use = NewFile::create(other.path().join("out.tsv"), replaced()).unwrap();
         let Held::Unnamed(file) = &in_use.held else { panic!("{in_use:?}") };
-        link(file, &at(".fpstore-use123.tmp")).unwrap();
+        system::name_file(file, &at(".fpstore-use123.tmp")).unwrap();
         let new = NewFile::create(at("out.tsv"), replaced()).unwrap();
         new.file().unwrap().write_all(b"new").unwrap();
         new.publish().unwrap();

@@ -12,14 +12,14 @@ use std::path::{Path, PathBuf};
 use super::change::{Change, note};
 use super::fail_point::{FailPoint, fail_point};
 use super::files::{create_directories, parent_of};
-use super::plain_file::{Refused, is_same, refuse_others};
+use super::plain_file::{Refused, refuse_others};
+use super::system;
 
 /// An open folder of this user.
 #[derive(Debug)]
 pub(crate) struct OwnFolder {
     path: PathBuf,
-    #[cfg(unix)]
-    handle: File,
+    folder: system::Folder,
 }
 
 impl OwnFolder {
@@ -28,7 +28,7 @@ impl OwnFolder {
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         fail_point(path, FailPoint::Create)?;
         create_directories(parent_of(path))?;
-        match private_builder().create(path) {
+        match system::private_folders().create(path) {
             Ok(()) => note(path, || Change::CreateDirectory(path.into())),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
@@ -38,23 +38,11 @@ impl OwnFolder {
             let what = if found.is_symlink() { "a symbolic link" } else { "no folder" };
             return Err(refused(format!("it is {what}; remove it, or name another output")));
         }
-        OwnFolder::hold(path)
-    }
-
-    #[cfg(unix)]
-    fn hold(path: &Path) -> io::Result<Self> {
-        use rustix::fs::{Mode, OFlags, open};
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let handle = File::from(open(path, flags, Mode::empty())?);
-        if !is_own(&handle.metadata()?) {
+        let folder = system::Folder::open(path)?;
+        if !folder.is_own()? {
             return Err(refused("it belongs to another user; name another output"));
         }
-        Ok(OwnFolder { path: path.into(), handle })
-    }
-
-    #[cfg(not(unix))]
-    fn hold(path: &Path) -> io::Result<Self> {
-        Ok(OwnFolder { path: path.into() })
+        Ok(OwnFolder { path: path.into(), folder })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -65,7 +53,7 @@ impl OwnFolder {
     /// process may have removed them.
     pub(crate) fn holds(&self, name: &str, file: &File) -> bool {
         let (own, there) = (file.metadata(), fs::symlink_metadata(self.path.join(name)));
-        matches!((own, there), (Ok(own), Ok(there)) if is_same(&own, &there))
+        matches!((own, there), (Ok(own), Ok(there)) if system::is_same(&own, &there))
     }
 
     /// The names in the folder.
@@ -97,45 +85,24 @@ impl OwnFolder {
     }
 
     fn open_at(&self, name: &str, appends: bool) -> io::Result<File> {
-        #[cfg(unix)]
-        let file = {
-            use rustix::fs::{Mode, OFlags, openat};
-            let how = match appends {
-                true => OFlags::RDWR | OFlags::APPEND | OFlags::CREATE,
-                false => OFlags::RDONLY,
-            };
-            let flags = how | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-            match openat(&self.handle, name, flags, Mode::RUSR | Mode::WUSR) {
-                Err(rustix::io::Errno::LOOP) => {
-                    return Err(refused(format!("{name} in it is a symbolic link; remove it")));
-                }
-                opened => File::from(opened?),
-            }
-        };
-        #[cfg(not(unix))]
-        let file = {
-            let mut options = File::options();
-            options.read(true).append(appends).create(appends).open(self.path.join(name))?
-        };
-        let found = file.metadata()?;
-        if let Err(Refused::Kind(kind)) = refuse_others(found.file_type()) {
-            return Err(refused(format!("{name} in it is {kind}; remove it")));
+        let opened = self.folder.open_file(name, appends).and_then(|file| {
+            let found = file.metadata()?;
+            refuse_others(found.file_type())?;
+            Ok((file, system::is_own(&found)))
+        });
+        match opened {
+            Ok((file, true)) => Ok(file),
+            Ok((_, false)) => Err(refused(format!("{name} in it belongs to another user"))),
+            Err(Refused::Kind(kind)) => Err(refused(format!("{name} in it is {kind}; remove it"))),
+            Err(Refused::Io(error)) => Err(error),
         }
-        #[cfg(unix)]
-        if !is_own(&found) {
-            return Err(refused(format!("{name} in it belongs to another user")));
-        }
-        Ok(file)
     }
 
     /// Removes a file of the folder, or a link; no folder.
     pub(crate) fn remove_file(&self, name: &str) -> io::Result<()> {
         let path = self.path.join(name);
         fail_point(&path, FailPoint::Remove)?;
-        #[cfg(unix)]
-        rustix::fs::unlinkat(&self.handle, name, rustix::fs::AtFlags::empty())?;
-        #[cfg(not(unix))]
-        fs::remove_file(&path)?;
+        self.folder.remove_file(name)?;
         note(&path, || Change::Remove(path.clone()));
         Ok(())
     }
@@ -143,12 +110,6 @@ impl OwnFolder {
 
 fn refused(reason: impl Into<String>) -> io::Error {
     io::Error::new(ErrorKind::InvalidInput, reason.into())
-}
-
-#[cfg(unix)]
-fn is_own(metadata: &fs::Metadata) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    metadata.uid() == rustix::process::geteuid().as_raw()
 }
 
 #[cfg(all(test, unix))]
@@ -186,16 +147,4 @@ mod tests {
         );
         assert!(at("victim/precious").exists() && !folder.holds("lock", &lock));
     }
-}
-
-/// Makes folders that nobody else may read, where the system has such modes.
-fn private_builder() -> fs::DirBuilder {
-    #[cfg(unix)]
-    {
-        let mut builder = fs::DirBuilder::new();
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder
-    }
-    #[cfg(not(unix))]
-    fs::DirBuilder::new()
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::files::without_path;
-use super::{FailPoint, fail_point};
+use super::{FailPoint, fail_point, system};
 use crate::base::error::{Error, IoError, Result};
 use fpstore_base::watch::Throttle;
 
@@ -88,7 +88,7 @@ impl ScratchFile {
     /// Fills `buffer` from `offset` on.
     pub(crate) fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<()> {
         self.folder.spend(buffer.len());
-        read_exact_at(&self.file, buffer, offset)
+        system::read_exact_at(&self.file, buffer, offset)
             .map_err(Error::io("read temporary data in", self.folder.path()))
     }
 
@@ -171,23 +171,4 @@ impl Spool {
         self.tail.clear();
         Ok(())
     }
-}
-
-#[cfg(unix)]
-fn read_exact_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<()> {
-    std::os::unix::fs::FileExt::read_exact_at(file, buffer, offset)
-}
-
-#[cfg(windows)]
-fn read_exact_at(file: &File, mut buffer: &mut [u8], mut offset: u64) -> io::Result<()> {
-    while !buffer.is_empty() {
-        match std::os::windows::fs::FileExt::seek_read(file, buffer, offset)? {
-            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-            len => {
-                buffer = &mut buffer[len..];
-                offset += len as u64;
-            }
-        }
-    }
-    Ok(())
 }

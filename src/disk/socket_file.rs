@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::fail_point::{FailPoint, fail_point};
 use super::files::remove_file;
-use super::plain_file::is_same;
+use super::system::is_same;
 use crate::base::error::{Error, Result};
 
 /// A socket in the file system. Dropping it removes it, unless another one has its name by now.

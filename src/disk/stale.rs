@@ -9,6 +9,7 @@ use std::path::Path;
 
 #[cfg(feature = "documents")]
 use super::remove_file;
+use super::{plain_file, system};
 
 /// Removes the files of this user in `directory` whose names are `ours`, and which no process holds.
 /// What cannot be removed stays.
@@ -35,19 +36,9 @@ pub(super) fn each_stale(
 }
 
 /// A file of this user that no process has locked, which is locked now.
-#[cfg(unix)]
 pub(super) fn unheld(path: &Path) -> io::Result<Option<File>> {
-    use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-
-    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-    let file = File::options().read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
-    let metadata = file.metadata()?;
+    let file = plain_file::open_unlinked(path)?;
     // Other people's are theirs, and a lock on them might not be one.
-    let is_own = metadata.is_file() && metadata.uid() == rustix::process::geteuid().as_raw();
+    let is_own = system::is_own(&file.metadata()?);
     Ok((is_own && file.try_lock().is_ok()).then_some(file))
-}
-
-#[cfg(not(unix))]
-pub(super) fn unheld(_: &Path) -> io::Result<Option<File>> {
-    Ok(None)
 }

@@ -13,6 +13,7 @@ use super::files::{
     RANDOM_LEN, bare, remove_directory_tree, remove_file, renaming, sync, without_path,
 };
 use super::plain_file::{self, Refused};
+use super::system;
 use crate::base::error::{Error, Result};
 
 /// A file under a temporary name. Dropping it removes it, unless it got another name.
@@ -38,8 +39,11 @@ impl TemporaryFile {
     pub(crate) fn create(directory: &Path, prefix: &str) -> Result<Self> {
         let mut builder = tempfile::Builder::new();
         builder.prefix(prefix).rand_bytes(RANDOM_LEN).disable_cleanup(true);
+        // Temporary files are private by default. Those that get a final name should be as open as the
+        // file mode mask of the user lets new files be, and those in a store as open as the store.
+        system::temporary_with_mode(&mut builder, 0o666);
         let created = fail_point(directory, FailPoint::Create)
-            .and_then(|()| with_usual_mode(&mut builder, 0o666).tempfile_in(directory))
+            .and_then(|()| builder.tempfile_in(directory))
             .map(NamedTempFile::into_parts);
         let (file, name) = created.map_err(without_path("create a file in", directory))?;
         let path = name.to_path_buf();
@@ -55,7 +59,7 @@ impl TemporaryFile {
         builder.prefix(prefix).rand_bytes(RANDOM_LEN).disable_cleanup(true);
         fail_point(directory, FailPoint::Create)?;
         let linked = builder.make_in(directory, |path| {
-            hard_link(from, path)?;
+            system::hard_link(from, path)?;
             Ok(plain_file::open_unlinked(path).inspect_err(|refused| {
                 if matches!(refused, Refused::Kind(_)) {
                     let _ = std::fs::remove_file(path);
@@ -177,8 +181,9 @@ impl TemporaryDirectory {
     fn with_mode(parent: &Path, prefix: &OsStr, mode: u32) -> Result<Self> {
         let mut builder = tempfile::Builder::new();
         builder.prefix(prefix).rand_bytes(RANDOM_LEN);
+        system::temporary_with_mode(&mut builder, mode);
         let path = fail_point(parent, FailPoint::Create)
-            .and_then(|()| with_usual_mode(&mut builder, mode).tempdir_in(parent))
+            .and_then(|()| builder.tempdir_in(parent))
             .map(TempDir::keep)
             .map_err(without_path("create a directory in", parent))?;
         note(&path, || Change::CreateDirectory(path.clone()));
@@ -214,67 +219,30 @@ impl Drop for TemporaryDirectory {
     }
 }
 
-/// A second name for a file, of which the first may be a symbolic link: a link as such in a store
-/// would break when the file that it leads to is moved.
-fn hard_link(from: &Path, to: &Path) -> io::Result<()> {
-    #[cfg(unix)]
-    {
-        use rustix::fs::{AtFlags, CWD, linkat};
-        Ok(linkat(CWD, from, CWD, to, AtFlags::SYMLINK_FOLLOW)?)
-    }
-    #[cfg(not(unix))]
-    std::fs::hard_link(from.canonicalize()?, to)
-}
-
 /// Lets those read a new file who may read its directory: one writer with a strict file mode mask
 /// must not shut readers out of a store that they share. Nobody else may write to it.
-#[cfg(unix)]
 fn share_as(file: &File, directory: &Path) {
-    use std::os::unix::fs::{MetadataExt, PermissionsExt};
-    let metadata = (file.metadata(), std::fs::metadata(directory));
-    let (Ok(own), Ok(of_directory)) = metadata else { return };
-    let rights = of_directory.mode() & 0o444 | 0o600;
-    if own.mode() & 0o777 != rights {
+    let Some((own, of_directory)) = modes_of(file, directory) else { return };
+    let rights = of_directory & 0o444 | 0o600;
+    if own != rights {
         // A system without such rights leaves the file as it is.
-        let _ = file.set_permissions(std::fs::Permissions::from_mode(rights));
+        let _ = system::set_mode(file, rights);
     }
 }
-
-#[cfg(not(unix))]
-fn share_as(_: &File, _: &Path) {}
 
 /// Lets those who may read the directory read a file that got a second name there. The rights that
 /// others have by its first name stay: both names are one file.
-#[cfg(unix)]
 fn open_as(file: &File, directory: &Path) {
-    use std::os::unix::fs::{MetadataExt, PermissionsExt};
-    let metadata = (file.metadata(), std::fs::metadata(directory));
-    let (Ok(own), Ok(of_directory)) = metadata else { return };
-    let own = own.mode() & 0o777;
-    let rights = own | of_directory.mode() & 0o444;
+    let Some((own, of_directory)) = modes_of(file, directory) else { return };
+    let rights = own | of_directory & 0o444;
     if own != rights {
         // The file of another user stays as it is.
-        let _ = file.set_permissions(std::fs::Permissions::from_mode(rights));
+        let _ = system::set_mode(file, rights);
     }
 }
 
-#[cfg(not(unix))]
-fn open_as(_: &File, _: &Path) {}
-
-/// Temporary files are private by default. Those that get a final name should be as open as the
-/// file mode mask of the user lets new files be, and those in a store as open as the store.
-pub(super) fn with_usual_mode<'a, 'b>(
-    builder: &'a mut tempfile::Builder<'b, 'b>,
-    mode: u32,
-) -> &'a mut tempfile::Builder<'b, 'b> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(std::fs::Permissions::from_mode(mode))
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = mode;
-        builder
-    }
+/// The rights on a file, and on a directory.
+fn modes_of(file: &File, directory: &Path) -> Option<(u32, u32)> {
+    let own = system::mode_of(&file.metadata().ok()?)?;
+    Some((own, system::mode_of(&std::fs::metadata(directory).ok()?)?))
 }

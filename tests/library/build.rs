@@ -1,9 +1,8 @@
 //! A build gives the same bytes for the same records, and never harms a store that exists.
 
 use std::fs;
-use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -233,6 +232,8 @@ fn a_killed_build_leaves_the_old_store_or_the_new_one() {
 #[cfg(unix)]
 #[test]
 fn an_interrupted_build_tidies_up_and_says_so() {
+    use std::io::Write;
+
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     fs::write(folder.join("few.tsv"), "ff old\n").unwrap();
@@ -275,7 +276,7 @@ fn a_build_that_cannot_write_ends_with_an_error_and_the_old_store() {
     let program = program(&[], folder).get_program().to_owned();
     for target in ["store.fps", "new.fps"] {
         let script = "trap '' XFSZ; ulimit -f 1000; exec \"$0\" build many.tsv --force -s \"$1\"";
-        let output = Command::new("sh")
+        let output = std::process::Command::new("sh")
             .args(["-c", script])
             .arg(&program)
             .arg(target)

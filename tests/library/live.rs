@@ -1,6 +1,5 @@
 //! Other processes may read a store while it changes, and a killed writer loses nothing that it
 //! acknowledged.
-#![cfg(unix)]
 
 use std::collections::BTreeMap;
 use std::fs;

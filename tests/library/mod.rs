@@ -14,6 +14,7 @@ mod damage;
 mod doctor;
 mod doors;
 mod errors;
+mod every_system;
 mod exact;
 mod format_spec;
 mod golden;

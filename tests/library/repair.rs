@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::common::program::Desk;
 use crate::common::{clustered, records_of, samples, scheme_named, store_of};
 use fpstore::info::SegmentInfo;
 use fpstore::writer::{Compaction, repair};
@@ -192,7 +191,7 @@ fn a_store_that_is_sound_or_lost_gets_no_manifest() {
 #[cfg(unix)]
 #[test]
 fn the_program_says_what_is_missing_and_how_to_go_on() {
-    let desk = Desk::with("new.tsv", "0000000000000007\ta\n");
+    let desk = crate::common::program::Desk::with("new.tsv", "0000000000000007\ta\n");
     let records = |range: std::ops::Range<u64>| {
         range.map(|id| format!("{}\t{id}\n", value(id))).collect::<String>()
     };

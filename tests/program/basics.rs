@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Write;
+#[cfg(target_os = "linux")]
 use std::process::Stdio;
 
 use serde_json::Value;

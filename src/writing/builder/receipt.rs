@@ -1,12 +1,12 @@
 //! The receipt of a segment file: what its writer says of it, and what a commit checks.
 
-use std::ffi::OsString;
 use std::fmt::{self, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use crate::base::error::{Error, Result};
 use crate::base::text_version::fault_of_version;
+use crate::disk::system::name_of_bytes;
 use crate::segment::{Segment, map};
 use fpstore_base::Recipe;
 
@@ -136,7 +136,8 @@ impl FromStr for SegmentReceipt {
         let masks: Option<Vec<u64>> = field("masks")?.split('+').map(mask).collect();
         let recipe = unescaped(field("recipe")?).and_then(|bytes| String::from_utf8(bytes).ok());
         let recipe = recipe.as_deref().and_then(Recipe::from_text);
-        let path = unescaped(field("path")?).filter(|path| !path.is_empty()).and_then(os_string);
+        let path =
+            unescaped(field("path")?).filter(|path| !path.is_empty()).and_then(name_of_bytes);
         if words.next().is_some() {
             return Err(refuse("something follows it"));
         }
@@ -181,17 +182,6 @@ fn unescaped(text: &str) -> Option<Vec<u8>> {
         bytes.extend_from_slice(rest.as_bytes());
     }
     Some(bytes)
-}
-
-#[cfg(unix)]
-fn os_string(bytes: Vec<u8>) -> Option<OsString> {
-    use std::os::unix::ffi::OsStringExt;
-    Some(OsString::from_vec(bytes))
-}
-
-#[cfg(not(unix))]
-fn os_string(bytes: Vec<u8>) -> Option<OsString> {
-    String::from_utf8(bytes).ok().map(OsString::from)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::SchemeChoice;
 use crate::base::error::{Error, Result};
-use crate::disk::free_space;
+use crate::disk::{free_space, system::is_on_same_disk};
 use crate::writing::input::InputEstimate;
 use crate::writing::sort::SortResources;
 
@@ -25,7 +25,7 @@ pub(crate) fn check(
     let tables = scheme.table_count(input.record_count, values_len(input.record_count));
     let needs = needs(input, tables, resources.memory);
     let scratch = resources.folder.path();
-    if scratch == store_directory || same_disk(scratch, store_directory) {
+    if scratch == store_directory || is_on_same_disk(scratch, store_directory) {
         room_for(needs.store + needs.temporary, store_directory)
     } else {
         room_for(needs.temporary, scratch)?;
@@ -39,18 +39,6 @@ fn room_for(needed: u64, folder: &Path) -> Result<()> {
         Ok(free) if free < needed => Err(Error::NoSpace { path: folder.into(), needed, free }),
         _ => Ok(()),
     }
-}
-
-#[cfg(unix)]
-fn same_disk(a: &Path, b: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let device = |path: &Path| path.metadata().map(|metadata| metadata.dev()).ok();
-    device(a) == device(b)
-}
-
-#[cfg(not(unix))]
-fn same_disk(_: &Path, _: &Path) -> bool {
-    false
 }
 
 /// Bytes of one table of `count` random values: 4 bits a value above `64 - log2 n`.

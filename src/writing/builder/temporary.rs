@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::{BuildOptions, Builder};
 use crate::base::error::Result;
-use crate::disk::ScratchDirectory;
+use crate::disk::{ScratchDirectory, system::REMOVES_OPEN_FILES};
 use crate::scheme::Scheme;
 use crate::store::Store;
 
@@ -66,9 +66,8 @@ impl TemporaryBuilder {
     pub fn finish(self) -> Result<TemporaryStore> {
         let TemporaryBuilder { builder, directory } = self;
         let store = builder.finish()?;
-        // On Unix the files can be unlinked while they are open, so that none is left if the process
-        // is killed.
-        let directory = match cfg!(unix) {
+        // None is left if the process is killed.
+        let directory = match REMOVES_OPEN_FILES {
             true => directory.remove().map(|()| None)?,
             false => Some(directory),
         };

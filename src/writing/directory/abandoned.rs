@@ -8,11 +8,9 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::disk::{is_temporary_name, names_in, remove_empty_directory, remove_file};
+use crate::disk::{is_temporary_name, names_in, remove_empty_directory, remove_file, system};
 use crate::format::manifest;
 use crate::writing::directory::lock::{LOCKS, WRITER_LOCK, try_lock_writer};
-#[cfg(unix)]
-use crate::writing::directory::lock_file::is_of_this_user;
 use crate::writing::directory::names::{is_unfinished, number_of};
 
 /// Removes the abandoned directories in `parent` whose names start with `prefix`, and returns the
@@ -101,7 +99,5 @@ fn is_own(path: &Path, kind: Kind) -> bool {
         Kind::Directory => metadata.is_dir(),
         Kind::File => metadata.is_file(),
     };
-    #[cfg(unix)]
-    let is_kind = is_kind && is_of_this_user(&metadata);
-    is_kind
+    is_kind && system::is_own(&metadata)
 }

@@ -222,12 +222,11 @@ fn try_lock(file: &File, path: &Path) -> Result<(), TryLockError> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
 
     /// A forked child has a copy of the lock and of its open file.
-    #[cfg(unix)]
     #[test]
     fn a_copy_in_another_process_does_not_let_go_of_the_lock() {
         let folder = tempfile::tempdir().unwrap();

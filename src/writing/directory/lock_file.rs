@@ -12,7 +12,8 @@ use std::time::Duration;
 
 use crate::base::error::{Error, IoError, Result};
 use crate::disk;
-use crate::disk::plain_file::{self, Refused, is_same};
+use crate::disk::plain_file::{self, Refused};
+use crate::disk::system;
 
 /// The longest note of a process number: ten digits and a newline.
 const NOTE_LEN_MAX: u64 = 11;
@@ -71,7 +72,7 @@ impl LockFile {
         let (Ok(own), Ok(there)) = (self.file.metadata(), fs::symlink_metadata(path)) else {
             return false;
         };
-        is_same(&own, &there)
+        system::is_same(&own, &there)
     }
 
     /// Notes the number of this process for messages to others, unless the file holds anything else
@@ -117,11 +118,12 @@ fn open(directory: &Path, path: &Path) -> Result<Option<(File, bool)>, Refused> 
     let mut options = File::options();
     options.read(true).write(true).create(true).truncate(false);
     let rights = rights(directory);
-    follow_no_link(&mut options, rights);
+    system::never_wait(&mut options, false);
+    system::create_with_mode(&mut options, rights);
     let file = options.open(path)?;
     let metadata = file.metadata()?;
     plain_file::refuse_others(metadata.file_type())?;
-    match link_count(&metadata) {
+    match system::link_count(&metadata) {
         0 => return Ok(None),
         1 => {}
         _ => return Ok(Some((file, true))),
@@ -130,57 +132,17 @@ fn open(directory: &Path, path: &Path) -> Result<Option<(File, bool)>, Refused> 
     Ok(Some((file, false)))
 }
 
-#[cfg(unix)]
-fn follow_no_link(options: &mut fs::OpenOptions, rights: u32) {
-    use rustix::fs::OFlags;
-    use std::os::unix::fs::OpenOptionsExt;
-
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
-    options.mode(rights).custom_flags(flags.bits().cast_signed());
-}
-
 /// Reading and writing for each class of users that may write to the directory; nothing for others.
-#[cfg(unix)]
 fn rights(directory: &Path) -> u32 {
-    use std::os::unix::fs::MetadataExt;
-    let mode = fs::metadata(directory).map_or(0, |metadata| metadata.mode());
+    let mode = fs::metadata(directory).ok().and_then(|of| system::mode_of(&of)).unwrap_or(0);
     0o600 | [0o020, 0o002].iter().filter(|&&bit| mode & bit != 0).map(|bit| bit * 3).sum::<u32>()
 }
 
 /// Sets the rights of a file of this user: the file mode mask may have taken some, and files of
 /// others keep theirs.
-#[cfg(unix)]
 fn set_rights(file: &File, metadata: &fs::Metadata, rights: u32) {
-    use std::os::unix::fs::{MetadataExt, PermissionsExt};
-    if is_of_this_user(metadata) && metadata.mode() & 0o777 != rights {
+    if system::is_own(metadata) && system::mode_of(metadata).is_some_and(|mode| mode != rights) {
         // Where the system has no such rights, the lock is as good as its directory.
-        let _ = file.set_permissions(fs::Permissions::from_mode(rights));
+        let _ = system::set_mode(file, rights);
     }
-}
-
-/// Whether a file or directory belongs to the user of this process.
-#[cfg(unix)]
-pub(super) fn is_of_this_user(metadata: &fs::Metadata) -> bool {
-    std::os::unix::fs::MetadataExt::uid(metadata) == rustix::process::geteuid().as_raw()
-}
-
-#[cfg(unix)]
-fn link_count(metadata: &fs::Metadata) -> u64 {
-    std::os::unix::fs::MetadataExt::nlink(metadata)
-}
-
-#[cfg(not(unix))]
-fn follow_no_link(_: &mut fs::OpenOptions, _: u32) {}
-
-#[cfg(not(unix))]
-fn rights(_: &Path) -> u32 {
-    0
-}
-
-#[cfg(not(unix))]
-fn set_rights(_: &File, _: &fs::Metadata, _: u32) {}
-
-#[cfg(not(unix))]
-fn link_count(_: &fs::Metadata) -> u64 {
-    1
 }

@@ -216,3 +216,27 @@ fn only_disk_changes_files() {
     }
     assert!(wrong.is_empty(), "changes of files outside disk:\n{}", wrong.join("\n"));
 }
+
+/// What systems do differently with files is one function of `disk/system` for each difference.
+#[test]
+fn files_differ_between_systems_in_one_place() {
+    let mut wrong = Vec::new();
+    let folders = ["src/disk", "src/writing"].map(|folder| root().join(folder));
+    for path in folders.iter().flat_map(|folder| sources(folder)) {
+        let below = path.strip_prefix(root()).unwrap();
+        // There are such sockets on Unix alone.
+        if below.starts_with("src/disk/system") || below.ends_with("socket_file.rs") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).unwrap();
+        let text = text.split("mod tests {").next().unwrap();
+        let differs = ["(unix)", "(windows)", "target_os", "std::os::", "rustix::"];
+        let is_test = |line: &str| line.contains("cfg(all(test");
+        for line in text.lines().filter(|line| !is_test(line)) {
+            if differs.iter().any(|word| line.contains(word)) {
+                wrong.push(format!("{}: {}", below.display(), line.trim()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "systems differ outside disk/system:\n{}", wrong.join("\n"));
+}

@@ -24,9 +24,11 @@ use std::io::Read;
 
 use fpstore_text::TextRecipe;
 
+#[cfg(unix)]
+use crate::common::Random;
 use crate::common::documents::{self, Document};
+use crate::common::oracle;
 use crate::common::program::{Desk, names_in};
-use crate::common::{Random, oracle};
 use formats::{CSV, JSON_LINES, TSV, archived, compressed, decompressed, expected, record_of};
 
 /// Documents of which many are near or equal.

@@ -1,0 +1,169 @@
+//! Windows, and systems that nobody has tried.
+
+#[cfg(feature = "write")]
+use std::ffi::OsString;
+#[cfg(feature = "write")]
+use std::fs::{File, Metadata};
+use std::fs::{FileType, OpenOptions};
+#[cfg(feature = "write")]
+use std::io;
+use std::path::Path;
+
+#[cfg(feature = "documents")]
+use crate::disk::refused::Refused;
+
+/// Whether a file that is open, or mapped, can be removed.
+#[cfg(feature = "write")]
+pub(crate) const REMOVES_OPEN_FILES: bool = false;
+
+/// Lets an opening return at once whatever stands under the name. Here pipes have names of their own.
+pub(crate) fn never_wait(_: &mut OpenOptions, _follows_links: bool) {}
+
+/// What a file is that is neither a plain file nor a directory nor a link.
+pub(crate) fn special_kind(_: FileType) -> Option<&'static str> {
+    None
+}
+
+/// Whether a directory lies on a file system that another machine or program serves. `false` where
+/// the system does not tell.
+pub(crate) fn is_on_network(_: &Path) -> bool {
+    false
+}
+
+/// Whether two are of one file, as far as the system tells: while a file is open here, its name
+/// cannot get to another one.
+#[cfg(feature = "write")]
+pub(crate) fn is_same(one: &Metadata, other: &Metadata) -> bool {
+    one.is_file() == other.is_file()
+}
+
+/// Whether two directories are on one disk. `false` where the system does not tell.
+#[cfg(feature = "write")]
+pub(crate) fn is_on_same_disk(_: &Path, _: &Path) -> bool {
+    false
+}
+
+/// Whether a file or directory belongs to the user of this process. Here the rights on the directory
+/// say who may remove it.
+#[cfg(feature = "write")]
+pub(crate) fn is_own(_: &Metadata) -> bool {
+    true
+}
+
+/// How many names a file has.
+#[cfg(feature = "write")]
+pub(crate) fn link_count(_: &Metadata) -> u64 {
+    1
+}
+
+/// The rights on a file; `None` where the system has no such rights.
+#[cfg(feature = "write")]
+pub(crate) fn mode_of(_: &Metadata) -> Option<u32> {
+    None
+}
+
+/// Sets the rights on a file. Does nothing where the system has no such rights.
+#[cfg(feature = "write")]
+pub(crate) fn set_mode(_: &File, _: u32) -> io::Result<()> {
+    Ok(())
+}
+
+/// Sets the rights on a file that an opening makes.
+#[cfg(feature = "write")]
+pub(crate) fn create_with_mode(_: &mut OpenOptions, _: u32) {}
+
+/// Sets the rights on a temporary file or directory that will be made.
+#[cfg(feature = "write")]
+pub(crate) fn temporary_with_mode(_: &mut tempfile::Builder<'_, '_>, _: u32) {}
+
+/// Makes folders that nobody else may read, where the system has such rights.
+#[cfg(feature = "documents")]
+pub(crate) fn private_folders() -> std::fs::DirBuilder {
+    std::fs::DirBuilder::new()
+}
+
+/// Gives a file the mode of the one that it will replace, and its owner if the system allows it.
+#[cfg(feature = "documents")]
+pub(crate) fn take_over(file: &File, replaced: &Metadata) -> io::Result<()> {
+    file.set_permissions(replaced.permissions())
+}
+
+/// A directory, open to be synced; `None` where the system makes names durable by itself.
+#[cfg(feature = "write")]
+pub(crate) fn directory_to_sync(_: &Path) -> io::Result<Option<File>> {
+    Ok(None)
+}
+
+/// Whether a file that is open for reading can be synced.
+#[cfg(feature = "write")]
+pub(crate) const SYNCS_WHAT_IT_READS: bool = false;
+
+/// A second name for a file, of which the first may be a symbolic link: a link as such in a store
+/// would break when the file that it leads to is moved.
+#[cfg(feature = "write")]
+pub(crate) fn hard_link(from: &Path, to: &Path) -> io::Result<()> {
+    std::fs::hard_link(from.canonicalize()?, to)
+}
+
+/// A file without a name, or `None` where the system or the file system has no such files.
+#[cfg(feature = "documents")]
+pub(crate) fn unnamed_file(_: &Path) -> Option<File> {
+    None
+}
+
+/// Gives a file without a name its name.
+#[cfg(feature = "documents")]
+pub(crate) fn name_file(_: &File, _: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// An open directory, whose files are reached through it, whatever gets its name later. Here it is a
+/// path.
+#[cfg(feature = "documents")]
+#[derive(Debug)]
+pub(crate) struct Folder(std::path::PathBuf);
+
+#[cfg(feature = "documents")]
+impl Folder {
+    /// Opens a directory that is no link to one.
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        Ok(Folder(path.into()))
+    }
+
+    /// Whether it belongs to the user of this process.
+    pub(crate) fn is_own(&self) -> io::Result<bool> {
+        self.0.metadata().map(|metadata| is_own(&metadata))
+    }
+
+    /// Opens a file in it for reading, or makes it where it is missing and appends to it.
+    pub(crate) fn open_file(&self, name: &str, appends: bool) -> Result<File, Refused> {
+        let mut options = File::options();
+        Ok(options.read(true).append(appends).create(appends).open(self.0.join(name))?)
+    }
+
+    /// Removes a file in it, or a link; no directory.
+    pub(crate) fn remove_file(&self, name: &str) -> io::Result<()> {
+        std::fs::remove_file(self.0.join(name))
+    }
+}
+
+/// Fills `buffer` from `offset` on.
+#[cfg(feature = "write")]
+pub(crate) fn read_exact_at(file: &File, mut buffer: &mut [u8], mut offset: u64) -> io::Result<()> {
+    while !buffer.is_empty() {
+        match std::os::windows::fs::FileExt::seek_read(file, buffer, offset)? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            len => {
+                buffer = &mut buffer[len..];
+                offset += len as u64;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A name of these bytes; `None` where no name has such bytes.
+#[cfg(feature = "write")]
+pub(crate) fn name_of_bytes(bytes: Vec<u8>) -> Option<OsString> {
+    String::from_utf8(bytes).ok().map(OsString::from)
+}

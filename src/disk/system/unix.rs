@@ -1,0 +1,270 @@
+//! Linux, macOS, FreeBSD.
+
+#[cfg(feature = "write")]
+use std::ffi::OsString;
+#[cfg(feature = "write")]
+use std::fs::{File, Metadata, Permissions};
+use std::fs::{FileType, OpenOptions};
+#[cfg(feature = "write")]
+use std::io;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+#[cfg(feature = "write")]
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
+
+#[cfg(feature = "documents")]
+use rustix::fs::Mode;
+use rustix::fs::OFlags;
+
+#[cfg(feature = "documents")]
+use crate::disk::refused::Refused;
+
+/// Whether a file that is open, or mapped, can be removed.
+#[cfg(feature = "write")]
+pub(crate) const REMOVES_OPEN_FILES: bool = true;
+
+/// Lets an opening return at once whatever stands under the name.
+pub(crate) fn never_wait(options: &mut OpenOptions, follows_links: bool) {
+    let links = if follows_links { OFlags::empty() } else { OFlags::NOFOLLOW };
+    options.custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY | links).bits().cast_signed());
+}
+
+/// What a file is that is neither a plain file nor a directory nor a link.
+pub(crate) fn special_kind(of: FileType) -> Option<&'static str> {
+    match of {
+        of if of.is_fifo() => Some("a named pipe"),
+        of if of.is_socket() => Some("a socket"),
+        of if of.is_block_device() || of.is_char_device() => Some("a device"),
+        _ => None,
+    }
+}
+
+/// Whether a directory lies on a file system that another machine or program serves. `false` where
+/// the system does not tell.
+pub(crate) fn is_on_network(directory: &Path) -> bool {
+    #[cfg(target_os = "linux")]
+    {
+        // The type is as wide as the platform has it; all numbers have 32 bits.
+        rustix::fs::statfs(directory).is_ok_and(|found| is_network_type(found.f_type as u32))
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = directory;
+        false
+    }
+}
+
+/// Whether `statfs` gives this number for a network file system. From `statfs(2)` and the sources
+/// of Linux, of BeeGFS, GPFS (Spectrum Scale) and Lustre.
+#[cfg(target_os = "linux")]
+fn is_network_type(number: u32) -> bool {
+    matches!(
+        number,
+        0x6969             // NFS
+            | 0x517b       // SMB
+            | 0xfe53_4d42  // SMB 2 and 3
+            | 0xff53_4d42  // CIFS
+            | 0x6573_5546  // FUSE: sshfs, s3fs, gcsfuse, GlusterFS
+            | 0x0102_1997  // 9p
+            | 0x5346_414f  // AFS
+            | 0x6b41_4653  // AFS of the kernel
+            | 0x1983_0326  // BeeGFS
+            | 0x00c3_6400  // Ceph
+            | 0x7375_7245  // Coda
+            | 0x4750_4653  // GPFS
+            | 0x0bd0_0bd0  // Lustre
+            | 0x786f_4256 // folders of a VirtualBox host
+    )
+}
+
+/// Whether two are of one file.
+#[cfg(feature = "write")]
+pub(crate) fn is_same(one: &Metadata, other: &Metadata) -> bool {
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
+
+/// Whether two directories are on one disk. `false` where the system does not tell.
+#[cfg(feature = "write")]
+pub(crate) fn is_on_same_disk(one: &Path, other: &Path) -> bool {
+    let device = |path: &Path| path.metadata().map(|metadata| metadata.dev()).ok();
+    device(one) == device(other)
+}
+
+/// Whether a file or directory belongs to the user of this process.
+#[cfg(feature = "write")]
+pub(crate) fn is_own(metadata: &Metadata) -> bool {
+    metadata.uid() == rustix::process::geteuid().as_raw()
+}
+
+/// How many names a file has.
+#[cfg(feature = "write")]
+pub(crate) fn link_count(metadata: &Metadata) -> u64 {
+    metadata.nlink()
+}
+
+/// The rights on a file; `None` where the system has no such rights.
+#[cfg(feature = "write")]
+pub(crate) fn mode_of(metadata: &Metadata) -> Option<u32> {
+    Some(metadata.mode() & 0o777)
+}
+
+/// Sets the rights on a file. Does nothing where the system has no such rights.
+#[cfg(feature = "write")]
+pub(crate) fn set_mode(file: &File, mode: u32) -> io::Result<()> {
+    file.set_permissions(Permissions::from_mode(mode))
+}
+
+/// Sets the rights on a file that an opening makes.
+#[cfg(feature = "write")]
+pub(crate) fn create_with_mode(options: &mut OpenOptions, mode: u32) {
+    options.mode(mode);
+}
+
+/// Sets the rights on a temporary file or directory that will be made.
+#[cfg(feature = "write")]
+pub(crate) fn temporary_with_mode(builder: &mut tempfile::Builder<'_, '_>, mode: u32) {
+    builder.permissions(Permissions::from_mode(mode));
+}
+
+/// Makes folders that nobody else may read, where the system has such rights.
+#[cfg(feature = "documents")]
+pub(crate) fn private_folders() -> std::fs::DirBuilder {
+    let mut builder = std::fs::DirBuilder::new();
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder
+}
+
+/// Gives a file the mode of the one that it will replace, and its owner if the system allows it.
+#[cfg(feature = "documents")]
+pub(crate) fn take_over(file: &File, replaced: &Metadata) -> io::Result<()> {
+    let own = file.metadata()?;
+    if (own.uid(), own.gid()) != (replaced.uid(), replaced.gid()) {
+        let _ = std::os::unix::fs::fchown(file, Some(replaced.uid()), Some(replaced.gid()));
+    }
+    set_mode(file, replaced.mode() & 0o777)
+}
+
+/// A directory, open to be synced; `None` where the system makes names durable by itself.
+#[cfg(feature = "write")]
+pub(crate) fn directory_to_sync(path: &Path) -> io::Result<Option<File>> {
+    if_readable(File::open(path))
+}
+
+/// A directory may be writable and not readable; the system syncs it in time.
+#[cfg(feature = "write")]
+fn if_readable(opened: io::Result<File>) -> io::Result<Option<File>> {
+    match opened {
+        Err(refused) if refused.kind() == io::ErrorKind::PermissionDenied => Ok(None),
+        opened => opened.map(Some),
+    }
+}
+
+/// Whether a file that is open for reading can be synced.
+#[cfg(feature = "write")]
+pub(crate) const SYNCS_WHAT_IT_READS: bool = true;
+
+/// A second name for a file, of which the first may be a symbolic link: a link as such in a store
+/// would break when the file that it leads to is moved.
+#[cfg(feature = "write")]
+pub(crate) fn hard_link(from: &Path, to: &Path) -> io::Result<()> {
+    use rustix::fs::{AtFlags, CWD, linkat};
+    Ok(linkat(CWD, from, CWD, to, AtFlags::SYMLINK_FOLLOW)?)
+}
+
+/// A file without a name, or `None` where the system or the file system has no such files.
+#[cfg(feature = "documents")]
+pub(crate) fn unnamed_file(folder: &Path) -> Option<File> {
+    #[cfg(target_os = "linux")]
+    {
+        // The name is given through /proc.
+        let can_be_named = Path::new("/proc/self/fd").is_dir();
+        let mut options = File::options();
+        options.read(true).write(true).mode(0o666);
+        options.custom_flags(OFlags::TMPFILE.bits().cast_signed());
+        can_be_named.then(|| options.open(folder))?.ok()
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = folder;
+        None
+    }
+}
+
+/// Gives a file without a name its name.
+#[cfg(feature = "documents")]
+pub(crate) fn name_file(file: &File, name: &Path) -> io::Result<()> {
+    use rustix::fs::{AtFlags, CWD, linkat};
+    use std::os::fd::AsRawFd;
+    let open = format!("/proc/self/fd/{}", file.as_raw_fd());
+    Ok(linkat(CWD, open, CWD, name, AtFlags::SYMLINK_FOLLOW)?)
+}
+
+/// An open directory, whose files are reached through it, whatever gets its name later.
+#[cfg(feature = "documents")]
+#[derive(Debug)]
+pub(crate) struct Folder(File);
+
+#[cfg(feature = "documents")]
+impl Folder {
+    /// Opens a directory that is no link to one.
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(Folder(rustix::fs::open(path, flags, Mode::empty())?.into()))
+    }
+
+    /// Whether it belongs to the user of this process.
+    pub(crate) fn is_own(&self) -> io::Result<bool> {
+        self.0.metadata().map(|metadata| is_own(&metadata))
+    }
+
+    /// Opens a file in it for reading, or makes it where it is missing and appends to it.
+    pub(crate) fn open_file(&self, name: &str, appends: bool) -> Result<File, Refused> {
+        let how = match appends {
+            true => OFlags::RDWR | OFlags::APPEND | OFlags::CREATE,
+            false => OFlags::RDONLY,
+        };
+        let flags = how | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        match rustix::fs::openat(&self.0, name, flags, Mode::RUSR | Mode::WUSR) {
+            Err(rustix::io::Errno::LOOP) => Err(Refused::Kind("a symbolic link")),
+            opened => Ok(opened.map_err(io::Error::from)?.into()),
+        }
+    }
+
+    /// Removes a file in it, or a link; no directory.
+    pub(crate) fn remove_file(&self, name: &str) -> io::Result<()> {
+        Ok(rustix::fs::unlinkat(&self.0, name, rustix::fs::AtFlags::empty())?)
+    }
+}
+
+/// Fills `buffer` from `offset` on.
+#[cfg(feature = "write")]
+pub(crate) fn read_exact_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, buffer, offset)
+}
+
+/// A name of these bytes; `None` where no name has such bytes.
+#[cfg(feature = "write")]
+pub(crate) fn name_of_bytes(bytes: Vec<u8>) -> Option<OsString> {
+    Some(std::os::unix::ffi::OsStringExt::from_vec(bytes))
+}
+
+#[cfg(all(test, feature = "write"))]
+mod tests {
+    use super::*;
+
+    /// Whoever runs tests as root may read every directory, so the refusal is made up.
+    #[test]
+    fn a_directory_that_is_not_readable_is_synced_by_the_system_and_a_missing_one_is_an_error() {
+        assert!(if_readable(Err(io::ErrorKind::PermissionDenied.into())).unwrap().is_none());
+        assert!(if_readable(Err(io::ErrorKind::NotFound.into())).is_err());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn network_file_systems_are_known_by_their_numbers() {
+        assert!(is_network_type(0x6969) && is_network_type(0x6573_5546));
+        let local = [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994, 0x794c_7630, 0x2fc1_2fc1];
+        assert!(local.into_iter().all(|number| !is_network_type(number)));
+        assert!(!is_on_network(&std::env::temp_dir().join("no such directory")));
+    }
+}

@@ -1,0 +1,125 @@
+//! What differs between systems and must not: files that are removed or replaced while they are
+//! mapped, locks, names, ends of lines.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use crate::common::program::Desk;
+use crate::common::{clustered, needles, number, record_lines, scan, scheme_named, store_of};
+use fpstore::writer::Compaction;
+use fpstore::{Error, Fingerprint, Store, Writer, WriterOptions};
+
+/// Adds a record, so that there is something to merge.
+fn add(path: &Path, value: u64, id: u64) {
+    let mut writer = Writer::open(path).unwrap();
+    writer.push(Fingerprint::new(value), id).unwrap();
+    writer.finish().unwrap();
+}
+
+/// The first reader follows nothing, so it reads files that no manifest names any more.
+#[test]
+fn a_reader_answers_from_segments_that_a_compaction_replaced() {
+    let mut records = clustered(2000, 4_100);
+    let temp = store_of(&records, scheme_named("2"));
+    let needles = needles(&records, 60, 3, 4_101);
+    let mut held = temp.store.searcher();
+    for round in 0..3 {
+        let (value, id) = (round << 40 | 0xabcd, 10_000 + round);
+        add(&temp.path(), value, id);
+        records.push((value, number(id)));
+        let mut writer = Writer::open(temp.path()).unwrap();
+        writer.compact(&Compaction::All).unwrap();
+        let now = writer.finish().unwrap();
+        let mut fresh = now.searcher();
+        for &needle in &needles {
+            let of = |searcher: &mut fpstore::Searcher| {
+                searcher.search(Fingerprint::new(needle), 3).unwrap().to_matches().unwrap()
+            };
+            assert_eq!(of(&mut held), scan(&records[..2000], needle, 3), "{needle:016x}, held");
+            assert_eq!(of(&mut fresh), scan(&records, needle, 3), "{needle:016x}, fresh");
+        }
+    }
+    // Nobody holds the old files any more, so the next writer leaves one segment and the manifest.
+    drop((held, temp.store));
+    drop(Writer::open(temp.folder.path().join("store.fps")).unwrap());
+    assert_eq!(fs::read_dir(temp.folder.path().join("store.fps")).unwrap().count(), 2);
+}
+
+#[test]
+fn a_store_that_is_open_can_be_replaced() {
+    let desk = Desk::with("one.tsv", &record_lines(&clustered(500, 4_110)));
+    desk.write("two.tsv", record_lines(&clustered(500, 4_111)));
+    desk.ok(&["build", "one.tsv", "-q"], "");
+    let store = Store::open(desk.path("store.fps")).unwrap();
+    let mut searcher = store.searcher();
+    let (old, new) = (clustered(500, 4_110)[9].0, clustered(500, 4_111)[9].0);
+    let mut count = |value| searcher.search(Fingerprint::new(value), 0).unwrap().len();
+    assert_eq!((count(old), count(new)), (1, 0));
+    desk.ok(&["build", "two.tsv", "--force", "-q"], "");
+    assert_eq!((count(old), count(new)), (1, 0), "the open state does not change");
+    let again = Store::open(desk.path("store.fps")).unwrap();
+    assert_eq!(again.query(Fingerprint::new(new), 0).unwrap().len(), 1);
+    assert!(again.query(Fingerprint::new(old), 0).unwrap().is_empty());
+}
+
+#[test]
+fn a_second_writer_is_refused_by_name_in_this_process_and_in_others() {
+    let desk = Desk::with("one.tsv", "1\ta\n");
+    desk.ok(&["build", "one.tsv", "-q"], "");
+    let path = desk.path("store.fps");
+    let writer = Writer::open(&path).unwrap();
+    assert!(matches!(Writer::open(&path), Err(Error::Locked { .. })));
+    let (_, told) = desk.run(&["add", "one.tsv"], 2);
+    assert!(told.contains(&std::process::id().to_string()), "{told}");
+    // Readers do not wait.
+    assert_eq!(desk.ok(&["query", "1", "-k", "0"], "").lines().count(), 1);
+    drop(writer);
+    desk.ok(&["add", "one.tsv", "-q"], "");
+}
+
+/// The longest path that Windows takes without a prefix has 260 characters.
+#[test]
+fn long_names_and_names_in_other_scripts_are_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut path = folder.path().to_path_buf();
+    for name in ["\u{43f}\u{440}\u{430}\u{432}\u{434}\u{430}", "\u{5199}\u{771f}", "a b", "\u{e9}"]
+    {
+        path.push(name.repeat(16));
+        path.push("directory ".repeat(6).trim());
+    }
+    assert!(path.as_os_str().len() > 260);
+    fs::create_dir_all(&path).unwrap();
+    let input = path.join("\u{e4}.tsv");
+    fs::write(&input, "1\t\u{4e2d}\n").unwrap();
+    let desk = Desk::new();
+    let store = path.join("\u{6f22}.fps");
+    let (input, store) = (input.to_str().unwrap(), store.to_str().unwrap());
+    desk.ok(&["build", input, "-s", store, "-q"], "");
+    desk.ok(&["add", input, "-s", store, "-q"], "");
+    desk.ok(&["compact", "-s", store, "-q"], "");
+    let found = desk.ok(&["query", "1", "-k", "0", "-s", store], "");
+    assert!(found.contains('\u{4e2d}'), "{found}");
+    desk.ok(&["export", "-s", store, "-o", path.join("copy.fps").to_str().unwrap()], "");
+    let mut writer = Writer::with_options(store, WriterOptions::default()).unwrap();
+    writer.push(Fingerprint::new(2), 2).unwrap();
+    assert_eq!(writer.finish().unwrap().info().fingerprint_count(), 2);
+}
+
+#[test]
+fn lines_may_end_as_on_windows_and_answers_end_as_elsewhere() {
+    let desk = Desk::with("dos.tsv", "1\ta\r\n2\tb c\r\n\r\n3\r\n");
+    desk.write("unix.tsv", "1\ta\n2\tb c\n\n3\n");
+    desk.ok(&["build", "dos.tsv", "-s", "dos.fps", "-q"], "");
+    desk.ok(&["build", "unix.tsv", "-s", "unix.fps", "-q"], "");
+    let files = |store: &str| {
+        let segment = desk.path(store).join("segment-0000000000000001.fps");
+        fs::read(segment).unwrap()
+    };
+    assert!(files("dos.fps") == files("unix.fps"), "the same records give the same bytes");
+    let mut child = desk.command(&["query", "-k", "0", "-s", "dos.fps"]);
+    let mut child = child.args(["-"]).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"1\r\n2\r\n").unwrap();
+    let out = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
+    assert!(out.contains("a\n") && out.contains("b c\n") && !out.contains('\r'), "{out:?}");
+}

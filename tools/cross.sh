@@ -1,0 +1,24 @@
+# Building for other platforms. Scripts read this file with `.`, in the root of the project.
+#
+# `cross_add TARGET...` fetches what builds for these targets of Rust need; `cross_cargo` then takes
+# the place of cargo. rustup has the standard libraries. zig, of the Python package ziglang, compiles
+# and links C, and cargo-zigbuild makes cargo use it: both are put into target/zig, or into the folder
+# that CROSS_TOOLS names. Needs rustup, python3 and, the first time, the network.
+
+cross_tools=${CROSS_TOOLS:-$PWD/target/zig}
+
+cross_add() {
+    [ -x "$cross_tools/bin/python" ] || python3 -m venv "$cross_tools"
+    "$cross_tools/bin/pip" install --quiet --disable-pip-version-check \
+        ziglang==0.17.1 cargo-zigbuild==0.24.1
+    rustup --quiet target add "$@"
+}
+
+cross_cargo() {
+    PATH=$cross_tools/bin:$PATH cargo-zigbuild "$@"
+}
+
+# `cross_cc TARGET ARGUMENT...` compiles C for a target of zig.
+cross_cc() {
+    "$cross_tools/bin/python" -m ziglang cc -target "$@"
+}

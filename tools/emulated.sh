@@ -1,0 +1,38 @@
+#!/bin/sh
+# Builds tests for another platform, and runs them here.
+#
+#     sh tools/emulated.sh x86_64-unknown-linux-musl     # all tests, without an emulator
+#     sh tools/emulated.sh aarch64-unknown-linux-musl    # tests of the library, under qemu
+#     sh tools/emulated.sh s390x-unknown-linux-gnu       # the same, with big-endian numbers
+#     sh tools/emulated.sh x86_64-pc-windows-gnu         # tests of the library and the program, under wine
+#     sh tools/emulated.sh TARGET --test all golden      # any arguments of `cargo test`
+#
+# docs/platforms.md says what passes and what is left out. tools/cross.sh and tools/emulators.sh say
+# what this needs. Several gigabytes of disk; the first build takes ten minutes and more.
+set -eu
+cd "$(dirname "$0")/.."
+. tools/cross.sh
+. tools/emulators.sh
+
+target=${1:?the name of a target; see the head of this script}
+shift
+cross_add "$target"
+emulator_add "$target"
+name=$(echo "$target" | tr a-z- A-Z_)
+[ -z "$emulator" ] || export "CARGO_TARGET_${name}_RUNNER=$emulator"
+export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}/emulated"
+
+if [ $# -eq 0 ]; then
+    case $target in
+    x86_64-unknown-linux-musl) set -- --workspace --features full --lib --tests ;;
+    x86_64-pc-windows-gnu) set -- --features full --lib --test all ;;
+    # Programs under qemu cannot start others of their kind, which the first two do; the third starts
+    # so many threads that what the emulator keeps of each fills the memory.
+    *)
+        set -- --lib --no-default-features --features write,documents -- \
+            --skip a_process_that_dies_at_any_step --skip a_writer_that_dies_at_any_step \
+            --skip pairs_are_those_of_each_with_each
+        ;;
+    esac
+fi
+cross_cargo test --locked --target "$target" "$@"
