@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints what it costs to build fpstore from nothing, as tables for docs/install.md.
+"""Prints what it costs to build fpstore from nothing, as tables.
 
     python3 tools/build_costs.py [SET...]
 

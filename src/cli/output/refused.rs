@@ -25,3 +25,28 @@ const HELP: [(&str, &str); 16] = [
     ("which holds its address", "--url-field names another"),
     ("by which '", "the rule of --keep names it"),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A reason that is worded anew would lose its help without a word.
+    #[test]
+    fn each_part_stands_in_a_reason_of_the_library() {
+        let sources = [
+            include_str!("../../corpus/work.rs"),
+            include_str!("../../corpus/cleaning.rs"),
+            include_str!("../../corpus/keep_rules.rs"),
+        ];
+        // Texts go on in the next line after a backslash.
+        let whole = |source: &str| -> String {
+            let mut lines = source.split("\\\n");
+            let first = lines.next().unwrap_or_default().to_string();
+            lines.fold(first, |text, line| text + line.trim_start())
+        };
+        let sources = sources.map(whole);
+        for (part, _) in HELP {
+            assert!(sources.iter().any(|source| source.contains(part)), "{part}");
+        }
+    }
+}
