@@ -6,12 +6,13 @@ use std::time::Instant;
 
 use crate::base::error::{Error, Result};
 use crate::plan::AccessPath;
-use crate::search::answer::{Answer, Outcome, SearchStats};
+use crate::search::answer::{Answer, Outcome};
 use crate::search::levels::Levels;
 use crate::search::probe::{Collector, ProbeScratch, TableHit, probe};
 use crate::search::scan::{scan, whole_table};
 use crate::search::small_segments::SmallSegments;
 use crate::search::snapshot::{SegmentHit, Snapshot};
+use crate::search::stats::SearchStats;
 use fpstore_base::Fingerprint;
 
 /// Limits of a search. [`Outcome::cut`] says whether one of them cut the answer.

@@ -238,6 +238,8 @@ class Loss(NamedTuple):
     """Documents with a fingerprint."""
     removed: int
     """Those of them that are removed or annotated."""
+    empty: int = 0
+    """Documents without a fingerprint, which stay."""
 
 
 class LargeCluster(NamedTuple):

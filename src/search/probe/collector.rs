@@ -1,7 +1,7 @@
 //! Who takes the hits of a search.
 
 use crate::base::section::{Rank, TableIndex};
-use crate::search::answer::SearchStats;
+use crate::search::stats::SearchStats;
 use fpstore_base::Fingerprint;
 
 /// Takes the hits as they are found.

@@ -7,8 +7,8 @@ use super::named::{Named, NamedValue};
 use crate::base::error::Result;
 use crate::base::section::BlockIndex;
 use crate::scheme::Radius;
-use crate::search::answer::SearchStats;
 use crate::search::kernel::BlockProbe;
+use crate::search::stats::SearchStats;
 use crate::search::table_query::TableQuery;
 
 /// The lists that each step of a pass leaves for the next.

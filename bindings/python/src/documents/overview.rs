@@ -25,8 +25,8 @@ pub(crate) fn overview_of<'py>(
 
 /// The named tuple of a loss.
 pub(crate) fn loss_of<'py>(py: Python<'py>, loss: &Loss) -> PyResult<Bound<'py, PyAny>> {
-    let LossRow { kind, name, document_count, removed_count } = loss.row();
-    told(py, TYPES, "Loss", (kind, name, document_count, removed_count))
+    let LossRow { kind, name, document_count, removed_count, empty_count } = loss.row();
+    told(py, TYPES, "Loss", (kind, name, document_count, removed_count, empty_count))
 }
 
 fn cluster_of<'py>(py: Python<'py>, cluster: &LargeCluster) -> PyResult<Bound<'py, PyAny>> {
