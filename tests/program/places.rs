@@ -90,7 +90,7 @@ fn no_output_takes_the_place_of_an_input() {
             true,
         ),
         (&["build", "b.tsv", "--segment-file", "b.tsv"], true),
-        (&["build", "--docs", "in", "--segment-file", "in/a.jsonl"], true),
+        (&["build", "--docs", "in", "--segment-file", "in/a.jsonl"], false),
         (&["build", "--docs", "in", "--segment-file", "in/new.fps"], false),
         (&["build", "b.tsv", "--segment-file", "store.fps/MANIFEST"], false),
         (&["build", "b.tsv", "--segment-file", "store.fps/new"], false),
