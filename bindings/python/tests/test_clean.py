@@ -101,7 +101,8 @@ def test_losses_and_clusters_are_those_of_the_program(tmp_path: Path, program: s
     assert overview.judgement.startswith("by Jaccard similarity 0.8 or more, computed")
     theirs = [line.split("\t") for line in (tmp_path / "losses.tsv").read_text().splitlines()]
     assert [[str(value) for value in loss] for loss in overview.losses] == theirs
-    assert overview.losses[0][2:] == (cleaned.kept + cleaned.near_new, cleaned.near_new)
+    assert overview.losses[0][2:4] == (cleaned.kept + cleaned.near_new, cleaned.near_new)
+    assert overview.losses[0].empty == cleaned.empty == 1
     line = " ".join(f"t{number}" for number in range(60))[:80]
     largest = fpstore.LargeCluster(110, "t0", "new", overview.clusters[0].line)
     assert overview.clusters[0] == largest and line.startswith((largest.line or "none")[:70])
@@ -171,7 +172,7 @@ def test_reasons_and_targets_are_those_of_the_program(tmp_path: Path, program: s
     assert files(tmp_path / "ours") == files(tmp_path / "theirs")
     theirs = [line.split("\t")[7] for line in (tmp_path / "r.tsv").read_text().splitlines()]
     assert list(cleaned.removed["reason"]) == theirs
-    with pytest.raises(fpstore.InputError, match="2 documents cannot be reached"):
+    with pytest.raises(fpstore.InputError, match="target of 2 cannot be reached"):
         fpstore.clean(inputs, target=2)
     assert fpstore.clean(inputs, judge="bytes").kept >= cleaned.kept
     with pytest.raises(fpstore.InputError, match="judge: expected some of address"):
@@ -205,7 +206,7 @@ def test_passages_judged_pairs_and_the_manifest_are_those_of_the_program(
     assert list(judged.removed["id"]) == ["p1", "p3"]
     assert judged.manifest is None
     (tmp_path / "pairs.tsv").write_text("p0\tp1\tyes\np2\tp3\tyes\n")
-    with pytest.raises(fpstore.InputError, match="pairs.tsv: line 2: label 'yes'"):
+    with pytest.raises(fpstore.InputError, match="pairs.tsv: line 1: label 'yes'"):
         fpstore.clean(tmp_path / "in.jsonl", pairs=tmp_path / "pairs.tsv")
 
 

@@ -105,7 +105,8 @@ def test_what_is_wrong_is_named(tmp_path: Path) -> None:
         ("a\tb\t1\na\tz\t1\n", "bad.tsv: line 2: no document has the id 'z'"),
         ("a\tb\t1\nb\ta\t0\n", "bad.tsv: line 2: the pair has another label"),
         ("a\ta\t1\n", "bad.tsv: line 1: a pair of one document with itself"),
-        ("x\ty\tz\na\tb\n", "bad.tsv: line 2: expected two ids and a label"),
+        ("x\ty\tz\n", "bad.tsv: line 1: label 'z', expected 1, 0 or -1"),
+        ("x\ty\tlabel\na\tb\n", "bad.tsv: line 2: expected two ids and a label"),
     ]:
         bad.write_text(text)
         with pytest.raises(fpstore.InputError, match=message):
