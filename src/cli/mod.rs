@@ -417,8 +417,7 @@ fn text_hint(
             ("--text-field", &likely.text_field),
             ("--fingerprint-field", &likely.fingerprint_field),
         ];
-        let offered = |name: &str| offers(&name[2..].replace('-', "_"));
-        let options = options.iter().filter(|(name, _)| offered(name));
+        let options = options.iter().filter(|(name, _)| remedy::is_offered(name, &offers));
         let named = options.filter_map(|(name, field)| Some((*name, field.as_deref()?)));
         let mut more: Vec<String> =
             named.flat_map(|(name, field)| [name.to_string(), field.to_string()]).collect();

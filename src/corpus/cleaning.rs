@@ -186,21 +186,13 @@ impl<'a> Cleaning<'a> {
 
 /// Refuses fields of sources and addresses that no document has: they are most likely misspelt.
 fn check_fields(work: &Work<'_>, spools: &Spools) -> Result<()> {
-    let source = work.settings.named_source_field();
-    let url = work.settings.judged_url_field();
-    let mut empties = spools.empties().iter();
-    let (mut has_source, mut has_url) = (empties.any(|one| one.source.is_some()), false);
-    if spools.len() == 0 || source.is_none() && url.is_none() {
+    if spools.len() == 0 {
         return Ok(());
     }
-    spools.each(|_, entry| {
-        has_source |= entry.source.is_some();
-        has_url |= entry.address.is_some();
-        Ok(())
-    })?;
+    let (source, url) = (work.settings.named_source_field(), work.settings.judged_url_field());
     let missing = [
-        (source.filter(|_| !has_source), "which says where it comes from"),
-        (url.filter(|_| !has_url), "which holds its address"),
+        (source.filter(|_| !spools.has_source()), "which says where it comes from"),
+        (url.filter(|_| !spools.has_address()), "which holds its address"),
     ];
     match missing.into_iter().find_map(|(field, what)| Some((field?, what))) {
         Some((field, what)) => {
@@ -279,8 +271,7 @@ impl Cleaned<'_> {
 
     /// The manifest of the work: its settings, its judgement, its counts, and the digests of the files
     /// that were read and written. `lists` are further files that the caller has written; `-`, which is
-    /// standard output, is none. All of these
-    /// files are read again.
+    /// standard output, is none. All of these files are read again.
     ///
     /// # Errors
     ///

@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use fpstore_base::IdRef;
 use fpstore_documents::{Admission, DocumentPlace, Wanted};
 
 use super::bar::{Bars, Decided, set_bar};
@@ -81,6 +82,11 @@ impl Needed {
     }
 }
 
+/// The position of a passage in its record; `None` of a whole document.
+fn passage_of(work: &Work<'_>, id: IdRef<'_>) -> Option<usize> {
+    work.options.passage_unit().and_then(|_| position_of(id))
+}
+
 /// The documents that are alike to one that is kept.
 pub(super) fn by_features(
     work: &Work<'_>,
@@ -109,10 +115,9 @@ pub(super) fn by_features(
     })?;
     let mut found = list.candidates_in_parts(&work.join_options(work.k), connections)?;
     let mut needed = Vec::new();
-    let is_of_passages = work.options.passage_unit().is_some();
     spools.each(|number, Entry { file, record, id, feature_count: len, .. }| {
         if let Some(document) = document_of(number).filter(|document| found.needs(*document)) {
-            let passage = is_of_passages.then(|| position_of(id)).flatten();
+            let passage = passage_of(work, id);
             needed.push(Needed { document, file, record, passage, len });
         }
         Ok(())
@@ -208,7 +213,7 @@ fn take(work: &Work<'_>, candidates: &mut Candidates, needed: &[Needed]) -> Resu
     let is_of_passages = work.options.passage_unit().is_some();
     let mut next = needed.iter().peekable();
     work.files.read_features(hasher, &work.options, Some(wanted), |document| -> Result<_> {
-        let passage = is_of_passages.then(|| position_of(document.id)).flatten();
+        let passage = passage_of(work, document.id);
         let place = (document.place.file, document.place.record(), passage);
         let taken = match next.next_if(|one| one.place() == place) {
             Some(one) => candidates.take(one.document, document.features),

@@ -4,7 +4,7 @@ use super::cleaning::Cleaned;
 use super::error::{Error, Result};
 use super::overview::Overview;
 use crate::report::page::{CleaningPage, RemovedPair};
-use crate::store::rows::{Reason, Side};
+use crate::store::rows::Reason;
 use fpstore_plot::numbers::grouped;
 
 impl Cleaned<'_> {
@@ -18,7 +18,6 @@ impl Cleaned<'_> {
         let mut page = CleaningPage::default();
         self.for_each_removed(|row| {
             page.take(row.distance, row.similarity);
-            page.stored_count += u64::from(row.side == Side::Stored);
             Ok::<(), Error>(())
         })?;
         let reasons = overview.reasons.each().into_iter().filter(|(_, count)| *count > 0);
@@ -44,6 +43,7 @@ impl Cleaned<'_> {
         });
         page.pairs = pairs.collect();
         let account = self.account();
+        page.stored_count = account.near_stored_count;
         let facts = [
             ("documents", grouped(account.document_count())),
             ("kept", grouped(account.kept_count)),

@@ -254,6 +254,14 @@ fn read_entry(mut bytes: &[u8]) -> io::Result<Entry<'_>> {
     })
 }
 
+/// What a spool holds of one file.
+#[derive(Default)]
+struct OfFile {
+    count: u64,
+    has_source: bool,
+    has_address: bool,
+}
+
 /// The spools of all batches, in order.
 #[derive(Debug, Default)]
 pub(super) struct Spools {
@@ -261,8 +269,11 @@ pub(super) struct Spools {
     /// The number of the first document of each spool.
     starts: Vec<u32>,
     counts: Counts,
-    /// The documents without fingerprint of the files that are not passed over.
+    /// The documents without fingerprint, but for files that are passed over.
     empties: Vec<Empties>,
+    /// Whether any document says where it comes from, and whether any has an address.
+    has_source: bool,
+    has_address: bool,
     /// Whether files that could not be read to their ends are passed over as a whole.
     whole_files: bool,
     /// The numbers of the files whose documents are passed over.
@@ -297,24 +308,33 @@ impl Spools {
             crate::Error::TooLarge { reason: reason.into() }
         };
         let before = self.counts.document_count;
-        let mut of_files: HashMap<u64, u64> = HashMap::new();
+        let mut of_files: HashMap<u64, OfFile> = HashMap::new();
         let watch = self.watch(None);
         let end = file.read(|entry| {
             watch.tick(1).map_err(Error::from)?;
-            *of_files.entry(entry.file.into()).or_default() += 1;
+            let of_file = of_files.entry(entry.file.into()).or_default();
+            of_file.count += 1;
+            of_file.has_source |= entry.source.is_some();
+            of_file.has_address |= entry.address.is_some();
             ids.note(entry.id, &mut self.repeated_ids);
             Ok::<(), Error>(())
         })?;
         if self.whole_files {
             self.left_out.extend(end.unread);
         }
-        let taken = |file: &u64| !self.left_out.contains(file);
-        let taken: u64 = of_files.iter().filter(|(file, _)| taken(file)).map(|of| of.1).sum();
+        of_files.retain(|file, _| !self.left_out.contains(file));
+        let taken: u64 = of_files.values().map(|of_file| of_file.count).sum();
+        self.has_source |= of_files.values().any(|of_file| of_file.has_source);
+        self.has_address |= of_files.values().any(|of_file| of_file.has_address);
         self.left_out_count += end.counts.document_count - taken;
         self.counts.document_count += taken;
         let empties = end.empties.into_iter();
         let empties = empties.filter(|one| !self.left_out.contains(&one.file.into()));
-        self.empties.extend(empties.inspect(|one| self.counts.empty_count += one.count));
+        for one in empties {
+            self.counts.empty_count += one.count;
+            self.has_source |= one.source.is_some();
+            self.empties.push(one);
+        }
         self.counts.bad_count += end.counts.bad_count;
         self.counts.damaged_count += end.counts.damaged_count;
         if self.counts.document_count >= u64::from(u32::MAX) {
@@ -332,6 +352,16 @@ impl Spools {
     /// The documents without fingerprint, by file and source.
     pub(super) fn empties(&self) -> &[Empties] {
         &self.empties
+    }
+
+    /// Whether any document says where it comes from, also one without fingerprint.
+    pub(super) fn has_source(&self) -> bool {
+        self.has_source
+    }
+
+    /// Whether any document has an address.
+    pub(super) fn has_address(&self) -> bool {
+        self.has_address
     }
 
     /// The documents that share an id with an earlier one, with those of files that are passed over.

@@ -68,11 +68,11 @@ pub struct Searcher {
 impl Searcher {
     pub(crate) fn new(snapshot: Arc<Snapshot>) -> Self {
         Searcher {
-            small: SmallSegments::of(&snapshot),
             snapshot,
             scratch: ProbeScratch::default(),
             collector: HitCollector::default(),
             levels: Levels::default(),
+            small: SmallSegments::default(),
         }
     }
 
@@ -211,16 +211,15 @@ impl Searcher {
             collector.enter(number, open.deleted.as_ref().map_or(0, |of| of.fingerprint_count()));
             if let Some(gathered) = open.gathered(k) {
                 gathered.search(needle, collector);
-                open.retain_live(&mut collector.found, collector.entered_at, number)?;
-                continue;
-            }
-            match &open.plan(k).path {
-                AccessPath::Probe { radii } => {
-                    probe(&open.segment, radii, needle, &mut self.scratch, collector)?;
-                }
-                AccessPath::Scan { table } => {
-                    if let Some(table) = whole_table(&open.segment, *table) {
-                        scan(table, needle, collector)?;
+            } else {
+                match &open.plan(k).path {
+                    AccessPath::Probe { radii } => {
+                        probe(&open.segment, radii, needle, &mut self.scratch, collector)?;
+                    }
+                    AccessPath::Scan { table } => {
+                        if let Some(table) = whole_table(&open.segment, *table) {
+                            scan(table, needle, collector)?;
+                        }
                     }
                 }
             }

@@ -225,14 +225,19 @@ impl<R: BufRead> Placed<R> {
         self.kept = Some(kept);
     }
 
+    /// Gives the bytes that were taken last once more.
+    fn give_again(&mut self, taken: &[u8]) {
+        let rest = self.again.split_off(self.again_at.min(self.again.len()));
+        self.again = [taken, &rest].concat();
+        self.again_at = 0;
+        self.at -= taken.len() as u64;
+    }
+
     /// Passes over all bytes of a damaged member; whether another one begins behind its first byte.
     fn find_head(&mut self) -> io::Result<bool> {
         // What was kept is given again.
         if let Some(kept) = self.kept.take().filter(|kept| !kept.is_empty()) {
-            self.at -= kept.len() as u64 - 1;
-            let rest = self.again.split_off(self.again_at.min(self.again.len()));
-            self.again = [&kept[1..], &rest].concat();
-            self.again_at = 0;
+            self.give_again(&kept[1..]);
         }
         let mut found = 0;
         let mut last = 0;
@@ -258,10 +263,7 @@ impl<R: BufRead> Placed<R> {
             }
             self.consume(len);
             if found > GZIP_HEAD.len() {
-                let rest = self.again.split_off(self.again_at.min(self.again.len()));
-                self.again = [&GZIP_HEAD[..], &[last], &rest].concat();
-                self.again_at = 0;
-                self.at -= found as u64;
+                self.give_again(&[&GZIP_HEAD[..], &[last]].concat());
                 return Ok(true);
             }
         }

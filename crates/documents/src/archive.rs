@@ -234,28 +234,32 @@ mod tests {
     }
 
     /// The blocks of whole records, and for each damaged one a question mark; or the error.
-    fn walked(bytes: &[u8], skip_bad: bool) -> Result<Vec<String>, String> {
-        let results = [1, 9, 4096].map(|capacity| {
-            let reader = io::BufReader::with_capacity(capacity, bytes);
-            let mut archive = Archive::new(reader, skip_bad, Arc::default());
-            let mut found = Vec::new();
-            loop {
-                match archive.next().unwrap() {
-                    Next::End => return Ok(found),
-                    Next::Damaged(_) => found.push("?".into()),
-                    Next::Bad(reason) => return Err(format!("{}: {reason}", archive.number)),
-                    Next::Record(header) => {
-                        let mut block = Vec::new();
-                        match archive.block(header.block_len, &mut block).unwrap() {
-                            None => found.push(String::from_utf8(block).unwrap()),
-                            Some(Next::Bad(reason)) => {
-                                return Err(format!("{}: {reason}", archive.number));
-                            }
-                            Some(_) => found.push("?".into()),
-                        }
+    fn walk(mut archive: Archive<impl BufRead>) -> Result<Vec<String>, String> {
+        let mut found = Vec::new();
+        loop {
+            let bad = |number, reason| Err(format!("{number}: {reason}"));
+            match archive.next().map_err(|fault| fault.to_string())? {
+                Next::End => return Ok(found),
+                Next::Damaged(_) => found.push("?".into()),
+                Next::Bad(reason) => return bad(archive.number, reason),
+                Next::Record(header) => {
+                    let mut block = Vec::new();
+                    let read = archive.block(header.block_len, &mut block);
+                    match read.map_err(|fault| fault.to_string())? {
+                        None => found.push(String::from_utf8(block).unwrap()),
+                        Some(Next::Bad(reason)) => return bad(archive.number, reason),
+                        Some(_) => found.push("?".into()),
                     }
                 }
             }
+        }
+    }
+
+    /// The same of plain bytes, which come in pieces of several lengths.
+    fn walked(bytes: &[u8], skip_bad: bool) -> Result<Vec<String>, String> {
+        let results = [1, 9, 4096].map(|capacity| {
+            let reader = io::BufReader::with_capacity(capacity, bytes);
+            walk(Archive::new(reader, skip_bad, Arc::default()))
         });
         assert!(results.iter().all(|result| *result == results[0]), "{results:?}");
         let [result, ..] = results;
@@ -301,23 +305,7 @@ mod tests {
             let members = Arc::<AtomicU64>::default();
             let reader = io::BufReader::with_capacity(16, bytes);
             let unzipped = GzipReader::resuming(reader, members.clone());
-            let mut archive = Archive::new(io::BufReader::new(unzipped), true, members);
-            let mut found = Vec::new();
-            loop {
-                match archive.next().map_err(|fault| fault.to_string())? {
-                    Next::End => return Ok::<_, String>(found),
-                    Next::Damaged(_) => found.push("?".into()),
-                    Next::Bad(reason) => return Err(reason),
-                    Next::Record(header) => {
-                        let mut block = Vec::new();
-                        let read = archive.block(header.block_len, &mut block);
-                        match read.map_err(|fault| fault.to_string())? {
-                            None => found.push(String::from_utf8(block).unwrap()),
-                            Some(_) => found.push("?".into()),
-                        }
-                    }
-                }
-            }
+            walk(Archive::new(io::BufReader::new(unzipped), true, members))
         };
         assert_eq!(walk(&zipped.concat()).unwrap(), blocks);
         let expected = ["the first of all", "?", "the third of all"];

@@ -38,8 +38,8 @@ impl DocumentFiles {
     ///
     /// # Errors
     ///
-    /// * [`Error::BadFile`](crate::Error::BadFile) if a folder holds no files, or all are passed over,
-    ///   or fields are named and no file has any.
+    /// * [`Error::BadFile`](crate::Error::BadFile) if no file of a folder is read, or if fields are
+    ///   named and no file has fields.
     /// * [`Error::InvalidInputs`](crate::Error::InvalidInputs) if two files would get the same id,
     ///   or if files of folders are chosen and there is no folder.
     /// * [`Error::UnclearFields`](crate::Error::UnclearFields) if the fields of ids and texts are not

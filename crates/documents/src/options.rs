@@ -116,8 +116,9 @@ impl DocumentOptions {
 
     /// Sets what a passage is: each passage of a text is then a document by itself. Its id is that of
     /// the document, `#`, and its number among the passages of the document, from 1; it has the place
-    /// and the fields of the document. Where none is set, the recipe of a hasher decides. A document without passages is one without text. Only texts
-    /// have passages, not features or ready fingerprints.
+    /// and the fields of the document. A document without passages is one without text. Only texts
+    /// have passages, not features or ready fingerprints. Where none is set, the recipe of a hasher
+    /// decides.
     #[must_use]
     pub fn unit(mut self, unit: impl Into<Option<PassageUnit>>) -> Self {
         self.unit = unit.into();

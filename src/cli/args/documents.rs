@@ -18,7 +18,7 @@ use super::inputs::{ReadArgs, check_stdin};
 use super::reading_args::ReadingArgs;
 use super::recipe_args::{DefaultRecipe, RecipeArgs};
 use super::resources::ReadingLimits;
-use crate::cli::output::text::counted;
+use crate::cli::output::text::{counted, counted_texts};
 use crate::cli::session::document_reader::Documents;
 use crate::cli::session::monitor::Monitor;
 
@@ -383,12 +383,9 @@ fn text_of_file(name: &str, options: &DocumentOptions) -> anyhow::Result<String>
 
 /// Why a file is not asked with.
 fn holds_several(name: &str, count: u64, options: &DocumentOptions) -> String {
-    let kind = match options.passage_unit() {
-        Some(_) => counted(count, "passage", "passages"),
-        None => counted(count, "document", "documents"),
-    };
+    let texts = counted_texts(count, options.passage_unit().is_some());
     format!(
-        "{name} holds {kind}, expected one; 'fpstore query --docs --from {name}' asks with each"
+        "{name} holds {texts}, expected one; 'fpstore query --docs --from {name}' asks with each"
     )
 }
 

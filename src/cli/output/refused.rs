@@ -30,7 +30,7 @@ const HELP: [(&str, &str); 16] = [
 mod tests {
     use super::*;
 
-    /// A reason that is worded anew would lose its help without a word.
+    /// If a reason changes and its part here does not, users see no advice any more.
     #[test]
     fn each_part_stands_in_a_reason_of_the_library() {
         let sources = [

@@ -13,11 +13,15 @@ const BESIDE_MAX: usize = 10_000;
 /// Stores that a message names.
 const SHOWN_MAX: usize = 5;
 
+/// Whether a command has a long option, as users write it.
+pub(in crate::cli) fn is_offered(option: &str, offers: &dyn Fn(&str) -> bool) -> bool {
+    offers(&option.trim_start_matches('-').replace('-', "_"))
+}
+
 /// The options of a command that name fields, of those that it `offers`.
 pub(in crate::cli) fn fields(offers: &dyn Fn(&str) -> bool) -> String {
     let names = ["--id-field", "--text-field", "--fingerprint-field"];
-    let offered: Vec<&str> =
-        names.into_iter().filter(|name| offers(&name[2..].replace('-', "_"))).collect();
+    let offered: Vec<&str> = names.into_iter().filter(|name| is_offered(name, offers)).collect();
     let named = match &offered[..] {
         [] => String::new(),
         [one] => format!("{one} names the field"),

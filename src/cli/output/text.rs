@@ -196,6 +196,14 @@ pub(crate) fn counted(count: u64, singular: &str, plural: &str) -> String {
     format!("{} {}", grouped(count), if count == 1 { singular } else { plural })
 }
 
+/// A count of what documents are compared by: whole, or by their passages.
+pub(in crate::cli) fn counted_texts(count: u64, are_passages: bool) -> String {
+    match are_passages {
+        true => counted(count, "passage", "passages"),
+        false => counted(count, "document", "documents"),
+    }
+}
+
 /// A path as a shell takes it.
 pub(in crate::cli) fn quoted(path: &Path) -> String {
     let text = path.to_string_lossy();

@@ -76,7 +76,7 @@ pub(crate) fn create_with_mode(_: &mut OpenOptions, _: u32) {}
 #[cfg(feature = "write")]
 pub(crate) fn temporary_with_mode(_: &mut tempfile::Builder<'_, '_>, _: u32) {}
 
-/// Makes folders that nobody else may read, where the system has such rights.
+/// What makes folders that only their owner may read, on systems with such rights.
 #[cfg(feature = "documents")]
 pub(crate) fn private_folders() -> std::fs::DirBuilder {
     std::fs::DirBuilder::new()
@@ -162,7 +162,7 @@ pub(crate) fn read_exact_at(file: &File, mut buffer: &mut [u8], mut offset: u64)
     Ok(())
 }
 
-/// A name of these bytes; `None` where no name has such bytes.
+/// The name of a file with these bytes; `None` if the system has no such names.
 #[cfg(feature = "write")]
 pub(crate) fn name_of_bytes(bytes: Vec<u8>) -> Option<OsString> {
     String::from_utf8(bytes).ok().map(OsString::from)

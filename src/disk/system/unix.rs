@@ -126,7 +126,7 @@ pub(crate) fn temporary_with_mode(builder: &mut tempfile::Builder<'_, '_>, mode:
     builder.permissions(Permissions::from_mode(mode));
 }
 
-/// Makes folders that nobody else may read, where the system has such rights.
+/// What makes folders that only their owner may read, on systems with such rights.
 #[cfg(feature = "documents")]
 pub(crate) fn private_folders() -> std::fs::DirBuilder {
     let mut builder = std::fs::DirBuilder::new();
@@ -242,7 +242,7 @@ pub(crate) fn read_exact_at(file: &File, buffer: &mut [u8], offset: u64) -> io::
     std::os::unix::fs::FileExt::read_exact_at(file, buffer, offset)
 }
 
-/// A name of these bytes; `None` where no name has such bytes.
+/// The name of a file with these bytes; `None` if the system has no such names.
 #[cfg(feature = "write")]
 pub(crate) fn name_of_bytes(bytes: Vec<u8>) -> Option<OsString> {
     Some(std::os::unix::ffi::OsStringExt::from_vec(bytes))

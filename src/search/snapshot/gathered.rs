@@ -213,7 +213,7 @@ const PATTERNS: [u16; 137] = {
     flips
 };
 
-/// The patterns of at most `radius` bits, which is at most 2, among so many lowest ones.
+/// The patterns of at most `radius` bits among the lowest `bits`. The radius is at most 2.
 fn flips(bits: u32, radius: u32) -> impl Iterator<Item = &'static u16> {
     let bits = bits as usize;
     let (singles, pairs) = match radius {

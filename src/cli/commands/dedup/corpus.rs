@@ -16,7 +16,7 @@ use crate::cli::args::documents::{report, report_repeated_ids};
 use crate::cli::commands::add::is_known_run;
 use crate::cli::output::row_writer::RowWriter;
 use crate::cli::output::sink::Sink;
-use crate::cli::output::text::counted;
+use crate::cli::output::text::{counted, counted_texts};
 use crate::cli::run::merging::warn_unmerged;
 use crate::cli::session::command::ExitStatus;
 use crate::cli::session::monitor::Monitor;
@@ -41,10 +41,7 @@ impl Fate {
 
     /// A count of what is compared.
     pub(super) fn counted(self, count: u64) -> String {
-        match self.is_of_passages {
-            true => counted(count, "passage", "passages"),
-            false => counted(count, "document", "documents"),
-        }
+        counted_texts(count, self.is_of_passages)
     }
 }
 
