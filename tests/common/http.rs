@@ -150,6 +150,16 @@ pub struct Connection<S> {
     rest: Vec<u8>,
 }
 
+impl Connection<TcpStream> {
+    /// Whether something is there to be read, or the connection has ended.
+    pub fn is_answered(&self) -> bool {
+        self.stream.set_nonblocking(true).unwrap();
+        let is_answered = self.stream.peek(&mut [0]).is_ok();
+        self.stream.set_nonblocking(false).unwrap();
+        is_answered
+    }
+}
+
 impl<S: Read + Write> Connection<S> {
     pub fn new(stream: S) -> Self {
         Connection { stream, rest: Vec::new() }
