@@ -25,7 +25,15 @@ export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}/emulated"
 if [ $# -eq 0 ]; then
     case $target in
     x86_64-unknown-linux-musl) set -- --workspace --features full --lib --tests ;;
-    x86_64-pc-windows-gnu) set -- --features full --lib --test all ;;
+    # Starting programs is slow under wine, and so is each of the very many changes of files in the
+    # tests that let every operation fail. Tests of parts are left out: see docs/platforms.md.
+    x86_64-pc-windows-gnu)
+        cross_cargo test --locked --target "$target" --features cli,serve --lib -- \
+            --skip whichever_operation --skip power_loss --skip that_failed --skip dies_at --skip places
+        set -- --features cli,serve --test all -- every_system library::exact library::golden \
+            library::format_spec library::searcher library::nearest library::syndromes \
+            library::sketches library::width library::versions library::live program::basics
+        ;;
     # Programs under qemu cannot start others of their kind, which the first two do; the third starts
     # so many threads that what the emulator keeps of each fills the memory.
     *)

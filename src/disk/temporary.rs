@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use tempfile::{NamedTempFile, TempDir};
 
@@ -15,6 +16,10 @@ use super::files::{
 use super::plain_file::{self, Refused};
 use super::system;
 use crate::base::error::{Error, Result};
+
+/// How often, and after which pause, a file that is in use is replaced, where no open file can be.
+const REPLACE_TRIES: u32 = 1000;
+const REPLACE_PAUSE: Duration = Duration::from_millis(2);
 
 /// A file under a temporary name. Dropping it removes it, unless it got another name.
 #[derive(Debug)]
@@ -107,7 +112,19 @@ impl TemporaryFile {
     /// Moves the file to `path`, in place of the file that is there, in one step. After an error
     /// either of them may be there.
     pub(crate) fn rename_over(self, path: &Path) -> io::Result<()> {
-        self.rename(path, |name| name.persist(path))
+        self.rename(path, |name| {
+            let (mut name, mut tries) = (name, 0);
+            loop {
+                match name.persist(path) {
+                    // Somebody reads the file that is there, which takes an instant.
+                    Err(failed) if system::is_in_use(&failed.error) && tries < REPLACE_TRIES => {
+                        (name, tries) = (failed.path, tries + 1);
+                        std::thread::sleep(REPLACE_PAUSE);
+                    }
+                    done => return done,
+                }
+            }
+        })
     }
 
     fn rename(

@@ -78,6 +78,7 @@ fn nothing_that_happens_to_the_file_hurts_a_store_in_memory() {
     }
 }
 
+#[cfg_attr(windows, ignore = "no mapped file can be changed there")]
 #[test]
 fn refresh_reads_new_segments_into_memory_too() {
     let records = uniform(100, 9);
@@ -99,6 +100,7 @@ fn refresh_reads_new_segments_into_memory_too() {
     assert_eq!(store.query(7.into(), 0).unwrap().len(), 1);
 }
 
+#[cfg_attr(windows, ignore = "no mapped file can be changed there")]
 #[test]
 fn damage_is_found_in_memory_as_in_a_map() {
     let records = uniform(3_000, 10);

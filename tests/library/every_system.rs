@@ -71,7 +71,8 @@ fn a_second_writer_is_refused_by_name_in_this_process_and_in_others() {
     let writer = Writer::open(&path).unwrap();
     assert!(matches!(Writer::open(&path), Err(Error::Locked { .. })));
     let (_, told) = desk.run(&["add", "one.tsv"], 2);
-    assert!(told.contains(&std::process::id().to_string()), "{told}");
+    // Windows lets nobody read a file that is locked.
+    assert!(cfg!(windows) || told.contains(&std::process::id().to_string()), "{told}");
     // Readers do not wait.
     assert_eq!(desk.ok(&["query", "1", "-k", "0"], "").lines().count(), 1);
     drop(writer);

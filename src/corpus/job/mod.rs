@@ -58,7 +58,7 @@ enum Place {
     /// In a temporary folder: nobody can go on with it.
     Scratch(ScratchDirectory),
     /// In the folder of its name, under a lock that others see.
-    Named { folder: OwnFolder, _lock: File },
+    Named { folder: OwnFolder, lock: Mutex<Option<File>> },
 }
 
 impl Job {
@@ -95,7 +95,8 @@ impl Job {
             tries += 1;
             let (folder, lock) = match opened {
                 // Its job ended, and removed it, just now.
-                Err(gone) if gone.kind() == io::ErrorKind::NotFound && tries < OPEN_TRIES => {
+                Err(gone) if disk::system::is_being_removed(&gone) && tries < OPEN_TRIES => {
+                    std::thread::yield_now();
                     continue;
                 }
                 opened => opened.map_err(cannot())??,
@@ -112,7 +113,7 @@ impl Job {
         if let Some(name) = names.iter().find(|name| !is_of_a_job(name)) {
             return Err(foreign(path, name));
         }
-        let place = Place::Named { folder, _lock: lock };
+        let place = Place::Named { folder, lock: Mutex::new(Some(lock)) };
         let mut job = Job::new(place);
         // A description that is damaged is that of another job.
         let earlier = job
@@ -335,9 +336,13 @@ impl Job {
     }
 
     fn remove(&self) -> io::Result<()> {
-        let Place::Named { folder, .. } = &self.place else { return Ok(()) };
+        let Place::Named { folder, lock } = &self.place else { return Ok(()) };
         self.clear()?;
         folder.remove_file(LOCK)?;
+        if !disk::system::REMOVES_OPEN_FILES {
+            // Its name goes when it is closed. No other process can open it from now on.
+            drop(lock.lock().unwrap_or_else(PoisonError::into_inner).take());
+        }
         disk::remove_empty_directory(folder.path())
     }
 

@@ -16,6 +16,10 @@ use crate::disk::refused::Refused;
 #[cfg(feature = "write")]
 pub(crate) const REMOVES_OPEN_FILES: bool = false;
 
+/// Whether a directory can be renamed while a file in it is open.
+#[cfg(feature = "write")]
+pub(crate) const MOVES_FOLDERS_IN_USE: bool = false;
+
 /// Lets an opening return at once whatever stands under the name. Here pipes have names of their own.
 pub(crate) fn never_wait(_: &mut OpenOptions, _follows_links: bool) {}
 
@@ -97,6 +101,28 @@ pub(crate) fn directory_to_sync(_: &Path) -> io::Result<Option<File>> {
 /// Whether a file that is open for reading can be synced.
 #[cfg(feature = "write")]
 pub(crate) const SYNCS_WHAT_IT_READS: bool = false;
+
+/// Whether an opening failed because what has the name is being removed at this moment.
+#[cfg(feature = "documents")]
+pub(crate) fn is_being_removed(failed: &io::Error) -> bool {
+    // Windows: access denied, sharing violation, delete pending.
+    failed.kind() == io::ErrorKind::NotFound || matches!(failed.raw_os_error(), Some(5 | 32 | 303))
+}
+
+/// Whether a directory was not renamed to `path` because something is there.
+#[cfg(feature = "write")]
+pub(crate) fn is_taken(failed: &io::Error, path: &Path) -> bool {
+    // Windows denies access to a directory that would be replaced.
+    failed.kind() == io::ErrorKind::AlreadyExists
+        || failed.kind() == io::ErrorKind::PermissionDenied && path.is_dir()
+}
+
+/// Whether a file was not replaced because somebody has it open.
+#[cfg(feature = "write")]
+pub(crate) fn is_in_use(failed: &io::Error) -> bool {
+    // Windows: access denied, sharing violation.
+    matches!(failed.raw_os_error(), Some(5 | 32))
+}
 
 /// A second name for a file, of which the first may be a symbolic link: a link as such in a store
 /// would break when the file that it leads to is moved.

@@ -23,6 +23,10 @@ use crate::disk::refused::Refused;
 #[cfg(feature = "write")]
 pub(crate) const REMOVES_OPEN_FILES: bool = true;
 
+/// Whether a directory can be renamed while a file in it is open.
+#[cfg(feature = "write")]
+pub(crate) const MOVES_FOLDERS_IN_USE: bool = true;
+
 /// Lets an opening return at once whatever stands under the name.
 pub(crate) fn never_wait(options: &mut OpenOptions, follows_links: bool) {
     let links = if follows_links { OFlags::empty() } else { OFlags::NOFOLLOW };
@@ -162,6 +166,26 @@ fn if_readable(opened: io::Result<File>) -> io::Result<Option<File>> {
 /// Whether a file that is open for reading can be synced.
 #[cfg(feature = "write")]
 pub(crate) const SYNCS_WHAT_IT_READS: bool = true;
+
+/// Whether an opening failed because what has the name is being removed at this moment.
+#[cfg(feature = "documents")]
+pub(crate) fn is_being_removed(failed: &io::Error) -> bool {
+    failed.kind() == io::ErrorKind::NotFound
+}
+
+/// Whether a directory was not renamed to `path` because something is there.
+#[cfg(feature = "write")]
+pub(crate) fn is_taken(failed: &io::Error, path: &Path) -> bool {
+    let _ = path;
+    matches!(failed.kind(), io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists)
+}
+
+/// Whether a file was not replaced because somebody has it open.
+#[cfg(feature = "write")]
+pub(crate) fn is_in_use(failed: &io::Error) -> bool {
+    let _ = failed;
+    false
+}
 
 /// A second name for a file, of which the first may be a symbolic link: a link as such in a store
 /// would break when the file that it leads to is moved.

@@ -290,8 +290,9 @@ pub(crate) fn read_manifest_bytes(path: &Path) -> Result<Vec<u8>> {
             io::ErrorKind::NotFound if path.is_dir() => {
                 Error::NotAStore { path: path.into(), found: "a directory without a manifest" }
             }
-            io::ErrorKind::NotFound => Error::NoStore { path: path.into() },
-            io::ErrorKind::NotADirectory => {
+            io::ErrorKind::NotFound if !path.is_file() => Error::NoStore { path: path.into() },
+            // Systems differ in what they call it.
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
                 Error::NotAStore { path: path.into(), found: "a file, not a directory" }
             }
             _ => Error::Io(IoError { doing: "open", path: file_path.clone(), source }),

@@ -135,7 +135,10 @@ fn examine(path: &Path, mode: OpenMode) -> Result<Place> {
                 OpenMode::Create | OpenMode::Replace => Ok(Place::Free),
             };
         }
-        Err(Error::Io(IoError { source, .. })) if source.kind() == io::ErrorKind::NotADirectory => {
+        // Systems differ in what they call it.
+        Err(Error::Io(IoError { source, .. }))
+            if source.kind() == io::ErrorKind::NotADirectory || path.is_file() =>
+        {
             let found = "a file, not a directory";
             return Err(Error::NotAStore { path: path.into(), found });
         }

@@ -9,12 +9,12 @@
 use std::ffi::OsString;
 use std::fs::{File, TryLockError};
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::base::error::{Error, IoError, Result};
 use crate::disk::parent_of;
-use crate::disk::{FailPoint, fail_point, lock_fail_point};
+use crate::disk::{FailPoint, fail_point, lock_fail_point, system};
 use crate::writing::directory::lock_file::LockFile;
 use crate::writing::directory::waiting::Waiting;
 use fpstore_base::watch::{Observer, Phase, Watch};
@@ -76,7 +76,10 @@ impl Patience {
 /// One of the locks of a store. The system releases it when the process ends, however it ends.
 #[derive(Debug)]
 pub(crate) struct StoreLock {
-    file: LockFile,
+    /// `None` once it was let go, so that its directory can move.
+    file: Option<LockFile>,
+    /// The path of the file.
+    path: PathBuf,
     /// The process that took it.
     process: u32,
     /// Whether its file stays when the lock is free.
@@ -91,40 +94,58 @@ impl StoreLock {
 
     /// The directory of its file.
     pub(super) fn directory(&self) -> &Path {
-        parent_of(&self.file.path)
+        parent_of(&self.path)
     }
 
     /// Whether the file of the lock still has its name: else its directory was moved or removed, and
     /// another process may write to what is there now.
     pub(super) fn is_in_place(&self) -> bool {
-        self.file.is_in_place()
+        self.file.as_ref().is_some_and(LockFile::is_in_place)
     }
 
-    /// Whether the file of the lock is in `directory` now.
+    /// Lets go of the lock, and removes its file, where no directory moves while a file in it is
+    /// open. Nobody else takes a new directory without a lock file for an abandoned one.
+    pub(super) fn prepare_to_move(&mut self) {
+        if !system::MOVES_FOLDERS_IN_USE {
+            self.let_go();
+        }
+    }
+
+    /// Whether the directory of the lock is at `directory` now.
     pub(super) fn has_moved_to(&self, directory: &Path) -> bool {
-        self.file.path.file_name().is_some_and(|name| self.file.is_at(&directory.join(name)))
+        match (&self.file, self.path.file_name()) {
+            (Some(file), Some(name)) => file.is_at(&directory.join(name)),
+            _ => directory.is_dir() && !self.directory().is_dir(),
+        }
     }
 
     /// Notes that the directory of the lock has moved.
     pub(super) fn moved_to(&mut self, directory: &Path) {
-        if let Some(name) = self.file.path.file_name() {
-            self.file.path = directory.join(name);
+        if let Some(name) = self.path.file_name() {
+            self.path = directory.join(name);
         }
+        if let Some(file) = &mut self.file {
+            file.path.clone_from(&self.path);
+        }
+    }
+
+    fn let_go(&mut self) {
+        let Some(opened) = self.file.take() else { return };
+        if !self.keeps_file {
+            opened.remove();
+        }
+        // Closing the file is not enough: another thread may be starting a process that has a copy
+        // of it. Unlocking holds for all copies.
+        let _ = opened.file.unlock();
     }
 }
 
 impl Drop for StoreLock {
     fn drop(&mut self) {
         // A forked child has a copy of the file and of this value; the lock stays with its parent.
-        if self.process != std::process::id() {
-            return;
+        if self.process == std::process::id() {
+            self.let_go();
         }
-        if !self.keeps_file {
-            self.file.remove();
-        }
-        // Closing the file is not enough: another thread may be starting a process that has a copy
-        // of it. Unlocking holds for all copies.
-        let _ = self.file.file.unlock();
     }
 }
 
@@ -194,8 +215,8 @@ fn take(directory: &Path, name: &str) -> Result<Result<StoreLock, Held>> {
             Ok(()) if opened.has_other_names => opened.remove(),
             Ok(()) => {
                 opened.note_process();
-                let (file, process) = (opened, std::process::id());
-                return Ok(Ok(StoreLock { file, process, keeps_file: false }));
+                let (path, process) = (opened.path.clone(), std::process::id());
+                return Ok(Ok(StoreLock { file: Some(opened), path, process, keeps_file: false }));
             }
             Err(TryLockError::WouldBlock) => {
                 return Ok(Err(Held { process: opened.noted_process() }));
@@ -235,7 +256,7 @@ mod tests {
             let Ok(mut lock) = take(folder.path(), WRITER_LOCK).unwrap() else {
                 panic!("nobody holds the lock");
             };
-            let of_parent = lock.file.file.try_clone().unwrap();
+            let of_parent = lock.file.as_ref().unwrap().file.try_clone().unwrap();
             lock.process = process;
             drop(lock);
             assert_eq!(is_held(), held_after, "process {process}");

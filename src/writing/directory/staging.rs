@@ -1,12 +1,11 @@
 //! A new store under a temporary name beside its final path.
 
 use std::ffi::{OsStr, OsString};
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::base::error::{Error, IoError, Result};
 use crate::disk::parent_of;
-use crate::disk::{self, TemporaryDirectory};
+use crate::disk::{self, TemporaryDirectory, system};
 use crate::writing::directory::abandoned::{remove_abandoned, remove_files};
 use crate::writing::directory::lock::{Patience, StoreLock, lock_writer};
 use crate::writing::directory::names::TEMPORARY_PREFIX;
@@ -42,14 +41,10 @@ impl Staging {
         generation: u64,
     ) -> Result<PathBuf> {
         let path = self.path.clone();
+        lock.prepare_to_move();
         let renamed = self.directory.take().map_or(Ok(()), |directory| directory.rename(&path));
         let moved = match renamed {
-            Err(source)
-                if matches!(
-                    source.kind(),
-                    ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists
-                ) =>
-            {
+            Err(source) if system::is_taken(&source, &path) => {
                 return Err(Error::StoreExists { path });
             }
             // A rename that reports an error may have taken place.
