@@ -56,7 +56,7 @@ pub(super) struct Decided {
 }
 
 /// Drops documents at the bar of the settings; or with a target at the strictest bar that leaves no more
-/// documents, which is found by halving. Where that bar leaves fewer, those that are the least alike to
+/// documents, those without fingerprint among them, which is found by halving. Where that bar leaves fewer, those that are the least alike to
 /// the one that stays come back, the better of equal ones first, and at most one of equal documents.
 ///
 /// `drop_at` gives the documents that are dropped at a bar; it is called with the last one first.
@@ -70,7 +70,7 @@ pub(super) fn set_bar(
     let last = bars.last();
     let dropped = drop_at(bars.at(last))?;
     let Some(target) = target else { return Ok(Decided { dropped, bar: bars.at(last) }) };
-    let count = compared.len() as u64;
+    let count = compared.len() as u64 + spools.counts().empty_count;
     let left = |dropped: &[Dropped]| count - dropped.len() as u64;
     if left(&dropped) > target {
         return Err(Error::TargetNotReached { target, least: left(&dropped) });

@@ -1,5 +1,7 @@
 //! Whether the disk has room for the copies, before the first is written.
 
+use fpstore_base::source::Compression;
+
 use super::decide::Decisions;
 use super::error::Result;
 use super::spool::Spools;
@@ -8,8 +10,13 @@ use super::work::Work;
 use crate::base::error::Error;
 use crate::disk::{free_space, parent_of};
 
+/// What compression of text saves at most, of what is common.
+const MOST_SAVED: u64 = 16;
+
 /// Refuses work whose copies would not fit on the disk. A copy is taken to be as long as its file,
-/// but for the part of the documents that goes; what earlier work has written is there already.
+/// but for the part of the documents that goes; what earlier work has written is there already. The
+/// copy of a compressed file that is not compressed is longer, which shows when it is written; that
+/// of a plain file that is compressed may be much shorter, and is not refused by the length of that.
 pub(super) fn check(
     work: &Work<'_>,
     spools: &Spools,
@@ -22,7 +29,9 @@ pub(super) fn check(
         });
     let (mut len, mut there) = (0, 0);
     for (file, copy) in copies {
-        len += file.file_len().unwrap_or(0);
+        let is_packed = targets.compression_of(&file)?.is_some()
+            && Compression::of_file(file.path()).is_ok_and(|of| of.is_none());
+        len += file.file_len().unwrap_or(0) / if is_packed { MOST_SAVED } else { 1 };
         there += copy.metadata().map_or(0, |copy| copy.len());
     }
     let count = spools.counts().document_count.max(1);

@@ -61,7 +61,7 @@ def main() -> None:
         print("| | array | result | taken |\n|---|---:|---:|---:|")
         for what in ("query_many", "count_many", "has_near", "group", "near_pairs", "build"):
             command = [sys.executable, "-c", CHILD, folder, what, memory]
-            done = subprocess.run(command, check=True, capture_output=True, text=True)
+            done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=folder)
             given, result, taken = (int(of) / 2**20 for of in done.stdout.split())
             print(f"| {what} | {given:.0f} | {result:.0f} | {taken:.0f} |", flush=True)
 

@@ -173,8 +173,6 @@ fn a_full_disk_is_told_while_features_are_compared() {
     }
 }
 
-/// Ended at any call of the observer, the work ends, and goes on to the same outputs. Once the join is
-/// done, what it found is not looked for again.
 #[test]
 fn a_disk_without_room_for_the_copies_is_told_before_the_first_one() {
     let expected = undisturbed();
@@ -193,6 +191,8 @@ fn a_disk_without_room_for_the_copies_is_told_before_the_first_one() {
     assert_eq!(result(folder.path()), expected);
 }
 
+/// Ended at any call of the observer, the work ends, and goes on to the same outputs. Once the join is
+/// done, what it found is not looked for again.
 #[test]
 fn a_cleaning_that_confirms_goes_on_wherever_the_observer_has_ended_it() {
     let similar = |folder: &Path, observer: Option<Observer>| {

@@ -121,3 +121,26 @@ fn without_similarities_the_distance_is_the_bar() {
         assert!(err.contains(expected), "{err}");
     }
 }
+
+#[test]
+fn documents_without_fingerprint_are_among_those_that_are_left() {
+    let documents = documents(60, 82);
+    let without: String =
+        (0..5).map(|at| format!("{{\"id\": \"w{at}\", \"text\": \"\"}}\n")).collect();
+    let desk = Desk::with("docs.jsonl", &(json_lines(&documents) + &without));
+    let clean = |target: usize, status: i32| {
+        let target = target.to_string();
+        let args = ["dedup", "--docs", "docs.jsonl", "-k", "12", "--target", &target, "-f"];
+        desk.run(&[&args[..], &["-o", "left.jsonl"]].concat(), status).1
+    };
+    for target in [documents.len() - 6, documents.len() - 1, documents.len() + 5] {
+        clean(target, 0);
+        assert!(desk.read("left.jsonl").lines().count() <= target);
+    }
+    let err = clean(5, 2);
+    assert!(err.contains("documents are left at the most lenient bar"), "{err}");
+    let least = err.split("documents are left").next().unwrap().split_whitespace().last().unwrap();
+    let least: usize = least.parse().unwrap();
+    clean(least, 0);
+    assert_eq!(desk.read("left.jsonl").lines().count(), least);
+}

@@ -68,7 +68,8 @@ pub(in crate::cli) struct CleaningArgs {
     ///
     /// The bar goes from similarity 1 down to that of --confirm, or from distance 0 up to -k, one for
     /// all documents. At the bar that is reached, those that are the least alike to the kept one stay
-    /// until N are left. If even the last bar leaves more than N, nothing is written.
+    /// until N are left. If even the last bar leaves more than N, nothing is written. Documents without
+    /// fingerprint are among the N, and stay in any case.
     #[arg(long, value_name = "N", hide_short_help = true)]
     pub(in crate::cli) target: Option<u64>,
     /// Stop before anything is written if more is removed, such as 50%
