@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,11 @@ U64 = npt.NDArray[np.uint64]
 
 PROJECT = Path(__file__).resolve().parents[3]
 DATA = PROJECT / "tests" / "data"
+
+needs_lock = pytest.mark.skipif(
+    not getattr(sys, "_is_gil_enabled", lambda: True)(),
+    reason="it says when the lock of the interpreter is held, and here is none",
+)
 
 
 def clustered(count: int, seed: int) -> U64:

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conftest import needs_lock
 
 import fpstore
 from fpstore import _fpstore
@@ -188,6 +189,7 @@ def test_a_change_that_took_effect_says_so() -> None:
     )
 
 
+@needs_lock
 def test_a_refresh_lets_other_threads_run(tmp_path: Path) -> None:
     values = np.random.default_rng(6).integers(0, 2**64, 200_000, dtype=np.uint64)
     store = fpstore.open(fpstore.build(tmp_path / "s.fps", [1]).path, access="memory")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import U64
+from conftest import U64, needs_lock
 
 import fpstore
 
@@ -104,6 +104,7 @@ def test_threads_share_a_store(large: fpstore.Store) -> None:
     assert wrong == []
 
 
+@needs_lock
 def test_the_interpreter_is_free_in_batches_and_held_in_single_queries(
     large: fpstore.Store,
 ) -> None:
