@@ -119,7 +119,7 @@ pub use base::error::{Error, Fault, InputPlace, IoError, Result};
 pub use base::options;
 pub use base::section::{Section, StoreIndex, TableIndex};
 pub use format::FORMAT_VERSIONS;
-pub use fpstore_base::watch::{Observer, Phase, Progress};
+pub use fpstore_base::watch::{Observer, Phase, Progress, Step};
 pub use fpstore_base::{
     Choice, Fingerprint, HexFingerprint, Id, IdKind, IdRef, ParseFingerprintError, Radix, Recipe,
     Resources, UnknownName, Width,

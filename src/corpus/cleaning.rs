@@ -34,6 +34,11 @@ use crate::writing::writer::Writer;
 use fpstore_base::watch::Phase;
 use fpstore_base::{Fingerprint, Id, IdRef, Width};
 
+/// The steps of the work. Adding to a store is the last one.
+const READ: u32 = 1;
+const DECIDE: u32 = 2;
+const WRITE: u32 = 3;
+
 impl<'a> Cleaner<'a> {
     /// Does all the work: [`Cleaner::begin`], [`Cleaning::run`] and [`Cleaned::finish`].
     ///
@@ -143,6 +148,7 @@ impl<'a> Cleaning<'a> {
         let was_added = job.is_resumed() && work.stored.as_ref().is_some_and(|it| it.has_run(run));
         let mut is_first = true;
         loop {
+            work.steps.begin(READ);
             let spools = hash::run(work, job).inspect_err(|_| job.give_up())?;
             // Work that has come to decisions has told them.
             let is_told = !std::mem::take(&mut is_first) || job.has(DECISIONS);
@@ -151,6 +157,7 @@ impl<'a> Cleaning<'a> {
             }
             // Settings that do not fit the documents are given again with others, which could not go on
             // from here.
+            work.steps.begin(DECIDE);
             let decisions = check_fields(work, &spools)
                 .and_then(|()| decide::run(work, job, &spools, was_added))
                 .inspect_err(|error| {
@@ -164,6 +171,7 @@ impl<'a> Cleaning<'a> {
             }
             let Written { failed, of_passages } = match targets {
                 Some(targets) => {
+                    work.steps.begin(WRITE);
                     if !work.settings.skip_space_check {
                         room::check(work, &spools, &decisions, targets)?;
                     }
@@ -442,6 +450,7 @@ impl Cleaned<'_> {
     pub fn finish(mut self) -> Result<Account> {
         let account = self.account();
         if let Some(writer) = self.cleaning.writer.take() {
+            self.cleaning.work.steps.begin(WRITE + u32::from(self.cleaning.targets.is_some()));
             self.add_to(writer)?;
         }
         let Cleaning { job, work, .. } = self.cleaning;

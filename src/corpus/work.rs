@@ -19,7 +19,7 @@ use crate::base::options::PER_CLUSTER;
 use crate::bytes::checksum::Digest;
 use crate::join::JoinOptions;
 use crate::store::Store;
-use fpstore_base::watch::{Phase, Watch};
+use fpstore_base::watch::{Phase, Steps, Watch};
 
 /// A batch of files is full when it has this many bytes or files. After a crash, the files of one
 /// batch are read again.
@@ -45,6 +45,8 @@ pub(super) struct Work<'a> {
     pub(super) reasons: Reasons,
     /// The directory for temporary files.
     pub(super) temp_dir: PathBuf,
+    /// Reading, deciding, writing if there is an output, and adding to a store.
+    pub(super) steps: Steps,
 }
 
 impl<'a> Work<'a> {
@@ -52,6 +54,12 @@ impl<'a> Work<'a> {
         let (confirm, k) = settings.near()?;
         settings.confirm = confirm;
         settings.check()?;
+        let wanted = [true, true, settings.output.is_some(), settings.add.is_some()];
+        let steps = Steps::new(wanted.map(u32::from).iter().sum());
+        let of_store = settings.add.as_mut().map(|add| &mut add.resources);
+        for resources in std::iter::once(&mut settings.resources).chain(of_store) {
+            resources.observer = steps.observed(resources.observer.take());
+        }
         let sketch_len = settings.useful_sketch_len();
         settings.source = settings.source.sketched(sketch_len);
         let fields = OtherFields::of(&settings);
@@ -75,6 +83,7 @@ impl<'a> Work<'a> {
             reasons,
             fields,
             files,
+            steps,
             settings,
         })
     }

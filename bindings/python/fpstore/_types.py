@@ -24,6 +24,10 @@ class Progress(NamedTuple):
     done: int
     total: int | None
     """How many there are in all, if it is known."""
+    step: int | None = None
+    """Which step of the work it is, from 1 on, where that has several, as `clean` has."""
+    steps: int | None = None
+    """How many steps there are."""
 
 
 class Match(NamedTuple):
@@ -583,7 +587,8 @@ class ProgressLine:
         self._len = 0
 
     def __call__(self, progress: Progress) -> None:
-        text = f"fpstore: {progress.phase} {progress.done}"
+        step = f"step {progress.step} of {progress.steps}, " if progress.step else ""
+        text = f"fpstore: {step}{progress.phase} {progress.done}"
         if progress.total:
             text += f" of {progress.total} ({100 * progress.done // progress.total} %)"
         sys.stderr.write("\r" + text.ljust(self._len))

@@ -99,7 +99,8 @@ impl Reporter {
 
     fn report(&self, py: Python<'_>, shared: &Shared) -> PyResult<()> {
         let (Some(function), Some(progress)) = (&self.0, shared.take()) else { return Ok(()) };
-        let fields = (progress.phase.name(), progress.done, progress.total);
+        let step = progress.step.map(|it| (it.number, it.count)).unzip();
+        let fields = (progress.phase.name(), progress.done, progress.total, step.0, step.1);
         let given = plain_value(py, "Progress", fields)?;
         function.call1(py, (given,)).map(drop)
     }

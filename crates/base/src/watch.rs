@@ -7,7 +7,7 @@
 
 use std::fmt;
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -94,6 +94,47 @@ pub struct Progress {
     pub done: u64,
     /// The number of units in all, if it is known.
     pub total: Option<u64>,
+    /// The step of the work, where it has several. A step may have several phases, and more than
+    /// once the same.
+    pub step: Option<Step>,
+}
+
+/// One of the steps of work that has several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Step {
+    /// Its number, from 1 on. Work that finds a fault may go back to an earlier one.
+    pub number: u32,
+    /// The number of steps.
+    pub count: u32,
+}
+
+/// Which step of work is under way.
+#[derive(Debug)]
+pub struct Steps {
+    number: Arc<AtomicU32>,
+    count: u32,
+}
+
+impl Steps {
+    /// Work of `count` steps, in the first of them.
+    pub fn new(count: u32) -> Self {
+        Steps { number: Arc::new(AtomicU32::new(1)), count }
+    }
+
+    /// An observer that tells the given one each time which step it is.
+    pub fn observed(&self, observer: Option<Observer>) -> Option<Observer> {
+        let (number, count) = (self.number.clone(), self.count);
+        Some(observer?.of_part(move |mut progress| {
+            progress.step = Some(Step { number: number.load(Ordering::Relaxed), count });
+            progress
+        }))
+    }
+
+    /// Goes on with the step of this number, from 1 on.
+    pub fn begin(&self, number: u32) {
+        self.number.store(number, Ordering::Relaxed);
+    }
 }
 
 /// A function that is called with the progress of long work from time to time, from any of its
@@ -179,7 +220,7 @@ impl Watch {
         let Some(observer) = &self.observer else { return Ok(()) };
         self.asked.store(self.since.elapsed().as_millis() as u64, Ordering::Relaxed);
         let done = self.done.load(Ordering::Relaxed) + under_way;
-        match (observer.0)(Progress { phase: self.phase, done, total: self.total }) {
+        match (observer.0)(Progress { phase: self.phase, done, total: self.total, step: None }) {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(()) => Err(Interrupted),
         }

@@ -87,7 +87,7 @@ pub use error::{Error, LikelyFields, Result};
 pub use files::{DocumentFile, DocumentFiles, DocumentPlace};
 pub use folders::{FileChoice, PassedOver};
 pub use formats::{DocumentFormat, HtmlPart, TextFormat};
-pub use fpstore_base::watch::{Observer, Phase, Progress};
+pub use fpstore_base::watch::{Observer, Phase, Progress, Step};
 pub use fpstore_base::{Choice, IoError};
 pub use in_memory::text_of_bytes;
 pub use options::DocumentOptions;

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use fpstore::{Observer, Phase, Progress};
+use fpstore::{Observer, Phase, Progress, Step};
 use fpstore_base::waiting::end_waits_on;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
@@ -160,14 +160,17 @@ pub(in crate::cli) fn survive_file_limits() {
     let _ = flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
 }
 
+type LastLine = (Phase, Option<Step>, Instant);
+type OnBar = (Phase, Option<u64>, Option<Step>);
+
 /// A progress bar that restarts with each phase.
 struct Bar {
     bar: ProgressBar,
     width: u16,
-    /// The phase that is shown, and its units in all.
-    shown: Mutex<Option<(Phase, Option<u64>)>>,
-    /// The phase and the time of the last line, where progress is shown as lines.
-    line: Option<Mutex<Option<(Phase, Instant)>>>,
+    /// The phase that is shown, its units in all, and the step.
+    shown: Mutex<Option<OnBar>>,
+    /// The phase, the step and the time of the last line, where progress is shown as lines.
+    line: Option<Mutex<Option<LastLine>>>,
 }
 
 impl Bar {
@@ -186,15 +189,23 @@ impl Bar {
         Bar { bar, width, shown: Mutex::new(None), line }
     }
 
-    /// Prints a line if the phase is new, or the last line is some time ago.
-    fn show_line(&self, line: &Mutex<Option<(Phase, Instant)>>, progress: Progress) {
-        let Progress { phase, done, total, .. } = progress;
+    /// Prints a line if the phase or the step is new, or the last line is some time ago.
+    fn show_line(&self, line: &Mutex<Option<LastLine>>, progress: Progress) {
+        let Progress { phase, done, total, step, .. } = progress;
         let mut last = line.lock().unwrap_or_else(PoisonError::into_inner);
-        if last.is_some_and(|(before, at)| before == phase && at.elapsed() < BETWEEN_LINES) {
+        let is_recent = |(before, of, at): LastLine| {
+            (before, of) == (phase, step) && at.elapsed() < BETWEEN_LINES
+        };
+        if last.is_some_and(is_recent) {
             return;
         }
-        *last = Some((phase, Instant::now()));
-        let name = phase.name();
+        *last = Some((phase, step, Instant::now()));
+        let name = match step {
+            Some(Step { number, count, .. }) => {
+                format!("step {number} of {count}, {}", phase.name())
+            }
+            None => phase.name().to_string(),
+        };
         let count = |count| match phase {
             Phase::Documents | Phase::Copy => bytes(count),
             _ => grouped(count),
@@ -214,19 +225,25 @@ impl Bar {
 
     fn show(&self, progress: Progress) {
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
-        let phase = shown.map(|(phase, _)| phase);
+        let phase = shown.map(|(phase, ..)| phase);
         // Reading documents also counts records, but the total is known for bytes only.
         if (phase, progress.phase) == (Some(Phase::Documents), Phase::Read) {
             return;
         }
         // A join knows how much there is to do once it has chosen its way.
-        if *shown != Some((progress.phase, progress.total)) {
-            *shown = Some((progress.phase, progress.total));
+        let now = (progress.phase, progress.total, progress.step);
+        if *shown != Some(now) {
+            *shown = Some(now);
             if phase != Some(progress.phase) {
                 self.bar.reset();
             }
             self.bar.set_style(style(progress.phase, progress.total.is_some(), self.width));
-            self.bar.set_message(progress.phase.name());
+            self.bar.set_message(match progress.step {
+                Some(Step { number, count, .. }) => {
+                    format!("{number}/{count} {}", progress.phase.name())
+                }
+                None => progress.phase.name().into(),
+            });
             match progress.total {
                 Some(total) => self.bar.set_length(total),
                 None => self.bar.unset_length(),
@@ -260,20 +277,20 @@ const WIDTH_MIN: u16 = 80;
 fn style(phase: Phase, has_total: bool, width: u16) -> ProgressStyle {
     let template = match (phase, has_total) {
         // A line that wraps is not removed completely.
-        (_, true) if width < WIDTH_MIN => "{msg:8} {percent:>3} %",
-        (_, false) if width < WIDTH_MIN => "{msg:8} {spinner}",
+        (_, true) if width < WIDTH_MIN => "{msg:12} {percent:>3} %",
+        (_, false) if width < WIDTH_MIN => "{msg:12} {spinner}",
         (Phase::Documents | Phase::Copy, true) => {
-            "{msg:8} [{bar:30}] {percent:>3} %  {decimal_bytes}  {decimal_bytes_per_sec}  {eta} left"
+            "{msg:12} [{bar:24}] {percent:>3} %  {decimal_bytes}  {decimal_bytes_per_sec}  {eta} left"
         }
         (Phase::Documents | Phase::Copy, false) => {
-            "{msg:8} {spinner}  {decimal_bytes}  {decimal_bytes_per_sec}  {elapsed}"
+            "{msg:12} {spinner}  {decimal_bytes}  {decimal_bytes_per_sec}  {elapsed}"
         }
         // Its units are no records.
-        (Phase::Join, true) => "{msg:8} [{bar:30}] {percent:>3} %  {elapsed}  {eta} left",
-        (Phase::Join, false) => "{msg:8} {spinner}  {elapsed}",
-        (Phase::Wait, _) => "{msg:8} {spinner}  {elapsed}",
-        (_, true) => "{msg:8} [{bar:30}] {percent:>3} %  {human_pos}  {rate}  {eta} left",
-        (_, false) => "{msg:8} {spinner}  {human_pos}  {rate}  {elapsed}",
+        (Phase::Join, true) => "{msg:12} [{bar:24}] {percent:>3} %  {elapsed}  {eta} left",
+        (Phase::Join, false) => "{msg:12} {spinner}  {elapsed}",
+        (Phase::Wait, _) => "{msg:12} {spinner}  {elapsed}",
+        (_, true) => "{msg:12} [{bar:24}] {percent:>3} %  {human_pos}  {rate}  {eta} left",
+        (_, false) => "{msg:12} {spinner}  {human_pos}  {rate}  {elapsed}",
     };
     let style = ProgressStyle::with_template(template).expect("the template is valid");
     let rate = |state: &ProgressState, out: &mut dyn fmt::Write| {

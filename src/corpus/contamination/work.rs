@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use fpstore_base::Id;
+use fpstore_base::watch::Steps;
 use fpstore_documents::{DocumentFiles, DocumentOptions, DocumentSummary};
 
 use super::account::Contamination;
@@ -51,6 +52,8 @@ impl ContaminationCheck<'_> {
     ) -> Result<Contamination, E> {
         self.rules.check()?;
         let is_copied = self.output.is_some();
+        let steps = Steps::new(2 + u32::from(is_copied));
+        self.observer = steps.observed(self.observer.take());
         let options = self.options.whole_files(is_copied).observer(self.observer.clone());
         self.options = options.threads(self.threads);
         let files = DocumentFiles::find(&self.paths, &self.options).map_err(Error::from)?;
@@ -66,6 +69,7 @@ impl ContaminationCheck<'_> {
             error => error,
         });
         let (items, ids, mut account) = items?;
+        steps.begin(2);
         let mut is_found = vec![Found::No; items.list.len()];
         let mut dropped = Dropped::new();
         let make_scanner = {
@@ -109,6 +113,7 @@ impl ContaminationCheck<'_> {
         account.found_item_count = is_found.iter().filter(|it| **it != Found::No).count() as u64;
         account.whole_item_count = is_found.iter().filter(|it| **it == Found::Whole).count() as u64;
         if let Some(targets) = &targets {
+            steps.begin(3);
             let failed = write::run(&self, &originals, targets, &dropped, &read.unread)?;
             account.uncopied_count = failed.len() as u64;
             account.file_count = targets.all().count() as u64 - write::copies_of(targets, &failed);

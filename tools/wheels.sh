@@ -1,0 +1,77 @@
+#!/bin/sh
+# Builds wheels of the Python package into a folder, target/wheels if none is named: for Linux on x86-64,
+# with glibc from 2.17 on and with musl. --target names others, such as aarch64-unknown-linux-gnu.
+#
+#     sh tools/wheels.sh [--target TARGET]... [FOLDER]
+#
+# They have the library alone; tools/add_program.py adds a program. The build needs rustup, python3 and
+# the network: maturin and zig, which compiles and links C, are packages of Python in target/zig.
+# PROFILE=dev builds faster and runs slower. The wheels of this machine's architecture are tried: that
+# for glibc by python3, or what PYTHONS names with spaces between, that for musl by MUSL_PYTHON, a Python
+# of a musl system with numpy.
+set -eu
+umask 022
+export LC_ALL=C
+cd "$(dirname "$0")/.."
+. tools/cross.sh
+folder=target/wheels profile=${PROFILE:-release} targets=
+while [ $# -gt 0 ]; do
+    case $1 in
+        --target) shift; targets="$targets ${1:?wheels: --target needs a target}" ;;
+        -*) echo "wheels: unknown option $1" >&2; exit 2 ;;
+        *) folder=$1 ;;
+    esac
+    shift
+done
+: "${targets:=x86_64-unknown-linux-gnu x86_64-unknown-linux-musl}"
+# shellcheck disable=SC2086
+cross_add $targets
+"$cross_tools/bin/pip" install --quiet --disable-pip-version-check 'maturin>=1.9,<2'
+mkdir -p "$folder"
+folder=$(cd "$folder" && pwd)
+export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}"
+
+# Builds one, says what it was linked with, and prints its path.
+build() {
+    target=$1 kind=$2
+    place=$(mktemp -d "$folder/build.XXXXXX")
+    (cd bindings/python &&
+        PATH=$cross_tools/bin:$PATH maturin build --locked --profile "$profile" --zig \
+            --target "$target" ${kind:+--compatibility "$kind"} --out "$place" >&2)
+    wheel=$(ls "$place"/fpstore-*.whl)
+    python3 tools/plain_sbom.py "$wheel" >&2
+    mv "$wheel" "$folder"
+    rmdir "$place"
+    printf '%s\n' "$folder/${wheel##*/}"
+}
+
+# Uses a wheel with a Python, without installing it.
+try() {
+    wheel=$1 python=$2
+    place=$(mktemp -d)
+    trap 'rm -rf "$place"' EXIT
+    python3 -m zipfile -e "$wheel" "$place"
+    PYTHONPATH=$place${PYTHONPATH:+:$PYTHONPATH} "$python" tools/try_wheel.py
+    rm -rf "$place"
+}
+
+for target in $targets; do
+    case $target in
+        *-linux-gnu)
+            wheel=$(build "$target" manylinux2014)
+            if [ "${target%%-*}" = "$(uname -m)" ]; then
+                for python in ${PYTHONS:-python3}; do try "$wheel" "$python"; done
+            fi
+            ;;
+        *-linux-musl)
+            wheel=$(build "$target" musllinux_1_2)
+            # Nothing of glibc.
+            python3 tools/needed.py "$wheel" libc.so libgcc_s.so.1 libunwind.so.1
+            if [ "${target%%-*}" = "$(uname -m)" ] && [ -n "${MUSL_PYTHON:-}" ]; then
+                try "$wheel" "$MUSL_PYTHON"
+            fi
+            ;;
+        *) wheel=$(build "$target" "") ;;
+    esac
+    ls -l "$wheel"
+done
