@@ -182,6 +182,8 @@ pub(crate) struct TemporaryDirectory {
     path: PathBuf,
     /// Whether nothing has the temporary name any more.
     is_gone: bool,
+    /// A file in it that is open for as long as it is there.
+    mark: Option<File>,
 }
 
 impl TemporaryDirectory {
@@ -204,17 +206,29 @@ impl TemporaryDirectory {
             .map(TempDir::keep)
             .map_err(without_path("create a directory in", parent))?;
         note(&path, || Change::CreateDirectory(path.clone()));
-        Ok(TemporaryDirectory { path, is_gone: false })
+        Ok(TemporaryDirectory { path, is_gone: false, mark: None })
     }
 
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
+    /// Keeps a file of the directory open, and locked if it is, until the directory has been removed.
+    pub(super) fn keep_open(&mut self, mark: File) {
+        self.mark = Some(mark);
+    }
+
     /// Removes the directory with all that is in it.
     pub(super) fn remove(mut self) -> Result<()> {
+        self.remove_tree().map_err(Error::io("remove", &self.path))
+    }
+
+    fn remove_tree(&mut self) -> io::Result<()> {
         self.is_gone = true;
-        remove_directory_tree(&self.path).map_err(Error::io("remove", &self.path))
+        if !system::REMOVES_OPEN_FILES {
+            self.mark = None;
+        }
+        remove_directory_tree(&self.path)
     }
 
     /// Moves the directory to `path`. After an error it may be there.
@@ -231,7 +245,7 @@ impl Drop for TemporaryDirectory {
     fn drop(&mut self) {
         if !self.is_gone {
             // What stays is removed by the next builder.
-            let _ = remove_directory_tree(&self.path);
+            let _ = self.remove_tree();
         }
     }
 }
