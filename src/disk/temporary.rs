@@ -29,6 +29,8 @@ pub(crate) struct TemporaryFile {
     name: Option<tempfile::TempPath>,
     path: PathBuf,
     directory: PathBuf,
+    /// Whether it is a second name of a file, which is open for reading alone.
+    is_link: bool,
 }
 
 impl TemporaryFile {
@@ -53,7 +55,8 @@ impl TemporaryFile {
         let (file, name) = created.map_err(without_path("create a file in", directory))?;
         let path = name.to_path_buf();
         note(&path, || Change::CreateFile(path.clone()));
-        Ok(TemporaryFile { file, name: Some(name), path, directory: directory.into() })
+        let directory = directory.into();
+        Ok(TemporaryFile { file, name: Some(name), path, directory, is_link: false })
     }
 
     /// Gives the file at `from` a second name in `directory` that starts with `prefix`: a hard link.
@@ -79,7 +82,8 @@ impl TemporaryFile {
             let bytes = std::fs::read(from).unwrap_or_default();
             Change::Write { path: path.clone(), end: bytes.len() as u64, bytes }
         });
-        Ok(TemporaryFile { file, name: Some(name), path, directory: directory.into() })
+        let directory = directory.into();
+        Ok(TemporaryFile { file, name: Some(name), path, directory, is_link: true })
     }
 
     /// The temporary name.
@@ -87,8 +91,12 @@ impl TemporaryFile {
         &self.path
     }
 
-    /// Makes the finished file read-only and durable.
+    /// Makes the finished file read-only and durable. A second name of a file that its writer has
+    /// made durable stays as it is where that needs an opening for writing.
     pub(crate) fn protect_and_sync(&self) -> Result<()> {
+        if self.is_link && !system::SYNCS_WHAT_IT_READS {
+            return Ok(());
+        }
         let protect = || {
             fail_point(&self.directory, FailPoint::Protect)?;
             let mut permissions = self.file.metadata()?.permissions();
