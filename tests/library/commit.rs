@@ -286,7 +286,8 @@ fn a_store_opens_at_a_generation_or_says_that_it_has_passed() {
     let gone: Vec<Fingerprint> = records.iter().map(|of| of.0.into()).collect();
     writer.delete_fingerprints(&gone).unwrap();
     writer.compact(&Compaction::All).unwrap();
-    drop(writer);
+    // Some systems remove no file that is mapped.
+    drop((writer, fixed));
     fs::remove_dir_all(&path).unwrap();
     assert_holds(&snapshot, &records[..400]);
 }
