@@ -44,7 +44,8 @@ def spent(who):
 
 def wrapped():
     """As the wrapper of rustc: runs it, and notes what it took for which crate."""
-    status = subprocess.run(sys.argv[1:]).returncode
+    # With the files by which cargo tells it how many threads it may have.
+    status = subprocess.run(sys.argv[1:], close_fds=False).returncode
     words = sys.argv[1:]
     if "--crate-name" in words:
         name = words[words.index("--crate-name") + 1]

@@ -6,6 +6,7 @@
 #     sh tools/emulated.sh s390x-unknown-linux-gnu       # the same, with big-endian numbers
 #     sh tools/emulated.sh x86_64-pc-windows-gnu         # tests of the library and the program, under wine
 #     sh tools/emulated.sh TARGET --test all golden      # any arguments of `cargo test`
+#     sh tools/emulated.sh TARGET --write-golden         # writes the golden stores there, compares bytes
 #
 # docs/platforms.md says what passes and what is left out. tools/cross.sh and tools/emulators.sh say
 # what this needs. Several gigabytes of disk; the first build takes ten minutes and more.
@@ -22,6 +23,18 @@ name=$(echo "$target" | tr a-z- A-Z_)
 [ -z "$emulator" ] || export "CARGO_TARGET_${name}_RUNNER=$emulator"
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}/emulated"
 
+if [ "${1:-}" = --write-golden ]; then
+    made=$(mktemp -d)
+    trap 'rm -rf "$made"' EXIT
+    cross_cargo run --locked --target "$target" --no-default-features --features write \
+        --example make_golden "$made"
+    for store in "$made"/*.fps; do
+        rm -f "$store/LOCK" "$store/PUBLISH"
+        diff -r "$store" "tests/golden/${store##*/}"
+        echo "${store##*/} has the bytes of tests/golden"
+    done
+    exit 0
+fi
 if [ $# -eq 0 ]; then
     case $target in
     x86_64-unknown-linux-musl) set -- --workspace --features full --lib --tests ;;

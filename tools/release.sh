@@ -1,7 +1,8 @@
 #!/bin/sh
-# Makes the files of a release of the last commit in a folder, target/dist if none is named: for each
-# target an archive with the program, completions, manual pages and licences; packages for Debian and
-# for systems with RPM; and SHA256SUMS. Then it tries them where nothing else is installed.
+# Makes the files of a release of the last commit in a folder, target/dist if none is named: the source,
+# from which all else is built; for each target an archive with the program, completions, manual pages
+# and licences; packages for Debian and for systems with RPM; and SHA256SUMS. Then it tries them where
+# nothing else is installed.
 # docs/releasing.md explains it.
 #
 #   sh tools/release.sh [--twice] [--no-deb] [--no-rpm] [--target TARGET]... [FOLDER]
@@ -127,7 +128,9 @@ pack() {
 # Builds the commit in a directory, with all files of the release.
 build() {
     mkdir -p "$1/source" "$1/out"
-    git archive "$commit" | tar -x -C "$1/source"
+    source=$1/out/fpstore-$version-source.tar.gz
+    git archive --prefix="fpstore-$version/" "$commit" | gzip --no-name -9 >"$source"
+    tar -xzf "$source" -C "$1/source" --strip-components=1
     (
         cd "$1/source"
         # It writes the pages of all targets.

@@ -54,6 +54,7 @@ use() {
 for archive in "$dist"/*.tar.gz "$dist"/*.zip; do
     [ -e "$archive" ] || continue
     file=${archive##*/}
+    case $file in *-source.tar.gz) continue ;; esac
     root=$work/archive
     rm -rf "$root"
     mkdir "$root"

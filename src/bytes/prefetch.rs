@@ -3,7 +3,10 @@
 /// Prefetches the cache line of `bytes[at]`. Has no effect on the program where `at` is beyond the
 /// slice or the processor cannot prefetch.
 #[inline(always)]
-#[expect(unsafe_code, reason = "prefetch instructions take pointers")]
+#[cfg_attr(
+    any(target_arch = "x86_64", target_arch = "aarch64"),
+    expect(unsafe_code, reason = "prefetch instructions take pointers")
+)]
 pub(crate) fn prefetch(bytes: &[u8], at: usize) {
     // `at` is nearly always within the slice; a test would cost more than the instruction.
     let address = bytes.as_ptr().wrapping_add(at);

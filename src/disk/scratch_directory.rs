@@ -7,6 +7,7 @@ use std::path::Path;
 
 use super::files::{is_temporary_name, remove_directory_tree, remove_empty_directory};
 use super::stale::{each_stale, unheld};
+use super::system;
 use super::temporary::TemporaryDirectory;
 use crate::base::error::{Error, Result};
 
@@ -18,8 +19,8 @@ const MARK: &str = ".fpstore-in-use";
 /// A directory that nobody else reads.
 #[derive(Debug)]
 pub(crate) struct ScratchDirectory {
+    /// It has the file of the mark, locked.
     directory: TemporaryDirectory,
-    _lock: File,
 }
 
 impl ScratchDirectory {
@@ -27,14 +28,15 @@ impl ScratchDirectory {
     pub(crate) fn create(parent: &Path) -> Result<Self> {
         each_stale(parent, |name| is_temporary_name(name, PREFIX), remove);
         loop {
-            let directory = TemporaryDirectory::private(parent, OsStr::new(PREFIX))?;
+            let mut directory = TemporaryDirectory::private(parent, OsStr::new(PREFIX))?;
             let mark = directory.path().join(MARK);
             // Another process may have taken it for one that was left, before it was locked.
             match File::create_new(&mark) {
                 Ok(lock) => {
                     let _ = lock.lock();
                     if mark.exists() {
-                        return Ok(ScratchDirectory { directory, _lock: lock });
+                        directory.keep_open(lock);
+                        return Ok(ScratchDirectory { directory });
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -66,7 +68,10 @@ fn remove(path: &Path) -> io::Result<()> {
         return Ok(());
     }
     match unheld(&path.join(MARK)) {
-        Ok(Some(_held)) => remove_directory_tree(path),
+        Ok(Some(held)) => {
+            let _held = system::REMOVES_OPEN_FILES.then_some(held);
+            remove_directory_tree(path)
+        }
         Ok(None) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => remove_empty_directory(path),
         Err(error) => Err(error),

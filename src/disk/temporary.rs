@@ -29,6 +29,8 @@ pub(crate) struct TemporaryFile {
     name: Option<tempfile::TempPath>,
     path: PathBuf,
     directory: PathBuf,
+    /// Whether it is a second name of a file, which is open for reading alone.
+    is_link: bool,
 }
 
 impl TemporaryFile {
@@ -53,7 +55,8 @@ impl TemporaryFile {
         let (file, name) = created.map_err(without_path("create a file in", directory))?;
         let path = name.to_path_buf();
         note(&path, || Change::CreateFile(path.clone()));
-        Ok(TemporaryFile { file, name: Some(name), path, directory: directory.into() })
+        let directory = directory.into();
+        Ok(TemporaryFile { file, name: Some(name), path, directory, is_link: false })
     }
 
     /// Gives the file at `from` a second name in `directory` that starts with `prefix`: a hard link.
@@ -79,7 +82,8 @@ impl TemporaryFile {
             let bytes = std::fs::read(from).unwrap_or_default();
             Change::Write { path: path.clone(), end: bytes.len() as u64, bytes }
         });
-        Ok(TemporaryFile { file, name: Some(name), path, directory: directory.into() })
+        let directory = directory.into();
+        Ok(TemporaryFile { file, name: Some(name), path, directory, is_link: true })
     }
 
     /// The temporary name.
@@ -87,8 +91,12 @@ impl TemporaryFile {
         &self.path
     }
 
-    /// Makes the finished file read-only and durable.
+    /// Makes the finished file read-only and durable. A second name of a file that its writer has
+    /// made durable stays as it is where that needs an opening for writing.
     pub(crate) fn protect_and_sync(&self) -> Result<()> {
+        if self.is_link && !system::SYNCS_WHAT_IT_READS {
+            return Ok(());
+        }
         let protect = || {
             fail_point(&self.directory, FailPoint::Protect)?;
             let mut permissions = self.file.metadata()?.permissions();
@@ -182,6 +190,8 @@ pub(crate) struct TemporaryDirectory {
     path: PathBuf,
     /// Whether nothing has the temporary name any more.
     is_gone: bool,
+    /// A file in it that is open for as long as it is there.
+    mark: Option<File>,
 }
 
 impl TemporaryDirectory {
@@ -204,17 +214,29 @@ impl TemporaryDirectory {
             .map(TempDir::keep)
             .map_err(without_path("create a directory in", parent))?;
         note(&path, || Change::CreateDirectory(path.clone()));
-        Ok(TemporaryDirectory { path, is_gone: false })
+        Ok(TemporaryDirectory { path, is_gone: false, mark: None })
     }
 
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
+    /// Keeps a file of the directory open, and locked if it is, until the directory has been removed.
+    pub(super) fn keep_open(&mut self, mark: File) {
+        self.mark = Some(mark);
+    }
+
     /// Removes the directory with all that is in it.
     pub(super) fn remove(mut self) -> Result<()> {
+        self.remove_tree().map_err(Error::io("remove", &self.path))
+    }
+
+    fn remove_tree(&mut self) -> io::Result<()> {
         self.is_gone = true;
-        remove_directory_tree(&self.path).map_err(Error::io("remove", &self.path))
+        if !system::REMOVES_OPEN_FILES {
+            self.mark = None;
+        }
+        remove_directory_tree(&self.path)
     }
 
     /// Moves the directory to `path`. After an error it may be there.
@@ -231,7 +253,7 @@ impl Drop for TemporaryDirectory {
     fn drop(&mut self) {
         if !self.is_gone {
             // What stays is removed by the next builder.
-            let _ = remove_directory_tree(&self.path);
+            let _ = self.remove_tree();
         }
     }
 }

@@ -234,7 +234,8 @@ fn a_segment_file_is_whole_or_not_there() {
     let path = folder.path().join("part.fps");
     let records = uniform(100, 606);
     let first = segment(&path, &records, options("2"));
-    assert!(fs::metadata(&path).unwrap().permissions().readonly());
+    // Elsewhere the protection goes with the temporary name.
+    assert!(fs::metadata(&path).unwrap().permissions().readonly() || cfg!(not(unix)));
     let exists = Builder::segment_file(&path, options("2")).unwrap_err().to_string();
     assert!(exists.contains("part.fps") && exists.contains("exists"), "{exists}");
     assert_eq!(segment(&path, &records, options("2").replace(true)), first);
@@ -285,7 +286,8 @@ fn a_store_opens_at_a_generation_or_says_that_it_has_passed() {
     let gone: Vec<Fingerprint> = records.iter().map(|of| of.0.into()).collect();
     writer.delete_fingerprints(&gone).unwrap();
     writer.compact(&Compaction::All).unwrap();
-    drop(writer);
+    // Some systems remove no file that is mapped.
+    drop((writer, fixed));
     fs::remove_dir_all(&path).unwrap();
     assert_holds(&snapshot, &records[..400]);
 }

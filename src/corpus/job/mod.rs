@@ -337,6 +337,9 @@ impl Job {
 
     fn remove(&self) -> io::Result<()> {
         let Place::Named { folder, lock } = &self.place else { return Ok(()) };
+        if !disk::system::REMOVES_OPEN_FILES {
+            *self.written.lock().unwrap_or_else(PoisonError::into_inner) = Outputs::default();
+        }
         self.clear()?;
         folder.remove_file(LOCK)?;
         if !disk::system::REMOVES_OPEN_FILES {

@@ -98,7 +98,7 @@ pub(crate) fn directory_to_sync(_: &Path) -> io::Result<Option<File>> {
     Ok(None)
 }
 
-/// Whether a file that is open for reading can be synced.
+/// Whether a file that is open for reading can be synced and protected.
 #[cfg(feature = "write")]
 pub(crate) const SYNCS_WHAT_IT_READS: bool = false;
 

@@ -163,7 +163,7 @@ fn if_readable(opened: io::Result<File>) -> io::Result<Option<File>> {
     }
 }
 
-/// Whether a file that is open for reading can be synced.
+/// Whether a file that is open for reading can be synced and protected.
 #[cfg(feature = "write")]
 pub(crate) const SYNCS_WHAT_IT_READS: bool = true;
 

@@ -113,6 +113,7 @@ impl Kernel {
 
     /// All kernels that this processor can run, the fastest last.
     pub(crate) fn all() -> Vec<Self> {
+        #[allow(unused_mut, reason = "some processors have no other kernel")]
         let mut all = vec![Instructions::Portable(Portable)];
         #[cfg(target_arch = "x86_64")]
         {

@@ -103,8 +103,8 @@ impl StoreLock {
         self.file.as_ref().is_some_and(LockFile::is_in_place)
     }
 
-    /// Lets go of the lock, and removes its file, where no directory moves while a file in it is
-    /// open. Nobody else takes a new directory without a lock file for an abandoned one.
+    /// Lets go of the lock, and removes its file, where no directory moves, or is removed, while a
+    /// file in it is open. Nobody else takes a new directory without a lock file for an abandoned one.
     pub(super) fn prepare_to_move(&mut self) {
         if !system::MOVES_FOLDERS_IN_USE {
             self.let_go();

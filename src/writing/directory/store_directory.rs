@@ -267,6 +267,14 @@ impl StoreDirectory {
     }
 }
 
+impl Drop for StoreDirectory {
+    fn drop(&mut self) {
+        if self.staging.is_some() {
+            self.lock.prepare_to_move();
+        }
+    }
+}
+
 /// Removes a file unless a reader holds a lock on it.
 fn unlink_unless_held(path: &Path) {
     // On file systems without locks, the system keeps a mapped file until it is unmapped. What is no
