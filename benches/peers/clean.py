@@ -18,6 +18,10 @@ With --exact near are all pairs of documents whose word pairs have a Jaccard sim
 more, each compared exactly, and all tools get word pairs. Recall is then the share of near pairs of
 which not both documents are kept, precision that of removed documents that are in a near pair.
 
+With --template 0.25 a quarter of the documents, before copies are made, are one text of 600 words
+with 1.5 % of them changed, as product and error pages of a crawl are. With --before an older fpstore
+runs beside.
+
 With --set it takes the documents of a file with fields id and text, and the truth from a file of
 pairs: two ids and a label, 1 for near-duplicates, -1 for pairs that do not count. Recall is then the
 share of near pairs of which not both documents are kept, precision that of removed documents that
@@ -50,10 +54,12 @@ from clean_truth import WORDS, Exact, Labelled, MadeUp, lines_of
 
 SEED = 7
 FILES = 10
+# The share of the words of a template that are changed in each of its copies.
+TEMPLATE_RATE = 0.015
 CONTENDERS = Path(__file__).with_name("clean_contenders.py")
 
 
-def make(folder, count):
+def make(folder, count, of_template):
     """Writes the corpus; returns for each id the id of its original, and the share of words changed."""
     rng = np.random.default_rng(SEED)
     letters = "abcdefghijklmnopqrstuvwxyz"
@@ -61,7 +67,7 @@ def make(folder, count):
     weights = 1 / np.arange(1, WORDS + 1)
     cumulated = np.cumsum(weights / weights.sum())
     draw = lambda size: np.searchsorted(cumulated, rng.random(size)).clip(max=WORDS - 1)
-    families, kept = {}, []
+    families, kept, template = {}, [], None
     folder.mkdir()
     per_file = -(-count // FILES)
     number = 0
@@ -69,7 +75,15 @@ def make(folder, count):
         with open(folder / f"part-{part}.jsonl", "w") as out:
             for _ in range(min(per_file, count - number)):
                 rate = 0.0
-                if kept and rng.random() < 0.2:
+                if of_template and rng.random() < of_template:
+                    template = template or (number, draw(600))
+                    original, text = template
+                    if number > original:
+                        rate, text = TEMPLATE_RATE, text.copy()
+                        changed = rng.random(len(text)) < rate
+                        text[changed] = draw(int(changed.sum()))
+                        families[number] = (original, rate)
+                elif kept and rng.random() < 0.2:
                     original, text = kept[rng.integers(len(kept))]
                     text = text.copy()
                     if rng.random() > 0.25:
@@ -181,8 +195,8 @@ def in_python(name):
     return prepare
 
 
-def fpstore(corpus, out, work, options):
-    program = os.environ.get("FPSTORE", "fpstore")
+def fpstore(corpus, out, work, options, program=None):
+    program = program or os.environ.get("FPSTORE", "fpstore")
     command = [program, "dedup", "--docs", str(corpus), "-o", f"{out}/", "--temp-dir", str(work)]
     return command + options, lambda: kept_ids(out)
 
@@ -229,7 +243,7 @@ if __name__ == "__main__":
     return [sys.executable, str(script)], lambda: kept_ids(out)
 
 
-def tools_of(corpus, shingle, threads):
+def tools_of(corpus, shingle, threads, before):
     """A function for each tool, which gives its command and what reads the ids that it keeps."""
     own = ["--threads", str(threads)]
     words = ["--ngram", str(shingle)]
@@ -245,6 +259,11 @@ def tools_of(corpus, shingle, threads):
         ),
         "datatrove MinHash": lambda out, work: datatrove(corpus, out, work, shingle),
     }
+    if before:
+        for options in ["--confirm 0.8", "-k 7"]:
+            tools[f"before, {options}"] = lambda out, work, options=options: fpstore(
+                corpus, out, work, [*options.split(), *own], before
+            )
     names = {
         "fpstore.clean confirm 0.8": "clean",
         "fpstore.near_pairs k 7": "near_pairs",
@@ -286,6 +305,8 @@ def main():
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--only", help="names of tools, separated by commas")
+    parser.add_argument("--template", type=float, default=0, metavar="PART", help="near copies of one")
+    parser.add_argument("--before", metavar="PROGRAM", help="an older fpstore, to run beside")
     parser.add_argument("--folder", help="where to work; it is emptied")
     args = parser.parse_args()
     root = Path(args.folder or tempfile.mkdtemp(prefix="clean-"))
@@ -297,12 +318,12 @@ def main():
         count = len(number_of)
         truth = Exact(corpus) if args.exact else Labelled(args.near, number_of)
     else:
-        families = make(corpus, args.documents)
+        families = make(corpus, args.documents, args.template)
         count = args.documents
         truth = Exact(corpus) if args.exact else MadeUp(corpus, families)
     size = sum(path.stat().st_size for path in corpus.iterdir())
     print(f"{count} documents, {size / 1e6:.0f} MB, {truth}\n", flush=True)
-    tools = tools_of(corpus, 2 if args.exact else 3, args.threads)
+    tools = tools_of(corpus, 2 if args.exact else 3, args.threads, args.before)
     if args.only:
         only = args.only.split(",")
         tools = {name: of for name, of in tools.items() if any(map(name.startswith, only))}
