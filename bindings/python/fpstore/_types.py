@@ -29,6 +29,15 @@ class Progress(NamedTuple):
     steps: int | None = None
     """How many steps there are."""
 
+    @property
+    def text(self) -> str:
+        """One line for people."""
+        step = f"step {self.step} of {self.steps}, " if self.step else ""
+        text = f"fpstore: {step}{self.phase} {self.done}"
+        if self.total:
+            text += f" of {self.total} ({100 * self.done // self.total} %)"
+        return text
+
 
 class Match(NamedTuple):
     """A stored fingerprint near the one that was asked for."""
@@ -587,13 +596,38 @@ class ProgressLine:
         self._len = 0
 
     def __call__(self, progress: Progress) -> None:
-        step = f"step {progress.step} of {progress.steps}, " if progress.step else ""
-        text = f"fpstore: {step}{progress.phase} {progress.done}"
-        if progress.total:
-            text += f" of {progress.total} ({100 * progress.done // progress.total} %)"
+        text = progress.text
         sys.stderr.write("\r" + text.ljust(self._len))
         self._len = len(text)
         if progress.total and progress.done >= progress.total:
             sys.stderr.write("\n")
             self._len = 0
         sys.stderr.flush()
+
+
+class ProgressBar:
+    """Shows progress as a bar below the cell of a notebook; for `progress=True` there."""
+
+    def __init__(self, display: Any) -> None:
+        self._text, self._value, self._max = "fpstore", 0, 0
+        self._handle = display(self, display_id=True)
+
+    def __call__(self, progress: Progress) -> None:
+        self._text = progress.text
+        self._value, self._max = progress.done, progress.total or 0
+        self._handle.update(self)
+
+    def __repr__(self) -> str:
+        return self._text
+
+    def _repr_html_(self) -> str:
+        known = f' value="{min(self._value, self._max)}" max="{self._max}"' if self._max else ""
+        return f"<progress{known}></progress> {escape(self._text)}"
+
+
+def progress_reporter() -> ProgressLine | ProgressBar:
+    """What shows progress where the interpreter runs: a bar in a notebook, else a line."""
+    shell = sys.modules.get("IPython")
+    if shell is not None and getattr(shell.get_ipython(), "kernel", None) is not None:
+        return ProgressBar(shell.display.display)
+    return ProgressLine()

@@ -70,7 +70,7 @@ impl Reporter {
             if !flag.is_true() {
                 return Ok(Reporter(None));
             }
-            return Ok(Reporter(Some(plain_value(py, "ProgressLine", ())?.unbind())));
+            return Ok(Reporter(Some(plain_value(py, "progress_reporter", ())?.unbind())));
         }
         if !given.is_callable() {
             let kind = given.get_type().name()?;

@@ -82,3 +82,19 @@ def test_the_notebook_ends_in_a_picture() -> None:
     last = notebook.cells[-1].outputs[-1].data["text/html"]
     assert "<svg" in last and "best F1" in last
     assert np.all([cell.outputs for cell in notebook.cells if cell.cell_type == "code"][2:4])
+
+
+def test_a_notebook_shows_progress_as_a_bar() -> None:
+    nbformat = pytest.importorskip("nbformat")
+    nbclient = pytest.importorskip("nbclient")
+    pytest.importorskip("ipykernel")
+    source = (
+        "import fpstore, numpy\n"
+        "values = numpy.random.default_rng(1).integers(0, 2**64, 400_000, dtype='uint64')\n"
+        "_ = fpstore.group(values, 8, progress=True)"
+    )
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source)])
+    nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+    shown = [output for output in notebook.cells[0].outputs if "data" in output]
+    assert len(shown) == 1 and "<progress" in shown[0].data["text/html"]
+    assert shown[0].data["text/plain"].startswith("fpstore")
