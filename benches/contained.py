@@ -4,8 +4,8 @@
     FPSTORE=target/release/fpstore python3 benches/contained.py
     FPSTORE=... python3 benches/contained.py --documents 200000 --parts 1000
 
-The corpus is made-up documents of 400 words. Of some, a part follows elsewhere in it: so many of
-their words in a row, as a page that was cut, or quoted. `edited` parts have one word in a hundred
+The corpus has made-up documents of 400 words, and documents that are a part of one of them: some of
+its words in a row, as of a page that was cut, or quoted. `edited` parts have one word in a hundred
 changed. `fpstore dedup --docs --keep longest --confirm-contains 1.0` (0.9 for edited ones) should
 remove each part and nothing else. What it compares are documents whose fingerprints are near, by the
 distance that the similarity of `--confirm` needs: so a part that is short beside its whole is not
@@ -14,12 +14,12 @@ below it stand seconds of processor time, and how many others went. FPSTORE name
 """
 
 import argparse
-import itertools
 import os
 import random
-import subprocess
 import tempfile
 from pathlib import Path
+
+from templates import measure, vocabulary
 
 SEED = 13
 WORDS = 400
@@ -31,9 +31,7 @@ CHANGED = 0.01
 def make(path, count, parts, is_edited):
     """Writes `count` documents, and for each share `parts` parts of some of them."""
     rng = random.Random(SEED)
-    letters = "abcdefghijklmnopqrstuvwxyz"
-    words = ["".join(rng.choices(letters, k=rng.randint(2, 9))) for _ in range(30_000)]
-    weights = list(itertools.accumulate(1 / (rank + 1) ** 0.9 for rank in range(len(words))))
+    words, weights = vocabulary(rng)
     lines = []
     for number in range(count):
         whole = rng.choices(words, cum_weights=weights, k=WORDS)
@@ -58,12 +56,9 @@ def removed(program, corpus, folder, bar, contains):
     listed = folder / "removed.tsv"
     command = [program, "dedup", "--docs", corpus, "-o", folder / "clean.jsonl", "--keep", "longest"]
     command += ["--confirm", bar, "--confirm-contains", contains, "--removed", listed, "-f", "-q"]
-    run = subprocess.Popen(command)
-    _, status, usage = os.wait4(run.pid, 0)
-    if status:
-        raise SystemExit(f"{command}: status {status}")
+    seconds, _ = measure(command)
     gone = {line.split("\t")[4] for line in listed.read_text().splitlines()}
-    return gone, usage.ru_utime + usage.ru_stime
+    return gone, seconds
 
 
 def main():

@@ -28,12 +28,17 @@ K = 7
 METHODS = ["leader", "components", "star"]
 
 
+def vocabulary(rng):
+    """Returns made-up words, and the sums of their weights, by which frequent ones are drawn."""
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    words = ["".join(rng.choices(letters, k=rng.randint(2, 9))) for _ in range(30_000)]
+    return words, list(itertools.accumulate(1 / (rank + 1) ** 0.9 for rank in range(len(words))))
+
+
 def make(path, kind, count):
     """Writes `count` documents of a kind."""
     rng = random.Random(SEED)
-    letters = "abcdefghijklmnopqrstuvwxyz"
-    words = ["".join(rng.choices(letters, k=rng.randint(2, 9))) for _ in range(30_000)]
-    weights = list(itertools.accumulate(1 / (rank + 1) ** 0.9 for rank in range(len(words))))
+    words, weights = vocabulary(rng)
     text = lambda: rng.choices(words, cum_weights=weights, k=200)
     template = text()
     exchanged = 7 if kind == "far" else 3

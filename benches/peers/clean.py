@@ -67,6 +67,13 @@ def make(folder, count, of_template):
     weights = 1 / np.arange(1, WORDS + 1)
     cumulated = np.cumsum(weights / weights.sum())
     draw = lambda size: np.searchsorted(cumulated, rng.random(size)).clip(max=WORDS - 1)
+
+    def edited(text, rate):
+        text = text.copy()
+        changed = rng.random(len(text)) < rate
+        text[changed] = draw(int(changed.sum()))
+        return text
+
     families, kept, template = {}, [], None
     folder.mkdir()
     per_file = -(-count // FILES)
@@ -79,17 +86,14 @@ def make(folder, count, of_template):
                     template = template or (number, draw(600))
                     original, text = template
                     if number > original:
-                        rate, text = TEMPLATE_RATE, text.copy()
-                        changed = rng.random(len(text)) < rate
-                        text[changed] = draw(int(changed.sum()))
+                        rate = TEMPLATE_RATE
+                        text = edited(text, rate)
                         families[number] = (original, rate)
                 elif kept and rng.random() < 0.2:
                     original, text = kept[rng.integers(len(kept))]
-                    text = text.copy()
                     if rng.random() > 0.25:
                         rate = float(rng.uniform(0.01, 0.1))
-                        changed = rng.random(len(text)) < rate
-                        text[changed] = draw(int(changed.sum()))
+                        text = edited(text, rate)
                     families[number] = (original, rate)
                 else:
                     text = draw(int(rng.integers(400, 1200)))
