@@ -16,7 +16,8 @@ class Nothing:
     """What a module of tests gets of the library."""
 
     def __call__(self, *_, **__):
-        return self.value
+        # As any attribute: nothing again, or the end of the test.
+        return self.result
 
     def __getattr__(self, name):
         if name.startswith(("__", "pytest")):
