@@ -25,7 +25,7 @@ use super::overview::Overview;
 use super::settings::Cleaner;
 use super::spool::{Entry, Spools};
 use super::targets::Targets;
-use super::work::Work;
+use super::work::{DECIDE, READ, WRITE, Work};
 use super::write::{self, Written};
 use super::{decide, hash, room, survey};
 use crate::base::section::StoreIndex;
@@ -33,11 +33,6 @@ use crate::store::rows::{RemovedRow, Side};
 use crate::writing::writer::Writer;
 use fpstore_base::watch::Phase;
 use fpstore_base::{Fingerprint, Id, IdRef, Width};
-
-/// The steps of the work. Adding to a store is the last one.
-const READ: u32 = 1;
-const DECIDE: u32 = 2;
-const WRITE: u32 = 3;
 
 impl<'a> Cleaner<'a> {
     /// Does all the work: [`Cleaner::begin`], [`Cleaning::run`] and [`Cleaned::finish`].
@@ -450,7 +445,7 @@ impl Cleaned<'_> {
     pub fn finish(mut self) -> Result<Account> {
         let account = self.account();
         if let Some(writer) = self.cleaning.writer.take() {
-            self.cleaning.work.steps.begin(WRITE + u32::from(self.cleaning.targets.is_some()));
+            self.cleaning.work.steps.begin_last();
             self.add_to(writer)?;
         }
         let Cleaning { job, work, .. } = self.cleaning;

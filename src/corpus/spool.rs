@@ -269,7 +269,7 @@ pub(super) struct Spools {
     /// The number of the first document of each spool.
     starts: Vec<u32>,
     counts: Counts,
-    /// The documents without fingerprint, but for files that are passed over.
+    /// The documents without fingerprint. Those of files that are passed over are not among them.
     empties: Vec<Empties>,
     /// Whether any document says where it comes from, and whether any has an address.
     has_source: bool,

@@ -27,6 +27,12 @@ const BATCH_LEN: u64 = 64 << 20;
 // The corpora of tests are small, and have several batches all the same.
 const BATCH_COUNT: usize = if cfg!(test) { 2 } else { 4096 };
 
+/// The steps: all read and decide, and some write.
+pub(super) const READ: u32 = 1;
+pub(super) const DECIDE: u32 = 2;
+pub(super) const WRITE: u32 = 3;
+// Where documents are added to a store, that is the last step.
+
 /// All that the steps share.
 pub(super) struct Work<'a> {
     pub(super) settings: Cleaner<'a>,
@@ -45,7 +51,7 @@ pub(super) struct Work<'a> {
     pub(super) reasons: Reasons,
     /// The directory for temporary files.
     pub(super) temp_dir: PathBuf,
-    /// Reading, deciding, writing if there is an output, and adding to a store.
+    /// See [`READ`] and those that follow.
     pub(super) steps: Steps,
 }
 
@@ -54,8 +60,8 @@ impl<'a> Work<'a> {
         let (confirm, k) = settings.near()?;
         settings.confirm = confirm;
         settings.check()?;
-        let wanted = [true, true, settings.output.is_some(), settings.add.is_some()];
-        let steps = Steps::new(wanted.map(u32::from).iter().sum());
+        let (is_written, is_added) = (settings.output.is_some(), settings.add.is_some());
+        let steps = Steps::new(DECIDE + u32::from(is_written) + u32::from(is_added));
         let of_store = settings.add.as_mut().map(|add| &mut add.resources);
         for resources in std::iter::once(&mut settings.resources).chain(of_store) {
             resources.observer = steps.observed(resources.observer.take());

@@ -135,6 +135,11 @@ impl Steps {
     pub fn begin(&self, number: u32) {
         self.number.store(number, Ordering::Relaxed);
     }
+
+    /// Goes on with the last step.
+    pub fn begin_last(&self) {
+        self.begin(self.count);
+    }
 }
 
 /// A function that is called with the progress of long work from time to time, from any of its

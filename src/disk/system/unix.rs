@@ -175,15 +175,13 @@ pub(crate) fn is_being_removed(failed: &io::Error) -> bool {
 
 /// Whether a directory was not renamed to `path` because something is there.
 #[cfg(feature = "write")]
-pub(crate) fn is_taken(failed: &io::Error, path: &Path) -> bool {
-    let _ = path;
+pub(crate) fn is_taken(failed: &io::Error, _: &Path) -> bool {
     matches!(failed.kind(), io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists)
 }
 
 /// Whether a file was not replaced because somebody has it open.
 #[cfg(feature = "write")]
-pub(crate) fn is_in_use(failed: &io::Error) -> bool {
-    let _ = failed;
+pub(crate) fn is_in_use(_: &io::Error) -> bool {
     false
 }
 
