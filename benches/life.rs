@@ -64,6 +64,7 @@ fn compare(folder: &Path, fingerprints: &[u64], scheme: Option<&Scheme>, writers
     let followed = Store::open(&grown).expect("it was just made");
     let mut follower = followed.searcher();
     let mut looks: Vec<f64> = Vec::new();
+    let mut followed_for = 0.0;
     let mut counts = Vec::new();
     for (number, batch) in fingerprints.chunks(BATCH_LEN).enumerate() {
         for (at, &value) in batch.iter().enumerate() {
@@ -81,6 +82,7 @@ fn compare(folder: &Path, fingerprints: &[u64], scheme: Option<&Scheme>, writers
         followed.refresh().expect("the store is whole");
         follower.follow(&followed);
         let following = (clock::nanos() - start) / BATCH_LEN as f64;
+        followed_for += following;
         let first = number * BATCH_LEN % (queries.len() - BATCH_LEN);
         looks.push(following + time(&mut follower, &queries[first..first + BATCH_LEN]).0);
         counts.push(writer.store().info().segments.len());
@@ -120,9 +122,10 @@ fn compare(folder: &Path, fingerprints: &[u64], scheme: Option<&Scheme>, writers
     let mut while_growing: Vec<f64> = looks.iter().map(|nanos| nanos / at_once).collect();
     println!(
         "  while it grew: {mean:.1} segments in the mean, {most} at most; a query takes {:.2} times as \
-         long as that in the mean, {:.2} in the median",
+         long as that in the mean, {:.2} in the median; following the store is {:.2} of it",
         while_growing.iter().sum::<f64>() / while_growing.len().max(1) as f64,
-        median(&mut while_growing)
+        median(&mut while_growing),
+        followed_for / counts.len().max(1) as f64 / at_once
     );
     drop((one, other, grown, whole));
     for name in ["grown.fps", "whole.fps"] {

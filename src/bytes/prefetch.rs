@@ -1,15 +1,15 @@
 //! Prefetches: loading a cache line before it is used.
 
-/// Prefetches the cache line of `bytes[at]`. Has no effect on the program where `at` is beyond the
+/// Prefetches the cache line of `items[at]`. Has no effect on the program where `at` is beyond the
 /// slice or the processor cannot prefetch.
 #[inline(always)]
 #[cfg_attr(
     any(target_arch = "x86_64", target_arch = "aarch64"),
     expect(unsafe_code, reason = "prefetch instructions take pointers")
 )]
-pub(crate) fn prefetch(bytes: &[u8], at: usize) {
+pub(crate) fn prefetch<T>(items: &[T], at: usize) {
     // `at` is nearly always within the slice; a test would cost more than the instruction.
-    let address = bytes.as_ptr().wrapping_add(at);
+    let address = items.as_ptr().wrapping_add(at);
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a prefetch reads nothing and faults on no address.
     unsafe {
@@ -39,7 +39,7 @@ mod tests {
         for at in [0, 2, 3, 4096, usize::MAX] {
             prefetch(&bytes, at);
         }
-        prefetch(&[], 0);
+        prefetch::<u64>(&[], 1);
         assert_eq!(bytes, [1, 2, 3]);
     }
 }

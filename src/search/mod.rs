@@ -1,15 +1,19 @@
 //! Searching: one query or many against one state of a store.
 //!
-//! `snapshot` holds that state. [`Searcher`] answers one query after the other: for each segment it takes the chosen access
-//! path, probes (`probe`) or a scan (`scan`), and joins the hits; it gathers small segments in memory
-//! (`small_segments`); `nearest` grows the distance.
+//! `snapshot` holds that state. [`Searcher`] answers one query after the other: for each segment it
+//! takes the chosen access path, probes (`probe`) or a scan (`scan`), and joins the hits
+//! (`hit_collector`); it gathers small segments in memory (`small_segments`, `in_memory`); `nearest`
+//! grows the distance.
 //! `batch` probes one table for many queries. `kernel` holds the inner loops and all SIMD. Called by
 //! `store` and `join`; it never changes a store and opens no files.
 
 mod answer;
 mod batch;
+mod hit_collector;
+mod in_memory;
 pub(crate) mod kernel;
 mod levels;
+mod limits;
 mod nearest;
 mod probe;
 mod scan;
@@ -23,5 +27,6 @@ pub use answer::{Answer, Hit, Ids, Match, Outcome};
 pub(crate) use batch::{BatchSearcher, BatchTable};
 #[cfg(fuzzing)]
 pub(crate) use kernel::check::check_bytes as check_kernels;
-pub use searcher::{Limits, Searcher};
+pub use limits::Limits;
+pub use searcher::Searcher;
 pub use stats::SearchStats;

@@ -5,7 +5,8 @@
 
 use crate::base::error::{Error, Result};
 use crate::search::answer::Answer;
-use crate::search::searcher::{Limits, Searcher};
+use crate::search::limits::Limits;
+use crate::search::searcher::Searcher;
 use fpstore_base::Fingerprint;
 
 impl Searcher {

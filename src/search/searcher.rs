@@ -1,52 +1,19 @@
 //! The searcher: searches all segments, joins their hits, and keeps its memory for the next query.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::sync::atomic::AtomicBool;
 
 use crate::base::error::{Error, Result};
 use crate::plan::AccessPath;
 use crate::search::answer::{Answer, Outcome};
+use crate::search::hit_collector::HitCollector;
 use crate::search::levels::Levels;
-use crate::search::probe::{Collector, ProbeScratch, TableHit, probe};
+use crate::search::limits::Limits;
+use crate::search::probe::{ProbeScratch, probe};
 use crate::search::scan::{scan, whole_table};
 use crate::search::small_segments::SmallSegments;
-use crate::search::snapshot::{SegmentHit, Snapshot};
-use crate::search::stats::SearchStats;
+use crate::search::snapshot::Snapshot;
 use fpstore_base::Fingerprint;
-
-/// Limits of a search. [`Outcome::cut`] says whether one of them cut the answer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Limits {
-    pub(crate) limit: Option<usize>,
-    pub(crate) max_compared: Option<u64>,
-    pub(crate) deadline: Option<Instant>,
-}
-
-impl Limits {
-    /// Keeps only the `count` nearest matches, ties by ascending fingerprint. The search takes as
-    /// long as without it; [`Searcher::nearest`] takes less.
-    #[must_use]
-    pub fn limit(mut self, count: impl Into<Option<usize>>) -> Self {
-        self.limit = count.into();
-        self
-    }
-
-    /// Stops after comparing about `count` values, probed and scanned together.
-    #[must_use]
-    pub fn max_compared(mut self, count: impl Into<Option<u64>>) -> Self {
-        self.max_compared = count.into();
-        self
-    }
-
-    /// Stops at about this time: it is looked at after each 256 values that are scanned, or 512 that
-    /// are probed. Before the first of them nothing stops.
-    #[must_use]
-    pub fn deadline(mut self, time: impl Into<Option<Instant>>) -> Self {
-        self.deadline = time.into();
-        self
-    }
-}
 
 /// Answers one query after the other and allocates nothing once its memory has grown.
 ///
@@ -68,11 +35,11 @@ pub struct Searcher {
 impl Searcher {
     pub(crate) fn new(snapshot: Arc<Snapshot>) -> Self {
         Searcher {
-            snapshot,
             scratch: ProbeScratch::default(),
             collector: HitCollector::default(),
             levels: Levels::default(),
-            small: SmallSegments::default(),
+            small: SmallSegments::new(&snapshot),
+            snapshot,
         }
     }
 
@@ -207,23 +174,33 @@ impl Searcher {
         let collector = &mut self.collector;
         collector.restart(k, *limits);
         self.small.count(&self.snapshot);
-        for (number, open) in self.snapshot.segments().iter().enumerate() {
-            collector.enter(number, open.deleted.as_ref().map_or(0, |of| of.fingerprint_count()));
-            if let Some(gathered) = open.gathered(k) {
-                gathered.search(needle, collector);
-            } else {
-                match &open.plan(k).path {
-                    AccessPath::Probe { radii } => {
-                        probe(&open.segment, radii, needle, &mut self.scratch, collector)?;
-                    }
-                    AccessPath::Scan { table } => {
-                        if let Some(table) = whole_table(&open.segment, *table) {
-                            scan(table, needle, collector)?;
-                        }
+        let segments = self.snapshot.segments();
+        // What lies in memory is fetched while the others are probed.
+        let in_memory = self.small.in_memory();
+        let is_used = in_memory.answers(k);
+        if is_used {
+            in_memory.announce(needle);
+        }
+        for (number, open) in segments.iter().enumerate() {
+            if is_used && in_memory.has(number) {
+                continue;
+            }
+            collector.segment = number;
+            collector.enter(1, open.deleted.as_ref().map_or(0, |of| of.fingerprint_count()));
+            match &open.plan(k).path {
+                AccessPath::Probe { radii } => {
+                    probe(&open.segment, radii, needle, &mut self.scratch, collector)?;
+                }
+                AccessPath::Scan { table } => {
+                    if let Some(table) = whole_table(&open.segment, *table) {
+                        scan(table, needle, collector)?;
                     }
                 }
             }
-            open.retain_live(&mut collector.found, collector.entered_at, number)?;
+            collector.retain_live(open, number)?;
+        }
+        if is_used {
+            in_memory.search(self.scratch.kernel(), needle, segments, collector)?;
         }
         Ok(collector.finish())
     }
@@ -243,109 +220,5 @@ impl Searcher {
         let HitCollector { found, cut, stats, .. } = &self.collector;
         let outcome = Outcome { cut: *cut, stats: *stats };
         Answer { snapshot: &self.snapshot, found, hit_count, outcome }
-    }
-}
-
-/// Takes the hits of one query in all segments.
-#[derive(Debug, Default)]
-struct HitCollector {
-    k: u32,
-    /// The position of the current segment.
-    segment: usize,
-    /// Before this position of `found` there are no hits of the current segment.
-    entered_at: usize,
-    stats: SearchStats,
-    limits: Limits,
-    /// Set when the search is to stop.
-    stop: Option<Arc<AtomicBool>>,
-    /// The largest number of hits of the current segment that may be deleted.
-    deleted_max: usize,
-    found: Vec<SegmentHit>,
-    cut: bool,
-    /// Whether the cut is that of a limit of work or time.
-    is_ended: bool,
-}
-
-impl HitCollector {
-    fn restart(&mut self, k: u32, limits: Limits) {
-        self.k = k;
-        self.limits = limits;
-        self.stats = SearchStats::default();
-        self.found.clear();
-        self.deleted_max = 0;
-        self.cut = false;
-        self.is_ended = false;
-    }
-
-    /// Begins the segment at a position, of which `deleted` fingerprints are deleted. The caller
-    /// removes deleted hits before it begins the next segment.
-    fn enter(&mut self, segment: usize, deleted: u64) {
-        self.segment = segment;
-        self.entered_at = self.found.len();
-        self.deleted_max = usize::try_from(deleted).unwrap_or(usize::MAX);
-    }
-
-    /// Sorts the hits and returns the number of different fingerprints.
-    fn finish(&mut self) -> usize {
-        self.keep_nearest(self.limits.limit.unwrap_or(usize::MAX))
-    }
-
-    fn keep_nearest(&mut self, most: usize) -> usize {
-        self.found.sort_unstable_by_key(SegmentHit::key);
-        self.entered_at = 0;
-        let (mut kept, mut len) = (0, 0);
-        for places in self.found.chunk_by(|a, b| a.fingerprint == b.fingerprint) {
-            if kept == most {
-                self.cut = true;
-                break;
-            }
-            kept += 1;
-            len += places.len();
-        }
-        self.found.truncate(len);
-        kept
-    }
-}
-
-impl Collector for HitCollector {
-    #[inline(always)]
-    fn k(&self) -> u32 {
-        self.k
-    }
-
-    #[inline(always)]
-    fn stats(&mut self) -> &mut SearchStats {
-        &mut self.stats
-    }
-
-    /// Whether a limit of work or time is reached; the answer counts as cut from then on.
-    #[inline]
-    fn is_exhausted(&mut self) -> bool {
-        let compared = self.stats.candidates + self.stats.scanned;
-        let is_exhausted = self.limits.max_compared.is_some_and(|most| compared >= most)
-            || self.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline)
-            || self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
-        self.cut |= is_exhausted;
-        self.is_ended |= is_exhausted;
-        is_exhausted
-    }
-
-    fn push(&mut self, _: u32, hit: TableHit) {
-        let TableHit { distance, fingerprint, table, rank } = hit;
-        self.found.push(SegmentHit { distance, fingerprint, segment: self.segment, table, rank });
-        if let Some(most) = self.limits.limit {
-            // Deleted hits must not push out live ones.
-            let most = most.saturating_add(self.deleted_max);
-            // A fingerprint can be in every segment so far, so this leaves room for all its places.
-            let room = most.saturating_add(1).saturating_mul(self.segment + 1);
-            if self.found.len() > room.saturating_mul(2).max(1024)
-                && self.keep_nearest(most) == most
-                && self.cut
-                && let Some(last) = self.found.last()
-            {
-                // Enough of those that are left live: nothing farther can be among the nearest.
-                self.k = last.distance;
-            }
-        }
     }
 }

@@ -54,6 +54,14 @@ impl Default for ProbeScratch {
     }
 }
 
+impl ProbeScratch {
+    /// The instructions that searches with this memory use.
+    #[inline]
+    pub(crate) fn kernel(&self) -> Kernel {
+        self.kernel
+    }
+}
+
 /// Finds the fingerprints within `collector.k()` of the needle that probing with `radii` finds, as
 /// query 0.
 ///

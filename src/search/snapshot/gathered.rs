@@ -1,16 +1,20 @@
-//! The values of a small segment, gathered in memory.
+//! The values of small segments, gathered in memory.
 //!
 //! A probe of a segment takes half a microsecond, whatever the size of that is, and a store that grows
-//! by small additions has several small ones. A searcher that asks often gathers their values, each
-//! segment by itself, so that the next state of the store has those of the segments that stay. They
-//! are sorted by four blocks of 16 bits: of two values within k bits one block differs in k / 4 bits
-//! at most (the pigeonhole of Norouzi, Punjani and Fleet, CVPR 2012).
+//! by small additions has several small ones. A searcher that asks often gathers their values in one
+//! table, which the next state of the store has, too: those of segments that are gone are not found
+//! any more. They are sorted by four blocks of 16 bits: of two values within k bits one block differs
+//! in k / 4 bits at most (the pigeonhole of Norouzi, Punjani and Fleet, CVPR 2012).
 
 use std::ops::Range;
+use std::sync::{Arc, Weak};
 
+use super::open_segment::OpenSegment;
 use crate::base::error::Result;
 use crate::base::section::{Rank, TableIndex};
 use crate::bytes::permutation::Permuted;
+use crate::bytes::prefetch::prefetch;
+use crate::search::kernel::{Kernel, Task, Vector};
 use crate::search::probe::{Collector, TableHit};
 use crate::segment::Segment;
 use fpstore_base::Fingerprint;
@@ -22,14 +26,26 @@ const K_MAX: u32 = 11;
 const COMPARED_MAX: f64 = 256.0;
 /// Values that are compared before the limits of a search are looked at again.
 const STEP: u64 = 512;
+/// Values that are compared at once.
+const LINE_LEN: usize = 8;
 
 const BLOCKS: u32 = 4;
 const BLOCK_BITS: u32 = 64 / BLOCKS;
 
-/// All values of a segment.
+/// All values of some segments.
 #[derive(Debug)]
 pub(crate) struct Gathered {
+    parts: Vec<Part>,
     blocks: [Block; BLOCKS as usize],
+}
+
+/// A segment of a table.
+#[derive(Clone, Debug)]
+struct Part {
+    segment: Weak<Segment>,
+    /// The number of its first value, among those of all parts.
+    first: u32,
+    len: u32,
 }
 
 /// All values by the leading bits of one of their blocks, their key.
@@ -41,23 +57,89 @@ struct Block {
     /// Where the values of each key begin.
     starts: Vec<u32>,
     values: Vec<u64>,
-    /// The rank of each in the first table.
-    ranks: Vec<u32>,
+    /// The number of each: they are counted part by part, in a part by the rank in its first table.
+    numbers: Vec<u32>,
+}
+
+/// Values that a table is to have.
+#[derive(Debug, Default)]
+pub(crate) struct Gathering {
+    parts: Vec<Part>,
+    values: Vec<u64>,
+}
+
+impl Gathering {
+    /// Adds those of a segment. After an error nothing is added.
+    pub(crate) fn add_segment(&mut self, segment: &Arc<Segment>) -> Result<()> {
+        let Some(table) = segment.first_table() else { return Ok(()) };
+        let first = self.values.len();
+        let mut runs = table.values();
+        loop {
+            match runs.next_run() {
+                Ok(Some((_, run))) => {
+                    let value = |&permuted| table.permutation.invert(Permuted(permuted)).value();
+                    self.values.extend(run.iter().map(value));
+                }
+                Ok(None) => break,
+                Err(error) => {
+                    self.values.truncate(first);
+                    return Err(error);
+                }
+            }
+        }
+        self.add_part(Arc::downgrade(segment), first);
+        Ok(())
+    }
+
+    /// Adds those parts of a table of which the segment is one of `segments`.
+    pub(crate) fn add_table(&mut self, table: &Gathered, segments: &[OpenSegment]) {
+        let [block, ..] = &table.blocks;
+        let mut values = vec![0; block.numbers.len()];
+        for (&number, &value) in block.numbers.iter().zip(&block.values) {
+            values[number as usize] = value;
+        }
+        for part in &table.parts {
+            if part.position(segments).is_some() {
+                let first = self.values.len();
+                self.values.extend(&values[part.first as usize..][..part.len as usize]);
+                self.add_part(Weak::clone(&part.segment), first);
+            }
+        }
+    }
+
+    fn add_part(&mut self, segment: Weak<Segment>, first: usize) {
+        let len = (self.values.len() - first) as u32;
+        self.parts.push(Part { segment, first: first as u32, len });
+    }
+
+    /// The table; `None` if the values are crowded, or there are none.
+    pub(crate) fn finish(self) -> Option<Gathered> {
+        if self.values.is_empty() {
+            return None;
+        }
+        let blocks = [0, 1, 2, 3].map(|at| Block::of(&self.values, at));
+        let compared: f64 = blocks.iter().map(Block::expected_len).sum();
+        (compared <= COMPARED_MAX).then_some(Gathered { parts: self.parts, blocks })
+    }
+}
+
+impl Part {
+    /// Its position among these segments.
+    fn position(&self, segments: &[OpenSegment]) -> Option<usize> {
+        let is_same = |open: &OpenSegment| Arc::as_ptr(&open.segment) == self.segment.as_ptr();
+        segments.iter().position(is_same)
+    }
 }
 
 impl Gathered {
-    /// `None` if the values are crowded.
-    pub(super) fn of(segment: &Segment) -> Result<Option<Self>> {
-        let Some(table) = segment.first_table() else { return Ok(None) };
-        let mut values = Vec::new();
-        let mut runs = table.values();
-        while let Some((_, run)) = runs.next_run()? {
-            let value = |&permuted| table.permutation.invert(Permuted(permuted)).value();
-            values.extend(run.iter().map(value));
-        }
-        let blocks = [0, 1, 2, 3].map(|at| Block::of(&values, at));
-        let compared: f64 = blocks.iter().map(Block::expected_len).sum();
-        Ok((compared <= COMPARED_MAX).then_some(Gathered { blocks }))
+    /// The position of each part among these segments, `None` where it is not one of them.
+    pub(crate) fn positions(&self, segments: &[OpenSegment]) -> Vec<Option<usize>> {
+        self.parts.iter().map(|part| part.position(segments)).collect()
+    }
+
+    /// The number of values of all parts.
+    pub(crate) fn len(&self) -> u64 {
+        self.parts.iter().map(|part| u64::from(part.len)).sum()
     }
 
     /// Whether a search within `k` bits can be answered.
@@ -66,32 +148,43 @@ impl Gathered {
         k <= K_MAX
     }
 
-    /// Gives the values within `collector.k()` bits to the collector, each once, as query 0.
-    pub(crate) fn search(&self, needle: Fingerprint, collector: &mut impl Collector) {
-        let needle = needle.value();
-        let radius = collector.k() / BLOCKS;
-        if radius == 0 {
-            // All are looked up before any is read, so that they do not wait for one another.
-            let found = [0, 1, 2, 3].map(|at: usize| self.blocks[at].bucket(needle, 0));
-            for (at, bucket) in found.into_iter().enumerate() {
-                if !self.compare(at, bucket, needle, radius, collector) {
-                    return;
-                }
-            }
-            return;
-        }
-        for (at, block) in self.blocks.iter().enumerate() {
-            for flipped in flips(block.key_bits, radius) {
-                let bucket = block.bucket(needle, *flipped);
-                if !self.compare(at, bucket, needle, radius, collector) {
-                    return;
-                }
-            }
+    /// Fetches what [`Gathered::look_up`] reads.
+    #[inline]
+    pub(crate) fn announce(&self, needle: Fingerprint) {
+        for block in &self.blocks {
+            prefetch(&block.starts, block.key(needle.value()));
         }
     }
 
-    /// Compares the values of a bucket of a block; returns whether the search goes on.
-    #[inline(always)]
+    /// Where the values lie that agree with the needle in a key. Fetches them.
+    #[inline]
+    pub(crate) fn look_up(&self, needle: Fingerprint) -> Places {
+        let mut places = Places::default();
+        for (block, place) in self.blocks.iter().zip(&mut places.0) {
+            let bucket = block.bucket(needle.value(), 0);
+            // Most buckets end in the line in which they begin, or in the next one.
+            prefetch(&block.values, bucket.start);
+            prefetch(&block.values, bucket.end);
+            *place = (bucket.start as u32, bucket.end as u32);
+        }
+        places
+    }
+
+    /// Gives the values within `collector.k()` bits to the collector, each once, as those of the query
+    /// with the number of their part.
+    pub(crate) fn search(
+        &self,
+        kernel: Kernel,
+        needle: Fingerprint,
+        places: Places,
+        collector: &mut impl Collector,
+    ) {
+        let radius = collector.k() / BLOCKS;
+        kernel.run(Search { gathered: self, needle: needle.value(), places, radius, collector });
+    }
+
+    /// Compares the values of a bucket of a block one by one; returns whether the search goes on.
+    #[cold]
     fn compare(
         &self,
         at: usize,
@@ -103,7 +196,6 @@ impl Gathered {
         let (first, k) = (bucket.start, collector.k());
         let values = &self.blocks[at].values[bucket];
         let stats = collector.stats();
-        stats.probes += 1;
         let before = stats.candidates;
         stats.candidates += values.len() as u64;
         let is_far = stats.candidates / STEP != before / STEP;
@@ -117,7 +209,6 @@ impl Gathered {
     }
 
     /// Gives a near value to the collector, if its block is the first in which it is near.
-    #[cold]
     fn report(
         &self,
         at: usize,
@@ -129,15 +220,68 @@ impl Gathered {
         let is_near_in = |block: &Block| block.differs_in(differs) <= radius;
         let block = &self.blocks[at];
         if is_near_in(block) && !self.blocks[..at].iter().any(is_near_in) {
+            let number = block.numbers[place];
+            let part = self.parts.partition_point(|part| part.first + part.len <= number);
+            let rank = number - self.parts[part].first;
             collector.push(
-                0,
+                part as u32,
                 TableHit {
                     distance: differs.count_ones(),
                     fingerprint: Fingerprint::new(block.values[place]),
                     table: TableIndex(0),
-                    rank: Rank(block.ranks[place].into()),
+                    rank: Rank(rank.into()),
                 },
             );
+        }
+    }
+}
+
+/// Where the values lie that agree with a needle in the key of each block.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Places([(u32, u32); BLOCKS as usize]);
+
+/// A search of all values.
+struct Search<'a, C> {
+    gathered: &'a Gathered,
+    needle: u64,
+    places: Places,
+    radius: u32,
+    collector: &'a mut C,
+}
+
+impl<C: Collector> Task for Search<'_, C> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<V: Vector>(self, vector: V) {
+        let Search { gathered, needle, places, radius, collector } = self;
+        let k = collector.k();
+        for (at, block) in gathered.blocks.iter().enumerate() {
+            let (mut probes, mut compared) = (0, 0);
+            for flipped in flips(block.key_bits, radius) {
+                let bucket = match flipped {
+                    0 => places.0[at].0 as usize..places.0[at].1 as usize,
+                    _ => block.bucket(needle, *flipped),
+                };
+                probes += 1;
+                // Buckets of any length up to a line take the same way: a branch on that would be
+                // unpredictable.
+                if !block.is_far(vector, &bucket, needle, k) {
+                    if !gathered.compare(at, bucket, needle, radius, collector) {
+                        collector.stats().probes += probes;
+                        return;
+                    }
+                } else {
+                    compared += bucket.len() as u64;
+                }
+            }
+            let stats = collector.stats();
+            stats.probes += probes;
+            let before = stats.candidates;
+            stats.candidates += compared;
+            if stats.candidates / STEP != before / STEP && collector.is_exhausted() {
+                return;
+            }
         }
     }
 }
@@ -148,7 +292,7 @@ impl Block {
         let key_bits = (values.len().max(2) as u64).ilog2().min(BLOCK_BITS);
         let shift = (at + 1) * BLOCK_BITS - key_bits;
         let mut block =
-            Block { shift, key_bits, starts: Vec::new(), values: Vec::new(), ranks: Vec::new() };
+            Block { shift, key_bits, starts: Vec::new(), values: Vec::new(), numbers: Vec::new() };
         let mut next = vec![0_u32; (1 << key_bits) + 1];
         for &value in values {
             next[block.key(value) + 1] += 1;
@@ -157,11 +301,12 @@ impl Block {
             next[key] += next[key - 1];
         }
         block.starts.clone_from(&next);
-        (block.values, block.ranks) = (vec![0; values.len()], vec![0; values.len()]);
-        for (rank, &value) in (0..).zip(values) {
+        // A line can be read from each.
+        (block.values, block.numbers) = (vec![0; values.len() + LINE_LEN], vec![0; values.len()]);
+        for (number, &value) in (0..).zip(values) {
             let place = &mut next[block.key(value)];
             block.values[*place as usize] = value;
-            block.ranks[*place as usize] = rank;
+            block.numbers[*place as usize] = number;
             *place += 1;
         }
         block
@@ -179,6 +324,19 @@ impl Block {
         self.starts[key] as usize..self.starts[key + 1] as usize
     }
 
+    /// Whether a bucket is short and all of its values are farther than `k` bits.
+    #[inline(always)]
+    fn is_far<V: Vector>(&self, vector: V, bucket: &Range<usize>, needle: u64, k: u32) -> bool {
+        let len = bucket.len();
+        if !V::COMPARES_WORDS {
+            let values = &self.values[bucket.clone()];
+            return len <= LINE_LEN && values.iter().all(|it| (it ^ needle).count_ones() > k);
+        }
+        let Some(line) = self.values[bucket.start..].first_chunk() else { return false };
+        let near = vector.near_words(line, needle, k) & ((1_u32 << len.min(31)) - 1);
+        (near == 0) & (len <= LINE_LEN)
+    }
+
     /// The bits of the whole block in which two values differ.
     #[inline(always)]
     fn differs_in(&self, differs: u64) -> u32 {
@@ -189,7 +347,7 @@ impl Block {
     /// The mean number of values with the key of a value.
     fn expected_len(&self) -> f64 {
         let squares = self.starts.windows(2).map(|pair| f64::from(pair[1] - pair[0]).powi(2));
-        squares.sum::<f64>() / self.values.len().max(1) as f64
+        squares.sum::<f64>() / self.numbers.len().max(1) as f64
     }
 }
 

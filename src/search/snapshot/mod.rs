@@ -1,13 +1,14 @@
 //! A snapshot: one state of a store, as a manifest names it.
 //!
 //! [`Snapshot`] holds the open segments with their deletions and the plans chosen for them;
-//! segments that stay are shared with the next snapshot, with the values of small ones that a searcher
-//! has gathered in memory (`gathered`). `store` opens snapshots, `search` reads
+//! segments that stay are shared with the next snapshot, and so are the values of small ones that
+//! searchers have gathered in memory (`gathered`, `pool`). `store` opens snapshots, `search` reads
 //! them, `writer` makes the next state. A snapshot never changes and writes nothing.
 
 mod deletions;
 mod gathered;
 mod open_segment;
+mod pool;
 mod segment_hit;
 mod united;
 
@@ -24,7 +25,9 @@ use crate::disk::access::Access;
 use crate::disk::plain_file::{self, Refused};
 use crate::format::manifest::{self, Manifest, ManifestFault, StoreId};
 use fpstore_base::{Fingerprint, Recipe, Width};
+pub(crate) use gathered::{Gathered, Gathering, Places};
 pub(crate) use open_segment::{LiveIds, OpenSegment};
+pub(crate) use pool::Pool;
 pub(crate) use segment_hit::SegmentHit;
 
 /// The number of attempts to open a store while a writer replaces its files.
@@ -51,6 +54,8 @@ pub(crate) struct Snapshot {
     /// The states of several stores of which it is made, see [`Snapshot::united`]; empty for a state
     /// of one store.
     states: Vec<Arc<Snapshot>>,
+    /// What searchers have gathered in memory of this state and those before it.
+    pool: Arc<Pool>,
 }
 
 impl Snapshot {
@@ -127,7 +132,11 @@ impl Snapshot {
             }
             segments.push(open);
         }
-        Ok(Snapshot::new(path, access, manifest, bytes, segments))
+        let mut opened = Snapshot::new(path, access, manifest, bytes, segments);
+        if let Some(before) = before {
+            opened.pool = Arc::clone(&before.pool);
+        }
+        Ok(opened)
     }
 
     /// These segments as the store at `path`.
@@ -148,6 +157,7 @@ impl Snapshot {
             segments,
             is_fixed: false,
             states: Vec::new(),
+            pool: Arc::default(),
         }
     }
 
@@ -169,6 +179,7 @@ impl Snapshot {
             segments,
             is_fixed: true,
             states: self.states.clone(),
+            pool: Arc::default(),
         }
     }
 
@@ -240,6 +251,10 @@ impl Snapshot {
 
     pub(crate) fn segments(&self) -> &[OpenSegment] {
         &self.segments
+    }
+
+    pub(crate) fn pool(&self) -> &Pool {
+        &self.pool
     }
 
     /// The ids of a hit. Ids follow the first table, so a hit of another table is looked up there.

@@ -1,9 +1,9 @@
 //! A live segment: its file, its deletions, and its plans.
 
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::gathered::Gathered;
 use crate::base::error::{Error, Fault, Result};
 use crate::base::section::{Rank, Section, StoreIndex, TableIndex};
 use crate::base::steps::step;
@@ -25,8 +25,8 @@ pub(crate) struct OpenSegment {
     /// Its deletions, if it has any.
     pub(crate) deleted: Option<Arc<Deletions>>,
     plans: Arc<PlanCache>,
-    /// Its values, once they are gathered; `None` if that is of no use, or the file is damaged.
-    gathered: Arc<OnceLock<Option<Gathered>>>,
+    /// Whether its values cannot be gathered: they are crowded, or the file is damaged.
+    is_unfit: Arc<AtomicBool>,
     /// The store that it is of, among those that are asked as one.
     pub(super) store: StoreIndex,
 }
@@ -45,7 +45,7 @@ impl OpenSegment {
             segment: Arc::new(segment),
             deleted,
             plans: Arc::new(PlanCache::new()),
-            gathered: Arc::default(),
+            is_unfit: Arc::default(),
             store: StoreIndex::default(),
         })
     }
@@ -71,20 +71,15 @@ impl OpenSegment {
         self.plans.for_distance(k, &self.segment)
     }
 
-    /// Its values in memory, if they are gathered and answer distance `k`.
-    #[inline]
-    pub(crate) fn gathered(&self, k: u32) -> Option<&Gathered> {
-        self.gathered.get()?.as_ref().filter(|_| Gathered::answers(k))
+    /// Whether nobody found that its values cannot be gathered in memory.
+    pub(crate) fn is_fit(&self) -> bool {
+        !self.is_unfit.load(Ordering::Relaxed)
     }
 
-    /// Whether nobody has gathered its values.
-    pub(crate) fn is_ungathered(&self) -> bool {
-        self.gathered.get().is_none()
-    }
-
-    /// Gathers its values. Of a damaged segment none are: queries find the fault where it lies.
-    pub(crate) fn gather(&self) {
-        self.gathered.get_or_init(|| Gathered::of(&self.segment).ok().flatten());
+    /// Its values cannot be gathered: they are crowded, or the file is damaged. Queries find the fault
+    /// where it lies.
+    pub(crate) fn set_unfit(&self) {
+        self.is_unfit.store(true, Ordering::Relaxed);
     }
 
     /// Whether the file has no fingerprint at all: the segment of an empty build, which keeps the

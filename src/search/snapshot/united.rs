@@ -66,7 +66,11 @@ impl Snapshot {
                 is_newer = true;
             }
         }
-        if is_newer { Snapshot::united(&states).map(Some) } else { Ok(None) }
+        if !is_newer {
+            return Ok(None);
+        }
+        let pool = Arc::clone(&self.pool);
+        Ok(Some(Snapshot { pool, ..Snapshot::united(&states)? }))
     }
 
     /// The states of the stores of which it is made, in their order; none for a state of one store.

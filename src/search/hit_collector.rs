@@ -1,0 +1,129 @@
+//! The hits of one query in all segments, nearest first, and when it stops.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use crate::base::error::Result;
+use crate::search::limits::Limits;
+use crate::search::probe::{Collector, TableHit};
+use crate::search::snapshot::{OpenSegment, SegmentHit};
+use crate::search::stats::SearchStats;
+
+/// Takes the hits of one query in all segments.
+#[derive(Debug, Default)]
+pub(super) struct HitCollector {
+    k: u32,
+    /// The position of the current segment.
+    pub(super) segment: usize,
+    /// The number of segments that were begun.
+    entered: usize,
+    /// Before this position of `found` there are no hits of those that were begun last.
+    entered_at: usize,
+    pub(super) stats: SearchStats,
+    limits: Limits,
+    /// Set when the search is to stop.
+    pub(super) stop: Option<Arc<AtomicBool>>,
+    /// The largest number of their hits that may be deleted.
+    deleted_max: usize,
+    pub(super) found: Vec<SegmentHit>,
+    pub(super) cut: bool,
+    /// Whether the cut is that of a limit of work or time.
+    pub(super) is_ended: bool,
+}
+
+impl HitCollector {
+    pub(super) fn restart(&mut self, k: u32, limits: Limits) {
+        self.k = k;
+        self.limits = limits;
+        self.stats = SearchStats::default();
+        self.found.clear();
+        self.entered = 0;
+        self.deleted_max = 0;
+        self.cut = false;
+        self.is_ended = false;
+    }
+
+    /// Begins `count` segments, of which `deleted` fingerprints are deleted. The caller removes
+    /// deleted hits before it begins others.
+    pub(super) fn enter(&mut self, count: usize, deleted: u64) {
+        self.entered += count;
+        self.entered_at = self.found.len();
+        self.deleted_max = usize::try_from(deleted).unwrap_or(usize::MAX);
+    }
+
+    /// Takes a hit of the segment at a position.
+    pub(super) fn push_of(&mut self, segment: usize, hit: TableHit) {
+        let TableHit { distance, fingerprint, table, rank } = hit;
+        self.found.push(SegmentHit { distance, fingerprint, segment, table, rank });
+        if let Some(most) = self.limits.limit {
+            // Deleted hits must not push out live ones.
+            let most = most.saturating_add(self.deleted_max);
+            // A fingerprint can be in every segment so far, so this leaves room for all its places.
+            let room = most.saturating_add(1).saturating_mul(self.entered);
+            if self.found.len() > room.saturating_mul(2).max(1024)
+                && self.keep_nearest(most) == most
+                && self.cut
+                && let Some(last) = self.found.last()
+            {
+                // Enough of those that are left live: nothing farther can be among the nearest.
+                self.k = last.distance;
+            }
+        }
+    }
+
+    /// Removes the deleted ones among the hits of a segment that was begun last.
+    #[inline]
+    pub(super) fn retain_live(&mut self, open: &OpenSegment, position: usize) -> Result<()> {
+        open.retain_live(&mut self.found, self.entered_at, position)
+    }
+
+    /// Sorts the hits and returns the number of different fingerprints.
+    pub(super) fn finish(&mut self) -> usize {
+        self.keep_nearest(self.limits.limit.unwrap_or(usize::MAX))
+    }
+
+    fn keep_nearest(&mut self, most: usize) -> usize {
+        self.found.sort_unstable_by_key(SegmentHit::key);
+        self.entered_at = 0;
+        let (mut kept, mut len) = (0, 0);
+        for places in self.found.chunk_by(|a, b| a.fingerprint == b.fingerprint) {
+            if kept == most {
+                self.cut = true;
+                break;
+            }
+            kept += 1;
+            len += places.len();
+        }
+        self.found.truncate(len);
+        kept
+    }
+}
+
+impl Collector for HitCollector {
+    #[inline(always)]
+    fn k(&self) -> u32 {
+        self.k
+    }
+
+    #[inline(always)]
+    fn stats(&mut self) -> &mut SearchStats {
+        &mut self.stats
+    }
+
+    /// Whether a limit of work or time is reached; the answer counts as cut from then on.
+    #[inline]
+    fn is_exhausted(&mut self) -> bool {
+        let compared = self.stats.candidates + self.stats.scanned;
+        let is_exhausted = self.limits.max_compared.is_some_and(|most| compared >= most)
+            || self.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+            || self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
+        self.cut |= is_exhausted;
+        self.is_ended |= is_exhausted;
+        is_exhausted
+    }
+
+    fn push(&mut self, _: u32, hit: TableHit) {
+        self.push_of(self.segment, hit);
+    }
+}

@@ -1,0 +1,166 @@
+//! What a searcher has in memory of the segments of a state: tables of gathered values.
+
+use std::sync::Arc;
+
+use crate::base::error::Result;
+use crate::search::hit_collector::HitCollector;
+use crate::search::kernel::Kernel;
+use crate::search::probe::{Collector, TableHit};
+use crate::search::snapshot::{Gathered, OpenSegment, Places};
+use crate::search::stats::SearchStats;
+use fpstore_base::Fingerprint;
+
+/// The tables, and which segments they have.
+#[derive(Debug, Default)]
+pub(super) struct InMemory {
+    tables: Vec<Table>,
+    /// By position, whether a table has the segment.
+    has: Vec<bool>,
+}
+
+/// A table, for one state.
+#[derive(Debug)]
+pub(super) struct Table {
+    values: Arc<Gathered>,
+    /// The position of each part, `None` if the state has no such segment.
+    positions: Vec<Option<usize>>,
+    /// The number of values of the segments that the state has.
+    live_len: u64,
+    /// Those with deletions, and the number of these.
+    with_deletions: Vec<usize>,
+    deleted: u64,
+    /// Where the values lie that a query is compared with.
+    places: Places,
+}
+
+impl InMemory {
+    /// These tables, for a state with these segments.
+    pub(super) fn new(tables: &[Arc<Gathered>], segments: &[OpenSegment]) -> Self {
+        let mut has = vec![false; segments.len()];
+        let mut of_state: Vec<Table> =
+            tables.iter().map(|values| Table::new(values, segments, &mut has)).collect();
+        of_state.retain(|table| table.live_len > 0);
+        InMemory { tables: of_state, has }
+    }
+
+    pub(super) fn tables(&self) -> &[Table] {
+        &self.tables
+    }
+
+    /// Whether a table has the segment at a position.
+    #[inline]
+    pub(super) fn has(&self, position: usize) -> bool {
+        self.has.get(position).copied().unwrap_or(false)
+    }
+
+    /// Whether a search within `k` bits can be answered from the tables.
+    #[inline]
+    pub(super) fn answers(&self, k: u32) -> bool {
+        !self.tables.is_empty() && Gathered::answers(k)
+    }
+
+    /// Fetches what [`InMemory::search`] reads first.
+    #[inline]
+    pub(super) fn announce(&self, needle: Fingerprint) {
+        self.tables.iter().for_each(|table| table.values.announce(needle));
+    }
+
+    /// Searches all tables. The segments are those that it was made for.
+    #[inline]
+    pub(super) fn search(
+        &mut self,
+        kernel: Kernel,
+        needle: Fingerprint,
+        segments: &[OpenSegment],
+        collector: &mut HitCollector,
+    ) -> Result<()> {
+        // All are looked up before one is read, so that they do not wait for one another.
+        for table in &mut self.tables {
+            table.places = table.values.look_up(needle);
+        }
+        for Table { values, positions, with_deletions, deleted, places, .. } in &self.tables {
+            collector.enter(positions.len(), *deleted);
+            let mut parts = OfParts { positions, collector: &mut *collector };
+            values.search(kernel, needle, *places, &mut parts);
+            for &position in with_deletions {
+                if let Some(open) = segments.get(position) {
+                    collector.retain_live(open, position)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Table {
+    fn new(values: &Arc<Gathered>, segments: &[OpenSegment], has: &mut [bool]) -> Self {
+        let mut table = Table {
+            values: Arc::clone(values),
+            positions: values.positions(segments),
+            live_len: 0,
+            with_deletions: Vec::new(),
+            deleted: 0,
+            places: Places::default(),
+        };
+        for position in &mut table.positions {
+            let Some((at, has)) = position.and_then(|at| Some((at, has.get_mut(at)?))) else {
+                continue;
+            };
+            if std::mem::replace(has, true) {
+                // Another table has it.
+                *position = None;
+                continue;
+            }
+            let open = &segments[at];
+            table.live_len += open.segment.header().fingerprint_count;
+            if let Some(deleted) = &open.deleted {
+                table.with_deletions.push(at);
+                table.deleted += deleted.fingerprint_count();
+            }
+        }
+        table
+    }
+
+    pub(super) fn values(&self) -> &Arc<Gathered> {
+        &self.values
+    }
+
+    /// The number of values of the segments that the state has.
+    pub(super) fn live_len(&self) -> u64 {
+        self.live_len
+    }
+
+    /// Whether a third of its values are of segments that the state does not have.
+    pub(super) fn is_outdated(&self) -> bool {
+        2 * self.values.len() > 3 * self.live_len
+    }
+}
+
+/// Takes the hits of a table for the segments of its parts.
+struct OfParts<'a> {
+    positions: &'a [Option<usize>],
+    collector: &'a mut HitCollector,
+}
+
+impl Collector for OfParts<'_> {
+    #[inline(always)]
+    fn k(&self) -> u32 {
+        self.collector.k()
+    }
+
+    #[inline(always)]
+    fn stats(&mut self) -> &mut SearchStats {
+        self.collector.stats()
+    }
+
+    #[inline]
+    fn is_exhausted(&mut self) -> bool {
+        self.collector.is_exhausted()
+    }
+
+    fn push(&mut self, part: u32, hit: TableHit) {
+        if let Some(Some(position)) = self.positions.get(part as usize) {
+            self.collector.push_of(*position, hit);
+        }
+    }
+}
