@@ -14,6 +14,7 @@ pub(crate) mod limits;
 pub mod options;
 pub(crate) mod section;
 pub(crate) mod setters;
+pub(crate) mod side_by_side;
 pub(crate) mod steps;
 #[cfg(feature = "write")]
 pub(crate) mod text_version;

@@ -14,8 +14,8 @@ use super::compressed::Compressed;
 use super::error::{Error, Result};
 use crate::bytes::digested::DigestWriter;
 use crate::disk::{self, NewFile};
-use fpstore_base::parallel::thread_count;
 use fpstore_base::source::Compression;
+use fpstore_base::thread_count;
 use fpstore_base::watch::Watch;
 
 /// An output that has no name yet.

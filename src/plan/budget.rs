@@ -8,7 +8,8 @@ use crate::base::error::{Error, Result};
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum Budget {
-    /// 12 bytes for each fingerprint and 1 MiB for all, since space matters less in small stores.
+    /// 12 bytes for each fingerprint, 18.5 where `k` is 6 or more, and 1 MiB for all, since space
+    /// matters less in small stores.
     #[default]
     Default,
     /// This number of bytes.
@@ -18,16 +19,27 @@ pub enum Budget {
 }
 
 impl Budget {
-    /// Bytes for each fingerprint in [`Budget::Default`].
+    /// Bytes for each fingerprint in [`Budget::Default`], where `k` is small: two halves fit.
     pub const DEFAULT_PER_FINGERPRINT: f64 = 12.0;
+    /// The same from a `k` of [`Budget::LARGE_K`] on: three blocks fit, with which a query takes two
+    /// thirds to half of the time.
+    pub const DEFAULT_PER_FINGERPRINT_LARGE_K: f64 = 18.5;
+    /// Where `k` is large.
+    pub const LARGE_K: u32 = 6;
     /// Bytes on top of them.
     pub const DEFAULT_FOR_ALL: u64 = 1 << 20;
 
-    /// The bytes for the tables of `fingerprint_count` fingerprints.
-    pub fn bytes_for(&self, fingerprint_count: u64) -> f64 {
+    /// The bytes for the tables of `fingerprint_count` fingerprints, tuned to distance `k`.
+    pub fn bytes_for(&self, fingerprint_count: u64, k: u32) -> f64 {
         let n = fingerprint_count as f64;
         match *self {
-            Budget::Default => n * Budget::DEFAULT_PER_FINGERPRINT + Budget::DEFAULT_FOR_ALL as f64,
+            Budget::Default => {
+                let each = match k < Budget::LARGE_K {
+                    true => Budget::DEFAULT_PER_FINGERPRINT,
+                    false => Budget::DEFAULT_PER_FINGERPRINT_LARGE_K,
+                };
+                n * each + Budget::DEFAULT_FOR_ALL as f64
+            }
             Budget::Bytes(bytes) => bytes as f64,
             Budget::BytesPerFingerprint(bytes) => n * bytes,
         }

@@ -97,7 +97,7 @@ impl PlanRequest {
     ///
     /// As [`PlanRequest::plan`].
     pub fn choose(&self) -> Result<SchemeEstimate> {
-        let plan = self.plan_up_to(self.budget.bytes_for(self.fingerprint_count))?;
+        let plan = self.plan_up_to(self.budget.bytes_for(self.fingerprint_count, self.k))?;
         Ok(plan.chosen().clone())
     }
 
@@ -118,7 +118,7 @@ impl PlanRequest {
         let estimate = estimator.estimate(&candidate, f64::INFINITY);
         let mut estimate = estimate.expect("a scheme without a limit on its length");
         estimate.within_budget =
-            estimate.tables_len <= self.budget.bytes_for(self.fingerprint_count);
+            estimate.tables_len <= self.budget.bytes_for(self.fingerprint_count, self.k);
         Ok(estimate)
     }
 
@@ -126,7 +126,7 @@ impl PlanRequest {
         self.check()?;
         let model = self.sample_model();
         let estimator = Estimator::new(self.fingerprint_count, self.k, &self.costs, model.as_ref());
-        let budget_len = self.budget.bytes_for(self.fingerprint_count);
+        let budget_len = self.budget.bytes_for(self.fingerprint_count, self.k);
         let mut estimates: Vec<SchemeEstimate> =
             candidates(self.fingerprint_count, self.k, model.as_ref())
                 .iter()

@@ -1,5 +1,7 @@
 //! A table from its first value to its last, in ascending order; or from its first key to its last.
 
+use std::ops::Range;
+
 use crate::base::error::{Error, Fault, Result};
 use crate::base::section::{BlockIndex, Rank};
 use crate::bytes::packing;
@@ -17,6 +19,8 @@ const RUN_MAX: usize = 256;
 pub(crate) struct Values<'a> {
     reader: TableReader<'a>,
     next_block: u64,
+    /// The block after the last one that is read.
+    end_block: u64,
     /// The rest of the block that was opened last.
     heads: Option<Heads<'a>>,
     last_head: u64,
@@ -55,6 +59,7 @@ impl<'a> Values<'a> {
             reader,
             may_repeat,
             next_block: 0,
+            end_block: reader.descriptor.block_count(),
             heads: None,
             last_head: 0,
             heads_end: 0,
@@ -81,6 +86,11 @@ impl<'a> WholeTable<'a> {
         let start = self.values();
         let (next_block, heads_end, rank) = (block.0, span.heads_start, span.rank_start);
         Ok(Values { next_block, heads_end, rank, ..start })
+    }
+
+    /// The values of some blocks, at least one, in ascending order.
+    pub(crate) fn values_of(self, blocks: Range<BlockIndex>) -> Result<Values<'a>> {
+        Ok(Values { end_block: blocks.end.0, ..self.values_from(blocks.start)? })
     }
 
     /// Calls `each` with the runs of values that lie on sound pages, in ascending order, with the rank
@@ -137,9 +147,14 @@ impl Values<'_> {
 
     /// Opens the next block; `false` after the last one.
     fn open_block(&mut self) -> Result<bool> {
-        if self.next_block == self.reader.descriptor.block_count() {
-            let ends = (self.rank, self.heads_end);
-            if ends != (self.reader.segment.header().fingerprint_count, self.reader.heads.len) {
+        if self.next_block == self.end_block {
+            let ends = if self.end_block == self.reader.descriptor.block_count() {
+                (self.reader.segment.header().fingerprint_count, self.reader.heads.len)
+            } else {
+                let span = self.reader.span(BlockIndex(self.end_block))?;
+                (span.rank_start, span.heads_start)
+            };
+            if (self.rank, self.heads_end) != ends {
                 return Err(self.fault(15, "blocks end before the last value or byte"));
             }
             return Ok(false);

@@ -8,7 +8,8 @@ use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
 use crate::base::error::{Error, Result};
-use crate::base::section::Rank;
+use crate::base::section::{BlockIndex, Rank};
+use crate::base::side_by_side::Part;
 use crate::bytes::permutation::Permuted;
 use crate::search::Hit;
 use crate::search::snapshot::{OpenSegment, SegmentHit};
@@ -86,11 +87,12 @@ impl Store {
 }
 
 impl Store {
-    /// Calls `each` with every stored fingerprint of the segment at a position, many at a time,
-    /// always in the same order: that of its first table.
+    /// Calls `each` with every stored fingerprint of a piece of the segment at a position, many at a
+    /// time, always in the same order: that of its first table.
     pub(crate) fn for_each_run_of(
         &self,
         segment: usize,
+        piece: Part,
         each: &mut dyn FnMut(&[u64]) -> Result<()>,
     ) -> Result<()> {
         let snapshot = self.snapshot();
@@ -100,7 +102,11 @@ impl Store {
         }
         let Some(table) = open.segment.first_table() else { return Ok(()) };
         table.advise_sequential();
-        let mut values = table.values();
+        let blocks = piece.of(0..table.descriptor.block_count());
+        if blocks.is_empty() {
+            return Ok(());
+        }
+        let mut values = table.values_of(BlockIndex(blocks.start)..BlockIndex(blocks.end))?;
         let mut natural = Vec::new();
         while let Some((first, run)) = values.next_run()? {
             let ranks = first.0..first.0 + run.len() as u64;

@@ -22,6 +22,7 @@ mod warm;
 pub use info::{SectionInfo, SegmentInfo, StoreInfo, TableInfo};
 pub use options::OpenOptions;
 pub use warm::Warm;
+pub(crate) use warm::warm_for_batch;
 
 use std::collections::BTreeSet;
 use std::path::Path;

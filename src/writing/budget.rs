@@ -10,7 +10,7 @@ use crate::disk::ScratchFolder;
 use crate::disk::access::usable_memory;
 use crate::writing::sort::{MEMORY_MIN, SortResources};
 use fpstore_base::Resources;
-use fpstore_base::parallel::thread_count;
+use fpstore_base::thread_count;
 
 const MIB: u64 = 1 << 20;
 /// Bytes for the program, page checksums, and the buffers of sections and merges.

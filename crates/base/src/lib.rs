@@ -35,6 +35,6 @@ pub use error::{InputPlace, Interrupted, IoError, chain, innermost, plain_cause}
 pub use fingerprint::{Fingerprint, ParseFingerprintError, Radix};
 pub use id::{Id, IdKind, IdRef};
 pub use recipe::Recipe;
-pub use resources::Resources;
+pub use resources::{Resources, thread_count};
 pub use sketch::{SKETCH_LENS, mix, sketch};
 pub use width::{HexFingerprint, Width};

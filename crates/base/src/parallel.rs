@@ -22,13 +22,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Scope};
 use std::time::Duration;
 
+use crate::thread_count;
+
 /// The number of items in flight for each worker, unless the caller sets another.
 const ITEMS_PER_THREAD: usize = 4;
-
-/// The number of threads that `threads` stands for: 0 is one for each core.
-pub fn thread_count(threads: usize) -> usize {
-    if threads == 0 { thread::available_parallelism().map_or(1, usize::from) } else { threads }
-}
 
 /// The number of threads, and the items and bytes that may be in flight.
 ///

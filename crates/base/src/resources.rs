@@ -71,3 +71,8 @@ macro_rules! resource_setters {
         }
     };
 }
+
+/// The number of threads that `threads` stands for: 0 is one for each core.
+pub fn thread_count(threads: usize) -> usize {
+    if threads == 0 { std::thread::available_parallelism().map_or(1, usize::from) } else { threads }
+}

@@ -15,7 +15,7 @@ pub(in crate::cli) struct BudgetArgs {
     #[arg(short, long = "distance", value_name = "K", value_parser = distance())]
     pub(in crate::cli) k: Option<u32>,
     /// The space for the tables, such as 12GB or 16B/fp [default: 12 bytes for each fingerprint,
-    /// and 1 MiB]
+    /// 18.5 where K is 6 or more, and 1 MiB]
     #[arg(long, value_name = "BYTES")]
     pub(in crate::cli) budget: Option<Budget>,
 }

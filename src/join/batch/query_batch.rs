@@ -8,15 +8,15 @@ use super::batch_mode::BatchMode;
 use super::ranks::Wanted;
 use crate::base::error::{Error, Result};
 use crate::base::section::{Rank, TableIndex};
+use crate::base::side_by_side::side_by_side;
 use crate::join::engine::blocking::Blocking;
-use crate::join::engine::side_by_side::side_by_side;
 use crate::join::options::JoinOptions;
 use crate::join::pairs::near_pairs::near_pairs_across;
 use crate::plan::{AccessPath, PathPlan};
 use crate::search::snapshot::SegmentHit;
 use crate::search::snapshot::Snapshot;
 use crate::search::{Answer, BatchSearcher, BatchTable, Limits, Outcome, SearchStats};
-use crate::store::Store;
+use crate::store::{Store, warm_for_batch};
 use fpstore_base::Fingerprint;
 use fpstore_base::watch::Watch;
 
@@ -173,6 +173,7 @@ impl<'a> QueryBatch<'a> {
 
     /// Each thread probes each table with a part of the queries, in the order of the table.
     fn find_by_probes(&self, chunk: &[Fingerprint]) -> Result<Option<Vec<QueryMatch>>> {
+        self.warm(chunk.len());
         let len = chunk.len().div_ceil(self.threads).max(1);
         let pieces: Vec<(u32, &[Fingerprint])> =
             (0..).step_by(len).zip(chunk.chunks(len)).collect();
@@ -184,6 +185,17 @@ impl<'a> QueryBatch<'a> {
             all.extend(found);
         }
         Ok(Some(all))
+    }
+
+    /// Verifies what so many queries will read nearly all of.
+    fn warm(&self, queries: usize) {
+        for open in self.snapshot.segments() {
+            let AccessPath::Probe { radii } = &open.plan(self.options.k).path else { continue };
+            let probed = radii.iter().enumerate().filter(|(_, radius)| radius.is_some());
+            probed.for_each(|(table, _)| {
+                warm_for_batch(&open.segment, table, queries, self.threads);
+            });
+        }
     }
 
     /// The matches of some queries, the first of which is at `first` in its chunk; `None` if there

@@ -12,7 +12,7 @@ use super::ids::DocumentIds;
 use super::nodes::{DOCUMENT_LEN, Nodes};
 use super::outline::{Outline, Outlines};
 use crate::base::error::{Error, Result};
-use crate::join::engine::side_by_side::side_by_side;
+use crate::base::side_by_side::side_by_side;
 use crate::join::options::JoinOptions;
 use fpstore_base::Fingerprint;
 use fpstore_base::Interrupted;

@@ -6,7 +6,7 @@ use super::features::FeatureFile;
 use super::ids::DocumentIds;
 use super::nodes::Nodes;
 use crate::base::error::{Error, Result};
-use crate::join::engine::side_by_side::side_by_side;
+use crate::base::side_by_side::side_by_side;
 use crate::join::grouping::cluster::{diameter, number_of};
 use crate::join::grouping::clusters::ClusterMethod;
 use crate::join::grouping::keep::{Fate, KeepRule};

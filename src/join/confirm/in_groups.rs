@@ -2,7 +2,7 @@
 
 use super::candidates::Candidates;
 use crate::base::error::Result;
-use crate::join::engine::side_by_side::side_by_side;
+use crate::base::side_by_side::side_by_side;
 
 /// Groups with fewer nodes are taken by one thread, and threads share out the groups.
 const GROUP_MIN: usize = if cfg!(test) { 8 } else { 256 };

@@ -19,7 +19,6 @@ mod node;
 pub(in crate::join) mod one_join;
 pub(in crate::join) mod partition_pass;
 pub(in crate::join) mod run;
-pub(in crate::join) mod side_by_side;
 pub(in crate::join) mod sides;
 pub(in crate::join) mod skew;
 pub(in crate::join) mod values;

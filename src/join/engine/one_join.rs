@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::density::Connect;
 use super::finder::{Emit, PairFinder, ValuePair};
-use super::side_by_side::side_by_side;
 use super::skew::SkewedPartition;
 use super::values::{JoinValues, Piece, distinct};
 use crate::base::error::Result;
+use crate::base::side_by_side::side_by_side;
 use crate::join::options::{JoinOptions, Share};
 use crate::writing::sort::SortResources;
 use fpstore_base::watch::{Phase, Watch};
@@ -84,16 +84,20 @@ impl<'a> Join<'a> {
 
     /// The bits in which not all values are equal.
     pub(in crate::join) fn varying(&self) -> Result<u64> {
-        let (mut any, mut all) = (0, u64::MAX);
-        for side in 0..self.sides.len() {
-            self.read(Piece::whole(side), |run| {
+        let of_pieces = side_by_side(&self.pieces(), |&piece| {
+            let (mut any, mut all) = (0, u64::MAX);
+            self.read(piece, |run| {
                 for value in run {
                     any |= value;
                     all &= value;
                 }
                 Ok(self.watch.report()?)
             })?;
-        }
+            Ok((any, all))
+        })?;
+        let (any, all) = of_pieces
+            .iter()
+            .fold((0, u64::MAX), |so_far, of_piece| (so_far.0 | of_piece.0, so_far.1 & of_piece.1));
         Ok(any & !all)
     }
 

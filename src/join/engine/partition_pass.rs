@@ -12,10 +12,10 @@ use super::distinct::Distinct;
 use super::finder::VALUES_PER_PARTITION;
 use super::hashing::partition_of;
 use super::one_join::{Join, SharedEmit};
-use super::side_by_side::side_by_side;
 use super::sides::SidesMut;
-use super::values::{JoinValues, Piece};
+use super::values::Piece;
 use crate::base::error::Result;
+use crate::base::side_by_side::{Part, side_by_side};
 
 /// The number of values of each piece in each partition.
 #[derive(Debug)]
@@ -66,13 +66,11 @@ impl Join<'_> {
         Ok((0..firsts.len()).map(of_first).collect())
     }
 
-    /// The pieces of all sides.
-    fn pieces(&self) -> Vec<Piece> {
-        let of_side = |(side, values): (usize, &JoinValues<'_>)| {
-            let count = values.piece_count(self.resources.threads);
-            (0..count).map(move |number| Piece { side, number, count })
-        };
-        self.sides.iter().enumerate().flat_map(of_side).collect()
+    /// The pieces of all sides: one for each thread.
+    pub(in crate::join) fn pieces(&self) -> Vec<Piece> {
+        let parts = Part::all(self.resources.threads);
+        let of_side = |side| parts.iter().map(move |&part| Piece { side, part });
+        (0..self.sides.len()).flat_map(of_side).collect()
     }
 
     /// The partitions of the share in ranges that each fit into memory. The first `share_bits` of

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::base::error::{Error, Result};
+use crate::base::side_by_side::Part;
 use crate::join::JoinInput;
 use crate::join::shares::range::TableRange;
 use crate::store::Store;
@@ -36,19 +37,18 @@ pub(in crate::join) enum JoinValues<'a> {
     Range(TableRange),
 }
 
-/// One of `count` pieces of the values of a side. One thread reads one piece.
+/// A part of the values of a side. One thread reads one part.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::join) struct Piece {
     /// The position of the side in the join.
     pub(in crate::join) side: usize,
-    pub(in crate::join) number: usize,
-    pub(in crate::join) count: usize,
+    pub(in crate::join) part: Part,
 }
 
 impl Piece {
     /// All values of a side.
     pub(in crate::join) fn whole(side: usize) -> Self {
-        Piece { side, number: 0, count: 1 }
+        Piece { side, part: Part::WHOLE }
     }
 }
 
@@ -134,26 +134,17 @@ impl<'a> JoinValues<'a> {
         }
     }
 
-    /// The number of pieces in which the values can be read at the same time.
-    pub(in crate::join) fn piece_count(&self, threads: usize) -> usize {
-        match self {
-            JoinValues::Borrowed(_) | JoinValues::Owned { .. } => threads.max(1),
-            JoinValues::Stored { .. } | JoinValues::Range(_) => 1,
-        }
-    }
-
     /// Calls `each` with the values of a piece, some at a time, always in the same order.
     pub(in crate::join) fn read(
         &self,
         piece: Piece,
         mut each: impl FnMut(&[u64]) -> Result<()>,
     ) -> Result<()> {
-        let Piece { number, count, .. } = piece;
-        let range = |len: usize| len * number / count..len * (number + 1) / count;
+        let Piece { part, .. } = piece;
         match self {
             JoinValues::Borrowed(fingerprints) => {
                 let mut run = Vec::with_capacity(RUN_COUNT);
-                let fingerprints = &fingerprints[range(fingerprints.len())];
+                let fingerprints = &fingerprints[part.of_len(fingerprints.len())];
                 fingerprints.chunks(RUN_COUNT).try_for_each(|fingerprints| {
                     run.clear();
                     run.extend(fingerprints.iter().map(|fingerprint| fingerprint.value()));
@@ -161,18 +152,18 @@ impl<'a> JoinValues<'a> {
                 })
             }
             JoinValues::Owned { values, .. } => {
-                values[range(values.len())].chunks(RUN_COUNT).try_for_each(each)
+                values[part.of_len(values.len())].chunks(RUN_COUNT).try_for_each(each)
             }
             JoinValues::Stored { store, segment: None, .. } => {
                 let segments = 0..store.snapshot().segments().len();
                 segments
                     .into_iter()
-                    .try_for_each(|segment| store.for_each_run_of(segment, &mut each))
+                    .try_for_each(|segment| store.for_each_run_of(segment, part, &mut each))
             }
             JoinValues::Stored { store, segment: Some(number), .. } => {
-                store.for_each_run_of(*number, &mut each)
+                store.for_each_run_of(*number, part, &mut each)
             }
-            JoinValues::Range(range) => range.read(&mut each),
+            JoinValues::Range(range) => range.read(part, &mut each),
         }
     }
 

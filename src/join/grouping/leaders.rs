@@ -14,7 +14,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::leader_pairs::{near_across, near_within};
 use crate::base::error::Result;
-use crate::join::engine::side_by_side::side_by_side;
+use crate::base::side_by_side::side_by_side;
 use fpstore_base::watch::Watch;
 
 /// Documents among which leaders are found one by one.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::base::error::{Error, Result};
+use crate::base::side_by_side::Part;
 use crate::join::options::JoinOptions;
 use crate::store::Store;
 use crate::writing::sort::SortResources;
@@ -53,7 +54,7 @@ pub(in crate::join) fn read(store: &Store, options: &JoinOptions) -> Result<Read
     let watch = options.watch(Phase::Read, Some(store.info().fingerprint_count()));
     if store.info().id_count() == 0 {
         for segment in 0..store.snapshot().segments().len() {
-            store.for_each_run_of(segment, &mut |run| {
+            store.for_each_run_of(segment, Part::WHOLE, &mut |run| {
                 values.extend_from_slice(run);
                 Ok(watch.tick(run.len() as u64)?)
             })?;

@@ -11,7 +11,8 @@ use std::collections::binary_heap::PeekMut;
 use std::collections::{BinaryHeap, HashSet};
 
 use crate::base::error::Result;
-use crate::base::section::Rank;
+use crate::base::section::{BlockIndex, Rank};
+use crate::base::side_by_side::Part;
 use crate::bytes::permutation::{Permutation, Permuted};
 use crate::search::snapshot::OpenSegment;
 use crate::segment::{TableReader, WholeTable};
@@ -141,14 +142,18 @@ impl TableRange {
         self.repeats
     }
 
-    /// Calls `each` with the fingerprints that are not deleted, many at a time, segment after
-    /// segment, always in the same order.
-    pub(in crate::join) fn read(&self, each: &mut dyn FnMut(&[u64]) -> Result<()>) -> Result<()> {
+    /// Calls `each` with the fingerprints of a part that are not deleted, many at a time, segment
+    /// after segment, always in the same order.
+    pub(in crate::join) fn read(
+        &self,
+        part: Part,
+        each: &mut dyn FnMut(&[u64]) -> Result<()>,
+    ) -> Result<()> {
         let snapshot = self.table.store.snapshot();
         let mut natural = Vec::new();
         self.table.for_each_table(snapshot.segments(), |open, table| {
             let live = LiveFilter::new(open, table, self.count_max)?;
-            self.for_each_run(table, |first, run| {
+            self.for_each_run(table, part, |first, run| {
                 natural.clear();
                 if let LiveFilter::All = live {
                     let fingerprints = run.iter().map(|&v| table.permutation.invert(Permuted(v)));
@@ -169,7 +174,7 @@ impl TableRange {
     /// The fingerprints that are not deleted, in memory.
     pub(in crate::join) fn collect(&self) -> Result<Vec<u64>> {
         let mut values = Vec::with_capacity(usize::try_from(self.count_max).unwrap_or(0));
-        self.read(&mut |run| {
+        self.read(Part::WHOLE, &mut |run| {
             values.extend_from_slice(run);
             Ok(())
         })?;
@@ -224,14 +229,21 @@ impl TableRange {
         live.map_or(Ok(()), |(fingerprint, sum)| each(fingerprint, sum))
     }
 
-    /// Calls `each` with the values of one table in the range and the rank of the first of them.
+    /// Calls `each` with the values of a part of one table in the range and the rank of the first of
+    /// them.
     fn for_each_run(
         &self,
         table: WholeTable<'_>,
+        part: Part,
         mut each: impl FnMut(Rank, &[u64]) -> Result<()>,
     ) -> Result<()> {
         let Some((start, end)) = self.bounds else { return Ok(()) };
-        let mut values = table.values_near(Permuted(start))?;
+        let (first, last) = (table.block_of(Permuted(start)), table.block_of(Permuted(end)));
+        let blocks = part.of(first.0..last.0 + 1);
+        if blocks.is_empty() {
+            return Ok(());
+        }
+        let mut values = table.values_of(BlockIndex(blocks.start)..BlockIndex(blocks.end))?;
         while let Some((Rank(first), run)) = values.next_run()? {
             let below = run.partition_point(|&value| value < start);
             let within = run.partition_point(|&value| value <= end);

@@ -131,7 +131,7 @@ impl SchemeChoice {
                 scheme_by_name(name, 0, *k, None).map_or(1, |scheme| scheme.masks().len() as u64)
             }
             SchemeChoice::Auto { k, budget, costs } => {
-                let budget_len = budget.bytes_for(fingerprint_count);
+                let budget_len = budget.bytes_for(fingerprint_count, *k);
                 let most = (budget_len / table_len.max(1) as f64).max(1.0) as u64;
                 if most <= FEW_TABLES {
                     return most;

@@ -38,7 +38,7 @@ pub(super) fn scheme_for(
         }
         _ => {
             let small = count as f64 * SMALL_PER_FINGERPRINT + SMALL_FOR_ALL;
-            let bytes = Budget::Default.bytes_for(count).min(small);
+            let bytes = Budget::Default.bytes_for(count, store.tuned_k()).min(small);
             Ok(SchemeChoice::Auto {
                 k: store.tuned_k(),
                 budget: Budget::Bytes(bytes as u64),

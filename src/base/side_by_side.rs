@@ -1,0 +1,80 @@
+//! The same work on several threads, and the parts of what they share.
+
+use std::ops::Range;
+use std::thread;
+
+use crate::base::error::Result;
+
+/// One of some parts that are about as long as each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    number: u64,
+    count: u64,
+}
+
+impl Part {
+    pub(crate) const WHOLE: Part = Part { number: 0, count: 1 };
+
+    /// All of so many parts, at least one.
+    pub(crate) fn all(count: usize) -> Vec<Self> {
+        let count = count.max(1) as u64;
+        (0..count).map(|number| Part { number, count }).collect()
+    }
+
+    /// This part of a range.
+    pub(crate) fn of(self, range: Range<u64>) -> Range<u64> {
+        let len = u128::from(range.end.saturating_sub(range.start));
+        let at =
+            |number: u64| range.start + (len * u128::from(number) / u128::from(self.count)) as u64;
+        at(self.number)..at(self.number + 1)
+    }
+
+    /// This part of the positions below `len`.
+    pub(crate) fn of_len(self, len: usize) -> Range<usize> {
+        let part = self.of(0..len as u64);
+        part.start as usize..part.end as usize
+    }
+}
+
+/// Does the work for each item on a thread of its own, the last one on the calling thread.
+pub(crate) fn side_by_side<T: Sync, R: Send>(
+    items: &[T],
+    work: impl Fn(&T) -> Result<R> + Sync,
+) -> Result<Vec<R>> {
+    let Some((last, others)) = items.split_last() else { return Ok(Vec::new()) };
+    thread::scope(|scope| {
+        let work = &work;
+        let start = |item| thread::Builder::new().spawn_scoped(scope, move || work(item));
+        let running: Vec<_> = others.iter().map_while(|item| start(item).ok()).collect();
+        // The system may refuse some of very many threads.
+        let refused = &others[running.len()..];
+        let own: Result<Vec<R>> = refused.iter().chain([last]).map(work).collect();
+        let mut done = Vec::with_capacity(items.len());
+        for thread in running {
+            done.push(thread.join().expect("the work does not panic")?);
+        }
+        done.extend(own?);
+        Ok(done)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parts_of_a_range_are_the_range() {
+        for range in [0..0, 0..1, 3..10, 7..7, 0..u64::MAX, 5..1_000_003] {
+            for count in [0, 1, 2, 3, 64] {
+                let mut at = range.start;
+                for part in Part::all(count) {
+                    let part = part.of(range.clone());
+                    assert_eq!(part.start, at);
+                    at = part.end;
+                }
+                assert_eq!(at, range.end);
+            }
+        }
+        assert_eq!(Part::WHOLE.of_len(5), 0..5);
+    }
+}
