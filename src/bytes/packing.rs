@@ -25,6 +25,22 @@ impl Packed<'_> {
     }
 }
 
+impl<'a> Packed<'a> {
+    /// The numbers from a position on, in bytes that start at its [`load_offset`]; 0 where the bytes
+    /// end before one.
+    #[inline(always)]
+    pub(crate) fn from(self, position: u64) -> impl Iterator<Item = u64> + use<'a> {
+        let (mask, width) = ((1 << self.width) - 1, u64::from(self.width));
+        let mut bit = position.wrapping_mul(width) & 7;
+        std::iter::repeat_with(move || {
+            let word = fields::u64_at(self.bytes, (bit >> 3) as usize).unwrap_or_default();
+            let number = word >> (bit & 7) & mask;
+            bit += width;
+            number
+        })
+    }
+}
+
 /// The bytes that `count` numbers of `width` bits take, guard included; 0 for width 0.
 pub(crate) fn packed_len(count: u64, width: u32) -> Option<u64> {
     if width == 0 {
@@ -108,9 +124,15 @@ mod tests {
             }
             packer.finish(&mut packed);
             prop_assert_eq!(Some(packed.len() as u64), packed_len(values.len() as u64, width));
+            let mask = (1_u64 << width) - 1;
+            let all = Packed { bytes: &packed, width }.from(0).take(values.len());
+            prop_assert!(all.eq(values.iter().map(|value| value & mask)));
             for (position, &value) in (0..).zip(&values) {
                 let at = load_offset(position, width) as usize;
-                prop_assert_eq!(unpack(&packed[at..], position, width), Some(value & ((1 << width) - 1)));
+                let expected = value & ((1 << width) - 1);
+                prop_assert_eq!(unpack(&packed[at..], position, width), Some(expected));
+                let from = Packed { bytes: &packed[at..], width }.from(position);
+                prop_assert_eq!(from.take(1).collect::<Vec<_>>(), [expected]);
             }
         }
     }

@@ -5,9 +5,13 @@ use std::cell::Cell;
 use crate::base::error::Result;
 use crate::base::section::Rank;
 use crate::bytes::permutation::Permuted;
+use crate::search::kernel::{Kernel, Task, Vector};
 use crate::search::probe::{Collector, TableHit};
 use crate::segment::{Segment, TableReader, WholeTable};
 use fpstore_base::Fingerprint;
+
+/// Values that are compared at once.
+const LINE_LEN: usize = 8;
 
 /// The table at a position, or the first one if that does not hold its values.
 pub(crate) fn whole_table(segment: &Segment, number: usize) -> Option<WholeTable<'_>> {
@@ -16,19 +20,21 @@ pub(crate) fn whole_table(segment: &Segment, number: usize) -> Option<WholeTable
 
 /// Finds the fingerprints within `collector.k()` of the needle in one table, as query 0.
 pub(crate) fn scan(
+    kernel: Kernel,
     table: WholeTable<'_>,
     needle: Fingerprint,
     collector: &mut impl Collector,
 ) -> Result<()> {
     let pages_checked = Cell::new(0);
     table.advise_sequential();
-    let done = compare_all(table.counting(&pages_checked), needle, collector);
+    let done = compare_all(kernel, table.counting(&pages_checked), needle, collector);
     table.advise_random();
     collector.stats().pages_checked += pages_checked.get();
     done
 }
 
 fn compare_all(
+    kernel: Kernel,
     table: WholeTable<'_>,
     needle: Fingerprint,
     collector: &mut impl Collector,
@@ -38,12 +44,13 @@ fn compare_all(
     while let Some((first, run)) = values.next_run()? {
         // It shrinks where only the nearest are wanted.
         let k = collector.k();
-        for (rank, &value) in (first.0..).map(Rank).zip(run) {
+        let mut from = 0;
+        while let Some(at) = kernel.run(FirstNear { values: &run[from..], needle, k }) {
+            let (value, rank) = (run[from + at], Rank(first.0 + (from + at) as u64));
             let distance = (value ^ needle).count_ones();
-            if distance <= k {
-                let fingerprint = table.permutation.invert(Permuted(value));
-                collector.push(0, TableHit { distance, fingerprint, table: table.index, rank });
-            }
+            let fingerprint = table.permutation.invert(Permuted(value));
+            collector.push(0, TableHit { distance, fingerprint, table: table.index, rank });
+            from += at + 1;
         }
         collector.stats().scanned += run.len() as u64;
         if collector.is_exhausted() {
@@ -51,4 +58,33 @@ fn compare_all(
         }
     }
     Ok(())
+}
+
+/// The position of the first value within `k` bits of the needle.
+struct FirstNear<'a> {
+    values: &'a [u64],
+    needle: u64,
+    k: u32,
+}
+
+impl Task for FirstNear<'_> {
+    type Output = Option<usize>;
+
+    #[inline(always)]
+    fn run<V: Vector>(self, vector: V) -> Option<usize> {
+        let FirstNear { values, needle, k } = self;
+        let is_near = |value: &u64| (value ^ needle).count_ones() <= k;
+        if !V::COMPARES_WORDS {
+            return values.iter().position(is_near);
+        }
+        let (lines, rest) = values.as_chunks::<LINE_LEN>();
+        for (number, line) in lines.iter().enumerate() {
+            let near = vector.near_words(line, needle, k);
+            if near != 0 {
+                return Some(number * LINE_LEN + near.trailing_zeros() as usize);
+            }
+        }
+        let at = rest.iter().position(is_near)?;
+        Some(values.len() - rest.len() + at)
+    }
 }

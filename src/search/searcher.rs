@@ -19,7 +19,7 @@ use fpstore_base::Fingerprint;
 ///
 /// All searchers of a store share memory that also grows once: the plan of each distance that is
 /// searched, 4 KiB of bits of verified pages for each 128 MiB of file, and, where a store has several
-/// segments and is asked often, the values of small ones: up to 16 MiB.
+/// segments and is asked often, the values of small ones: up to 24 MiB.
 ///
 /// It belongs to one thread; make one for each with [`Store::searcher`](crate::Store::searcher).
 /// It searches the state of the store at the time when it was made, or at the last `follow`.
@@ -193,7 +193,7 @@ impl Searcher {
                 }
                 AccessPath::Scan { table } => {
                     if let Some(table) = whole_table(&open.segment, *table) {
-                        scan(table, needle, collector)?;
+                        scan(self.scratch.kernel(), table, needle, collector)?;
                     }
                 }
             }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::base::error::{Error, Fault, Result};
 use crate::base::section::{BlockIndex, Rank};
-use crate::bytes::packing;
+use crate::bytes::packing::{self, Packed};
 use crate::bytes::permutation::Permuted;
 use crate::format::codec::Heads;
 use crate::segment::{SyndromeTable, TableReader, WholeTable};
@@ -203,12 +203,10 @@ impl Values<'_> {
         if width > 0 {
             let from = packing::load_offset(first.0, width);
             let len = packing::load_offset(end - 1, width) - from + packing::GUARD_LEN;
-            let bytes = self.reader.bytes(&self.reader.tails, from, len)?;
-            for (rank, value) in (first.0..end).zip(&mut self.run) {
-                let at = (packing::load_offset(rank, width) - from) as usize;
-                let loaded = bytes.get(at..).unwrap_or_default();
-                // The length above covers the last load, so there is always a tail.
-                let tail = packing::unpack(loaded, rank, width).unwrap_or(0);
+            let tails = Packed { bytes: self.reader.bytes(&self.reader.tails, from, len)?, width };
+            // The length above covers the last load, so there is always a tail.
+            let run = self.run.get_mut(..self.run_len).unwrap_or_default();
+            for (value, tail) in run.iter_mut().zip(tails.from(first.0)) {
                 *value = *value << width | tail;
             }
         }

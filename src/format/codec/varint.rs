@@ -218,6 +218,17 @@ impl Heads<'_> {
                 self.gaps = self.gaps.get(8..).unwrap_or_default();
                 self.position += 8;
                 left -= 8;
+            } else if left >= SHORT_GAPS
+                && let Some(gaps) = short_gaps(word)
+                && self.head <= u64::MAX - SHORT_GAPS as u64 * 0x3fff
+            {
+                for (gap, slot) in gaps.each.into_iter().zip(&mut slots) {
+                    self.head += gap;
+                    *slot = self.head;
+                }
+                self.gaps = self.gaps.get(gaps.len..).unwrap_or_default();
+                self.position += SHORT_GAPS as u64;
+                left -= SHORT_GAPS;
             } else if let (Some((_, head)), Some(slot)) = (self.next()?, slots.next()) {
                 *slot = head;
                 left -= 1;
@@ -225,6 +236,35 @@ impl Heads<'_> {
         }
         Ok(room)
     }
+}
+
+/// Gaps that are read at once where some take two bytes: as many as surely lie in a word.
+const SHORT_GAPS: usize = 4;
+
+/// The first gaps of a word, and the bytes that they take.
+struct ShortGaps {
+    each: [u64; SHORT_GAPS],
+    len: usize,
+}
+
+/// The first gaps of a word, if no gap in it is longer than two bytes, and none is longer than it need
+/// be. Which of them take two bytes is unpredictable: no branch.
+#[inline(always)]
+fn short_gaps(mut word: u64) -> Option<ShortGaps> {
+    let continued = word & HIGH_BITS;
+    if continued & continued << 8 != 0 {
+        return None;
+    }
+    let (mut each, mut len, mut is_short) = ([0; SHORT_GAPS], 0, true);
+    for gap in &mut each {
+        let is_continued = word >> 7 & 1;
+        let second = word >> 8 & 0x7f & is_continued.wrapping_neg();
+        is_short &= (second == 0) == (is_continued == 0);
+        *gap = word & 0x7f | second << 7;
+        word >>= 8 + 8 * is_continued;
+        len += 1 + is_continued as usize;
+    }
+    is_short.then_some(ShortGaps { each, len })
 }
 
 /// Encodes one block after the other, see [`BlockEncoder`](super::BlockEncoder).
@@ -298,7 +338,8 @@ mod tests {
 
     fn gaps() -> impl Strategy<Value = Vec<u64>> {
         let gap = prop_oneof![20 => 0..128_u64, 1 => 0..100_000_u64, 1 => Just(0)];
-        prop::collection::vec(gap, 0..700)
+        let longer = prop_oneof![4 => 0..128_u64, 4 => 100..20_000_u64, 1 => 0..3_000_000_u64];
+        prop_oneof![prop::collection::vec(gap, 0..700), prop::collection::vec(longer, 0..700)]
     }
 
     proptest! {

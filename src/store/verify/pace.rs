@@ -1,6 +1,7 @@
 //! The pace of a verification: the bytes read so far, their limit for each second, and the observer.
 
 use crate::base::error::Result;
+use crate::base::side_by_side::side_by_side;
 use crate::search::snapshot::OpenSegment;
 use crate::segment::{Segment, TableReader};
 use crate::store::verify::VerifyOptions;
@@ -39,6 +40,19 @@ impl Pace {
             throttle.spend(len);
         }
         Ok(self.watch.tick(len)?)
+    }
+
+    /// Does the work for each item, on several threads unless a rate is set: then the machine is
+    /// wanted for something else.
+    pub(super) fn side_by_side<T: Sync, R: Send>(
+        &self,
+        items: &[T],
+        work: impl Fn(&T) -> Result<R> + Sync,
+    ) -> Result<Vec<R>> {
+        match self.throttle {
+            None => side_by_side(items, work),
+            Some(_) => items.iter().map(work).collect(),
+        }
     }
 
     /// Counts the bytes of a pass over `count` values or records that take `len` bytes together.

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use crate::base::error::{Error, Fault, IoError, Result};
 use crate::base::section::Section;
+use crate::base::side_by_side::Part;
 use crate::bytes::checksum::{Digest, PAGE_LEN, SetSum};
 use crate::bytes::permutation::Permuted;
 use crate::format::directory::SectionPlace;
@@ -14,8 +15,10 @@ use crate::segment::{Segment, TableKind, TableReader, Values};
 use crate::store::verify::index;
 use crate::store::verify::pace::Pace;
 use crate::store::verify::report::VerifyReport;
-use fpstore_base::{Fingerprint, IdRef};
+use fpstore_base::{Fingerprint, IdRef, thread_count};
 
+/// Pages that are worth a thread.
+const PAGES_PER_THREAD: usize = 1 << 8;
 /// Bytes of a file that are read in one step.
 const CHUNK_LEN: usize = 1 << 16;
 
@@ -66,19 +69,28 @@ fn verify_sections(segment: &Segment, report: &mut VerifyReport, pace: &Pace) ->
         report.faults.push(fault);
         return Ok(());
     }
-    let mut note = |checked: Result<()>| match checked {
-        Err(Error::Interrupted) => Err(Error::Interrupted),
-        checked => {
-            report.faults.extend(checked.err());
-            Ok(())
+    // Each table and the ids, side by side.
+    let items: Vec<Option<usize>> = (0..segment.tables().len()).map(Some).chain([None]).collect();
+    let found = pace.side_by_side(&items, |table| {
+        let mut faults = Vec::new();
+        let mut note = |checked: Result<()>| match checked {
+            Err(Error::Interrupted) => Err(Error::Interrupted),
+            checked => {
+                faults.extend(checked.err());
+                Ok(())
+            }
+        };
+        match table.and_then(|table| segment.table(table)) {
+            Some(table) => {
+                note(index::verify(table, segment.header().fingerprint_count, pace))?;
+                note(tail_padding(segment, table))?;
+                note(same_set(segment, table, pace))?;
+            }
+            None => note(ids(segment, pace))?,
         }
-    };
-    for table in segment.tables() {
-        note(index::verify(table, segment.header().fingerprint_count, pace))?;
-        note(tail_padding(segment, table))?;
-        note(same_set(segment, table, pace))?;
-    }
-    note(ids(segment, pace))?;
+        Ok(faults)
+    })?;
+    report.faults.extend(found.into_iter().flatten());
     report.value_count += segment.header().fingerprint_count * segment.tables().len() as u64;
     Ok(())
 }
@@ -94,12 +106,19 @@ fn pages(
     if place.section == Section::Checksums {
         return Ok(());
     }
-    let start = place.offset as usize / PAGE_LEN;
-    for page in start..start + (place.len as usize).div_ceil(PAGE_LEN) {
-        report.page_count += 1;
-        report.faults.extend(segment.check_page(place, page).err());
-        pace.spend(PAGE_LEN as u64)?;
-    }
+    let first = place.offset as usize / PAGE_LEN;
+    let count = (place.len as usize).div_ceil(PAGE_LEN);
+    let parts = Part::all(thread_count(0).min(count / PAGES_PER_THREAD));
+    let found = pace.side_by_side(&parts, |part| {
+        let mut faults = Vec::new();
+        for page in part.of_len(count) {
+            faults.extend(segment.check_page(place, first + page).err());
+            pace.spend(PAGE_LEN as u64)?;
+        }
+        Ok(faults)
+    })?;
+    report.page_count += count as u64;
+    report.faults.extend(found.into_iter().flatten());
     Ok(())
 }
 
