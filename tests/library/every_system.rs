@@ -101,8 +101,9 @@ fn a_writer_that_is_killed_leaves_the_store_as_it_was_and_the_next_one_tidies_up
         desk.ok(&["add", "one.tsv", "-q"], "");
     }
     desk.ok(&["verify"], "");
-    desk.ok(&["compact", "-q"], "");
-    assert_eq!(names_in(&desk.path("store.fps")).len(), 2, "a manifest and a segment");
+    let names = names_in(&desk.path("store.fps"));
+    let is_live = |name: &String| name == "MANIFEST" || name.starts_with("segment-");
+    assert!(names.iter().all(is_live), "{names:?}");
 }
 
 /// The longest path that Windows takes without a prefix has 260 characters.
