@@ -142,8 +142,8 @@ count() {
 }
 
 prepare
-case ${1:-} in
 # shellcheck disable=SC2086  # words, to be split
+case ${1:-} in
 "") set -- test --locked --lib --no-default-features --features write,documents -- $skipped ;;
 count)
     shift

@@ -11,7 +11,7 @@ cross_add() {
     [ -x "$cross_tools/bin/python" ] || python3 -m venv "$cross_tools"
     "$cross_tools/bin/pip" install --quiet --disable-pip-version-check \
         ziglang==0.17.1 cargo-zigbuild==0.24.1
-    rustup --quiet target add "$@"
+    [ $# -eq 0 ] || rustup --quiet target add "$@"
 }
 
 cross_cargo() {

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Makes the files of a release of the last commit in a folder, target/dist if none is named: the source,
 # from which all else is built; for each target an archive with the program, completions, manual pages
-# and licences; packages for Debian and for systems with RPM; and SHA256SUMS. Then it tries them where
-# nothing else is installed.
+# and licences, and a bill of materials; packages for Debian and for systems with RPM; and SHA256SUMS.
+# Then it tries them where nothing else is installed.
 # docs/releasing.md explains it.
 #
 #   sh tools/release.sh [--twice] [--no-deb] [--no-rpm] [--target TARGET]... [FOLDER]
@@ -149,6 +149,7 @@ build() {
                 exit 1
             fi
             pack "$1" "$target" "$1/target/release/release-files" "$folder/$program"
+            python3 tools/bill_of_materials.py "$target" >"$1/out/fpstore-$version-$target.cdx.json"
             # Each holds what was linked into its own program.
             if [ "$target" = "$host" ] && [ "$deb" = yes ]; then
                 "$cargo_deb" --no-build --no-strip --locked --quiet \

@@ -1,32 +1,27 @@
 #!/usr/bin/env python3
 """Prints the licences of the crates that are compiled into the program for a target, as those
-licences ask of who passes the program on.
+licences ask of who passes the program on; with --python, of those in the Python package.
 
-    python3 tools/third_party.py TARGET
+    python3 tools/third_party.py [--python] TARGET
 """
 
-import json
 import pathlib
-import subprocess
 import sys
+
+from linked import linked
 
 NAMES = ("licen", "copying", "notice", "unlicense", "copyright")
 
 
 def main():
-    target = sys.argv[1]
-    metadata = json.loads(
-        subprocess.check_output(
-            ["cargo", "metadata", "--locked", "--features=full", "--format-version=1", f"--filter-platform={target}"]
-        )
-    )
-    # What is linked: normal dependencies, without those of build scripts and tests.
-    tree = ["cargo", "tree", "--locked", "--features=full", "--edges=normal", "--prefix=none", "--format={p}", f"--target={target}"]
-    linked = {tuple(line.split()[:2]) for line in subprocess.check_output(tree, text=True).splitlines()}
-    packages = sorted(metadata["packages"], key=lambda it: (it["name"], it["version"]))
+    given = sys.argv[1:]
+    of_python = given[:1] == ["--python"]
+    if len(given) != 1 + of_python:
+        sys.exit(__doc__)
+    built = ("bindings/python/Cargo.toml", "") if of_python else ("Cargo.toml", "full")
     texts = {}
-    for package in packages:
-        if package["source"] is None or (package["name"], "v" + package["version"]) not in linked:
+    for package in linked(given[-1], *built)[0]:
+        if package["source"] is None:
             continue
         folder = pathlib.Path(package["manifest_path"]).parent
         files = sorted(path for path in folder.iterdir() if path.is_file() and path.name.lower().startswith(NAMES))

@@ -1,35 +1,43 @@
 #!/bin/sh
 # Builds wheels of the Python package into a folder, target/wheels if none is named: for Linux on x86-64,
-# with glibc from 2.17 on and with musl. --target names others, such as aarch64-unknown-linux-gnu.
+# with glibc from 2.17 on and with musl. --target names others, such as aarch64-unknown-linux-gnu or
+# x86_64-pc-windows-gnu. --source makes the source distribution instead, or beside the targets that are
+# named, and builds and tries a wheel from its unpacked files alone, in an empty folder.
 #
-#     sh tools/wheels.sh [--target TARGET]... [FOLDER]
+#     sh tools/wheels.sh [--source] [--target TARGET]... [FOLDER]
 #
 # They have the library alone; tools/add_program.py adds a program. The build needs rustup, python3 and
 # the network: maturin and zig, which compiles and links C, are packages of Python in target/zig.
-# PROFILE=dev builds faster and runs slower. The wheels of this machine's architecture are tried: that
-# for glibc by python3, or what PYTHONS names with spaces between, that for musl by MUSL_PYTHON, a Python
-# of a musl system with numpy.
+# PROFILE=dev builds faster and runs slower. Each wheel is tried, if something here runs it: that for
+# this machine by python3, or what PYTHONS names with spaces between; that for musl by MUSL_PYTHON, a
+# Python of a musl system with numpy; those for glibc on arm64 and for Windows by what tools/pythons.sh
+# fetches.
 set -eu
 umask 022
 export LC_ALL=C
 cd "$(dirname "$0")/.."
 . tools/cross.sh
-folder=target/wheels profile=${PROFILE:-release} targets=
+. tools/emulators.sh
+. tools/pythons.sh
+folder=target/wheels profile=${PROFILE:-release} targets= source=no
 while [ $# -gt 0 ]; do
     case $1 in
+        --source) source=yes ;;
         --target) shift; targets="$targets ${1:?wheels: --target needs a target}" ;;
         -*) echo "wheels: unknown option $1" >&2; exit 2 ;;
         *) folder=$1 ;;
     esac
     shift
 done
-: "${targets:=x86_64-unknown-linux-gnu x86_64-unknown-linux-musl}"
+[ "$source" = yes ] || : "${targets:=x86_64-unknown-linux-gnu x86_64-unknown-linux-musl}"
 # shellcheck disable=SC2086
 cross_add $targets
 "$cross_tools/bin/pip" install --quiet --disable-pip-version-check 'maturin>=1.9,<2'
 mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
 
 # Builds one, says what it was linked with, and prints its path.
 build() {
@@ -40,6 +48,9 @@ build() {
             --target "$target" ${kind:+--compatibility "$kind"} --out "$place" >&2)
     wheel=$(ls "$place"/fpstore-*.whl)
     python3 tools/plain_sbom.py "$wheel" >&2
+    python3 tools/third_party.py --python "$target" >"$place/THIRD-PARTY.txt"
+    python3 tools/add_licences.py "$wheel" "$place/THIRD-PARTY.txt"
+    rm "$place/THIRD-PARTY.txt"
     mv "$wheel" "$folder"
     rmdir "$place"
     printf '%s\n' "$folder/${wheel##*/}"
@@ -48,12 +59,25 @@ build() {
 # Uses a wheel with a Python, without installing it.
 try() {
     wheel=$1 python=$2
-    place=$(mktemp -d)
-    trap 'rm -rf "$place"' EXIT
+    place=$work/tried
     python3 -m zipfile -e "$wheel" "$place"
     PYTHONPATH=$place${PYTHONPATH:+:$PYTHONPATH} "$python" tools/try_wheel.py
     rm -rf "$place"
 }
+
+if [ "$source" = yes ]; then
+    empty=$work/empty
+    mkdir "$empty"
+    (cd bindings/python && PATH=$cross_tools/bin:$PATH maturin sdist --out "$empty")
+    archive=$(ls "$empty"/fpstore-*.tar.gz)
+    mkdir "$empty/unpacked"
+    tar -xzf "$archive" -C "$empty/unpacked" --strip-components=1
+    # In a copy, cargo finds nothing of the project but what the archive has.
+    (cd "$empty/unpacked" && PATH=$cross_tools/bin:$PATH maturin build --locked --profile "$profile" --out "$empty")
+    for python in ${PYTHONS:-python3}; do try "$(ls "$empty"/fpstore-*.whl)" "$python"; done
+    mv "$archive" "$folder"
+    ls -l "$folder/${archive##*/}"
+fi
 
 for target in $targets; do
     case $target in
@@ -61,6 +85,9 @@ for target in $targets; do
             wheel=$(build "$target" manylinux2014)
             if [ "${target%%-*}" = "$(uname -m)" ]; then
                 for python in ${PYTHONS:-python3}; do try "$wheel" "$python"; done
+            elif [ "$target" = aarch64-unknown-linux-gnu ]; then
+                python_add "$target"
+                try "$wheel" "$python"
             fi
             ;;
         *-linux-musl)
@@ -70,6 +97,11 @@ for target in $targets; do
             if [ "${target%%-*}" = "$(uname -m)" ] && [ -n "${MUSL_PYTHON:-}" ]; then
                 try "$wheel" "$MUSL_PYTHON"
             fi
+            ;;
+        x86_64-pc-windows-gnu)
+            wheel=$(build "$target" "")
+            python_add "$target"
+            try "$wheel" "$python"
             ;;
         *) wheel=$(build "$target" "") ;;
     esac

@@ -21,14 +21,11 @@ const DIGESTED_LEN: u64 = 1 << 24;
 /// The random letters and digits of a temporary name.
 pub(super) const RANDOM_LEN: usize = 6;
 
-/// Makes the bytes of a file, or the names in a directory, durable.
-pub(super) fn sync(
-    file: &File,
-    point: FailPoint,
-    shown: &Path,
-    change: impl FnOnce() -> Change,
-) -> Result<()> {
-    fail_point(shown, point).and_then(|()| file.sync_all()).map_err(Error::io("sync", shown))?;
+/// Makes the bytes of an open file durable; `shown` is the path in messages.
+pub(super) fn sync(file: &File, shown: &Path, change: impl FnOnce() -> Change) -> Result<()> {
+    fail_point(shown, FailPoint::Sync)
+        .and_then(|()| file.sync_all())
+        .map_err(Error::io("sync", shown))?;
     note(shown, change);
     Ok(())
 }
@@ -41,7 +38,7 @@ pub(crate) fn sync_file(path: &Path) -> Result<()> {
     }
     let opened = plain_file::open(path).map_err(io::Error::from);
     let file = opened.map_err(Error::io("sync", path))?;
-    sync(&file, FailPoint::Sync, path, || Change::Sync(path.into()))
+    sync(&file, path, || Change::Sync(path.into()))
 }
 
 /// Makes renames in a directory durable.
@@ -49,8 +46,11 @@ pub(crate) fn sync_directory(path: &Path) -> Result<()> {
     let Some(directory) = system::directory_to_sync(path).map_err(Error::io("sync", path))? else {
         return Ok(());
     };
-    let change = || Change::SyncDirectory(path.into());
-    sync(&directory, FailPoint::SyncDirectory, path, change)
+    fail_point(path, FailPoint::SyncDirectory)
+        .and_then(|()| system::sync_directory(&directory))
+        .map_err(Error::io("sync", path))?;
+    note(path, || Change::SyncDirectory(path.into()));
+    Ok(())
 }
 
 /// As [`sync_directory`], with the error of the system.
@@ -76,7 +76,7 @@ pub(super) fn renaming(
 
 pub(crate) fn remove_file(path: &Path) -> io::Result<()> {
     fail_point(path, FailPoint::Remove)?;
-    fs::remove_file(path)?;
+    system::remove_file(path)?;
     note(path, || Change::Remove(path.into()));
     Ok(())
 }
@@ -90,7 +90,7 @@ pub(crate) fn remove_empty_directory(path: &Path) -> io::Result<()> {
 
 pub(crate) fn remove_directory_tree(path: &Path) -> io::Result<()> {
     fail_point(path, FailPoint::Remove)?;
-    fs::remove_dir_all(path)?;
+    system::remove_tree(path)?;
     note(path, || Change::Remove(path.into()));
     Ok(())
 }
@@ -211,10 +211,11 @@ pub(super) fn without_path(doing: &'static str, path: &Path) -> impl FnOnce(io::
     move |failed| Error::Io(IoError { doing, path, source: bare(failed) })
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use super::*;
 
+    #[cfg(unix)]
     #[test]
     fn an_error_of_a_temporary_file_keeps_the_code_of_the_system() {
         let missing = tempfile::tempdir().unwrap().path().join("missing");
@@ -227,10 +228,33 @@ mod tests {
         assert_eq!(super::bare(other).kind(), io::ErrorKind::StorageFull);
     }
 
+    #[cfg(unix)]
     #[test]
     fn a_missing_directory_is_not_synced() {
         let folder = tempfile::tempdir().unwrap();
         assert!(sync_directory(folder.path()).is_ok());
         assert!(sync_directory(&folder.path().join("missing")).is_err());
+    }
+
+    /// Segments are write-protected before they have their final names.
+    #[test]
+    fn what_is_write_protected_is_removed_also_while_it_is_open() {
+        let folder = tempfile::tempdir().unwrap();
+        let make = |path: &Path| {
+            fs::write(path, "a segment").unwrap();
+            let mut permissions = fs::metadata(path).unwrap().permissions();
+            permissions.set_readonly(true);
+            fs::set_permissions(path, permissions).unwrap();
+        };
+        let (alone, tree) = (folder.path().join("alone"), folder.path().join("tree"));
+        make(&alone);
+        let open = File::open(&alone).unwrap();
+        remove_file(&alone).unwrap();
+        drop(open);
+        assert!(!alone.exists());
+        fs::create_dir_all(tree.join("below")).unwrap();
+        make(&tree.join("below/segment"));
+        remove_directory_tree(&tree).unwrap();
+        assert!(!tree.exists());
     }
 }

@@ -52,13 +52,12 @@ impl OwnFolder {
     /// Whether the folder still has its name, and `file` is the one of this name in it: another
     /// process may have removed them.
     pub(crate) fn holds(&self, name: &str, file: &File) -> bool {
-        let (own, there) = (file.metadata(), fs::symlink_metadata(self.path.join(name)));
-        matches!((own, there), (Ok(own), Ok(there)) if system::is_same(&own, &there))
+        system::is_name_of(&self.path.join(name), file)
     }
 
     /// The names in the folder.
     pub(crate) fn names(&self) -> io::Result<Vec<String>> {
-        let entries = fs::read_dir(&self.path)?;
+        let entries = system::read_directory(&self.path)?;
         entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
     }
 

@@ -109,7 +109,7 @@ impl TemporaryFile {
 
     /// Makes the bytes durable; `shown` is the path in messages.
     pub(crate) fn sync(&self, shown: &Path) -> Result<()> {
-        sync(&self.file, FailPoint::Sync, shown, || Change::Sync(self.path.clone()))
+        sync(&self.file, shown, || Change::Sync(self.path.clone()))
     }
 
     /// Moves the file to `path`, at which nothing may be. After an error it may be there.

@@ -159,7 +159,8 @@ fn whatever_happens_meanwhile_happens_to_the_merged_segment() {
         let live = Store::open(&path).unwrap().info();
         let deletions =
             live.segments.iter().filter(|of| of.deleted_ids > 0 || of.deleted_fingerprints > 0);
-        assert_eq!(names_of(&path).len(), 1 + live.segments.len() + deletions.count(), "{case}");
+        let names = names_of(&path);
+        assert_eq!(names.len(), 1 + live.segments.len() + deletions.count(), "{case}: {names:?}");
     }
     assert!(acted > 60, "{acted}");
     assert!(conflicted > 2, "{conflicted}");

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use crate::common::program::Desk;
+use crate::common::program::{Desk, names_in};
 use crate::common::{clustered, needles, number, record_lines, scan, scheme_named, store_of};
 use fpstore::writer::Compaction;
 use fpstore::{Error, Fingerprint, Store, Writer, WriterOptions};
@@ -77,6 +77,33 @@ fn a_second_writer_is_refused_by_name_in_this_process_and_in_others() {
     assert_eq!(desk.ok(&["query", "1", "-k", "0"], "").lines().count(), 1);
     drop(writer);
     desk.ok(&["add", "one.tsv", "-q"], "");
+}
+
+/// Its input does not end, so it is killed before it commits, while it has the lock.
+#[test]
+fn a_writer_that_is_killed_leaves_the_store_as_it_was_and_the_next_one_tidies_up() {
+    let desk = Desk::with("one.tsv", "1\ta\n");
+    desk.ok(&["build", "one.tsv", "-q"], "");
+    let lock = desk.path("store.fps").join("LOCK");
+    for added in 1..4 {
+        let mut child = desk.command(&["add", "-", "-q"]).spawn().unwrap();
+        let mut input = child.stdin.take().unwrap();
+        input.write_all(b"2\tb\n3\tc\n").unwrap();
+        while !lock.exists() {
+            assert!(child.try_wait().unwrap().is_none(), "it waits for more");
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        drop(input);
+        assert!(lock.exists(), "it was killed with the lock");
+        assert_eq!(desk.ok(&["query", "1", "-k", "0"], "").lines().count(), added);
+        assert!(desk.run(&["query", "2", "-k", "0"], 1).0.is_empty());
+        desk.ok(&["add", "one.tsv", "-q"], "");
+    }
+    desk.ok(&["verify"], "");
+    let names = names_in(&desk.path("store.fps"));
+    let is_live = |name: &String| name == "MANIFEST" || name.starts_with("segment-");
+    assert!(names.iter().all(is_live), "{names:?}");
 }
 
 /// The longest path that Windows takes without a prefix has 260 characters.

@@ -23,7 +23,8 @@ fn desk() -> (Desk, Vec<(u64, &'static str, String)>) {
         desk.run(&["build", "part.tsv", "-s", name, "-q", "-k", k], 0);
         all.extend(part.iter().map(|(value, id)| (*value, name, id.as_ref().unwrap().to_string())));
     }
-    desk.run(&["build", "/dev/null", "-s", "empty.fps", "-q"], 0);
+    desk.write("empty.tsv", "");
+    desk.run(&["build", "empty.tsv", "-s", "empty.fps", "-q"], 0);
     (desk, all)
 }
 

@@ -17,11 +17,8 @@ struct Inputs {
     folders: BTreeSet<PathBuf>,
 }
 
-/// What tells files apart, whatever their names.
-#[cfg(unix)]
+/// What tells files apart, whatever their names: the number of the disk, and that of the file on it.
 type Identity = (u64, u64);
-#[cfg(not(unix))]
-type Identity = PathBuf;
 
 static INPUTS: Mutex<Option<Inputs>> = Mutex::new(None);
 
@@ -49,6 +46,14 @@ pub fn note_stdin() {
         let copy = io::stdin().as_fd().try_clone_to_owned().map(File::from);
         if let Ok(metadata) = copy.and_then(|file| file.metadata()) {
             note_file(Path::new("-"), &metadata);
+        }
+    }
+    #[cfg(not(unix))]
+    {
+        use winapi_util::{HandleRef, file};
+        let is_file = file::typ(HandleRef::stdin()).is_ok_and(|of| of.is_disk());
+        if let (Some(inputs), true) = (inputs().as_mut(), is_file) {
+            inputs.files.extend(file::information(HandleRef::stdin()).ok().map(numbers));
         }
     }
 }
@@ -116,7 +121,13 @@ fn identity(_: &Path, metadata: &Metadata) -> Option<Identity> {
 
 #[cfg(not(unix))]
 fn identity(path: &Path, _: &Metadata) -> Option<Identity> {
-    path.canonicalize().ok()
+    let file = winapi_util::Handle::from_path_any(path).ok()?;
+    winapi_util::file::information(file).ok().map(numbers)
+}
+
+#[cfg(not(unix))]
+fn numbers(of: winapi_util::file::Information) -> Identity {
+    (of.volume_serial_number(), of.file_index())
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -27,8 +28,9 @@ const MARK: &str = "fpstore-dedup";
 const MARK_LEN_MAX: u64 = 1024;
 const DESCRIPTION: &str = "job.json";
 const LOCK: &str = "lock";
-/// How often a folder is made again that another job removes meanwhile.
+/// How often, and after which pause, a folder is made again that another job removes meanwhile.
 const OPEN_TRIES: u32 = 1000;
+const OPEN_PAUSE: Duration = Duration::from_millis(2);
 /// The key of a description that says that nothing is left to do.
 const DONE: &str = "done";
 /// The names of the parts begin so.
@@ -96,7 +98,7 @@ impl Job {
             let (folder, lock) = match opened {
                 // Its job ended, and removed it, just now.
                 Err(gone) if disk::system::is_being_removed(&gone) && tries < OPEN_TRIES => {
-                    std::thread::yield_now();
+                    std::thread::sleep(OPEN_PAUSE);
                     continue;
                 }
                 opened => opened.map_err(cannot())??,

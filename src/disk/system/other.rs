@@ -34,11 +34,58 @@ pub(crate) fn is_on_network(_: &Path) -> bool {
     false
 }
 
-/// Whether two are of one file, as far as the system tells: while a file is open here, its name
-/// cannot get to another one.
+/// Whether `path` is a name of an open file. A file that is open may lose its name here, and another
+/// one may get it: Windows 10 removes names at once.
 #[cfg(feature = "write")]
-pub(crate) fn is_same(one: &Metadata, other: &Metadata) -> bool {
-    one.is_file() == other.is_file()
+pub(crate) fn is_name_of(path: &Path, file: &File) -> bool {
+    use same_file::Handle;
+    let is_file = std::fs::symlink_metadata(path).is_ok_and(|there| there.is_file());
+    let own = file.try_clone().and_then(Handle::from_file);
+    is_file && matches!((own, Handle::from_path(path)), (Ok(own), Ok(there)) if own == there)
+}
+
+/// Removes a file, also a write-protected one: file systems without the removal of POSIX refuse that,
+/// and so does Windows before its version 1809.
+#[cfg(feature = "write")]
+pub(crate) fn remove_file(path: &Path) -> io::Result<()> {
+    use std::fs;
+    let refused = match fs::remove_file(path) {
+        Err(refused) if refused.kind() == io::ErrorKind::PermissionDenied => refused,
+        done => return done,
+    };
+    let mut permissions = fs::symlink_metadata(path)?.permissions();
+    if !permissions.readonly() {
+        return Err(refused);
+    }
+    let protect = |permissions: &mut fs::Permissions, protects: bool| {
+        permissions.set_readonly(protects);
+        fs::set_permissions(path, permissions.clone())
+    };
+    protect(&mut permissions, false)?;
+    fs::remove_file(path).inspect_err(|_| {
+        // Somebody has it mapped. Its other names are protected again, too.
+        let _ = protect(&mut permissions, true);
+    })
+}
+
+/// Removes a directory with all that is in it, also write-protected files.
+#[cfg(feature = "write")]
+pub(crate) fn remove_tree(path: &Path) -> io::Result<()> {
+    use std::fs;
+    let refused = match fs::remove_dir_all(path) {
+        Err(refused) if refused.kind() == io::ErrorKind::PermissionDenied => refused,
+        done => return done,
+    };
+    for entry in fs::read_dir(path)? {
+        let entry = entry?;
+        // A link to a directory is removed as a link, by the second try.
+        match entry.file_type()? {
+            kind if kind.is_dir() => remove_tree(&entry.path())?,
+            kind if kind.is_file() => remove_file(&entry.path())?,
+            _ => {}
+        }
+    }
+    fs::remove_dir_all(path).map_err(|_| refused)
 }
 
 /// Whether two directories are on one disk. `false` where the system does not tell.
@@ -92,10 +139,29 @@ pub(crate) fn take_over(file: &File, replaced: &Metadata) -> io::Result<()> {
     file.set_permissions(replaced.permissions())
 }
 
-/// A directory, open to be synced; `None` where the system makes names durable by itself.
+/// A directory, open to be synced; `None` where the system lets nobody open it for that, and keeps
+/// names as it likes.
 #[cfg(feature = "write")]
-pub(crate) fn directory_to_sync(_: &Path) -> io::Result<Option<File>> {
-    Ok(None)
+pub(crate) fn directory_to_sync(path: &Path) -> io::Result<Option<File>> {
+    use std::os::windows::fs::OpenOptionsExt;
+    // `FILE_FLAG_BACKUP_SEMANTICS`, without which no directory is opened; a flush needs the right to
+    // write.
+    let opened = File::options().write(true).custom_flags(0x0200_0000).open(path);
+    match opened {
+        Err(missing) if missing.kind() == io::ErrorKind::NotFound => Err(missing),
+        opened => Ok(opened.ok()),
+    }
+}
+
+/// Makes the names in an open directory durable, where the file system knows how to.
+#[cfg(feature = "write")]
+pub(crate) fn sync_directory(directory: &File) -> io::Result<()> {
+    match directory.sync_all() {
+        // Invalid function, access denied, not supported, invalid parameter: of file systems that
+        // flush no directory.
+        Err(unknown) if matches!(unknown.raw_os_error(), Some(1 | 5 | 50 | 87)) => Ok(()),
+        done => done,
+    }
 }
 
 /// Whether a file that is open for reading can be synced and protected.
@@ -105,8 +171,34 @@ pub(crate) const SYNCS_WHAT_IT_READS: bool = false;
 /// Whether an opening failed because what has the name is being removed at this moment.
 #[cfg(feature = "documents")]
 pub(crate) fn is_being_removed(failed: &io::Error) -> bool {
-    // Windows: access denied, sharing violation, delete pending.
-    failed.kind() == io::ErrorKind::NotFound || matches!(failed.raw_os_error(), Some(5 | 32 | 303))
+    // Windows: access denied, delete pending.
+    failed.kind() == io::ErrorKind::NotFound || matches!(failed.raw_os_error(), Some(5 | 303))
+}
+
+/// How often, and after which pause, a directory is read again that somebody tries to remove.
+#[cfg(feature = "documents")]
+const READ_TRIES: u32 = 1000;
+#[cfg(feature = "documents")]
+const READ_PAUSE: std::time::Duration = std::time::Duration::from_millis(2);
+
+/// Reads a directory that was there a moment ago, and that others may be removing.
+#[cfg(feature = "documents")]
+pub(crate) fn read_directory(path: &Path) -> io::Result<std::fs::ReadDir> {
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        match std::fs::read_dir(path) {
+            // A sharing violation, until the other process has its answer.
+            Err(held) if held.raw_os_error() == Some(32) && tries < READ_TRIES => {
+                std::thread::sleep(READ_PAUSE);
+            }
+            // wine calls the name of a directory invalid that goes while its names are looked for.
+            Err(gone) if gone.raw_os_error() == Some(123) => {
+                return Err(io::ErrorKind::NotFound.into());
+            }
+            read => return read,
+        }
+    }
 }
 
 /// Whether a directory was not renamed to `path` because something is there.
@@ -169,7 +261,7 @@ impl Folder {
 
     /// Removes a file in it, or a link; no directory.
     pub(crate) fn remove_file(&self, name: &str) -> io::Result<()> {
-        std::fs::remove_file(self.0.join(name))
+        remove_file(&self.0.join(name))
     }
 }
 

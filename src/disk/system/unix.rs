@@ -94,6 +94,25 @@ pub(crate) fn is_on_same_disk(one: &Path, other: &Path) -> bool {
     device(one) == device(other)
 }
 
+/// Whether `path` is a name of an open file.
+#[cfg(feature = "write")]
+pub(crate) fn is_name_of(path: &Path, file: &File) -> bool {
+    let (own, there) = (file.metadata(), std::fs::symlink_metadata(path));
+    matches!((own, there), (Ok(own), Ok(there)) if is_same(&own, &there))
+}
+
+/// Removes a file, also a write-protected one.
+#[cfg(feature = "write")]
+pub(crate) fn remove_file(path: &Path) -> io::Result<()> {
+    std::fs::remove_file(path)
+}
+
+/// Removes a directory with all that is in it.
+#[cfg(feature = "write")]
+pub(crate) fn remove_tree(path: &Path) -> io::Result<()> {
+    std::fs::remove_dir_all(path)
+}
+
 /// Whether a file or directory belongs to the user of this process.
 #[cfg(feature = "write")]
 pub(crate) fn is_own(metadata: &Metadata) -> bool {
@@ -154,6 +173,12 @@ pub(crate) fn directory_to_sync(path: &Path) -> io::Result<Option<File>> {
     if_readable(File::open(path))
 }
 
+/// Makes the names in an open directory durable.
+#[cfg(feature = "write")]
+pub(crate) fn sync_directory(directory: &File) -> io::Result<()> {
+    directory.sync_all()
+}
+
 /// A directory may be writable and not readable; the system syncs it in time.
 #[cfg(feature = "write")]
 fn if_readable(opened: io::Result<File>) -> io::Result<Option<File>> {
@@ -171,6 +196,12 @@ pub(crate) const SYNCS_WHAT_IT_READS: bool = true;
 #[cfg(feature = "documents")]
 pub(crate) fn is_being_removed(failed: &io::Error) -> bool {
     failed.kind() == io::ErrorKind::NotFound
+}
+
+/// Reads a directory that was there a moment ago, and that others may be removing.
+#[cfg(feature = "documents")]
+pub(crate) fn read_directory(path: &Path) -> io::Result<std::fs::ReadDir> {
+    std::fs::read_dir(path)
 }
 
 /// Whether a directory was not renamed to `path` because something is there.

@@ -69,10 +69,7 @@ impl LockFile {
 
     /// Whether `path` is a name of the file.
     pub(super) fn is_at(&self, path: &Path) -> bool {
-        let (Ok(own), Ok(there)) = (self.file.metadata(), fs::symlink_metadata(path)) else {
-            return false;
-        };
-        system::is_same(&own, &there)
+        system::is_name_of(path, &self.file)
     }
 
     /// Notes the number of this process for messages to others, unless the file holds anything else

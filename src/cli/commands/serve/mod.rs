@@ -4,9 +4,11 @@ mod args;
 mod limits;
 mod reread;
 
+use std::future::poll_fn;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::Context as _;
 use fpstore::serve::{Address, Listener, Server};
 use fpstore::{Error, IoError};
 
@@ -15,6 +17,7 @@ use reread::{PairsArg, TokenArgs};
 
 use crate::cli::output::text::counted;
 use crate::cli::session::command::ExitStatus;
+use crate::cli::session::monitor::INTERRUPTED;
 
 /// Buffers of this length and more go back to the system when they are freed.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
@@ -139,31 +142,15 @@ fn allow_connections(connections: u64) {
 /// pairs again, and look for a newer state.
 #[cfg(unix)]
 fn heed_signals(server: &Server, tokens: &TokenArgs, pairs: &PairsArg) -> anyhow::Result<()> {
-    use std::future::poll_fn;
-
     use fpstore_base::chain;
     use tokio::signal::unix::{SignalKind, signal};
-
-    use crate::cli::session::monitor::INTERRUPTED;
 
     let doing = "cannot listen to signals";
     let mut terminate = signal(SignalKind::terminate()).context(doing)?;
     let mut interrupt = signal(SignalKind::interrupt()).context(doing)?;
-    let ending = server.clone();
-    tokio::spawn(async move {
-        let mut come = move |context: &mut std::task::Context<'_>| {
-            let is_term = terminate.poll_recv(context).is_ready();
-            if is_term || interrupt.poll_recv(context).is_ready() {
-                std::task::Poll::Ready(())
-            } else {
-                std::task::Poll::Pending
-            }
-        };
-        poll_fn(&mut come).await;
-        ending.shutdown();
-        // Whoever asks twice, in either way, does not want to wait.
-        poll_fn(&mut come).await;
-        std::process::exit(i32::from(INTERRUPTED));
+    end_when_asked(server, move |context| {
+        let asked = [terminate.poll_recv(context), interrupt.poll_recv(context)];
+        asked.iter().any(Poll::is_ready)
     });
     let mut hang_up = signal(SignalKind::hangup()).context(doing)?;
     let (server, tokens, pairs) = (server.clone(), tokens.clone(), pairs.clone());
@@ -189,12 +176,40 @@ fn heed_signals(server: &Server, tokens: &TokenArgs, pairs: &PairsArg) -> anyhow
     Ok(())
 }
 
+/// Ctrl-C, Ctrl-Break, a console that is closed and a system that shuts down end the server.
 #[cfg(not(unix))]
 fn heed_signals(server: &Server, _: &TokenArgs, _: &PairsArg) -> anyhow::Result<()> {
-    let server = server.clone();
-    tokio::spawn(async move {
-        let _ = tokio::signal::ctrl_c().await;
-        server.shutdown();
+    use tokio::signal::windows::{ctrl_break, ctrl_c, ctrl_close, ctrl_shutdown};
+
+    let doing = "cannot listen to the console";
+    let (mut interrupt, mut stop) = (ctrl_c().context(doing)?, ctrl_break().context(doing)?);
+    let (mut close, mut shutdown) = (ctrl_close().context(doing)?, ctrl_shutdown().context(doing)?);
+    end_when_asked(server, move |context| {
+        let asked = [
+            interrupt.poll_recv(context),
+            stop.poll_recv(context),
+            close.poll_recv(context),
+            shutdown.poll_recv(context),
+        ];
+        asked.iter().any(Poll::is_ready)
     });
     Ok(())
+}
+
+/// Ends the server in order when `asked` says so, and the process when it says so again: whoever asks
+/// twice, in any way, does not want to wait.
+fn end_when_asked(
+    server: &Server,
+    mut asked: impl FnMut(&mut Context<'_>) -> bool + Send + 'static,
+) {
+    let server = server.clone();
+    tokio::spawn(async move {
+        let mut come = |context: &mut Context<'_>| {
+            if asked(context) { Poll::Ready(()) } else { Poll::Pending }
+        };
+        poll_fn(&mut come).await;
+        server.shutdown();
+        poll_fn(&mut come).await;
+        std::process::exit(i32::from(INTERRUPTED));
+    });
 }
