@@ -131,6 +131,11 @@ impl Stores {
         &self.paths
     }
 
+    /// The generation of each store in the state that is shown, in the order of [`Stores::paths`].
+    pub fn generations(&self) -> Vec<u64> {
+        self.all.snapshot().states().iter().map(|state| state.generation()).collect()
+    }
+
     /// All stores as one, for whatever takes a [`Store`]: batches, joins, groups, reports.
     ///
     /// It is only to be searched: [`Store::log`] and `backup` refuse it. Its

@@ -444,6 +444,7 @@ fn a_refresh_shows_the_new_states_of_all_stores_or_of_none() {
     let mut searcher = stores.searcher();
     assert!(!stores.refresh().unwrap());
     let before = held.generation();
+    assert_eq!(stores.generations(), [1, 1]);
     let delete = |path| {
         let options = WriterOptions::default().compact(false);
         let mut writer = Writer::with_options(path, options).unwrap();
@@ -455,6 +456,7 @@ fn a_refresh_shows_the_new_states_of_all_stores_or_of_none() {
     assert!(stores.query(7.into(), 0).unwrap().is_empty());
     assert!(stores.clone().refresh().unwrap());
     assert!(held.generation() > before);
+    assert_eq!(stores.generations(), [2, 2]);
     assert_eq!(plain(stores.query(7.into(), 0).unwrap()), [(0, 7, 0, vec![Id::U64(1)])]);
     assert!(stores.query(parts[1][50].0.into(), 0).unwrap().is_empty());
     assert!(searcher.search(7.into(), 0).unwrap().is_empty());

@@ -37,7 +37,9 @@ from ._types import (
     Forecast,
     Imported,
     LabelledMatch,
+    LabelledMatchInStores,
     Match,
+    MatchInStores,
     Plan,
     Point,
     Price,
@@ -66,6 +68,7 @@ __all__ = [
     "Server",
     "Statistics",
     "Store",
+    "Stores",
     "Writer",
     "__version__",
     "_check_merits",
@@ -81,6 +84,7 @@ __all__ = [
     "_column_of",
     "_recipe_of",
     "_reopen",
+    "_reopen_all",
     "_rows_of",
     "backup",
     "build",
@@ -103,6 +107,7 @@ __all__ = [
     "log",
     "near_pairs",
     "open",
+    "open_all",
     "plan",
     "query_segment",
     "scatter",
@@ -174,6 +179,7 @@ _IdType: TypeAlias = Literal["auto", "int", "str"]
 _Arrow: TypeAlias = _ArrowArray | _ArrowStream
 _Column: TypeAlias = _Arrow | _Series
 _Table: TypeAlias = _Arrow | _Series | _Frame | npt.NDArray[Any] | Iterator[_Arrow] | _Dataset
+_StoreOrStores: TypeAlias = "Store | Stores"
 _Documents: TypeAlias = "Documents | _Path | Sequence[_Path] | _Table"
 _Fingerprint: TypeAlias = int | np.uint64 | np.int64 | str
 # `uint8` is of shape (n, 8). Lists and tuples of texts, because a text is a sequence of texts, too.
@@ -471,6 +477,98 @@ class Store(_Closing, _ArrowStream):
     def fingerprints(self) -> npt.NDArray[np.uint64]: ...
     def records(self) -> RowStream: ...
     def _repr_html_(self) -> str: ...
+
+@final
+class Stores(_Closing):
+    def __len__(self) -> int: ...
+    def __bool__(self) -> Literal[True]: ...
+    def __contains__(self, fingerprint: _Fingerprint, /) -> bool: ...
+    def close(self) -> None: ...
+    @property
+    def closed(self) -> bool: ...
+    @property
+    def paths(self) -> list[str]: ...
+    @property
+    def generations(self) -> list[int]: ...
+    @property
+    def tuned_k(self) -> int: ...
+    @property
+    def recipe(self) -> str | None: ...
+    def text_recipe(
+        self,
+        *,
+        stop_words: str | Sequence[str] | None = None,
+        df: DfTable | _Path | None = None,
+        weights: Mapping[str, int] | None = None,
+    ) -> Recipe: ...
+    def refresh(self) -> bool: ...
+    def warm(self, what: Literal["none", "hot", "all"] = "hot") -> int: ...
+    @overload
+    def query(
+        self,
+        fingerprint: _Fingerprint,
+        k: int | None = None,
+        *,
+        limit: int | None = None,
+        labels: Literal[False] = False,
+    ) -> list[MatchInStores]: ...
+    @overload
+    def query(
+        self,
+        fingerprint: _Fingerprint,
+        k: int | None = None,
+        *,
+        limit: int | None = None,
+        labels: Literal[True],
+    ) -> list[LabelledMatchInStores]: ...
+    @overload
+    def nearest(
+        self,
+        fingerprint: _Fingerprint,
+        count: int = 1,
+        k: int = 64,
+        *,
+        labels: Literal[False] = False,
+    ) -> list[MatchInStores]: ...
+    @overload
+    def nearest(
+        self, fingerprint: _Fingerprint, count: int = 1, k: int = 64, *, labels: Literal[True]
+    ) -> list[LabelledMatchInStores]: ...
+    def nearest_many(
+        self,
+        fingerprints: _Fingerprints,
+        count: int = 1,
+        k: int = 64,
+        *,
+        ids: bool = True,
+        labels: bool = False,
+        **options: Unpack[_Work],
+    ) -> Rows: ...
+    def find(self, ids: _Ids, /) -> list[list[tuple[int, str]]]: ...
+    def query_many(
+        self,
+        fingerprints: _Fingerprints,
+        k: int | None = None,
+        *,
+        ids: bool = True,
+        labels: bool = False,
+        limit: int | None = None,
+        mode: Literal["auto", "probe", "pass"] = "auto",
+        **options: Unpack[_Work],
+    ) -> Rows: ...
+    def count_many(
+        self, fingerprints: _Fingerprints, k: int | None = None, **options: Unpack[_Work]
+    ) -> npt.NDArray[np.uint32]: ...
+    def has_near(
+        self, fingerprints: _Fingerprints, k: int | None = None, **options: Unpack[_Work]
+    ) -> npt.NDArray[np.bool_]: ...
+    def pairs(
+        self,
+        k: int | None = None,
+        *,
+        share: tuple[int, int] | None = None,
+        **options: Unpack[_Join],
+    ) -> RowStream: ...
 
 @final
 class Documents:
@@ -806,6 +904,12 @@ def open(
     access: Literal["auto", "map", "memory"] = "auto",
     warm: Literal["none", "hot", "all"] | None = None,
 ) -> Store: ...
+def open_all(
+    paths: Iterable[_Path],
+    *,
+    access: Literal["auto", "map", "memory"] = "auto",
+    warm: Literal["none", "hot", "all"] | None = None,
+) -> Stores: ...
 def build(
     path: _Path, fingerprints: _Records, ids: _Ids | None = None, **options: Unpack[_Build]
 ) -> Store: ...
@@ -825,7 +929,7 @@ def clean(
     source_field: str | None = None,
     target: int | None = None,
     max_loss: float | None = None,
-    store: Store | None = None,
+    store: _StoreOrStores | None = None,
     within: bool = False,
     add: bool = False,
     label: str = "",
@@ -887,7 +991,7 @@ def group(
 def components(first: _Numbers, second: _Numbers) -> Rows: ...
 def dedup(
     new: Store,
-    stored: Store | None = None,
+    stored: _StoreOrStores | None = None,
     k: int | None = None,
     *,
     within: bool = True,
@@ -942,6 +1046,9 @@ def from_bits(
     bits: npt.NDArray[np.bool_] | Iterable[npt.NDArray[np.bool_]] | Iterable[_ImageHash],
 ) -> npt.NDArray[np.uint64]: ...
 def _reopen(path: _Path, generation: int) -> Store: ...
+def _reopen_all(
+    names: Sequence[_Path], paths: Sequence[_Path], generations: Sequence[int]
+) -> Stores: ...
 def _recipe_of(
     text: str, stop_words: str | None, df: bytes | None, weights: str | None
 ) -> Recipe: ...

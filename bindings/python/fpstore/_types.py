@@ -60,6 +60,31 @@ class LabelledMatch(NamedTuple):
     ids: list[int] | list[str]
 
 
+class MatchInStores(NamedTuple):
+    """A match where several stores are asked as one. What two stores hold is a match in each."""
+
+    fingerprint: int
+    distance: int
+    """In bits."""
+    store: str
+    """The store that holds it, as it was named."""
+    ids: list[int] | list[str]
+    """The ids that this store holds with it; empty in a store without ids."""
+
+
+class LabelledMatchInStores(NamedTuple):
+    """A match in one of several stores, with the labels of its ids."""
+
+    fingerprint: int
+    distance: int
+    """In bits."""
+    store: str
+    """The store that holds it, as it was named."""
+    labels: list[str]
+    """The label of each id; without ids, that of each segment that holds the fingerprint."""
+    ids: list[int] | list[str]
+
+
 class TableInfo(NamedTuple):
     """One table of a segment."""
 
@@ -314,13 +339,15 @@ class Cleaned(NamedTuple):
     removed: Rows
     """The documents that are removed or annotated: `fingerprint`, `other`, `distance`, `similarity`,
     `id`, `other_id`, as `side` whether the other one is `new` or `stored`, and as `reason` why:
-    `address`, `bytes`, `text`, `near` or `confirmed`."""
+    `address`, `bytes`, `text`, `near` or `confirmed`; with several stores also `other_store`, that of
+    a stored one."""
     overview: Overview | None
     """The losses and the largest clusters; `None` if nothing was done."""
     rows: Rows | None = None
     """Of a table one row for each of its rows, in order: `keep`, and for a removed one `near`, the number
     of the row because of which it goes, which is null for a stored document, its id as `near_id`,
-    `distance`, `similarity`, `side` and `reason`. `None` for files, or if nothing was done."""
+    `distance`, `similarity`, `side`, `reason`, and with several stores `near_store`. `None` for files,
+    or if nothing was done."""
     changed: int = 0
     """Where passages are removed: documents from which some were cut out, or whose attributes name
     some."""

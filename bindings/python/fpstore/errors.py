@@ -201,7 +201,8 @@ class InputError(FpstoreError, ValueError):
     """An argument or a record that cannot be used."""
 
     argument: str | None = None
-    """The name of the argument, if it is a text that has a lone surrogate."""
+    """The name of the argument, if it is a text that has a lone surrogate, or several stores in place
+    of one."""
 
     def add_note(self, note: str, /) -> None:
         # The extension module knows the name of an argument that it refuses only when it is refused,

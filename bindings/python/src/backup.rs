@@ -8,12 +8,12 @@ use fpstore::writer::{BackupOptions, backup as backup_store};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use crate::errors::{Failure, input_error};
+use crate::errors::{Failure, input_error, named};
 use crate::http::Client;
 use crate::input::arguments::path;
 use crate::input::whole::Whole;
 use crate::options::{count, wait_of};
-use crate::store::Store;
+use crate::store::{if_store, one_store};
 use crate::tuple_class::{TYPES, told};
 use crate::work::{Reporter, Shared, run, run_change};
 
@@ -43,8 +43,7 @@ pub(crate) fn backup<'py>(
     let reporter = Reporter::new(progress)?;
     let of_shared = |shared: &Arc<Shared>| options.observer(shared.observer());
     let shared = Arc::new(Shared::default());
-    let done = if let Ok(store) = source.cast::<Store>() {
-        let store = store.get().get()?;
+    let done = if let Some(store) = if_store(source, "source")? {
         run_change(py, &reporter, &shared, move |shared| {
             Ok(backup_store(&store, path, &of_shared(shared))?)
         })?
@@ -71,9 +70,10 @@ pub(crate) fn backup<'py>(
 #[pyo3(signature = (states, /))]
 pub(crate) fn log<'py>(
     py: Python<'py>,
-    states: Vec<PyRef<'py, Store>>,
+    states: Vec<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyList>> {
-    let states: Vec<_> = states.iter().map(|store| store.get()).collect::<PyResult<_>>()?;
+    let states = states.iter().map(one_store).collect::<PyResult<_>>();
+    let states: Vec<fpstore::Store> = states.map_err(|error| named(error, "states"))?;
     let changes = run(py, &Reporter::default(), move |_| Ok(fpstore::Store::log(&states)?))?;
     let class = py.import(TYPES)?.getattr("Change")?;
     let made = changes.iter().map(|change| {

@@ -216,6 +216,7 @@ columns!(A 0, B 1, C 2, D 3, E 4);
 columns!(A 0, B 1, C 2, D 3, E 4, F 5);
 columns!(A 0, B 1, C 2, D 3, E 4, F 5, G 6);
 columns!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
+columns!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8);
 
 /// Rows under construction.
 pub(crate) struct RowsBuilder<C> {

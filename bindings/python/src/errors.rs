@@ -125,18 +125,23 @@ pub(crate) fn input_error(py: Python<'_>, message: impl Display) -> PyErr {
     make(py, "InputError", message, &PyDict::new(py))
 }
 
-/// The error of an argument, or of an item of one, that is a text with a lone surrogate. It gets the name
-/// of the argument by the note that PyO3 adds to it, see `fpstore/errors.py`.
+/// The error of an argument that its own check refuses. It gets the name of the argument by the note that
+/// PyO3 adds to it, see `fpstore/errors.py`.
+pub(crate) fn argument_error(py: Python<'_>, message: impl Display) -> PyErr {
+    with_fields(py, "InputError", message, |fields| fields.set_item("argument", ""))
+}
+
+/// The error of an argument, or of an item of one, that is a text with a lone surrogate.
 pub(crate) fn surrogate_error(given: &Bound<'_, PyAny>) -> PyErr {
     let shown = given.repr().map(|repr| repr.to_string_lossy().into_owned());
     let message = format!(
         "{} has a lone surrogate, which is no character",
         shown.unwrap_or_else(|_| "the text".into())
     );
-    with_fields(given.py(), "InputError", message, |fields| fields.set_item("argument", ""))
+    argument_error(given.py(), message)
 }
 
-/// An error of [`surrogate_error`] with the name of its argument, for arguments of which PyO3 does not
+/// An error of [`argument_error`] with the name of its argument, for arguments of which PyO3 does not
 /// know it.
 pub(crate) fn named(error: PyErr, argument: &str) -> PyErr {
     Python::attach(|py| {

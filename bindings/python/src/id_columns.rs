@@ -1,4 +1,4 @@
-//! Columns of ids and of their labels, and the rows of a hit that has several.
+//! Columns of ids, of their labels and stores, and the rows of a hit that has several.
 
 use arrow_array::ArrayRef;
 use arrow_array::builder::{StringBuilder, UInt64Builder};
@@ -12,13 +12,13 @@ use crate::rows::array;
 /// Bytes of texts after which a batch ends; Arrow counts them in 31 bits.
 const TEXT_LEN: usize = 256 << 20;
 
-/// A column of labels, unless it is left out.
+/// A column of labels or of the names of stores, unless it is left out.
 #[derive(Debug, Default)]
-pub(crate) struct LabelColumn(Option<StringBuilder>);
+pub(crate) struct NameColumn(Option<StringBuilder>);
 
-impl LabelColumn {
+impl NameColumn {
     pub(crate) fn new(is_wanted: bool) -> Self {
-        LabelColumn(is_wanted.then(StringBuilder::new))
+        NameColumn(is_wanted.then(StringBuilder::new))
     }
 
     pub(crate) fn is_there(&self) -> bool {
@@ -26,22 +26,22 @@ impl LabelColumn {
     }
 }
 
-impl ColumnBuilder for LabelColumn {
+impl ColumnBuilder for NameColumn {
     type Value<'a> = &'a str;
 
     fn kind(&self) -> Option<(DataType, bool)> {
         self.0.as_ref().and_then(ColumnBuilder::kind)
     }
 
-    fn push(&mut self, label: &str) -> Result<(), Failure> {
-        if let Some(labels) = &mut self.0 {
-            labels.append_value(label);
+    fn push(&mut self, name: &str) -> Result<(), Failure> {
+        if let Some(names) = &mut self.0 {
+            names.append_value(name);
         }
         Ok(())
     }
 
     fn is_full(&self) -> bool {
-        self.0.as_ref().is_some_and(|labels| labels.values_slice().len() >= TEXT_LEN)
+        self.0.as_ref().is_some_and(|names| names.values_slice().len() >= TEXT_LEN)
     }
 
     fn take(&mut self) -> ArrayRef {

@@ -69,7 +69,7 @@ mod _fpstore {
     #[pymodule_export]
     use super::store::info::verify;
     #[pymodule_export]
-    use super::store::{_reopen, StatisticsView, Store, open};
+    use super::store::{_reopen, _reopen_all, StatisticsView, Store, Stores, open, open_all};
     #[pymodule_export]
     use super::stream::RowStream;
     #[pymodule_export]

@@ -26,8 +26,8 @@ use crate::lent::{Lent, Words};
 use crate::options::{Limits, choice, count, distance_of, wait_of};
 use crate::recipes::common;
 use crate::rows::Rows;
-use crate::store::Store;
 use crate::store::info::segment_info;
+use crate::store::{Store, one_store};
 use crate::text::{hasher_of, recipe_text_of};
 use crate::tuple_class::{TYPES, told};
 use crate::work::{Reporter, Shared, run_change, run_shared};
@@ -504,16 +504,15 @@ impl Writer {
 #[pyo3(signature = (store, path, *, segment_number=None, hard_link=false))]
 pub(crate) fn export(
     py: Python<'_>,
-    store: &Store,
+    #[pyo3(from_py_with = one_store)] store: fpstore::Store,
     #[pyo3(from_py_with = path)] path: PathBuf,
     segment_number: Option<u64>,
     hard_link: bool,
 ) -> PyResult<Store> {
-    let from = store.get()?;
     let made = run_change(py, &Reporter::default(), &Arc::default(), |_| {
         let done = match hard_link {
-            true => export_linked(&from, &path, segment_number)?,
-            false => export_store(&from, &path, segment_number)?,
+            true => export_linked(&store, &path, segment_number)?,
+            false => export_store(&store, &path, segment_number)?,
         };
         Ok(fpstore::Store::open(done.path)?)
     })?;

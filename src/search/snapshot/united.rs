@@ -74,7 +74,6 @@ impl Snapshot {
     }
 
     /// The states of the stores of which it is made, in their order; none for a state of one store.
-    #[cfg(feature = "serve")]
     pub(crate) fn states(&self) -> &[Arc<Snapshot>] {
         &self.states
     }

@@ -22,7 +22,7 @@ use crate::input::arguments::{path_or_none, text, text_or_none};
 use crate::input::whole::{Whole, wide};
 use crate::notebook::Page;
 use crate::options::{Limits, checked, distance_of, wait_of};
-use crate::store::Store;
+use crate::store::{Given, one_or_several_or_none};
 use crate::text::hasher_of;
 use crate::tuple_class::{TYPES, told};
 use crate::work::{Reporter, Shared, run_change, run_shared};
@@ -52,7 +52,8 @@ use crate::work::{Reporter, Shared, run_change, run_shared};
 /// With a `store`, documents near a stored one are removed, and those near a new one only if
 /// `within`; the recipe and `k` are those of the store. `add` adds the documents that are kept to
 /// it, all or none; `run` names the work there, so that it is never added twice. `replace` lets
-/// outputs be replaced.
+/// outputs be replaced. `store` may be `Stores`, to which nothing is added: `removed` then names the
+/// store of a stored document in `other_store`, and `rows` in `near_store`.
 ///
 /// The answer has the counts, the losses and largest clusters as `overview`, and `removed`: one row
 /// for each removed document, whose ids are texts. It takes memory for each. With `manifest` it also
@@ -94,7 +95,7 @@ pub(crate) fn clean<'py>(
     #[pyo3(from_py_with = text_or_none)] source_field: Option<String>,
     target: Option<u64>,
     max_loss: Option<f64>,
-    store: Option<&Store>,
+    #[pyo3(from_py_with = one_or_several_or_none)] store: Option<Given>,
     within: bool,
     add: bool,
     #[pyo3(from_py_with = text)] label: &str,
@@ -128,7 +129,11 @@ pub(crate) fn clean<'py>(
             return Err(input_error(py, message));
         }
     }
-    let stored = store.map(Store::get).transpose()?;
+    let (stored, names) = store.map(|Given { store, names }| (store, names)).unzip();
+    let names = names.flatten();
+    if let (true, Some(names)) = (add, &names) {
+        return Err(input_error(py, format!("add: {}", names.one_alone())));
+    }
     let hasher = hasher_of(recipe, stored.as_ref())?;
     let k = k.map(|k| distance_of(py, k)).transpose()?;
     let max_loss = max_loss.map(LossLimit::new).transpose().map_err(Failure::from)?;
@@ -180,7 +185,7 @@ pub(crate) fn clean<'py>(
         if let Some(output) = output {
             cleaner = cleaner.output(output);
         }
-        let mut removed = RemovedRows::new();
+        let mut removed = RemovedRows::new(names.as_ref());
         let (mut rows, mut html) = (None, None);
         let (mut account, mut overview, mut proof) = (Account::default(), None, None);
         match cleaner.begin()? {
@@ -196,7 +201,7 @@ pub(crate) fn clean<'py>(
                 }
                 overview = Some(found);
                 if let Some(table) = table {
-                    rows = Some(rows_of(&cleaned, table)?);
+                    rows = Some(rows_of(&cleaned, table, names.as_ref())?);
                 }
                 account = cleaned.finish()?;
             }

@@ -1,26 +1,43 @@
 //! The documents that a cleaning removes, as rows.
 
 use arrow_array::builder::{Float64Builder, StringBuilder};
-use fpstore::IdKind;
-use fpstore::rows::{RemovedRow, Side};
+use fpstore::rows::{RemovedInStoresRow, RemovedRow, Side};
+use fpstore::{IdKind, IdRef};
 
 use crate::columns::{Distances, RowsBuilder, U64, names_of};
 use crate::errors::Failure;
 use crate::id_columns::IdColumn;
 use crate::rows::Rows;
+use crate::store::Names;
 
-type Columns =
-    (U64, U64, Distances, Float64Builder, IdColumn, IdColumn, StringBuilder, StringBuilder);
+/// The columns of [`RemovedInStoresRow`].
+type Columns = (
+    U64,
+    U64,
+    Distances,
+    Float64Builder,
+    IdColumn,
+    IdColumn,
+    StringBuilder,
+    StringBuilder,
+    IdColumn,
+);
 
 /// Rows under construction. Ids are texts: those of one input may be numbers, those of another one
 /// not.
-pub(super) struct RemovedRows(RowsBuilder<Columns>);
+pub(super) struct RemovedRows<'a> {
+    rows: RowsBuilder<Columns>,
+    names: Option<&'a Names>,
+}
 
-impl RemovedRows {
-    pub(super) fn new() -> Self {
+impl<'a> RemovedRows<'a> {
+    /// No rows yet. Where several stores are compared with, `names` are theirs.
+    pub(super) fn new(names: Option<&'a Names>) -> Self {
         let mut columns = Columns::default();
         (columns.4, columns.5) = (IdColumn::new(IdKind::Text), IdColumn::new(IdKind::Text));
-        RemovedRows(RowsBuilder::new(names_of::<RemovedRow<'_>>(), columns))
+        columns.8 = IdColumn::new(if names.is_some() { IdKind::Text } else { IdKind::None });
+        let rows = RowsBuilder::new(names_of::<RemovedInStoresRow<'_>>(), columns);
+        RemovedRows { rows, names }
     }
 
     pub(super) fn push(&mut self, row: &RemovedRow<'_>) -> Result<(), Failure> {
@@ -29,11 +46,27 @@ impl RemovedRows {
         } = *row;
         let side = if side == Side::New { "new" } else { "stored" };
         let (fingerprint, other) = (fingerprint.fingerprint.value(), other.fingerprint.value());
-        let reason = reason.name();
-        self.0.keep((fingerprint, other, distance, similarity, id, other_id, side, reason))
+        let (reason, store) = (reason.name(), store_of(row, self.names));
+        self.rows.keep((
+            fingerprint,
+            other,
+            distance,
+            similarity,
+            id,
+            other_id,
+            side,
+            reason,
+            store,
+        ))
     }
 
     pub(super) fn finish(self) -> Result<Rows, Failure> {
-        self.0.finish()
+        self.rows.finish()
     }
+}
+
+/// The name of the store of the document that stays, if it is in one of several.
+pub(super) fn store_of<'a>(row: &RemovedRow<'_>, names: Option<&'a Names>) -> Option<IdRef<'a>> {
+    let names = names.filter(|_| row.side == Side::Stored)?;
+    Some(IdRef::Text(names.text(row.other_store)))
 }

@@ -5,28 +5,33 @@ use fpstore::corpus::{Cleaned, DocumentTable};
 use fpstore::rows::{RemovedRow, Side};
 use fpstore::{IdKind, IdRef};
 
+use super::removed::store_of;
 use crate::columns::{Bits, RowsBuilder};
 use crate::errors::Failure;
 use crate::id_columns::IdColumn;
 use crate::rows::Rows;
+use crate::store::Names;
 
 /// The columns of the rows of a table. `near` is the row because of which a removed one goes, and null
-/// if that is a stored document.
-const NAMES: [&str; 7] = ["keep", "near", "near_id", "distance", "similarity", "side", "reason"];
+/// if that is a stored document; `near_store` then names its store, where there are several.
+const NAMES: [&str; 8] =
+    ["keep", "near", "near_id", "distance", "similarity", "side", "reason", "near_store"];
 
-type Columns = (Bits, UInt64Builder, IdColumn, UInt8Builder, Float64Builder, IdColumn, IdColumn);
+type Columns =
+    (Bits, UInt64Builder, IdColumn, UInt8Builder, Float64Builder, IdColumn, IdColumn, IdColumn);
 
 /// Rows under construction.
-struct TableRows {
+struct TableRows<'a> {
     rows: RowsBuilder<Columns>,
+    names: Option<&'a Names>,
     count: u64,
 }
 
-impl TableRows {
+impl TableRows<'_> {
     /// Rows that stay, up to the row of this number: those without features have no document.
     fn keep_until(&mut self, row: u64) -> Result<(), Failure> {
         while self.count < row {
-            self.rows.keep((true, None, None, None, None, None, None))?;
+            self.rows.keep((true, None, None, None, None, None, None, None))?;
             self.count += 1;
         }
         Ok(())
@@ -36,15 +41,20 @@ impl TableRows {
         let side = if removed.side == Side::New { "new" } else { "stored" };
         let distance = Some(removed.distance as u8);
         let [side, reason] = [side, removed.reason.name()].map(|text| Some(IdRef::Text(text)));
-        let similarity = removed.similarity;
-        self.rows.keep((false, near, removed.other_id, distance, similarity, side, reason))?;
+        let (similarity, store) = (removed.similarity, store_of(removed, self.names));
+        let row = (false, near, removed.other_id, distance, similarity, side, reason, store);
+        self.rows.keep(row)?;
         self.count += 1;
         Ok(())
     }
 }
 
-/// One row for each row of the table.
-pub(super) fn rows_of(cleaned: &Cleaned<'_>, table: &DocumentTable) -> Result<Rows, Failure> {
+/// One row for each row of the table. Where several stores are compared with, `names` are theirs.
+pub(super) fn rows_of(
+    cleaned: &Cleaned<'_>,
+    table: &DocumentTable,
+    names: Option<&Names>,
+) -> Result<Rows, Failure> {
     let texts = || IdColumn::new(IdKind::Text);
     let columns = (
         Bits::default(),
@@ -54,8 +64,9 @@ pub(super) fn rows_of(cleaned: &Cleaned<'_>, table: &DocumentTable) -> Result<Ro
         Float64Builder::new(),
         texts(),
         texts(),
+        IdColumn::new(if names.is_some() { IdKind::Text } else { IdKind::None }),
     );
-    let mut rows = TableRows { rows: RowsBuilder::new(NAMES, columns), count: 0 };
+    let mut rows = TableRows { rows: RowsBuilder::new(NAMES, columns), names, count: 0 };
     cleaned.for_each_document(|document| {
         rows.keep_until(table.row_of(document.record))?;
         match document.removed {

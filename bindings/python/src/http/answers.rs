@@ -4,10 +4,10 @@ use fpstore::client::{AnswerRow, MatchRow, QueryOptions};
 use fpstore::{Id, IdKind, IdRef, Match};
 
 use super::connection::Served;
-use crate::answer_rows::ANSWER_NAMES;
-use crate::columns::{Distances, RowsBuilder, U32, U64};
+use crate::answer_rows::{ANSWER_NAMES, answer_columns};
+use crate::columns::RowsBuilder;
 use crate::errors::Failure;
-use crate::id_columns::{IdColumn, LabelColumn};
+use crate::id_columns::IdColumn;
 use crate::rows::Rows;
 
 /// An id, which the server spells as a text.
@@ -59,10 +59,8 @@ pub(super) fn rows_of(
     options: &QueryOptions,
     ids: IdKind,
 ) -> Result<Rows, Failure> {
-    let distances = Distances::default();
-    let none = LabelColumn::default();
-    let columns = (U32::default(), U64::default(), distances, none, IdColumn::new(ids));
-    let has_ids = columns.4.is_there();
+    let columns = answer_columns(false, false, IdColumn::new(ids));
+    let has_ids = columns.5.is_there();
     let mut table = RowsBuilder::new(ANSWER_NAMES, columns);
     let mut cut = false;
     for (query, answer) in answers.iter().enumerate() {
@@ -71,7 +69,7 @@ pub(super) fn rows_of(
             let (value, distance) = (found.fingerprint.fingerprint.value(), found.distance);
             // The number of queries was checked before.
             let mut keep =
-                |id: Option<IdRef<'_>>| table.keep((query as u32, value, distance, "", id));
+                |id: Option<IdRef<'_>>| table.keep((query as u32, value, distance, "", "", id));
             let own = found.ids.as_deref().unwrap_or_default();
             for id in own.iter().filter(|_| has_ids) {
                 let id = id_of(id, ids);

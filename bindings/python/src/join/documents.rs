@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use fpstore::join::{Dedup, DroppedDocument, Fate, dedup as compare};
-use fpstore::{Id, IdKind, IdRef};
+use fpstore::{Id, IdKind, IdRef, StoreIndex};
 use pyo3::prelude::*;
 
 use crate::columns::{Bits, RowsBuilder, U64};
@@ -15,7 +15,7 @@ use crate::input::arguments::path_or_none;
 use crate::input::whole::Whole;
 use crate::near_columns::{Near, near_columns};
 use crate::options::{Limits, distance};
-use crate::store::Store;
+use crate::store::{Given, one_or_several_or_none, one_store};
 use crate::stream::RowStream;
 use crate::work::Reporter;
 
@@ -29,12 +29,18 @@ impl Near {
     }
 }
 
+/// What a dropped document is near, and the store of that one, if it is stored.
+struct Reason {
+    near: Near,
+    store: Option<StoreIndex>,
+}
+
 /// For each dropped document why: by fingerprint for those near a stored one, by fingerprint and id
 /// for those near a new one.
 #[derive(Default)]
 struct Reasons {
-    stored: HashMap<u64, Near>,
-    new: HashMap<(u64, Option<Id>), Near>,
+    stored: HashMap<u64, Reason>,
+    new: HashMap<(u64, Option<Id>), Reason>,
 }
 
 impl Reasons {
@@ -42,6 +48,7 @@ impl Reasons {
         let mut reasons = Reasons::default();
         done.for_each_dropped(|dropped| {
             let (fingerprint, near) = (dropped.pair.first.value(), Near::of(&dropped));
+            let near = Reason { near, store: dropped.is_stored.then_some(dropped.other_store) };
             match dropped.is_stored {
                 true => drop(reasons.stored.insert(fingerprint, near)),
                 false => {
@@ -54,19 +61,22 @@ impl Reasons {
         Ok(reasons)
     }
 
-    fn find(&self, fingerprint: u64, id: Option<IdRef<'_>>) -> Option<&Near> {
+    fn find(&self, fingerprint: u64, id: Option<IdRef<'_>>) -> Option<&Reason> {
         let stored = self.stored.get(&fingerprint);
         stored.or_else(|| self.new.get(&(fingerprint, id.map(IdRef::to_id))))
     }
 }
 
-/// The columns of documents: of a dropped one also what it is near.
-const NAMES: [&str; 6] = ["fingerprint", "id", "keep", "near", "near_id", "distance"];
+/// The columns of documents: of a dropped one also what it is near, and in which of several stores.
+const NAMES: [&str; 7] = ["fingerprint", "id", "keep", "near", "near_id", "distance", "near_store"];
 
 /// Which documents of `new` to keep: those that are near no document of `stored`, and, if `within`,
 /// no other new one that is kept. A stream of all new documents by ascending fingerprint:
 /// `fingerprint`, `id`, `keep`, and for a dropped one `near`, `near_id` and `distance` of the
 /// nearest stored document, or of the new one that is kept instead.
+///
+/// `stored` may be `Stores`: then `near_store` names the store of a stored document, and is null for a
+/// new one.
 ///
 /// `k` is that of `stored` unless it is given. Takes memory for each dropped document. A document
 /// that was added twice is two with one id, of which one is dropped.
@@ -82,8 +92,8 @@ const NAMES: [&str; 6] = ["fingerprint", "id", "keep", "near", "near_id", "dista
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 pub(crate) fn dedup(
     py: Python<'_>,
-    new: &Store,
-    stored: Option<&Store>,
+    #[pyo3(from_py_with = one_store)] new: fpstore::Store,
+    #[pyo3(from_py_with = one_or_several_or_none)] stored: Option<Given>,
     k: Option<Whole>,
     within: bool,
     max_pairs: Option<Whole>,
@@ -92,14 +102,16 @@ pub(crate) fn dedup(
     #[pyo3(from_py_with = path_or_none)] temp_dir: Option<PathBuf>,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<RowStream> {
-    let new = new.get()?;
-    let stored = stored.map(Store::get).transpose()?;
+    let (stored, names) = stored.map(|Given { store, names }| (store, names)).unzip();
+    let names = names.flatten();
     let k = distance(py, k, stored.as_ref().unwrap_or(&new))?;
     let limits = Limits::new(py, threads, memory, temp_dir)?.max_pairs(py, max_pairs)?;
     let kinds = [id_kind(&new), stored.as_ref().map_or(IdKind::None, id_kind)];
     let (near, near_id, distance) = near_columns(common_id_kind(kinds));
+    let store = IdColumn::new(if names.is_some() { IdKind::Text } else { IdKind::None });
     let own = (U64::default(), IdColumn::new(kinds[0]), Bits::default());
-    let mut rows = RowsBuilder::new(NAMES, (own.0, own.1, own.2, near, near_id, distance));
+    let columns = (own.0, own.1, own.2, near, near_id, distance, store);
+    let mut rows = RowsBuilder::new(NAMES, columns);
     let reporter = Reporter::new(progress)?;
     RowStream::start(Arc::clone(&rows.schema), reporter, move |shared, sink| {
         let options = limits.join(k, shared);
@@ -107,9 +119,11 @@ pub(crate) fn dedup(
         let reasons = Reasons::of(&done)?;
         done.for_each_document(|fate, fingerprint, id| {
             let keep = fate == Fate::Keep;
-            let near = if keep { None } else { reasons.find(fingerprint.value(), id) };
-            let (near, near_id, distance) = Near::cells(near);
-            rows.send((fingerprint.value(), id, keep, near, near_id, distance), sink)
+            let reason = if keep { None } else { reasons.find(fingerprint.value(), id) };
+            let (near, near_id, distance) = Near::cells(reason.map(|reason| &reason.near));
+            let store = names.as_ref().zip(reason.and_then(|reason| reason.store));
+            let store = store.map(|(names, store)| IdRef::Text(names.text(store)));
+            rows.send((fingerprint.value(), id, keep, near, near_id, distance, store), sink)
         })?;
         rows.flush(sink)
     })

@@ -5,48 +5,74 @@ use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
 use fpstore::join::{
-    Pair, Share, document_pairs, near_pairs as find_pairs, near_pairs_across, sorted_pairs,
-    sorted_pairs_across,
+    JoinOptions, Pair, Share, document_pairs, near_pairs as find_pairs, near_pairs_across,
+    sorted_pairs, sorted_pairs_across,
 };
-use fpstore::rows::PairRow;
-use fpstore::{Fingerprint, IdKind, IdRef};
+use fpstore::rows::PairInStoresRow;
+use fpstore::{Fingerprint, IdKind};
 use pyo3::prelude::*;
 
 use crate::columns::{Distances, LeftOut, RowsBuilder, U64, names_of};
 use crate::errors::{Failure, input_error};
-use crate::id_columns::{IdColumn, id_kind};
+use crate::id_columns::{IdColumn, NameColumn, id_kind};
 use crate::input::arguments::path_or_none;
 use crate::input::fingerprints;
 use crate::input::whole::Whole;
 use crate::options::{Limits, distance, tuned_distance};
 use crate::recipes::{common, recipe_of};
-use crate::store::Store;
+use crate::store::{Given, Names, Store, Stores, name_of};
 use crate::stream::{RowStream, Sink};
 use crate::work::Reporter;
 
 /// Pairs under construction.
-pub(crate) struct PairRows(RowsBuilder<(U64, U64, Distances, LeftOut, IdColumn, IdColumn)>);
+pub(crate) struct PairRows {
+    rows: RowsBuilder<PairColumns>,
+    names: Option<Names>,
+}
+
+/// The columns of [`PairInStoresRow`].
+type PairColumns = (U64, U64, Distances, LeftOut, NameColumn, NameColumn, IdColumn, IdColumn);
 
 impl PairRows {
+    /// Rows with ids of this kind, if there are any.
     pub(crate) fn new(ids: IdKind) -> Self {
-        let (first_id, second_id) = (IdColumn::new(ids), IdColumn::new(ids));
+        PairRows::in_stores(ids, None)
+    }
+
+    /// Rows with the names of the stores, where several are asked as one.
+    fn in_stores(ids: IdKind, names: Option<Names>) -> Self {
+        let store = || NameColumn::new(names.is_some());
+        let id = || IdColumn::new(ids);
         let values = (U64::default(), U64::default(), Distances::default());
-        let columns = (values.0, values.1, values.2, LeftOut, first_id, second_id);
-        PairRows(RowsBuilder::new(names_of::<PairRow<'_>>(), columns))
+        let columns = (values.0, values.1, values.2, LeftOut, store(), store(), id(), id());
+        PairRows { rows: RowsBuilder::new(names_of::<PairInStoresRow<'_>>(), columns), names }
     }
 
     pub(crate) fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.0.schema)
+        Arc::clone(&self.rows.schema)
     }
 
-    fn push(
-        &mut self,
-        pair: Pair,
-        ids: [Option<IdRef<'_>>; 2],
+    fn push(&mut self, pair: Pair, sink: &mut Sink) -> Result<(), Failure> {
+        let (first, second) = (pair.first.value(), pair.second.value());
+        self.rows.send((first, second, pair.distance(), (), "", "", None, None), sink)
+    }
+
+    /// Gives the pairs of documents of a store, or of several as one, to the sink.
+    fn of_documents(
+        mut self,
+        store: &fpstore::Store,
+        options: &JoinOptions,
         sink: &mut Sink,
     ) -> Result<(), Failure> {
-        let (first, second) = (pair.first.value(), pair.second.value());
-        self.0.send((first, second, pair.distance(), (), ids[0], ids[1]), sink)
+        document_pairs(store, options, false)?.for_each(|of| {
+            let (first, second) = (of.pair.first.value(), of.pair.second.value());
+            let store = |store| name_of(self.names.as_ref(), store);
+            let stores = (store(of.first_store), store(of.second_store));
+            let (distance, ids) = (of.pair.distance(), (of.first_id, of.second_id));
+            let row = (first, second, distance, (), stores.0, stores.1, ids.0, ids.1);
+            self.rows.send(row, sink)
+        })?;
+        self.rows.flush(sink)
     }
 
     /// Gives the pairs that `find` finds to the sink.
@@ -57,8 +83,8 @@ impl PairRows {
             &mut (dyn FnMut(&[Pair]) -> Result<(), Failure> + Send),
         ) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        find(&mut |pairs| pairs.iter().try_for_each(|&pair| self.push(pair, [None, None], sink)))?;
-        self.0.flush(sink)
+        find(&mut |pairs| pairs.iter().try_for_each(|&pair| self.push(pair, sink)))?;
+        self.rows.flush(sink)
     }
 }
 
@@ -111,19 +137,57 @@ impl Store {
             return Err(input_error(py, message));
         }
         let share = share_of(py, share)?;
-        let mut rows = PairRows::new(if ids { id_kind(&store) } else { IdKind::None });
+        let rows = PairRows::new(if ids { id_kind(&store) } else { IdKind::None });
         let reporter = Reporter::new(progress)?;
         RowStream::start(rows.schema(), reporter, move |shared, sink| {
             let options = limits.join(k, shared).share(share);
             if ids {
-                document_pairs(&store, &options, false)?
-                    .for_each(|of| rows.push(of.pair, [of.first_id, of.second_id], sink))?;
-                return rows.0.flush(sink);
+                return rows.of_documents(&store, &options, sink);
             }
             rows.collect(sink, |each| match sorted {
                 true => sorted_pairs(&store, &options)?.for_each(|pair| each(&[pair])),
                 false => find_pairs(&store, &options, each),
             })
+        })
+    }
+}
+
+#[pymethods]
+impl Stores {
+    /// All pairs of documents within `k` bits, of one store and of two, in order, as a stream of
+    /// `first`, `second`, `distance`, `first_store`, `second_store`, and `first_id` and `second_id` if
+    /// any store has ids.
+    ///
+    /// Documents with the same fingerprint are pairs at distance 0. A fingerprint without ids is one
+    /// document in each store that holds it. `share` and `max_pairs` are as for `Store.pairs`.
+    ///
+    /// >>> other = fpstore.build(folder / "more.fps", [0xC0F1789BED2EB9B8], ["d.html"])
+    /// >>> stores = fpstore.open_all([store.path, other.path])
+    /// >>> [(pair.distance, pair.first_id, pair.second_id) for pair in stores.pairs(k=0).read_all()]
+    /// [(0, 'a.html', 'd.html')]
+    #[pyo3(signature = (
+        k=None, *, share=None, max_pairs=None, threads=None, memory=None, temp_dir=None, progress=None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
+    fn pairs(
+        &self,
+        py: Python<'_>,
+        k: Option<Whole>,
+        share: Option<(Whole, Whole)>,
+        max_pairs: Option<Whole>,
+        threads: Option<Whole>,
+        memory: Option<Whole>,
+        #[pyo3(from_py_with = path_or_none)] temp_dir: Option<PathBuf>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<RowStream> {
+        let Given { store, names } = self.given()?;
+        let k = distance(py, k, &store)?;
+        let limits = Limits::new(py, threads, memory, temp_dir)?.max_pairs(py, max_pairs)?;
+        let share = share_of(py, share)?;
+        let rows = PairRows::in_stores(id_kind(&store), names);
+        let reporter = Reporter::new(progress)?;
+        RowStream::start(rows.schema(), reporter, move |shared, sink| {
+            rows.of_documents(&store, &limits.join(k, shared).share(share), sink)
         })
     }
 }

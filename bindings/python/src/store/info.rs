@@ -55,7 +55,7 @@ impl Store {
 
     /// A table of the segments.
     fn _repr_html_(&self) -> PyResult<String> {
-        let Ok(store) = self.get() else { return Ok(escaped(&self.__repr__()?)) };
+        let Ok(store) = self.get() else { return Ok(escaped(&self.__repr__())) };
         let info = store.info();
         let mut rows = String::new();
         for segment in &info.segments {

@@ -7,11 +7,12 @@ use fpstore::{Answer, Error, Fingerprint};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 
-use super::Store;
-use crate::answer_rows::{ANSWER_NAMES, check_count};
-use crate::columns::{BATCH_ROWS, Distances, RowsBuilder, U32, U64};
+use super::asked::Asked;
+use super::{Names, Store, Stores, name_of};
+use crate::answer_rows::{ANSWER_NAMES, AnswerColumns, answer_columns, check_count};
+use crate::columns::{BATCH_ROWS, RowsBuilder};
 use crate::errors::Failure;
-use crate::id_columns::{IdColumn, LabelColumn, each_label_and_id, id_kind};
+use crate::id_columns::{IdColumn, each_label_and_id, id_kind};
 use crate::input::arguments::text;
 use crate::input::fingerprints;
 use crate::input::whole::Whole;
@@ -21,28 +22,28 @@ use crate::rows::Rows;
 use crate::work::{Reporter, Shared, held, run};
 
 /// Rows of answers under construction.
-struct Answers {
-    table: RowsBuilder<(U32, U64, Distances, LabelColumn, IdColumn)>,
+struct Answers<'a> {
+    table: RowsBuilder<AnswerColumns>,
+    names: Option<&'a Names>,
     is_cut: bool,
 }
 
-impl Answers {
-    fn new(labels: bool, ids: IdColumn) -> Self {
-        let labels = LabelColumn::new(labels);
-        let columns = (U32::default(), U64::default(), Distances::default(), labels, ids);
+impl<'a> Answers<'a> {
+    fn new(names: Option<&'a Names>, labels: bool, ids: IdColumn) -> Self {
+        let columns = answer_columns(names.is_some(), labels, ids);
         let table = RowsBuilder::new(ANSWER_NAMES, columns);
-        Answers { table, is_cut: false }
+        Answers { table, names, is_cut: false }
     }
 
     fn take(&mut self, query: usize, answer: &Answer<'_>) -> Result<(), Failure> {
         self.is_cut |= answer.outcome().cut;
-        for hit in answer.hits() {
-            let value = hit.fingerprint().value();
+        for (store, hit) in answer.hits().flat_map(|hit| hit.stores()) {
+            let (value, store) = (hit.fingerprint().value(), name_of(self.names, store));
             let columns = &self.table.columns;
-            let wanted = (columns.3.is_there(), columns.4.is_there());
+            let wanted = (columns.4.is_there(), columns.5.is_there());
             each_label_and_id(&hit, wanted, |label, id| {
                 // The number of queries was checked before.
-                self.table.keep((query as u32, value, hit.distance(), label, id))
+                self.table.keep((query as u32, value, hit.distance(), store, label, id))
             })?;
         }
         Ok(())
@@ -51,7 +52,7 @@ impl Answers {
 
 /// Queries as Python gives them.
 struct Queries<'a, 'py> {
-    store: &'a Store,
+    asked: &'a Asked,
     fingerprints: &'a Bound<'py, PyAny>,
     k: Option<Whole>,
     threads: Option<Whole>,
@@ -59,7 +60,7 @@ struct Queries<'a, 'py> {
     progress: Option<&'a Bound<'py, PyAny>>,
 }
 
-impl Queries<'_, '_> {
+impl<'py> Queries<'_, 'py> {
     /// Gives each answer to `each`, without the interpreter unless they take less than a millisecond.
     fn each_answer<T: Send>(
         self,
@@ -68,14 +69,14 @@ impl Queries<'_, '_> {
         mut each: impl FnMut(&mut T, usize, &Answer<'_>) -> Result<(), Failure> + Send,
     ) -> PyResult<T> {
         let py = self.fingerprints.py();
-        let store = self.store.get()?;
+        let store = self.asked.get()?;
         let k = distance(py, self.k, &store)?;
         let reporter = Reporter::new(self.progress)?;
         check_recipe(self.fingerprints, &store)?;
         let queries: Vec<Fingerprint> = fingerprints::many(self.fingerprints)?;
         check_count(py, queries.len())?;
         let is_pass = matches!(mode, BatchMode::Pass);
-        let is_short = !is_pass && self.store.is_short(k, queries.len())?;
+        let is_short = !is_pass && self.asked.is_short(k, queries.len())?;
         // One thread answers a short batch before another one runs.
         let threads = self.threads.or(is_short.then_some(Whole(1)));
         let options = Limits::new(py, threads, self.memory, None)?.for_queries(queries.len());
@@ -101,6 +102,41 @@ impl Queries<'_, '_> {
         }
         run(py, &reporter, work)
     }
+
+    fn rows(self, (ids, labels): (bool, bool), limit: Option<Whole>, mode: &str) -> PyResult<Rows> {
+        let py = self.fingerprints.py();
+        let most = crate::options::limit(py, limit)?;
+        let how = (fpstore::Limits::default().limit(most), choice(py, "mode", mode)?);
+        let names = self.asked.names.as_ref();
+        let start = |store: &fpstore::Store, _| {
+            let ids = if ids { IdColumn::new(id_kind(store)) } else { IdColumn::None };
+            Answers::new(names, labels, ids)
+        };
+        let answers = self.each_answer(how, start, Answers::take)?;
+        Ok(answers.table.finish()?.with_cut(answers.is_cut))
+    }
+
+    fn counts(self) -> PyResult<Bound<'py, PyArray1<u32>>> {
+        let py = self.fingerprints.py();
+        let how = (fpstore::Limits::default(), BatchMode::Auto);
+        let start = |_: &fpstore::Store, count| vec![0_u32; count];
+        let counts = self.each_answer(how, start, |counts, at, answer| {
+            counts[at] = u32::try_from(answer.len()).unwrap_or(u32::MAX);
+            Ok(())
+        })?;
+        Ok(PyArray1::from_vec(py, counts))
+    }
+
+    fn has_near(self) -> PyResult<Bound<'py, PyArray1<bool>>> {
+        let py = self.fingerprints.py();
+        let how = (fpstore::Limits::default().limit(1), BatchMode::Auto);
+        let start = |_: &fpstore::Store, count| vec![false; count];
+        let has = self.each_answer(how, start, |has, at, answer| {
+            has[at] = !answer.is_empty();
+            Ok(())
+        })?;
+        Ok(PyArray1::from_vec(py, has))
+    }
 }
 
 #[pymethods]
@@ -124,7 +160,6 @@ impl Store {
     #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     pub(crate) fn query_many(
         &self,
-        py: Python<'_>,
         fingerprints: &Bound<'_, PyAny>,
         k: Option<Whole>,
         ids: bool,
@@ -135,15 +170,8 @@ impl Store {
         memory: Option<Whole>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Rows> {
-        let most = crate::options::limit(py, limit)?;
-        let how = (fpstore::Limits::default().limit(most), choice(py, "mode", mode)?);
-        let start = |store: &fpstore::Store, _| {
-            let ids = if ids { IdColumn::new(id_kind(store)) } else { IdColumn::None };
-            Answers::new(labels, ids)
-        };
-        let queries = Queries { store: self, fingerprints, k, threads, memory, progress };
-        let answers = queries.each_answer(how, start, Answers::take)?;
-        Ok(answers.table.finish()?.with_cut(answers.is_cut))
+        let queries = Queries { asked: &self.asked, fingerprints, k, threads, memory, progress };
+        queries.rows((ids, labels), limit, mode)
     }
 
     /// For each query the number of stored fingerprints within `k` bits.
@@ -153,21 +181,13 @@ impl Store {
     #[pyo3(signature = (fingerprints, k=None, *, threads=None, memory=None, progress=None))]
     fn count_many<'py>(
         &self,
-        py: Python<'py>,
         fingerprints: &Bound<'py, PyAny>,
         k: Option<Whole>,
         threads: Option<Whole>,
         memory: Option<Whole>,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray1<u32>>> {
-        let how = (fpstore::Limits::default(), BatchMode::Auto);
-        let start = |_: &fpstore::Store, count| vec![0_u32; count];
-        let queries = Queries { store: self, fingerprints, k, threads, memory, progress };
-        let counts = queries.each_answer(how, start, |counts, at, answer| {
-            counts[at] = u32::try_from(answer.len()).unwrap_or(u32::MAX);
-            Ok(())
-        })?;
-        Ok(PyArray1::from_vec(py, counts))
+        Queries { asked: &self.asked, fingerprints, k, threads, memory, progress }.counts()
     }
 
     /// For each query whether any stored fingerprint lies within `k` bits: a mask for a data frame.
@@ -177,20 +197,70 @@ impl Store {
     #[pyo3(signature = (fingerprints, k=None, *, threads=None, memory=None, progress=None))]
     fn has_near<'py>(
         &self,
-        py: Python<'py>,
         fingerprints: &Bound<'py, PyAny>,
         k: Option<Whole>,
         threads: Option<Whole>,
         memory: Option<Whole>,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray1<bool>>> {
-        let how = (fpstore::Limits::default().limit(1), BatchMode::Auto);
-        let start = |_: &fpstore::Store, count| vec![false; count];
-        let queries = Queries { store: self, fingerprints, k, threads, memory, progress };
-        let has = queries.each_answer(how, start, |has, at, answer| {
-            has[at] = !answer.is_empty();
-            Ok(())
-        })?;
-        Ok(PyArray1::from_vec(py, has))
+        Queries { asked: &self.asked, fingerprints, k, threads, memory, progress }.has_near()
+    }
+}
+
+#[pymethods]
+impl Stores {
+    /// The answers to many queries at once, as the rows of `Store.query_many` with a column `store`, the
+    /// name of the store, before `label` and `id`. What two stores hold has rows in both.
+    ///
+    /// >>> other = fpstore.build(folder / "more.fps", [7], ["d.html"])
+    /// >>> stores = fpstore.open_all([store.path, other.path])
+    /// >>> stores.query_many([0xC0F1789BED2EB9B9, 7], k=0).column_names
+    /// ['query', 'fingerprint', 'distance', 'store', 'id']
+    #[pyo3(signature = (
+        fingerprints, k=None, *, ids=true, labels=false, limit=None, mode="auto", threads=None,
+        memory=None, progress=None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
+    fn query_many(
+        &self,
+        fingerprints: &Bound<'_, PyAny>,
+        k: Option<Whole>,
+        ids: bool,
+        labels: bool,
+        limit: Option<Whole>,
+        #[pyo3(from_py_with = text)] mode: &str,
+        threads: Option<Whole>,
+        memory: Option<Whole>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Rows> {
+        let queries = Queries { asked: &self.asked, fingerprints, k, threads, memory, progress };
+        queries.rows((ids, labels), limit, mode)
+    }
+
+    /// For each query the number of stored fingerprints within `k` bits. One that two stores hold
+    /// counts once.
+    #[pyo3(signature = (fingerprints, k=None, *, threads=None, memory=None, progress=None))]
+    fn count_many<'py>(
+        &self,
+        fingerprints: &Bound<'py, PyAny>,
+        k: Option<Whole>,
+        threads: Option<Whole>,
+        memory: Option<Whole>,
+        progress: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyArray1<u32>>> {
+        Queries { asked: &self.asked, fingerprints, k, threads, memory, progress }.counts()
+    }
+
+    /// For each query whether any store holds a fingerprint within `k` bits.
+    #[pyo3(signature = (fingerprints, k=None, *, threads=None, memory=None, progress=None))]
+    fn has_near<'py>(
+        &self,
+        fingerprints: &Bound<'py, PyAny>,
+        k: Option<Whole>,
+        threads: Option<Whole>,
+        memory: Option<Whole>,
+        progress: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyArray1<bool>>> {
+        Queries { asked: &self.asked, fingerprints, k, threads, memory, progress }.has_near()
     }
 }

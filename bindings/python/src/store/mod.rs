@@ -1,32 +1,31 @@
-//! The class `Store`: opening, closing, single queries, the protocol of Python.
+//! The class `Store`: single queries, the protocol of Python. `Stores`, several that are asked as one,
+//! is in `several`; `asked` has what both do.
 
+mod asked;
 mod everything;
 pub(crate) mod info;
 mod many;
+mod names;
 mod nearest;
+mod opening;
 mod results;
+mod several;
 mod state;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use fpstore::options::COUNT;
-use fpstore::{Access, Answer, FoundRecord, IdKind, IdRef, Limits, OpenOptions, Searcher, Warm};
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyString, PyTuple};
+use pyo3::types::{PyList, PyTuple};
 
-use crate::errors::{Failure, input_error, state_error};
-use crate::id_columns::id_kind;
-use crate::input::arguments::{path, text, text_or_none};
+use crate::input::arguments::text;
 use crate::input::whole::{Whole, wide};
-use crate::input::{fingerprints, ids as input_ids};
-use crate::options::{checked, choice, distance_of};
-use crate::work::{Reporter, held, run, run_change};
 
-use results::Found;
+use asked::Asked;
+pub(crate) use names::{Given, Names, if_store, name_of, one_or_several_or_none, one_store};
+pub(crate) use opening::{_reopen, _reopen_all, open, open_all};
 pub(crate) use results::{StatisticsView, owned_matches};
-use state::{Manifest, State};
+pub(crate) use several::Stores;
 
 /// A store, open for reading: the state of the moment when it was opened, until `refresh`.
 ///
@@ -40,18 +39,14 @@ use state::{Manifest, State};
 #[pyclass(frozen, module = "fpstore")]
 pub(crate) struct Store {
     path: PathBuf,
-    state: Mutex<Option<State>>,
+    asked: Asked,
 }
 
 impl Store {
     pub(crate) fn new(store: fpstore::Store) -> Self {
         let path = store.info().path;
         let path = std::path::absolute(&path).unwrap_or(path);
-        Store { path, state: Mutex::new(Some(State::new(store))) }
-    }
-
-    fn state(&self) -> MutexGuard<'_, Option<State>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        Store { path, asked: Asked::one(store) }
     }
 
     /// The last part of the path, as the title of a page.
@@ -62,92 +57,8 @@ impl Store {
 
     /// The store of the library, unless this one is closed.
     pub(crate) fn get(&self) -> PyResult<fpstore::Store> {
-        match &*self.state() {
-            Some(state) => Ok(state.store.clone()),
-            None => Err(closed()),
-        }
+        self.asked.get()
     }
-
-    /// Whether a batch of so many queries takes so little time that the interpreter is held.
-    fn is_short(&self, k: u32, count: usize) -> PyResult<bool> {
-        let mut state = self.state();
-        let state = state.as_mut().ok_or_else(closed)?;
-        Ok(!state.is_long(k, count)?)
-    }
-
-    /// Searches with one of the searchers that are kept.
-    fn search<'py>(
-        &self,
-        py: Python<'py>,
-        k: Option<u32>,
-        labels: bool,
-        find: impl for<'s> Fn(&'s mut Searcher, u32) -> Result<Answer<'s>, fpstore::Error> + Send + Sync,
-    ) -> PyResult<Bound<'py, PyList>> {
-        let (mut searcher, k, is_long) = {
-            let mut state = self.state();
-            let state = state.as_mut().ok_or_else(closed)?;
-            let k = k.unwrap_or(state.tuned_k);
-            (state.searcher(), k, state.is_long(k, 1)?)
-        };
-        let result = if is_long {
-            let searcher = &mut *searcher;
-            let matches = run(py, &Reporter::default(), |shared| {
-                searcher.stop_flag(Arc::clone(&shared.stop));
-                let matches = Found::all(find(searcher, k)?, labels)?;
-                searcher.stop_flag(None);
-                Ok(matches)
-            });
-            matches.and_then(|matches| results::found(py, &matches))
-        } else {
-            held(|| results::matches(py, find(&mut searcher, k)?, labels))
-        };
-        if result.is_ok()
-            && let Some(state) = self.state().as_mut()
-        {
-            state.keep(searcher);
-        }
-        result
-    }
-}
-
-fn closed() -> PyErr {
-    state_error("the store is closed")
-}
-
-/// Opens a store.
-///
-/// Opening reads a header, whatever the size; pages are read and checked when a query first needs
-/// them, or at once with `warm`: `"hot"` for what every query reads, `"all"` for everything. With
-/// `generation` any other state of the store is refused with `StaleStoreError`, and `refresh` keeps
-/// this one. A store shows its newest state alone; an older one is opened where it was kept, by
-/// `backup` or by `export` with `hard_link`: `open(copy, generation=N)`. `access` is `"map"`
-/// for a memory map, `"memory"` to read the files into memory, or `"auto"`: memory on network file
-/// systems if it fits, a map elsewhere.
-///
-/// >>> with fpstore.open(store.path) as again:
-/// ...     len(again)
-/// 3
-#[pyfunction]
-#[pyo3(signature = (path, *, generation=None, access="auto", warm=None))]
-pub(crate) fn open(
-    py: Python<'_>,
-    #[pyo3(from_py_with = path)] path: PathBuf,
-    generation: Option<u64>,
-    #[pyo3(from_py_with = text)] access: &str,
-    #[pyo3(from_py_with = text_or_none)] warm: Option<&str>,
-) -> PyResult<Store> {
-    let access: Access = choice(py, "access", access)?;
-    let warm: Option<Warm> = warm.map(|what| choice(py, "warm", what)).transpose()?;
-    let opened = || -> Result<fpstore::Store, Failure> {
-        let options = OpenOptions::default().access(access).generation(generation);
-        let store = fpstore::Store::with_options(&path, options)?;
-        if let Some(warm) = warm {
-            store.warm(warm)?;
-        }
-        Ok(store)
-    };
-    // To open takes microseconds, unless pages are read, as on network file systems.
-    run(py, &Reporter::default(), |_| opened()).map(Store::new)
 }
 
 #[pymethods]
@@ -167,17 +78,12 @@ impl Store {
     #[pyo3(signature = (fingerprint, k=None, *, limit=None, labels=false))]
     fn query<'py>(
         &self,
-        py: Python<'py>,
         fingerprint: &Bound<'py, PyAny>,
         k: Option<Whole>,
         limit: Option<Whole>,
         labels: bool,
     ) -> PyResult<Bound<'py, PyList>> {
-        let needle = fingerprints::one(fingerprint)?;
-        let k = k.map(|k| distance_of(py, k)).transpose()?;
-        let most = crate::options::limit(py, limit)?;
-        let limits = Limits::default().limit(most);
-        self.search(py, k, labels, |searcher, k| searcher.search_with(needle, k, &limits))
+        self.asked.query(fingerprint, k, limit, labels)
     }
 
     /// The `count` nearest stored fingerprints within `k` bits, however far with the default of 64.
@@ -187,16 +93,12 @@ impl Store {
     #[pyo3(signature = (fingerprint, count=1, k=64, *, labels=false))]
     fn nearest<'py>(
         &self,
-        py: Python<'py>,
         fingerprint: &Bound<'py, PyAny>,
         #[pyo3(from_py_with = wide)] count: i128,
         #[pyo3(from_py_with = wide)] k: i128,
         labels: bool,
     ) -> PyResult<Bound<'py, PyList>> {
-        let needle = fingerprints::one(fingerprint)?;
-        let k = distance_of(py, k)?;
-        let most = checked(py, &COUNT, count)? as usize;
-        self.search(py, Some(k), labels, |searcher, k| searcher.nearest(needle, most, k))
+        self.asked.nearest(fingerprint, count, k, labels)
     }
 
     /// The fingerprints of the records that have these ids: a list for each id, which is empty if no
@@ -206,36 +108,16 @@ impl Store {
     /// >>> store.find(["a.html", "z.html"])
     /// [[13903026135763958200], []]
     #[pyo3(signature = (ids, /))]
-    fn find(&self, py: Python<'_>, ids: &Bound<'_, PyAny>) -> PyResult<Vec<Vec<u64>>> {
-        let (store, ids) = (self.get()?, input_ids::many(ids)?);
-        let found = run(py, &Reporter::default(), |shared| {
-            let ids: Vec<IdRef<'_>> = ids.iter().collect();
-            Ok(store.find_ids(&ids, Some(shared.observer()))?)
-        })?;
-        let values = |records: Vec<FoundRecord>| {
-            records.into_iter().map(|record| record.fingerprint.value()).collect()
-        };
-        Ok(found.into_iter().map(values).collect())
+    fn find(&self, ids: &Bound<'_, PyAny>) -> PyResult<Vec<Vec<u64>>> {
+        self.asked.find(ids, |record| record.fingerprint.value())
     }
 
-    fn __contains__(&self, py: Python<'_>, fingerprint: &Bound<'_, PyAny>) -> PyResult<bool> {
-        // All digits of a fingerprint are no id by chance.
-        let is_short = |text: &Bound<'_, PyString>| text.len().is_ok_and(|len| len < 16);
-        if fingerprint.cast::<PyString>().is_ok_and(is_short)
-            && id_kind(&self.get()?) == IdKind::Text
-        {
-            let message = format!(
-                "'in' asks for a fingerprint, and {0} may be an id: find([{0}]) looks for an id, \
-                 int({0}, 16) is a fingerprint",
-                fingerprint.repr()?
-            );
-            return Err(input_error(py, message));
-        }
-        Ok(!self.query(py, fingerprint, Some(Whole(0)), Some(Whole(1)), false)?.is_empty())
+    fn __contains__(&self, fingerprint: &Bound<'_, PyAny>) -> PyResult<bool> {
+        self.asked.contains(fingerprint)
     }
 
     fn __len__(&self) -> PyResult<usize> {
-        Ok(usize::try_from(self.get()?.info().fingerprint_count())?)
+        self.asked.count()
     }
 
     fn __bool__(&self) -> PyResult<bool> {
@@ -264,48 +146,30 @@ impl Store {
     /// for an empty store.
     #[getter]
     fn recipe(&self) -> PyResult<Option<String>> {
-        Ok(self.get()?.recipe().map(|recipe| recipe.text().to_owned()))
+        self.asked.recipe()
     }
 
     /// Whether the store is closed.
     #[getter]
     fn closed(&self) -> bool {
-        self.state().is_none()
+        self.asked.is_closed()
     }
 
     /// Goes on to the newest state. Returns whether there was a newer one.
     fn refresh(&self, py: Python<'_>) -> PyResult<bool> {
-        let store = self.get()?;
-        // Where files are read into memory, a new state takes as long as that; no new state takes
-        // microseconds, for which a thread that polls should not give the interpreter away.
-        let manifest = Manifest::of(&self.path);
-        let is_known = |state: &State| manifest.is_some() && state.manifest == manifest;
-        let is_new = if self.state().as_ref().is_some_and(is_known) {
-            held(|| Ok(store.refresh()?))?
-        } else {
-            let shared = Arc::default();
-            run_change(py, &Reporter::default(), &shared, |_| Ok(store.refresh()?))?
-        };
-        if let Some(state) = self.state().as_mut() {
-            if is_new {
-                *state = State::new(store);
-            }
-            state.manifest = manifest;
-        }
-        Ok(is_new)
+        self.asked.refresh(py, std::slice::from_ref(&self.path))
     }
 
     /// Reads pages into memory and checks them, so that no query waits for them: `"hot"` for those
     /// that every query reads, `"all"` for all. Returns their number.
     #[pyo3(signature = (what="hot"))]
     fn warm(&self, py: Python<'_>, #[pyo3(from_py_with = text)] what: &str) -> PyResult<u64> {
-        let (store, what) = (self.get()?, choice(py, "what", what)?);
-        run(py, &Reporter::default(), |_| Ok(store.warm(what)?))
+        self.asked.warm(py, what)
     }
 
     /// Closes the store. Queries that are under way end as usual.
     fn close(&self) {
-        drop(self.state().take());
+        self.asked.close();
     }
 
     fn __enter__(slf: PyRef<'_, Self>) -> PyResult<PyRef<'_, Self>> {
@@ -325,27 +189,7 @@ impl Store {
         (reopen, (self.path(), generation)).into_pyobject(py)
     }
 
-    fn __repr__(&self) -> PyResult<String> {
-        let state = self.state();
-        let path = self.path.display();
-        let Some(state) = &*state else { return Ok(format!("<fpstore.Store '{path}', closed>")) };
-        let info = state.store.info();
-        Ok(format!(
-            "<fpstore.Store '{path}': {} fingerprints, {} ids>",
-            info.fingerprint_count(),
-            info.id_count()
-        ))
+    fn __repr__(&self) -> String {
+        format!("<fpstore.Store {}>", self.asked.shown(&format!("'{}'", self.path.display())))
     }
-}
-
-/// Opens a store at the generation at which it was pickled.
-#[pyfunction]
-pub(crate) fn _reopen(
-    py: Python<'_>,
-    #[pyo3(from_py_with = path)] path: PathBuf,
-    generation: u64,
-) -> PyResult<Store> {
-    let store = open(py, path, None, "auto", None)?;
-    store.get()?.expect_generation(generation).map_err(Failure::from)?;
-    Ok(store)
 }

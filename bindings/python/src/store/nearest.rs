@@ -4,15 +4,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fpstore::options::COUNT;
-use fpstore::{Error, Fingerprint, Id, IdRef, Phase};
+use fpstore::{Error, Fingerprint, Id, IdRef, Phase, StoreIndex};
 use fpstore_base::watch::Watch;
 use pyo3::prelude::*;
 
-use super::Store;
-use crate::answer_rows::{ANSWER_NAMES, check_count};
-use crate::columns::{Distances, RowsBuilder, U32, U64};
+use super::{Given, Store, Stores, name_of};
+use crate::answer_rows::{ANSWER_NAMES, answer_columns, check_count};
+use crate::columns::RowsBuilder;
 use crate::errors::Failure;
-use crate::id_columns::{IdColumn, LabelColumn, each_label_and_id, id_kind};
+use crate::id_columns::{IdColumn, each_label_and_id, id_kind};
 use crate::input::fingerprints;
 use crate::input::whole::{Whole, wide};
 use crate::options::{Limits, checked, distance_of};
@@ -23,40 +23,29 @@ use crate::work::{Reporter, run};
 /// Queries that a thread takes at a time.
 const CHUNK: usize = 64;
 
-/// A row of an answer: the query, fingerprint and distance of a match, a label and an id.
-type Found = (u32, u64, u32, String, Option<Id>);
+/// A row of an answer: the query, fingerprint, distance and store of a match, a label and an id.
+type Found = (u32, u64, u32, StoreIndex, String, Option<Id>);
 
-#[pymethods]
-impl Store {
-    /// The `count` nearest stored fingerprints of each of many queries, within `k` bits, on all cores
-    /// or on `threads`: rows as those of
-    /// `query_many`.
-    ///
-    /// >>> store.nearest_many([0, 7]).to_pylist()
-    /// [(0, 13903026135763958200, 35, 'a.html'), (1, 5789333949749774079, 33, 'c.html')]
-    #[pyo3(signature = (
-        fingerprints, count=1, k=64, *, ids=true, labels=false, threads=None, memory=None, progress=None
-    ))]
-    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
-    fn nearest_many(
-        &self,
-        py: Python<'_>,
-        fingerprints: &Bound<'_, PyAny>,
-        #[pyo3(from_py_with = wide)] count: i128,
-        #[pyo3(from_py_with = wide)] k: i128,
-        ids: bool,
-        labels: bool,
-        threads: Option<Whole>,
-        memory: Option<Whole>,
-        progress: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Rows> {
-        let store = self.get()?;
-        let most = checked(py, &COUNT, count)? as usize;
-        let k = distance_of(py, k)?;
-        let threads = Limits::new(py, threads, memory, None)?.threads();
-        let reporter = Reporter::new(progress)?;
-        check_recipe(fingerprints, &store)?;
-        let queries: Vec<Fingerprint> = fingerprints::many(fingerprints)?;
+/// Queries as Python gives them.
+struct Queries<'a, 'py> {
+    fingerprints: &'a Bound<'py, PyAny>,
+    count: i128,
+    k: i128,
+    threads: Option<Whole>,
+    memory: Option<Whole>,
+    progress: Option<&'a Bound<'py, PyAny>>,
+}
+
+impl Queries<'_, '_> {
+    fn rows(self, given: &Given, (ids, labels): (bool, bool)) -> PyResult<Rows> {
+        let Given { store, names } = given;
+        let py = self.fingerprints.py();
+        let most = checked(py, &COUNT, self.count)? as usize;
+        let k = distance_of(py, self.k)?;
+        let threads = Limits::new(py, self.threads, self.memory, None)?.threads();
+        let reporter = Reporter::new(self.progress)?;
+        check_recipe(self.fingerprints, store)?;
+        let queries: Vec<Fingerprint> = fingerprints::many(self.fingerprints)?;
         check_count(py, queries.len())?;
         run(py, &reporter, |shared| {
             let count = queries.len();
@@ -73,11 +62,12 @@ impl Store {
                     let mut found: Vec<Found> = Vec::new();
                     let some = &queries[start..count.min(start + CHUNK)];
                     for (at, &query) in (start..).zip(some) {
-                        for hit in searcher.nearest(query, most, k)?.hits() {
+                        let answer = searcher.nearest(query, most, k)?;
+                        for (of, hit) in answer.hits().flat_map(|hit| hit.stores()) {
                             let (value, distance) = (hit.fingerprint().value(), hit.distance());
                             each_label_and_id(&hit, (labels, ids), |label, id| {
                                 let (label, id) = (label.to_owned(), id.map(IdRef::to_id));
-                                found.push((at as u32, value, distance, label, id));
+                                found.push((at as u32, value, distance, of, label, id));
                                 Ok(())
                             })?;
                         }
@@ -98,16 +88,68 @@ impl Store {
             })?;
             let mut chunks = chunks.into_inner().unwrap_or_else(PoisonError::into_inner);
             chunks.sort_unstable_by_key(|(start, _)| *start);
-            let ids = if ids { IdColumn::new(id_kind(&store)) } else { IdColumn::None };
-            let labels = LabelColumn::new(labels);
-            let columns = (U32::default(), U64::default(), Distances::default(), labels, ids);
+            let ids = if ids { IdColumn::new(id_kind(store)) } else { IdColumn::None };
+            let columns = answer_columns(names.is_some(), labels, ids);
             let mut table = RowsBuilder::new(ANSWER_NAMES, columns);
-            for (query, value, distance, label, id) in
+            for (query, value, distance, of, label, id) in
                 chunks.into_iter().flat_map(|(_, found)| found)
             {
-                table.keep((query, value, distance, &label, id.as_ref().map(Id::as_ref)))?;
+                let of = name_of(names.as_ref(), of);
+                table.keep((query, value, distance, of, &label, id.as_ref().map(Id::as_ref)))?;
             }
             table.finish()
         })
+    }
+}
+
+#[pymethods]
+impl Store {
+    /// The `count` nearest stored fingerprints of each of many queries, within `k` bits, on all cores
+    /// or on `threads`: rows as those of
+    /// `query_many`.
+    ///
+    /// >>> store.nearest_many([0, 7]).to_pylist()
+    /// [(0, 13903026135763958200, 35, 'a.html'), (1, 5789333949749774079, 33, 'c.html')]
+    #[pyo3(signature = (
+        fingerprints, count=1, k=64, *, ids=true, labels=false, threads=None, memory=None, progress=None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
+    fn nearest_many(
+        &self,
+        fingerprints: &Bound<'_, PyAny>,
+        #[pyo3(from_py_with = wide)] count: i128,
+        #[pyo3(from_py_with = wide)] k: i128,
+        ids: bool,
+        labels: bool,
+        threads: Option<Whole>,
+        memory: Option<Whole>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Rows> {
+        let queries = Queries { fingerprints, count, k, threads, memory, progress };
+        queries.rows(&self.asked.given()?, (ids, labels))
+    }
+}
+
+#[pymethods]
+impl Stores {
+    /// The `count` nearest stored fingerprints of each of many queries, as `Store.nearest_many`: rows
+    /// as those of `query_many`. A fingerprint that two stores hold counts once, and has rows in both.
+    #[pyo3(signature = (
+        fingerprints, count=1, k=64, *, ids=true, labels=false, threads=None, memory=None, progress=None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
+    fn nearest_many(
+        &self,
+        fingerprints: &Bound<'_, PyAny>,
+        #[pyo3(from_py_with = wide)] count: i128,
+        #[pyo3(from_py_with = wide)] k: i128,
+        ids: bool,
+        labels: bool,
+        threads: Option<Whole>,
+        memory: Option<Whole>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Rows> {
+        let queries = Queries { fingerprints, count, k, threads, memory, progress };
+        queries.rows(&self.asked.given()?, (ids, labels))
     }
 }

@@ -1,12 +1,15 @@
 //! Results of single queries and reports as objects of Python.
 
+use std::path::Path;
+
 use fpstore::doctor::{PageOptions, Statistics, page};
-use fpstore::{Answer, Hit, Id, IdRef, Match};
+use fpstore::{Answer, Hit, Id, IdRef, Match, StoreIndex};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyList, PyType};
 
+use super::names::Names;
 use crate::errors::Failure;
 use crate::notebook::framed;
 use crate::tuple_class::{TupleClass, plain_value};
@@ -15,22 +18,28 @@ use crate::tuple_class::{TupleClass, plain_value};
 static MATCH: PyOnceLock<TupleClass> = PyOnceLock::new();
 /// The class `LabelledMatch`.
 static LABELLED_MATCH: PyOnceLock<TupleClass> = PyOnceLock::new();
+/// The class `MatchInStores`.
+static MATCH_IN_STORES: PyOnceLock<TupleClass> = PyOnceLock::new();
+/// The class `LabelledMatchInStores`.
+static LABELLED_MATCH_IN_STORES: PyOnceLock<TupleClass> = PyOnceLock::new();
 
 /// A match of an answer with its ids and, if they are wanted, their labels, owned.
 pub(super) struct Found {
     known: Match,
+    /// The one that holds it, where several stores are asked as one.
+    store: StoreIndex,
     labels: Option<Vec<String>>,
 }
 
 impl Found {
-    /// The matches of an answer.
+    /// The matches of an answer, parted by store.
     pub(super) fn all(answer: Answer<'_>, labels: bool) -> fpstore::Result<Vec<Found>> {
-        let found = |hit: Hit<'_>| {
+        let found = |(store, hit): (StoreIndex, Hit<'_>)| {
             let own = |list: Vec<&str>| list.into_iter().map(String::from).collect();
             let labels = labels.then(|| hit.id_labels()).transpose()?.map(own);
-            Ok(Found { known: hit.to_match()?, labels })
+            Ok(Found { known: hit.to_match()?, store, labels })
         };
-        answer.hits().map(found).collect()
+        answer.hits().flat_map(|hit| hit.stores()).map(found).collect()
     }
 }
 
@@ -47,17 +56,30 @@ fn class_of(
 
 fn new_match<'py>(
     py: Python<'py>,
-    fingerprint: u64,
-    distance: u32,
+    (fingerprint, distance): (u64, u32),
+    store: Option<&Path>,
     labels: Option<Bound<'py, PyList>>,
     ids: Bound<'py, PyList>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let Some(labels) = labels else {
-        let class = class_of(py, &MATCH, "Match")?;
-        return class.make(&(fingerprint, distance, ids).into_pyobject(py)?);
-    };
-    let class = class_of(py, &LABELLED_MATCH, "LabelledMatch")?;
-    class.make(&(fingerprint, distance, labels, ids).into_pyobject(py)?)
+    let store = store.map(Path::as_os_str);
+    match (store, labels) {
+        (None, None) => {
+            let class = class_of(py, &MATCH, "Match")?;
+            class.make(&(fingerprint, distance, ids).into_pyobject(py)?)
+        }
+        (None, Some(labels)) => {
+            let class = class_of(py, &LABELLED_MATCH, "LabelledMatch")?;
+            class.make(&(fingerprint, distance, labels, ids).into_pyobject(py)?)
+        }
+        (Some(store), None) => {
+            let class = class_of(py, &MATCH_IN_STORES, "MatchInStores")?;
+            class.make(&(fingerprint, distance, store, ids).into_pyobject(py)?)
+        }
+        (Some(store), Some(labels)) => {
+            let class = class_of(py, &LABELLED_MATCH_IN_STORES, "LabelledMatchInStores")?;
+            class.make(&(fingerprint, distance, store, labels, ids).into_pyobject(py)?)
+        }
+    }
 }
 
 fn push_id<'py>(py: Python<'py>, ids: &Bound<'py, PyList>, id: IdRef<'_>) -> PyResult<()> {
@@ -67,14 +89,16 @@ fn push_id<'py>(py: Python<'py>, ids: &Bound<'py, PyList>, id: IdRef<'_>) -> PyR
     }
 }
 
-/// The matches of an answer with their ids, and with the labels of these if they are wanted.
+/// The matches of an answer with their ids, and with the labels of these if they are wanted; of
+/// stores with names each names its store.
 pub(super) fn matches<'py>(
     py: Python<'py>,
     answer: Answer<'_>,
     labels: bool,
+    names: Option<&Names>,
 ) -> Result<Bound<'py, PyList>, Failure> {
     let list = PyList::empty(py);
-    for hit in answer.hits() {
+    for (store, hit) in answer.hits().flat_map(|hit| hit.stores()) {
         let ids = PyList::empty(py);
         for id in hit.ids() {
             push_id(py, &ids, id?)?;
@@ -83,17 +107,24 @@ pub(super) fn matches<'py>(
             true => Some(PyList::new(py, hit.id_labels()?)?),
             false => None,
         };
-        list.append(new_match(py, hit.fingerprint().value(), hit.distance(), labels, ids)?)?;
+        let found = (hit.fingerprint().value(), hit.distance());
+        let store = names.map(|names| names.path(store));
+        list.append(new_match(py, found, store, labels, ids)?)?;
     }
     Ok(list)
 }
 
 /// The same of matches that were found without the interpreter.
-pub(super) fn found<'py>(py: Python<'py>, found: &[Found]) -> PyResult<Bound<'py, PyList>> {
+pub(super) fn found<'py>(
+    py: Python<'py>,
+    found: &[Found],
+    names: Option<&Names>,
+) -> PyResult<Bound<'py, PyList>> {
     let list = PyList::empty(py);
-    for Found { known, labels } in found {
+    for Found { known, store, labels } in found {
+        let store = names.map(|names| names.path(*store));
         let labels = labels.as_ref().map(|labels| PyList::new(py, labels)).transpose()?;
-        list.append(owned_match(py, known, labels)?)?;
+        list.append(owned_match(py, known, store, labels)?)?;
     }
     Ok(list)
 }
@@ -101,11 +132,12 @@ pub(super) fn found<'py>(py: Python<'py>, found: &[Found]) -> PyResult<Bound<'py
 fn owned_match<'py>(
     py: Python<'py>,
     found: &Match,
+    store: Option<&Path>,
     labels: Option<Bound<'py, PyList>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let ids = PyList::empty(py);
     found.ids.iter().try_for_each(|id: &Id| push_id(py, &ids, id.as_ref()))?;
-    new_match(py, found.fingerprint.value(), found.distance, labels, ids)
+    new_match(py, (found.fingerprint.value(), found.distance), store, labels, ids)
 }
 
 /// The same of matches that own their ids.
@@ -115,7 +147,7 @@ pub(crate) fn owned_matches<'py>(
 ) -> PyResult<Bound<'py, PyList>> {
     let list = PyList::empty(py);
     for found in matches {
-        list.append(owned_match(py, found, None)?)?;
+        list.append(owned_match(py, found, None, None)?)?;
     }
     Ok(list)
 }

@@ -1,7 +1,7 @@
 //! What a store of Python holds while it is open: the store of the library, and searchers that are
 //! kept for later queries.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::SystemTime;
 
 use fpstore::Searcher;
@@ -17,22 +17,27 @@ const SEARCHERS_KEPT: usize = 32;
 /// The file that names the live segments.
 const MANIFEST: &str = "MANIFEST";
 
-/// When the manifest was written, and its length: from which it is guessed, and no more than that,
-/// whether it is another one.
+/// When the manifest of each store was written, and its length: from which it is guessed, and no more
+/// than that, whether one is another one.
 #[derive(PartialEq)]
-pub(super) struct Manifest(SystemTime, u64);
+pub(super) struct Manifests(Vec<(SystemTime, u64)>);
 
-impl Manifest {
-    pub(super) fn of(store: &Path) -> Option<Self> {
-        let found = store.join(MANIFEST).metadata().ok()?;
-        Some(Manifest(found.modified().ok()?, found.len()))
+impl Manifests {
+    pub(super) fn of(stores: &[PathBuf]) -> Option<Self> {
+        let known = |store: &PathBuf| {
+            let found = store.join(MANIFEST).metadata().ok()?;
+            Some((found.modified().ok()?, found.len()))
+        };
+        stores.iter().map(known).collect::<Option<_>>().map(Manifests)
     }
 }
 
 pub(super) struct State {
     pub(super) store: fpstore::Store,
-    /// The manifest before the last refresh.
-    pub(super) manifest: Option<Manifest>,
+    /// The stores, where `store` is several that are asked as one.
+    pub(super) several: Option<fpstore::Stores>,
+    /// The manifests before the last refresh.
+    pub(super) manifests: Option<Manifests>,
     pub(super) tuned_k: u32,
     generation: u64,
     #[expect(clippy::vec_box, reason = "to move a searcher takes longer than to move a box")]
@@ -40,9 +45,9 @@ pub(super) struct State {
 }
 
 impl State {
-    pub(super) fn new(store: fpstore::Store) -> Self {
+    pub(super) fn new(store: fpstore::Store, several: Option<fpstore::Stores>) -> Self {
         let (generation, tuned_k) = (store.generation(), store.tuned_k());
-        State { store, manifest: None, tuned_k, generation, searchers: Vec::new() }
+        State { store, several, manifests: None, tuned_k, generation, searchers: Vec::new() }
     }
 
     /// Whether so many searches are expected to take so long that others should run meanwhile.

@@ -16,7 +16,7 @@ use crate::input::whole::{Whole, wide};
 use crate::join::{PairRows, share_of};
 use crate::options::{Limits, distance, tuned_distance};
 use crate::recipes::recipe_of;
-use crate::store::Store;
+use crate::store::one_store;
 use crate::stream::RowStream;
 use crate::work::Reporter;
 
@@ -70,8 +70,11 @@ impl JoinPlan {
     /// 'everything'
     #[staticmethod]
     #[pyo3(signature = (store, k=None))]
-    fn of(py: Python<'_>, store: &Store, k: Option<Whole>) -> PyResult<Self> {
-        let store = store.get()?;
+    fn of(
+        py: Python<'_>,
+        #[pyo3(from_py_with = one_store)] store: fpstore::Store,
+        k: Option<Whole>,
+    ) -> PyResult<Self> {
         let k = distance(py, k, &store)?;
         Ok(JoinPlan(fpstore::join::JoinPlan::of(&store, k).map_err(Failure::from)?))
     }

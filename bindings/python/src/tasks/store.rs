@@ -9,7 +9,7 @@ use crate::errors::Failure;
 use crate::input::arguments::{path, text};
 use crate::input::whole::{Whole, wide};
 use crate::rows::Rows;
-use crate::store::{Store, open};
+use crate::store::{Store, if_store, open};
 
 /// The store of a path, or one that is open, at `generation` if one is given.
 pub(super) fn store_of(
@@ -17,10 +17,9 @@ pub(super) fn store_of(
     generation: Option<u64>,
 ) -> PyResult<fpstore::Store> {
     let py = given.py();
-    let Ok(store) = given.cast::<Store>() else {
+    let Some(store) = if_store(given, "store")? else {
         return open(py, given.extract::<PathBuf>()?, generation, "auto", None)?.get();
     };
-    let store = store.get().get()?;
     if let Some(wanted) = generation {
         store.expect_generation(wanted).map_err(Failure::from)?;
     }
@@ -43,7 +42,6 @@ pub(super) fn store_of(
 ))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 pub(crate) fn query_segment(
-    py: Python<'_>,
     store: &Bound<'_, PyAny>,
     segment: u64,
     fingerprints: &Bound<'_, PyAny>,
@@ -59,7 +57,7 @@ pub(crate) fn query_segment(
     let k = k.unwrap_or_else(|| Whole::from(whole.tuned_k()));
     let alone = Store::new(whole.segment(segment).map_err(Failure::from)?);
     let (threads, memory) = (Some(threads.into()), Some(memory.into()));
-    alone.query_many(py, fingerprints, Some(k), ids, false, limit, "auto", threads, memory, None)
+    alone.query_many(fingerprints, Some(k), ids, false, limit, "auto", threads, memory, None)
 }
 
 /// Whether a job of this name has committed to the store: `commit(..., run=name)` then changes

@@ -14,7 +14,7 @@ use crate::input::fingerprints::many_or_null;
 use crate::input::ids;
 use crate::input::whole::Whole;
 use crate::options::Limits;
-use crate::store::Store;
+use crate::store::if_store;
 use crate::work::{Reporter, run};
 
 /// What a caller gives beside a file of labels.
@@ -43,10 +43,9 @@ impl Labelled<'_, '_> {
 
     fn found(&self, reporter: &Reporter) -> PyResult<MeasuredDocuments> {
         let py = self.fingerprints.py();
-        if let Ok(store) = self.fingerprints.cast::<Store>() {
+        if let Some(store) = if_store(self.fingerprints, "fingerprints")? {
             self.refuse("ids", self.ids, "a store has its own")?;
             self.refuse("recipe", self.recipe, "a store has its own")?;
-            let store = store.get().get()?;
             return run(py, reporter, |_| {
                 let mut found = MeasuredDocuments::default();
                 found.push_store(&store)?;

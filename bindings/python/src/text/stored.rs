@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use super::options::{GivenSources, Sources};
 use super::recipe::Recipe;
 use crate::errors::{Failure, input_error, recipe_error};
-use crate::store::Store;
+use crate::store::{Store, Stores};
 
 #[pymethods]
 impl Store {
@@ -24,17 +24,43 @@ impl Store {
         df: Option<&Bound<'_, PyAny>>,
         weights: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Recipe> {
-        let empty = "the store is empty, so it has no recipe yet";
-        let recipe = self.get()?.recipe().ok_or_else(|| recipe_error(py, empty))?;
-        let recipe = TextRecipe::from_recipe(&recipe).map_err(Failure::from)?;
-        let GivenSources { sources, language } = GivenSources::of(stop_words, df, weights)?;
-        check_named(&recipe, &sources, stop_words.is_some()).map_err(|it| input_error(py, it))?;
-        if let Some(list) = language {
-            let resources = sources.load()?.stop_words(list);
-            TextHasher::with_resources(&recipe, resources).map_err(Failure::from)?;
-        }
-        Ok(Recipe::made(recipe, sources)?)
+        recipe_of(py, &self.get()?, stop_words, df, weights)
     }
+}
+
+#[pymethods]
+impl Stores {
+    /// The recipe of the stores, to make fingerprints of new texts with. See `Store.text_recipe`.
+    #[pyo3(signature = (*, stop_words=None, df=None, weights=None))]
+    fn text_recipe(
+        &self,
+        py: Python<'_>,
+        stop_words: Option<&Bound<'_, PyAny>>,
+        df: Option<&Bound<'_, PyAny>>,
+        weights: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Recipe> {
+        recipe_of(py, &self.given()?.store, stop_words, df, weights)
+    }
+}
+
+/// The recipe of a store, or of several, with the lists and tables that it names.
+fn recipe_of(
+    py: Python<'_>,
+    store: &fpstore::Store,
+    stop_words: Option<&Bound<'_, PyAny>>,
+    df: Option<&Bound<'_, PyAny>>,
+    weights: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Recipe> {
+    let empty = "the store is empty, so it has no recipe yet";
+    let recipe = store.recipe().ok_or_else(|| recipe_error(py, empty))?;
+    let recipe = TextRecipe::from_recipe(&recipe).map_err(Failure::from)?;
+    let GivenSources { sources, language } = GivenSources::of(stop_words, df, weights)?;
+    check_named(&recipe, &sources, stop_words.is_some()).map_err(|it| input_error(py, it))?;
+    if let Some(list) = language {
+        let resources = sources.load()?.stop_words(list);
+        TextHasher::with_resources(&recipe, resources).map_err(Failure::from)?;
+    }
+    Ok(Recipe::made(recipe, sources)?)
 }
 
 /// Refuses what the recipe does not name.
