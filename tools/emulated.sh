@@ -43,9 +43,13 @@ if [ $# -eq 0 ]; then
     x86_64-pc-windows-gnu)
         cross_cargo test --locked --target "$target" --features cli,serve --lib -- \
             --skip whichever_operation --skip power_loss --skip that_failed --skip dies_at --skip places
-        set -- --features cli,serve --test all -- every_system library::exact library::golden \
-            library::format_spec library::searcher library::nearest library::syndromes \
-            library::sketches library::width library::versions library::live program::basics
+        set -- --features cli,serve --test all -- every_system library::access library::append \
+            library::architecture library::backup library::build library::cluster library::commit \
+            library::compactor library::copies library::corpus library::doctor library::doors \
+            library::errors library::exact library::format_spec library::golden library::history \
+            library::join library::judged library::life library::nearest library::searcher \
+            library::sketches library::syndromes library::versions library::width program::basics \
+            program::man program::options program::places program::stores program::width
         ;;
     # Programs under qemu cannot start others of their kind, which the first two do; the third starts
     # so many threads that what the emulator keeps of each fills the memory.

@@ -157,7 +157,7 @@ pub fn chain(error: &dyn std::error::Error) -> String {
     text
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
 
@@ -181,7 +181,6 @@ mod tests {
         io::Error::new(error.kind(), Named(error))
     }
 
-    #[cfg(target_os = "linux")]
     #[test]
     fn limits_and_full_disks_are_told_in_plain_words_with_what_helps() {
         for (code, words) in [
