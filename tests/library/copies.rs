@@ -57,6 +57,15 @@ fn copy(tool: (&str, &[&str]), from: &Path, to: &Path) -> Option<bool> {
     }
 }
 
+/// Sets a flag at the end of a scope.
+struct Ends<'a>(&'a AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// The records of a copy, if it opens and each byte of it is sound.
 fn content(copy: &Path) -> Option<Content> {
     let store = Store::open(copy).ok()?;
@@ -81,6 +90,8 @@ fn a_copy_of_a_living_store_is_a_state_of_it_or_refused_whatever_the_tool() {
     let is_over = AtomicBool::new(false);
     let mut found: Vec<(String, bool, Option<Content>)> = Vec::new();
     std::thread::scope(|scope| {
+        // Also where an assertion fails: the scope waits for its threads.
+        let _ends = Ends(&is_over);
         scope.spawn(|| {
             let mut random = Random::new(11);
             let mut step = 0;
@@ -115,7 +126,6 @@ fn a_copy_of_a_living_store_is_a_state_of_it_or_refused_whatever_the_tool() {
                 }
             }
         }
-        is_over.store(true, Ordering::Relaxed);
     });
     let states = states.into_inner().unwrap();
     let mut refused = BTreeMap::<&str, (usize, usize)>::new();

@@ -5,13 +5,16 @@ use std::path::{Path, PathBuf};
 
 use crate::base::error::{Error, Result};
 use crate::format::manifest;
-use crate::search::snapshot::OpenSegment;
+use crate::search::snapshot::{OpenSegment, Snapshot};
 use crate::segment::{map, open_file};
 use crate::store::Store;
 use crate::store::verify::faults_of;
 use crate::writing::directory::{
     Patience, SegmentFile, StoreDirectory, check_output, random_store_id, reserve,
 };
+
+/// Attempts to export a store of which a writer removes segments meanwhile.
+const TRIES: u32 = 100;
 
 /// What [`export`] wrote.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -54,7 +57,8 @@ pub(super) fn check_copy(from: &Path, to: &SegmentFile) -> Result<()> {
 /// Copies segments of a store, with labels and deletions, to a new store in the directory `to`,
 /// which must not exist or be empty. The new store can be imported as a whole. Its segment files
 /// can also be imported one by one, without their deletions. `segment` is the number of one
-/// segment; without it, all are copied.
+/// segment; without it, all are copied. The state is the one that `store` shows, or a later one, if a
+/// writer removes segments meanwhile.
 ///
 /// # Errors
 ///
@@ -92,8 +96,32 @@ pub fn export_linked(
     export_to(store, to.as_ref(), segment, true)
 }
 
+/// Exports the state that a store shows; a later one if a writer removes segments of that meanwhile.
 fn export_to(store: &Store, to: &Path, segment: Option<u64>, link: bool) -> Result<Exported> {
-    let snapshot = store.snapshot();
+    let mut snapshot = store.snapshot();
+    let mut tries = 1;
+    loop {
+        match export_state(&snapshot, to, segment, link) {
+            Err(Error::Io(gone))
+                if gone.source.kind() == io::ErrorKind::NotFound
+                    && snapshot.segments().iter().any(|open| open.segment.path() == gone.path)
+                    && tries < TRIES =>
+            {
+                tries += 1;
+                let Some(later) = snapshot.next()? else { return Err(Error::Io(gone)) };
+                snapshot = later.into();
+            }
+            done => return done,
+        }
+    }
+}
+
+fn export_state(
+    snapshot: &Snapshot,
+    to: &Path,
+    segment: Option<u64>,
+    link: bool,
+) -> Result<Exported> {
     let wanted = |open: &&OpenSegment| segment.is_none_or(|number| open.entry.number == number);
     let chosen: Vec<&OpenSegment> = snapshot.segments().iter().filter(wanted).collect();
     if let (Some(number), []) = (segment, chosen.as_slice()) {
