@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-/// Limits of a search. [`Outcome::cut`] says whether one of them cut the answer.
+/// Limits of a search. [`Outcome::cut`](crate::Outcome::cut) says whether one of them cut the answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
     pub(crate) limit: Option<usize>,
@@ -12,7 +12,7 @@ pub struct Limits {
 
 impl Limits {
     /// Keeps only the `count` nearest matches, ties by ascending fingerprint. The search takes as
-    /// long as without it; [`Searcher::nearest`] takes less.
+    /// long as without it; [`Searcher::nearest`](crate::Searcher::nearest) takes less.
     #[must_use]
     pub fn limit(mut self, count: impl Into<Option<usize>>) -> Self {
         self.limit = count.into();
