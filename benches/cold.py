@@ -17,7 +17,6 @@ import argparse
 import contextlib
 import os
 import pathlib
-import resource
 import statistics
 import subprocess
 import sys
@@ -29,7 +28,6 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "map"))
 import measured
 import numpy as np
 
-BLOCK = 512
 SLOW = 0.001
 
 
@@ -46,35 +44,9 @@ def random_read(path, count=400):
         return (time.monotonic() - start) / len(chosen) * 1e6
 
 
-def ask(program, store, needles, group=None):
-    """Seconds of the clock and bytes read from the disk of one process that asks all."""
-    lines = "".join(f"{each:016x}\n" for each in needles.tolist()).encode()
-    enter = (lambda: group.joinpath("cgroup.procs").write_text(str(os.getpid()))) if group else None
-    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-    done = subprocess.run([program, "query", "-", "-s", store, "-k", "3", "--access", "map"], input=lines,
-                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, preexec_fn=enter,
-                          check=False)
-    seconds = time.monotonic() - start
-    if done.returncode > 1:
-        raise SystemExit(done.stderr.decode())
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return seconds, (after.ru_inblock - before.ru_inblock) * BLOCK
-
-
 def nothing_in_memory(at, store, rounds):
-    """Pages and microseconds of a query, where nothing is in memory before the first one."""
-    segment = next(store.glob("*.fps"))
-    rows = []
-    for turn in range(rounds):
-        pages, micros = [], []
-        for count in (3, measured.COLD_QUERIES):
-            needles = at.needles(count, measured.SEED + 60 + turn)
-            measured.evict(segment)
-            before = measured.resident(segment)
-            micros.append(ask(at.program, store, needles)[0] * 1e6)
-            pages.append(measured.resident(segment) - before)
-        between = measured.COLD_QUERIES - 3
-        rows.append(((pages[1] - pages[0]) / between, (micros[1] - micros[0]) / between))
+    """Pages and microseconds of a query, where nothing is in memory before the first one: medians."""
+    rows = [at.cold(store, measured.SEED + 60 + 2 * turn) for turn in range(rounds)]
     return [statistics.median(column) for column in zip(*rows)]
 
 
@@ -100,10 +72,11 @@ def partly_in_memory(at, part, count):
     measured.evict(segment)
     # The process itself takes some megabytes.
     with control_group(int(os.path.getsize(segment) * part) + (24 << 20)) as group:
-        ask(at.program, at.store, at.needles(count, measured.SEED + 70), group)
-        # Others, so that what they need is in memory by chance alone.
-        seconds, read = ask(at.program, at.store, at.needles(count, measured.SEED + 71), group)
-    return read / measured.PAGE / count, seconds / count * 1e6
+        enter = lambda: group.joinpath("cgroup.procs").write_text(str(os.getpid()))
+        # The second run has others, so that what they need is in memory by chance alone.
+        for seed in (measured.SEED + 70, measured.SEED + 71):
+            asked = at.ask(at.store, at.needles(count, seed), preexec_fn=enter)
+    return asked["read"] / measured.PAGE / count, asked["seconds"] / count * 1e6
 
 
 @contextlib.contextmanager
@@ -174,7 +147,7 @@ def main():
             place.mkdir()
             with slow_file_system(at.folder, place):
                 store = place / at.store.name
-                one = random_read(next(store.glob("*.fps")), 100)
+                one = random_read(at.segment(store), 100)
                 row("nothing, 1 ms a read", *nothing_in_memory(at, store, options.rounds), one)
 
 

@@ -5,21 +5,19 @@
 
 Each command runs with one core and with two, in turn (`sched_setaffinity`: a command that takes no
 --threads sees the cores that it has). By Amdahl's law two runs give the part that is serial, and this
-part gives what 16 and 64 cores can give at most. Beside it stand two counters that say what else would
-stop them: how often a thread waited for another or for a disk (voluntary switches a second), and the
-bytes a second of files read and written. Needs Python 3, NumPy, 60 n bytes of disk and two cores.
+part gives what 16 and 64 cores can give at most. Beside it stands what else would stop them: how often a
+thread waited for another or for a disk (voluntary switches a second), and the bytes of its input that a
+command takes a second. Needs Python 3, NumPy, 60 n bytes of disk and two cores.
 """
 
 import argparse
 import os
 import pathlib
-import resource
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "map"))
 
@@ -58,17 +56,10 @@ def write_documents(path, count):
 
 
 def run(command, cores, prepare):
-    """Seconds of the clock and of processors, waits, and bytes of files."""
+    """What a command takes on these cores."""
     prepare()
-    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-    done = subprocess.run(list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                          preexec_fn=lambda: os.sched_setaffinity(0, cores), check=False)
-    seconds = time.monotonic() - start
-    if done.returncode > 1:
-        raise SystemExit(f"{' '.join(map(str, command))}: {done.stderr.decode()}")
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    of = lambda name: getattr(after, name) - getattr(before, name)
-    return {"seconds": seconds, "cpu": of("ru_utime") + of("ru_stime"), "waits": of("ru_nvcsw")}
+    return measured.run(command, stdout=subprocess.DEVNULL,
+                        preexec_fn=lambda: os.sched_setaffinity(0, cores))
 
 
 def commands(program, place, n):

@@ -4,7 +4,7 @@
     python3 tools/add_licences.py WHEEL THIRD_PARTY
 
 THIRD_PARTY is what tools/third_party.py printed. It goes beside the licence of the package, and the
-metadata name it, as PEP 639 asks. The wheel is written anew.
+metadata name it, as PEP 639 asks. The wheel is replaced.
 """
 
 import pathlib

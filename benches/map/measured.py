@@ -20,6 +20,8 @@ import numpy as np
 
 SEED = 20261126
 PAGE = 4096
+# The unit in which the system counts what was read.
+BLOCK = 512
 # Bytes of memory for each fingerprint where work does not fit: 4 GiB at 10^9.
 TIGHT = 4.295
 # Needles of one run of single queries. Each run has others, so that no cache holds its answers.
@@ -43,7 +45,8 @@ def write_random(path, count, seed):
 
 
 def run(command, allowed=(0, 1), **options):
-    """Seconds of the clock and of the processor of a command, and what it said."""
+    """Of a command the seconds of the clock and of the processor, how often its threads waited, the bytes
+    that it read from a disk, and what it said."""
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     done = subprocess.run(list(map(str, command)), stderr=subprocess.PIPE, check=False, **options)
     seconds = time.monotonic() - start
@@ -51,8 +54,9 @@ def run(command, allowed=(0, 1), **options):
     said = done.stderr.decode()
     if done.returncode not in allowed:
         raise SystemExit(f"{' '.join(map(str, command))}: {said}")
-    user, system = after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime
-    return {"seconds": seconds, "cpu": user + system, "system": system, "said": said}
+    of = lambda name: getattr(after, name) - getattr(before, name)
+    return {"seconds": seconds, "cpu": of("ru_utime") + of("ru_stime"), "system": of("ru_stime"),
+            "waits": of("ru_nvcsw"), "read": of("ru_inblock") * BLOCK, "said": said}
 
 
 def median_cpu(rounds, measure):
@@ -114,8 +118,8 @@ class At:
                     "--memory", memory, "--temp-dir", self.folder, "-f", "-s", self.store],
                    allowed=(0,))
 
-    def segment(self):
-        return next(self.store.glob("*.fps"))
+    def segment(self, store=None):
+        return next((store or self.store).glob("*.fps"))
 
     def info(self):
         said = subprocess.run([self.program, "info", "-s", self.store, "--format", "json"],
@@ -137,10 +141,11 @@ class At:
         source.shuffle(chosen)
         return chosen
 
-    def ask(self, store, needles):
+    def ask(self, store, needles, **options):
+        """A process that asks for all needles, one by one."""
         lines = "".join(f"{each:016x}\n" for each in needles.tolist()).encode()
-        return run([self.program, "query", "-", "-s", store, "-k", "3"],
-                   input=lines, stdout=subprocess.DEVNULL)
+        return run([self.program, "query", "-", "-s", store, "-k", "3", "--access", "map"],
+                   input=lines, stdout=subprocess.DEVNULL, **options)
 
     def single_queries(self):
         """Microseconds of the processor for a warm query, one by one: median, least, most.
@@ -190,14 +195,14 @@ class At:
         return run([self.program, "pairs", self.store, "-k", "3", "--distinct", "--memory", memory,
                     "--temp-dir", self.folder, "-q"], stdout=subprocess.DEVNULL)
 
-    def cold(self):
+    def cold(self, store=None, seed=SEED + 50):
         """Pages of the file that come into memory for a query, and microseconds of the clock."""
-        segment = self.segment()
+        segment = self.segment(store)
         counts, micros = [], []
-        for needles in (self.needles(3, SEED + 50), self.needles(COLD_QUERIES, SEED + 51)):
+        for needles in (self.needles(3, seed), self.needles(COLD_QUERIES, seed + 1)):
             evict(segment)
             before = resident(segment)
-            micros.append(self.ask(self.store, needles)["seconds"] * 1e6)
+            micros.append(self.ask(store or self.store, needles)["seconds"] * 1e6)
             counts.append(resident(segment) - before)
         between = COLD_QUERIES - 3
         return (counts[1] - counts[0]) / between, (micros[1] - micros[0]) / between

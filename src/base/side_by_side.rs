@@ -15,7 +15,7 @@ pub(crate) struct Part {
 impl Part {
     pub(crate) const WHOLE: Part = Part { number: 0, count: 1 };
 
-    /// All of so many parts, at least one.
+    /// All parts, `count` of them, but at least one.
     pub(crate) fn all(count: usize) -> Vec<Self> {
         let count = count.max(1) as u64;
         (0..count).map(|number| Part { number, count }).collect()

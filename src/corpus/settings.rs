@@ -277,9 +277,10 @@ impl<'a> Cleaner<'a> {
     /// Sets how many documents may be left, those without fingerprint among them, which stay in any
     /// case. The bar of near documents is the strictest that leaves no more: a similarity from 1 down
     /// to that of [`Cleaner::confirm`], in hundredths, or a distance from 0 up to [`Cleaner::k`]. It is
-    /// one for the whole corpus, and found by halving. Where it leaves fewer, documents come back that are the least alike to the one that
-    /// stays, the better ones first, and at most one of equal documents. What is the same goes in any
-    /// case, so fewer may be left. If more are left at the last bar,
+    /// one for the whole corpus, and found by halving. Where it leaves fewer, documents come back that
+    /// are the least alike to the one that stays, the better ones first, and at most one of equal
+    /// documents. What is the same goes in any case, so fewer may be left. If more are left at the last
+    /// bar,
     /// [`Cleaning::run`](super::Cleaning::run) ends with
     /// [`Error::TargetNotReached`](super::Error::TargetNotReached).
     #[must_use]

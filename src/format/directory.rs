@@ -1,9 +1,15 @@
 //! The section directory: where the sections of a segment lie.
 
+use std::ops::Range;
+
 use crate::base::error::Fault;
 use crate::base::section::{Section, TableIndex};
+use crate::base::side_by_side::Part;
 use crate::bytes::checksum::PAGE_LEN;
 use crate::bytes::fields::{put_u16, put_u32, put_u64, u16_at, u32_at, u64_at};
+
+/// Pages that are worth a thread: 1 MiB.
+const PAGES_PER_THREAD: usize = 1 << 8;
 
 /// The bytes of one directory entry.
 pub(crate) const ENTRY_LEN: usize = 24;
@@ -22,6 +28,20 @@ impl SectionPlace {
     /// The offset of the first byte after the pages of the section.
     pub(crate) fn end(&self) -> Option<u64> {
         self.offset.checked_add(self.len.checked_next_multiple_of(PAGE_LEN as u64)?)
+    }
+
+    /// Its pages, counted from the start of the file.
+    pub(crate) fn pages(&self) -> Range<usize> {
+        let first = self.offset as usize / PAGE_LEN;
+        first..first + (self.len as usize).div_ceil(PAGE_LEN)
+    }
+
+    /// The same in parts, one for each of at most `threads` threads that is worth it.
+    pub(crate) fn page_parts(&self, threads: usize) -> Vec<Range<usize>> {
+        let pages = self.pages();
+        let parts = Part::all(threads.min(pages.len() / PAGES_PER_THREAD)).into_iter();
+        let within = parts.map(|part| part.of_len(pages.len()));
+        within.map(|part| pages.start + part.start..pages.start + part.end).collect()
     }
 }
 

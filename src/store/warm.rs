@@ -4,8 +4,7 @@ use std::ops::Range;
 
 use crate::base::error::Result;
 use crate::base::section::Section;
-use crate::base::side_by_side::{Part, side_by_side};
-use crate::bytes::checksum::PAGE_LEN;
+use crate::base::side_by_side::side_by_side;
 use crate::format::directory::SectionPlace;
 use crate::search::snapshot::Snapshot;
 use crate::segment::Segment;
@@ -28,9 +27,6 @@ fpstore_base::choices!(Warm {
     Hot = "hot": "Prefix indexes and heads, for a store that is larger than the memory",
     None = "none": "Nothing; every query is handed to another thread",
 });
-
-/// Pages that are worth a thread: 4 MiB.
-const PAGES_PER_THREAD: usize = 1 << 10;
 
 /// Which of the pages that are wanted are read.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -68,7 +64,7 @@ fn warm_segment(segment: &Segment, what: Warm, which: Pages, threads: usize) -> 
     };
     let mut pages = 0;
     for place in segment.header().places.iter().filter(|place| wanted(place.section)) {
-        let of_place = pages_of(place);
+        let of_place = place.pages();
         if which == Pages::New && is_verified(segment, of_place.clone()) {
             continue;
         }
@@ -81,15 +77,15 @@ fn warm_segment(segment: &Segment, what: Warm, which: Pages, threads: usize) -> 
     Ok(pages)
 }
 
-/// Verifies the sections of a table that so many queries will read nearly all pages of. Page after
-/// page takes less time than in the order of queries.
+/// Verifies those sections of a table that have no more pages than there are queries: these will read
+/// most of them. Page after page takes less time than in the order of queries.
 ///
 /// Damage is no error here: it is one of the queries that meet it.
 pub(crate) fn warm_for_batch(segment: &Segment, table: usize, queries: usize, threads: usize) {
     let of_table =
         |place: &&SectionPlace| place.section.table().is_some_and(|at| usize::from(at.0) == table);
     for place in segment.header().places.iter().filter(of_table) {
-        let pages = pages_of(place);
+        let pages = place.pages();
         if queries >= pages.len()
             && !is_verified(segment, pages)
             && check_in_order(segment, place, threads).is_err()
@@ -99,26 +95,13 @@ pub(crate) fn warm_for_batch(segment: &Segment, table: usize, queries: usize, th
     }
 }
 
-/// The pages of a section, counted from the start of the file.
-fn pages_of(place: &SectionPlace) -> Range<usize> {
-    let first = place.offset as usize / PAGE_LEN;
-    first..first + (place.len as usize).div_ceil(PAGE_LEN)
-}
-
 fn is_verified(segment: &Segment, mut pages: Range<usize>) -> bool {
     pages.all(|page| segment.checked().contains(page))
 }
 
 /// Verifies all pages of a section.
 fn check_in_order(segment: &Segment, place: &SectionPlace, threads: usize) -> Result<()> {
-    let pages = pages_of(place);
-    let threads = threads.min(pages.len() / PAGES_PER_THREAD);
-    let parts: Vec<Range<usize>> = Part::all(threads)
-        .iter()
-        .map(|part| part.of_len(pages.len()))
-        .map(|part| pages.start + part.start..pages.start + part.end)
-        .collect();
     let check =
-        |part: &Range<usize>| part.clone().try_for_each(|page| segment.check_page(place, page));
-    side_by_side(&parts, check).map(drop)
+        |pages: &Range<usize>| pages.clone().try_for_each(|page| segment.check_page(place, page));
+    side_by_side(&place.page_parts(threads), check).map(drop)
 }

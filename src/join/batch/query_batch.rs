@@ -187,7 +187,7 @@ impl<'a> QueryBatch<'a> {
         Ok(Some(all))
     }
 
-    /// Verifies what so many queries will read nearly all of.
+    /// Verifies what `queries` queries will read most of.
     fn warm(&self, queries: usize) {
         for open in self.snapshot.segments() {
             let AccessPath::Probe { radii } = &open.plan(self.options.k).path else { continue };

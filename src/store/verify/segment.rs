@@ -6,7 +6,6 @@ use std::path::Path;
 
 use crate::base::error::{Error, Fault, IoError, Result};
 use crate::base::section::Section;
-use crate::base::side_by_side::Part;
 use crate::bytes::checksum::{Digest, PAGE_LEN, SetSum};
 use crate::bytes::permutation::Permuted;
 use crate::format::directory::SectionPlace;
@@ -17,8 +16,8 @@ use crate::store::verify::pace::Pace;
 use crate::store::verify::report::VerifyReport;
 use fpstore_base::{Fingerprint, IdRef, thread_count};
 
-/// Pages that are worth a thread.
-const PAGES_PER_THREAD: usize = 1 << 8;
+/// The tables of a shorter file are verified by one thread: others would hardly have started.
+const SMALL_LEN: u64 = 1 << 18;
 /// Bytes of a file that are read in one step.
 const CHUNK_LEN: usize = 1 << 16;
 
@@ -69,9 +68,9 @@ fn verify_sections(segment: &Segment, report: &mut VerifyReport, pace: &Pace) ->
         report.faults.push(fault);
         return Ok(());
     }
-    // Each table and the ids, side by side.
+    // Each table and the ids.
     let items: Vec<Option<usize>> = (0..segment.tables().len()).map(Some).chain([None]).collect();
-    let found = pace.side_by_side(&items, |table| {
+    let verify = |table: &Option<usize>| {
         let mut faults = Vec::new();
         let mut note = |checked: Result<()>| match checked {
             Err(Error::Interrupted) => Err(Error::Interrupted),
@@ -89,7 +88,11 @@ fn verify_sections(segment: &Segment, report: &mut VerifyReport, pace: &Pace) ->
             None => note(ids(segment, pace))?,
         }
         Ok(faults)
-    })?;
+    };
+    let found: Vec<Vec<Error>> = match segment.header().file_len < SMALL_LEN {
+        true => items.iter().map(verify).collect::<Result<_>>()?,
+        false => pace.side_by_side(&items, verify)?,
+    };
     report.faults.extend(found.into_iter().flatten());
     report.value_count += segment.header().fingerprint_count * segment.tables().len() as u64;
     Ok(())
@@ -106,18 +109,15 @@ fn pages(
     if place.section == Section::Checksums {
         return Ok(());
     }
-    let first = place.offset as usize / PAGE_LEN;
-    let count = (place.len as usize).div_ceil(PAGE_LEN);
-    let parts = Part::all(thread_count(0).min(count / PAGES_PER_THREAD));
-    let found = pace.side_by_side(&parts, |part| {
+    let found = pace.side_by_side(&place.page_parts(thread_count(0)), |pages| {
         let mut faults = Vec::new();
-        for page in part.of_len(count) {
-            faults.extend(segment.check_page(place, first + page).err());
+        for page in pages.clone() {
+            faults.extend(segment.check_page(place, page).err());
             pace.spend(PAGE_LEN as u64)?;
         }
         Ok(faults)
     })?;
-    report.page_count += count as u64;
+    report.page_count += place.pages().len() as u64;
     report.faults.extend(found.into_iter().flatten());
     Ok(())
 }

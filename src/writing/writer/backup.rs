@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::backup_options::{BackedUp, BackupOptions};
 use super::copied_state::{StateFiles, copy_state};
+use super::lasting_state::with_lasting_state;
 use crate::base::error::{Error, Result};
 use crate::format::manifest::{Manifest, SegmentEntry};
 use crate::search::snapshot::Snapshot;
@@ -25,8 +26,8 @@ use crate::store::Store;
 /// name are removed, except those that a reader holds, so that the folder holds one state. What was
 /// copied before an error stays, and the next call goes on.
 ///
-/// `store` is one state, so others may add, delete and merge meanwhile. To restore a store, copy the
-/// folder while no backup is made into it.
+/// `store` is one state, so others may add, delete and merge meanwhile; a later one is copied if they
+/// remove a segment before that is. To restore a store, copy the folder while no backup is made into it.
 ///
 /// # Errors
 ///
@@ -61,10 +62,11 @@ use crate::store::Store;
 /// ```
 pub fn backup(store: &Store, to: impl AsRef<Path>, options: &BackupOptions) -> Result<BackedUp> {
     let to = to.as_ref();
-    let snapshot = store.snapshot();
-    let manifest = snapshot.manifest();
-    check_source(&snapshot, manifest, to)?;
-    copy_state(manifest.clone(), &*snapshot, to, options)
+    with_lasting_state(store, |snapshot| {
+        let manifest = snapshot.manifest();
+        check_source(snapshot, manifest, to)?;
+        copy_state(manifest.clone(), &**snapshot, to, options)
+    })
 }
 
 /// Refuses a part of a store, and a copy of a store to itself.

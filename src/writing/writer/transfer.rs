@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use super::lasting_state::with_lasting_state;
 use crate::base::error::{Error, Result};
 use crate::format::manifest;
 use crate::search::snapshot::{OpenSegment, Snapshot};
@@ -12,9 +13,6 @@ use crate::store::verify::faults_of;
 use crate::writing::directory::{
     Patience, SegmentFile, StoreDirectory, check_output, random_store_id, reserve,
 };
-
-/// Attempts to export a store of which a writer removes segments meanwhile.
-const TRIES: u32 = 100;
 
 /// What [`export`] wrote.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -96,24 +94,8 @@ pub fn export_linked(
     export_to(store, to.as_ref(), segment, true)
 }
 
-/// Exports the state that a store shows; a later one if a writer removes segments of that meanwhile.
 fn export_to(store: &Store, to: &Path, segment: Option<u64>, link: bool) -> Result<Exported> {
-    let mut snapshot = store.snapshot();
-    let mut tries = 1;
-    loop {
-        match export_state(&snapshot, to, segment, link) {
-            Err(Error::Io(gone))
-                if gone.source.kind() == io::ErrorKind::NotFound
-                    && snapshot.segments().iter().any(|open| open.segment.path() == gone.path)
-                    && tries < TRIES =>
-            {
-                tries += 1;
-                let Some(later) = snapshot.next()? else { return Err(Error::Io(gone)) };
-                snapshot = later.into();
-            }
-            done => return done,
-        }
-    }
+    with_lasting_state(store, |snapshot| export_state(snapshot, to, segment, link))
 }
 
 fn export_state(

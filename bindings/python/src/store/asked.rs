@@ -68,7 +68,7 @@ impl Asked {
         }
     }
 
-    /// Whether a batch of so many queries takes so little time that the interpreter is held.
+    /// Whether a batch of `count` queries is short, so that the interpreter is held for it.
     pub(super) fn is_short(&self, k: u32, count: usize) -> PyResult<bool> {
         let mut state = self.state();
         let state = state.as_mut().ok_or_else(|| self.closed())?;

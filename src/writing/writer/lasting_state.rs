@@ -1,0 +1,36 @@
+//! Reading the files of a state that a writer may remove meanwhile.
+
+use std::io;
+use std::sync::Arc;
+
+use crate::base::error::{Error, Result};
+use crate::search::snapshot::Snapshot;
+use crate::store::Store;
+
+/// Attempts at a store of which a writer removes segments meanwhile.
+const TRIES: u32 = 100;
+
+/// Does work that reads the segments of the state that a store shows by their names; again, with a
+/// later state, if a writer has removed one of them meanwhile. What the work has made so far must be
+/// of no harm. Where the store has no later state, the error is that of the file.
+pub(super) fn with_lasting_state<T>(
+    store: &Store,
+    mut work: impl FnMut(&Arc<Snapshot>) -> Result<T>,
+) -> Result<T> {
+    let mut snapshot = store.snapshot();
+    let mut tries = 1;
+    loop {
+        match work(&snapshot) {
+            Err(Error::Io(gone))
+                if gone.source.kind() == io::ErrorKind::NotFound
+                    && snapshot.segments().iter().any(|open| open.segment.path() == gone.path)
+                    && tries < TRIES =>
+            {
+                tries += 1;
+                let Some(later) = snapshot.next()? else { return Err(Error::Io(gone)) };
+                snapshot = later.into();
+            }
+            done => return done,
+        }
+    }
+}
