@@ -72,6 +72,13 @@ def evict(path):
         os.posix_fadvise(opened.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
+def read_back(path):
+    """Reads a file, so that its pages are in memory."""
+    with open(path, "rb", buffering=0) as opened:
+        while opened.read(1 << 24):
+            pass
+
+
 def resident(path):
     """The pages of a file that are in memory."""
     libc = ctypes.CDLL(None, use_errno=True)

@@ -6,6 +6,7 @@
 pub(crate) mod error;
 #[cfg(feature = "write")]
 pub(crate) mod id_policy;
+pub(crate) mod in_order;
 #[cfg(feature = "write")]
 pub mod judged;
 #[cfg(feature = "write")]

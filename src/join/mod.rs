@@ -40,7 +40,8 @@ pub use crate::base::labels::{BadLabel, LabelFile};
 pub use batch::batch_mode::BatchMode;
 pub use batch::search_many::search_many;
 pub use grouping::cluster::{Cluster, ClusterMember};
-pub use grouping::clusters::{ClusterMethod, Clusters, clusters};
+pub use grouping::cluster_method::ClusterMethod;
+pub use grouping::clusters::{Clusters, clusters};
 pub use grouping::components::Components;
 pub use grouping::dedup::{Dedup, DroppedDocument, dedup};
 #[cfg(feature = "documents")]

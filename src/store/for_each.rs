@@ -6,6 +6,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
+use std::ops::RangeInclusive;
 
 use crate::base::error::{Error, Result};
 use crate::base::section::{BlockIndex, Rank};
@@ -20,6 +21,10 @@ use fpstore_base::Fingerprint;
 /// Fingerprints that one pass selects from a table that is sorted in another order. At most twice
 /// as many are in memory: 256 MiB.
 const SELECTED_MAX: usize = 1 << 23;
+/// Ranges for each thread, so that none waits long for another.
+const RANGES_FOR_A_THREAD: usize = 16;
+/// Fingerprints of a range, at least.
+const RANGE_MIN: u64 = if cfg!(test) { 16 } else { 1 << 12 };
 
 impl Store {
     /// Calls `each` with every stored fingerprint once, ascending, with the ids that all segments
@@ -50,6 +55,15 @@ impl Store {
     /// ```
     pub fn for_each<E: From<Error>>(
         &self,
+        each: impl FnMut(Hit<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.for_each_within(0..=u64::MAX, each)
+    }
+
+    /// As [`Store::for_each`], with the fingerprints of a range alone.
+    pub(crate) fn for_each_within<E: From<Error>>(
+        &self,
+        range: RangeInclusive<u64>,
         mut each: impl FnMut(Hit<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         let snapshot = self.snapshot();
@@ -57,9 +71,8 @@ impl Store {
         let mut sources = Vec::new();
         // The next fingerprint of each source; the least of all is on top, ties by segment.
         let mut next = BinaryHeap::new();
-        for (segment, mut source) in
-            filled.filter_map(|(segment, open)| Some((segment, Ordered::new(open)?)))
-        {
+        for (segment, open) in filled {
+            let Some(mut source) = Ordered::new(open, &range)? else { continue };
             if let Some((fingerprint, rank)) = source.next()? {
                 next.push(Reverse((fingerprint, sources.len(), rank)));
                 sources.push((segment, source));
@@ -83,6 +96,33 @@ impl Store {
             each(Hit::new(&snapshot, &places))?;
         }
         Ok(())
+    }
+
+    /// Ranges of fingerprints, ascending and together all, for as many threads: those that hold about
+    /// as many as each other if fingerprints are even. There is one range alone if there are few
+    /// fingerprints, or if a segment would have to be sorted again for each.
+    pub(crate) fn ranges_for(&self, threads: usize) -> Vec<RangeInclusive<u64>> {
+        let snapshot = self.snapshot();
+        let filled = || snapshot.segments().iter().filter(|open| !open.is_empty());
+        let tables: Vec<_> = filled().filter_map(|open| open.segment.first_table()).collect();
+        let live_count: u64 = filled().map(|open| open.live_count()).sum();
+        let most = (threads * RANGES_FOR_A_THREAD) as u64;
+        let count = (live_count / RANGE_MIN).min(if threads < 2 { 1 } else { most });
+        let largest = tables.iter().max_by_key(|table| table.descriptor.block_bits);
+        let Some(largest) =
+            largest.filter(|_| tables.iter().all(|it| it.permutation.is_identity()))
+        else {
+            return vec![0..=u64::MAX];
+        };
+        let blocks = 0..largest.descriptor.block_count();
+        let starts =
+            Part::all(count as usize).into_iter().map(|part| part.of(blocks.clone()).start);
+        let first_of =
+            |block| largest.first_head(BlockIndex(block)) << largest.descriptor.tail_bits;
+        let mut starts: Vec<u64> = starts.map(first_of).collect();
+        starts.dedup();
+        let ends = starts[1..].iter().map(|start| start - 1).chain([u64::MAX]);
+        starts.iter().zip(ends).map(|(&start, end)| start..=end).collect()
     }
 }
 
@@ -129,7 +169,7 @@ impl Store {
 
 type Values<'a> = Box<dyn Iterator<Item = Result<(Rank, Permuted)>> + 'a>;
 
-/// The fingerprints of one segment, ascending, with their ranks in the first table.
+/// The fingerprints of a range in one segment, ascending, with their ranks in the first table.
 struct Ordered<'a> {
     open: &'a OpenSegment,
     table: WholeTable<'a>,
@@ -137,24 +177,35 @@ struct Ordered<'a> {
     stored: Option<Values<'a>>,
     /// Else the next values, sorted descending so that the smallest one can be popped.
     selected: Vec<(Fingerprint, Rank)>,
-    /// All values below this one were selected before; `None` once all were.
+    /// All fingerprints of the range below this one came before; `None` once all did.
     from: Option<u64>,
+    /// The last fingerprint of the range.
+    last: u64,
 }
 
 impl<'a> Ordered<'a> {
     /// `None` for a segment without tables, which no reader accepts.
-    fn new(open: &'a OpenSegment) -> Option<Self> {
-        let table = open.segment.first_table()?;
-        let values = || Box::new(table.values()) as Values<'a>;
-        let stored = table.permutation.is_identity().then(values);
-        Some(Ordered { open, table, stored, selected: Vec::new(), from: Some(0) })
+    fn new(open: &'a OpenSegment, range: &RangeInclusive<u64>) -> Result<Option<Self>> {
+        let Some(table) = open.segment.first_table() else { return Ok(None) };
+        let (from, last) = (*range.start(), *range.end());
+        let stored = match table.permutation.is_identity() {
+            true if from == 0 => Some(Box::new(table.values()) as Values<'a>),
+            true => Some(Box::new(table.values_near(Permuted(from))?) as Values<'a>),
+            false => None,
+        };
+        Ok(Some(Ordered { open, table, stored, selected: Vec::new(), from: Some(from), last }))
     }
 
     fn next(&mut self) -> Result<Option<(Fingerprint, Rank)>> {
         if let Some(stored) = &mut self.stored {
-            while let Some((rank, value)) = stored.next().transpose()? {
-                if !self.open.is_deleted(rank) {
-                    return Ok(Some((self.table.permutation.invert(value), rank)));
+            // The first block may begin before the range.
+            let from = self.from.unwrap_or(0);
+            while let Some((rank, Permuted(value))) = stored.next().transpose()? {
+                if value > self.last {
+                    return Ok(None);
+                }
+                if value >= from && !self.open.is_deleted(rank) {
+                    return Ok(Some((Fingerprint::new(value), rank)));
                 }
             }
             return Ok(None);
@@ -173,7 +224,8 @@ impl<'a> Ordered<'a> {
         for step in self.table.values() {
             let (rank, value) = step?;
             let fingerprint = self.table.permutation.invert(value);
-            if fingerprint.value() >= from && !self.open.is_deleted(rank) {
+            let is_within = (from..=self.last).contains(&fingerprint.value());
+            if is_within && !self.open.is_deleted(rank) {
                 self.selected.push((fingerprint, rank));
                 if self.selected.len() == 2 * most {
                     self.selected.select_nth_unstable(most);
@@ -197,7 +249,7 @@ impl<'a> Ordered<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{BuildOptions, Builder, Scheme};
+    use crate::{BuildOptions, Builder, IdRef, Scheme};
 
     #[test]
     fn many_small_passes_give_the_same_order_as_one() {
@@ -212,7 +264,7 @@ mod tests {
         let snapshot = store.snapshot();
         let segment = &snapshot.segments()[0];
         for most in [1, 2, 10, 1000, 1001, 1002] {
-            let mut ordered = Ordered::new(segment).unwrap();
+            let mut ordered = Ordered::new(segment, &(0..=u64::MAX)).unwrap().unwrap();
             let mut found = Vec::new();
             while let Some(from) = ordered.from {
                 ordered.select(from, most).unwrap();
@@ -222,6 +274,58 @@ mod tests {
                 }
             }
             assert_eq!(found, expected, "{most} a pass");
+        }
+    }
+    /// The fingerprints and ids of ranges, one after the other, are those of the store.
+    #[test]
+    fn ranges_have_each_fingerprint_once_and_in_order() {
+        use crate::writer::Writer;
+
+        let folder = tempfile::tempdir().unwrap();
+        for scheme in ["1", "2", "14"] {
+            let path = folder.path().join(scheme);
+            let mut options = BuildOptions::default().scheme(Scheme::named(scheme, 3).unwrap());
+            let mut expected = Vec::new();
+            for segment in 0..3_u64 {
+                let mut builder = match segment {
+                    0 => Builder::with_options(&path, options.clone()).unwrap(),
+                    _ => Builder::append(&path, options.clone()).unwrap(),
+                };
+                options = BuildOptions::default();
+                for id in 0..600 {
+                    // Some are in two segments, and some twice in one.
+                    let value = (id / 2 * 2 + 200 * segment).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                    let value = if id < 2 { u64::MAX * id } else { value };
+                    builder.push(value.into(), 1000 * segment + id).unwrap();
+                    expected.push((value, 1000 * segment + id));
+                }
+                builder.finish().unwrap();
+            }
+            let mut writer = Writer::open(&path).unwrap();
+            writer.delete_ids((0..3000_u64).step_by(7).map(IdRef::U64)).unwrap();
+            expected.retain(|(_, id)| id % 7 != 0);
+            expected.sort_unstable();
+            let store = writer.store().clone();
+            for threads in [0, 1, 2, 5] {
+                let ranges = store.ranges_for(threads);
+                assert_eq!(ranges.len() > 1, threads > 1 && scheme != "14", "{scheme} {threads}");
+                let mut found = Vec::new();
+                for range in ranges {
+                    store
+                        .for_each_within(range, |hit| {
+                            let mut ids = Vec::new();
+                            for id in hit.ids() {
+                                let IdRef::U64(id) = id? else { panic!("a number") };
+                                ids.push((hit.fingerprint().value(), id));
+                            }
+                            ids.sort_unstable();
+                            found.extend(ids);
+                            Ok::<(), Error>(())
+                        })
+                        .unwrap();
+                }
+                assert_eq!(found, expected, "{scheme} {threads}");
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ use anyhow::bail;
 use clap::Args;
 use fpstore::input::{InputOptions, read_records};
 use fpstore::{
-    BuildOptions, Error, Fingerprint, IdPolicy, IdRef, Recipe, Store, TemporaryBuilder,
+    BuildOptions, Builder, Error, Fingerprint, IdPolicy, IdRef, Recipe, Store, TemporaryBuilder,
     TemporaryStore,
 };
 
@@ -232,37 +232,75 @@ impl JoinInputArgs {
 pub(in crate::cli) enum Ids {
     /// The ids of the files.
     AsTheyAre,
-    /// The position of each record, followed by its id, so that the first record has the smallest
-    /// id.
-    WithPositions,
-    /// As before, with positions that fall, so that the last record has the smallest id.
-    WithFallingPositions,
+    /// The positions of the records: numbers, which take less than texts.
+    Positions(Order),
+    /// Texts: the position of each record, followed by its id.
+    PositionsAndIds(Order),
+}
+
+/// The order of positions of records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::cli) enum Order {
+    /// The first record has the smallest id.
+    Rising,
+    /// The last record has the smallest id.
+    Falling,
+}
+
+impl Order {
+    /// The number of a position; and back.
+    fn number_of(self, position: u64) -> u64 {
+        if self == Order::Falling { !position } else { position }
+    }
 }
 
 impl Ids {
-    /// The position of a record in an id, and the own id of the record.
-    pub(in crate::cli) fn split(self, id: &str) -> (u64, Option<&str>) {
-        let (position, own) = split_position(id);
-        (if self == Ids::WithFallingPositions { !position } else { position }, own)
+    /// The position of a record in its id in the store, and the record's own id. Without positions it
+    /// is 0.
+    pub(in crate::cli) fn split(self, id: IdRef<'_>) -> (u64, Option<&str>) {
+        match (self, id) {
+            (Ids::Positions(order), IdRef::U64(number)) => (order.number_of(number), None),
+            (Ids::PositionsAndIds(order), IdRef::Text(id)) => {
+                let (position, own) = id.split_at_checked(POSITION_LEN).unwrap_or((id, ""));
+                let number = u64::from_str_radix(position, 16).unwrap_or_default();
+                (order.number_of(number), own.strip_prefix('\t'))
+            }
+            (_, IdRef::Text(id)) => (0, Some(id)),
+            (_, IdRef::U64(_)) => (0, None),
+        }
     }
 
-    fn with_position(self, position: u64, id: Option<IdRef<'_>>) -> String {
-        let position = if self == Ids::WithFallingPositions { !position } else { position };
-        match id {
-            Some(id) => format!("{position:016x}\t{id}"),
-            None => format!("{position:016x}"),
+    fn policy(self) -> IdPolicy {
+        match self {
+            Ids::AsTheyAre => IdPolicy::Auto,
+            Ids::Positions(_) => IdPolicy::U64,
+            Ids::PositionsAndIds(_) => IdPolicy::Text,
+        }
+    }
+
+    /// Gives a record to the builder, unless it takes whole files.
+    fn push(
+        self,
+        builder: &mut Builder,
+        fingerprint: Fingerprint,
+        position: u64,
+        id: Option<IdRef<'_>>,
+    ) -> Result<(), Error> {
+        match (self, id) {
+            (Ids::AsTheyAre, Some(id)) => builder.push(fingerprint, id),
+            (Ids::AsTheyAre, None) => builder.push_bare(fingerprint),
+            (Ids::Positions(order), _) => builder.push(fingerprint, order.number_of(position)),
+            (Ids::PositionsAndIds(order), id) => {
+                let number = order.number_of(position);
+                let id = id.map_or(String::new(), |id| format!("\t{id}"));
+                builder.push(fingerprint, &format!("{number:016x}{id}"))
+            }
         }
     }
 }
 
 /// The number of hex digits of a position.
 const POSITION_LEN: usize = 16;
-
-/// Splits an id into the position of the record and the id of the file.
-fn split_position(id: &str) -> (u64, Option<&str>) {
-    let (position, own) = id.split_at_checked(POSITION_LEN).unwrap_or((id, ""));
-    (u64::from_str_radix(position, 16).unwrap_or_default(), own.strip_prefix('\t'))
-}
 
 /// Is called with each record: the number of its file, the fingerprint, and the id in the file.
 pub(in crate::cli) type EachRecord<'a> =
@@ -280,13 +318,9 @@ pub(in crate::cli) fn temporary_store(
     each: &mut EachRecord<'_>,
 ) -> anyhow::Result<Opened> {
     let files = inputs(files)?;
-    let policy = match ids {
-        Ids::AsTheyAre => IdPolicy::Auto,
-        Ids::WithPositions | Ids::WithFallingPositions => IdPolicy::Text,
-    };
     let usual_k = recipe.width().usual_k();
     let options = BuildOptions::default()
-        .ids(policy)
+        .ids(ids.policy())
         .recipe(recipe)
         .memory(resources.memory.map(|memory| memory.as_u64()))
         .threads(resources.threads()?)
@@ -300,12 +334,8 @@ pub(in crate::cli) fn temporary_store(
             default_k = documents.source.usual_k();
             let summary = documents.push_all(&files, monitor, |fingerprint, id, _| {
                 each(0, fingerprint, Some(id))?;
-                if ids == Ids::AsTheyAre {
-                    return builder.push(fingerprint, id);
-                }
-                let id = ids.with_position(position, Some(id));
                 position += 1;
-                builder.push(fingerprint, &id)
+                ids.push(builder, fingerprint, position - 1, Some(id))
             });
             let summary = summary.inspect_err(|_| monitor.report_loss(builder.record_count()))?;
             monitor.suspend(|| report(&summary));
@@ -318,10 +348,9 @@ pub(in crate::cli) fn temporary_store(
                 let read = match ids {
                     Ids::AsTheyAre => builder.read(file, &input),
                     ids => read_records(file, &input, |record| {
-                        let id = ids.with_position(position, record.id);
-                        position += 1;
                         each(number, record.fingerprint, record.id)?;
-                        builder.push(record.fingerprint, &id)
+                        position += 1;
+                        ids.push(builder, record.fingerprint, position - 1, record.id)
                     }),
                 };
                 let summary = read.inspect_err(|_| monitor.report_loss(builder.record_count()))?;

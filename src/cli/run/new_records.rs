@@ -73,6 +73,11 @@ impl<'a> NewRecords<'a> {
         temporary_store(files, source, recipe, resources, monitor, ids, &mut copy)
     }
 
+    /// The number of records that were read first.
+    pub(in crate::cli) fn count(&self) -> u64 {
+        self.count
+    }
+
     /// Calls `each` with each record again, and with its position.
     pub(in crate::cli) fn read_again(
         &mut self,

@@ -8,7 +8,7 @@ use super::nodes::Nodes;
 use crate::base::error::{Error, Result};
 use crate::base::side_by_side::side_by_side;
 use crate::join::grouping::cluster::{diameter, number_of};
-use crate::join::grouping::clusters::ClusterMethod;
+use crate::join::grouping::cluster_method::ClusterMethod;
 use crate::join::grouping::keep::{Fate, KeepRule};
 use crate::join::grouping::numbering::Shared;
 use crate::join::options::JoinOptions;

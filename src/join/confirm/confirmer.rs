@@ -9,7 +9,7 @@ use super::clusters::ConfirmedClusters;
 use super::confirmed::Confirmed;
 use super::ids::DocumentIds;
 use crate::base::error::{Error, Result};
-use crate::join::grouping::clusters::ClusterMethod;
+use crate::join::grouping::cluster_method::ClusterMethod;
 use crate::join::options::JoinOptions;
 use crate::store::Store;
 use fpstore_base::{Fingerprint, IdRef};

@@ -7,7 +7,7 @@ use super::candidates::Candidates;
 use super::degrees::Degrees;
 use super::pivots::Pivots;
 use crate::base::error::Result;
-use crate::join::grouping::clusters::ClusterMethod;
+use crate::join::grouping::cluster_method::ClusterMethod;
 use crate::join::grouping::leader_pairs::{NearLists, near_within};
 use crate::join::grouping::leaders::scan;
 use fpstore_base::watch::{Phase, Watch};

@@ -110,7 +110,7 @@ impl<'a> Join<'a> {
     /// All values of a side that belong to this join.
     pub(in crate::join) fn in_memory(&self, side: usize) -> Result<Arc<Vec<u64>>> {
         if self.partition.is_all() {
-            return self.sides[side].in_memory();
+            return self.sides[side].in_memory(self.resources.threads, None);
         }
         let mut values = Vec::new();
         self.read(Piece::whole(side), |run| {

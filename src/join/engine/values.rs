@@ -3,14 +3,19 @@
 use std::sync::Arc;
 
 use crate::base::error::{Error, Result};
+use crate::base::in_order::in_order;
 use crate::base::side_by_side::Part;
 use crate::join::JoinInput;
 use crate::join::shares::range::TableRange;
+use crate::search::snapshot::OpenSegment;
 use crate::store::Store;
 use fpstore_base::Fingerprint;
+use fpstore_base::watch::Watch;
 
 /// Values of one call of a callback.
 const RUN_COUNT: usize = 1 << 12;
+/// Values that a thread reads into memory at a time, about.
+const PART_COUNT: u64 = if cfg!(test) { 64 } else { 1 << 16 };
 
 /// Values that can be read any number of times.
 #[derive(Clone, Debug)]
@@ -53,8 +58,9 @@ impl Piece {
 }
 
 impl<'a> JoinValues<'a> {
-    /// The values of an input; those of a store are read into memory if `memory` bytes hold them.
-    pub(in crate::join) fn open(input: JoinInput<'a>, memory: u64) -> Result<Self> {
+    /// The values of an input; those of a store are read into memory, by as many threads, if `memory`
+    /// bytes hold them.
+    pub(in crate::join) fn open(input: JoinInput<'a>, memory: u64, threads: usize) -> Result<Self> {
         let (store, segment) = match input {
             JoinInput::Fingerprints(fingerprints) => {
                 if fingerprints.is_sorted_by(|a, b| a < b) {
@@ -85,7 +91,8 @@ impl<'a> JoinValues<'a> {
         if count.saturating_mul(8) > memory {
             Ok(values)
         } else {
-            Ok(JoinValues::Owned { values: values.in_memory()?, count, repeats: false })
+            let values = values.in_memory(threads, None)?;
+            Ok(JoinValues::Owned { values, count, repeats: false })
         }
     }
 
@@ -167,22 +174,57 @@ impl<'a> JoinValues<'a> {
         }
     }
 
-    /// All values, in memory, each once.
-    pub(in crate::join) fn in_memory(&self) -> Result<Arc<Vec<u64>>> {
+    /// All values, in memory, each once; read by as many threads.
+    pub(in crate::join) fn in_memory(
+        &self,
+        threads: usize,
+        watch: Option<&Watch>,
+    ) -> Result<Arc<Vec<u64>>> {
         if let JoinValues::Owned { values, repeats: false, .. } = self {
             return Ok(Arc::clone(values));
         }
         let mut values = Vec::with_capacity(usize::try_from(self.count_max()).unwrap_or(0));
-        self.read(Piece::whole(0), |run| {
-            values.extend_from_slice(run);
-            Ok(())
-        })?;
+        for segment in self.by_segments() {
+            let worker = || {
+                |part| {
+                    let mut of_part = Vec::with_capacity(PART_COUNT as usize);
+                    segment.read(Piece { side: 0, part }, |run| {
+                        of_part.extend_from_slice(run);
+                        Ok(())
+                    })?;
+                    watch.map_or(Ok(()), |watch| watch.tick(of_part.len() as u64))?;
+                    Ok(of_part)
+                }
+            };
+            let source = |give: &mut dyn FnMut(Part) -> Result<()>| {
+                let count = segment.count_max().div_ceil(PART_COUNT);
+                Part::all(count as usize).into_iter().try_for_each(give)
+            };
+            in_order(threads, worker, source, |of_part| {
+                values.extend_from_slice(&of_part);
+                Ok::<(), Error>(())
+            })?;
+        }
         if self.may_repeat() {
             // Nearly always the runs of the segments ascend. The stable sort finds and merges them.
             values.sort();
             values.dedup();
         }
         Ok(Arc::new(values))
+    }
+
+    /// The same values by the segments of a store, one after the other.
+    fn by_segments(&self) -> Vec<JoinValues<'_>> {
+        let JoinValues::Stored { store, segment: None, .. } = self else {
+            return vec![self.clone()];
+        };
+        let of_segment = |(segment, open): (usize, &OpenSegment)| JoinValues::Stored {
+            store: store.clone(),
+            segment: Some(segment),
+            count: open.live_count(),
+            repeats: false,
+        };
+        store.snapshot().segments().iter().enumerate().map(of_segment).collect()
     }
 }
 

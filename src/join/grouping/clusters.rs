@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::cluster::{Cluster, ClusterMember, by_degree, cluster_of, number_of};
-use super::disjoint_sets::{DisjointSets, PositionIndex};
+use super::cluster_method::ClusterMethod;
+use super::disjoint_sets::{DisjointSets, PositionIndex, for_each_batch};
 use super::graph::NearGraph;
 use super::judged::Judged;
 use super::leaders::{Near, lead};
 use super::reading::{JoinMemory, ReadValues, read};
 use crate::base::error::{Error, Result};
+use crate::base::in_order::in_order;
 use crate::join::engine::one_join::Join;
 use crate::join::engine::values::JoinValues;
 use crate::join::options::JoinOptions;
@@ -18,50 +20,9 @@ use crate::store::Store;
 use fpstore_base::Fingerprint;
 use fpstore_base::watch::{Phase, Watch};
 
-/// Which documents make a cluster.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ClusterMethod {
-    /// Connected components: each member is near some other member. Two members may be far apart,
-    /// with a chain of near ones between them.
-    #[default]
-    Components,
-    /// Stars: each member is near the representative. In each component, the document with most
-    /// near documents becomes the first representative and takes all documents near it; then the
-    /// next of the remaining documents, and so on.
-    ///
-    /// # Source
-    ///
-    /// Aslam, Pelekhov and Rus, "The Star Clustering Algorithm for Static and Dynamic Information
-    /// Organization", JGAA 8 (2004): the off-line algorithm.
-    Star,
-    /// Leaders: in the order of smallest ids, each document that is near no leader becomes one.
-    /// Every other document belongs to the first leader that it is near. The leaders are the
-    /// documents that remain if each document near an earlier remaining one is dropped.
-    Leader,
-}
-
-fpstore_base::choices!(ClusterMethod {
-    Components = "components": "Documents that a chain of near documents connects",
-    Star = "star": "Every member near its representative, the most connected first",
-    Leader = "leader": "Every member near its representative, the smallest id first",
-});
-
-impl ClusterMethod {
-    /// What its clusters are, in a few words of a page.
-    pub fn shape(self) -> &'static str {
-        match self {
-            ClusterMethod::Components => "chains of near documents",
-            ClusterMethod::Star => "stars around a representative",
-            ClusterMethod::Leader => "led by the first document",
-        }
-    }
-}
-
 /// The clusters of a store.
 ///
-/// Holds the members of each connected component. [`Clusters::for_each`] divides one component
-/// at a time.
+/// Holds the members of each connected component, which [`Clusters::for_each`] divides.
 #[derive(Debug)]
 pub struct Clusters {
     store: Store,
@@ -73,6 +34,7 @@ pub struct Clusters {
     judged: Option<Judged>,
     /// The numbers of the clusters in order; `None` if they are 1, 2, 3 ...
     pub(in crate::join) numbers: Option<Vec<u64>>,
+    threads: usize,
     watch: Watch,
 }
 
@@ -112,7 +74,7 @@ pub fn clusters(store: &Store, options: &JoinOptions, method: ClusterMethod) -> 
     check(options)?;
     let store = &store.pinned();
     let memory = JoinMemory::of(store, options)?;
-    let values = read(store, options)?;
+    let values = read(store, options, false)?;
     Clusters::among(store, options, method, memory, values, None)
 }
 
@@ -136,7 +98,8 @@ impl Clusters {
         values: ReadValues,
         mut judged: Option<Judged>,
     ) -> Result<Clusters> {
-        let ReadValues { values, copied } = values;
+        let ReadValues { values, copied, .. } = values;
+        let threads = memory.0.threads;
         let positions = PositionIndex::new(&values);
         let mut components = DisjointSets::new(values.len() as u32);
         let side = JoinValues::owned(Arc::clone(&values));
@@ -152,13 +115,13 @@ impl Clusters {
         }
         let members = components.members(&copied);
         let watch = options.watch(Phase::Cluster, Some(members.len() as u64));
-        let store = store.clone();
-        let (k, numbers) = (options.k, None);
-        Ok(Clusters { store, k, method, values, members, judged, numbers, watch })
+        let (store, k, numbers) = (store.clone(), options.k, None);
+        Ok(Clusters { store, k, method, values, members, judged, numbers, threads, watch })
     }
 
     /// Calls `each` with each cluster, by ascending smallest fingerprint of its component. Can be
-    /// called any number of times. The members of one component are in memory at a time.
+    /// called any number of times. Threads look up and divide components beside the calls; the members
+    /// of a few components are in memory at a time.
     ///
     /// # Errors
     ///
@@ -169,23 +132,38 @@ impl Clusters {
         mut each: impl FnMut(&Cluster) -> Result<(), E>,
     ) -> Result<(), E> {
         let watch = self.watch.next(Phase::Cluster, Some(self.members.len() as u64));
-        let mut searcher = self.store.searcher();
-        let mut count = 0;
-        for component in self.members.chunk_by(|a, b| a.0 == b.0) {
-            let members = self.load(component, &mut searcher, &watch)?;
-            for mut cluster in self.divide(component, members, &watch)? {
-                count += 1;
-                cluster.number = number_of(count, self.numbers.as_deref());
-                each(&cluster)?;
+        let has_ids = self.store.info().id_count() > 0;
+        let worker = || {
+            let (mut searcher, watch) = (has_ids.then(|| self.store.searcher()), &watch);
+            move |components: &[(u32, u32)]| {
+                let mut found = Vec::new();
+                for component in components.chunk_by(|a, b| a.0 == b.0) {
+                    let members = self.load(component, searcher.as_mut(), watch)?;
+                    found.extend(self.divide(component, members, watch)?);
+                }
+                Ok(found)
             }
-        }
-        Ok(())
+        };
+        let mut count = 0;
+        in_order(
+            self.threads,
+            worker,
+            |give| for_each_batch(&self.members, give),
+            |found: Vec<Cluster>| {
+                found.into_iter().try_for_each(|mut cluster| {
+                    count += 1;
+                    cluster.number = number_of(count, self.numbers.as_deref());
+                    each(&cluster)
+                })
+            },
+        )
     }
 
+    /// The members of a component; without a searcher they have no ids.
     fn load(
         &self,
         component: &[(u32, u32)],
-        searcher: &mut Searcher,
+        mut searcher: Option<&mut Searcher>,
         watch: &Watch,
     ) -> Result<Vec<ClusterMember>> {
         let mut members = Vec::with_capacity(component.len());
@@ -193,9 +171,11 @@ impl Clusters {
             watch.look()?;
             let fingerprint = Fingerprint::new(self.values[at as usize]);
             let mut ids = Vec::new();
-            for hit in searcher.search(fingerprint, 0)?.hits() {
-                for id in hit.ids() {
-                    ids.push(id?.to_id());
+            if let Some(searcher) = &mut searcher {
+                for hit in searcher.search(fingerprint, 0)?.hits() {
+                    for id in hit.ids() {
+                        ids.push(id?.to_id());
+                    }
                 }
             }
             members.push(ClusterMember { fingerprint, distance: 0, ids, places: Vec::new() });

@@ -11,7 +11,7 @@ use crate::base::section::StoreIndex;
 use crate::join::batch::batch_mode::BatchMode;
 use crate::join::batch::search_many::search_many;
 use crate::join::options::JoinOptions;
-use crate::join::pairs::document_pairs::{Document, DocumentLookup};
+use crate::join::pairs::document_lookup::{Document, DocumentLookup, for_each_looked_up};
 use crate::join::pairs::near_pairs::{Pair, near_pairs_across};
 use crate::search::Limits;
 use crate::store::Store;
@@ -32,6 +32,9 @@ pub struct Dedup {
     within: Option<Within>,
     /// The new fingerprints that are near no stored one.
     unmatched: Arc<Vec<u64>>,
+    /// Their smallest ids, if new documents were compared and all ids are numbers.
+    numbers: Option<Vec<u64>>,
+    threads: usize,
 }
 
 /// Compares the documents of the store `new` with those of `stored`, if given, and with `within`
@@ -43,7 +46,8 @@ pub struct Dedup {
 ///
 /// `stored` may be several [`Stores`](crate::Stores) that are asked as one.
 ///
-/// Takes 33 bytes of memory for each new fingerprint, beside the memory of the join.
+/// Takes 33 bytes of memory for each new fingerprint, beside the memory of the join, and with `within`
+/// 8 more where ids are numbers.
 ///
 /// # Errors
 ///
@@ -81,7 +85,9 @@ pub fn dedup(
     let stored = stored.map(Store::pinned);
     let stored = stored.as_ref();
     let memory = JoinMemory::of(new, options)?;
-    let ReadValues { values, copied } = read(new, options)?;
+    let threads = memory.0.threads;
+    // Where new documents are compared with one another, the smallest ids decide.
+    let ReadValues { values, copied, numbers } = read(new, options, within)?;
     let mut is_near = vec![false; values.len()];
     let mut nearest = Vec::new();
     if let Some(stored) = stored {
@@ -121,10 +127,11 @@ pub fn dedup(
         .map(|((&first, &second), _)| Pair { first: first.into(), second: second.into() })
         .collect();
     drop(nearest);
-    let rest = without(ReadValues { values, copied }, &is_near);
+    let rest = without(ReadValues { values, copied, numbers }, &is_near);
     let unmatched = Arc::clone(&rest.values);
     let within = within.then(|| Within::among(new, options, memory, &rest)).transpose()?;
-    Ok(Dedup { new: new.clone(), stored: stored.cloned(), near_stored, within, unmatched })
+    let (new, stored, numbers) = (new.clone(), stored.cloned(), rest.numbers);
+    Ok(Dedup { new, stored, near_stored, within, unmatched, numbers, threads })
 }
 
 fn check_recipes(new: &Store, stored: &Store) -> Result<()> {
@@ -136,7 +143,11 @@ fn without(read: ReadValues, is_near: &[bool]) -> ReadValues {
     if !is_near.contains(&true) {
         return read;
     }
-    let ReadValues { values, copied } = read;
+    let ReadValues { values, copied, numbers } = read;
+    let numbers = numbers.map(|numbers| {
+        let rest = numbers.into_iter().zip(is_near).filter(|(_, near)| !**near);
+        rest.map(|(number, _)| number).collect()
+    });
     let mut rest = Vec::new();
     let mut rest_copied = Vec::new();
     let mut copied = copied.into_iter().peekable();
@@ -149,7 +160,7 @@ fn without(read: ReadValues, is_near: &[bool]) -> ReadValues {
             rest.push(value);
         }
     }
-    ReadValues { values: Arc::new(rest), copied: rest_copied }
+    ReadValues { values: Arc::new(rest), copied: rest_copied, numbers }
 }
 
 impl Dedup {
@@ -192,6 +203,30 @@ impl Dedup {
         })
     }
 
+    /// Calls `each` with each new document that is kept, by ascending fingerprint, then in the order of
+    /// its ids.
+    ///
+    /// # Errors
+    ///
+    /// As [`Dedup::for_each_document`].
+    pub fn for_each_kept<E: From<Error>>(
+        &self,
+        mut each: impl FnMut(Fingerprint, Option<IdRef<'_>>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let (Some(within), Some(numbers)) = (&self.within, &self.numbers) else {
+            return self.for_each_document(|fate, fingerprint, id| match fate {
+                Fate::Keep => each(fingerprint, id),
+                Fate::Drop => Ok(()),
+            });
+        };
+        // Of each leader the document with the smallest id.
+        let leaders = (0..).zip(&*self.unmatched).zip(numbers);
+        let leaders = leaders.filter(|((at, _), _)| within.leader_of(*at) == *at);
+        leaders
+            .map(|((_, &value), &id)| (Fingerprint::new(value), IdRef::U64(id)))
+            .try_for_each(|(fingerprint, id)| each(fingerprint, Some(id)))
+    }
+
     /// Calls `each` once with each new document that is dropped, and with the document that is the
     /// reason: first those that are near a stored one, by ascending fingerprint, then the others, by
     /// ascending fingerprint of the kept document, then by distance from it, then by fingerprint. Of
@@ -223,26 +258,27 @@ impl Dedup {
             }
         }
         let Some(within) = &self.within else { return Ok(()) };
-        let mut documents = DocumentLookup::new(&self.new);
-        let mut leaders = DocumentLookup::new(&self.new);
-        for &at in within.listed() {
-            let leader = within.leader_of(at);
-            let [first, second] =
-                [at, leader].map(|at| Fingerprint::new(self.unmatched[at as usize]));
-            documents.look_up(first)?;
-            leaders.look_up(second)?;
-            let kept = leaders.found.iter().enumerate().min_by_key(|(_, document)| &document.id);
-            let other_id = kept.and_then(|(_, kept)| kept.id.as_ref()).map(Id::as_ref);
-            for (number, document) in documents.found.iter().enumerate() {
-                let is_kept = at == leader && kept.is_none_or(|(kept, _)| kept == number);
-                if !is_kept {
-                    let (pair, id) = (Pair { first, second }, document.id.as_ref().map(Id::as_ref));
-                    let (is_stored, other_store) = (false, StoreIndex::default());
+        let value = |at: u32| Fingerprint::new(self.unmatched[at as usize]);
+        let pairs = |give: &mut dyn FnMut(Pair) -> Result<(), E>| {
+            let pair = |&at: &u32| Pair { first: value(within.leader_of(at)), second: value(at) };
+            within.listed().iter().map(pair).try_for_each(give)
+        };
+        for_each_looked_up(&self.new, self.threads, pairs, |pair, kept, documents| {
+            let is_leader = pair.first == pair.second;
+            // Of a leader with several documents the one with the smallest id is kept.
+            let first = kept.iter().enumerate().min_by_key(|(_, document)| &document.id);
+            let other_id = first.and_then(|(_, kept)| kept.id.as_ref()).map(Id::as_ref);
+            let pair = Pair { first: pair.second, second: pair.first };
+            let (is_stored, other_store) = (false, StoreIndex::default());
+            let dropped = if is_leader { kept } else { documents };
+            for (number, document) in dropped.iter().enumerate() {
+                if !is_leader || first.is_some_and(|(first, _)| first != number) {
+                    let id = document.id.as_ref().map(Id::as_ref);
                     each(DroppedDocument { pair, id, other_id, is_stored, other_store })?;
                 }
             }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 }
 
@@ -260,4 +296,68 @@ pub struct DroppedDocument<'a> {
     pub is_stored: bool,
     /// The store of a stored document, where several are asked as one.
     pub other_store: StoreIndex,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::join::tests::random::Random;
+    use crate::{BuildOptions, Builder, IdPolicy};
+
+    /// Numbers are read with the fingerprints, texts are looked up; `for_each_kept` tells the first
+    /// from the second as `for_each_document` does.
+    #[test]
+    fn what_is_kept_is_the_same_for_numbers_and_texts_on_any_number_of_threads() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut random = Random::new(8);
+        let centers: Vec<u64> = (0..40).map(|_| random.next()).collect();
+        let build = |name: &str, policy| {
+            let mut random = Random::new(9);
+            let options = BuildOptions::default().ids(policy);
+            let mut builder = Builder::with_options(folder.path().join(name), options).unwrap();
+            for position in 0..900_u64 {
+                let center = random.pick(&centers);
+                let distance = random.below(6) as u32;
+                let value = random.flip(center, distance);
+                // As texts they are in the order of the numbers.
+                builder.push(value.into(), 1_000_000 - 37 * position).unwrap();
+            }
+            builder.finish().unwrap()
+        };
+        let stores = [build("numbers", IdPolicy::U64), build("texts", IdPolicy::Text)];
+        let stored = {
+            let mut builder = Builder::new(folder.path().join("stored")).unwrap();
+            centers[..10].iter().for_each(|&center| builder.push_bare(center.into()).unwrap());
+            builder.finish().unwrap()
+        };
+        for (stored, within) in [(None, true), (Some(&stored), true), (Some(&stored), false)] {
+            let mut answers = Vec::new();
+            for (new, threads) in stores.iter().flat_map(|new| [1, 3].map(|count| (new, count))) {
+                let options = JoinOptions::new(3).threads(threads);
+                let done = dedup(new, stored, within, &options).unwrap();
+                let (mut kept, mut known, mut dropped) = (Vec::new(), Vec::new(), Vec::new());
+                done.for_each_kept(|fingerprint, id| {
+                    kept.push((fingerprint, id.map(|id| id.to_string())));
+                    Ok::<(), Error>(())
+                })
+                .unwrap();
+                done.for_each_document(|fate, fingerprint, id| {
+                    if fate == Fate::Keep {
+                        known.push((fingerprint, id.map(|id| id.to_string())));
+                    }
+                    Ok::<(), Error>(())
+                })
+                .unwrap();
+                done.for_each_dropped(|row| {
+                    dropped.push((row.pair, row.id.map(|id| id.to_string())));
+                    Ok::<(), Error>(())
+                })
+                .unwrap();
+                assert_eq!(kept, known);
+                assert_eq!(kept.len() + dropped.len(), 900);
+                answers.push((kept, dropped));
+            }
+            assert!(answers.iter().all(|answer| *answer == answers[0]));
+        }
+    }
 }

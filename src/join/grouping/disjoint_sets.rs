@@ -72,6 +72,30 @@ impl DisjointSets {
     }
 }
 
+/// Members of a batch, at least, but for the last one.
+const BATCH_COUNT: usize = if cfg!(test) { 5 } else { 1 << 10 };
+
+/// Calls `each` with whole sets of members, as [`DisjointSets::members`] returns them, in batches.
+pub(in crate::join) fn for_each_batch<'a, E>(
+    members: &'a [(u32, u32)],
+    each: &mut dyn FnMut(&'a [(u32, u32)]) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut rest = members;
+    while !rest.is_empty() {
+        let mut count = 0;
+        for set in rest.chunk_by(|a, b| a.0 == b.0) {
+            count += set.len();
+            if count >= BATCH_COUNT {
+                break;
+            }
+        }
+        let (batch, after) = rest.split_at(count);
+        rest = after;
+        each(batch)?;
+    }
+    Ok(())
+}
+
 /// An index from sorted values to their positions, by their leading bits.
 #[derive(Debug)]
 pub(in crate::join) struct PositionIndex {

@@ -103,7 +103,7 @@ pub(super) fn read(
     let resources = SortResources { memory: resources.memory / PAIRS_DIVISOR, ..resources };
     let (contested, k) = (HashSet::new(), options.k);
     let judged = Judged { documents, duplicates, different, contested, own_id, k, resources };
-    Ok((ReadValues { values: values.into(), copied }, judged, obeyed))
+    Ok((ReadValues { values: values.into(), copied, numbers: None }, judged, obeyed))
 }
 
 impl Judged {

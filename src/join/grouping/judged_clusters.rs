@@ -1,6 +1,7 @@
 //! Clusters that obey judged pairs.
 
-use super::clusters::{ClusterMethod, Clusters, check};
+use super::cluster_method::ClusterMethod;
+use super::clusters::{Clusters, check};
 use super::judged::{JudgedDocuments, read};
 use super::reading::JoinMemory;
 use crate::base::error::Result;

@@ -3,6 +3,7 @@
 //! All are made of near pairs.
 
 pub(in crate::join) mod cluster;
+pub(in crate::join) mod cluster_method;
 pub(in crate::join) mod clusters;
 pub(in crate::join) mod components;
 pub(in crate::join) mod constrained_sets;

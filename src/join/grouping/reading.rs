@@ -1,12 +1,16 @@
 //! The fingerprints of a store, and the memory that finding their clusters takes.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use crate::base::error::{Error, Result};
-use crate::base::side_by_side::Part;
+use crate::base::in_order::in_order;
+use crate::join::engine::values::JoinValues;
 use crate::join::options::JoinOptions;
+use crate::search::Hit;
 use crate::store::Store;
 use crate::writing::sort::SortResources;
+use fpstore_base::IdRef;
 use fpstore_base::watch::Phase;
 
 /// Bytes for each fingerprint: its value, its place in the disjoint sets, its place among the
@@ -45,33 +49,90 @@ pub(in crate::join) struct ReadValues {
     pub(in crate::join) values: Arc<Vec<u64>>,
     /// The positions of values with more than one id.
     pub(in crate::join) copied: Vec<u32>,
+    /// The smallest id of each value, if it was asked for and if all have one and all are numbers.
+    pub(in crate::join) numbers: Option<Vec<u64>>,
 }
 
-/// Reads all fingerprints of a store.
-pub(in crate::join) fn read(store: &Store, options: &JoinOptions) -> Result<ReadValues> {
-    let mut values = Vec::new();
-    let mut copied = Vec::new();
+/// Reads all fingerprints of a store, on all threads; with `numbers` also their smallest ids.
+pub(in crate::join) fn read(
+    store: &Store,
+    options: &JoinOptions,
+    numbers: bool,
+) -> Result<ReadValues> {
+    let threads = options.sort_resources()?.threads;
     let watch = options.watch(Phase::Read, Some(store.info().fingerprint_count()));
     if store.info().id_count() == 0 {
-        for segment in 0..store.snapshot().segments().len() {
-            store.for_each_run_of(segment, Part::WHOLE, &mut |run| {
-                values.extend_from_slice(run);
-                Ok(watch.tick(run.len() as u64)?)
-            })?;
+        let side = JoinValues::open(store.into(), 0, threads)?;
+        let mut values = side.in_memory(threads, Some(&watch))?;
+        // The first table may be in another order.
+        if !values.is_sorted() {
+            Arc::make_mut(&mut values).sort_unstable();
         }
-        // The runs of the segments mostly ascend. The stable sort finds and merges them.
-        values.sort();
-        values.dedup();
-        return Ok(ReadValues { values: Arc::new(values), copied });
+        return Ok(ReadValues { values, copied: Vec::new(), numbers: None });
     }
-    store.for_each(|hit| {
+    let worker = || {
+        |range| {
+            let mut part = ReadPart { numbers: numbers.then(Vec::new), ..ReadPart::default() };
+            store.for_each_within(range, |hit| part.add(hit))?;
+            watch.tick(part.values.len() as u64)?;
+            Ok(part)
+        }
+    };
+    let source = |give: &mut dyn FnMut(RangeInclusive<u64>) -> Result<()>| {
+        store.ranges_for(threads).into_iter().try_for_each(give)
+    };
+    let mut read = ReadPart { numbers: numbers.then(Vec::new), ..ReadPart::default() };
+    in_order(threads, worker, source, |part| {
+        read.append(part);
+        Ok::<(), Error>(())
+    })?;
+    let ReadPart { values, copied, numbers } = read;
+    Ok(ReadValues { values: Arc::new(values), copied, numbers })
+}
+
+/// What was read of a range, as in [`ReadValues`].
+#[derive(Default)]
+struct ReadPart {
+    values: Vec<u64>,
+    copied: Vec<u32>,
+    numbers: Option<Vec<u64>>,
+}
+
+impl ReadPart {
+    fn add(&mut self, hit: Hit<'_>) -> Result<()> {
         let mut ids = hit.ids();
         let (first, second) = (ids.next().transpose()?, ids.next().transpose()?);
         if first.is_some() && second.is_some() {
-            copied.push(values.len() as u32);
+            self.copied.push(self.values.len() as u32);
         }
-        values.push(hit.fingerprint().value());
-        Ok::<(), Error>(watch.tick(1)?)
-    })?;
-    Ok(ReadValues { values: Arc::new(values), copied })
+        self.values.push(hit.fingerprint().value());
+        if let Some(numbers) = &mut self.numbers {
+            let mut least = None;
+            for id in first.into_iter().chain(second).map(Ok).chain(ids) {
+                match id? {
+                    IdRef::U64(id) => least = Some(least.map_or(id, |least: u64| least.min(id))),
+                    IdRef::Text(_) => {
+                        least = None;
+                        break;
+                    }
+                }
+            }
+            match least {
+                Some(least) => numbers.push(least),
+                None => self.numbers = None,
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds what was read of the next range.
+    fn append(&mut self, part: ReadPart) {
+        let before = self.values.len() as u32;
+        self.copied.extend(part.copied.iter().map(|at| before + at));
+        self.values.extend(part.values);
+        self.numbers = self.numbers.take().zip(part.numbers).map(|(mut numbers, more)| {
+            numbers.extend(more);
+            numbers
+        });
+    }
 }

@@ -2,20 +2,45 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::disjoint_sets::{DisjointSets, PositionIndex};
+use super::disjoint_sets::{DisjointSets, PositionIndex, for_each_batch};
 use super::leaders::{Near, lead};
 use super::reading::{JoinMemory, ReadValues};
-use crate::base::error::Result;
+use crate::base::error::{Error, Result};
+use crate::base::in_order::in_order;
 use crate::join::engine::one_join::Join;
 use crate::join::engine::values::JoinValues;
 use crate::join::options::JoinOptions;
-use crate::join::pairs::document_pairs::DocumentLookup;
+use crate::join::pairs::document_lookup::DocumentLookup;
 use crate::store::Store;
+use fpstore_base::Fingerprint;
 use fpstore_base::watch::Phase;
-use fpstore_base::{Fingerprint, Id};
 
 /// Groups with fewer fingerprints are led by one thread.
 const GROUP_MIN: usize = if cfg!(test) { 16 } else { 1 << 12 };
+
+/// What one thread found of some groups.
+#[derive(Default)]
+struct Batch {
+    /// Fingerprints and their leaders.
+    led: Vec<(u32, u32)>,
+    /// The groups that all threads lead together, each in the order of smallest ids.
+    large: Vec<Vec<u32>>,
+}
+
+/// The members of a group in the order of their smallest ids; those without ids come last, in the
+/// order of their fingerprints.
+fn order_of<I: Ord>(
+    group: &[(u32, u32)],
+    mut smallest_id: impl FnMut(u32) -> Result<Option<I>>,
+) -> Result<Vec<u32>> {
+    let mut order = Vec::with_capacity(group.len());
+    for &(_, at) in group {
+        let id = smallest_id(at)?;
+        order.push((id.is_none(), id, at));
+    }
+    order.sort_unstable();
+    Ok(order.into_iter().map(|(.., at)| at).collect())
+}
 
 /// The leader of each fingerprint. Fingerprints are named by their positions in ascending order.
 #[derive(Debug)]
@@ -32,7 +57,7 @@ impl Within {
         new: &Store,
         options: &JoinOptions,
         JoinMemory(memory): JoinMemory,
-        ReadValues { values, copied }: &ReadValues,
+        ReadValues { values, copied, numbers }: &ReadValues,
     ) -> Result<Self> {
         let threads = memory.threads.max(1);
         let positions = PositionIndex::new(values);
@@ -57,26 +82,53 @@ impl Within {
         drop(positions);
         let watch = options.watch(Phase::Cluster, Some(members.len() as u64));
         let mut leader_of: Vec<u32> = (0..values.len() as u32).collect();
-        let mut lookup = DocumentLookup::new(new);
-        let mut judges: Vec<Near> = std::iter::repeat_with(|| Near).take(threads).collect();
-        for group in members.chunk_by(|a, b| a.0 == b.0) {
-            let mut order: Vec<(bool, Option<Id>, u32)> = Vec::with_capacity(group.len());
-            for &(_, at) in group {
-                watch.look()?;
-                lookup.look_up(Fingerprint::new(values[at as usize]))?;
-                let id =
-                    lookup.found.iter().filter_map(|document| document.id.as_ref()).min().cloned();
-                // Documents without ids come last, in the order of their fingerprints.
-                order.push((id.is_none(), id, at));
-            }
-            order.sort_unstable();
-            let own: Vec<u64> = order.iter().map(|member| values[member.2 as usize]).collect();
-            let judges = if own.len() < GROUP_MIN { &mut judges[..1] } else { &mut judges };
+        let led_by = |order: &[u32], judges: &mut [Near]| -> Result<Vec<(u32, u32)>> {
+            let own: Vec<u64> = order.iter().map(|&at| values[at as usize]).collect();
             let led = lead(&own, options.k, judges, &watch)?;
-            for (member, (leader, ())) in order.iter().zip(led) {
-                leader_of[member.2 as usize] = order[leader as usize].2;
+            Ok(order
+                .iter()
+                .zip(led)
+                .map(|(&at, (leader, ()))| (at, order[leader as usize]))
+                .collect())
+        };
+        let worker = || {
+            let mut lookup = DocumentLookup::new(new);
+            let (numbers, watch, led_by) = (numbers.as_deref(), &watch, &led_by);
+            move |groups: &[(u32, u32)]| {
+                let mut batch = Batch::default();
+                for group in groups.chunk_by(|a, b| a.0 == b.0) {
+                    watch.look()?;
+                    let order = match numbers {
+                        Some(numbers) => order_of(group, |at| Ok(Some(numbers[at as usize])))?,
+                        None => order_of(group, |at| {
+                            watch.look()?;
+                            lookup.look_up(Fingerprint::new(values[at as usize]))?;
+                            let ids = lookup.found.iter().filter_map(|found| found.id.as_ref());
+                            Ok(ids.min().cloned())
+                        })?,
+                    };
+                    match order.len() < GROUP_MIN {
+                        true => batch.led.extend(led_by(&order, &mut [Near])?),
+                        false => batch.large.push(order),
+                    }
+                }
+                Ok(batch)
             }
-        }
+        };
+        let mut judges: Vec<Near> = std::iter::repeat_with(|| Near).take(threads).collect();
+        in_order(
+            threads,
+            worker,
+            |give| for_each_batch(&members, give),
+            |batch: Batch| {
+                for order in &batch.large {
+                    let led = led_by(order, &mut judges)?;
+                    led.iter().for_each(|&(at, leader)| leader_of[at as usize] = leader);
+                }
+                batch.led.iter().for_each(|&(at, leader)| leader_of[at as usize] = leader);
+                Ok::<(), Error>(())
+            },
+        )?;
         let mut listed: Vec<u32> = (0..values.len() as u32)
             .filter(|&at| leader_of[at as usize] != at || copied.binary_search(&at).is_ok())
             .collect();

@@ -1,16 +1,16 @@
 //! Near pairs of documents: for each near pair of fingerprints, each id of one with each id of the
 //! other.
 
+use super::document_lookup::{Document, for_each_looked_up};
 use super::near_pairs::{Pair, near_pairs};
 use super::sorted_pairs::{PairSorter, SortedPairs};
 use crate::base::error::{Error, Result};
 use crate::base::section::StoreIndex;
 use crate::join::options::{JoinOptions, Share};
 use crate::join::shares::plan::JoinPlan;
-use crate::search::{Hit, Searcher};
+use crate::search::Hit;
 use crate::store::Store;
-use fpstore_base::Fingerprint;
-use fpstore_base::{Id, IdRef};
+use fpstore_base::{Fingerprint, Id, IdRef};
 
 /// Two documents of a [`DocumentPairs`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +34,7 @@ pub struct DocumentPairs {
     store: Store,
     pairs: SortedPairs,
     count: u64,
+    threads: usize,
 }
 
 /// Finds every pair of documents of a store whose fingerprints lie within the distance of the
@@ -75,6 +76,7 @@ pub fn document_pairs(
     distinct: bool,
 ) -> Result<DocumentPairs> {
     let store = &store.pinned();
+    let threads = options.sort_resources()?.threads;
     let mut sorter = PairSorter::new(options)?;
     let join_options = sorter.join_options(options);
     let mut any_copies = false;
@@ -104,17 +106,15 @@ pub fn document_pairs(
     let mut count = pairs.len();
     if any_copies {
         count = copies;
-        let mut documents = DocumentLookup::new(store);
-        pairs.for_each(|pair| {
+        let found = |give: &mut dyn FnMut(Pair) -> Result<()>| pairs.for_each(give);
+        for_each_looked_up(store, threads, found, |pair, firsts, seconds| {
             if pair.first != pair.second {
-                documents.look_up(pair.first)?;
-                let partners = documents.look_up_partner(pair.second)?.len() as u64;
-                count += documents.found.len() as u64 * partners;
+                count += firsts.len() as u64 * seconds.len() as u64;
             }
             if count > most { Err(Error::TooManyPairs { most }) } else { Ok(()) }
         })?;
     }
-    Ok(DocumentPairs { store: store.clone(), pairs, count })
+    Ok(DocumentPairs { store: store.clone(), pairs, count, threads })
 }
 
 /// Calls `each` with each fingerprint of the share and the number of its documents. The shares of a
@@ -177,26 +177,32 @@ impl DocumentPairs {
         &self,
         mut each: impl FnMut(DocumentPair<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let mut documents = DocumentLookup::new(&self.store);
-        self.pairs.for_each(|pair| {
-            documents.look_up(pair.first)?;
-            if pair.first == pair.second {
-                for (at, first) in documents.found.iter().enumerate() {
-                    for second in &documents.found[at + 1..] {
-                        each(DocumentPair::of(pair, first, second))?;
-                    }
-                }
-                return Ok(());
-            }
-            documents.look_up_partner(pair.second)?;
-            for first in &documents.found {
-                for second in &documents.partners {
-                    each(DocumentPair::of(pair, first, second))?;
-                }
-            }
-            Ok(())
+        if self.store.info().id_count() == 0 && !self.store.snapshot().is_united() {
+            // Each fingerprint is one document.
+            let document = Document { store: StoreIndex::default(), id: None };
+            return self.pairs.for_each(|pair| each(DocumentPair::of(pair, &document, &document)));
+        }
+        let pairs = |give: &mut dyn FnMut(Pair) -> Result<(), E>| self.pairs.for_each(give);
+        for_each_looked_up(&self.store, self.threads, pairs, |pair, firsts, seconds| {
+            for_each_combined(pair, firsts, seconds, &mut each)
         })
     }
+}
+
+/// Calls `each` with each document of the first fingerprint of a pair and each of the second; of equal
+/// fingerprints, with each two documents.
+fn for_each_combined<E>(
+    pair: Pair,
+    firsts: &[Document],
+    seconds: &[Document],
+    each: &mut impl FnMut(DocumentPair<'_>) -> Result<(), E>,
+) -> Result<(), E> {
+    let is_same = pair.first == pair.second;
+    for (at, first) in firsts.iter().enumerate() {
+        let seconds = if is_same { &firsts[at + 1..] } else { seconds };
+        seconds.iter().try_for_each(|second| each(DocumentPair::of(pair, first, second)))?;
+    }
+    Ok(())
 }
 
 impl<'a> DocumentPair<'a> {
@@ -211,59 +217,81 @@ impl<'a> DocumentPair<'a> {
     }
 }
 
-/// A document with a fingerprint that was looked up. One without id stands for a fingerprint that its
-/// store holds without ids.
-pub(in crate::join) struct Document {
-    pub(in crate::join) store: StoreIndex,
-    pub(in crate::join) id: Option<Id>,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::join::tests::oracle;
+    use crate::join::tests::random::Random;
+    use crate::{BuildOptions, Builder, IdPolicy};
 
-/// Looks up the documents of one fingerprint, which it keeps, and of one partner after the other.
-pub(in crate::join) struct DocumentLookup {
-    searcher: Searcher,
-    fingerprint: Option<Fingerprint>,
-    pub(in crate::join) found: Vec<Document>,
-    partners: Vec<Document>,
-}
-
-impl DocumentLookup {
-    pub(in crate::join) fn new(store: &Store) -> Self {
-        let searcher = store.searcher();
-        let (found, partners) = (Vec::new(), Vec::new());
-        DocumentLookup { searcher, fingerprint: None, found, partners }
-    }
-
-    /// Makes `found` the documents of a fingerprint, if they are not yet: store after store, in the
-    /// order of their ids.
-    pub(in crate::join) fn look_up(&mut self, fingerprint: Fingerprint) -> Result<()> {
-        if self.fingerprint != Some(fingerprint) {
-            self.fingerprint = Some(fingerprint);
-            read_documents(&mut self.searcher, fingerprint, &mut self.found)?;
+    /// Fingerprints with no id, one, a few, or more than a batch looks up.
+    #[test]
+    fn pairs_of_documents_come_in_order_on_any_number_of_threads() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut random = Random::new(5);
+        for policy in [IdPolicy::Auto, IdPolicy::Text, IdPolicy::None] {
+            let mut values = Vec::new();
+            for _ in 0..12 {
+                let center = random.next();
+                values.extend((0..8).map(|at| random.flip(center, at % 3)));
+            }
+            values.sort_unstable();
+            values.dedup();
+            let path = folder.path().join(format!("{policy:?}"));
+            let options = BuildOptions::default().ids(policy);
+            let mut builder = Builder::with_options(path, options).unwrap();
+            let mut documents = Vec::new();
+            for (at, &value) in values.iter().enumerate() {
+                let count = if at == 20 { 40 } else { random.below(4) };
+                let ids: Vec<u64> = (0..count).map(|number| 100 * at as u64 + number).collect();
+                ids.iter().for_each(|&id| builder.push(value.into(), id).unwrap());
+                if ids.is_empty() || policy == IdPolicy::None {
+                    builder.push_bare(value.into()).unwrap();
+                    documents.push(vec![String::new()]);
+                } else {
+                    documents.push(ids.iter().map(u64::to_string).collect());
+                }
+            }
+            // Texts are in the order of their bytes.
+            documents.iter_mut().for_each(|ids| match policy {
+                IdPolicy::Text => ids.sort_unstable(),
+                _ => ids.sort_by_key(|id| (id.len(), id.clone())),
+            });
+            let store = builder.finish().unwrap();
+            let ids_of = |value: u64| &documents[values.binary_search(&value).unwrap()];
+            let mut expected = Vec::new();
+            for &value in &values {
+                let ids = ids_of(value);
+                for (at, first) in ids.iter().enumerate() {
+                    let seconds = ids[at + 1..].iter();
+                    expected.extend(seconds.map(|second| (value, value, first, second)));
+                }
+            }
+            for (one, other) in oracle::pairs(&values, 3) {
+                for first in ids_of(one) {
+                    expected.extend(ids_of(other).iter().map(|second| (one, other, first, second)));
+                }
+            }
+            // Within two fingerprints the documents are in order already.
+            expected.sort_by_key(|(one, other, ..)| (*one, *other));
+            for threads in [1, 2, 3] {
+                let options = JoinOptions::new(3).threads(threads);
+                let pairs = document_pairs(&store, &options, false).unwrap();
+                assert_eq!(pairs.len(), expected.len() as u64);
+                let mut at = 0;
+                pairs
+                    .for_each(|pair| {
+                        let shown =
+                            |id: Option<IdRef<'_>>| id.map_or(String::new(), |id| id.to_string());
+                        let (first, second) = (shown(pair.first_id), shown(pair.second_id));
+                        let found = (pair.pair.first.value(), pair.pair.second.value());
+                        assert_eq!((found.0, found.1, &first, &second), expected[at]);
+                        at += 1;
+                        Ok::<(), Error>(())
+                    })
+                    .unwrap();
+                assert_eq!(at, expected.len());
+            }
         }
-        Ok(())
     }
-
-    fn look_up_partner(&mut self, fingerprint: Fingerprint) -> Result<&[Document]> {
-        read_documents(&mut self.searcher, fingerprint, &mut self.partners)?;
-        Ok(&self.partners)
-    }
-}
-
-fn read_documents(
-    searcher: &mut Searcher,
-    fingerprint: Fingerprint,
-    found: &mut Vec<Document>,
-) -> Result<()> {
-    found.clear();
-    let answer = searcher.search(fingerprint, 0)?;
-    for (store, hit) in answer.hits().flat_map(|hit| hit.stores()) {
-        let before = found.len();
-        for id in hit.ids() {
-            found.push(Document { store, id: Some(id?.to_id()) });
-        }
-        if found.len() == before {
-            found.push(Document { store, id: None });
-        }
-    }
-    Ok(())
 }

@@ -2,6 +2,7 @@
 //!
 //! Each calls the engine once.
 
+pub(in crate::join) mod document_lookup;
 pub(in crate::join) mod document_pairs;
 pub(in crate::join) mod near_pairs;
 pub(crate) mod nearest_others;

@@ -92,7 +92,7 @@ pub fn near_pairs<'a, E: From<Error> + Send>(
         }
     }
     let resources = options.sort_resources()?;
-    let values = JoinValues::open(input, resources.memory / 2)?;
+    let values = JoinValues::open(input, resources.memory / 2, resources.threads)?;
     emit_pairs(options, each, |emit| Join::new(vec![values], options, resources).run(emit))
 }
 
@@ -106,7 +106,7 @@ pub(in crate::join) fn connect_near(
 ) -> Result<()> {
     options.check()?;
     let resources = options.sort_resources()?;
-    let values = JoinValues::open(fingerprints.into(), resources.memory / 2)?;
+    let values = JoinValues::open(fingerprints.into(), resources.memory / 2, resources.threads)?;
     let join = Join::new(vec![values], options, resources).connecting(connect);
     emit_pairs(options, each, |emit| join.run(emit))
 }
@@ -164,9 +164,9 @@ pub fn near_pairs_across<'a, 'b, E: From<Error> + Send>(
     let (new, stored) = (new.into(), stored.into());
     new.check_recipe(&stored)?;
     let resources = options.sort_resources()?;
-    let new = JoinValues::open(new, resources.memory / 4)?;
+    let new = JoinValues::open(new, resources.memory / 4, resources.threads)?;
     let memory = (resources.memory / 2).saturating_sub(new.memory_len());
-    let stored = JoinValues::open(stored, memory)?;
+    let stored = JoinValues::open(stored, memory, resources.threads)?;
     let mut batch = Vec::new();
     let mut counter = PairCounter { most: options.pairs_max(), found: 0 };
     let mut failed = CallbackError::default();

@@ -36,7 +36,7 @@ impl JoinPlan {
         let store = &store.pinned();
         let resources = options.sort_resources()?;
         if self.reads() == PlanReads::Everything {
-            let values = JoinValues::open(store.into(), resources.memory / 2)?;
+            let values = JoinValues::open(store.into(), resources.memory / 2, resources.threads)?;
             return emit_pairs(options, each, |emit| {
                 Join::new(vec![values], options, resources).run(emit)
             });

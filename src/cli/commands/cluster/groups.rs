@@ -3,7 +3,7 @@
 use fpstore::join::confirm::{ConfirmedClusters, ConfirmedMember};
 use fpstore::join::{Cluster, ClusterMember, Clusters, EarlierClusters, Fate, KeepRule};
 use fpstore::rows::{ClusterMemberRow, ClusterRow};
-use fpstore::{Error, Fingerprint, Id, Width};
+use fpstore::{Error, Fingerprint, Id, IdRef, Width};
 
 use crate::cli::run::join_input::Ids;
 
@@ -37,10 +37,7 @@ pub(in crate::cli) struct StoreGroups {
 
 /// The id in the input of the user.
 fn own_id(id: &str, ids: Ids) -> Option<&str> {
-    match ids {
-        Ids::AsTheyAre => Some(id),
-        ids => ids.split(id).1,
-    }
+    ids.split(IdRef::Text(id)).1
 }
 
 impl Groups for StoreGroups {

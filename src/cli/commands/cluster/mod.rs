@@ -23,13 +23,16 @@ use crate::cli::output::sink::{OutputArgs, Sink, check_names};
 use crate::cli::output::text::{TableFormat, counted};
 use crate::cli::run::confirm::{Confirmation, NearArgs};
 use crate::cli::run::group_page::{GroupPageArgs, OpenPage};
-use crate::cli::run::join_input::{Ids, JoinInputArgs};
+use crate::cli::run::join_input::{Ids, JoinInputArgs, Order};
 use crate::cli::run::labels::read_judged;
 use crate::cli::session::choice::choice;
 use crate::cli::session::command::ExitStatus;
 use crate::cli::session::monitor::Monitor;
 use crate::cli::session::stores::of_one;
 use groups::{ConfirmedGroups, Groups, StoreGroups};
+
+/// The ids where the order of the records counts.
+const POSITIONED: Ids = Ids::PositionsAndIds(Order::Rising);
 
 const LONG_ABOUT: &str = "\
 Find the clusters of near-duplicates: groups of two or more documents.
@@ -143,7 +146,7 @@ pub(in crate::cli) fn run(args: &ClusterArgs) -> anyhow::Result<ExitStatus> {
     }
     let by_position = args.keep == Some(KeepRule::First)
         || args.method == ClusterMethod::Leader && args.input.has_files();
-    let ids = if by_position { Ids::WithPositions } else { Ids::AsTheyAre };
+    let ids = if by_position { POSITIONED } else { Ids::AsTheyAre };
     let opened = args.input.open(&args.resources, &monitor, ids, reads_texts)?;
     let k = args.near.k.unwrap_or(opened.default_k);
     let options = args.resources.join_options(k, &monitor)?;
@@ -152,7 +155,7 @@ pub(in crate::cli) fn run(args: &ClusterArgs) -> anyhow::Result<ExitStatus> {
         Some(pairs) => {
             let own_id: fn(&str) -> &str = match ids {
                 Ids::AsTheyAre => |id| id,
-                _ => |id| Ids::WithPositions.split(id).1.unwrap_or_default(),
+                _ => |id| POSITIONED.split(IdRef::Text(id)).1.unwrap_or_default(),
             };
             let (found, obeyed) = judged_clusters(&opened.store, &options, pairs, own_id)?;
             if !args.quiet.is_on() {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use fpstore::input::InputOptions;
-use fpstore::join::{Dedup, Fate, dedup};
+use fpstore::join::{Dedup, dedup};
 use fpstore::rows::{Reason, RecordRow, RemovedRow, Side};
 use fpstore::{IdRef, Recipe, Store, Width, Writer, WriterOptions};
 
@@ -13,7 +13,7 @@ use crate::cli::commands::add::is_known_run;
 use crate::cli::output::row_writer::RowWriter;
 use crate::cli::output::sink::{OutputArgs, Sink};
 use crate::cli::output::text::counted;
-use crate::cli::run::join_input::Ids;
+use crate::cli::run::join_input::{Ids, Order};
 use crate::cli::run::merging::merged;
 use crate::cli::run::new_records::NewRecords;
 use crate::cli::session::command::ExitStatus;
@@ -58,28 +58,34 @@ pub(in crate::cli) fn run(settings: Settings<'_>, monitor: &Monitor) -> anyhow::
         stored = Some(writer.store().clone());
     }
     let is_added = writer.is_some();
-    let ids = if settings.keeps_last { Ids::WithFallingPositions } else { Ids::WithPositions };
+    let order = if settings.keeps_last { Order::Falling } else { Order::Rising };
+    // The list of removed records names their own ids.
+    let ids = match removed {
+        Some(_) => Ids::PositionsAndIds(order),
+        None => Ids::Positions(order),
+    };
     let width = recipe.width();
     let mut records = NewRecords::new(files, read, resources)?;
     let opened = records.make_store(recipe, ids, monitor)?;
     let options = resources.join_options(k, monitor)?;
     let done = dedup(&opened.store, stored.as_ref(), within, &options)?;
 
-    let mut kept = Positions::default();
-    let (mut count, mut kept_count) = (0, 0);
-    done.for_each_document(|fate, _, id| -> anyhow::Result<()> {
-        monitor.check()?;
-        let id = id.map(|id| id.to_string()).unwrap_or_default();
-        count += 1;
-        if fate == Fate::Keep {
-            kept_count += 1;
-            kept.insert(ids.split(&id).0);
-        }
-        Ok(())
-    })?;
+    let count = records.count();
     let removed = removed.map(|out| RemovedWriter::new(out, settings.stores)).transpose()?;
-    let removed =
-        removed.map(|rows| write_removed(&done, (ids, width), rows, monitor)).transpose()?;
+    let mut kept = Positions::all(count);
+    let removed = match removed {
+        // Those that are listed are left out.
+        Some(rows) => Some(write_removed(&done, (ids, width), rows, &mut kept, monitor)?),
+        None => {
+            kept = Positions::none(count);
+            done.for_each_kept(|_, id| -> anyhow::Result<()> {
+                kept.insert(id.map_or(0, |id| ids.split(id).0));
+                Ok(monitor.check()?)
+            })?;
+            None
+        }
+    };
+    let kept_count = kept.count();
     write_kept(&mut records, &kept, &mut out, (writer.as_mut(), width), monitor)?;
     out.finish()?;
     removed.map_or(Ok(()), RemovedWriter::finish)?;
@@ -123,27 +129,30 @@ fn write_kept(
     })
 }
 
-/// Writes a line for each removed record; see the help.
+/// Writes a line for each removed record, see the help, and takes it from the kept ones.
 fn write_removed(
     done: &Dedup,
     (ids, width): (Ids, Width),
     mut rows: RemovedWriter,
+    kept: &mut Positions,
     monitor: &Monitor,
 ) -> anyhow::Result<RemovedWriter> {
     done.for_each_dropped(|row| -> anyhow::Result<()> {
         monitor.check()?;
-        let text = |id: Option<IdRef<'_>>| id.map(|id| id.to_string()).unwrap_or_default();
-        let (id, other_id) = (text(row.id), text(row.other_id));
-        let own = |id| ids.split(id).1.map(IdRef::Text);
-        let (stored, side) = (row.other_id, if row.is_stored { Side::Stored } else { Side::New });
+        let (position, id) = row.id.map(|id| ids.split(id)).unwrap_or_default();
+        kept.remove(position);
+        let other_id = match row.is_stored {
+            true => row.other_id,
+            false => row.other_id.and_then(|id| ids.split(id).1).map(IdRef::Text),
+        };
         rows.push(RemovedRow {
             fingerprint: width.hex(row.pair.first),
             other: width.hex(row.pair.second),
             distance: row.pair.distance(),
             similarity: None,
-            id: own(&id),
-            other_id: if row.is_stored { stored } else { own(&other_id) },
-            side,
+            id: id.map(IdRef::Text),
+            other_id,
+            side: if row.is_stored { Side::Stored } else { Side::New },
             reason: Reason::Near,
             other_store: row.other_store,
         })
@@ -152,19 +161,43 @@ fn write_removed(
 }
 
 /// A set of positions of records, one bit each.
-#[derive(Default)]
-struct Positions(Vec<u64>);
+struct Positions {
+    words: Vec<u64>,
+    /// The number of positions that may be in it.
+    end: u64,
+}
 
 impl Positions {
+    fn none(end: u64) -> Self {
+        Positions { words: vec![0; end.div_ceil(64) as usize], end }
+    }
+
+    fn all(end: u64) -> Self {
+        Positions { words: vec![u64::MAX; end.div_ceil(64) as usize], end }
+    }
+
     fn insert(&mut self, position: u64) {
-        let word = (position / 64) as usize;
-        if self.0.len() <= word {
-            self.0.resize(word + 1, 0);
-        }
-        self.0[word] |= 1 << (position % 64);
+        self.words[(position / 64) as usize] |= 1 << (position % 64);
+    }
+
+    fn remove(&mut self, position: u64) {
+        self.words[(position / 64) as usize] &= !(1 << (position % 64));
     }
 
     fn contains(&self, position: u64) -> bool {
-        self.0.get((position / 64) as usize).is_some_and(|word| word >> (position % 64) & 1 == 1)
+        // A file that grew meanwhile has more positions.
+        self.words
+            .get((position / 64) as usize)
+            .is_some_and(|word| word >> (position % 64) & 1 == 1)
+    }
+
+    fn count(&self) -> u64 {
+        let all: u64 = self.words.iter().map(|word| u64::from(word.count_ones())).sum();
+        // Those beyond the end are in the last word, of a set of all.
+        let beyond = self.words.last().map_or(0, |last| match self.end % 64 {
+            0 => 0,
+            bits => (last >> bits).count_ones(),
+        });
+        all - u64::from(beyond)
     }
 }

@@ -1,0 +1,184 @@
+//! The documents of fingerprints, by exact search: of one after the other, or of the pairs of a batch.
+
+use std::ops::Range;
+
+use super::near_pairs::Pair;
+use crate::base::error::{Error, Result};
+use crate::base::in_order::in_order;
+use crate::base::section::StoreIndex;
+use crate::search::Searcher;
+use crate::store::Store;
+use fpstore_base::{Fingerprint, Id};
+
+/// Pairs whose documents are looked up by one thread at a time.
+const BATCH_COUNT: usize = if cfg!(test) { 3 } else { 1 << 12 };
+/// Documents of a batch that are in memory together, at most.
+const DOCUMENTS_MAX: usize = if cfg!(test) { 16 } else { 1 << 15 };
+
+/// A document with a fingerprint that was looked up. One without id stands for a fingerprint that its
+/// store holds without ids.
+pub(in crate::join) struct Document {
+    pub(in crate::join) store: StoreIndex,
+    pub(in crate::join) id: Option<Id>,
+}
+
+/// Looks up the documents of one fingerprint, which it keeps, and of one partner after the other.
+pub(in crate::join) struct DocumentLookup {
+    searcher: Searcher,
+    fingerprint: Option<Fingerprint>,
+    pub(in crate::join) found: Vec<Document>,
+    partners: Vec<Document>,
+}
+
+impl DocumentLookup {
+    pub(in crate::join) fn new(store: &Store) -> Self {
+        let searcher = store.searcher();
+        let (found, partners) = (Vec::new(), Vec::new());
+        DocumentLookup { searcher, fingerprint: None, found, partners }
+    }
+
+    /// Makes `found` the documents of a fingerprint, if they are not yet: store after store, in the
+    /// order of their ids.
+    pub(in crate::join) fn look_up(&mut self, fingerprint: Fingerprint) -> Result<()> {
+        if self.fingerprint != Some(fingerprint) {
+            self.fingerprint = Some(fingerprint);
+            self.found.clear();
+            read_documents(&mut self.searcher, fingerprint, &mut self.found, usize::MAX)?;
+        }
+        Ok(())
+    }
+
+    /// Makes `partners` the documents of another fingerprint.
+    fn look_up_partner(&mut self, fingerprint: Fingerprint) -> Result<&[Document]> {
+        self.partners.clear();
+        read_documents(&mut self.searcher, fingerprint, &mut self.partners, usize::MAX)?;
+        Ok(&self.partners)
+    }
+}
+
+/// Adds the documents of a fingerprint, unless there would be more than `most` then; returns whether
+/// all of them were added.
+fn read_documents(
+    searcher: &mut Searcher,
+    fingerprint: Fingerprint,
+    found: &mut Vec<Document>,
+    most: usize,
+) -> Result<bool> {
+    let answer = searcher.search(fingerprint, 0)?;
+    for (store, hit) in answer.hits().flat_map(|hit| hit.stores()) {
+        let before = found.len();
+        for id in hit.ids() {
+            if found.len() >= most {
+                return Ok(false);
+            }
+            found.push(Document { store, id: Some(id?.to_id()) });
+        }
+        if found.len() == before {
+            found.push(Document { store, id: None });
+        }
+    }
+    Ok(true)
+}
+
+/// Calls `each` with each pair and the documents of its fingerprints, in the order in which `pairs`
+/// gives them, which puts pairs with the same first fingerprint one after the other. If both
+/// fingerprints are the same, there are no documents of the second. Threads look up beside the calls.
+pub(in crate::join) fn for_each_looked_up<E: From<Error>>(
+    store: &Store,
+    threads: usize,
+    pairs: impl FnOnce(&mut dyn FnMut(Pair) -> Result<(), E>) -> Result<(), E>,
+    mut each: impl FnMut(Pair, &[Document], &[Document]) -> Result<(), E>,
+) -> Result<(), E> {
+    let worker = || {
+        let mut lookup = DocumentLookup::new(store);
+        move |pairs| LookedUp::of(pairs, &mut lookup)
+    };
+    let source = |give: &mut dyn FnMut(Vec<Pair>) -> Result<(), E>| {
+        let mut batch = Vec::with_capacity(BATCH_COUNT);
+        pairs(&mut |pair| {
+            batch.push(pair);
+            match batch.len() == BATCH_COUNT {
+                true => give(std::mem::replace(&mut batch, Vec::with_capacity(BATCH_COUNT))),
+                false => Ok(()),
+            }
+        })?;
+        if batch.is_empty() { Ok(()) } else { give(batch) }
+    };
+    let mut documents = DocumentLookup::new(store);
+    in_order(threads, worker, source, |batch: LookedUp| {
+        batch.pairs().try_for_each(|(pair, firsts, seconds)| each(pair, firsts, seconds))?;
+        // Those whose documents would not fit into memory together.
+        for &pair in batch.rest() {
+            documents.look_up(pair.first)?;
+            documents.partners.clear();
+            if pair.first != pair.second {
+                documents.look_up_partner(pair.second)?;
+            }
+            each(pair, &documents.found, &documents.partners)?;
+        }
+        Ok(())
+    })
+}
+
+/// Pairs and the documents of their fingerprints.
+#[derive(Default)]
+struct LookedUp {
+    pairs: Vec<Pair>,
+    documents: Vec<Document>,
+    /// For each pair that was looked up, the documents of its fingerprints.
+    places: Vec<[Range<usize>; 2]>,
+}
+
+impl LookedUp {
+    /// Looks up pairs until their documents are many. Pairs with the same first fingerprint come one
+    /// after the other.
+    fn of(pairs: Vec<Pair>, lookup: &mut DocumentLookup) -> Result<Self> {
+        let mut looked_up = LookedUp { places: Vec::with_capacity(pairs.len()), ..Self::default() };
+        let mut last = None;
+        for pair in &pairs {
+            let known = looked_up.places.last().filter(|_| last == Some(pair.first));
+            let firsts = match known.map(|[firsts, _]| firsts.clone()) {
+                Some(firsts) => firsts,
+                None => match looked_up.add(pair.first, lookup)? {
+                    Some(firsts) => firsts,
+                    None => break,
+                },
+            };
+            let seconds = match pair.first == pair.second {
+                true => 0..0,
+                false => match looked_up.add(pair.second, lookup)? {
+                    Some(seconds) => seconds,
+                    None => break,
+                },
+            };
+            looked_up.places.push([firsts, seconds]);
+            last = Some(pair.first);
+        }
+        looked_up.pairs = pairs;
+        Ok(looked_up)
+    }
+
+    /// Adds the documents of a fingerprint, and returns where they are; `None` if they are too many.
+    fn add(
+        &mut self,
+        fingerprint: Fingerprint,
+        lookup: &mut DocumentLookup,
+    ) -> Result<Option<Range<usize>>> {
+        let (start, documents) = (self.documents.len(), &mut self.documents);
+        let is_added = read_documents(&mut lookup.searcher, fingerprint, documents, DOCUMENTS_MAX)?;
+        Ok(is_added.then_some(start..self.documents.len()))
+    }
+
+    /// The pairs that were looked up, with the documents of their fingerprints; if both are the same,
+    /// there are none of the second.
+    fn pairs(&self) -> impl Iterator<Item = (Pair, &[Document], &[Document])> {
+        self.pairs.iter().zip(&self.places).map(|(&pair, [firsts, seconds])| {
+            (pair, &self.documents[firsts.clone()], &self.documents[seconds.clone()])
+        })
+    }
+
+    /// The other pairs.
+    fn rest(&self) -> &[Pair] {
+        &self.pairs[self.places.len()..]
+    }
+}
