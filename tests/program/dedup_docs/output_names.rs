@@ -104,7 +104,9 @@ fn a_folder_has_no_name_of_a_file_and_standard_output_takes_no_copies() {
             (&["in"][..], "x.jsonl", "name a folder, such as x/, or x.jsonl/ if that is meant"),
             (&["in/a.jsonl", "in/b.jsonl"], "x.gz", "name a folder, such as x/"),
             (&["in/a.jsonl"], "-", "- is standard output"),
+            #[cfg(unix)]
             (&["in/a.jsonl"], "/dev/stdout", "/dev/stdout is neither a file nor a folder"),
+            #[cfg(unix)]
             (&["in/a.jsonl"], "/dev/null", "/dev/null is neither a file nor a folder"),
         ] {
             let args = [command, inputs, &["-o", to]].concat();
