@@ -22,3 +22,22 @@ cross_cargo() {
 cross_cc() {
     "$cross_tools/bin/python" -m ziglang cc -target "$@"
 }
+
+# `cross_frameworks FOLDER NAME...` describes frameworks of macOS, which zig has not, in a folder for
+# `-F`. What is linked with them loads them there. They name no functions, so link with `-undefined
+# dynamic_lookup`, by which functions are found when they are first called, as those of Python are.
+cross_frameworks() {
+    frameworks=$1
+    shift
+    for framework in "$@"; do
+        mkdir -p "$frameworks/$framework.framework"
+        cat >"$frameworks/$framework.framework/$framework.tbd" <<TBD
+--- !tapi-tbd
+tbd-version: 4
+targets: [ x86_64-macos, arm64-macos ]
+install-name: '/System/Library/Frameworks/$framework.framework/Versions/A/$framework'
+exports: []
+...
+TBD
+    done
+}
