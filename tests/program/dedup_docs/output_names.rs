@@ -37,6 +37,7 @@ fn the_output_of_one_file_is_compressed_as_its_own_name_says() {
     assert_eq!(first, archived(0, &documents[0]));
 }
 
+#[cfg_attr(not(feature = "parquet"), ignore = "asks for Parquet")]
 #[test]
 fn a_name_of_another_format_is_refused_with_one_that_fits() {
     let desk = Desk::with("in.jsonl", LINES);
@@ -122,6 +123,7 @@ fn a_folder_has_no_name_of_a_file_and_standard_output_takes_no_copies() {
 }
 
 /// Lists and rows, too: all files of the program go through one place.
+#[cfg_attr(not(feature = "parquet"), ignore = "asks for Parquet")]
 #[test]
 fn lists_are_compressed_as_their_names_say() {
     let desk = Desk::with("in.jsonl", LINES);
