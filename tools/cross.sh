@@ -41,3 +41,9 @@ exports: []
 TBD
     done
 }
+
+# `cross_remap` prints what names the source of the standard library as it is named where the component
+# rust-src is not installed.
+cross_remap() {
+    printf '%s' "--remap-path-prefix=$(rustc --print sysroot)/lib/rustlib/src/rust=/rustc/$(rustc -vV | sed -n 's/^commit-hash: //p')"
+}

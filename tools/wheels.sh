@@ -40,7 +40,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 # The same wheel from every folder: no path of this machine, and the time of the commit in its files.
 cargo_home=${CARGO_HOME:-$HOME/.cargo}
-export RUSTFLAGS="--remap-path-prefix=$PWD=/fpstore --remap-path-prefix=$CARGO_TARGET_DIR=/target --remap-path-prefix=$cargo_home=/cargo"
+export RUSTFLAGS="--remap-path-prefix=$PWD=/fpstore --remap-path-prefix=$CARGO_TARGET_DIR=/target --remap-path-prefix=$cargo_home=/cargo $(cross_remap)"
 export CFLAGS="-ffile-prefix-map=$CARGO_TARGET_DIR=/target -ffile-prefix-map=$cargo_home=/cargo"
 : "${SOURCE_DATE_EPOCH:=$(git log -1 --format=%ct)}"
 export SOURCE_DATE_EPOCH
@@ -119,7 +119,7 @@ for target in $targets; do
             cross_frameworks "$CARGO_TARGET_DIR/frameworks" CoreFoundation IOKit
             wheel=$(RUSTFLAGS="$RUSTFLAGS -L framework=$CARGO_TARGET_DIR/frameworks" build "$target" "")
             # Nothing but the system.
-            python3 tools/needed.py "$wheel" /usr/lib/libSystem.B.dylib /usr/lib/libiconv.2.dylib \
+            python3 tools/needed.py "$wheel" /usr/lib/libSystem.B.dylib /usr/lib/libiconv.2.dylib /usr/lib/libcharset.1.dylib \
                 /System/Library/Frameworks/CoreFoundation.framework/Versions/A/CoreFoundation \
                 /System/Library/Frameworks/IOKit.framework/Versions/A/IOKit
             ;;
