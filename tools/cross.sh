@@ -22,3 +22,28 @@ cross_cargo() {
 cross_cc() {
     "$cross_tools/bin/python" -m ziglang cc -target "$@"
 }
+
+# `cross_frameworks FOLDER NAME...` describes frameworks of macOS, which zig has not, in a folder for
+# `-F`. What is linked with them loads them there. They name no functions, so link with `-undefined
+# dynamic_lookup`, by which functions are found when they are first called, as those of Python are.
+cross_frameworks() {
+    frameworks=$1
+    shift
+    for framework in "$@"; do
+        mkdir -p "$frameworks/$framework.framework"
+        cat >"$frameworks/$framework.framework/$framework.tbd" <<TBD
+--- !tapi-tbd
+tbd-version: 4
+targets: [ x86_64-macos, arm64-macos ]
+install-name: '/System/Library/Frameworks/$framework.framework/Versions/A/$framework'
+exports: []
+...
+TBD
+    done
+}
+
+# `cross_remap` prints what names the source of the standard library as it is named where the component
+# rust-src is not installed.
+cross_remap() {
+    printf '%s' "--remap-path-prefix=$(rustc --print sysroot)/lib/rustlib/src/rust=/rustc/$(rustc -vV | sed -n 's/^commit-hash: //p')"
+}

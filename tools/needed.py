@@ -2,7 +2,7 @@
 
     python3 tools/needed.py WHEEL LIBRARY...
 
-Reads the dynamic section of the module itself, so that no readelf is needed.
+Reads the module itself, ELF or Mach-O, so that no readelf and no otool is needed.
 """
 
 import pathlib
@@ -11,12 +11,31 @@ import sys
 import zipfile
 
 DYNAMIC, NEEDED, STRTAB, LOAD = 2, 1, 5, 1
+# The commands of Mach-O that load a library: as usual, weakly, for others, upward.
+LOAD_LIBRARY = {0xC, 0x80000018, 0x8000001F, 0x80000023}
 
 
 def needed(module):
-    """The names of the shared libraries that a 64-bit little-endian ELF file needs."""
-    if module[:6] != b"\x7fELF\x02\x01":
-        raise SystemExit("needed: the module is no ELF file of 64 bits, little-endian")
+    """The names of the shared libraries that a module of 64 bits, little-endian, needs."""
+    if module[:6] == b"\x7fELF\x02\x01":
+        return needed_by_elf(module)
+    if module[:4] == b"\xcf\xfa\xed\xfe":
+        return needed_by_macho(module)
+    raise SystemExit("needed: the module is neither ELF nor Mach-O of 64 bits, little-endian")
+
+
+def needed_by_macho(module):
+    count, at = struct.unpack_from("<I", module, 16)[0], 32
+    names = []
+    for _ in range(count):
+        command, size, name = struct.unpack_from("<III", module, at)
+        if command in LOAD_LIBRARY:
+            names.append(module[at + name : module.index(b"\0", at + name)].decode())
+        at += size
+    return names
+
+
+def needed_by_elf(module):
     place = struct.unpack_from("<Q", module, 32)[0]
     len_, count = struct.unpack_from("<HH", module, 54)
     loads, entries = [], []

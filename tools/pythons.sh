@@ -63,10 +63,13 @@ python_windows() {
     rm -r "$home/got"
     python_numpy "$home/root" 3.11 1.24.4 win_amd64
     # It heeds no variable, and looks only where this file says; the folder is that of the caller's wheel.
+    # Under wine none of its standard streams can be a file, so they are pipes.
     cat >"$python" <<SCRIPT
 #!/bin/sh
 { printf '%s\r\n' python311.zip . "Z:\$(printf %s "\$PYTHONPATH" | tr / '\\\\')"; } >'$home/root/python311._pth'
-exec '$emulator' '$home/root/python.exe' "\$@"
+exec 4>&1
+status=\$({ { '$emulator' '$home/root/python.exe' "\$@" </dev/null 2>&1 3>&- 4>&-; echo \$? >&3; } | cat >&4; } 3>&1)
+exit "\$status"
 SCRIPT
     chmod +x "$python"
 }

@@ -76,7 +76,7 @@ trap 'rm -rf "$work"' EXIT
 build_program() {
     place=$1 target=$2 cargo_home=${CARGO_HOME:-$HOME/.cargo}
     export CARGO_TARGET_DIR="$place/target" CARGO_INCREMENTAL=0
-    export RUSTFLAGS="--remap-path-prefix=$place/source=/fpstore --remap-path-prefix=$place/target=/target --remap-path-prefix=$cargo_home=/cargo"
+    export RUSTFLAGS="--remap-path-prefix=$place/source=/fpstore --remap-path-prefix=$place/target=/target --remap-path-prefix=$cargo_home=/cargo $(cross_remap)"
     export CFLAGS="-ffile-prefix-map=$place/target=/target -ffile-prefix-map=$cargo_home=/cargo"
     unset FPSTORE FPSTORE_THREADS COLUMNS
     if [ "$target" = "$host" ]; then

@@ -38,6 +38,12 @@ folder=$(cd "$folder" && pwd)
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+# The same wheel from every folder: no path of this machine, and the time of the commit in its files.
+cargo_home=${CARGO_HOME:-$HOME/.cargo}
+export RUSTFLAGS="--remap-path-prefix=$PWD=/fpstore --remap-path-prefix=$CARGO_TARGET_DIR=/target --remap-path-prefix=$cargo_home=/cargo $(cross_remap)"
+export CFLAGS="-ffile-prefix-map=$CARGO_TARGET_DIR=/target -ffile-prefix-map=$cargo_home=/cargo"
+: "${SOURCE_DATE_EPOCH:=$(git log -1 --format=%ct)}"
+export SOURCE_DATE_EPOCH
 
 # Builds one, says what it was linked with, and prints its path.
 build() {
@@ -51,6 +57,12 @@ build() {
     python3 tools/third_party.py --python "$target" >"$place/THIRD-PARTY.txt"
     python3 tools/add_licences.py "$wheel" "$place/THIRD-PARTY.txt"
     rm "$place/THIRD-PARTY.txt"
+    python3 -m zipfile -e "$wheel" "$place/unpacked"
+    if grep -raqF -e "$HOME/" -e "$PWD/" -e "$CARGO_TARGET_DIR/" "$place/unpacked"; then
+        echo "wheels: ${wheel##*/} holds paths of this machine" >&2
+        exit 1
+    fi
+    rm -r "$place/unpacked"
     mv "$wheel" "$folder"
     rmdir "$place"
     printf '%s\n' "$folder/${wheel##*/}"
@@ -102,6 +114,14 @@ for target in $targets; do
             wheel=$(build "$target" "")
             python_add "$target"
             try "$wheel" "$python"
+            ;;
+        *-apple-darwin)
+            cross_frameworks "$CARGO_TARGET_DIR/frameworks" CoreFoundation IOKit
+            wheel=$(RUSTFLAGS="$RUSTFLAGS -L framework=$CARGO_TARGET_DIR/frameworks" build "$target" "")
+            # Nothing but the system.
+            python3 tools/needed.py "$wheel" /usr/lib/libSystem.B.dylib /usr/lib/libiconv.2.dylib /usr/lib/libcharset.1.dylib \
+                /System/Library/Frameworks/CoreFoundation.framework/Versions/A/CoreFoundation \
+                /System/Library/Frameworks/IOKit.framework/Versions/A/IOKit
             ;;
         *) wheel=$(build "$target" "") ;;
     esac

@@ -123,7 +123,7 @@ impl TemporaryFile {
         self.rename(path, |name| {
             let (mut name, mut tries) = (name, 0);
             loop {
-                match name.persist(path) {
+                match system::replace(name, path) {
                     // Somebody reads the file that is there, which takes an instant.
                     Err(failed) if system::is_in_use(&failed.error) && tries < REPLACE_TRIES => {
                         (name, tries) = (failed.path, tries + 1);

@@ -15,7 +15,7 @@ use fpstore::{Fingerprint, Id, Match, Store};
 pub use random::Random;
 pub use stores::{
     TempStore, add, make_empty, names_of, push_all, records_of, samples, scheme_named, schemes,
-    store_of,
+    store_of, take_away,
 };
 
 /// The digest of format-spec.md: SipHash-1-3 of 128 bits under a key of zeros.

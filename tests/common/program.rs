@@ -51,6 +51,11 @@ impl Desk {
         fs::read_to_string(self.path(name)).unwrap()
     }
 
+    /// A list of files, with slashes in their names on every system.
+    pub fn read_names(&self, name: &str) -> String {
+        with_slashes(&self.read(name))
+    }
+
     /// Fails unless the folder holds exactly these files and folders, in ascending order.
     pub fn assert_files(&self, expected: &[&str]) {
         assert_eq!(names_in(self.folder()), expected);
@@ -106,6 +111,11 @@ pub fn program(args: &[&str], folder: &Path) -> Command {
     command.args(args).current_dir(folder).env("XDG_CACHE_HOME", folder.join("cache"));
     command.env_remove("FPSTORE").env_remove("FPSTORE_THREADS");
     command
+}
+
+/// Names of files as the system writes them, with slashes instead.
+pub fn with_slashes(names: &str) -> String {
+    names.replace(std::path::MAIN_SEPARATOR, "/")
 }
 
 /// Makes a pipe, in the place of a file if there is one.

@@ -1,6 +1,7 @@
 //! Stores of records, and what is in a store.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use fpstore::{BuildOptions, Builder, Error, Fingerprint, Scheme, Store, VerifyOptions};
@@ -19,6 +20,17 @@ impl TempStore {
     pub fn path(&self) -> PathBuf {
         self.folder.path().join("store.fps")
     }
+}
+
+/// Removes a file of a store, also one that an open store has mapped: Windows does not remove that
+/// one, so there it moves out of the store.
+pub fn take_away(path: &Path) {
+    if cfg!(not(windows)) {
+        return fs::remove_file(path).unwrap();
+    }
+    let folder = path.parent().and_then(Path::parent).unwrap();
+    let mut names = (0..).map(|number| folder.join(format!("taken-{number}")));
+    fs::rename(path, names.find(|name| !name.exists()).unwrap()).unwrap();
 }
 
 /// The scheme of this name for 3 bits.

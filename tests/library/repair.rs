@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::common::{clustered, records_of, samples, scheme_named, store_of};
+use crate::common::{clustered, records_of, samples, scheme_named, store_of, take_away};
 use fpstore::info::SegmentInfo;
 use fpstore::writer::{Compaction, repair};
 use fpstore::{
@@ -77,7 +77,7 @@ fn damage(path: &Path) {
     let mut bytes = fs::read(path).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 0x10;
-    fs::remove_file(path).unwrap();
+    take_away(path);
     fs::write(path, bytes).unwrap();
 }
 
@@ -89,7 +89,7 @@ fn behead(path: &Path) {
 fn flip(path: &Path, at: u64) {
     let mut bytes = fs::read(path).unwrap();
     bytes[at as usize] ^= 0x10;
-    fs::remove_file(path).unwrap();
+    take_away(path);
     fs::write(path, bytes).unwrap();
 }
 
@@ -327,6 +327,6 @@ fn flip_a_byte(segment: &SegmentInfo, section: &str) {
     let place = segment.sections.iter().find(|of| of.section.to_string() == section).unwrap();
     let mut bytes = fs::read(&segment.path).unwrap();
     bytes[place.offset as usize + 9] ^= 4;
-    fs::remove_file(&segment.path).unwrap();
+    take_away(&segment.path);
     fs::write(&segment.path, &bytes).unwrap();
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::common::{Random, clustered, samples, scheme_named, store_of};
+use crate::common::{Random, clustered, samples, scheme_named, store_of, take_away};
 use fpstore::writer::{Salvaged, repair};
 use fpstore::{BuildOptions, Builder, Error, Fingerprint, Store, Writer, verify};
 
@@ -13,7 +13,7 @@ use fpstore::{BuildOptions, Builder, Error, Fingerprint, Store, Writer, verify};
 fn flip(path: &Path, at: u64) {
     let mut bytes = fs::read(path).unwrap();
     bytes[at as usize] ^= 0x10;
-    fs::remove_file(path).unwrap();
+    take_away(path);
     fs::write(path, bytes).unwrap();
 }
 

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::common::{
     Record, TempStore, assert_exact, clustered, needles, samples, scan, scheme_named, store_of,
+    take_away,
 };
 use fpstore::doctor::{Collector, profile};
 use fpstore::{Error, Fingerprint, Store, verify};
@@ -106,7 +107,7 @@ fn a_segment_that_is_missing_or_another_one_is_refused() {
     let joined = join(&stores);
     let path = joined.path();
     let second = path.join("segment-0000000000000002.fps");
-    fs::remove_file(&second).unwrap();
+    take_away(&second);
     let error = Store::open(&path).unwrap_err();
     assert!(matches!(error, Error::Corrupt { .. }), "{error}");
     assert_eq!(verify(&path, &samples(0)).unwrap().faults.len(), 1);
@@ -129,7 +130,7 @@ fn segments_of_different_recipes_do_not_mix() {
     crc.update(&bytes[4096..8192]);
     let at = checksums as usize;
     bytes[at..at + 4].copy_from_slice(&crc.finalize().to_le_bytes());
-    fs::remove_file(from.join(SEGMENT)).unwrap();
+    take_away(&from.join(SEGMENT));
     fs::write(from.join(SEGMENT), bytes).unwrap();
     assert_eq!(Store::open(&from).unwrap().recipe().unwrap().text(), "internal");
 

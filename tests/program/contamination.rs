@@ -167,7 +167,7 @@ fn a_corpus_without_the_items_is_the_same_bytes_in_every_format() {
         let clean = expected(&format, &documents, |at| at % 10 != 3);
         assert!(decompressed(&desk, &format!("out/x/{name}")) == clean, "{name}");
     }
-    let kept = desk.read("out/kept-files.txt");
+    let kept = desk.read_names("out/kept-files.txt");
     assert_eq!(
         kept.lines().map(|line| line.trim_end_matches(".txt").to_string()).collect::<Vec<_>>(),
         ["in/page0", "in/page1", "in/page2", "in/page4"]
@@ -211,6 +211,7 @@ fn a_damaged_file_of_a_folder_is_left_out_and_named() {
     assert_eq!(desk.read("out/all.jsonl"), clean);
 }
 
+#[cfg_attr(windows, ignore = "no file has such a name there")]
 #[test]
 fn a_page_shows_items_beside_passages_and_nothing_of_theirs_is_markup() {
     let desk = desk();

@@ -140,6 +140,7 @@ fn deep_pages_are_refused_and_wide_ones_are_not() {
     assert!(err.contains("3 bad records skipped"), "{err}");
 }
 
+#[cfg_attr(not(feature = "parquet"), ignore = "asks for Parquet")]
 #[test]
 fn a_folder_with_bad_files_goes_on_and_names_them() {
     let desk = Desk::new();

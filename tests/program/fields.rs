@@ -37,6 +37,7 @@ const FILES: [(&str, &[&str]); 4] = [
     ("dumped.parquet", &["--fingerprint-field", "fingerprint"]),
 ];
 
+#[cfg_attr(not(feature = "parquet"), ignore = "asks for Parquet")]
 #[test]
 fn a_column_of_fingerprints_is_read_as_the_lines_are() {
     let desk = desk();
@@ -68,6 +69,7 @@ fn a_column_of_fingerprints_is_read_as_the_lines_are() {
     }
 }
 
+#[cfg_attr(not(feature = "parquet"), ignore = "asks for Parquet")]
 #[test]
 fn tables_of_fingerprints_are_cleaned_like_documents() {
     let desk = desk();
@@ -88,6 +90,7 @@ fn tables_of_fingerprints_are_cleaned_like_documents() {
     assert_eq!((new, answers.lines().count()), (kept.lines().count(), COUNT));
 }
 
+#[cfg_attr(not(feature = "parquet"), ignore = "asks for Parquet")]
 #[test]
 fn what_is_no_fingerprint_is_refused_with_its_place_and_a_remedy() {
     let desk = desk();
@@ -125,6 +128,7 @@ fn what_is_no_fingerprint_is_refused_with_its_place_and_a_remedy() {
     assert_eq!(desk.ok(&["dump", "-s", "one.fps"], ""), "00000000000000ff\t1\n");
 }
 
+#[cfg_attr(not(feature = "parquet"), ignore = "asks for Parquet")]
 #[test]
 fn a_dump_can_be_json_and_as_short_as_asked() {
     let desk = desk();

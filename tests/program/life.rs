@@ -476,7 +476,9 @@ fn add_makes_no_store_before_its_inputs_open() {
         &["one.tsv", "new"],
         &["folder", "--radix", "dec"],
         &["--docs", "nofolder", "-s", "s2.fps"],
+        #[cfg(feature = "images")]
         &["--images", "nofolder", "-s", "s2.fps"],
+        #[cfg(feature = "images")]
         &["--images", "folder", "nofile", "-s", "s2.fps"],
         &["one.tsv", "--follow"],
     ] {

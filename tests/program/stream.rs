@@ -254,5 +254,6 @@ fn fingerprints_go_to_a_file_that_is_whole_or_absent() {
     let (_, err) = desk.run(&[&json[..], &["--skip-bad"]].concat(), 2);
     assert!(err.contains("--force replaces it"), "{err}");
     let help = desk.ok(&["help", "-h"], "");
+    let help = help.replace("fpstore.exe", "fpstore");
     assert!(help.contains("Usage: fpstore help [COMMAND]"), "{help}");
 }

@@ -209,6 +209,24 @@ pub(crate) fn is_taken(failed: &io::Error, path: &Path) -> bool {
         || failed.kind() == io::ErrorKind::PermissionDenied && path.is_dir()
 }
 
+/// Gives a temporary file the name of another one; where that fails, it stays. Unlike `persist`, the
+/// standard library also replaces a file that somebody reads, where the file system has the rename of
+/// POSIX.
+#[cfg(feature = "write")]
+pub(crate) fn replace(
+    name: tempfile::TempPath,
+    to: &Path,
+) -> Result<(), tempfile::PathPersistError> {
+    // It has no mark of a temporary file any more.
+    let kept = name.keep()?;
+    std::fs::rename(&kept, to).map_err(|error| {
+        let mut path =
+            tempfile::TempPath::try_from_path(kept).expect("names of new files are absolute");
+        path.disable_cleanup(true);
+        tempfile::PathPersistError { error, path }
+    })
+}
+
 /// Whether a file was not replaced because somebody has it open.
 #[cfg(feature = "write")]
 pub(crate) fn is_in_use(failed: &io::Error) -> bool {

@@ -210,6 +210,15 @@ pub(crate) fn is_taken(failed: &io::Error, _: &Path) -> bool {
     matches!(failed.kind(), io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists)
 }
 
+/// Gives a temporary file the name of another one; where that fails, it stays.
+#[cfg(feature = "write")]
+pub(crate) fn replace(
+    name: tempfile::TempPath,
+    to: &Path,
+) -> Result<(), tempfile::PathPersistError> {
+    name.persist(to)
+}
+
 /// Whether a file was not replaced because somebody has it open.
 #[cfg(feature = "write")]
 pub(crate) fn is_in_use(_: &io::Error) -> bool {

@@ -18,8 +18,8 @@ fn a_file_that_cannot_be_read_is_not_among_the_kept_files() {
         let (_, err) = desk.run(&["dedup", "--docs", "in", "--skip-bad", "-o", output], 2);
         assert!(err.contains("cut.txt.gz") && err.contains("1 file could not be read"), "{err}");
     }
-    assert_eq!(desk.read("out/kept-files.txt"), "in/whole.txt\n");
-    assert_eq!(desk.read("list.txt"), "in/whole.txt\n");
+    assert_eq!(desk.read_names("out/kept-files.txt"), "in/whole.txt\n");
+    assert_eq!(desk.read_names("list.txt"), "in/whole.txt\n");
 }
 
 /// Texts without a word are compared as a whole: of equal ones one is kept, and no other is removed.

@@ -5,12 +5,13 @@ use sha2::{Digest, Sha256};
 
 use super::{documents, removed};
 use crate::common::documents::json_lines;
-use crate::common::program::Desk;
+use crate::common::program::{Desk, with_slashes};
 
 /// The files of a list, with their lengths and digests as the disk has them now.
 fn assert_files(desk: &Desk, list: &Value, expected: &[&str]) {
     let files = list.as_array().unwrap();
-    let paths: Vec<&str> = files.iter().map(|file| file["path"].as_str().unwrap()).collect();
+    let paths: Vec<String> =
+        files.iter().map(|file| with_slashes(file["path"].as_str().unwrap())).collect();
     assert_eq!(paths, expected);
     for file in files {
         let bytes = std::fs::read(desk.path(file["path"].as_str().unwrap())).unwrap();

@@ -37,6 +37,7 @@ fn the_output_of_one_file_is_compressed_as_its_own_name_says() {
     assert_eq!(first, archived(0, &documents[0]));
 }
 
+#[cfg_attr(not(feature = "parquet"), ignore = "asks for Parquet")]
 #[test]
 fn a_name_of_another_format_is_refused_with_one_that_fits() {
     let desk = Desk::with("in.jsonl", LINES);
@@ -104,7 +105,9 @@ fn a_folder_has_no_name_of_a_file_and_standard_output_takes_no_copies() {
             (&["in"][..], "x.jsonl", "name a folder, such as x/, or x.jsonl/ if that is meant"),
             (&["in/a.jsonl", "in/b.jsonl"], "x.gz", "name a folder, such as x/"),
             (&["in/a.jsonl"], "-", "- is standard output"),
+            #[cfg(unix)]
             (&["in/a.jsonl"], "/dev/stdout", "/dev/stdout is neither a file nor a folder"),
+            #[cfg(unix)]
             (&["in/a.jsonl"], "/dev/null", "/dev/null is neither a file nor a folder"),
         ] {
             let args = [command, inputs, &["-o", to]].concat();
@@ -120,6 +123,7 @@ fn a_folder_has_no_name_of_a_file_and_standard_output_takes_no_copies() {
 }
 
 /// Lists and rows, too: all files of the program go through one place.
+#[cfg_attr(not(feature = "parquet"), ignore = "asks for Parquet")]
 #[test]
 fn lists_are_compressed_as_their_names_say() {
     let desk = Desk::with("in.jsonl", LINES);

@@ -155,6 +155,7 @@ fn outputs_of_one_name_and_outputs_that_are_inputs_are_refused_before_the_work()
 }
 
 /// Hints name options that the command has, those of items for items, and they work.
+#[cfg_attr(not(feature = "parquet"), ignore = "asks for Parquet")]
 #[test]
 fn hints_name_options_of_the_command() {
     let desk = desk();
