@@ -235,7 +235,7 @@ pub(in crate::cli) enum Ids {
     /// The positions of the records: numbers, which take less than texts.
     Positions(Order),
     /// Texts: the position of each record, followed by its id.
-    PositionsAndIds(Order),
+    WithPositions(Order),
 }
 
 /// The order of positions of records.
@@ -260,7 +260,7 @@ impl Ids {
     pub(in crate::cli) fn split(self, id: IdRef<'_>) -> (u64, Option<&str>) {
         match (self, id) {
             (Ids::Positions(order), IdRef::U64(number)) => (order.number_of(number), None),
-            (Ids::PositionsAndIds(order), IdRef::Text(id)) => {
+            (Ids::WithPositions(order), IdRef::Text(id)) => {
                 let (position, own) = id.split_at_checked(POSITION_LEN).unwrap_or((id, ""));
                 let number = u64::from_str_radix(position, 16).unwrap_or_default();
                 (order.number_of(number), own.strip_prefix('\t'))
@@ -274,7 +274,7 @@ impl Ids {
         match self {
             Ids::AsTheyAre => IdPolicy::Auto,
             Ids::Positions(_) => IdPolicy::U64,
-            Ids::PositionsAndIds(_) => IdPolicy::Text,
+            Ids::WithPositions(_) => IdPolicy::Text,
         }
     }
 
@@ -290,7 +290,7 @@ impl Ids {
             (Ids::AsTheyAre, Some(id)) => builder.push(fingerprint, id),
             (Ids::AsTheyAre, None) => builder.push_bare(fingerprint),
             (Ids::Positions(order), _) => builder.push(fingerprint, order.number_of(position)),
-            (Ids::PositionsAndIds(order), id) => {
+            (Ids::WithPositions(order), id) => {
                 let number = order.number_of(position);
                 let id = id.map_or(String::new(), |id| format!("\t{id}"));
                 builder.push(fingerprint, &format!("{number:016x}{id}"))

@@ -32,7 +32,7 @@ use crate::cli::session::stores::of_one;
 use groups::{ConfirmedGroups, Groups, StoreGroups};
 
 /// The ids where the order of the records counts.
-const POSITIONED: Ids = Ids::PositionsAndIds(Order::Rising);
+const POSITIONED: Ids = Ids::WithPositions(Order::Rising);
 
 const LONG_ABOUT: &str = "\
 Find the clusters of near-duplicates: groups of two or more documents.

@@ -61,7 +61,7 @@ pub(in crate::cli) fn run(settings: Settings<'_>, monitor: &Monitor) -> anyhow::
     let order = if settings.keeps_last { Order::Falling } else { Order::Rising };
     // The list of removed records names their own ids.
     let ids = match removed {
-        Some(_) => Ids::PositionsAndIds(order),
+        Some(_) => Ids::WithPositions(order),
         None => Ids::Positions(order),
     };
     let width = recipe.width();
