@@ -3,16 +3,19 @@
 
     python3 benches/map/sizes.py --program target/release/fpstore --folder DISK
                                  [--sizes 1e6 1e7 1e8 1e9] [--plot growth.svg]
+    python3 benches/map/sizes.py --program OLDER --program target/release/fpstore ...
 
 Random fingerprints, k = 3, two halves, no ids. A row has the bytes of the store; processor time and
 the clock of a build in 4 GiB; microseconds of a warm query (see measured.py); processor seconds of
 10^6 queries at once, by a process that has touched no page yet; processor time and the clock of all
-pairs in 1 GiB, from 10^9 on in 4 GiB. Up to 10^7 a cell is the median of three runs. Needs Python 3,
-NumPy, for --plot matplotlib, 35 bytes of disk for each fingerprint of the largest size, and memory
-for the page cache to hold the store: 10 GiB at 10^9, which takes about fifteen minutes on two cores.
+pairs in 1 GiB, from 10^9 on in 4 GiB, and then with 10 bytes for each fingerprint, in which all fit.
+Up to 10^7 a cell is the median of three runs. Needs Python 3, NumPy, for --plot matplotlib, 35 bytes
+of disk for each fingerprint of the largest size, and memory: 20 GiB at 10^9, where the page cache
+holds the store beside a join. That takes about fifteen minutes on two cores.
 """
 
 import argparse
+import itertools
 import pathlib
 import sys
 import tempfile
@@ -29,14 +32,15 @@ def row_of(program, n, folder):
         at = measured.At(program, scratch, n, rounds)
         measured.write_random(at.input, n, measured.SEED)
         build = measured.median_cpu(rounds, lambda: at.build("4GiB"))
-        size, _ = at.info()
+        size = at.segment().stat().st_size
         # What the build wrote besides would push the store out of the page cache.
         measured.evict(at.input)
         measured.read_back(at.segment())
         query, *spread = at.single_queries()
         batch = at.batch(1_000_000)
         pairs = measured.median_cpu(rounds, lambda: at.pairs("4GiB" if n >= 10**9 else "1GiB"))
-    return {"n": n, "bytes": size, "build": build, "query": query, "spread": spread, "batch": batch,
+        spare = measured.median_cpu(rounds, lambda: at.pairs(f"{max(10 * n, 1 << 30)}B"))
+    return {"n": n, "spare": spare, "bytes": size, "build": build, "query": query, "spread": spread, "batch": batch,
             "pairs": pairs}
 
 
@@ -65,23 +69,27 @@ def plot(path, rows):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--program", default="target/release/fpstore", type=pathlib.Path)
+    parser.add_argument("--program", action="append", type=pathlib.Path, help="may be repeated")
     parser.add_argument("--folder", help="where files are made: a disk, not memory")
     parser.add_argument("--sizes", type=float, nargs="+", default=[1e6, 1e7, 1e8, 1e9])
-    parser.add_argument("--plot", type=pathlib.Path, help="an SVG of the costs")
+    parser.add_argument("--plot", type=pathlib.Path, help="an SVG of the costs, of the last program")
     options = parser.parse_args()
     sizes = [int(size) for size in options.sizes]
     print(f"needs {35 * max(sizes) / 1e9:.1f} GB of disk\n")
-    print("| n | bytes each | build, s | clock | query, us | batch of 10^6, s | all pairs, s | clock | ns each |")
-    print("|---:|---:|---:|---:|---:|---:|---:|---:|---:|", flush=True)
+    programs = options.program or [pathlib.Path("target/release/fpstore")]
+    print("| program | n | bytes each | build, s | clock | query, us | batch of 10^6, s | all pairs, s | clock | ns each |"
+          " in memory, s | clock | ns each |")
+    print("|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|", flush=True)
     rows = []
-    for n in sizes:
-        row = row_of(options.program.resolve(), n, options.folder)
-        rows.append(row)
-        build, pairs, (least, most) = row["build"], row["pairs"], row["spread"]
-        print(f"| {n:.0e} | {row['bytes'] / n:.2f} | {build['cpu']:.2f} | {build['seconds']:.1f} |"
+    for n, (number, program) in itertools.product(sizes, enumerate(programs, 1)):
+        row = row_of(program.resolve(), n, options.folder)
+        if number == len(programs):
+            rows.append(row)
+        build, pairs, spare, (least, most) = (row[name] for name in ("build", "pairs", "spare", "spread"))
+        print(f"| {number} | {n:.0e} | {row['bytes'] / n:.2f} | {build['cpu']:.2f} | {build['seconds']:.1f} |"
               f" {row['query']:.2f} ({least:.2f} to {most:.2f}) | {row['batch']['cpu']:.2f} |"
-              f" {pairs['cpu']:.2f} | {pairs['seconds']:.1f} | {1e9 * pairs['cpu'] / n:.0f} |", flush=True)
+              f" {pairs['cpu']:.2f} | {pairs['seconds']:.1f} | {1e9 * pairs['cpu'] / n:.0f} |"
+              f" {spare['cpu']:.2f} | {spare['seconds']:.1f} | {1e9 * spare['cpu'] / n:.0f} |", flush=True)
     if options.plot:
         plot(options.plot, rows)
 
