@@ -75,7 +75,7 @@ def main():
     parser.add_argument("--plot", type=pathlib.Path, help="an SVG of the costs, of the last program")
     options = parser.parse_args()
     sizes = [int(size) for size in options.sizes]
-    print(f"needs {35 * max(sizes) / 1e9:.1f} GB of disk\n")
+    print(f"needs {35 * max(sizes) / 1e9:.1f} GB of disk and {max(4, 20 * max(sizes) / 1e9):.0f} GiB of memory\n")
     programs = options.program or [pathlib.Path("target/release/fpstore")]
     print("| program | n | bytes each | build, s | clock | query, us | batch of 10^6, s | all pairs, s | clock | ns each |"
           " in memory, s | clock | ns each |")
