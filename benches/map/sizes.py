@@ -40,8 +40,8 @@ def row_of(program, n, folder):
         batch = at.batch(1_000_000)
         pairs = measured.median_cpu(rounds, lambda: at.pairs("4GiB" if n >= 10**9 else "1GiB"))
         spare = measured.median_cpu(rounds, lambda: at.pairs(f"{max(10 * n, 1 << 30)}B"))
-    return {"n": n, "spare": spare, "bytes": size, "build": build, "query": query, "spread": spread, "batch": batch,
-            "pairs": pairs}
+    return {"n": n, "bytes": size, "build": build, "query": query, "spread": spread, "batch": batch,
+            "pairs": pairs, "spare": spare}
 
 
 def plot(path, rows):

@@ -17,6 +17,9 @@ use fpstore_base::watch::Phase;
 /// members.
 const NODE_LEN: u64 = 8 + 4 + 12;
 
+/// Fingerprints that a thread reads before it counts them for the observer, which all threads share.
+const TICKED: usize = 1 << 8;
+
 /// The memory of the join beside the memory that clusters take.
 pub(in crate::join) struct JoinMemory(pub(in crate::join) SortResources);
 
@@ -73,8 +76,14 @@ pub(in crate::join) fn read(
     let worker = || {
         |range| {
             let mut part = ReadPart { numbers: numbers.then(Vec::new), ..ReadPart::default() };
-            store.for_each_within(range, |hit| part.add(hit))?;
-            watch.tick(part.values.len() as u64)?;
+            store.for_each_within(range, |hit| {
+                part.add(hit)?;
+                match part.values.len().is_multiple_of(TICKED) {
+                    true => Ok(watch.tick(TICKED as u64)?),
+                    false => Ok::<(), Error>(()),
+                }
+            })?;
+            watch.tick((part.values.len() % TICKED) as u64)?;
             Ok(part)
         }
     };

@@ -22,19 +22,16 @@ pub(in crate::join) struct Document {
     pub(in crate::join) id: Option<Id>,
 }
 
-/// Looks up the documents of one fingerprint, which it keeps, and of one partner after the other.
+/// Looks up the documents of one fingerprint after the other, and keeps the last ones.
 pub(in crate::join) struct DocumentLookup {
     searcher: Searcher,
     fingerprint: Option<Fingerprint>,
     pub(in crate::join) found: Vec<Document>,
-    partners: Vec<Document>,
 }
 
 impl DocumentLookup {
     pub(in crate::join) fn new(store: &Store) -> Self {
-        let searcher = store.searcher();
-        let (found, partners) = (Vec::new(), Vec::new());
-        DocumentLookup { searcher, fingerprint: None, found, partners }
+        DocumentLookup { searcher: store.searcher(), fingerprint: None, found: Vec::new() }
     }
 
     /// Makes `found` the documents of a fingerprint, if they are not yet: store after store, in the
@@ -46,13 +43,6 @@ impl DocumentLookup {
             read_documents(&mut self.searcher, fingerprint, &mut self.found, usize::MAX)?;
         }
         Ok(())
-    }
-
-    /// Makes `partners` the documents of another fingerprint.
-    fn look_up_partner(&mut self, fingerprint: Fingerprint) -> Result<&[Document]> {
-        self.partners.clear();
-        read_documents(&mut self.searcher, fingerprint, &mut self.partners, usize::MAX)?;
-        Ok(&self.partners)
     }
 }
 
@@ -90,8 +80,8 @@ pub(in crate::join) fn for_each_looked_up<E: From<Error>>(
     mut each: impl FnMut(Pair, &[Document], &[Document]) -> Result<(), E>,
 ) -> Result<(), E> {
     let worker = || {
-        let mut lookup = DocumentLookup::new(store);
-        move |pairs| LookedUp::of(pairs, &mut lookup)
+        let mut searcher = store.searcher();
+        move |pairs| LookedUp::of(pairs, &mut searcher)
     };
     let source = |give: &mut dyn FnMut(Vec<Pair>) -> Result<(), E>| {
         let mut batch = Vec::with_capacity(BATCH_COUNT);
@@ -104,17 +94,18 @@ pub(in crate::join) fn for_each_looked_up<E: From<Error>>(
         })?;
         if batch.is_empty() { Ok(()) } else { give(batch) }
     };
-    let mut documents = DocumentLookup::new(store);
+    let (mut firsts, mut seconds) = (DocumentLookup::new(store), DocumentLookup::new(store));
     in_order(threads, worker, source, |batch: LookedUp| {
-        batch.pairs().try_for_each(|(pair, firsts, seconds)| each(pair, firsts, seconds))?;
+        batch.pairs().try_for_each(|(pair, first, second)| each(pair, first, second))?;
         // Those whose documents would not fit into memory together.
         for &pair in batch.rest() {
-            documents.look_up(pair.first)?;
-            documents.partners.clear();
-            if pair.first != pair.second {
-                documents.look_up_partner(pair.second)?;
+            firsts.look_up(pair.first)?;
+            if pair.first == pair.second {
+                each(pair, &firsts.found, &[])?;
+            } else {
+                seconds.look_up(pair.second)?;
+                each(pair, &firsts.found, &seconds.found)?;
             }
-            each(pair, &documents.found, &documents.partners)?;
         }
         Ok(())
     })
@@ -132,21 +123,21 @@ struct LookedUp {
 impl LookedUp {
     /// Looks up pairs until their documents are many. Pairs with the same first fingerprint come one
     /// after the other.
-    fn of(pairs: Vec<Pair>, lookup: &mut DocumentLookup) -> Result<Self> {
+    fn of(pairs: Vec<Pair>, searcher: &mut Searcher) -> Result<Self> {
         let mut looked_up = LookedUp { places: Vec::with_capacity(pairs.len()), ..Self::default() };
         let mut last = None;
         for pair in &pairs {
             let known = looked_up.places.last().filter(|_| last == Some(pair.first));
             let firsts = match known.map(|[firsts, _]| firsts.clone()) {
                 Some(firsts) => firsts,
-                None => match looked_up.add(pair.first, lookup)? {
+                None => match looked_up.add(pair.first, searcher)? {
                     Some(firsts) => firsts,
                     None => break,
                 },
             };
             let seconds = match pair.first == pair.second {
                 true => 0..0,
-                false => match looked_up.add(pair.second, lookup)? {
+                false => match looked_up.add(pair.second, searcher)? {
                     Some(seconds) => seconds,
                     None => break,
                 },
@@ -162,10 +153,10 @@ impl LookedUp {
     fn add(
         &mut self,
         fingerprint: Fingerprint,
-        lookup: &mut DocumentLookup,
+        searcher: &mut Searcher,
     ) -> Result<Option<Range<usize>>> {
         let (start, documents) = (self.documents.len(), &mut self.documents);
-        let is_added = read_documents(&mut lookup.searcher, fingerprint, documents, DOCUMENTS_MAX)?;
+        let is_added = read_documents(searcher, fingerprint, documents, DOCUMENTS_MAX)?;
         Ok(is_added.then_some(start..self.documents.len()))
     }
 

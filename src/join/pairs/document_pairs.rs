@@ -81,8 +81,7 @@ pub fn document_pairs(
     let join_options = sorter.join_options(options);
     let mut any_copies = false;
     let mut copies = 0;
-    // Where each store has no ids, two of them may hold the same fingerprint.
-    let may_have_copies = store.info().id_count() > 0 || store.snapshot().is_united();
+    let may_have_copies = may_have_copies(store);
     if may_have_copies && distinct && options.share.count > 1 {
         // Whether there are any would take a pass.
         any_copies = true;
@@ -115,6 +114,12 @@ pub fn document_pairs(
         })?;
     }
     Ok(DocumentPairs { store: store.clone(), pairs, count, threads })
+}
+
+/// Whether a fingerprint may be that of several documents. Where each store has no ids, two of them may
+/// hold the same fingerprint.
+fn may_have_copies(store: &Store) -> bool {
+    store.info().id_count() > 0 || store.snapshot().is_united()
 }
 
 /// Calls `each` with each fingerprint of the share and the number of its documents. The shares of a
@@ -177,7 +182,7 @@ impl DocumentPairs {
         &self,
         mut each: impl FnMut(DocumentPair<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
-        if self.store.info().id_count() == 0 && !self.store.snapshot().is_united() {
+        if !may_have_copies(&self.store) {
             // Each fingerprint is one document.
             let document = Document { store: StoreIndex::default(), id: None };
             return self.pairs.for_each(|pair| each(DocumentPair::of(pair, &document, &document)));

@@ -72,12 +72,14 @@ pub(in crate::cli) fn run(settings: Settings<'_>, monitor: &Monitor) -> anyhow::
 
     let count = records.count();
     let removed = removed.map(|out| RemovedWriter::new(out, settings.stores)).transpose()?;
-    let mut kept = Positions::all(count);
+    let mut kept = match removed {
+        // Those that are listed are taken out.
+        Some(_) => Positions::all(count),
+        None => Positions::none(count),
+    };
     let removed = match removed {
-        // Those that are listed are left out.
         Some(rows) => Some(write_removed(&done, (ids, width), rows, &mut kept, monitor)?),
         None => {
-            kept = Positions::none(count);
             done.for_each_kept(|_, id| -> anyhow::Result<()> {
                 kept.insert(id.map_or(0, |id| ids.split(id).0));
                 Ok(monitor.check()?)
@@ -161,43 +163,37 @@ fn write_removed(
 }
 
 /// A set of positions of records, one bit each.
-struct Positions {
-    words: Vec<u64>,
-    /// The number of positions that may be in it.
-    end: u64,
-}
+struct Positions(Vec<u64>);
 
 impl Positions {
+    /// None of the positions below `end`.
     fn none(end: u64) -> Self {
-        Positions { words: vec![0; end.div_ceil(64) as usize], end }
+        Positions(vec![0; end.div_ceil(64) as usize])
     }
 
+    /// All positions below `end`.
     fn all(end: u64) -> Self {
-        Positions { words: vec![u64::MAX; end.div_ceil(64) as usize], end }
+        let mut words = vec![u64::MAX; end.div_ceil(64) as usize];
+        if let (Some(last), bits @ 1..) = (words.last_mut(), end % 64) {
+            *last = (1 << bits) - 1;
+        }
+        Positions(words)
     }
 
     fn insert(&mut self, position: u64) {
-        self.words[(position / 64) as usize] |= 1 << (position % 64);
+        self.0[(position / 64) as usize] |= 1 << (position % 64);
     }
 
     fn remove(&mut self, position: u64) {
-        self.words[(position / 64) as usize] &= !(1 << (position % 64));
+        self.0[(position / 64) as usize] &= !(1 << (position % 64));
     }
 
     fn contains(&self, position: u64) -> bool {
         // A file that grew meanwhile has more positions.
-        self.words
-            .get((position / 64) as usize)
-            .is_some_and(|word| word >> (position % 64) & 1 == 1)
+        self.0.get((position / 64) as usize).is_some_and(|word| word >> (position % 64) & 1 == 1)
     }
 
     fn count(&self) -> u64 {
-        let all: u64 = self.words.iter().map(|word| u64::from(word.count_ones())).sum();
-        // Those beyond the end are in the last word, of a set of all.
-        let beyond = self.words.last().map_or(0, |last| match self.end % 64 {
-            0 => 0,
-            bits => (last >> bits).count_ones(),
-        });
-        all - u64::from(beyond)
+        self.0.iter().map(|word| u64::from(word.count_ones())).sum()
     }
 }
