@@ -143,8 +143,8 @@ class Round:
         # The records that others have added to the store.
         self.others = []
         self.is_restored = False
-        # Whether the inputs that the store has added had been changed.
-        self.added_changed = False
+        # Whether the store has added the documents, and whether their inputs had been changed.
+        self.was_added = self.added_changed = False
         self.desk.clear()
 
     def go(self):
@@ -187,6 +187,7 @@ class Round:
         status = process.returncode
         if desk.manifest() != before:
             desk.copy("tried", "added")
+            self.was_added = True
             self.added_changed = "input" in self.causes
         self.said += text
         self.log.append(f"{fault or 'undisturbed'}{' -f' * self.force}: {status} {text[-400:].strip()}")
@@ -211,8 +212,16 @@ class Round:
         if not causes & self.causes and not is_done:
             raise Failed(f"refused without a cause, after changes of {sorted(self.causes)}")
         self.desk.count[f"refused: {says.strip(' ;')}"] += 1
-        if cure == "begin" or is_done or self.is_restored and "output" in self.causes:
+        # What was lost was all that said so: the outputs are complete, as the message says they may be.
+        is_complete = says == " exists;" and self.was_added
+        if cure == "begin" or is_done or (self.is_restored or is_complete) and "output" in self.causes:
             self.begin()
+        elif is_complete:
+            self.desk.restore("added")
+            if not self.added_changed:
+                self.causes.discard("input")
+            shutil.rmtree(self.desk.folder / "out" / JOB)
+            return True
         elif cure == "restore":
             self.desk.restore("added")
             if not self.added_changed:

@@ -125,33 +125,33 @@ impl Job {
         let is_same =
             |earlier: &Value| earlier["settings"] == *settings && earlier["run"].is_string();
         job.has_ended = is_done && earlier.as_ref().is_some_and(is_same);
-        match earlier.filter(|_| !is_done) {
-            Some(earlier) if is_same(&earlier) => {
-                job.is_resumed = true;
-                job.run = earlier["run"].as_str().unwrap_or_default().into();
+        let earlier = earlier.filter(|_| !is_done);
+        let resumed = earlier.as_ref().filter(|earlier| is_same(earlier));
+        let resumed = resumed.and_then(|earlier| earlier["run"].as_str()).map(str::to_string);
+        // What is left without a description, or beside that of another job, is of a job that never
+        // began, unless its own was lost.
+        let runs = job.runs(&names, earlier.as_ref()).map_err(cannot())?;
+        let mut others = runs.iter().filter(|&run| resumed.as_ref() != Some(run));
+        if !is_done && others.any(|run| has_added(run)) {
+            return Err(Error::refused(format!(
+                "the store has added the documents of the unfinished work in {}, so the outputs are \
+                 complete; finish it with the command that began it, on the same files, or move the \
+                 outputs away and remove it",
+                path.display()
+            )));
+        }
+        if let Some(run) = resumed {
+            job.is_resumed = true;
+            job.run = run;
+        } else {
+            let has_parts = names.iter().any(|name| name.starts_with(PART));
+            if let Some(earlier) = earlier.filter(|_| !force && has_parts) {
+                let differences = differences(&earlier["settings"], settings);
+                return Err(Error::Unfinished { folder: path.into(), differences });
             }
-            // What is left without a description is of a job that never began, unless it was lost.
-            earlier => {
-                let has_parts = names.iter().any(|name| name.starts_with(PART));
-                let mut runs = job.marked_runs(&names).map_err(cannot())?;
-                let described = earlier.iter().flat_map(|it| [&it["run"], &it["settings"]["run"]]);
-                runs.extend(described.filter_map(Value::as_str).map(Into::into));
-                if !is_done && runs.iter().any(|run| has_added(run)) {
-                    return Err(Error::refused(format!(
-                        "the store has added the documents of the unfinished work in {}, so the \
-                         outputs are complete; finish it with the command that began it, on the same \
-                         files, or move the outputs away and remove it",
-                        path.display()
-                    )));
-                }
-                if let Some(earlier) = earlier.filter(|_| !force && has_parts) {
-                    let differences = differences(&earlier["settings"], settings);
-                    return Err(Error::Unfinished { folder: path.into(), differences });
-                }
-                job.clear().map_err(cannot())?;
-                let description = json!({"settings": settings, "run": job.run});
-                job.save_bytes(DESCRIPTION, description.to_string().as_bytes())?;
-            }
+            job.clear().map_err(cannot())?;
+            let description = json!({"settings": settings, "run": job.run});
+            job.save_bytes(DESCRIPTION, description.to_string().as_bytes())?;
         }
         if let Place::Named { folder, .. } = &job.place {
             job.written = Mutex::new(Outputs::open(folder).map_err(cannot())?);
@@ -159,10 +159,12 @@ impl Job {
         Ok(job)
     }
 
-    /// The runs of which the files of the folder say that they are parts.
-    fn marked_runs(&self, names: &[String]) -> io::Result<BTreeSet<String>> {
-        let Place::Named { folder, .. } = &self.place else { return Ok(BTreeSet::new()) };
-        let mut runs = BTreeSet::new();
+    /// The runs that a description names, and those of which the files of the folder say that they
+    /// are parts.
+    fn runs(&self, names: &[String], described: Option<&Value>) -> io::Result<BTreeSet<String>> {
+        let named = described.into_iter().flat_map(|it| [&it["run"], &it["settings"]["run"]]);
+        let mut runs: BTreeSet<_> = named.filter_map(Value::as_str).map(Into::into).collect();
+        let Place::Named { folder, .. } = &self.place else { return Ok(runs) };
         for name in names.iter().filter(|name| name.starts_with(PART) || *name == DECISIONS) {
             let Some(file) = folder.open_file(name)? else { continue };
             let mut line = Vec::new();

@@ -76,6 +76,30 @@ fn a_job_that_had_ended_is_known_by_its_settings() {
     }
 }
 
+/// The description of another job with the same settings lies beside the files of one whose documents
+/// the store has: all of them would be found there, and none kept.
+#[test]
+fn a_job_whose_description_is_that_of_another_is_not_begun_again_if_it_was_added() {
+    let parent = tempfile::tempdir().unwrap();
+    let (folder, elsewhere) = (parent.path().join("work"), parent.path().join("elsewhere"));
+    let settings = json!({"k": 3});
+    let job = open(&folder, &settings, false).unwrap();
+    job.save_bytes(DECISIONS, b"some decisions").unwrap();
+    let run = job.run().to_string();
+    drop(job);
+    let other = open(&elsewhere, &settings, false).unwrap();
+    fs::copy(other.path(DESCRIPTION), folder.join(DESCRIPTION)).unwrap();
+    for force in [false, true] {
+        let refused = Job::open(&folder, &settings, force, |name| name == run);
+        let refused = refused.err().unwrap().to_string();
+        assert!(refused.contains("the store has added the documents"), "{refused}");
+        assert!(folder.join(DECISIONS).exists());
+    }
+    let job = open(&folder, &settings, false).unwrap();
+    assert!(job.is_resumed() && job.run() == other.run());
+    assert!(job.read(DECISIONS).unwrap().is_none());
+}
+
 /// A bit of any file of a job is changed, or the file is cut or gone: it counts as missing.
 #[test]
 fn a_damaged_file_of_a_job_counts_as_missing() {
