@@ -14,6 +14,7 @@
 use std::sync::OnceLock;
 
 use super::descent_cost::Descent;
+use super::hash_table::LINES_MAX;
 use crate::search::kernel::Kernel;
 
 /// With hash tables, a blocking with more combinations than this is never the cheapest.
@@ -33,23 +34,46 @@ pub(in crate::join) const COMPARE_ALL_MAX: u64 = 24;
 /// What parts of a join take on a processor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Costs {
-    /// Nanoseconds to insert a value into a hash table.
-    insert: f64,
-    /// Nanoseconds to compare two values that agree, in a hash table.
-    candidate: f64,
+    /// Of few values, as one table holds in the cache of a core.
+    few: Hashed,
+    /// Of more.
+    many: Hashed,
     /// Nanoseconds to compare two values of many that lie side by side.
     compare: f64,
 }
 
+/// What a hash table takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Hashed {
+    /// Nanoseconds to insert a value.
+    insert: f64,
+    /// Nanoseconds to compare two values that agree.
+    candidate: f64,
+}
+
 impl Costs {
     /// Of [`chains`](super::chains).
-    const CHAINS: Costs = Costs { insert: 3.0, candidate: 2.0, compare: 0.8 };
-    /// Of [`line_table`](super::line_table): more are compared at once.
-    const LINES: Costs = Costs { insert: 3.5, candidate: 1.0, compare: 0.2 };
+    const CHAINS: Costs = {
+        let chained = Hashed { insert: 3.0, candidate: 2.0 };
+        Costs { few: chained, many: chained, compare: 0.8 }
+    };
+    /// Of [`line_table`](super::line_table) and [`group_table`](super::group_table): more are compared
+    /// at once.
+    const LINES: Costs = Costs {
+        few: Hashed { insert: 3.5, candidate: 1.0 },
+        many: Hashed { insert: 11.0, candidate: 0.3 },
+        compare: 0.2,
+    };
 
     /// Of the table that this processor uses.
     fn of_processor() -> Costs {
         if Kernel::detect().compares_words() { Costs::LINES } else { Costs::CHAINS }
+    }
+
+    /// Of `count` values that agree on nothing, of which those are inserted together that agree on
+    /// `bits` bits.
+    fn hashed(&self, count: f64, bits: f64) -> Hashed {
+        if count / 2_f64.powf(bits) <= LINES_MAX as f64 { self.few } else { self.many }
     }
 }
 
@@ -106,7 +130,7 @@ impl Blocking {
                 if equal < agreeing { 0.0 } else { combination_count(equal, agreeing) }
             };
             let mean = sample.iter().map(combinations).sum::<f64>() / sample.len().max(1) as f64;
-            pairs * mean * costs.candidate
+            pairs * mean * costs.few.candidate
         };
         Blocking::cheapest(costs, varying, count, pairs, k, Some(&more))
     }
@@ -183,8 +207,8 @@ impl Blocking {
         let bits = self.blocks[first].count_ones().saturating_sub(skipped);
         let pairs = pairs / 2_f64.powi(bits.cast_signed());
         let candidates = pairs / 2_f64.powf(self.mean_bits() * levels as f64);
-        let hashed = self.steps(first) as f64
-            * (count * self.costs.insert + candidates * self.costs.candidate);
+        let Hashed { insert, candidate } = self.costs.hashed(count, f64::from(bits));
+        let hashed = self.steps(first) as f64 * (count * insert + candidates * candidate);
         let divided = Descent { bits: self.mean_bits(), choices, levels };
         let is_narrow = self.blocks.iter().all(|block| block.count_ones() <= DIVIDED_BITS_MAX);
         self.may_divide
@@ -303,9 +327,10 @@ fn nanos(costs: Costs, bits: u32, blocks: u32, agreeing: u32, count: u64, pairs:
     let shared = f64::from(bits) * f64::from(agreeing) / f64::from(blocks);
     let candidates = pairs / 2_f64.powf(shared);
     let firsts = f64::from(blocks - agreeing + 1);
-    count as f64 * firsts * NANOS_PER_MOVE
-        + combination_count(blocks, agreeing)
-            * (count as f64 * costs.insert + candidates * costs.candidate)
+    let count = count as f64;
+    let Hashed { insert, candidate } = costs.hashed(count, f64::from(bits) / f64::from(blocks));
+    count * firsts * NANOS_PER_MOVE
+        + combination_count(blocks, agreeing) * (count * insert + candidates * candidate)
 }
 
 /// The bits set in `varying`, most significant first, in `blocks` blocks whose lengths differ by

@@ -28,7 +28,7 @@ const SAMPLE_COUNT: usize = 512;
 const BATCH_COUNT: usize = 1 << 12;
 /// Values that are looked at without an emission before the observer is asked, so that work ends
 /// that nobody waits for any more. That many take some milliseconds.
-const LOOKED_COUNT: usize = 1 << 18;
+pub(super) const LOOKED_COUNT: usize = 1 << 18;
 
 /// A group of a descent with more values is sampled before it is compared: it may be dense.
 const GROUP_COUNT: usize = 512;
@@ -49,6 +49,8 @@ pub(in crate::join) struct PairFinder<'a> {
     table: HashTable,
     /// The memory of a descent.
     levels: Vec<Level>,
+    /// The memory of values that are divided by their first block.
+    divided: Level,
     found: Vec<ValuePair>,
     /// The values that were looked at since the last emission.
     looked: usize,
@@ -68,6 +70,7 @@ impl<'a> PairFinder<'a> {
             kernel,
             table: HashTable::new(kernel),
             levels: Vec::new(),
+            divided: Level::default(),
             found: Vec::new(),
             looked: 0,
             differ: Vec::new(),
@@ -203,11 +206,14 @@ impl<'a> PairFinder<'a> {
     ) -> Result<()> {
         let bits = partition_bits(sides.value_count());
         let (block, combinations) = (of_first.block(), of_first.combinations());
-        let mut level = Level::default();
-        for mut group in level.by(sides, bits, |value| partition_of(value, block, skipped, bits)) {
-            self.find_in_combinations(&mut group, combinations, emit)?;
-        }
-        Ok(())
+        // What is found among skewed values may be divided again.
+        let mut level = std::mem::take(&mut self.divided);
+        let of_partition = |value| partition_of(value, block, skipped, bits);
+        let found = level
+            .by(sides, bits, of_partition)
+            .try_for_each(|mut group| self.find_in_combinations(&mut group, combinations, emit));
+        self.divided = level;
+        found
     }
 
     fn find_in_combinations(

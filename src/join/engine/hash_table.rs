@@ -8,25 +8,35 @@
 //! by one fill, and holds any number of values with the same key. A hashbrown map from key to
 //! position takes 17 bytes an entry before its free space, and needs a list for each key. Where the
 //! processor compares eight values at once, a bucket is a line of eight
-//! ([`line_table`](super::line_table)), else a chain ([`chains`](super::chains)).
+//! ([`line_table`](super::line_table)), or one of many groups that lie side by side
+//! ([`group_table`](super::group_table)), else a chain ([`chains`](super::chains)).
 
 use super::chains::Chains;
+use super::finder::VALUES_PER_PARTITION;
+use super::group_table::GroupTable;
 use super::line_table::LineTable;
 use super::sides::Sides;
 use crate::bytes::mask::at_most_bits;
 use crate::search::kernel::{Kernel, Task, Vector};
 
+/// Values that lie in lines at most; beyond that the lines leave the cache of a core, and groups of
+/// an eighth of their size are faster.
+pub(super) const LINES_MAX: usize = 2 * VALUES_PER_PARTITION;
+
 /// The memory of a hash table, kept from one set of values to the next.
 #[derive(Debug)]
 pub(in crate::join) struct HashTable {
     kernel: Kernel,
+    /// Values that lie in lines at most.
+    lines_max: usize,
     tables: Tables,
 }
 
-/// A kernel uses one of them, or the chains for few or many values.
+/// A kernel uses lines and groups, or the chains, for few or many values.
 #[derive(Debug, Default)]
 struct Tables {
     lines: LineTable,
+    groups: GroupTable,
     small: Chains<u16>,
     large: Chains<u32>,
 }
@@ -34,7 +44,7 @@ struct Tables {
 impl HashTable {
     /// An empty table for the instructions of a kernel.
     pub(in crate::join) fn new(kernel: Kernel) -> Self {
-        HashTable { kernel, tables: Tables::default() }
+        HashTable { kernel, lines_max: LINES_MAX, tables: Tables::default() }
     }
 
     /// Calls `emit` with each pair that agrees on `mask` and differs in at most `k` bits.
@@ -48,13 +58,15 @@ impl HashTable {
         k: u32,
         emit: impl FnMut(u64, u64),
     ) -> bool {
-        self.kernel.run(FindPairs { tables: &mut self.tables, sides, mask, k, emit })
+        let HashTable { kernel, lines_max, tables } = self;
+        kernel.run(FindPairs { tables, lines_max: *lines_max, sides, mask, k, emit })
     }
 }
 
 /// See [`HashTable::pairs`].
 struct FindPairs<'a, E> {
     tables: &'a mut Tables,
+    lines_max: usize,
     sides: Sides<'a>,
     mask: u64,
     k: u32,
@@ -66,9 +78,12 @@ impl<E: FnMut(u64, u64)> Task for FindPairs<'_, E> {
 
     #[inline(always)]
     fn run<V: Vector>(self, vector: V) -> bool {
-        let FindPairs { tables, sides, mask, k, emit } = self;
+        let FindPairs { tables, lines_max, sides, mask, k, emit } = self;
         if V::COMPARES_WORDS {
-            return tables.lines.pairs(vector, sides, mask, k, emit);
+            return match sides.build_count() > lines_max {
+                true => tables.groups.pairs(vector, sides, mask, k, emit),
+                false => tables.lines.pairs(vector, sides, mask, k, emit),
+            };
         }
         // A `k` known at compile time unrolls the comparison.
         match k {
@@ -91,11 +106,7 @@ impl Tables {
         is_near: impl Fn(u64) -> bool,
         emit: impl FnMut(u64, u64),
     ) -> bool {
-        let build_count = match sides {
-            Sides::Within(values) => values.len(),
-            Sides::Across { build, .. } => build.len(),
-        };
-        if build_count < usize::from(u16::MAX) {
+        if sides.build_count() < usize::from(u16::MAX) {
             self.small.pairs(sides, mask, is_near, emit)
         } else {
             self.large.pairs(sides, mask, is_near, emit)
@@ -108,10 +119,23 @@ mod tests {
     use super::*;
     use crate::bytes::scramble::scramble;
 
+    /// The tables of all kernels: those that use lines, and those that use groups instead.
+    fn tables() -> impl Iterator<Item = HashTable> {
+        let of_kernel = |kernel: Kernel| {
+            [0, LINES_MAX].map(|lines_max| HashTable { lines_max, ..HashTable::new(kernel) })
+        };
+        Kernel::all().into_iter().flat_map(of_kernel)
+    }
+
     /// The pairs within `k` bits, sorted; `None` if the values count as skewed.
-    fn pairs(kernel: Kernel, sides: Sides<'_>, mask: u64, k: u32) -> Option<Vec<(u64, u64)>> {
+    fn pairs(
+        table: &mut HashTable,
+        sides: Sides<'_>,
+        mask: u64,
+        k: u32,
+    ) -> Option<Vec<(u64, u64)>> {
         let mut found = Vec::new();
-        let whole = HashTable::new(kernel).pairs(sides, mask, k, |a, b| found.push((a, b)));
+        let whole = table.pairs(sides, mask, k, |a, b| found.push((a, b)));
         found.sort_unstable();
         whole.then_some(found)
     }
@@ -141,12 +165,12 @@ mod tests {
     #[test]
     fn only_near_values_that_agree_on_the_mask_are_paired() {
         let values = [0b0000, 0b0001, 0b0011, 0b1000];
-        for kernel in Kernel::all() {
-            let within = |mask| pairs(kernel, Sides::Within(&values), mask, 1);
+        for mut table in tables() {
+            let mut within = |mask| pairs(&mut table, Sides::Within(&values), mask, 1);
             assert_eq!(within(0b1100), Some(vec![(1, 0), (3, 1)]));
             assert_eq!(within(0b0011), Some(vec![(8, 0)]));
             let sides = Sides::Across { probe: &values[..2], build: &values[1..] };
-            assert_eq!(pairs(kernel, sides, 0b1100, 1), Some(vec![(0, 1), (1, 1), (1, 3)]));
+            assert_eq!(pairs(&mut table, sides, 0b1100, 1), Some(vec![(0, 1), (1, 1), (1, 3)]));
         }
     }
 
@@ -171,9 +195,11 @@ mod tests {
                     Sides::Across { probe: &others, build: &values },
                 ] {
                     let expected = compared(sides, mask, k);
-                    for kernel in Kernel::all() {
-                        match pairs(kernel, sides, mask, k) {
-                            Some(found) => assert_eq!(found, expected, "{kernel:?}, {count}, {k}"),
+                    for mut table in tables() {
+                        match pairs(&mut table, sides, mask, k) {
+                            Some(found) => {
+                                assert_eq!(found, expected, "{:?}, {count}, {k}", table.kernel);
+                            }
                             None => skewed += 1,
                         }
                     }
@@ -181,14 +207,42 @@ mod tests {
             }
         }
         // Only 1500 values that agree on the one bit of the last mask, or on few.
-        assert!(skewed <= 3 * 3 * 2 * 6 * 2, "{skewed}");
+        assert!(skewed <= 2 * 3 * 3 * 2 * 6 * 2, "{skewed}");
+    }
+
+    /// More values than lie in lines, with groups of all lengths up to some lines.
+    #[test]
+    fn many_values_are_paired_as_few_are() {
+        let random = |at: u64| scramble(at) & 0x7_ffff_0000_3fff & !(scramble(at) >> 52 & 0xfff);
+        let values: Vec<u64> = {
+            let distinct: std::collections::BTreeSet<_> =
+                (0..LINES_MAX as u64 + 999).map(random).collect();
+            distinct.into_iter().collect()
+        };
+        assert!(values.len() > LINES_MAX);
+        let (mask, k) = (0x7_0000_0000_0fff, 4);
+        let (probe, build) = values.split_at(100);
+        for sides in [
+            Sides::Within(&values),
+            Sides::Across { probe, build: &values },
+            Sides::Across { probe: build, build: probe },
+        ] {
+            let expected = compared(sides, mask, k);
+            assert!(!expected.is_empty());
+            for kernel in Kernel::all() {
+                assert!(
+                    pairs(&mut HashTable::new(kernel), sides, mask, k) == Some(expected.clone()),
+                    "{kernel:?}"
+                );
+            }
+        }
     }
 
     #[test]
     fn values_that_all_agree_are_reported_as_skewed() {
         let values: Vec<u64> = (0..2000).collect();
-        for kernel in Kernel::all() {
-            let found = |sides| pairs(kernel, sides, 1 << 63, 1);
+        for mut table in tables() {
+            let mut found = |sides| pairs(&mut table, sides, 1 << 63, 1);
             assert_eq!(found(Sides::Within(&values)), None);
             let one = Sides::Across { probe: &[1 << 40], build: &values };
             assert!(found(one).is_some());

@@ -68,11 +68,7 @@ impl LineTable {
         k: u32,
         mut emit: impl FnMut(u64, u64),
     ) -> bool {
-        let build_count = match sides {
-            Sides::Within(values) => values.len(),
-            Sides::Across { build, .. } => build.len(),
-        };
-        let near = Near { vector, mask, k, bits: self.clear(build_count) };
+        let near = Near { vector, mask, k, bits: self.clear(sides.build_count()) };
         let (mut lines, mut at) = (0, 0);
         match sides {
             Sides::Within(values) => loop {

@@ -11,6 +11,7 @@ mod descent_cost;
 pub(in crate::join) mod distinct;
 mod each;
 pub(in crate::join) mod finder;
+mod group_table;
 mod groups;
 pub(in crate::join) mod hash_table;
 pub(in crate::join) mod hashing;

@@ -5,7 +5,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::density::Connect;
-use super::finder::{Emit, PairFinder, ValuePair};
+use super::finder::{Emit, LOOKED_COUNT, PairFinder, ValuePair};
 use super::skew::SkewedPartition;
 use super::values::{JoinValues, Piece, distinct};
 use crate::base::error::Result;
@@ -64,18 +64,24 @@ impl<'a> Join<'a> {
         }
     }
 
-    /// Calls `each` with the values of a piece that belong to this join.
+    /// Calls `each` with the values of a piece that belong to this join, and asks the observer now and
+    /// then.
     pub(in crate::join) fn read(
         &self,
         piece: Piece,
         mut each: impl FnMut(&[u64]) -> Result<()>,
     ) -> Result<()> {
         let side = &self.sides[piece.side];
-        if self.partition.is_all() {
-            return side.read(piece, each);
-        }
-        let mut own = Vec::new();
+        let (mut own, mut count) = (Vec::new(), 0);
         side.read(piece, |run| {
+            count += run.len();
+            if count >= LOOKED_COUNT {
+                count = 0;
+                self.watch.report()?;
+            }
+            if self.partition.is_all() {
+                return each(run);
+            }
             own.clear();
             own.extend(run.iter().copied().filter(|&value| self.partition.contains(value)));
             each(&own)
@@ -91,7 +97,7 @@ impl<'a> Join<'a> {
                     any |= value;
                     all &= value;
                 }
-                Ok(self.watch.report()?)
+                Ok(())
             })?;
             Ok((any, all))
         })?;

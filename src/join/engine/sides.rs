@@ -20,6 +20,16 @@ pub(in crate::join) enum SidesMut<'a> {
     Across { probe: &'a mut [u64], build: &'a mut [u64] },
 }
 
+impl Sides<'_> {
+    /// The number of values among which others are looked for.
+    pub(super) fn build_count(&self) -> usize {
+        match self {
+            Sides::Within(values) => values.len(),
+            Sides::Across { build, .. } => build.len(),
+        }
+    }
+}
+
 impl SidesMut<'_> {
     /// The same for reading.
     pub(in crate::join) fn shared(&self) -> Sides<'_> {

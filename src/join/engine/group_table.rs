@@ -1,0 +1,195 @@
+//! Values in groups that lie side by side, one group for each bucket.
+//!
+//! The values are counted by bucket, then moved, as a radix sort does. Each is compared with the eight
+//! behind it at once, whatever their bucket: no branch depends on the lengths of groups but that of
+//! longer ones, and those are walked once more. A table takes 8 bytes a value and 4 a bucket, an
+//! eighth of [lines](super::line_table), so that more values stay in the cache of a core; and a group
+//! of many values costs a comparison for every eight of them, and no line of a pool.
+
+use super::hashing::bucket;
+use super::sides::Sides;
+use crate::search::kernel::Vector;
+
+/// Values that are compared at once.
+const LINE_LEN: usize = 8;
+/// Buckets, as a power of two: so few that their counts stay in the cache of a core, and about as
+/// many as a block has values,
+const BITS: u32 = 14;
+/// but of not more values than this, as a power of two.
+const GROUP_BITS: u32 = 5;
+/// Lines behind the first that may be compared for each value before the values count as skewed.
+const LINES_PER_VALUE: u64 = 8;
+/// Lines that may be compared for any number of values.
+const LINES_FREE: u64 = 512;
+
+/// The memory of a table, kept from one set of values to the next.
+#[derive(Debug, Default)]
+pub(super) struct GroupTable {
+    /// The values by their groups, and room for a line behind the last.
+    values: Vec<u64>,
+    /// Where each group ends.
+    ends: Vec<u32>,
+}
+
+/// What values are compared by.
+#[derive(Clone, Copy)]
+struct Near<V> {
+    vector: V,
+    mask: u64,
+    k: u32,
+    /// The values that count; behind them is room.
+    count: usize,
+}
+
+impl GroupTable {
+    /// As [`HashTable::pairs`](super::hash_table::HashTable::pairs).
+    #[inline(always)]
+    pub(super) fn pairs<V: Vector>(
+        &mut self,
+        vector: V,
+        sides: Sides<'_>,
+        mask: u64,
+        k: u32,
+        mut emit: impl FnMut(u64, u64),
+    ) -> bool {
+        let build = match sides {
+            Sides::Within(values) => values,
+            Sides::Across { build, .. } => build,
+        };
+        if u32::try_from(build.len()).is_err() {
+            return false;
+        }
+        let count_bits = build.len().max(8).ilog2();
+        let bits = (count_bits - 1).min(BITS.max(count_bits.saturating_sub(GROUP_BITS)));
+        let lines = self.divide(build, mask, bits);
+        let near = Near { vector, mask, k, count: build.len() };
+        match sides {
+            Sides::Within(_) => {
+                if lines > LINES_FREE + LINES_PER_VALUE * build.len() as u64 {
+                    return false;
+                }
+                near.within(&self.values, &self.ends, &mut emit);
+                true
+            }
+            Sides::Across { probe, .. } => {
+                near.across(probe, &self.values, &self.ends, bits, &mut emit)
+            }
+        }
+    }
+
+    /// Moves the values to their groups. Returns how many lines are to be compared to compare each
+    /// with each of its group, behind the first line of each.
+    #[inline(always)]
+    fn divide(&mut self, values: &[u64], mask: u64, bits: u32) -> u64 {
+        let GroupTable { values: divided, ends } = self;
+        ends.clear();
+        ends.resize(1 << bits, 0);
+        for &value in values {
+            ends[bucket(value, mask, bits)] += 1;
+        }
+        let (mut next, mut lines) = (0, 0);
+        for end in ends.iter_mut() {
+            let more = u64::from(end.saturating_sub(1 + LINE_LEN as u32));
+            lines += more * (more + LINE_LEN as u64) / (2 * LINE_LEN as u64);
+            next += std::mem::replace(end, next);
+        }
+        if divided.len() < values.len() + 1 + LINE_LEN {
+            divided.resize(values.len() + 1 + LINE_LEN, 0);
+        }
+        for &value in values {
+            let end = &mut ends[bucket(value, mask, bits)];
+            divided[*end as usize] = value;
+            *end += 1;
+        }
+        lines
+    }
+}
+
+impl<V: Vector> Near<V> {
+    /// Each value with those behind it in its group.
+    #[inline(always)]
+    fn within(self, values: &[u64], ends: &[u32], emit: &mut impl FnMut(u64, u64)) {
+        for (at, window) in values[..self.count + LINE_LEN].windows(1 + LINE_LEN).enumerate() {
+            let near = self.near(&window[1..], window[0]);
+            if near != 0 {
+                self.emit(values, at + 1, near, |other| emit(other, values[at]), values[at]);
+            }
+        }
+        let mut start = 0;
+        for &end in ends {
+            let (group, end) = (start, end as usize);
+            start = end;
+            if end - group > 1 + LINE_LEN {
+                for at in group..end - 1 - LINE_LEN {
+                    let value = values[at];
+                    for line in (at + 1 + LINE_LEN..end).step_by(LINE_LEN) {
+                        let near = self.near(&values[line..line + LINE_LEN], value);
+                        if near != 0 {
+                            self.emit(values, line, near, |other| emit(other, value), value);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Each value of the probe side with its group; `false` if too many agree.
+    #[inline(always)]
+    fn across(
+        self,
+        probe: &[u64],
+        values: &[u64],
+        ends: &[u32],
+        bits: u32,
+        emit: &mut impl FnMut(u64, u64),
+    ) -> bool {
+        let mut lines = 0;
+        for (at, &value) in probe.iter().enumerate() {
+            let slot = bucket(value, self.mask, bits);
+            let start = slot.checked_sub(1).map_or(0, |before| ends[before] as usize);
+            let end = ends[slot] as usize;
+            let most = LINES_FREE + LINES_PER_VALUE * (at + self.count) as u64;
+            let mut line = start;
+            loop {
+                let near = self.near(&values[line..line + LINE_LEN], value);
+                if near != 0 {
+                    self.emit(values, line, near, |other| emit(value, other), value);
+                }
+                line += LINE_LEN;
+                if line >= end {
+                    break;
+                }
+                lines += 1;
+                if lines > most {
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    #[inline(always)]
+    fn near(self, line: &[u64], value: u64) -> u32 {
+        let line = line.first_chunk::<LINE_LEN>().unwrap_or(&[0; LINE_LEN]);
+        self.vector.near_words(line, value, self.k)
+    }
+
+    /// Emits those of a line that are near and agree on the mask.
+    #[inline(always)]
+    fn emit(
+        self,
+        values: &[u64],
+        line: usize,
+        mut near: u32,
+        mut emit: impl FnMut(u64),
+        value: u64,
+    ) {
+        while near != 0 {
+            let at = line + near.trailing_zeros() as usize;
+            near &= near - 1;
+            if at < self.count && (values[at] ^ value) & self.mask == 0 {
+                emit(values[at]);
+            }
+        }
+    }
+}
