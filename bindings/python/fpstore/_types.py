@@ -150,6 +150,9 @@ class ServerInfo(NamedTuple):
     """The oldest and the newest format version that it reads."""
     store: StoreInfo
     """What its store holds; paths are as the server names them."""
+    stores: tuple[str, ...]
+    """The directories of several stores that are served as one, as the server names them; `store` has
+    the segments of all."""
     takes_texts: bool
     """Whether it makes fingerprints of texts."""
     writable: bool

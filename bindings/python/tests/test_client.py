@@ -62,6 +62,50 @@ def test_answers_are_those_of_the_store(tmp_path: Path, kind: str) -> None:
         assert client.query_many([]).to_pylist() == [] and client.find([]) == []
 
 
+@pytest.mark.parametrize("kinds", [("texts", "texts"), ("numbers", "numbers"), ("texts", "none")])
+def test_a_server_of_several_stores_answers_as_they_do(
+    tmp_path: Path, kinds: tuple[str, str]
+) -> None:
+    paths = []
+    for number, kind in enumerate(kinds):
+        # Some fingerprints lie in both.
+        values = np.concatenate([clustered(500, 3), clustered(500, 4 + number)])
+        ids: Any = {
+            "texts": [f"{number} {at}" for at in range(1000)],
+            "numbers": np.arange(1000, dtype=np.uint64),
+            "none": None,
+        }[kind]
+        fpstore.build(tmp_path / f"{number}.fps", values, ids).close()
+        paths.append(str(tmp_path / f"{number}.fps"))
+    queries = np.concatenate([values[::9], clustered(50, 8)])
+    with (
+        fpstore.open_all(paths) as stores,
+        fpstore.serve(paths) as server,
+        fpstore.Client(server.url) as client,
+    ):
+        for k in (None, 0, 5):
+            for wanted in (True, False):
+                found = client.query_many(queries, k, ids=wanted)
+                expected = stores.query_many(queries, k, ids=wanted)
+                assert found.column_names == expected.column_names
+                assert found.to_pylist() == expected.to_pylist() and not found.cut
+            for query in queries[:20]:
+                assert client.query(query, k) == stores.query(query, k)
+                assert client.query(query, k, limit=1) == stores.query(query, k, limit=1)
+        assert client.query_many([], 3).column_names == stores.query_many([], 3).column_names
+        assert client.nearest(queries[0], 3) == stores.nearest(queries[0], 3)
+        near = client.nearest_many(queries, 2, 20)
+        assert near.to_pylist() == stores.nearest_many(queries, 2, 20).to_pylist()
+        some: Any = np.arange(3, dtype=np.uint64) if kinds[0] == "numbers" else ["0 1", "1 1", "no"]
+        assert client.find(some) == stores.find(some)
+        assert list(client.info().stores) == paths
+        if kinds[0] == "texts":
+            with pytest.raises(fpstore.RefusedError, match="one"):
+                client.check_and_add([1], ["new"])
+    with pytest.raises(ValueError, match="a server of several stores cannot write to them"):
+        fpstore.serve(paths, writable=True)
+
+
 def test_what_a_server_says_of_itself(client: fpstore.Client, store: fpstore.Store) -> None:
     ready = client.ready()
     assert ready == (True, store.generation, None, None)

@@ -73,6 +73,9 @@ pub struct IdAnswer {
     pub id: String,
     /// The fingerprints that are stored under it, ascending; none if no record has the id.
     pub fingerprints: Vec<HexFingerprint>,
+    /// The store of each, where several are served as one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stores: Vec<String>,
     /// The generation of the store that is shown now.
     pub generation: u64,
 }

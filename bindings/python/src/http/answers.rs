@@ -37,29 +37,29 @@ pub(super) fn is_cut(answer: &AnswerRow, options: &QueryOptions) -> Result<bool,
     Err(Failure::Cut { message: format!("the answer to {} is cut: {why}", answer.query), by })
 }
 
-/// The matches of one answer.
-pub(super) fn matches_of(answer: AnswerRow, served: &Served) -> Vec<Match> {
+/// The matches of one answer, each with the name of its store, where several are served as one.
+pub(super) fn matches_of(answer: AnswerRow, served: &Served) -> Vec<(Match, Option<String>)> {
     let ids = |found: &MatchRow| {
         let ids = found.ids.iter().flatten();
         ids.map(|id| id_of(id, served.ids)).collect()
     };
-    let matches = answer.matches.iter();
-    matches
-        .map(|found| Match {
-            fingerprint: found.fingerprint.fingerprint,
-            distance: found.distance,
-            ids: ids(found),
-        })
-        .collect()
+    let match_of = |found: MatchRow| {
+        let (fingerprint, distance) = (found.fingerprint.fingerprint, found.distance);
+        let known = Match { fingerprint, distance, ids: ids(&found) };
+        (known, found.store)
+    };
+    answer.matches.into_iter().map(match_of).collect()
 }
 
-/// The rows of many answers, as those of `Store.query_many`.
+/// The rows of many answers, as those of `Store.query_many`, and with a column `store` as those of
+/// `Stores.query_many`, where several are served as one.
 pub(super) fn rows_of(
     answers: &[AnswerRow],
     options: &QueryOptions,
+    stores: bool,
     ids: IdKind,
 ) -> Result<Rows, Failure> {
-    let columns = answer_columns(false, false, IdColumn::new(ids));
+    let columns = answer_columns(stores, false, IdColumn::new(ids));
     let has_ids = columns.5.is_there();
     let mut table = RowsBuilder::new(ANSWER_NAMES, columns);
     let mut cut = false;
@@ -68,8 +68,9 @@ pub(super) fn rows_of(
         for found in &answer.matches {
             let (value, distance) = (found.fingerprint.fingerprint.value(), found.distance);
             // The number of queries was checked before.
+            let store = found.store.as_deref().unwrap_or_default();
             let mut keep =
-                |id: Option<IdRef<'_>>| table.keep((query as u32, value, distance, "", "", id));
+                |id: Option<IdRef<'_>>| table.keep((query as u32, value, distance, store, "", id));
             let own = found.ids.as_deref().unwrap_or_default();
             for id in own.iter().filter(|_| has_ids) {
                 let id = id_of(id, ids);

@@ -1,8 +1,8 @@
 //! The class `Client`: its questions.
 
-use fpstore::Fingerprint;
-use fpstore::client::QueryOptions;
+use fpstore::client::{IdAnswer, QueryOptions};
 use fpstore::options::COUNT;
+use fpstore::{Fingerprint, IdKind, IdRef};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
@@ -24,6 +24,9 @@ use crate::tuple_class::plain_value;
 use crate::work::Shared;
 
 /// Asks a server, `fpstore serve` or `fpstore.serve`, with the answers of the store that it serves.
+///
+/// A server of several stores answers as `Stores` does: each match names its store, as the server
+/// names it.
 ///
 /// `url` is `http://ADDRESS:PORT` or `unix:PATH`; it speaks no TLS. `token` goes with each request.
 /// Threads may share a client: each has a connection of its own, which is opened at its first
@@ -76,12 +79,9 @@ impl Client {
             }
             let answers = all_answers(connection, shared, &queries, &options)?;
             let generation = answers.last().and_then(|answer| answer.generation);
-            let kind = if ids {
-                connection.served(shared, generation)?.ids
-            } else {
-                fpstore::IdKind::None
-            };
-            rows_of(&answers, &options, kind)
+            let served = connection.served(shared, generation.filter(|_| ids))?;
+            let kind = if ids { served.ids } else { IdKind::None };
+            rows_of(&answers, &options, served.is_several, kind)
         })
     }
 }
@@ -240,21 +240,24 @@ impl Client {
         self.rows(fingerprints, nearest(py, count, k)?, ids)
     }
 
-    /// The fingerprints of the records that have these ids, as `Store.find`. The server reads the ids
-    /// of the whole store for each id.
+    /// The fingerprints of the records that have these ids, as `Store.find`; of a server of several
+    /// stores each with its store, as `Stores.find`. The server reads the ids of the whole store for
+    /// each id.
     #[pyo3(signature = (ids, /))]
-    fn find(&self, py: Python<'_>, ids: &Bound<'_, PyAny>) -> PyResult<Vec<Vec<u64>>> {
+    fn find<'py>(
+        &self,
+        py: Python<'py>,
+        ids: &Bound<'_, PyAny>,
+    ) -> PyResult<Vec<Vec<Bound<'py, PyAny>>>> {
         let ids = input_ids::many(ids)?;
-        self.connections.run(py, move |connection, shared| {
-            let mut found = Vec::with_capacity(ids.len());
-            for id in ids.iter() {
+        let found = self.connections.run(py, move |connection, shared| {
+            let ask = |id: IdRef<'_>| {
                 let id = id.to_string();
-                let answer = connection.ask(shared, async |client| client.find_id(&id).await)?;
-                let values = answer.fingerprints.iter().map(|it| it.fingerprint.value());
-                found.push(values.collect());
-            }
-            Ok(found)
-        })
+                connection.ask(shared, async |client| client.find_id(&id).await)
+            };
+            ids.iter().map(ask).collect::<Result<Vec<IdAnswer>, Failure>>()
+        })?;
+        found.iter().map(|answer| records_of(py, answer)).collect()
     }
 
     fn __enter__(slf: Py<Self>) -> Py<Self> {
@@ -274,6 +277,17 @@ impl Client {
         let closed = if self.connections.is_closed() { ", closed" } else { "" };
         format!("<fpstore.Client of {}{closed}>", self.connections.url)
     }
+}
+
+/// The fingerprints of an answer, each with its store, where several are served as one.
+fn records_of<'py>(py: Python<'py>, answer: &IdAnswer) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    let mut stores = answer.stores.iter();
+    let values = answer.fingerprints.iter().map(|found| found.fingerprint.value());
+    let record = |value: u64| match stores.next() {
+        Some(store) => Ok((value, store).into_pyobject(py)?.into_any()),
+        None => Ok(value.into_pyobject(py)?.into_any()),
+    };
+    values.map(record).collect()
 }
 
 /// The options of a question for all within a distance.

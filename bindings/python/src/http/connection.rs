@@ -23,12 +23,15 @@ pub(super) struct Served {
     generation: u64,
     pub(super) ids: IdKind,
     pub(super) recipe: Option<Recipe>,
+    /// Whether they are several stores, served as one.
+    pub(super) is_several: bool,
 }
 
 impl Served {
     fn of(info: &ServerInfo) -> Self {
         let recipe = info.store.recipe.as_deref().and_then(Recipe::from_text);
-        Served { generation: info.store.generation, ids: kind_of_ids(&info.store), recipe }
+        let (generation, ids) = (info.store.generation, kind_of_ids(&info.store));
+        Served { generation, ids, recipe, is_several: !info.stores.is_empty() }
     }
 }
 

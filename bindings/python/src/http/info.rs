@@ -21,6 +21,7 @@ pub(super) fn server_info<'py>(py: Python<'py>, info: &ServerInfo) -> PyResult<B
         info.version.as_str(),
         <(u16, u16)>::from(info.format_versions),
         store_info(py, &info.store)?,
+        PyTuple::new(py, &info.stores)?,
         info.takes_texts,
         info.writable,
         info.needs_token.to_read,

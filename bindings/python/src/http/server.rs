@@ -9,12 +9,12 @@ use fpstore::serve::{Address, ServeSettings, Server as Served, WritingOptions};
 use fpstore::{Error, WriterOptions};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PySequence, PyTuple};
 use tokio::runtime::Builder;
 
 use super::connection::{Connection, of_system};
 use crate::errors::{Failure, input_error};
-use crate::input::arguments::{path, text};
+use crate::input::arguments::{path, paths as many_paths, text};
 use crate::input::whole::Whole;
 use crate::options::{Limits, wait_of};
 use crate::work::{Reporter, Shared, run};
@@ -36,6 +36,23 @@ pub(crate) struct Server {
     running: Mutex<Option<Running>>,
 }
 
+/// The store that is served, or several as one.
+pub(crate) enum ToServe {
+    One(PathBuf),
+    Several(Vec<PathBuf>),
+}
+
+impl<'py> FromPyObject<'_, 'py> for ToServe {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        match given.cast::<PySequence>() {
+            Ok(_) if path(&given).is_err() => Ok(ToServe::Several(many_paths(&given)?)),
+            _ => Ok(ToServe::One(path(&given)?)),
+        }
+    }
+}
+
 /// The server of the library, and the thread that runs it.
 struct Running {
     server: Served,
@@ -45,9 +62,9 @@ struct Running {
 }
 
 impl Running {
-    /// Opens the store, listens, and waits until the store is in memory.
+    /// Opens the store, or several, listens, and waits until they are in memory.
     fn start(
-        path: PathBuf,
+        served: ToServe,
         address: &Address,
         settings: ServeSettings,
         shared: &Shared,
@@ -60,7 +77,10 @@ impl Running {
             .enable_all()
             .build()
             .map_err(of_system)?;
-        let server = Served::open(path, settings)?;
+        let server = match served {
+            ToServe::One(path) => Served::open(path, settings)?,
+            ToServe::Several(paths) => Served::open_all(&paths, settings)?,
+        };
         let bound = runtime.block_on(async { server.bind(address) });
         let listener = match bound {
             Ok(listener) => listener,
@@ -115,6 +135,9 @@ fn wait_until_ready(url: &str, shared: &Shared) -> Result<(), Failure> {
 /// Serves a store over HTTP at an address of this machine, on threads of this process, and returns
 /// once the store is in memory and the server answers.
 ///
+/// `path` is the directory of a store, or a list of those of several, which are served as one, for
+/// reading, as `open_all` opens them.
+///
 /// `listen` is `ADDRESS:PORT`, with port 0 for a free one, or `unix:PATH`; other machines cannot reach
 /// it. With `writable` clients may add and delete, and the server is the one writer of the store;
 /// `label` is that of what is added, `wait` is as for `Builder`. `threads` is how many read requests
@@ -125,7 +148,7 @@ fn wait_until_ready(url: &str, shared: &Shared) -> Result<(), Failure> {
 ))]
 pub(crate) fn serve(
     py: Python<'_>,
-    #[pyo3(from_py_with = path)] path: PathBuf,
+    path: ToServe,
     #[pyo3(from_py_with = text)] listen: &str,
     writable: bool,
     #[pyo3(from_py_with = text)] label: &str,

@@ -140,14 +140,14 @@ fn owned_match<'py>(
     new_match(py, (found.fingerprint.value(), found.distance), store, labels, ids)
 }
 
-/// The same of matches that own their ids.
+/// The same of matches that own their ids, each with the name of its store, if it has one.
 pub(crate) fn owned_matches<'py>(
     py: Python<'py>,
-    matches: &[Match],
+    matches: &[(Match, Option<String>)],
 ) -> PyResult<Bound<'py, PyList>> {
     let list = PyList::empty(py);
-    for found in matches {
-        list.append(owned_match(py, found, None, None)?)?;
+    for (found, store) in matches {
+        list.append(owned_match(py, found, store.as_deref().map(Path::new), None)?)?;
     }
     Ok(list)
 }

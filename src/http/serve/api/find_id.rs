@@ -44,10 +44,11 @@ pub(crate) async fn answer(
                 Failure::from(other)
             }
         })?;
-        let width = live.store().width();
-        let hex = |record: FoundRecord| width.hex(record.fingerprint);
-        let fingerprints = found.into_iter().flatten().map(hex).collect();
-        Ok(IdAnswer { id, fingerprints, generation })
+        let (width, names) = (live.store().width(), live.stores());
+        let found: Vec<FoundRecord> = found.into_iter().flatten().collect();
+        let fingerprints = found.iter().map(|record| width.hex(record.fingerprint)).collect();
+        let stores = found.iter().filter_map(|record| names.get(record.store.0).cloned()).collect();
+        Ok(IdAnswer { id, fingerprints, stores, generation })
     };
     let answer: Result<IdAnswer, Failure> = server.lanes.slow_at_once(&server.live, search).await?;
     Ok(json_response(StatusCode::OK, &answer?))
