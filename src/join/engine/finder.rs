@@ -12,7 +12,7 @@ use crate::join::engine::blocking::{Blocking, COMPARE_ALL_MAX, Combination, OfFi
 use crate::join::engine::density::{CONNECTED_DEGREE, Connect, is_cluster, is_dense};
 use crate::join::engine::each::{compare_across, compare_range};
 use crate::join::engine::groups::Level;
-use crate::join::engine::hash_table::HashTable;
+use crate::join::engine::hash_table::{HashTable, LINES_MAX};
 use crate::join::engine::hashing::partition_of;
 use crate::join::engine::node::Node;
 use crate::join::engine::sides::{Sides, SidesMut};
@@ -121,7 +121,7 @@ impl<'a> PairFinder<'a> {
             self.differ.truncate(differ_before);
             self.levels = levels;
             divided
-        } else if count <= 2 * VALUES_PER_PARTITION {
+        } else if count <= LINES_MAX {
             self.find_in_combinations(sides, of_first.combinations(), emit)
         } else {
             self.find_divided(sides, of_first, skipped, emit)

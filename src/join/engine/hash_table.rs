@@ -12,7 +12,6 @@
 //! ([`group_table`](super::group_table)), else a chain ([`chains`](super::chains)).
 
 use super::chains::Chains;
-use super::finder::VALUES_PER_PARTITION;
 use super::group_table::GroupTable;
 use super::line_table::LineTable;
 use super::sides::Sides;
@@ -21,7 +20,7 @@ use crate::search::kernel::{Kernel, Task, Vector};
 
 /// Values that lie in lines at most; beyond that the lines leave the cache of a core, and groups of
 /// an eighth of their size are faster.
-pub(super) const LINES_MAX: usize = 2 * VALUES_PER_PARTITION;
+pub(super) const LINES_MAX: usize = 1 << 14;
 
 /// The memory of a hash table, kept from one set of values to the next.
 #[derive(Debug)]

@@ -64,18 +64,18 @@ impl<'a> Join<'a> {
         }
     }
 
-    /// Calls `each` with the values of a piece that belong to this join, and asks the observer now and
-    /// then.
+    /// Calls `each` with the values of a piece that belong to this join. Asks the observer at the
+    /// first ones, and then now and again.
     pub(in crate::join) fn read(
         &self,
         piece: Piece,
         mut each: impl FnMut(&[u64]) -> Result<()>,
     ) -> Result<()> {
         let side = &self.sides[piece.side];
-        let (mut own, mut count) = (Vec::new(), 0);
+        let (mut own, mut count) = (Vec::new(), LOOKED_COUNT);
         side.read(piece, |run| {
             count += run.len();
-            if count >= LOOKED_COUNT {
+            if count > LOOKED_COUNT {
                 count = 0;
                 self.watch.report()?;
             }
