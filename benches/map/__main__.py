@@ -73,7 +73,7 @@ def show_measured(kept, rows):
 def show_check(name, model):
     """Predictions beside the rows of earlier runs."""
     print(f"\n## {name}: predicted / earlier\n")
-    print(f"speed {model.speed:.2f}, join {model.join_speed:.2f}, wait {model.wait:.2f}, page"
+    print(f"speed {model.speed:.2f}, join {model.join_speed:.2f}, beyond the cache {model.grouped_speed:.2f}, page"
           f" {model.page:.2f} us, answer {model.answer * 1e6:.2f} us, build {model.build_nanos:.0f} ns, read {model.read:.1f} ns\n")
     print("| what | 10^7 | 10^8 | 10^9 | earlier at 10^9 | within a quarter |")
     print("|---|---:|---:|---:|---:|---|")
@@ -112,8 +112,8 @@ def main():
             pathlib.Path(options.keep).write_text(json.dumps(kept, indent=1))
     rows = rows_of(kept)
     join = {"n": kept["join"]["n"], "pairs": kept["join"]["pairs_spare"]["cpu"]}
-    today = Model(program, rows, join=join)
-    quiet = Model(program, earlier_rows(rows), wait=today.wait)
+    today = Model(program, rows, join)
+    quiet = Model(program, earlier_rows(rows), join)
     show_measured(kept, rows)
     show_check("From this run", today)
     show_check("From the earlier rows at 10^7 and 10^8", quiet)

@@ -25,20 +25,16 @@ STEPS = {"tables": 54.5, "probes": 4.8, "blocks": 2.0, "chunks": 12.0, "whole_ch
 TOUCH_BITS = (18, 20, 22, 24, 26, 28, 30)
 TOUCH = (0.0, 0.2, 1.5, 4.6, 8.0, 14.5, 22.0)
 WAITED = 36
-# src/join/engine/blocking.rs, nanoseconds: insert a value into a hash table, compare two values in
-# it, move a value to its partition.
-INSERT, CANDIDATE, MOVE = 3.5, 1.0, 5.0
+# src/join/engine/blocking.rs, nanoseconds: insert a value into a hash table and compare two values in
+# it, where few values agree on the first block, and where they leave the cache; move a value to its
+# partition.
+FEW, MANY, MOVE = (3.5, 1.0), (11.0, 0.3), 5.0
+# src/join/engine/hash_table.rs: the few.
+FEW_VALUES = 1 << 14
 # src/join/engine/finder.rs: values of a partition that stay in a core's cache; the most partitions.
 CACHED_VALUES, PARTITIONS = 1 << 13, 1 << 10
-# src/join/engine/line_table.rs: a bucket has room for two to four times its values; with the value
-# itself, some 32 bytes of a table for each.
-TABLE_BYTES = 32
 # src/join/batch/query_batch.rs: the cost of a probe after its neighbour in the table.
 SORTED = 0.5
-# Lines of a table that an insert touches: its bucket, and the length of the bucket.
-INSERT_TOUCHES = 1.5
-# Threads that share the last cache, each with a table of its own.
-THREADS = 2
 
 
 def schemes(program, n):
@@ -57,23 +53,26 @@ class Blocking:
     firsts: int
     combinations: int
     candidates: float
-    values: float  # of a hash table
+    is_grouped: bool  # beyond the cache
 
     @staticmethod
     def choose(n):
         """The cheapest blocking into hash tables, by the costs of the library."""
-        def nanos(each):
-            return n * each.firsts * MOVE + each.combinations * n * INSERT + each.candidates * CANDIDATE
-        return min((Blocking.of(n, agreeing) for agreeing in (1, 2, 3, 4)), key=nanos)
+        return min((Blocking.of(n, agreeing) for agreeing in (1, 2, 3, 4)),
+                   key=lambda each: n * each.firsts * MOVE + each.compared(n))
 
     @staticmethod
     def of(n, agreeing):
         blocks = 3 + agreeing
         combinations = math.comb(blocks, agreeing)
         candidates = combinations * n * n / 2 / 2 ** (64 * agreeing / blocks)
-        # Partitions are made by the bits of the first block alone, 2^10 at a time.
-        partitions = min(max(n / CACHED_VALUES, 2), 2 ** (64 / blocks))
-        return Blocking(blocks, agreeing, blocks - agreeing + 1, combinations, candidates, n / partitions)
+        is_grouped = n / 2 ** (64 / blocks) > FEW_VALUES
+        return Blocking(blocks, agreeing, blocks - agreeing + 1, combinations, candidates, is_grouped)
+
+    def compared(self, n):
+        """Nanoseconds of the hash tables."""
+        insert, candidate = MANY if self.is_grouped else FEW
+        return self.combinations * n * insert + self.candidates * candidate
 
     def moves(self, n):
         """Moves of a value to a partition: once for each first block, twice beyond 2^10 partitions."""
@@ -110,7 +109,7 @@ def distinct(cells, touches):
 class Model:
     """Costs from rows at 10^7 and 10^8, and what they predict."""
 
-    def __init__(self, program, rows, wait=None, join=None):
+    def __init__(self, program, rows, join):
         self.program, self.plans = program, {}
         # What this machine takes, as times the unit costs of the program.
         self.speed = statistics.median(row["query"] * 1e3 / self.planned_nanos(row["n"]) for row in rows)
@@ -121,14 +120,11 @@ class Model:
         self.answer = max(0.0, (small["batch"] - self.batch_store(small["n"])) / BATCH - each)
         # Sorting beyond memory: records and the second table are written, read and merged once.
         self.build_nanos = large["build"] / large["n"] * 1e9
-        self.join_speed = statistics.median(row["pairs"] / sum(self.join_seconds(row["n"])) for row in rows)
+        # What a join takes here, as times the unit costs: where few values agree, and beyond the cache.
+        speed_of = lambda row: row["pairs"] / self.join_seconds(row["n"])
+        self.join_speed = statistics.median(speed_of(row) for row in rows)
+        self.grouped_speed = speed_of(join)
         self.read = large["read"]
-        # What an insert into a table beyond the cache waits, as times the lines of a query, which
-        # are prefetched.
-        self.wait = wait
-        if join:
-            work, waits = self.join_seconds(join["n"])
-            self.wait = (join["pairs"] / self.join_speed - work) / waits
 
     def plan(self, n):
         if n not in self.plans:
@@ -173,18 +169,15 @@ class Model:
 
     @staticmethod
     def join_seconds(n):
-        """Seconds of a join by the costs of the library, and for cache lines that inserts wait for."""
+        """Seconds of a join by the costs of the library."""
         way = Blocking.choose(n)
-        inserts = way.combinations * n
-        work = way.moves(n) * MOVE + inserts * INSERT + way.candidates * CANDIDATE
-        footprint = way.values * TABLE_BYTES * THREADS
-        return work / 1e9, inserts * INSERT_TOUCHES * touch(footprint) / 1e9
+        return (way.moves(n) * MOVE + way.compared(n)) / 1e9
 
     def pairs(self, n, memory):
         """Processor seconds of all pairs; the store is read again where it does not fit."""
-        work, waits = self.join_seconds(n)
-        more = Blocking.choose(n).more_reads(n, memory)
-        return self.join_speed * (work + self.wait * waits) + more * n * self.read / 1e9
+        way = Blocking.choose(n)
+        speed = self.grouped_speed if way.is_grouped else self.join_speed
+        return speed * self.join_seconds(n) + way.more_reads(n, memory) * n * self.read / 1e9
 
     def build(self, n):
         """Processor seconds of a build in half of the bytes of its input."""
