@@ -2,9 +2,9 @@
 //!
 //! The values are counted by bucket, then moved, as a radix sort does. Each is compared with the eight
 //! behind it at once, whatever their bucket: no branch depends on the lengths of groups but that of
-//! longer ones, and those are walked once more. A table takes 8 bytes a value and 4 a bucket, an
-//! eighth of [lines](super::line_table), so that more values stay in the cache of a core; and a group
-//! of many values costs a comparison for every eight of them, and no line of a pool.
+//! longer ones, and those are walked once more. A table takes 8 bytes a value and 4 a bucket, a quarter
+//! to a half of [lines](super::line_table), so that more values stay in the cache of a core; and a
+//! group of many values costs a comparison for every eight of them, and no line of a pool.
 
 use super::hashing::bucket;
 use super::sides::Sides;

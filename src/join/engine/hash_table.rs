@@ -18,8 +18,8 @@ use super::sides::Sides;
 use crate::bytes::mask::at_most_bits;
 use crate::search::kernel::{Kernel, Task, Vector};
 
-/// Values that lie in lines at most; beyond that the lines leave the cache of a core, and groups of
-/// an eighth of their size are faster.
+/// Values that lie in lines at most; beyond that the lines leave the cache of a core, and groups
+/// that take less are faster.
 pub(super) const LINES_MAX: usize = 1 << 14;
 
 /// The memory of a hash table, kept from one set of values to the next.
