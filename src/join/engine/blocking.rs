@@ -13,9 +13,8 @@
 
 use std::sync::OnceLock;
 
+use super::costs::{Costs, Hashed};
 use super::descent_cost::Descent;
-use super::hash_table::LINES_MAX;
-use crate::search::kernel::Kernel;
 
 /// With hash tables, a blocking with more combinations than this is never the cheapest.
 const HASHED_COMBINATIONS_MAX: f64 = 1000.0;
@@ -30,52 +29,6 @@ const DIVIDED_BITS_MAX: u32 = 10;
 const NANOS_PER_MOVE: f64 = 5.0;
 /// Up to this many values are compared each with each.
 pub(in crate::join) const COMPARE_ALL_MAX: u64 = 24;
-
-/// What parts of a join take on a processor.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Costs {
-    /// Of few values, as one table holds in the cache of a core.
-    few: Hashed,
-    /// Of more.
-    many: Hashed,
-    /// Nanoseconds to compare two values of many that lie side by side.
-    compare: f64,
-}
-
-/// What a hash table takes.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Hashed {
-    /// Nanoseconds to insert a value.
-    insert: f64,
-    /// Nanoseconds to compare two values that agree.
-    candidate: f64,
-}
-
-impl Costs {
-    /// Of [`chains`](super::chains).
-    const CHAINS: Costs = {
-        let chained = Hashed { insert: 3.0, candidate: 2.0 };
-        Costs { few: chained, many: chained, compare: 0.8 }
-    };
-    /// Of [`line_table`](super::line_table) and [`group_table`](super::group_table): more are compared
-    /// at once.
-    const LINES: Costs = Costs {
-        few: Hashed { insert: 3.5, candidate: 1.0 },
-        many: Hashed { insert: 11.0, candidate: 0.3 },
-        compare: 0.2,
-    };
-
-    /// Of the table that this processor uses.
-    fn of_processor() -> Costs {
-        if Kernel::detect().compares_words() { Costs::LINES } else { Costs::CHAINS }
-    }
-
-    /// Of `count` values that agree on nothing, of which those are inserted together that agree on
-    /// `bits` bits.
-    fn hashed(&self, count: f64, bits: f64) -> Hashed {
-        if count / 2_f64.powf(bits) <= LINES_MAX as f64 { self.few } else { self.many }
-    }
-}
 
 /// A cut of the bits into `agreeing + k` blocks.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,6 +5,7 @@
 pub(in crate::join) mod blocking;
 pub(in crate::join) mod callback;
 mod chains;
+mod costs;
 pub(in crate::join) mod density;
 mod descent;
 mod descent_cost;
