@@ -100,7 +100,7 @@ def test_a_server_of_several_stores_answers_as_they_do(
         assert client.find(some) == stores.find(some)
         assert list(client.info().stores) == paths
         if kinds[0] == "texts":
-            with pytest.raises(fpstore.RefusedError, match="one"):
+            with pytest.raises(fpstore.RefusedError, match="only reads"):
                 client.check_and_add([1], ["new"])
     with pytest.raises(ValueError, match="a server of several stores cannot write to them"):
         fpstore.serve(paths, writable=True)
