@@ -67,6 +67,7 @@ def test_a_server_of_several_stores_answers_as_they_do(
     tmp_path: Path, kinds: tuple[str, str]
 ) -> None:
     paths = []
+    values = clustered(0, 3)
     for number, kind in enumerate(kinds):
         # Some fingerprints lie in both.
         values = np.concatenate([clustered(500, 3), clustered(500, 4 + number)])
