@@ -216,17 +216,11 @@ class Round:
         is_complete = says == " exists;" and self.was_added
         if cure == "begin" or is_done or (self.is_restored or is_complete) and "output" in self.causes:
             self.begin()
-        elif is_complete:
+        elif cure == "restore" or is_complete:
             self.desk.restore("added")
             if not self.added_changed:
                 self.causes.discard("input")
-            shutil.rmtree(self.desk.folder / "out" / JOB)
-            return True
-        elif cure == "restore":
-            self.desk.restore("added")
-            if not self.added_changed:
-                self.causes.discard("input")
-            if self.is_restored:
+            if self.is_restored or is_complete:
                 # Of the two ways out the second: the outputs are taken as they are.
                 shutil.rmtree(self.desk.folder / "out" / JOB)
                 return True

@@ -25,9 +25,9 @@ STEPS = {"tables": 54.5, "probes": 4.8, "blocks": 2.0, "chunks": 12.0, "whole_ch
 TOUCH_BITS = (18, 20, 22, 24, 26, 28, 30)
 TOUCH = (0.0, 0.2, 1.5, 4.6, 8.0, 14.5, 22.0)
 WAITED = 36
-# src/join/engine/costs.rs and blocking.rs, nanoseconds: insert a value into a hash table and compare two values in
-# it, where few values agree on the first block, and where they leave the cache; move a value to its
-# partition.
+# src/join/engine/costs.rs and blocking.rs, nanoseconds: insert a value into a hash table and compare
+# two values in it, where few values agree on the first block, and where they leave the cache; move a
+# value to its partition.
 FEW, MANY, MOVE = (3.5, 1.0), (11.0, 0.3), 5.0
 # src/join/engine/hash_table.rs: the few.
 FEW_VALUES = 1 << 14

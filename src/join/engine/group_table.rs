@@ -7,6 +7,7 @@
 //! group of many values costs a comparison for every eight of them, and no line of a pool.
 
 use super::hashing::bucket;
+use super::line_table::lines_max;
 use super::sides::Sides;
 use crate::search::kernel::Vector;
 
@@ -17,10 +18,6 @@ const LINE_LEN: usize = 8;
 const BITS: u32 = 14;
 /// but of not more values than this, as a power of two.
 const GROUP_BITS: u32 = 5;
-/// Lines behind the first that may be compared for each value before the values count as skewed.
-const LINES_PER_VALUE: u64 = 8;
-/// Lines that may be compared for any number of values.
-const LINES_FREE: u64 = 512;
 
 /// The memory of a table, kept from one set of values to the next.
 #[derive(Debug, Default)]
@@ -52,10 +49,7 @@ impl GroupTable {
         k: u32,
         mut emit: impl FnMut(u64, u64),
     ) -> bool {
-        let build = match sides {
-            Sides::Within(values) => values,
-            Sides::Across { build, .. } => build,
-        };
+        let build = sides.build();
         if u32::try_from(build.len()).is_err() {
             return false;
         }
@@ -65,7 +59,7 @@ impl GroupTable {
         let near = Near { vector, mask, k, count: build.len() };
         match sides {
             Sides::Within(_) => {
-                if lines > LINES_FREE + LINES_PER_VALUE * build.len() as u64 {
+                if lines > lines_max(build.len()) {
                     return false;
                 }
                 near.within(&self.values, &self.ends, &mut emit);
@@ -148,7 +142,7 @@ impl<V: Vector> Near<V> {
             let slot = bucket(value, self.mask, bits);
             let start = slot.checked_sub(1).map_or(0, |before| ends[before] as usize);
             let end = ends[slot] as usize;
-            let most = LINES_FREE + LINES_PER_VALUE * (at + self.count) as u64;
+            let most = lines_max(at + self.count);
             let mut line = start;
             loop {
                 let near = self.near(&values[line..line + LINE_LEN], value);

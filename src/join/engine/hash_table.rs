@@ -79,7 +79,7 @@ impl<E: FnMut(u64, u64)> Task for FindPairs<'_, E> {
     fn run<V: Vector>(self, vector: V) -> bool {
         let FindPairs { tables, lines_max, sides, mask, k, emit } = self;
         if V::COMPARES_WORDS {
-            return match sides.build_count() > lines_max {
+            return match sides.build().len() > lines_max {
                 true => tables.groups.pairs(vector, sides, mask, k, emit),
                 false => tables.lines.pairs(vector, sides, mask, k, emit),
             };
@@ -105,7 +105,7 @@ impl Tables {
         is_near: impl Fn(u64) -> bool,
         emit: impl FnMut(u64, u64),
     ) -> bool {
-        if sides.build_count() < usize::from(u16::MAX) {
+        if sides.build().len() < usize::from(u16::MAX) {
             self.small.pairs(sides, mask, is_near, emit)
         } else {
             self.large.pairs(sides, mask, is_near, emit)

@@ -17,10 +17,17 @@ use crate::search::kernel::Vector;
 const LINE_LEN: u8 = 8;
 /// The length of a bucket that goes on in the pool.
 const MORE: u8 = LINE_LEN + 1;
-/// Lines of the pool that may be compared for each value before the values count as skewed.
+/// Lines behind the first of a bucket that may be compared for each value before the values count as
+/// skewed.
 const LINES_PER_VALUE: u64 = 8;
-/// Lines of the pool that may be compared for any number of values.
+/// Such lines that may be compared for any number of values.
 const LINES_FREE: u64 = 512;
+
+/// The lines behind the first ones that `count` values may compare; with more they are skewed.
+#[inline(always)]
+pub(super) fn lines_max(count: usize) -> u64 {
+    LINES_FREE + LINES_PER_VALUE * count as u64
+}
 
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
@@ -68,13 +75,13 @@ impl LineTable {
         k: u32,
         mut emit: impl FnMut(u64, u64),
     ) -> bool {
-        let near = Near { vector, mask, k, bits: self.clear(sides.build_count()) };
+        let near = Near { vector, mask, k, bits: self.clear(sides.build().len()) };
         let (mut lines, mut at) = (0, 0);
         match sides {
             Sides::Within(values) => loop {
                 at += near.insert_far(&mut self.firsts, &mut self.lens, &values[at..]);
                 let Some(&value) = values.get(at) else { break };
-                let most = LINES_FREE + LINES_PER_VALUE * at as u64;
+                let most = lines_max(at);
                 if !self.compare(near, value, &mut lines, most, &mut emit) {
                     return false;
                 }
@@ -88,7 +95,7 @@ impl LineTable {
                 loop {
                     at += near.skip_far(&self.firsts, &self.lens, &probe[at..]);
                     let Some(&value) = probe.get(at) else { break };
-                    let most = LINES_FREE + LINES_PER_VALUE * (at + build.len()) as u64;
+                    let most = lines_max(at + build.len());
                     if !self.compare(near, value, &mut lines, most, &mut emit) {
                         return false;
                     }

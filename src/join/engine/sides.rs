@@ -20,12 +20,12 @@ pub(in crate::join) enum SidesMut<'a> {
     Across { probe: &'a mut [u64], build: &'a mut [u64] },
 }
 
-impl Sides<'_> {
-    /// The number of values among which others are looked for.
-    pub(super) fn build_count(&self) -> usize {
+impl<'a> Sides<'a> {
+    /// The values among which others are looked for.
+    pub(super) fn build(&self) -> &'a [u64] {
         match self {
-            Sides::Within(values) => values.len(),
-            Sides::Across { build, .. } => build.len(),
+            Sides::Within(values) => values,
+            Sides::Across { build, .. } => build,
         }
     }
 }
