@@ -12,11 +12,11 @@ use fpstore_documents::{
 };
 use fpstore_text::PassageUnit;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyString};
+use pyo3::types::PyDict;
 
 use super::table::{self, Columns, is_table};
 use crate::errors::{Failure, input_error, named};
-use crate::input::arguments::{path, paths, text, text_or_none, texts};
+use crate::input::arguments::{is_one_path, path, paths, text, text_or_none, texts};
 use crate::input::texts::TextInput;
 use crate::input::whole::Whole;
 use crate::options::{choice, count};
@@ -148,8 +148,7 @@ impl Documents {
 }
 
 fn paths_of(given: &Bound<'_, PyAny>) -> PyResult<Vec<PathBuf>> {
-    let is_one = given.is_instance_of::<PyString>() || given.hasattr("__fspath__")?;
-    match is_one || given.is_instance_of::<PyBytes>() {
+    match is_one_path(given)? {
         true => path(given).map(|path| vec![path]),
         false => paths(given),
     }

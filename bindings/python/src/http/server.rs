@@ -14,7 +14,7 @@ use tokio::runtime::Builder;
 
 use super::connection::{Connection, of_system};
 use crate::errors::{Failure, input_error};
-use crate::input::arguments::{path, paths as many_paths, text};
+use crate::input::arguments::{is_one_path, path, paths, text};
 use crate::input::whole::Whole;
 use crate::options::{Limits, wait_of};
 use crate::work::{Reporter, Shared, run};
@@ -46,9 +46,9 @@ impl<'py> FromPyObject<'_, 'py> for ToServe {
     type Error = PyErr;
 
     fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        match given.cast::<PySequence>() {
-            Ok(_) if path(&given).is_err() => Ok(ToServe::Several(many_paths(&given)?)),
-            _ => Ok(ToServe::One(path(&given)?)),
+        match given.cast::<PySequence>().is_ok() && !is_one_path(&given)? {
+            true => Ok(ToServe::Several(paths(&given)?)),
+            false => Ok(ToServe::One(path(&given)?)),
         }
     }
 }

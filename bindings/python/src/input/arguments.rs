@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use pyo3::exceptions::PyUnicodeEncodeError;
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::types::{PyBytes, PyString};
 
 use crate::errors::surrogate_error;
 
@@ -54,6 +54,12 @@ pub(crate) fn path(given: &Bound<'_, PyAny>) -> PyResult<PathBuf> {
 /// The path of a file or folder, if one is given.
 pub(crate) fn path_or_none(given: &Bound<'_, PyAny>) -> PyResult<Option<PathBuf>> {
     if given.is_none() { Ok(None) } else { path(given).map(Some) }
+}
+
+/// Whether an object stands for one path, rather than for several.
+pub(crate) fn is_one_path(given: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let is_text = given.is_instance_of::<PyString>() || given.is_instance_of::<PyBytes>();
+    Ok(is_text || given.hasattr("__fspath__")?)
 }
 
 /// Many paths.
