@@ -65,7 +65,11 @@ mod page_tree;
 #[cfg(feature = "parquet")]
 mod parquet;
 #[cfg(feature = "parquet")]
+mod parquet_check;
+#[cfg(feature = "parquet")]
 mod parquet_columns;
+#[cfg(feature = "parquet")]
+mod parquet_file;
 #[cfg(feature = "parquet")]
 mod parquet_path;
 mod paths;

@@ -1,23 +1,22 @@
 //! Documents that are rows of a Parquet file.
 
-use std::fs::File;
 use std::path::Path;
 
-use ::parquet::basic::Compression;
-use ::parquet::errors::ParquetError;
-use ::parquet::file::reader::{FileReader, SerializedFileReader};
+use ::parquet::file::reader::FileReader;
 use ::parquet::record::Field;
 use ::parquet::schema::types::Type;
 
 use super::capped::TooLong;
 use super::inputs::Input;
 use super::names::Names;
+use super::parquet_check;
+use super::parquet_file;
 use super::parquet_path::Column;
 use super::paths;
 use super::raw::RowFields;
 use super::ready::ReadyForm;
 use crate::error::{Error, Result};
-use fpstore_base::{IoError, Width};
+use fpstore_base::Width;
 
 /// Gives the rows, numbered from 1, to `take`, until it returns `false`. Only the columns
 /// that are named are read. A text of more than `len_max` bytes makes its row bad.
@@ -32,9 +31,8 @@ pub(super) fn read(
     if path == Path::new("-") {
         return Err(bad("Parquet is read from its end, so from a file, not from a pipe".into()));
     }
-    let broken = |fault: ParquetError| bad(format!("Parquet: {fault}"));
-    let file = File::open(path).map_err(IoError::of("open", path))?;
-    let reader = SerializedFileReader::new(file).map_err(broken)?;
+    let broken = |fault| parquet_file::broken(name, fault);
+    let reader = parquet_file::open(path, name)?;
     let schema = reader.metadata().file_metadata().schema();
     let columns = schema.get_fields();
     let all: Vec<&str> = columns.iter().map(|column| column.name()).collect();
@@ -61,7 +59,7 @@ pub(super) fn read(
     places.sort_unstable();
     places.dedup();
     let wanted_names: Vec<&str> = places.iter().map(|&place| all[place]).collect();
-    check_codecs(&reader, &wanted_names).map_err(bad)?;
+    parquet_check::check(&reader, &wanted_names).map_err(bad)?;
     let wanted = places.iter().map(|&place| columns[place].clone()).collect();
     let projection = Type::group_type_builder(schema.name()).with_fields(wanted).build();
     let rows = reader.get_row_iter(Some(projection.map_err(broken)?)).map_err(broken)?;
@@ -88,21 +86,6 @@ pub(super) fn read(
         });
         if !take(number, fields) {
             break;
-        }
-    }
-    Ok(())
-}
-
-/// Refuses compression that nobody here can undo, before the first page fails on it.
-fn check_codecs(reader: &SerializedFileReader<File>, wanted: &[&str]) -> Result<(), String> {
-    let groups = reader.metadata().row_groups().iter();
-    for column in groups.flat_map(|group| group.columns()) {
-        let top = column.column_path().parts().first().map_or("", String::as_str);
-        if wanted.contains(&top) && column.compression() == Compression::LZO {
-            return Err(format!(
-                "column '{top}' is compressed with codec lzo, which is not supported; write the \
-                 file with another one"
-            ));
         }
     }
     Ok(())
@@ -178,8 +161,10 @@ fn fingerprint_of(field: &Field, name: &str, form: ReadyForm) -> Result<String, 
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
     use std::sync::Arc;
 
+    use ::parquet::basic::Compression;
     use ::parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
     use ::parquet::file::properties::WriterProperties;
     use ::parquet::file::writer::SerializedFileWriter;

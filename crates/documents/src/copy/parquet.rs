@@ -3,7 +3,6 @@
 //! Values, levels and row groups stay; pages and dictionaries are made anew with the codec of the
 //! column. Bloom filters and page indexes of the input are not kept.
 
-use std::fs::File;
 use std::io::{self, Write};
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,11 +13,12 @@ use ::parquet::data_type::{ByteArray, ByteArrayType, DataType, Int64Type};
 use ::parquet::errors::ParquetError;
 use ::parquet::file::metadata::{FileMetaData, KeyValue};
 use ::parquet::file::properties::WriterProperties;
-use ::parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
+use ::parquet::file::reader::{FileReader, RowGroupReader};
 use ::parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use ::parquet::schema::types::{Type, TypePtr};
 
 use super::super::files::DocumentFile;
+use super::super::parquet_file;
 use super::cut;
 use super::fate::{DecideFate, NewField, NewFieldKind, RecordFate};
 use crate::error::{Error, Result};
@@ -47,10 +47,9 @@ pub(super) fn copy(
         ParquetError::External(cause) if cause.is::<io::Error>() => {
             unreadable(cause.downcast().map_or_else(io::Error::other, |cause| *cause))
         }
-        fault => Error::BadFile { name: name.into(), reason: format!("Parquet: {fault}") },
+        fault => parquet_file::broken(name, fault),
     };
-    let file = File::open(from.path()).map_err(IoError::of("open", from.path()))?;
-    let reader = SerializedFileReader::new(file).map_err(broken)?;
+    let reader = parquet_file::open(from.path(), name)?;
     let metadata = reader.metadata().file_metadata();
     let schema = schema_with(metadata, new_fields).map_err(broken)?;
     let properties = Arc::new(properties(&reader, !new_fields.is_empty()));
@@ -108,7 +107,7 @@ fn schema_with(metadata: &FileMetaData, new_fields: &[NewField]) -> Result<TypeP
 }
 
 /// The codecs, the version and the entries of the file.
-fn properties(reader: &SerializedFileReader<File>, is_marked: bool) -> WriterProperties {
+fn properties(reader: &dyn FileReader, is_marked: bool) -> WriterProperties {
     let metadata = reader.metadata();
     let entries = metadata.file_metadata().key_value_metadata().map(|entries| {
         let stays = |entry: &&KeyValue| !(is_marked && entry.key == ARROW_SCHEMA);
@@ -271,8 +270,11 @@ fn copy_changed<T: DataType>(
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+
     use ::parquet::basic::Compression;
     use ::parquet::data_type::{Int96, Int96Type};
+    use ::parquet::file::reader::SerializedFileReader;
     use ::parquet::record::Row;
     use ::parquet::schema::parser::parse_message_type;
 

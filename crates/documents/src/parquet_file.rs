@@ -1,0 +1,111 @@
+//! Opening Parquet files, which may be hostile.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::Path;
+
+use ::parquet::errors::{ParquetError, Result as ParquetResult};
+use ::parquet::file::reader::{ChunkReader, Length, SerializedFileReader};
+use bytes::Bytes;
+
+use crate::error::{Error, Result};
+use fpstore_base::IoError;
+
+/// The reader of a file.
+pub(super) type Reader = SerializedFileReader<ParquetFile>;
+
+/// Opens a file, and reads its description.
+pub(super) fn open(path: &Path, name: &str) -> Result<Reader> {
+    let file = File::open(path).map_err(IoError::of("open", path))?;
+    SerializedFileReader::new(ParquetFile(file)).map_err(|fault| broken(name, fault))
+}
+
+/// The error of a file that is not what it should be.
+pub(super) fn broken(name: &str, fault: ParquetError) -> Error {
+    Error::BadFile { name: name.to_string(), reason: format!("Parquet: {fault}") }
+}
+
+/// A file in which nothing lies after the end.
+///
+/// The parser of page headers takes each value that it skips after the end for one of no bytes, so
+/// that a header of some bytes, which says that it has a list of 2^31 numbers, takes minutes.
+pub(super) struct ParquetFile(File);
+
+impl Length for ParquetFile {
+    fn len(&self) -> u64 {
+        Length::len(&self.0)
+    }
+}
+
+impl ChunkReader for ParquetFile {
+    type T = UntilEnd;
+
+    fn get_read(&self, start: u64) -> ParquetResult<UntilEnd> {
+        self.0.get_read(start).map(UntilEnd)
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> ParquetResult<Bytes> {
+        let left = Length::len(&self.0).saturating_sub(start);
+        // The buffer is made before the bytes are read.
+        if length as u64 > left {
+            return Err(end(&format!("{length} bytes at {start}")).into());
+        }
+        self.0.get_bytes(start, length)
+    }
+}
+
+/// Bytes up to the end of a file, where reading more is an error.
+pub(super) struct UntilEnd(BufReader<File>);
+
+impl Read for UntilEnd {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        match self.0.read(to)? {
+            0 if !to.is_empty() => Err(end("a page header")),
+            count => Ok(count),
+        }
+    }
+}
+
+fn end(expected: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::UnexpectedEof, format!("the file ends within {expected}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use ::parquet::column::page::PageReader;
+    use ::parquet::data_type::Int64Type;
+    use ::parquet::file::reader::FileReader;
+    use ::parquet::file::writer::SerializedFileWriter;
+    use ::parquet::schema::parser::parse_message_type;
+
+    use super::*;
+
+    #[test]
+    fn a_list_without_end_in_a_page_header_is_refused_at_the_end_of_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("docs.parquet");
+        let schema = parse_message_type("message docs { required int64 id; }").unwrap();
+        let file = File::create(&path).unwrap();
+        let mut writer =
+            SerializedFileWriter::new(file, schema.into(), Default::default()).unwrap();
+        let mut group = writer.next_row_group().unwrap();
+        let mut column = group.next_column().unwrap().unwrap();
+        column.typed::<Int64Type>().write_batch(&[1, 2, 3], None, None).unwrap();
+        column.close().unwrap();
+        group.close().unwrap();
+        writer.close().unwrap();
+        // Field 15 is unknown, and is a list of 2^31 - 1 numbers of 8 bytes.
+        let header = [0xf9, 0xf7, 0xff, 0xff, 0xff, 0xff, 0x07];
+        let mut bytes = std::fs::read(&path).unwrap();
+        bytes[4..4 + header.len()].copy_from_slice(&header);
+        std::fs::write(&path, bytes).unwrap();
+        let reader = open(&path, "docs").unwrap();
+        let group = reader.get_row_group(0).unwrap();
+        let mut pages: Box<dyn PageReader> = group.get_column_page_reader(0).unwrap();
+        let fault = pages.get_next_page().unwrap_err().to_string();
+        assert!(fault.contains("the file ends within a page header"), "{fault}");
+        let reader = ParquetFile(File::open(&path).unwrap());
+        let fault = reader.get_bytes(4, 1 << 40).unwrap_err().to_string();
+        assert!(fault.contains("the file ends within 1099511627776 bytes at 4"), "{fault}");
+    }
+}
