@@ -6,19 +6,20 @@ use ::parquet::errors::ParquetError;
 use ::parquet::file::metadata::ColumnChunkMetaData;
 use ::parquet::file::reader::FileReader;
 
+use super::parquet_file::reason;
+
 /// Checks the columns whose first names are `wanted`, in all row groups.
 pub(super) fn check(reader: &dyn FileReader, wanted: &[&str]) -> Result<(), String> {
     for at in 0..reader.num_row_groups() {
-        let broken = |fault: ParquetError| format!("Parquet: {fault}");
-        let group = reader.get_row_group(at).map_err(broken)?;
+        let group = reader.get_row_group(at).map_err(reason)?;
         let row_count = u64::try_from(group.metadata().num_rows()).unwrap_or(0);
         for (column, chunk) in group.metadata().columns().iter().enumerate() {
             if !wanted.contains(&top(chunk)) {
                 continue;
             }
             check_codec(chunk)?;
-            let pages = group.get_column_page_reader(column).map_err(broken)?;
-            let held = value_count(pages, row_count).map_err(broken)?;
+            let pages = group.get_column_page_reader(column).map_err(reason)?;
+            let held = value_count(pages, row_count).map_err(reason)?;
             // A row of lists has as many values as its lists, and at least one.
             let is_flat = chunk.column_descr().max_rep_level() == 0;
             if held < row_count || is_flat && held > row_count {

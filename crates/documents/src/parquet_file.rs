@@ -22,7 +22,15 @@ pub(super) fn open(path: &Path, name: &str) -> Result<Reader> {
 
 /// The error of a file that is not what it should be.
 pub(super) fn broken(name: &str, fault: ParquetError) -> Error {
-    Error::BadFile { name: name.to_string(), reason: format!("Parquet: {fault}") }
+    Error::BadFile { name: name.to_string(), reason: reason(fault) }
+}
+
+/// What is wrong with a file.
+pub(super) fn reason(fault: ParquetError) -> String {
+    match fault {
+        ParquetError::External(cause) => format!("Parquet: {cause}"),
+        fault => format!("Parquet: {fault}"),
+    }
 }
 
 /// A file in which nothing lies after the end.
