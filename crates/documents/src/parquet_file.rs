@@ -11,11 +11,8 @@ use bytes::Bytes;
 use crate::error::{Error, Result};
 use fpstore_base::IoError;
 
-/// The reader of a file.
-pub(super) type Reader = SerializedFileReader<ParquetFile>;
-
 /// Opens a file, and reads its description.
-pub(super) fn open(path: &Path, name: &str) -> Result<Reader> {
+pub(super) fn open(path: &Path, name: &str) -> Result<SerializedFileReader<ParquetFile>> {
     let file = File::open(path).map_err(IoError::of("open", path))?;
     SerializedFileReader::new(ParquetFile(file)).map_err(|fault| broken(name, fault))
 }
@@ -56,7 +53,7 @@ impl ChunkReader for ParquetFile {
         let left = Length::len(&self.0).saturating_sub(start);
         // The buffer is made before the bytes are read.
         if length as u64 > left {
-            return Err(end(&format!("{length} bytes at {start}")).into());
+            return Err(ParquetError::EOF(ends_within(&format!("{length} bytes at {start}"))));
         }
         self.0.get_bytes(start, length)
     }
@@ -68,14 +65,16 @@ pub(super) struct UntilEnd(BufReader<File>);
 impl Read for UntilEnd {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
         match self.0.read(to)? {
-            0 if !to.is_empty() => Err(end("a page header")),
+            0 if !to.is_empty() => {
+                Err(io::Error::new(io::ErrorKind::UnexpectedEof, ends_within("a page header")))
+            }
             count => Ok(count),
         }
     }
 }
 
-fn end(expected: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::UnexpectedEof, format!("the file ends within {expected}"))
+fn ends_within(expected: &str) -> String {
+    format!("the file ends within {expected}")
 }
 
 #[cfg(test)]
