@@ -30,6 +30,10 @@ while [ $# -gt 0 ]; do
     shift
 done
 [ "$source" = yes ] || : "${targets:=x86_64-unknown-linux-gnu x86_64-unknown-linux-musl}"
+for python in ${PYTHONS:-python3}; do
+    "$python" -c 'import numpy' 2>/dev/null ||
+        { echo "wheels: $python has no numpy to try a wheel with; name Pythons that have it in PYTHONS" >&2; exit 2; }
+done
 # shellcheck disable=SC2086
 cross_add $targets
 "$cross_tools/bin/pip" install --quiet --disable-pip-version-check 'maturin>=1.9,<2'

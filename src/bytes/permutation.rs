@@ -8,55 +8,109 @@ pub(crate) struct Permuted(pub(crate) u64);
 
 /// The permutation that brings the masked bits to the front: both the masked bits and the
 /// others keep their order.
-///
-/// # Source
-///
-/// Gathering and scattering by a mask in six steps: H. S. Warren, "Hacker's Delight", second
-/// edition, 7-4 and 7-5. It gives what PEXT and PDEP give, on every processor.
 #[derive(Clone, Debug)]
 pub(crate) struct Permutation {
-    masked: Gather,
-    others: Gather,
-    prefix_bits: u32,
+    mask: u64,
+    moves: Moves,
+}
+
+/// How bits get to their places.
+#[derive(Clone, Debug)]
+enum Moves {
+    Run(Run),
+    Scattered { masked: Gather, others: Gather },
 }
 
 impl Permutation {
     /// The permutation by `mask`; the mask alone decides it.
     pub(crate) fn new(mask: u64) -> Self {
-        Permutation {
-            masked: Gather::new(mask),
-            others: Gather::new(!mask),
-            prefix_bits: mask.count_ones(),
-        }
+        let scattered =
+            || Moves::Scattered { masked: Gather::new(mask), others: Gather::new(!mask) };
+        Permutation { mask, moves: Run::new(mask).map_or_else(scattered, Moves::Run) }
     }
 
     /// The number of masked bits, which lead.
     pub(crate) fn prefix_bits(&self) -> u32 {
-        self.prefix_bits
+        self.mask.count_ones()
     }
 
     /// Whether permuted order is natural order: the mask holds the leading bits, or all or none.
     pub(crate) fn is_identity(&self) -> bool {
-        let mask = self.masked.mask;
-        mask.leading_ones() == self.prefix_bits
+        self.mask.leading_ones() == self.prefix_bits()
     }
 
+    #[inline]
     pub(crate) fn apply(&self, fingerprint: Fingerprint) -> Permuted {
         let value = fingerprint.value();
-        let shift = 64 - self.prefix_bits;
-        let front = self.masked.compress(value).checked_shl(shift).unwrap_or(0);
-        Permuted(front | self.others.compress(value))
+        match &self.moves {
+            Moves::Run(run) => Permuted(run.to_front(value)),
+            Moves::Scattered { masked, others } => {
+                let shift = 64 - self.prefix_bits();
+                let front = masked.compress(value).checked_shl(shift).unwrap_or(0);
+                Permuted(front | others.compress(value))
+            }
+        }
     }
 
+    #[inline]
     pub(crate) fn invert(&self, permuted: Permuted) -> Fingerprint {
-        let shift = 64 - self.prefix_bits;
-        let front = permuted.0.checked_shr(shift).unwrap_or(0);
-        // Expanding reads only as many low bits as the mask has, so the front needs no clearing.
-        Fingerprint::new(self.masked.expand(front) | self.others.expand(permuted.0))
+        match &self.moves {
+            Moves::Run(run) => Fingerprint::new(run.back(permuted.0)),
+            Moves::Scattered { masked, others } => {
+                let shift = 64 - self.prefix_bits();
+                let front = permuted.0.checked_shr(shift).unwrap_or(0);
+                // Expanding reads only as many low bits as the mask has, so the front needs no clearing.
+                Fingerprint::new(masked.expand(front) | others.expand(permuted.0))
+            }
+        }
+    }
+}
+
+/// Moves the bits of a mask that lie side by side, as those of most tables do: a tenth of the
+/// instructions of [`Gather`].
+#[derive(Clone, Debug)]
+struct Run {
+    mask: u64,
+    /// The bits above those of the mask, and those below.
+    high: u64,
+    low: u64,
+    /// The places from the mask to the front.
+    up: u32,
+    /// The places by which the bits above make room.
+    down: u32,
+}
+
+impl Run {
+    /// `None` if the bits of the mask do not lie side by side.
+    fn new(mask: u64) -> Option<Self> {
+        let down = mask.count_ones() % 64;
+        if down == 0 {
+            return Some(Run { mask: 0, high: 0, low: u64::MAX, up: 0, down: 0 });
+        }
+        let (above, below) = (mask.leading_zeros(), mask.trailing_zeros());
+        (above + down + below == 64).then(|| {
+            let low = (1 << below) - 1;
+            Run { mask, high: !mask & !low, low, up: above, down }
+        })
+    }
+
+    #[inline(always)]
+    fn to_front(&self, value: u64) -> u64 {
+        (value & self.mask) << self.up | (value & self.high) >> self.down | value & self.low
+    }
+
+    #[inline(always)]
+    fn back(&self, permuted: u64) -> u64 {
+        permuted >> self.up & self.mask | permuted << self.down & self.high | permuted & self.low
     }
 }
 
 /// Gathers the bits under a mask to the low end and scatters them back.
+///
+/// # Source
+///
+/// Gathering and scattering by a mask in six steps: H. S. Warren, "Hacker's Delight", second
+/// edition, 7-4 and 7-5. It gives what PEXT and PDEP give, on every processor.
 #[derive(Clone, Debug)]
 struct Gather {
     mask: u64,
@@ -127,6 +181,23 @@ mod tests {
             prop_assert_eq!(permuted.0, slow(value, mask));
             prop_assert_eq!(permutation.invert(permuted).value(), value);
         }
+    }
+
+    #[test]
+    fn masks_of_one_run_move_as_scattered_ones_do() {
+        for len in 0..=64_u32 {
+            for start in 0..=64 - len {
+                let mask = if len == 64 { u64::MAX } else { ((1 << len) - 1) << start.min(63) };
+                let permutation = Permutation::new(mask);
+                assert!(matches!(permutation.moves, Moves::Run(_)), "{mask:x}");
+                for value in [0x0123_4567_89ab_cdef, 0xfedc_ba98_7654_3210, 1, 1 << 63] {
+                    let permuted = permutation.apply(Fingerprint::new(value));
+                    assert_eq!(permuted.0, slow(value, mask), "{mask:x}");
+                    assert_eq!(permutation.invert(permuted).value(), value, "{mask:x}");
+                }
+            }
+        }
+        assert!(matches!(Permutation::new(0b101).moves, Moves::Scattered { .. }));
     }
 
     #[test]

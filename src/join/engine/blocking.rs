@@ -15,6 +15,7 @@ use std::sync::OnceLock;
 
 use super::costs::{Costs, Hashed};
 use super::descent_cost::Descent;
+use super::led_blocks::led_blocks;
 
 /// With hash tables, a blocking with more combinations than this is never the cheapest.
 const HASHED_COMBINATIONS_MAX: f64 = 1000.0;
@@ -190,6 +191,13 @@ impl Blocking {
         self.costs.compare
     }
 
+    /// The same blocking, cut so that tables of these masks lead with as many blocks as possible.
+    pub(super) fn led_by(mut self, masks: &[u64]) -> Blocking {
+        let varying = self.blocks.iter().fold(0, |all, block| all | block);
+        self.blocks = led_blocks(varying, self.blocks.len() as u32, masks);
+        self
+    }
+
     /// The blocking by given blocks, of which `agreeing` agree.
     pub(in crate::join) fn of_blocks(blocks: Vec<u64>, agreeing: usize) -> Blocking {
         Blocking { blocks, agreeing, nanos: 0, costs: Costs::of_processor(), may_divide: true }
@@ -267,6 +275,12 @@ impl<'a> OfFirst<'a> {
 
     pub(in crate::join) fn block(&self) -> u64 {
         self.blocking.blocks[self.first]
+    }
+
+    /// The bits of the first combination: the first block and those behind it.
+    pub(super) fn agreed(&self) -> u64 {
+        let blocks = &self.blocking.blocks[self.first..][..self.blocking.agreeing];
+        blocks.iter().fold(0, |agreed, block| agreed | block)
     }
 
     pub(in crate::join) fn combinations(&self) -> &[Combination] {

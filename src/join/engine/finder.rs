@@ -35,6 +35,16 @@ const GROUP_COUNT: usize = 512;
 /// A smaller group is connected if it has more near pairs than this for each value.
 const CONNECTED_PAIRS: usize = 4;
 
+/// Which of all values are in a partition by a first block.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::join) enum Division {
+    /// One of `2^bits` partitions, by [`partition_of`].
+    Hashed { bits: u32 },
+    /// The values with one prefix of so many bits, in an order that leads with the block. Those that
+    /// agree on the bits `agreed` lie side by side.
+    Ordered { bits: u32, is_whole_block: bool, agreed: Option<u64> },
+}
+
 /// Two values that are near.
 pub(in crate::join) type ValuePair = (u64, u64);
 
@@ -97,21 +107,24 @@ impl<'a> PairFinder<'a> {
         self.flush(emit)
     }
 
-    /// Finds the pairs of the combinations whose first block is the one of `of_first`. The values are
-    /// one of `2^skipped` partitions by that block. The caller must call [`PairFinder::flush`] at the
-    /// end.
+    /// Finds the pairs of the combinations whose first block is the one of `of_first`, among the values
+    /// of a partition by that block. The caller must call [`PairFinder::flush`] at the end.
     pub(in crate::join) fn find_in_partition(
         &mut self,
         sides: &mut SidesMut<'_>,
         of_first: &OfFirst<'_>,
-        skipped: u32,
+        division: Division,
         emit: Emit<'_>,
     ) -> Result<()> {
         let (count, pairs) = (sides.value_count(), sides.pair_count());
         let OfFirst { blocking, first, .. } = *of_first;
+        let (bits, skipped, is_whole_block, agreed) = match division {
+            Division::Hashed { bits } => (bits, bits, false, None),
+            Division::Ordered { bits, is_whole_block, agreed } => (bits, 0, is_whole_block, agreed),
+        };
         if pairs < 1.0 {
             Ok(())
-        } else if blocking.is_divided(first, skipped, count, pairs) {
+        } else if blocking.is_divided(first, bits, count, pairs) {
             let mut levels = std::mem::take(&mut self.levels);
             levels.resize_with(levels.len().max(blocking.agreeing()), Level::default);
             let differ_before = self.differ.len();
@@ -121,8 +134,8 @@ impl<'a> PairFinder<'a> {
             self.differ.truncate(differ_before);
             self.levels = levels;
             divided
-        } else if count <= LINES_MAX {
-            self.find_in_combinations(sides, of_first.combinations(), emit)
+        } else if count <= LINES_MAX || is_whole_block {
+            self.find_in_combinations(sides, of_first.combinations(), agreed, emit)
         } else {
             self.find_divided(sides, of_first, skipped, emit)
         }
@@ -191,7 +204,8 @@ impl<'a> PairFinder<'a> {
             return self.compare_all(sides, emit);
         };
         for first in 0..blocking.firsts().len() {
-            self.find_in_partition(sides, &OfFirst::new(&blocking, first), 0, emit)?;
+            let all = Division::Hashed { bits: 0 };
+            self.find_in_partition(sides, &OfFirst::new(&blocking, first), all, emit)?;
         }
         Ok(())
     }
@@ -209,27 +223,31 @@ impl<'a> PairFinder<'a> {
         // What is found among skewed values may be divided again.
         let mut level = std::mem::take(&mut self.divided);
         let of_partition = |value| partition_of(value, block, skipped, bits);
-        let found = level
-            .by(sides, bits, of_partition)
-            .try_for_each(|mut group| self.find_in_combinations(&mut group, combinations, emit));
+        let found = level.by(sides, bits, of_partition).try_for_each(|mut group| {
+            self.find_in_combinations(&mut group, combinations, None, emit)
+        });
         self.divided = level;
         found
     }
 
+    /// Values that agree on the bits `agreed`, those of the first combination, lie side by side.
     fn find_in_combinations(
         &mut self,
         sides: &mut SidesMut<'_>,
         combinations: &[Combination],
+        mut agreed: Option<u64>,
         emit: Emit<'_>,
     ) -> Result<()> {
         if sides.pair_count() < 1.0 {
             return Ok(());
         }
         for combination in combinations {
+            // What is skewed gets another order.
+            let lies_together = agreed.take() == Some(combination.agree);
             let found_before = self.found.len();
             let differ_before = self.differ.len();
             self.differ.extend_from_slice(&combination.differ);
-            let complete = self.find_hashed(sides.shared(), combination.agree);
+            let complete = self.find_agreeing(sides.shared(), combination.agree, lies_together);
             if !complete {
                 // The pairs found so far are found again.
                 self.found.truncate(found_before);
@@ -257,10 +275,17 @@ impl<'a> PairFinder<'a> {
         emit(&mut self.found)
     }
 
-    /// Compares the values that agree on a mask; `false` if too many agree.
-    fn find_hashed(&mut self, sides: Sides<'_>, mask: u64) -> bool {
+    /// Compares the values that agree on a mask; `false` if too many agree. Such values may lie
+    /// together.
+    fn find_agreeing(&mut self, sides: Sides<'_>, mask: u64, lies_together: bool) -> bool {
         let PairFinder { k, table, found, differ, agree, .. } = self;
-        table.pairs(sides, mask, *k, keep_belonging(found, *agree, differ))
+        let keep = keep_belonging(found, *agree, differ);
+        match sides {
+            Sides::Within(values) if lies_together => {
+                table.pairs_side_by_side(values, mask, *k, keep)
+            }
+            _ => table.pairs(sides, mask, *k, keep),
+        }
     }
 
     /// Sorts skewed values by the bits of a mask and finds the pairs of each group that agrees on

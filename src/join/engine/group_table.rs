@@ -71,6 +71,43 @@ impl GroupTable {
         }
     }
 
+    /// As [`HashTable::pairs_side_by_side`](super::hash_table::HashTable::pairs_side_by_side).
+    #[inline(always)]
+    pub(super) fn pairs_side_by_side<V: Vector>(
+        &mut self,
+        vector: V,
+        values: &[u64],
+        mask: u64,
+        k: u32,
+        mut emit: impl FnMut(u64, u64),
+    ) -> bool {
+        if u32::try_from(values.len()).is_err() {
+            return false;
+        }
+        let GroupTable { values: divided, ends } = self;
+        if divided.len() < values.len() + 1 + LINE_LEN {
+            divided.resize(values.len() + 1 + LINE_LEN, 0);
+        }
+        divided[..values.len()].copy_from_slice(values);
+        ends.clear();
+        let (mut start, mut lines) = (0, 0);
+        for (at, pair) in values.windows(2).enumerate() {
+            if (pair[0] ^ pair[1]) & mask != 0 {
+                let end = at as u32 + 1;
+                lines += lines_of(end - start);
+                ends.push(end);
+                start = end;
+            }
+        }
+        lines += lines_of(values.len() as u32 - start);
+        ends.push(values.len() as u32);
+        if lines > lines_max(values.len()) {
+            return false;
+        }
+        Near { vector, mask, k, count: values.len() }.within(divided, ends, &mut emit);
+        true
+    }
+
     /// Moves the values to their groups. Returns how many lines are to be compared to compare each
     /// with each of its group, behind the first line of each.
     #[inline(always)]
@@ -83,8 +120,7 @@ impl GroupTable {
         }
         let (mut next, mut lines) = (0, 0);
         for end in ends.iter_mut() {
-            let more = u64::from(end.saturating_sub(1 + LINE_LEN as u32));
-            lines += more * (more + LINE_LEN as u64) / (2 * LINE_LEN as u64);
+            lines += lines_of(*end);
             next += std::mem::replace(end, next);
         }
         if divided.len() < values.len() + 1 + LINE_LEN {
@@ -97,6 +133,14 @@ impl GroupTable {
         }
         lines
     }
+}
+
+/// How many lines are to be compared to compare each of so many values with each, behind the first line
+/// of each.
+#[inline(always)]
+fn lines_of(count: u32) -> u64 {
+    let more = u64::from(count.saturating_sub(1 + LINE_LEN as u32));
+    more * (more + LINE_LEN as u64) / (2 * LINE_LEN as u64)
 }
 
 impl<V: Vector> Near<V> {

@@ -58,7 +58,24 @@ impl HashTable {
         emit: impl FnMut(u64, u64),
     ) -> bool {
         let HashTable { kernel, lines_max, tables } = self;
-        kernel.run(FindPairs { tables, lines_max: *lines_max, sides, mask, k, emit })
+        let find =
+            FindPairs { tables, lines_max: *lines_max, sides, side_by_side: false, mask, k, emit };
+        kernel.run(find)
+    }
+
+    /// As [`HashTable::pairs`], of values of which those that agree on `mask` lie side by side.
+    pub(in crate::join) fn pairs_side_by_side(
+        &mut self,
+        values: &[u64],
+        mask: u64,
+        k: u32,
+        emit: impl FnMut(u64, u64),
+    ) -> bool {
+        let HashTable { kernel, lines_max, tables } = self;
+        let sides = Sides::Within(values);
+        let find =
+            FindPairs { tables, lines_max: *lines_max, sides, side_by_side: true, mask, k, emit };
+        kernel.run(find)
     }
 }
 
@@ -67,6 +84,8 @@ struct FindPairs<'a, E> {
     tables: &'a mut Tables,
     lines_max: usize,
     sides: Sides<'a>,
+    /// Whether the values that agree lie side by side already.
+    side_by_side: bool,
     mask: u64,
     k: u32,
     emit: E,
@@ -77,8 +96,11 @@ impl<E: FnMut(u64, u64)> Task for FindPairs<'_, E> {
 
     #[inline(always)]
     fn run<V: Vector>(self, vector: V) -> bool {
-        let FindPairs { tables, lines_max, sides, mask, k, emit } = self;
+        let FindPairs { tables, lines_max, sides, side_by_side, mask, k, emit } = self;
         if V::COMPARES_WORDS {
+            if let (Sides::Within(values), true) = (sides, side_by_side) {
+                return tables.groups.pairs_side_by_side(vector, values, mask, k, emit);
+            }
             return match sides.build().len() > lines_max {
                 true => tables.groups.pairs(vector, sides, mask, k, emit),
                 false => tables.lines.pairs(vector, sides, mask, k, emit),

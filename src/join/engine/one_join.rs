@@ -88,8 +88,15 @@ impl<'a> Join<'a> {
         })
     }
 
+    fn vary_in_all_bits(&self) -> Result<bool> {
+        self.sides.iter().try_fold(false, |vary, side| Ok(vary || side.vary_in_all_bits()?))
+    }
+
     /// The bits in which not all values are equal.
     pub(in crate::join) fn varying(&self) -> Result<u64> {
+        if self.partition.is_all() && self.vary_in_all_bits()? {
+            return Ok(u64::MAX);
+        }
         let of_pieces = side_by_side(&self.pieces(), |&piece| {
             let (mut any, mut all) = (0, u64::MAX);
             self.read(piece, |run| {

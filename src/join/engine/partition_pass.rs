@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use super::blocking::OfFirst;
 use super::distinct::Distinct;
-use super::finder::VALUES_PER_PARTITION;
+use super::finder::{Division, VALUES_PER_PARTITION};
 use super::hashing::partition_of;
 use super::one_join::{Join, SharedEmit};
 use super::sides::SidesMut;
@@ -176,6 +176,7 @@ impl PartitionPass<'_> {
     ) -> Result<()> {
         let next = AtomicUsize::new(0);
         let steps = self.of_first.blocking.steps(self.of_first.first);
+        let division = Division::Hashed { bits: self.bits };
         self.join.on_all_threads(emit, |finder, emit| {
             let mut distinct = Distinct::default();
             let mut local: [Vec<u64>; 2] =
@@ -197,7 +198,7 @@ impl PartitionPass<'_> {
                 } else {
                     SidesMut::Across { probe: one, build: other }
                 };
-                finder.find_in_partition(&mut sides, self.of_first, self.bits, emit)?;
+                finder.find_in_partition(&mut sides, self.of_first, division, emit)?;
                 self.join.tick(count as u64 * steps)?;
             }
             Ok(())

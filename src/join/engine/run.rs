@@ -5,7 +5,6 @@
 //! fit into the memory budget together are taken in several passes, for which the values are read
 //! again. A partition that does not fit alone becomes a join of its own ([`SkewedPartition`]).
 
-use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -46,10 +45,12 @@ impl Join<'_> {
             return self.connect_all(connect);
         }
         if let Some(blocking) = self.blocking(&counts)? {
-            let firsts = 0..blocking.firsts().len();
-            let steps: u64 = firsts.clone().map(|first| blocking.steps(first)).sum();
+            let orders = self.orders();
+            let blocking = blocking.led_by(&orders);
+            let steps: u64 = (0..blocking.firsts().len()).map(|first| blocking.steps(first)).sum();
             self.watch_units(counts.iter().sum::<u64>() * steps);
-            self.join_partitions(&blocking, firsts, &counts, &emit)
+            let firsts = self.join_in_order(&blocking, &orders, &emit)?;
+            self.join_partitions(&blocking, &firsts, &counts, &emit)
         } else {
             self.watch_units(counts.iter().sum());
             self.compare_all(&emit)
@@ -116,14 +117,14 @@ impl Join<'_> {
         if pair_count(&counts) < 1.0 {
             return self.tick(counts.iter().sum::<u64>() * blocking.steps(first));
         }
-        self.join_partitions(blocking, first..first + 1, &counts, emit)
+        self.join_partitions(blocking, &[first], &counts, emit)
     }
 
     /// Finds the pairs of some first blocks of a blocking, partition by partition.
     fn join_partitions(
         &self,
         blocking: &Blocking,
-        firsts: Range<usize>,
+        firsts: &[usize],
         counts: &[u64],
         emit: &SharedEmit<'_>,
     ) -> Result<()> {
@@ -134,9 +135,13 @@ impl Join<'_> {
         // processes with more and with less of it share one join.
         let share_bits = partition_bits(count).max(self.share.count.next_power_of_two().ilog2());
         let bits = share_bits.max(budgets.ilog2().min(PARTITION_BITS_MAX));
-        let counts = self.count_partitions(&blocking.firsts()[firsts.clone()], bits)?;
+        if firsts.is_empty() {
+            return Ok(());
+        }
+        let blocks: Vec<u64> = firsts.iter().map(|&first| blocking.blocks()[first]).collect();
+        let counts = self.count_partitions(&blocks, bits)?;
         let mut buffer = Vec::new();
-        for (first, counts) in firsts.zip(&counts) {
+        for (&first, counts) in firsts.iter().zip(&counts) {
             let of_first = OfFirst::new(blocking, first);
             for partitions in self.passes(counts, bits, share_bits) {
                 if partitions.len() == 1 && self.is_skewed(counts, partitions.start, bits) {
@@ -197,8 +202,8 @@ impl Join<'_> {
             let varying = inner.varying()? & !inner.partition.agree;
             match Blocking::choose_measured(varying, count, pairs, self.k, &sample) {
                 Some(blocking) => {
-                    let firsts = 0..blocking.firsts().len();
-                    inner.join_partitions(&blocking, firsts, &counts, emit)?;
+                    let firsts: Vec<usize> = (0..blocking.firsts().len()).collect();
+                    inner.join_partitions(&blocking, &firsts, &counts, emit)?;
                 }
                 None => inner.compare_all(emit)?,
             }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::base::error::{Error, Result};
 use crate::base::in_order::in_order;
+use crate::base::section::Rank;
 use crate::base::side_by_side::Part;
 use crate::join::JoinInput;
 use crate::join::shares::range::TableRange;
@@ -13,7 +14,9 @@ use fpstore_base::Fingerprint;
 use fpstore_base::watch::Watch;
 
 /// Values of one call of a callback.
-const RUN_COUNT: usize = 1 << 12;
+pub(super) const RUN_COUNT: usize = 1 << 12;
+/// Values that may tell that all bits vary, about.
+const VARYING_COUNT: usize = 256;
 /// Values that a thread reads into memory at a time, about.
 const PART_COUNT: u64 = if cfg!(test) { 64 } else { 1 << 16 };
 
@@ -29,6 +32,9 @@ pub(in crate::join) enum JoinValues<'a> {
         count: u64,
         /// Whether values may repeat.
         repeats: bool,
+        ascends: bool,
+        /// The store that they are all of, whose other tables are in other orders.
+        store: Option<Store>,
     },
     /// Read segment after segment: a value of two segments comes twice.
     Stored {
@@ -91,8 +97,10 @@ impl<'a> JoinValues<'a> {
         if count.saturating_mul(8) > memory {
             Ok(values)
         } else {
+            let store = values.tables();
             let values = values.in_memory(threads, None)?;
-            Ok(JoinValues::Owned { values, count, repeats: false })
+            let ascends = values.is_sorted();
+            Ok(JoinValues::Owned { values, count, repeats: false, ascends, store })
         }
     }
 
@@ -101,14 +109,27 @@ impl<'a> JoinValues<'a> {
         if range.count_max().saturating_mul(8) > memory {
             return Ok(JoinValues::Range(range));
         }
-        let (values, repeats) = (Arc::new(range.collect()?), range.may_repeat());
-        Ok(JoinValues::Owned { count: values.len() as u64, values, repeats })
+        let values = Arc::new(range.collect()?);
+        let (count, repeats) = (values.len() as u64, range.may_repeat());
+        // A range is of a join that is shared.
+        Ok(JoinValues::Owned { values, count, repeats, ascends: false, store: None })
     }
 
     /// Distinct values in memory.
     pub(in crate::join) fn owned(values: impl Into<Arc<Vec<u64>>>) -> Self {
         let values = values.into();
-        JoinValues::Owned { count: values.len() as u64, values, repeats: false }
+        let (count, ascends) = (values.len() as u64, values.is_sorted());
+        JoinValues::Owned { values, count, repeats: false, ascends, store: None }
+    }
+
+    /// The store whose tables hold the values, if it is known.
+    pub(super) fn tables(&self) -> Option<Store> {
+        match self {
+            JoinValues::Stored { store, segment: None, .. } => Some(store.clone()),
+            JoinValues::Stored { store, segment: Some(number), .. } => Some(store.part(&[*number])),
+            JoinValues::Owned { store, .. } => store.clone(),
+            JoinValues::Borrowed(_) | JoinValues::Range(_) => None,
+        }
     }
 
     /// Whether the values that are read repeat: a fingerprint may lie in several segments. What is
@@ -122,6 +143,35 @@ impl<'a> JoinValues<'a> {
             JoinValues::Range(range) => range.may_repeat(),
             JoinValues::Borrowed(_) => false,
         }
+    }
+
+    /// Whether some of the values differ in each bit, as it takes few to know of most sets. `false` also
+    /// where it is not known.
+    pub(super) fn vary_in_all_bits(&self) -> Result<bool> {
+        let (mut any, mut all) = (0, u64::MAX);
+        let mut look = |value: u64| (any, all) = (any | value, all & value);
+        let steps = |len: usize| (0..len).step_by((len / VARYING_COUNT).max(1));
+        match self {
+            JoinValues::Borrowed(values) => {
+                steps(values.len()).for_each(|at| look(values[at].value()))
+            }
+            JoinValues::Owned { values, .. } => steps(values.len()).for_each(|at| look(values[at])),
+            JoinValues::Stored { .. } => {
+                // Deleted ones would tell of no others.
+                let Some(store) = self.tables() else { return Ok(false) };
+                let snapshot = store.snapshot();
+                for open in snapshot.segments().iter().filter(|open| open.deleted.is_none()) {
+                    let Some(table) = open.segment.first_table() else { continue };
+                    let len = usize::try_from(open.live_count()).unwrap_or(usize::MAX);
+                    for rank in steps(len) {
+                        let value = table.value_at(Rank(rank as u64))?;
+                        look(table.permutation.invert(value).value());
+                    }
+                }
+            }
+            JoinValues::Range(_) => {}
+        }
+        Ok(any & !all == u64::MAX)
     }
 
     /// An upper bound of the number of values: one that lies in two segments counts twice.

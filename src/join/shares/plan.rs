@@ -15,6 +15,8 @@ use std::fmt;
 
 use crate::base::error::{Error, Result};
 use crate::join::engine::blocking::{Blocking, even_blocks};
+use crate::join::engine::led_blocks::{first_bits, leads_with};
+use crate::join::shares::range::TableOfStore;
 use crate::scheme::Scheme;
 use crate::store::Store;
 use fpstore_base::Fingerprint;
@@ -143,23 +145,8 @@ impl JoinPlan {
     /// As [`JoinPlan::new`].
     pub fn of(store: &Store, k: u32) -> Result<Self> {
         let even = JoinPlan::new(k)?;
-        let snapshot = store.snapshot();
-        let (filled, empty): (Vec<_>, Vec<_>) =
-            snapshot.segments().iter().partition(|open| !open.is_empty());
-        let segments = if filled.is_empty() { empty } else { filled };
-        let masks_of = |segment: usize| -> Vec<u64> {
-            let tables = segments.get(segment).map(|open| &open.segment.header().tables);
-            // A range is read from tables that hold whole values.
-            let whole = tables.into_iter().flatten().filter(|table| table.is_whole());
-            whole.map(|table| table.mask).collect()
-        };
-        let mut common = masks_of(0);
-        for segment in 1..segments.len() {
-            let masks = masks_of(segment);
-            common.retain(|mask| masks.contains(mask));
-        }
         let count = store.info().fingerprint_count();
-        let plans = candidates(&common, k).into_iter();
+        let plans = candidates(&TableOfStore::masks(store), k).into_iter();
         let cost = |plan: &JoinPlan| plan.blocking().nanos_for(count);
         Ok(plans.min_by(|one, other| cost(one).total_cmp(&cost(other))).unwrap_or(even))
     }
@@ -254,32 +241,9 @@ fn candidates(masks: &[u64], k: u32) -> Vec<JoinPlan> {
     plans
 }
 
-/// The `count` most significant bits that are set in `mask`, or all of them.
-fn first_bits(mask: u64, count: u32) -> u64 {
-    let mut left = mask;
-    for _ in 0..count {
-        left &= !(1_u64 << 63).checked_shr(left.leading_zeros()).unwrap_or(0);
-    }
-    mask & !left
-}
-
-/// Whether a table of `mask` is sorted by the bits of `block` first.
-pub(in crate::join) fn leads_with(mask: u64, block: u64) -> bool {
-    let after = block.trailing_zeros();
-    mask >> after << after == block
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_block_leads_where_no_other_bit_of_the_mask_comes_before_its_last() {
-        assert!(leads_with(0xff00, 0xff00) && leads_with(0xff0f, 0xff00));
-        assert!(!leads_with(0x1ff00, 0xff00), "a bit before");
-        assert!(!leads_with(0xf700, 0xff00) && !leads_with(0xff00, 0xff0f), "a bit is missing");
-        assert!(leads_with(0xf0ff_0001, 0xf0f0_0000) && !leads_with(0xf1f0_0000, 0xf0f0_0000));
-    }
 
     #[test]
     fn plans_for_named_schemes_read_what_their_tables_allow() {
@@ -298,8 +262,6 @@ mod tests {
         assert_eq!(tables("blocks-5", 4), Some(8));
         assert_eq!(tables("blocks-5", 5), None);
         assert_eq!(tables("choose-5", 3), Some(5));
-        assert_eq!(first_bits(0xf0f0, 5), 0xf080);
-        assert_eq!((first_bits(0xf0f0, 64), first_bits(0, 3)), (0xf0f0, 0));
         assert_eq!(tables("2", 3), None);
         assert!(tables("2", 1).is_some() && tables("1", 0).is_some());
     }

@@ -49,6 +49,54 @@ impl TableOfStore {
         TableOfStore { store: store.pinned(), mask }
     }
 
+    /// The masks of the tables that hold whole values in all segments of a store that have
+    /// fingerprints, in the order of the first segment; those of an empty store if none has any.
+    pub(in crate::join) fn masks(store: &Store) -> Vec<u64> {
+        let snapshot = store.snapshot();
+        let (filled, empty): (Vec<_>, Vec<_>) =
+            snapshot.segments().iter().partition(|open| !open.is_empty());
+        let segments = if filled.is_empty() { empty } else { filled };
+        let masks_of = |open: &&OpenSegment| -> Vec<u64> {
+            let whole = open.segment.header().tables.iter().filter(|table| table.is_whole());
+            whole.map(|table| table.mask).collect()
+        };
+        let mut common = segments.first().map_or(Vec::new(), masks_of);
+        for open in segments.iter().skip(1) {
+            let masks = masks_of(open);
+            common.retain(|mask| masks.contains(mask));
+        }
+        common
+    }
+
+    /// Whether it is known without a look-up what is deleted of the values that are read: nothing, or
+    /// the tables are the first ones.
+    pub(in crate::join) fn knows_deleted(&self) -> bool {
+        let snapshot = self.store.snapshot();
+        snapshot.segments().iter().all(|open| {
+            let first = open.segment.header().tables.first();
+            open.deleted.is_none() || first.is_some_and(|table| table.mask == self.mask)
+        })
+    }
+
+    /// Whether a fingerprint may be read more than once: from several segments.
+    pub(in crate::join) fn may_repeat(&self) -> bool {
+        let snapshot = self.store.snapshot();
+        snapshot.segments().iter().filter(|open| !open.is_empty()).count() > 1
+    }
+
+    /// Advises the system that the tables are about to be read from first to last, or by single pages.
+    pub(in crate::join) fn advise(&self, is_sequential: bool) {
+        let advised = self.for_each_table(self.store.snapshot().segments(), |_, table| {
+            if is_sequential {
+                table.advise_sequential()
+            } else {
+                table.advise_random()
+            }
+            Ok(())
+        });
+        debug_assert!(advised.is_ok(), "advice does not fail");
+    }
+
     /// Calls `each` with each segment that has fingerprints, and its table.
     fn for_each_table<'a>(
         &self,
@@ -91,14 +139,24 @@ impl TableOfStore {
         let shift = 64 - bits;
         let bounds =
             (start < end).then(|| (start << shift, ((end - 1) << shift) | !(u64::MAX << shift)));
+        self.within(bounds)
+    }
+
+    /// The range of the values whose first `bits` bits, 1 to 63, are `prefix`.
+    pub(in crate::join) fn with_prefix(self, bits: u32, prefix: u64) -> Result<TableRange> {
+        let first = prefix << (64 - bits);
+        self.within(Some((first, first | u64::MAX >> bits)))
+    }
+
+    /// The range between two permuted values, inclusive.
+    fn within(self, bounds: Option<(u64, u64)>) -> Result<TableRange> {
         let count_max = match bounds {
             None => 0,
             Some((first, last)) => {
                 self.sum(|table| table.rank_after(Permuted(last)))? - self.rank_before(first)?
             }
         };
-        let snapshot = self.store.snapshot();
-        let repeats = snapshot.segments().iter().filter(|open| !open.is_empty()).count() > 1;
+        let repeats = self.may_repeat();
         Ok(TableRange { table: self, bounds, count_max, repeats })
     }
 

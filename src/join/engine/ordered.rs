@@ -1,0 +1,115 @@
+//! Values in the order of a table: those that agree on a block with which it leads lie side by side.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::values::{JoinValues, RUN_COUNT};
+use crate::base::error::Result;
+use crate::base::side_by_side::Part;
+use crate::bytes::permutation::Permutation;
+use crate::join::shares::range::TableOfStore;
+use fpstore_base::Fingerprint;
+
+/// The mask of natural order.
+const NATURAL: u64 = u64::MAX;
+
+/// The values of a side in the order of a table, to be read a range at a time.
+#[derive(Debug)]
+pub(super) enum Ordered<'a> {
+    /// Of the caller, ascending.
+    Fingerprints(&'a [Fingerprint]),
+    /// In memory, ascending.
+    Values(Arc<Vec<u64>>),
+    Stored(TableOfStore),
+}
+
+impl JoinValues<'_> {
+    /// The masks of the tables in whose order the values can be read.
+    pub(super) fn orders(&self) -> Vec<u64> {
+        if let Some(store) = self.tables() {
+            let mut masks = TableOfStore::masks(&store);
+            masks.retain(|&mask| TableOfStore::new(&store, mask).knows_deleted());
+            return masks;
+        }
+        self.ordered(NATURAL).map_or(Vec::new(), |_| vec![NATURAL])
+    }
+
+    /// The values in the order of the table of a mask.
+    pub(super) fn ordered(&self, mask: u64) -> Option<Ordered<'_>> {
+        let is_natural = |mask: u64| Permutation::new(mask).is_identity();
+        match self {
+            JoinValues::Borrowed(fingerprints) if is_natural(mask) => {
+                return Some(Ordered::Fingerprints(fingerprints));
+            }
+            JoinValues::Owned { values, ascends: true, .. } if is_natural(mask) => {
+                return Some(Ordered::Values(Arc::clone(values)));
+            }
+            _ => {}
+        }
+        let store = self.tables()?;
+        let masks = TableOfStore::masks(&store);
+        let mut same = masks.iter().filter(|&&of| of == mask || is_natural(of) && is_natural(mask));
+        let table = TableOfStore::new(&store, *same.next()?);
+        table.knows_deleted().then_some(Ordered::Stored(table))
+    }
+}
+
+impl Ordered<'_> {
+    /// At least the number of values with each prefix of so many bits, 1 to 63.
+    pub(super) fn counts(&self, bits: u32) -> Result<Vec<u64>> {
+        (0..1 << bits)
+            .map(|prefix| match self {
+                Ordered::Fingerprints(all) => Ok(range(all, bits, prefix).len() as u64),
+                Ordered::Values(all) => Ok(range(all, bits, prefix).len() as u64),
+                Ordered::Stored(table) => Ok(table.clone().with_prefix(bits, prefix)?.count_max()),
+            })
+            .collect()
+    }
+
+    /// Calls `each` with the values whose first `bits` bits, 1 to 63, in this order are `prefix`, some
+    /// at a time, in this order for each segment of a store.
+    pub(super) fn read(
+        &self,
+        bits: u32,
+        prefix: u64,
+        mut each: impl FnMut(&[u64]) -> Result<()>,
+    ) -> Result<()> {
+        match self {
+            Ordered::Fingerprints(all) => {
+                let mut run = Vec::with_capacity(RUN_COUNT);
+                all[range(all, bits, prefix)].chunks(RUN_COUNT).try_for_each(|some| {
+                    run.clear();
+                    run.extend(some.iter().map(|fingerprint| fingerprint.value()));
+                    each(&run)
+                })
+            }
+            Ordered::Values(all) => each(&all[range(all, bits, prefix)]),
+            Ordered::Stored(table) => {
+                table.clone().with_prefix(bits, prefix)?.read(Part::WHOLE, &mut each)
+            }
+        }
+    }
+
+    /// Whether values may be read more than once: from several segments. Then each segment is in order,
+    /// and not all of them together.
+    pub(super) fn may_repeat(&self) -> bool {
+        match self {
+            Ordered::Fingerprints(_) | Ordered::Values(_) => false,
+            Ordered::Stored(table) => table.may_repeat(),
+        }
+    }
+
+    /// Advises the system that all are about to be read in order, or that this is over.
+    pub(super) fn advise(&self, is_sequential: bool) {
+        if let Ordered::Stored(table) = self {
+            table.advise(is_sequential);
+        }
+    }
+}
+
+/// Where the values with a prefix lie among ascending ones.
+fn range<T: Copy + Into<Fingerprint>>(all: &[T], bits: u32, prefix: u64) -> Range<usize> {
+    let shift = 64 - bits;
+    let before = |limit: u64| all.partition_point(|&of| of.into().value() >> shift < limit);
+    before(prefix)..before(prefix + 1)
+}

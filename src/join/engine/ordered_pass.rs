@@ -1,0 +1,196 @@
+//! Joining values by a block with which a table leads: each partition is a range of the table, which a
+//! thread reads and joins. Nothing is counted before, and nothing divided or kept.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::blocking::{Blocking, OfFirst};
+use super::distinct::Distinct;
+use super::finder::{Division, VALUES_PER_PARTITION};
+use super::led_blocks::leads_with;
+use super::one_join::{Join, SharedEmit};
+use super::ordered::Ordered;
+use super::sides::SidesMut;
+use crate::base::error::Result;
+
+/// Values of a partition, as a mean.
+const MEAN_COUNT: u64 = if cfg!(test) { 64 } else { VALUES_PER_PARTITION as u64 };
+/// A partition has not more values than this times the mean, and than a part of the memory: others are
+/// skewed, and joined otherwise.
+const UNEVEN_MAX: u64 = 8;
+
+/// The values of all sides in an order that leads with the first block.
+pub(super) struct OrderedPass<'a> {
+    join: &'a Join<'a>,
+    of_first: &'a OfFirst<'a>,
+    sides: Vec<Ordered<'a>>,
+    /// Partitions are the ranges of the first bits of the block.
+    bits: u32,
+    /// The values of each partition, at most.
+    counts: Vec<u64>,
+    division: Division,
+}
+
+impl Join<'_> {
+    /// The masks of the tables in whose order all sides can be read. None where others share the join,
+    /// who may not have the same tables at hand, and none for a part of the values.
+    pub(super) fn orders(&self) -> Vec<u64> {
+        let [first, others @ ..] = &self.sides[..] else { return Vec::new() };
+        if self.share.count > 1 || !self.partition.is_all() {
+            return Vec::new();
+        }
+        let mut orders = first.orders();
+        orders.retain(|&mask| others.iter().all(|side| side.ordered(mask).is_some()));
+        orders
+    }
+
+    /// Finds the pairs of the first blocks with which one of the orders leads, where that pays. Returns
+    /// the positions of the others.
+    pub(super) fn join_in_order(
+        &self,
+        blocking: &Blocking,
+        orders: &[u64],
+        emit: &SharedEmit<'_>,
+    ) -> Result<Vec<usize>> {
+        let mut others = Vec::new();
+        for first in 0..blocking.firsts().len() {
+            let of_first = OfFirst::new(blocking, first);
+            match OrderedPass::new(self, &of_first, orders)? {
+                Some(pass) => pass.run(emit)?,
+                None => others.push(first),
+            }
+        }
+        Ok(others)
+    }
+}
+
+impl<'a> OrderedPass<'a> {
+    /// `None` if no order leads with the block, or if partitions are skewed.
+    fn new(join: &'a Join<'a>, of_first: &'a OfFirst<'a>, orders: &[u64]) -> Result<Option<Self>> {
+        let block = of_first.block();
+        let Some(&mask) = orders.iter().find(|&&mask| leads_with(mask, block)) else {
+            return Ok(None);
+        };
+        let sides: Option<Vec<_>> = join.sides.iter().map(|side| side.ordered(mask)).collect();
+        let Some(sides) = sides else { return Ok(None) };
+        let total: u64 = join.sides.iter().map(|side| side.count_max()).sum();
+        let partitions = (total / MEAN_COUNT).max(2).ilog2();
+        let bits = partitions.min(block.count_ones());
+        let mut counts = vec![0; 1 << bits];
+        for side in &sides {
+            let of_side = side.counts(bits)?;
+            counts.iter_mut().zip(of_side).for_each(|(sum, count)| *sum += count);
+        }
+        let copies = 2 * (join.resources.threads as u64 + 2);
+        let most = (UNEVEN_MAX * (total >> bits)).max(MEAN_COUNT);
+        let most = most.min(join.values_max() as u64 / copies);
+        if counts.iter().any(|&count| count > most) {
+            return Ok(None);
+        }
+        let in_order = sides.len() == 1 && !sides[0].may_repeat();
+        let agreed = Some(of_first.agreed()).filter(|&of| in_order && leads_with(mask, of));
+        let division =
+            Division::Ordered { bits, is_whole_block: bits == block.count_ones(), agreed };
+        Ok(Some(OrderedPass { join, of_first, sides, bits, counts, division }))
+    }
+
+    /// Joins each partition on one of the threads.
+    fn run(&self, emit: &SharedEmit<'_>) -> Result<()> {
+        self.sides.iter().for_each(|side| side.advise(true));
+        let steps = self.of_first.blocking.steps(self.of_first.first);
+        let next = AtomicU64::new(0);
+        self.join.on_all_threads(emit, |finder, emit| {
+            let mut distinct = Distinct::default();
+            let mut local: [Vec<u64>; 2] = Default::default();
+            loop {
+                let prefix = next.fetch_add(1, Ordering::Relaxed);
+                let Some(&count) = self.counts.get(prefix as usize) else { return Ok(()) };
+                let mut read = 0;
+                for (local, side) in local.iter_mut().zip(&self.sides) {
+                    local.clear();
+                    side.read(self.bits, prefix, |run| {
+                        local.extend_from_slice(run);
+                        Ok(())
+                    })?;
+                    read += local.len() as u64;
+                    if side.may_repeat() {
+                        distinct.retain(local);
+                    }
+                }
+                let [one, other] = &mut local;
+                let mut sides = match self.sides.len() {
+                    1 => SidesMut::Within(one),
+                    _ => SidesMut::Across { probe: one, build: other },
+                };
+                debug_assert!(read <= count);
+                finder.find_in_partition(&mut sides, self.of_first, self.division, emit)?;
+                self.join.tick(read * steps)?;
+            }
+        })?;
+        self.sides.iter().for_each(|side| side.advise(false));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::join::JoinOptions;
+    use crate::join::engine::blocking::even_blocks;
+    use crate::join::engine::values::JoinValues;
+    use crate::join::tests::random::Random;
+    use crate::{Builder, Fingerprint, Scheme, Store, Writer};
+
+    fn store_of(path: &std::path::Path, scheme: &str, values: &[u64]) -> Store {
+        let options = crate::BuildOptions::default().scheme(Scheme::named(scheme, 3).unwrap());
+        let mut builder = Builder::with_options(path, options).unwrap();
+        for &value in values {
+            builder.push_bare(Fingerprint::new(value)).unwrap();
+        }
+        builder.finish().unwrap()
+    }
+
+    /// The positions of the first blocks of five that are joined in order.
+    fn led(values: JoinValues<'_>, memory: u64) -> Vec<usize> {
+        let options = JoinOptions::new(3).threads(2).memory(memory);
+        let join = Join::new(vec![values], &options, options.sort_resources().unwrap());
+        let orders = join.orders();
+        let blocking = Blocking::of_blocks(even_blocks(u64::MAX, 5), 2).led_by(&orders);
+        (0..blocking.firsts().len())
+            .filter(|&first| {
+                OrderedPass::new(&join, &OfFirst::new(&blocking, first), &orders).unwrap().is_some()
+            })
+            .collect()
+    }
+
+    #[test]
+    fn values_are_joined_in_the_orders_that_are_at_hand() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut random = Random::new(77);
+        let values: Vec<u64> = (0..20_000).map(|_| random.next()).collect();
+        let halves = store_of(&folder.path().join("halves"), "2", &values);
+        let four = store_of(&folder.path().join("four"), "blocks-4", &values);
+        for memory in [1 << 30, 1 << 16] {
+            for (store, expected) in [(&halves, &[0, 2][..]), (&four, &[0, 1, 2, 3])] {
+                let values = JoinValues::open(store.into(), memory / 2, 1).unwrap();
+                assert_eq!(led(values, memory), expected, "{memory}");
+            }
+        }
+        let mut sorted: Vec<_> = values.iter().copied().map(Fingerprint::new).collect();
+        let fingerprints =
+            |of: &[Fingerprint]| led(JoinValues::open(of.into(), 0, 1).unwrap(), 1 << 30);
+        assert_eq!(fingerprints(&sorted), [0]);
+        sorted.sort_unstable();
+        assert_eq!(fingerprints(&sorted), [0]);
+
+        // What is deleted is known by rank in the first table.
+        let mut writer = Writer::open(folder.path().join("halves")).unwrap();
+        writer.delete_fingerprints(&[sorted[5]]).unwrap();
+        let halves = writer.finish().unwrap();
+        assert_eq!(led(JoinValues::open((&halves).into(), 0, 1).unwrap(), 1 << 30), [0]);
+
+        // Nearly all agree on the first block.
+        let skewed: Vec<u64> = values.iter().map(|value| value >> 20).collect();
+        let skewed = store_of(&folder.path().join("skewed"), "2", &skewed);
+        assert_eq!(led(JoinValues::open((&skewed).into(), 0, 1).unwrap(), 1 << 30), [2]);
+    }
+}
