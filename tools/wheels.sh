@@ -36,7 +36,9 @@ for python in ${PYTHONS:-python3}; do
 done
 # shellcheck disable=SC2086
 cross_add $targets
-"$cross_tools/bin/pip" install --quiet --disable-pip-version-check 'maturin>=1.9,<2'
+# From 1.13 on it exports `PyInit_fpstore._fpstore` from a library for windows-gnu, which has no such
+# function: the module is `_fpstore` of the package.
+"$cross_tools/bin/pip" install --quiet --disable-pip-version-check maturin==1.12.6
 mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}"

@@ -33,6 +33,8 @@ FEW, MANY, MOVE = (3.5, 1.0), (11.0, 0.3), 5.0
 FEW_VALUES = 1 << 14
 # src/join/engine/finder.rs: values of a partition that stay in a core's cache; the most partitions.
 CACHED_VALUES, PARTITIONS = 1 << 13, 1 << 10
+# src/join/engine/led_blocks.rs: first blocks with which one of the two tables leads.
+LED = 2
 # src/join/batch/query_batch.rs: the cost of a probe after its neighbour in the table.
 SORTED = 0.5
 
@@ -75,13 +77,15 @@ class Blocking:
         return self.combinations * n * insert + self.candidates * candidate
 
     def moves(self, n):
-        """Moves of a value to a partition: once for each first block, twice beyond 2^10 partitions."""
-        return n * self.firsts * (2 if n > CACHED_VALUES * PARTITIONS else 1)
+        """Moves of a value to a partition: once for each first block, twice beyond 2^10 partitions;
+        not for those that a table leads with."""
+        return n * (self.firsts - LED) * (2 if n > CACHED_VALUES * PARTITIONS else 1)
 
     def more_reads(self, n, memory):
-        """How often the values are read again: for each pass over each first block, if not all fit."""
+        """How often the values are read again, if not all fit: for each pass over each first block, and
+        in the order of the first table."""
         passes = math.ceil(8 * n / memory)
-        return 0 if passes == 1 else self.firsts * passes
+        return 0 if passes == 1 else 1 + (self.firsts - LED) * passes
 
 
 def touch(footprint):

@@ -18,7 +18,7 @@ use super::system;
 use crate::base::error::{Error, Result};
 
 /// How often, and after which pause, a file that is in use is replaced, where no open file can be.
-const REPLACE_TRIES: u32 = 1000;
+const REPLACE_TRIES: u32 = 5000;
 const REPLACE_PAUSE: Duration = Duration::from_millis(2);
 
 /// A file under a temporary name. Dropping it removes it, unless it got another name.
@@ -128,6 +128,15 @@ impl TemporaryFile {
                     Err(failed) if system::is_in_use(&failed.error) && tries < REPLACE_TRIES => {
                         (name, tries) = (failed.path, tries + 1);
                         std::thread::sleep(REPLACE_PAUSE);
+                    }
+                    Err(failed) if system::is_in_use(&failed.error) => {
+                        let (waited, error) = (REPLACE_PAUSE * tries, failed.error);
+                        let reason = format!(
+                            "{error}: others had it open whenever this was tried, for {} s; it is as it was",
+                            waited.as_secs()
+                        );
+                        let error = io::Error::new(error.kind(), reason);
+                        return Err(tempfile::PathPersistError { error, path: failed.path });
                     }
                     done => return done,
                 }

@@ -10,6 +10,8 @@ mod random;
 pub mod real;
 mod stores;
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use fpstore::{Fingerprint, Id, Match, Store};
 
 pub use random::Random;
@@ -17,6 +19,16 @@ pub use stores::{
     TempStore, add, make_empty, names_of, push_all, records_of, samples, scheme_named, schemes,
     store_of, take_away,
 };
+
+/// Sets a flag at the end of a scope, also where a test fails in it: other threads of the scope end with
+/// it, instead of being waited for without end.
+pub struct Ends<'a>(pub &'a AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
 
 /// The digest of format-spec.md: SipHash-1-3 of 128 bits under a key of zeros.
 pub fn digest(bytes: &[u8]) -> [u8; 16] {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use fpstore::writer::{BackupOptions, Compaction, Expiry, backup};
 use fpstore::{BuildOptions, Builder, Error, Fingerprint, IdRef, Store, Writer, WriterOptions};
 
-use crate::common::{Random, records_of};
+use crate::common::{Ends, Random, records_of};
 
 type Records = BTreeMap<u64, Vec<String>>;
 
@@ -117,6 +117,7 @@ fn a_backup_of_a_living_store_is_one_of_its_states() {
     let is_over = AtomicBool::new(false);
     let mut found = Vec::new();
     std::thread::scope(|scope| {
+        let _ends = Ends(&is_over);
         scope.spawn(|| {
             let mut random = Random::new(7);
             for step in 0.. {
@@ -138,7 +139,6 @@ fn a_backup_of_a_living_store_is_one_of_its_states() {
                 Err(error) => panic!("{error}"),
             }
         }
-        is_over.store(true, Ordering::Relaxed);
     });
     let states = states.into_inner().unwrap();
     let mut compared = 0;

@@ -9,7 +9,9 @@ use std::time::Duration;
 use crate::common::program::program;
 #[cfg(unix)]
 use crate::common::program::{signal, text};
-use crate::common::{Random, Record, clustered, samples, scheme_named, skewed, store_of, uniform};
+use crate::common::{
+    Ends, Random, Record, clustered, samples, scheme_named, skewed, store_of, uniform,
+};
 use fpstore::{BuildOptions, Builder, Error, Fingerprint, Store, verify};
 
 const SEGMENT: &str = "segment-0000000000000001.fps";
@@ -107,13 +109,6 @@ fn readers_beside_a_writer_never_see_half_a_store() {
     };
     build(0);
     let done = AtomicBool::new(false);
-    /// Readers end with the writer, also when it fails.
-    struct Ends<'a>(&'a AtomicBool);
-    impl Drop for Ends<'_> {
-        fn drop(&mut self) {
-            self.0.store(true, Ordering::Relaxed);
-        }
-    }
     std::thread::scope(|scope| {
         let ends = Ends(&done);
         for reader in 0..2 {

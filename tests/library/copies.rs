@@ -12,7 +12,7 @@ use fpstore::writer::{BackupOptions, backup, export_linked};
 use fpstore::{Builder, Fingerprint, Store};
 
 use super::backup::change;
-use crate::common::{Random, records_of};
+use crate::common::{Ends, Random, records_of};
 
 type Records = BTreeMap<u64, Vec<String>>;
 /// The generation of a copy, and its records.
@@ -54,15 +54,6 @@ fn copy(tool: (&str, &[&str]), from: &Path, to: &Path) -> Option<bool> {
             // File systems without such copies say so for each file.
             (done || !told.contains("failed to clone")).then_some(done)
         }
-    }
-}
-
-/// Sets a flag at the end of a scope.
-struct Ends<'a>(&'a AtomicBool);
-
-impl Drop for Ends<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
     }
 }
 

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::common::program::{program, test_process};
-use crate::common::{Random, make_empty, names_of, records_of, samples, scheme_named};
+use crate::common::{Ends, Random, make_empty, names_of, records_of, samples, scheme_named};
 use fpstore::writer::{Compaction, Compactor};
 use fpstore::{
     BuildOptions, Builder, Error, Fingerprint, Searcher, Store, Writer, WriterOptions, verify,
@@ -133,6 +133,7 @@ fn readers_in_other_processes_never_notice() {
     }
     let is_done = AtomicBool::new(false);
     std::thread::scope(|scope| {
+        let _ends = Ends(&is_done);
         // A compactor merges all the time, beside the writer.
         scope.spawn(|| {
             while !is_done.load(Ordering::Relaxed) {
@@ -144,7 +145,6 @@ fn readers_in_other_processes_never_notice() {
             }
         });
         write_blocks(&path, count);
-        is_done.store(true, Ordering::Relaxed);
     });
     fs::write(folder.path().join("stop"), "").unwrap();
     for reader in readers {

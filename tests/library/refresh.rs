@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::common::{Random, number, scheme_named, store_of};
+use crate::common::{Ends, Random, number, scheme_named, store_of};
 use fpstore::writer::{Compaction, Expiry};
 use fpstore::{
     BuildOptions, Builder, Error, Fingerprint, IdPolicy, IdRef, Scheme, Store, Writer,
@@ -98,10 +98,16 @@ fn threads_refresh_and_search_side_by_side() {
     let values: Vec<u64> = (0..60).map(|_| random.next()).collect();
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
+        // Readers end with the writer, also when it fails.
+        let _ends = Ends(&stop);
         for _ in 0..3 {
             scope.spawn(|| {
                 let (mut searcher, mut before) = (temp.store.searcher(), 0);
                 while !stop.load(Ordering::Relaxed) {
+                    // Where a file that is open cannot be replaced, a writer needs a moment in which none
+                    // of them reads.
+                    #[cfg(not(unix))]
+                    std::thread::sleep(std::time::Duration::from_millis(1));
                     temp.store.refresh().unwrap();
                     searcher.follow(&temp.store);
                     let found = |value: &&u64| {
@@ -120,7 +126,6 @@ fn threads_refresh_and_search_side_by_side() {
                 writer.compact(&Compaction::All).unwrap();
             }
         }
-        stop.store(true, Ordering::Relaxed);
     });
 }
 
