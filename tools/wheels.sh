@@ -54,7 +54,7 @@ export SOURCE_DATE_EPOCH
 # Builds one, says what it was linked with, and prints its path.
 build() {
     target=$1 kind=$2
-    place=$(mktemp -d "$folder/build.XXXXXX")
+    place=$(mktemp -d "$work/build.XXXXXX")
     (cd bindings/python &&
         PATH=$cross_tools/bin:$PATH maturin build --locked --profile "$profile" --zig \
             --target "$target" ${kind:+--compatibility "$kind"} --out "$place" >&2)

@@ -150,16 +150,12 @@ impl Store {
         let mut natural = Vec::new();
         while let Some((first, run)) = values.next_run()? {
             let ranks = first.0..first.0 + run.len() as u64;
-            let deleted =
-                open.deleted.as_ref().map_or([].as_slice(), |of| of.fingerprints_in(ranks.clone()));
-            if table.permutation.is_identity() && deleted.is_empty() {
+            if table.permutation.is_identity() && open.deleted_in(ranks).is_empty() {
                 each(run)?;
                 continue;
             }
             natural.clear();
-            let mut deleted = deleted.iter().copied().peekable();
-            let live = ranks.zip(run).filter(|(rank, _)| deleted.next_if_eq(rank).is_none());
-            natural.extend(live.map(|(_, &v)| table.permutation.invert(Permuted(v)).value()));
+            open.push_live(&table.permutation, first, run, &mut natural);
             each(&natural)?;
         }
         table.advise_random();

@@ -213,14 +213,13 @@ impl TableRange {
             let live = LiveFilter::new(open, table, self.count_max)?;
             self.for_each_run(table, part, |first, run| {
                 natural.clear();
-                if let LiveFilter::All = live {
-                    let fingerprints = run.iter().map(|&v| table.permutation.invert(Permuted(v)));
-                    natural.extend(fingerprints.map(|fingerprint| fingerprint.value()));
+                let Some(live) = &live else {
+                    open.push_live(&table.permutation, first, run, &mut natural);
                     return each(&natural);
-                }
-                for (rank, &value) in (first.0..).zip(run) {
+                };
+                for &value in run {
                     let fingerprint = table.permutation.invert(Permuted(value));
-                    if live.accepts(Rank(rank), fingerprint)? {
+                    if live.accepts(fingerprint)? {
                         natural.push(fingerprint.value());
                     }
                 }
@@ -318,12 +317,8 @@ impl TableRange {
     }
 }
 
-/// Tells which values of a table are not deleted. Deletions are known by rank in the first table.
+/// Tells which values of a table are not deleted, where ranks do not tell: those of the first table.
 enum LiveFilter<'a> {
-    /// None is deleted.
-    All,
-    /// The table is the first one.
-    ByRank(&'a OpenSegment),
     /// These are deleted.
     Deleted(HashSet<u64>),
     /// There are very many deletions: each value is looked up in the first table.
@@ -331,25 +326,25 @@ enum LiveFilter<'a> {
 }
 
 impl<'a> LiveFilter<'a> {
-    /// The filter for about `count` values of a table.
-    fn new(open: &'a OpenSegment, table: WholeTable<'a>, count: u64) -> Result<Self> {
+    /// The filter for about `count` values of a table; `None` where nothing is deleted, and for the
+    /// first table.
+    fn new(open: &'a OpenSegment, table: WholeTable<'a>, count: u64) -> Result<Option<Self>> {
         let (Some(deleted), Some(first)) = (&open.deleted, open.segment.first_table()) else {
-            return Ok(LiveFilter::All);
+            return Ok(None);
         };
         if table.index == first.index {
-            return Ok(LiveFilter::ByRank(open));
+            return Ok(None);
         }
         if deleted.fingerprint_count().saturating_mul(LOOKUPS_PER_DELETION) > count {
-            return Ok(LiveFilter::LookUp(open, first));
+            return Ok(Some(LiveFilter::LookUp(open, first)));
         }
         let value = |&rank: &u64| Ok(first.permutation.invert(first.value_at(Rank(rank))?).value());
-        deleted.fingerprints().iter().map(value).collect::<Result<_>>().map(LiveFilter::Deleted)
+        let values = deleted.fingerprints().iter().map(value).collect::<Result<_>>()?;
+        Ok(Some(LiveFilter::Deleted(values)))
     }
 
-    fn accepts(&self, rank: Rank, fingerprint: Fingerprint) -> Result<bool> {
+    fn accepts(&self, fingerprint: Fingerprint) -> Result<bool> {
         match self {
-            LiveFilter::All => Ok(true),
-            LiveFilter::ByRank(open) => Ok(!open.is_deleted(rank)),
             LiveFilter::Deleted(deleted) => Ok(!deleted.contains(&fingerprint.value())),
             LiveFilter::LookUp(open, first) => {
                 let rank = first.find(first.permutation.apply(fingerprint))?;

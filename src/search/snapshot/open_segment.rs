@@ -1,5 +1,6 @@
 //! A live segment: its file, its deletions, and its plans.
 
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::base::error::{Error, Fault, Result};
 use crate::base::section::{Rank, Section, StoreIndex, TableIndex};
 use crate::base::steps::step;
+use crate::bytes::permutation::{Permutation, Permuted};
 use crate::disk::access::Access;
 use crate::format::deletions::Deletions;
 use crate::format::id_records::Record;
@@ -132,6 +134,31 @@ impl OpenSegment {
             }
         }
         Ok(())
+    }
+
+    /// Appends to `live` the fingerprints of a run of values that are not deleted. The run is of the first
+    /// table, `first` the rank of its first value; or of any table of a segment without deletions.
+    pub(crate) fn push_live(
+        &self,
+        permutation: &Permutation,
+        first: Rank,
+        run: &[u64],
+        live: &mut Vec<u64>,
+    ) {
+        let ranks = first.0..first.0 + run.len() as u64;
+        let deleted = self.deleted_in(ranks.clone());
+        let natural = |&value: &u64| permutation.invert(Permuted(value)).value();
+        if deleted.is_empty() {
+            return live.extend(run.iter().map(natural));
+        }
+        let mut deleted = deleted.iter().copied().peekable();
+        let kept = ranks.zip(run).filter(|(rank, _)| deleted.next_if_eq(rank).is_none());
+        live.extend(kept.map(|(_, value)| natural(value)));
+    }
+
+    /// The ranks in a range of the first table whose fingerprints are deleted, ascending.
+    pub(crate) fn deleted_in(&self, ranks: Range<u64>) -> &[u64] {
+        self.deleted.as_ref().map_or(&[], |deleted| deleted.fingerprints_in(ranks))
     }
 
     /// Whether the fingerprint at `rank` of the first table is deleted.

@@ -62,11 +62,8 @@ pub(crate) fn is_one_path(given: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(is_text || given.hasattr("__fspath__")?)
 }
 
-/// Many paths.
+/// Many paths; what [is one](is_one_path) would be taken for its letters.
 pub(crate) fn paths(given: &Bound<'_, PyAny>) -> PyResult<Vec<PathBuf>> {
-    if given.is_instance_of::<PyString>() {
-        return given.extract();
-    }
     given.try_iter()?.map(|item| path(&item?)).collect()
 }
 

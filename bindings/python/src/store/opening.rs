@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 
 use super::{Store, Stores};
 use crate::errors::{Failure, input_error};
-use crate::input::arguments::{path, paths as many_paths, text, text_or_none};
+use crate::input::arguments::{is_one_path, path, paths as many_paths, text, text_or_none};
 use crate::options::choice;
 use crate::work::{Reporter, run};
 
@@ -58,7 +58,7 @@ pub(crate) fn open_all(
     #[pyo3(from_py_with = text)] access: &str,
     #[pyo3(from_py_with = text_or_none)] warm: Option<&str>,
 ) -> PyResult<Stores> {
-    if path(paths).is_ok() {
+    if is_one_path(paths)? {
         return Err(input_error(py, "paths is one path: open opens one store, open_all a list"));
     }
     let paths = many_paths(paths)?;
