@@ -22,11 +22,11 @@ from model import Blocking, Model
 
 # Rows of other runs on quiet machines of this kind, as least and most: microseconds of a query,
 # processor seconds of a million queries, all pairs, and a build. 10^9 in 4 GiB. Pairs are of the
-# program of 2026-11-27 (sizes.py) alone, on a machine without AVX-512.
+# program that reads tables in their order, on a machine without AVX-512.
 EARLIER = {
-    10**7: {"query": (1.2, 1.9), "batch": (0.9, 1.43), "pairs": (1.36, 1.55), "build": (0.62, 1.57)},
-    10**8: {"query": (2.6, 3.1), "batch": (1.2, 1.76), "pairs": (18.8, 23.2), "build": (12, 14.4)},
-    10**9: {"query": (5.1, 6.5), "batch": (4.3, 5.2), "pairs": (295, 348), "build": (130, 233)},
+    10**7: {"query": (1.2, 1.9), "batch": (0.9, 1.43), "pairs": (1.46, 1.56), "build": (0.62, 1.57)},
+    10**8: {"query": (2.6, 3.1), "batch": (1.2, 1.76), "pairs": (20.7, 21.4), "build": (12, 14.4)},
+    10**9: {"query": (5.1, 6.5), "batch": (4.3, 5.2), "pairs": (234, 234), "build": (130, 233)},
 }
 MEMORY = 4 << 30
 # Its join divides values as that of 10^9, into hash tables that outgrow the cache.
