@@ -53,11 +53,12 @@ export SOURCE_DATE_EPOCH
 
 # Builds one, says what it was linked with, and prints its path.
 build() {
-    target=$1 kind=$2
+    target=$1 kind=$2 asked=${3:-}
     place=$(mktemp -d "$work/build.XXXXXX")
     (cd bindings/python &&
         PATH=$cross_tools/bin:$PATH maturin build --locked --profile "$profile" --zig \
-            --target "$target" ${kind:+--compatibility "$kind"} --out "$place" >&2)
+            --target "$target" ${kind:+--compatibility "$kind"} ${asked:+--interpreter "$asked"} \
+            --out "$place" >&2)
     wheel=$(ls "$place"/fpstore-*.whl)
     python3 tools/plain_sbom.py "$wheel" >&2
     python3 tools/third_party.py --python "$target" >"$place/THIRD-PARTY.txt"
@@ -117,7 +118,8 @@ for target in $targets; do
             fi
             ;;
         x86_64-pc-windows-gnu)
-            wheel=$(build "$target" "")
+            # It wants to know one for Windows by its number, and takes nothing from it.
+            wheel=$(build "$target" "" python3.11)
             python_add "$target"
             try "$wheel" "$python"
             ;;

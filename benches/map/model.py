@@ -33,7 +33,7 @@ FEW, MANY, MOVE = (3.5, 1.0), (11.0, 0.3), 5.0
 FEW_VALUES = 1 << 14
 # src/join/engine/finder.rs: values of a partition that stay in a core's cache; the most partitions.
 CACHED_VALUES, PARTITIONS = 1 << 13, 1 << 10
-# src/join/engine/led_blocks.rs: first blocks with which one of the two tables leads.
+# src/join/engine/cut.rs: first blocks with which one of the two tables leads.
 LED = 2
 # src/join/batch/query_batch.rs: the cost of a probe after its neighbour in the table.
 SORTED = 0.5

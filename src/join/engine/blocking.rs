@@ -14,8 +14,8 @@
 use std::sync::OnceLock;
 
 use super::costs::{Costs, Hashed};
+use super::cut::{even_blocks, led_blocks};
 use super::descent_cost::Descent;
-use super::led_blocks::led_blocks;
 
 /// With hash tables, a blocking with more combinations than this is never the cheapest.
 const HASHED_COMBINATIONS_MAX: f64 = 1000.0;
@@ -298,24 +298,6 @@ fn nanos(costs: Costs, bits: u32, blocks: u32, agreeing: u32, count: u64, pairs:
     let Hashed { insert, candidate } = costs.hashed(count, f64::from(bits) / f64::from(blocks));
     count * firsts * NANOS_PER_MOVE
         + combination_count(blocks, agreeing) * (count * insert + candidates * candidate)
-}
-
-/// The bits set in `varying`, most significant first, in `blocks` blocks whose lengths differ by
-/// one bit at most.
-pub(in crate::join) fn even_blocks(varying: u64, blocks: u32) -> Vec<u64> {
-    let bits = varying.count_ones();
-    let mut left = varying;
-    (0..blocks)
-        .map(|block| {
-            let end = (u64::from(block) + 1) * u64::from(bits) / u64::from(blocks);
-            let start = u64::from(block) * u64::from(bits) / u64::from(blocks);
-            (start..end).fold(0, |mask, _| {
-                let highest = 1 << (63 - left.leading_zeros());
-                left ^= highest;
-                mask | highest
-            })
-        })
-        .collect()
 }
 
 /// C(n, r).

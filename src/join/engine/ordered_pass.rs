@@ -4,9 +4,9 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::blocking::{Blocking, OfFirst};
+use super::cut::leads_with;
 use super::distinct::Distinct;
 use super::finder::{Division, VALUES_PER_PARTITION};
-use super::led_blocks::leads_with;
 use super::one_join::{Join, SharedEmit};
 use super::ordered::Ordered;
 use super::sides::SidesMut;
@@ -135,7 +135,7 @@ impl<'a> OrderedPass<'a> {
 mod tests {
     use super::*;
     use crate::join::JoinOptions;
-    use crate::join::engine::blocking::even_blocks;
+    use crate::join::engine::cut::even_blocks;
     use crate::join::engine::values::JoinValues;
     use crate::join::tests::random::Random;
     use crate::{Builder, Fingerprint, Scheme, Store, Writer};

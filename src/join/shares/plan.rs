@@ -14,8 +14,8 @@
 use std::fmt;
 
 use crate::base::error::{Error, Result};
-use crate::join::engine::blocking::{Blocking, even_blocks};
-use crate::join::engine::led_blocks::{first_bits, leads_with};
+use crate::join::engine::blocking::Blocking;
+use crate::join::engine::cut::{even_blocks, first_bits, leads_with};
 use crate::join::shares::range::TableOfStore;
 use crate::scheme::Scheme;
 use crate::store::Store;

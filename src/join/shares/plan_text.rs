@@ -6,7 +6,7 @@ use std::str::FromStr;
 use super::plan::{AGREEING_MAX, GROUPS_MAX, JoinPlan};
 use crate::base::error::{Error, Result};
 use crate::base::text_version::fault_of_version;
-use crate::join::engine::led_blocks::leads_with;
+use crate::join::engine::cut::leads_with;
 
 /// The first words of the text form.
 const TITLE: &str = "join-plan 1";

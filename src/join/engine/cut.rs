@@ -1,7 +1,23 @@
-//! Blocks with which tables lead. Values that agree on such a block lie side by side in the order of
-//! the table, and need not be divided.
+//! Cutting bits into blocks, of which tables may lead with some. Values that agree on such a block lie
+//! side by side in the order of the table, and need not be divided.
 
-use super::blocking::even_blocks;
+/// The bits set in `varying`, most significant first, in `blocks` blocks whose lengths differ by
+/// one bit at most.
+pub(in crate::join) fn even_blocks(varying: u64, blocks: u32) -> Vec<u64> {
+    let bits = varying.count_ones();
+    let mut left = varying;
+    (0..blocks)
+        .map(|block| {
+            let end = (u64::from(block) + 1) * u64::from(bits) / u64::from(blocks);
+            let start = u64::from(block) * u64::from(bits) / u64::from(blocks);
+            (start..end).fold(0, |mask, _| {
+                let highest = 1 << (63 - left.leading_zeros());
+                left ^= highest;
+                mask | highest
+            })
+        })
+        .collect()
+}
 
 /// Whether a table of `mask` is sorted by the bits of `block` first.
 pub(in crate::join) fn leads_with(mask: u64, block: u64) -> bool {
