@@ -39,7 +39,7 @@ if [ $# -eq 0 ]; then
     case $target in
     x86_64-unknown-linux-musl) set -- --workspace --features full --lib --tests ;;
     # Starting programs is slow under wine, and so is each of the very many changes of files in the
-    # tests that let every operation fail. The last one left out never ended there. See docs/platforms.md.
+    # tests that let every operation fail. See docs/platforms.md.
     x86_64-pc-windows-gnu)
         cross_cargo test --locked --target "$target" --features cli,serve --lib -- \
             --skip whichever_operation --skip power_loss --skip that_failed --skip dies_at --skip places
@@ -51,8 +51,7 @@ if [ $# -eq 0 ]; then
             library::planner library::real_data library::refresh library::repair library::replace \
             library::resources library::salvage library::sampled library::searcher \
             library::segments library::shares library::sketches library::stores \
-            library::syndromes library::versions library::width program:: \
-            --skip threads_refresh_and_search
+            library::syndromes library::versions library::width program::
         ;;
     # Programs under qemu cannot start others of their kind, which the first two do; the third starts
     # so many threads that what the emulator keeps of each fills the memory.
