@@ -40,8 +40,8 @@ const CONNECTED_PAIRS: usize = 4;
 pub(in crate::join) enum Division {
     /// One of `2^bits` partitions, by [`partition_of`].
     Hashed { bits: u32 },
-    /// The values with one prefix of so many bits, in an order that leads with the block. Those that
-    /// agree on the bits `agreed` lie side by side.
+    /// The values that begin with the same `bits` bits, in an order that leads with the block. Those
+    /// that agree on the bits `agreed` lie side by side.
     Ordered { bits: u32, is_whole_block: bool, agreed: Option<u64> },
 }
 

@@ -84,10 +84,8 @@ impl GroupTable {
         if u32::try_from(values.len()).is_err() {
             return false;
         }
+        self.make_room(values.len());
         let GroupTable { values: divided, ends } = self;
-        if divided.len() < values.len() + 1 + LINE_LEN {
-            divided.resize(values.len() + 1 + LINE_LEN, 0);
-        }
         divided[..values.len()].copy_from_slice(values);
         ends.clear();
         let (mut start, mut lines) = (0, 0);
@@ -108,10 +106,18 @@ impl GroupTable {
         true
     }
 
+    /// Room for the values and a line behind the last.
+    fn make_room(&mut self, count: usize) {
+        if self.values.len() < count + 1 + LINE_LEN {
+            self.values.resize(count + 1 + LINE_LEN, 0);
+        }
+    }
+
     /// Moves the values to their groups. Returns how many lines are to be compared to compare each
     /// with each of its group, behind the first line of each.
     #[inline(always)]
     fn divide(&mut self, values: &[u64], mask: u64, bits: u32) -> u64 {
+        self.make_room(values.len());
         let GroupTable { values: divided, ends } = self;
         ends.clear();
         ends.resize(1 << bits, 0);
@@ -123,9 +129,6 @@ impl GroupTable {
             lines += lines_of(*end);
             next += std::mem::replace(end, next);
         }
-        if divided.len() < values.len() + 1 + LINE_LEN {
-            divided.resize(values.len() + 1 + LINE_LEN, 0);
-        }
         for &value in values {
             let end = &mut ends[bucket(value, mask, bits)];
             divided[*end as usize] = value;
@@ -135,8 +138,7 @@ impl GroupTable {
     }
 }
 
-/// How many lines are to be compared to compare each of so many values with each, behind the first line
-/// of each.
+/// The lines behind the first one of each value that are compared in a group of `count` values.
 #[inline(always)]
 fn lines_of(count: u32) -> u64 {
     let more = u64::from(count.saturating_sub(1 + LINE_LEN as u32));

@@ -57,10 +57,7 @@ impl HashTable {
         k: u32,
         emit: impl FnMut(u64, u64),
     ) -> bool {
-        let HashTable { kernel, lines_max, tables } = self;
-        let find =
-            FindPairs { tables, lines_max: *lines_max, sides, side_by_side: false, mask, k, emit };
-        kernel.run(find)
+        self.find(sides, false, mask, k, emit)
     }
 
     /// As [`HashTable::pairs`], of values of which those that agree on `mask` lie side by side.
@@ -71,11 +68,19 @@ impl HashTable {
         k: u32,
         emit: impl FnMut(u64, u64),
     ) -> bool {
+        self.find(Sides::Within(values), true, mask, k, emit)
+    }
+
+    fn find(
+        &mut self,
+        sides: Sides<'_>,
+        side_by_side: bool,
+        mask: u64,
+        k: u32,
+        emit: impl FnMut(u64, u64),
+    ) -> bool {
         let HashTable { kernel, lines_max, tables } = self;
-        let sides = Sides::Within(values);
-        let find =
-            FindPairs { tables, lines_max: *lines_max, sides, side_by_side: true, mask, k, emit };
-        kernel.run(find)
+        kernel.run(FindPairs { tables, lines_max: *lines_max, sides, side_by_side, mask, k, emit })
     }
 }
 

@@ -14,6 +14,9 @@ use crate::join::options::{JoinOptions, Share};
 use crate::writing::sort::SortResources;
 use fpstore_base::watch::{Phase, Watch};
 
+/// A partition with more values than this times the mean is uneven.
+pub(super) const UNEVEN: u64 = 8;
+
 /// One set with itself, or one with another.
 pub(in crate::join) struct Join<'a> {
     /// One side, or the probe side and the build side.
@@ -118,6 +121,11 @@ impl<'a> Join<'a> {
     pub(in crate::join) fn values_max(&self) -> usize {
         let held: u64 = self.sides.iter().map(JoinValues::memory_len).sum();
         (self.resources.memory.saturating_sub(held) / 8).max(1) as usize
+    }
+
+    /// The values of a partition, so that the copies of it that the threads need fit into memory.
+    pub(super) fn copied_max(&self) -> usize {
+        self.values_max() / (2 * (self.resources.threads + 2))
     }
 
     /// All values of a side that belong to this join.

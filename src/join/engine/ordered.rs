@@ -55,7 +55,7 @@ impl JoinValues<'_> {
 }
 
 impl Ordered<'_> {
-    /// At least the number of values with each prefix of so many bits, 1 to 63.
+    /// For each prefix of `bits` bits, 1 to 63: at least the number of values that begin with it.
     pub(super) fn counts(&self, bits: u32) -> Result<Vec<u64>> {
         (0..1 << bits)
             .map(|prefix| match self {

@@ -7,16 +7,13 @@ use super::blocking::{Blocking, OfFirst};
 use super::cut::leads_with;
 use super::distinct::Distinct;
 use super::finder::{Division, VALUES_PER_PARTITION};
-use super::one_join::{Join, SharedEmit};
+use super::one_join::{Join, SharedEmit, UNEVEN};
 use super::ordered::Ordered;
 use super::sides::SidesMut;
 use crate::base::error::Result;
 
 /// Values of a partition, as a mean.
 const MEAN_COUNT: u64 = if cfg!(test) { 64 } else { VALUES_PER_PARTITION as u64 };
-/// A partition has not more values than this times the mean, and than a part of the memory: others are
-/// skewed, and joined otherwise.
-const UNEVEN_MAX: u64 = 8;
 
 /// The values of all sides in an order that leads with the first block.
 pub(super) struct OrderedPass<'a> {
@@ -64,7 +61,8 @@ impl Join<'_> {
 }
 
 impl<'a> OrderedPass<'a> {
-    /// `None` if no order leads with the block, or if partitions are skewed.
+    /// `None` if no order leads with the block, or if a partition is uneven or fills the memory: such
+    /// values are joined otherwise.
     fn new(join: &'a Join<'a>, of_first: &'a OfFirst<'a>, orders: &[u64]) -> Result<Option<Self>> {
         let block = of_first.block();
         let Some(&mask) = orders.iter().find(|&&mask| leads_with(mask, block)) else {
@@ -80,9 +78,7 @@ impl<'a> OrderedPass<'a> {
             let of_side = side.counts(bits)?;
             counts.iter_mut().zip(of_side).for_each(|(sum, count)| *sum += count);
         }
-        let copies = 2 * (join.resources.threads as u64 + 2);
-        let most = (UNEVEN_MAX * (total >> bits)).max(MEAN_COUNT);
-        let most = most.min(join.values_max() as u64 / copies);
+        let most = (UNEVEN * (total >> bits)).max(MEAN_COUNT).min(join.copied_max() as u64);
         if counts.iter().any(|&count| count > most) {
             return Ok(None);
         }
@@ -116,11 +112,7 @@ impl<'a> OrderedPass<'a> {
                         distinct.retain(local);
                     }
                 }
-                let [one, other] = &mut local;
-                let mut sides = match self.sides.len() {
-                    1 => SidesMut::Within(one),
-                    _ => SidesMut::Across { probe: one, build: other },
-                };
+                let mut sides = SidesMut::of(&mut local, self.sides.len());
                 debug_assert!(read <= count);
                 finder.find_in_partition(&mut sides, self.of_first, self.division, emit)?;
                 self.join.tick(read * steps)?;

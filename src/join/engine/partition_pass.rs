@@ -192,12 +192,7 @@ impl PartitionPass<'_> {
                         distinct.retain(local);
                     }
                 }
-                let [one, other] = &mut local;
-                let mut sides = if ranges.len() == 1 {
-                    SidesMut::Within(one)
-                } else {
-                    SidesMut::Across { probe: one, build: other }
-                };
+                let mut sides = SidesMut::of(&mut local, ranges.len());
                 finder.find_in_partition(&mut sides, self.of_first, division, emit)?;
                 self.join.tick(count as u64 * steps)?;
             }

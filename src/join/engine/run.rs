@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::blocking::{Blocking, OfFirst};
 use super::density::{CONNECTED_DEGREE, Connect, is_cluster, is_dense};
 use super::finder::{PARTITION_BITS_MAX, VALUES_PER_PARTITION, ValuePair, partition_bits};
-use super::one_join::{Join, SharedEmit};
+use super::one_join::{Join, SharedEmit, UNEVEN};
 use super::partition_pass::{PartitionCounts, PartitionPass};
 use super::sides::SidesMut;
 use super::skew::Partition;
@@ -164,8 +164,7 @@ impl Join<'_> {
     fn is_skewed(&self, counts: &PartitionCounts, partition: usize, bits: u32) -> bool {
         let count = counts.of_partition(partition);
         let mean = counts.total() >> bits;
-        let copies = 2 * (self.resources.threads + 2);
-        let uneven = count > 8 * mean && count > self.values_max() / copies;
+        let uneven = count > UNEVEN as usize * mean && count > self.copied_max();
         count > SKEWED_MIN && (uneven || count > self.values_max())
     }
 

@@ -30,7 +30,14 @@ impl<'a> Sides<'a> {
     }
 }
 
-impl SidesMut<'_> {
+impl<'a> SidesMut<'a> {
+    /// The first side alone, or also the second one as that among which values are looked for.
+    pub(super) fn of([one, other]: &'a mut [Vec<u64>; 2], side_count: usize) -> Self {
+        match side_count {
+            1 => SidesMut::Within(one),
+            _ => SidesMut::Across { probe: one, build: other },
+        }
+    }
     /// The same for reading.
     pub(in crate::join) fn shared(&self) -> Sides<'_> {
         match self {
