@@ -22,12 +22,8 @@ arm64_packages="libstd-rust-web-dev:arm64"
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 target=aarch64-unknown-linux-gnu
 
-# Programs under the emulator cannot start others of their kind, which the first two do; the
-# third starts so many threads that what the emulator keeps of each fills the memory.
-skipped="--skip a_process_that_dies_at_any_step --skip a_writer_that_dies_at_any_step
-    --skip pairs_are_those_of_each_with_each"
-
 cd "$(dirname "$0")/.."
+. tools/emulators.sh
 home=$PWD/target/arm64
 root=$home/root
 bin=$home/bin
@@ -144,7 +140,7 @@ count() {
 prepare
 # shellcheck disable=SC2086  # words, to be split
 case ${1:-} in
-"") set -- test --locked --lib --no-default-features --features write,documents -- $skipped ;;
+"") set -- test --locked --lib --no-default-features --features write,documents -- $emulator_skips ;;
 count)
     shift
     [ $# -gt 0 ] || set -- query-2 query-4 crowded batch build pairs

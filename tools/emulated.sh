@@ -53,13 +53,8 @@ if [ $# -eq 0 ]; then
             library::segments library::shares library::sketches library::stores \
             library::syndromes library::versions library::width program::
         ;;
-    # Programs under qemu cannot start others of their kind, which the first two do; the third starts
-    # so many threads that what the emulator keeps of each fills the memory.
-    *)
-        set -- --lib --no-default-features --features write,documents -- \
-            --skip a_process_that_dies_at_any_step --skip a_writer_that_dies_at_any_step \
-            --skip pairs_are_those_of_each_with_each
-        ;;
+    # shellcheck disable=SC2086  # words, to be split
+    *) set -- --lib --no-default-features --features write,documents -- $emulator_skips ;;
     esac
 fi
 cross_cargo test --locked --target "$target" "$@"

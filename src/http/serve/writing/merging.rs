@@ -12,7 +12,7 @@ use crate::http::serve::state::live_store::LiveStore;
 use crate::writing::writer::{Compaction, Compactor, WriterOptions};
 
 /// At most one look for segments to merge in this time.
-const PAUSE: Duration = Duration::from_secs(1);
+const PAUSE: Duration = Duration::from_millis(if cfg!(test) { 20 } else { 1_000 });
 
 /// The thread that merges.
 pub(in crate::http::serve) struct Merging {

@@ -20,8 +20,8 @@ use crate::writing::writer::{CheckedWriter, Compaction, Writer};
 
 /// Items that are committed together, as long as no single request has more.
 pub(super) const GROUP_COUNT: usize = 10_000;
-/// While commits fail, one is tried in this time.
-const RETRY_PAUSE: Duration = Duration::from_secs(1);
+/// While commits fail, one is tried in this time; in tests many operations fail, one after the other.
+const RETRY_PAUSE: Duration = Duration::from_millis(if cfg!(test) { 20 } else { 1_000 });
 
 /// Work for the writer.
 pub(super) enum Task {
