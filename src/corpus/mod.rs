@@ -43,6 +43,7 @@
 mod account;
 mod address;
 mod bar;
+mod cleaned;
 mod cleaning;
 mod clusters;
 mod compared;
@@ -99,7 +100,8 @@ pub use crate::base::labels::{BadLabel, Label, LabelFile};
 pub use crate::disk::NewFile;
 pub use account::Account;
 pub use address::canonical_address;
-pub use cleaning::{Cleaned, Cleaning};
+pub use cleaned::Cleaned;
+pub use cleaning::Cleaning;
 pub use decided::DecidedDocument;
 pub use error::{Error, Result};
 pub use event::{Event, Listener};

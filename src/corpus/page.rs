@@ -1,6 +1,6 @@
 //! The page of a cleaning, for a browser.
 
-use super::cleaning::Cleaned;
+use super::cleaned::Cleaned;
 use super::error::{Error, Result};
 use super::overview::Overview;
 use crate::report::page::{CleaningPage, RemovedPair};

@@ -5,7 +5,7 @@ use std::hash::Hasher;
 
 use siphasher::sip::SipHasher13;
 
-use super::cleaning::Cleaned;
+use super::cleaned::Cleaned;
 use super::clusters::ClusterSizes;
 use super::dropped::Other;
 use super::error::Result;
@@ -44,7 +44,7 @@ impl Cleaned<'_> {
     ///
     /// [`Error::Store`](super::Error::Store) if the files of the work cannot be read or the observer ends it.
     pub fn sample(&self, most: usize) -> Result<Vec<SampledDocument>> {
-        let work = &self.cleaning.work;
+        let work = &self.work;
         let Ok(mut hasher) = work.settings.source.text_hasher().cloned() else {
             return Ok(Vec::new());
         };

@@ -8,6 +8,7 @@ pub(in crate::cli) mod color;
 pub(in crate::cli) mod corpus_error;
 pub(in crate::cli) mod csv;
 pub(in crate::cli) mod exit;
+pub(in crate::cli) mod hint;
 pub(in crate::cli) mod page;
 pub(in crate::cli) mod pictures_in;
 pub(in crate::cli) mod refused;
