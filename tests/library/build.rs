@@ -193,7 +193,7 @@ fn a_killed_build_leaves_the_old_store_or_the_new_one() {
     let spills = ["--threads", "1", "--memory", "48MiB"];
     let replacing = [&["build", "many.tsv", "--force"][..], &spills].concat();
     let new = [&["build", "many.tsv", "-s", "new.fps"][..], &spills].concat();
-    for _ in 0..40 {
+    for _ in 0..100 {
         for args in [&replacing, &new] {
             let mut child = program(args, folder).stderr(Stdio::null()).spawn().unwrap();
             std::thread::sleep(Duration::from_millis(random.below(400)));
