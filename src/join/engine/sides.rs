@@ -38,6 +38,7 @@ impl<'a> SidesMut<'a> {
             _ => SidesMut::Across { probe: one, build: other },
         }
     }
+
     /// The same for reading.
     pub(in crate::join) fn shared(&self) -> Sides<'_> {
         match self {

@@ -11,7 +11,8 @@ use crate::http::serve::protocol::failure::chain;
 use crate::http::serve::state::live_store::LiveStore;
 use crate::writing::writer::{Compaction, Compactor, WriterOptions};
 
-/// At most one look for segments to merge in this time.
+/// At most one look for segments to merge in this time; in tests many servers end, one after the other,
+/// each of which waits for it.
 const PAUSE: Duration = Duration::from_millis(if cfg!(test) { 20 } else { 1_000 });
 
 /// The thread that merges.
