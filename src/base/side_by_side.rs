@@ -1,6 +1,7 @@
 //! The same work on several threads, and the parts of what they share.
 
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use crate::base::error::Result;
@@ -58,9 +59,46 @@ pub(crate) fn side_by_side<T: Sync, R: Send>(
     })
 }
 
+/// Does the work of each job once, on threads, of which the calling one is one.
+pub(crate) fn on_threads<J: Send>(
+    threads: usize,
+    jobs: impl Iterator<Item = J> + Send,
+    work: impl Fn(J) + Sync,
+) {
+    if threads < 2 {
+        jobs.for_each(work);
+        return;
+    }
+    let jobs = Mutex::new(jobs);
+    let run = || {
+        let next = || jobs.lock().unwrap_or_else(PoisonError::into_inner).next();
+        while let Some(job) = next() {
+            work(job);
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 1..threads {
+            // The system may refuse some of very many threads; the others do the work.
+            if thread::Builder::new().spawn_scoped(scope, run).is_err() {
+                break;
+            }
+        }
+        run();
+    });
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_job_is_done_once_on_any_number_of_threads() {
+        for threads in [0, 1, 2, 5] {
+            let mut done = vec![0; 100];
+            on_threads(threads, done.iter_mut(), |done| *done += 1);
+            assert_eq!(done, vec![1; 100]);
+        }
+    }
 
     #[test]
     fn the_parts_of_a_range_are_the_range() {

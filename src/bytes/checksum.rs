@@ -126,6 +126,11 @@ impl SetSum {
         self.0 = self.0.wrapping_add(u128::from(hash.h2) << 64 | u128::from(hash.h1));
     }
 
+    /// Adds the sum of other fingerprints.
+    pub(crate) fn join(&mut self, other: SetSum) {
+        self.0 = self.0.wrapping_add(other.0);
+    }
+
     pub(crate) fn read(from: &[u8], offset: usize) -> Option<Self> {
         fields::u128_at(from, offset).map(SetSum)
     }

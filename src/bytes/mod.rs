@@ -7,6 +7,7 @@
 pub(crate) mod checksum;
 #[cfg(feature = "documents")]
 pub(crate) mod digested;
+pub(crate) mod distances;
 pub(crate) mod fields;
 pub(crate) mod mask;
 pub(crate) mod packing;

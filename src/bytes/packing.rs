@@ -69,7 +69,7 @@ fn take(word: u64, position: u64, width: u32) -> u64 {
 }
 
 /// Packs numbers one after the other, lowest bit first.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Packer {
     width: u32,
     pending: u64,
@@ -80,6 +80,24 @@ impl Packer {
     pub(crate) fn new(width: u32) -> Self {
         debug_assert!(width <= WIDTH_MAX);
         Packer { width, pending: 0, pending_bits: 0 }
+    }
+
+    /// A packer of the numbers after the first `count`. The bits of those in its first byte are 0.
+    pub(crate) fn after(count: u64, width: u32) -> Self {
+        let pending_bits = (count.wrapping_mul(u64::from(width)) & 7) as u32;
+        Packer { pending_bits, ..Packer::new(width) }
+    }
+
+    /// Appends the bytes of a packer of the numbers after those so far, and goes on where it ends.
+    pub(crate) fn append(&mut self, bytes: &[u8], after: Packer, out: &mut Vec<u8>) {
+        let before = std::mem::replace(self, after).pending;
+        match bytes.split_first() {
+            Some((&first, rest)) => {
+                out.push(first | before.to_le_bytes()[0]);
+                out.extend_from_slice(rest);
+            }
+            None => self.pending |= before,
+        }
     }
 
     /// Appends the low `width` bits of `value`.

@@ -34,6 +34,18 @@ impl TableDescriptor {
         1 << self.block_bits
     }
 
+    /// The block that holds a value.
+    #[inline]
+    pub(crate) fn block_of(&self, value: u64) -> u64 {
+        value.checked_shr(64 - self.block_bits).unwrap_or(0)
+    }
+
+    /// The lowest head that belongs to a block.
+    #[inline]
+    pub(crate) fn first_head(&self, block: u64) -> u64 {
+        block.checked_shl(self.inner_bits()).unwrap_or(0)
+    }
+
     /// The bits of a head below those that name its block.
     pub(crate) fn inner_bits(&self) -> u32 {
         self.head_bits() - self.block_bits

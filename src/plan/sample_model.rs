@@ -3,6 +3,7 @@
 //! The planner takes from it the information of each bit, to lay out blocks, and a model of the
 //! table that any mask would give.
 
+use crate::bytes::distances::distances_from;
 use crate::bytes::permutation::{Permutation, Permuted};
 use crate::plan::density::{Density, Neighbour};
 use crate::plan::profile::bits::{BitCounts, agreement};
@@ -157,6 +158,9 @@ fn near_neighbours(values: &[u64], agree: &[f64; 64], growth: impl Fn(usize) -> 
         seen.max(1.0) >= OVER_CHANCE * by_chance[..=d].iter().sum::<f64>() * pairs
     };
     let beyond = (0..=NEAR_MAX).find(|&d| !common(d)).unwrap_or(NEAR_MAX + 1);
+    if beyond == 0 {
+        return Vec::new();
+    }
     let step = seen_at.map(|count| count.div_ceil(KEPT_AT_DISTANCE).max(1));
     let mut passed = [0_usize; NEAR_MAX + 1];
     let mut near = Vec::new();
@@ -177,13 +181,13 @@ fn near_neighbours(values: &[u64], agree: &[f64; 64], growth: impl Fn(usize) -> 
 /// `queries` values.
 fn each_near_pair(values: &[u64], queries: usize, mut take: impl FnMut(usize, u64)) {
     for (at, &value) in values[..queries].iter().enumerate() {
-        for (other_at, &other) in values.iter().enumerate() {
-            let diff = value ^ other;
-            let distance = diff.count_ones() as usize;
-            if distance <= NEAR_MAX && at != other_at {
-                take(distance, diff);
+        distances_from(value, values, |start, distances| {
+            for (other_at, &distance) in (start..).zip(distances) {
+                if distance <= NEAR_MAX as u8 && at != other_at {
+                    take(distance.into(), value ^ values[other_at]);
+                }
             }
-        }
+        });
     }
 }
 

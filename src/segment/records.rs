@@ -1,5 +1,7 @@
 //! The id records of a segment from the first rank to the last.
 
+use std::ops::Range;
+
 use crate::base::error::{Fault, Result};
 use crate::base::section::Rank;
 use crate::format::directory::SectionPlace;
@@ -25,6 +27,30 @@ impl Segment {
 }
 
 impl<'a> Records<'a> {
+    /// Goes on at a rank: its record is the next one.
+    pub(crate) fn go_to(&mut self, rank: Rank) -> Result<()> {
+        if self.places.is_none() || self.rank == rank.0 {
+            return Ok(());
+        }
+        (self.rank, self.bytes) = (rank.0 / GROUP_LEN * GROUP_LEN, &[]);
+        while self.rank < rank.0 {
+            self.next()?;
+        }
+        Ok(())
+    }
+
+    /// The bytes of the records of some ranks, with those of the groups that they begin and end in;
+    /// none in a segment without ids.
+    pub(crate) fn len_of(&self, ranks: Range<u64>) -> Result<u64> {
+        let (Some((groups, records)), false) = (self.places, ranks.is_empty()) else {
+            return Ok(0);
+        };
+        let entry = |rank: u64| rank / GROUP_LEN * GROUP_ENTRY_LEN;
+        let (start, _) = self.segment.group_bounds(groups, entry(ranks.start), records.len)?;
+        let (_, end) = self.segment.group_bounds(groups, entry(ranks.end - 1), records.len)?;
+        Ok(end.saturating_sub(start))
+    }
+
     /// The record of the next fingerprint; `None` at the end, and in a segment without ids.
     pub(crate) fn next(&mut self) -> Result<Option<(Rank, Record<'a>)>> {
         let Some((groups, records)) = self.places else { return Ok(None) };

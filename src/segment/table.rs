@@ -96,7 +96,7 @@ impl Table {
     /// The block that holds a value.
     #[inline]
     pub(crate) fn block_of(&self, value: Permuted) -> BlockIndex {
-        BlockIndex(value.0.checked_shr(64 - self.descriptor.block_bits).unwrap_or(0))
+        BlockIndex(self.descriptor.block_of(value.0))
     }
 
     /// The head of a value.
@@ -108,7 +108,7 @@ impl Table {
     /// The lowest head that belongs to a block.
     #[inline]
     pub(crate) fn first_head(&self, block: BlockIndex) -> u64 {
-        block.0.checked_shl(self.descriptor.inner_bits()).unwrap_or(0)
+        self.descriptor.first_head(block.0)
     }
 
     /// The highest head that belongs to a block.

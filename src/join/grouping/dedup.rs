@@ -11,7 +11,7 @@ use crate::base::section::StoreIndex;
 use crate::join::batch::batch_mode::BatchMode;
 use crate::join::batch::search_many::search_many;
 use crate::join::options::JoinOptions;
-use crate::join::pairs::document_lookup::{Document, DocumentLookup, for_each_looked_up};
+use crate::join::pairs::document_lookup::{PairStores, for_each_looked_up};
 use crate::join::pairs::near_pairs::{Pair, near_pairs_across};
 use crate::search::Limits;
 use crate::store::Store;
@@ -241,21 +241,19 @@ impl Dedup {
         mut each: impl FnMut(DroppedDocument<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         if let Some(stored) = &self.stored {
-            let mut new_documents = DocumentLookup::new(&self.new);
-            let mut stored_documents = DocumentLookup::new(stored);
-            for &pair in &self.near_stored {
-                new_documents.look_up(pair.first)?;
-                stored_documents.look_up(pair.second)?;
-                // A document with an id says more than one without, which another store may have.
-                let order = |of: &&Document| (of.id.is_none(), of.id.clone(), of.store);
-                let other = stored_documents.found.iter().min_by_key(order);
+            let stores = PairStores { firsts: &self.new, seconds: Some(stored) };
+            let pairs = |give: &mut dyn FnMut(Pair) -> Result<(), E>| {
+                self.near_stored.iter().copied().try_for_each(give)
+            };
+            for_each_looked_up(stores, self.threads, pairs, |pair, documents, others| {
+                let other = others.iter().min_by(|a, b| a.rank().cmp(&b.rank()));
                 let other_id = other.and_then(|other| other.id.as_ref()).map(Id::as_ref);
                 let other_store = other.map_or(StoreIndex::default(), |other| other.store);
-                for document in &new_documents.found {
+                documents.iter().try_for_each(|document| {
                     let id = document.id.as_ref().map(Id::as_ref);
-                    each(DroppedDocument { pair, id, other_id, is_stored: true, other_store })?;
-                }
-            }
+                    each(DroppedDocument { pair, id, other_id, is_stored: true, other_store })
+                })
+            })?;
         }
         let Some(within) = &self.within else { return Ok(()) };
         let value = |at: u32| Fingerprint::new(self.unmatched[at as usize]);

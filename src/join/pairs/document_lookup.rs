@@ -22,6 +22,14 @@ pub(in crate::join) struct Document {
     pub(in crate::join) id: Option<Id>,
 }
 
+impl Document {
+    /// Orders the documents of a fingerprint by how much they say: one with an id more than one
+    /// without, which another store may have.
+    pub(in crate::join) fn rank(&self) -> (bool, Option<&Id>, StoreIndex) {
+        (self.id.is_none(), self.id.as_ref(), self.store)
+    }
+}
+
 /// Looks up the documents of one fingerprint after the other, and keeps the last ones.
 pub(in crate::join) struct DocumentLookup {
     searcher: Searcher,
@@ -70,18 +78,42 @@ fn read_documents(
     Ok(true)
 }
 
+/// Where the documents of pairs are looked up.
+#[derive(Clone, Copy)]
+pub(in crate::join) struct PairStores<'a> {
+    pub(in crate::join) firsts: &'a Store,
+    /// The store of the second fingerprints, if it is another one.
+    pub(in crate::join) seconds: Option<&'a Store>,
+}
+
+impl<'a> From<&'a Store> for PairStores<'a> {
+    fn from(store: &'a Store) -> Self {
+        PairStores { firsts: store, seconds: None }
+    }
+}
+
+impl PairStores<'_> {
+    /// Whether the second fingerprint of a pair has documents beside those of the first.
+    fn has_seconds(self, pair: Pair) -> bool {
+        self.seconds.is_some() || pair.first != pair.second
+    }
+}
+
 /// Calls `each` with each pair and the documents of its fingerprints, in the order in which `pairs`
 /// gives them, which puts pairs with the same first fingerprint one after the other. If both
-/// fingerprints are the same, there are no documents of the second. Threads look up beside the calls.
-pub(in crate::join) fn for_each_looked_up<E: From<Error>>(
-    store: &Store,
+/// fingerprints are the same, of one store, there are no documents of the second. Threads look up
+/// beside the calls.
+pub(in crate::join) fn for_each_looked_up<'a, E: From<Error>>(
+    stores: impl Into<PairStores<'a>>,
     threads: usize,
     pairs: impl FnOnce(&mut dyn FnMut(Pair) -> Result<(), E>) -> Result<(), E>,
     mut each: impl FnMut(Pair, &[Document], &[Document]) -> Result<(), E>,
 ) -> Result<(), E> {
+    let stores = stores.into();
+    let seconds_of = stores.seconds.unwrap_or(stores.firsts);
     let worker = || {
-        let mut searcher = store.searcher();
-        move |pairs| LookedUp::of(pairs, &mut searcher)
+        let mut searchers = [stores.firsts, seconds_of].map(Store::searcher);
+        move |pairs| LookedUp::of(pairs, stores, &mut searchers)
     };
     let source = |give: &mut dyn FnMut(Vec<Pair>) -> Result<(), E>| {
         let mut batch = Vec::with_capacity(BATCH_COUNT);
@@ -94,17 +126,17 @@ pub(in crate::join) fn for_each_looked_up<E: From<Error>>(
         })?;
         if batch.is_empty() { Ok(()) } else { give(batch) }
     };
-    let (mut firsts, mut seconds) = (DocumentLookup::new(store), DocumentLookup::new(store));
+    let [mut firsts, mut seconds] = [stores.firsts, seconds_of].map(DocumentLookup::new);
     in_order(threads, worker, source, |batch: LookedUp| {
         batch.pairs().try_for_each(|(pair, first, second)| each(pair, first, second))?;
         // Those whose documents would not fit into memory together.
         for &pair in batch.rest() {
             firsts.look_up(pair.first)?;
-            if pair.first == pair.second {
-                each(pair, &firsts.found, &[])?;
-            } else {
+            if stores.has_seconds(pair) {
                 seconds.look_up(pair.second)?;
                 each(pair, &firsts.found, &seconds.found)?;
+            } else {
+                each(pair, &firsts.found, &[])?;
             }
         }
         Ok(())
@@ -123,7 +155,11 @@ struct LookedUp {
 impl LookedUp {
     /// Looks up pairs until their documents are many. Pairs with the same first fingerprint come one
     /// after the other.
-    fn of(pairs: Vec<Pair>, searcher: &mut Searcher) -> Result<Self> {
+    fn of(
+        pairs: Vec<Pair>,
+        stores: PairStores<'_>,
+        [searcher, second_searcher]: &mut [Searcher; 2],
+    ) -> Result<Self> {
         let mut looked_up = LookedUp { places: Vec::with_capacity(pairs.len()), ..Self::default() };
         let mut last = None;
         for pair in &pairs {
@@ -135,9 +171,9 @@ impl LookedUp {
                     None => break,
                 },
             };
-            let seconds = match pair.first == pair.second {
-                true => 0..0,
-                false => match looked_up.add(pair.second, searcher)? {
+            let seconds = match stores.has_seconds(*pair) {
+                false => 0..0,
+                true => match looked_up.add(pair.second, second_searcher)? {
                     Some(seconds) => seconds,
                     None => break,
                 },
@@ -160,8 +196,7 @@ impl LookedUp {
         Ok(is_added.then_some(start..self.documents.len()))
     }
 
-    /// The pairs that were looked up, with the documents of their fingerprints; if both are the same,
-    /// there are none of the second.
+    /// The pairs that were looked up, with the documents of their fingerprints.
     fn pairs(&self) -> impl Iterator<Item = (Pair, &[Document], &[Document])> {
         self.pairs.iter().zip(&self.places).map(|(&pair, [firsts, seconds])| {
             (pair, &self.documents[firsts.clone()], &self.documents[seconds.clone()])

@@ -10,6 +10,7 @@ const SPILL_INTERVAL: u64 = 128;
 /// Encodes one block after the other. Long blocks wait in temporary files.
 #[derive(Debug)]
 pub(super) struct BlockWriter {
+    codec: HeadCodec,
     encoder: BlockEncoder,
     front: Spool,
     body: Spool,
@@ -19,7 +20,12 @@ impl BlockWriter {
     /// A writer that begins a block; `first_head` is the lowest head that belongs there.
     pub(super) fn new(codec: HeadCodec, first_head: u64, folder: &ScratchFolder) -> Self {
         let (front, body) = (Spool::new(folder), Spool::new(folder));
-        BlockWriter { encoder: codec.encoder(first_head), front, body }
+        BlockWriter { codec, encoder: codec.encoder(first_head), front, body }
+    }
+
+    /// Begins another block, in place of one that has no values.
+    pub(super) fn begin(&mut self, first_head: u64) {
+        self.encoder = self.codec.encoder(first_head);
     }
 
     /// The values of the block so far.

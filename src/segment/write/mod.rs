@@ -13,8 +13,11 @@
 )]
 
 mod block;
+mod blocks;
+mod id_lists;
 mod keys;
 mod output;
+mod parts;
 mod records;
 mod section;
 mod table;
@@ -26,19 +29,18 @@ use crate::base::error::{Error, Result};
 use crate::base::section::{Section, TableIndex};
 use crate::bytes::checksum::{Digest, SetSum};
 use crate::bytes::packing;
-use crate::bytes::permutation::{Permutation, Permuted};
 use crate::disk::ScratchFolder;
 use crate::format::descriptor::TableDescriptor;
 use crate::format::directory::SectionPlace;
 use crate::format::header::{Header, version_of};
 use crate::format::id_records::{IdLayout, groups_len};
 use crate::format::prefix_index;
+use fpstore_base::IdKind;
 use fpstore_base::Recipe;
-use fpstore_base::{IdKind, IdRef};
+pub(crate) use id_lists::{IdLists, IdSections, ListSink};
 use output::Output;
-use records::RecordWriter;
 use section::SectionWriter;
-use table::TableEncoder;
+use table::{EncodedTable, TableEncoder};
 
 /// The properties of a segment that its writer needs before the first byte.
 #[derive(Clone, Debug)]
@@ -50,6 +52,8 @@ pub(crate) struct SegmentSpec {
     pub(crate) recipe: Recipe,
     /// The directory of scratch files, for bytes that cannot be written yet.
     pub(crate) scratch: ScratchFolder,
+    /// Threads that encode at the same time.
+    pub(crate) threads: usize,
 }
 
 /// A segment being written: tables in their order, then the ids, then `finish`.
@@ -101,18 +105,12 @@ impl<W: Write + Seek> SegmentWriter<W> {
         let entries = SectionWriter::new(Section::PrefixIndex(table), self.next_offset());
         let tails = SectionWriter::new(Section::Tails(table), entries.offset_after(entries_len));
         let heads = SectionWriter::new(Section::Heads(table), tails.offset_after(tails_len));
-        let mut encoder =
-            TableEncoder::new(descriptor, [entries, tails, heads], &self.spec.scratch);
-        let permutation = Permutation::new(descriptor.mask);
-        values(&mut |values| {
-            if number == 0 {
-                for &value in values {
-                    self.set_sum.add(permutation.invert(Permuted(value)));
-                }
-            }
-            encoder.push_all(values, &mut self.out)
-        })?;
-        let (sections, overflow) = encoder.finish(self.spec.fingerprint_count, &mut self.out)?;
+        let SegmentSpec { scratch, fingerprint_count, threads, .. } = &self.spec;
+        let sections = [entries, tails, heads];
+        let encoder = TableEncoder::new(descriptor, sections, number == 0, &mut self.out, scratch);
+        let encoded = encoder.encode(*fingerprint_count, *threads, values)?;
+        let EncodedTable { sections, overflow, set_sum } = encoded;
+        self.set_sum.join(set_sum);
         for section in sections {
             self.close(section)?;
         }
@@ -129,12 +127,10 @@ impl<W: Write + Seek> SegmentWriter<W> {
         let groups = SectionWriter::new(Section::IdGroups, self.next_offset());
         let groups_len = groups_len(self.spec.fingerprint_count);
         let records = SectionWriter::new(Section::IdRecords, groups.offset_after(groups_len));
-        let writer = RecordWriter::new(self.spec.ids, &self.spec.scratch);
-        let out = &mut self.out;
-        let mut sections = IdSections { groups, records, writer, out, id_count: 0 };
+        let of_ids = (self.spec.ids, &self.spec.scratch);
+        let mut sections = IdSections::new([groups, records], of_ids, &mut self.out);
         lists(&mut sections)?;
-        let IdSections { mut groups, records, writer, id_count, .. } = sections;
-        writer.finish(&mut groups.pending);
+        let ([groups, records], id_count) = sections.finish();
         self.id_count = id_count;
         self.close(groups)?;
         self.close(records)
@@ -183,32 +179,5 @@ impl<W: Write + Seek> SegmentWriter<W> {
         self.places.push(place);
         self.checksums.extend(checksums);
         Ok(())
-    }
-}
-
-/// The sections of ids while they are written.
-pub(crate) struct IdSections<'a, W> {
-    groups: SectionWriter,
-    records: SectionWriter,
-    writer: RecordWriter,
-    out: &'a mut Output<W>,
-    id_count: u64,
-}
-
-impl<W: Write + Seek> IdSections<'_, W> {
-    /// Adds an id and its sketch to the current list.
-    pub(crate) fn push(&mut self, id: IdRef<'_>, sketch: &[u8]) -> Result<()> {
-        self.id_count += 1;
-        self.writer.push(id, sketch)
-    }
-
-    /// Ends the current list, of one fingerprint.
-    pub(crate) fn close(&mut self) -> Result<()> {
-        let (records, out) = (&mut self.records, &mut *self.out);
-        self.writer.close(&mut self.groups.pending, |bytes| {
-            records.pending.extend_from_slice(bytes);
-            records.spill(out)
-        })?;
-        self.groups.spill(self.out)
     }
 }

@@ -7,12 +7,10 @@ use crate::disk::{ScratchFolder, Spool};
 use crate::format::id_records::{GROUP_LEN, IdLayout};
 use fpstore_base::{IdKind, IdRef};
 
-/// Encodes the id records of a segment, one fingerprint after the other.
+/// Encodes id records, one fingerprint after the other.
 #[derive(Debug)]
-pub(crate) struct RecordWriter {
+pub(super) struct RecordEncoder {
     layout: IdLayout,
-    fingerprints: u64,
-    records_len: u64,
     /// The encoded ids of the current record.
     payload: Spool,
     count: u64,
@@ -20,22 +18,14 @@ pub(crate) struct RecordWriter {
     prefix: Vec<u8>,
 }
 
-impl RecordWriter {
-    pub(crate) fn new(layout: IdLayout, folder: &ScratchFolder) -> Self {
-        let payload = Spool::new(folder);
-        RecordWriter {
-            layout,
-            fingerprints: 0,
-            records_len: 0,
-            payload,
-            count: 0,
-            prefix: Vec::new(),
-        }
+impl RecordEncoder {
+    pub(super) fn new(layout: IdLayout, folder: &ScratchFolder) -> Self {
+        RecordEncoder { layout, payload: Spool::new(folder), count: 0, prefix: Vec::new() }
     }
 
     /// Adds an id and its sketch to the current record. Where ids are texts, a number is
     /// stored as the text that spells it.
-    pub(crate) fn push(&mut self, id: IdRef<'_>, sketch: &[u8]) -> Result<()> {
+    pub(super) fn push(&mut self, id: IdRef<'_>, sketch: &[u8]) -> Result<()> {
         debug_assert_eq!(sketch.len(), self.layout.sketch_len as usize);
         self.count += 1;
         match (self.layout.kind, id) {
@@ -52,30 +42,40 @@ impl RecordWriter {
         self.payload.spill_if_full()
     }
 
-    /// Ends the current record: appends an entry to `groups` if it is the first of a group, and
-    /// passes its bytes to `records`.
-    pub(crate) fn close(
-        &mut self,
-        groups: &mut Vec<u8>,
-        mut records: impl FnMut(&[u8]) -> Result<()>,
-    ) -> Result<()> {
-        if self.fingerprints.is_multiple_of(GROUP_LEN) {
-            put_u64(groups, self.records_len);
-        }
-        self.fingerprints += 1;
+    /// Ends the current record: passes its bytes to `records`, and returns how many they are.
+    pub(super) fn close(&mut self, mut records: impl FnMut(&[u8]) -> Result<()>) -> Result<u64> {
         self.prefix.clear();
         varint::write(self.count, &mut self.prefix);
         if self.layout.kind == IdKind::Text && self.count > 1 {
             varint::write(self.payload.len(), &mut self.prefix);
         }
-        self.records_len += self.prefix.len() as u64 + self.payload.len();
+        let len = self.prefix.len() as u64 + self.payload.len();
         self.count = 0;
         records(&self.prefix)?;
-        self.payload.drain(records)
+        self.payload.drain(records)?;
+        Ok(len)
+    }
+}
+
+/// Where the groups of records start.
+#[derive(Debug, Default)]
+pub(super) struct GroupWriter {
+    fingerprints: u64,
+    records_len: u64,
+}
+
+impl GroupWriter {
+    /// Takes the length of the next record: appends an entry to `groups` if it is the first of a group.
+    pub(super) fn push(&mut self, len: u64, groups: &mut Vec<u8>) {
+        if self.fingerprints.is_multiple_of(GROUP_LEN) {
+            put_u64(groups, self.records_len);
+        }
+        self.fingerprints += 1;
+        self.records_len += len;
     }
 
     /// Appends the end of the last record to `groups`.
-    pub(crate) fn finish(self, groups: &mut Vec<u8>) {
+    pub(super) fn finish(self, groups: &mut Vec<u8>) {
         put_u64(groups, self.records_len);
     }
 }
@@ -113,15 +113,17 @@ mod tests {
             let layout = IdLayout { kind, id_len, sketch_len };
             let sketch_of = |id: &Id| [id.to_string().as_bytes()[0], 7][..sketch_len as usize].to_vec();
             let (mut groups, mut bytes) = (Vec::new(), Vec::new());
-            let mut writer = RecordWriter::new(layout, &ScratchFolder::new("".into()));
+            let mut encoder = RecordEncoder::new(layout, &ScratchFolder::new("".into()));
+            let mut writer = GroupWriter::default();
             for ids in &records {
                 for id in ids {
-                    writer.push(id.as_ref(), &sketch_of(id)).unwrap();
+                    encoder.push(id.as_ref(), &sketch_of(id)).unwrap();
                 }
-                writer.close(&mut groups, |part| {
+                let len = encoder.close(|part| {
                     bytes.extend_from_slice(part);
                     Ok(())
-                }).unwrap();
+                });
+                writer.push(len.unwrap(), &mut groups);
             }
             writer.finish(&mut groups);
             prop_assert_eq!(groups.len() as u64, groups_len(records.len() as u64));

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::base::error::{Error, Result};
 use crate::base::options::DEFAULT_K;
+use crate::base::side_by_side::{Part, side_by_side};
 use crate::plan::{
     Budget, PlanRequest, SampleModel, Sampler, UnitCosts, depends_on_data, scheme_by_name,
 };
@@ -145,11 +146,24 @@ impl SchemeChoice {
     }
 
     /// The scheme for these distinct fingerprints.
-    pub(super) fn for_values(&self, distinct: &SortedValues) -> Result<Scheme> {
+    pub(super) fn for_values(&self, distinct: &SortedValues, threads: usize) -> Result<Scheme> {
         let mut sampler = Sampler::new(Sampler::CAPACITY);
-        if !matches!(self, SchemeChoice::Fixed(_)) {
+        if matches!(self, SchemeChoice::Fixed(_)) {
+            return self.resolve(distinct.count, sampler);
+        }
+        let push_all = |sampler: &mut Sampler, values: &[u64]| {
+            values.iter().for_each(|&value| sampler.push(Fingerprint::new(value)));
+        };
+        if let Some(values) = distinct.whole() {
+            let samplers = side_by_side(&Part::all(threads), |part| {
+                let mut sampler = Sampler::new(Sampler::CAPACITY);
+                push_all(&mut sampler, &values[part.of_len(values.len())]);
+                Ok(sampler)
+            })?;
+            samplers.into_iter().for_each(|other| sampler.merge(other));
+        } else {
             distinct.pass(|values| {
-                values.iter().for_each(|&value| sampler.push(Fingerprint::new(value)));
+                push_all(&mut sampler, values);
                 Ok::<(), Error>(())
             })?;
         }

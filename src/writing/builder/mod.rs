@@ -11,6 +11,7 @@ mod record_buffer;
 mod report;
 mod segment_build;
 mod segment_file;
+mod segment_ids;
 mod segment_path;
 mod space;
 pub(crate) mod temporary;

@@ -8,7 +8,7 @@ use crate::format::header::FINGERPRINT_COUNT_MAX;
 use crate::writing::builder::report::PhaseTimer;
 use crate::writing::builder::{SchemeChoice, SegmentBuild};
 use crate::writing::input::{self, InputOptions, InputSummary};
-use crate::writing::sort::{RecordSorter, SortResources};
+use crate::writing::sort::{RecordBatch, RecordSorter, SortResources};
 use fpstore_base::watch::{Observer, Phase, Watch};
 use fpstore_base::{Fingerprint, IdRef, Width};
 
@@ -97,6 +97,16 @@ impl RecordBuffer {
         self.sorter.push_sketched(fingerprint.value(), id, sketch)
     }
 
+    /// The bytes of the sketch of each id.
+    pub(crate) fn sketch_len(&self) -> usize {
+        self.sketch_len as usize
+    }
+
+    /// Takes records of a segment, with sketches of that length.
+    pub(crate) fn push_stored_batch(&mut self, batch: &RecordBatch) -> Result<()> {
+        self.sorter.push_batch(batch)
+    }
+
     /// Refuses a record without the sketch that the others have.
     #[inline]
     fn check_sketch(&self, sketch: &[u8]) -> Result<()> {
@@ -170,7 +180,7 @@ impl RecordBuffer {
         }
         timer.end(Phase::Sort);
         watch.next(Phase::Plan, None).report()?;
-        let scheme = scheme(distinct.count)?.for_values(&distinct)?;
+        let scheme = scheme(distinct.count)?.for_values(&distinct, resources.threads)?;
         timer.end(Phase::Plan);
         Ok(SegmentBuild { resources, record_count, records, distinct, scheme, watch, timer })
     }

@@ -11,6 +11,7 @@ use crate::plan::cut::Cut;
 use crate::scheme::Scheme;
 use crate::segment::write::{SegmentSpec, SegmentWriter};
 use crate::writing::builder::report::{BuildReport, PhaseTimer};
+use crate::writing::builder::segment_ids::write_lists;
 use crate::writing::directory::SegmentFile;
 use crate::writing::sort::{
     IdColumn, RecordSorter, SortResources, SortedRecords, SortedValues, ValueSorter,
@@ -46,6 +47,7 @@ impl SegmentBuild {
             ids: self.id_layout(),
             recipe: recipe.clone(),
             scratch: self.resources.folder.clone(),
+            threads: self.resources.threads,
         };
         let mut writer = SegmentWriter::new(file, &directory, spec)?;
         let sorted = masks.iter().filter(|&&mask| !Permutation::new(mask).is_identity());
@@ -122,11 +124,15 @@ impl SegmentBuild {
         }
         let held = held + self.records.memory_len() + self.distinct.memory_len();
         let mut sorter = ValueSorter::new(self.resources.beside(held));
-        self.distinct.pass(|values| {
-            let permuted = values.iter().map(|&v| permutation.apply(Fingerprint::new(v)).0);
-            sorter.push_all(permuted)?;
-            Ok::<(), Error>(watch.tick(values.len() as u64)?)
-        })?;
+        let apply = |value: u64| permutation.apply(Fingerprint::new(value)).0;
+        if self.distinct.whole().is_some_and(|values| sorter.push_mapped(values, apply)) {
+            watch.tick(self.distinct.count)?;
+        } else {
+            self.distinct.pass(|values| {
+                sorter.push_all(values.iter().map(|&value| apply(value)))?;
+                Ok::<(), Error>(watch.tick(values.len() as u64)?)
+            })?;
+        }
         sorter.finish().map(Some)
     }
 
@@ -134,7 +140,7 @@ impl SegmentBuild {
     fn ids(&self, writer: &mut Writer<'_>, watch: &Watch) -> Result<()> {
         let first = Permutation::new(self.scheme.masks().first().copied().unwrap_or(0));
         if first.is_identity() {
-            return lists(writer, &self.records, watch);
+            return write_lists(writer, &self.records, self.id_layout(), &self.resources, watch);
         }
         let held = self.records.memory_len() + self.distinct.memory_len();
         let texts_only = self.records.ids == IdColumn::Texts;
@@ -148,7 +154,7 @@ impl SegmentBuild {
                 None => sorter.push_bare(key),
             }
         })?;
-        lists(writer, &sorter.finish()?, watch)
+        write_lists(writer, &sorter.finish()?, self.id_layout(), &self.resources, watch)
     }
 }
 
@@ -168,21 +174,5 @@ fn encode(
             take(values)?;
             Ok(watch.tick(values.len() as u64)?)
         })
-    })
-}
-
-/// Writes one list of ids for each key of the records.
-fn lists(writer: &mut Writer<'_>, records: &SortedRecords, watch: &Watch) -> Result<()> {
-    writer.ids(|sections| {
-        let mut current = None;
-        records.pass_sketched(|key, id| {
-            if current.is_some_and(|current| current != key) {
-                sections.close()?;
-            }
-            current = Some(key);
-            id.map_or(Ok(()), |(id, sketch)| sections.push(id, sketch))?;
-            Ok(watch.tick(1)?)
-        })?;
-        if current.is_some() { sections.close() } else { Ok(()) }
     })
 }

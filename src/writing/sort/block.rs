@@ -80,6 +80,16 @@ impl RunBlock {
         self.keys.push(key);
     }
 
+    /// Appends the entry of another block at `at`, its id byte for byte.
+    pub(super) fn push_entry(&mut self, other: &RunBlock, at: usize) {
+        let key = other.keys[at];
+        match &other.ids {
+            BlockIds::None => self.keys.push(key),
+            BlockIds::Numbers(numbers) => self.push_number(key, numbers[at]),
+            BlockIds::Texts { .. } => self.push_text(key, other.text(at).unwrap_or_default()),
+        }
+    }
+
     /// Replaces all entries by entries with numbers.
     pub(super) fn set_numbers(&mut self, entries: &[(u64, u64)]) {
         let mut numbers = match std::mem::take(&mut self.ids) {

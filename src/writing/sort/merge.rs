@@ -59,10 +59,17 @@ pub(super) struct Arena {
 impl Arena {
     /// Appends a text. Returns its place.
     pub(super) fn push(&mut self, text: &[u8]) -> u64 {
-        let place = self.bytes.len() as u64;
-        crate::bytes::fields::put_u32(&mut self.bytes, text.len() as u32);
-        self.bytes.extend_from_slice(text);
-        place
+        self.push_by(|bytes| bytes.extend_from_slice(text))
+    }
+
+    /// Appends a text that `write` appends to the bytes. Returns its place.
+    pub(super) fn push_by(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> u64 {
+        let place = self.bytes.len();
+        crate::bytes::fields::put_u32(&mut self.bytes, 0);
+        write(&mut self.bytes);
+        let len = (self.bytes.len() - place - 4) as u32;
+        self.bytes[place..place + 4].copy_from_slice(&len.to_le_bytes());
+        place as u64
     }
 
     /// Appends all texts of another arena. Returns the number to add to their places.
@@ -97,6 +104,11 @@ pub(crate) struct EntryId<'a> {
 impl<'a> EntryId<'a> {
     pub(crate) fn get(self) -> Option<IdRef<'a>> {
         self.block.id(self.at)
+    }
+
+    /// Appends the entry to a block.
+    pub(super) fn append_to(self, block: &mut RunBlock) {
+        block.push_entry(self.block, self.at);
     }
 
     /// The id and the sketch of an entry of a [`sketched`](super::sketched) column.

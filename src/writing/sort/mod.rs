@@ -7,6 +7,8 @@
 
 mod block;
 mod merge;
+mod merge_keys;
+mod part;
 mod partition;
 mod records;
 mod resources;
@@ -14,6 +16,7 @@ mod run;
 mod sketched;
 mod values;
 
+pub(crate) use part::RecordPart;
 pub(crate) use records::{IdColumn, RecordBatch, RecordSorter, SortedRecords};
 pub(crate) use resources::{MEMORY_MIN, SortResources};
 pub(crate) use values::{SortedValues, ValueSorter};

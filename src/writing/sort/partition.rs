@@ -3,7 +3,7 @@
 //!
 //! The keys of random values spread evenly. A skewed part costs time, never correctness.
 
-use std::sync::{Mutex, PoisonError};
+use crate::base::side_by_side::on_threads;
 
 /// Entries of a part: few enough to stay in a core's cache.
 const PART_LEN: usize = 1 << 15;
@@ -11,7 +11,7 @@ const PART_LEN: usize = 1 << 15;
 const PART_BITS_MAX: u32 = 10;
 
 /// An entry that is sorted by its key.
-pub(super) trait Entry: Copy + Default + Send {
+pub(super) trait Entry: Copy + Default + Send + Sync {
     fn key(&self) -> u64;
 
     /// Sorts by key. Entries with equal keys keep their order if they can be told apart.
@@ -47,52 +47,73 @@ pub(super) fn sort<T: Entry>(entries: &mut Vec<T>, scratch: &mut Vec<T>, threads
         T::sort(entries);
         return;
     }
-    let shift = 64 - part_bits;
-    let mut ends = vec![0; 1 << part_bits];
-    for entry in entries.iter() {
+    make_len(scratch, entries.len());
+    // Each thread scatters a stretch of the entries within the same stretch of `scratch`.
+    let stretch_len = entries.len().div_ceil(threads.max(1));
+    let mut ends = vec![vec![0; 1 << part_bits]; entries.len().div_ceil(stretch_len)];
+    let stretches = entries.chunks(stretch_len).zip(scratch.chunks_mut(stretch_len));
+    let jobs = stretches.zip(&mut ends);
+    on_threads(threads, jobs, |((from, to), ends)| scatter(from, to, 64 - part_bits, ends));
+    if let [ends] = ends.as_slice() {
+        std::mem::swap(entries, scratch);
+        on_threads(threads, parts_mut(entries, ends.iter().copied()), T::sort);
+        return;
+    }
+    // A part is what each stretch has of it, in their order.
+    let stretches: Vec<(&[T], &Vec<usize>)> = scratch.chunks(stretch_len).zip(&ends).collect();
+    let ends = (0..1 << part_bits).map(|part| ends.iter().map(|ends| ends[part]).sum());
+    let jobs = parts_mut(entries, ends).enumerate();
+    on_threads(threads, jobs, |(number, whole)| {
+        let mut at = 0;
+        for (stretch, ends) in &stretches {
+            let start = number.checked_sub(1).map_or(0, |before| ends[before]);
+            let from = &stretch[start..ends[number]];
+            whole[at..at + from.len()].copy_from_slice(from);
+            at += from.len();
+        }
+        T::sort(whole);
+    });
+}
+
+/// Gives a vector this length, whatever its content then.
+fn make_len<T: Entry>(scratch: &mut Vec<T>, len: usize) {
+    if scratch.capacity() >= len {
+        scratch.resize(len, T::default());
+    } else {
+        // The old one goes first. The system gives empty pages as they are written.
+        *scratch = Vec::new();
+        *scratch = vec![T::default(); len];
+    }
+}
+
+/// Moves entries to the part that their leading bits name, in their order. `ends` are set to where the
+/// parts end.
+fn scatter<T: Entry>(entries: &[T], parts: &mut [T], shift: u32, ends: &mut [usize]) {
+    for entry in entries {
         ends[(entry.key() >> shift) as usize] += 1;
     }
     let mut next = 0;
-    for end in &mut ends {
+    for end in &mut *ends {
         next += std::mem::replace(end, next);
     }
-    scratch.clear();
-    scratch.resize(entries.len(), T::default());
-    for entry in entries.iter() {
+    for entry in entries {
         let end = &mut ends[(entry.key() >> shift) as usize];
-        scratch[*end] = *entry;
+        parts[*end] = *entry;
         *end += 1;
     }
-    std::mem::swap(entries, scratch);
-    sort_parts(entries, &ends, threads);
 }
 
-fn sort_parts<T: Entry>(entries: &mut [T], ends: &[usize], threads: usize) {
-    let mut rest = entries;
-    let mut start = 0;
-    let mut parts = Vec::with_capacity(ends.len());
-    for &end in ends {
-        let (part, after) = rest.split_at_mut(end - start);
-        parts.push(part);
-        rest = after;
-        start = end;
-    }
-    let parts = Mutex::new(parts.into_iter());
-    let work = || {
-        let next = || parts.lock().unwrap_or_else(PoisonError::into_inner).next();
-        while let Some(part) = next() {
-            T::sort(part);
-        }
-    };
-    std::thread::scope(|scope| {
-        for _ in 1..threads {
-            // The system may refuse some of very many threads; the others do the work.
-            if std::thread::Builder::new().spawn_scoped(scope, work).is_err() {
-                break;
-            }
-        }
-        work();
-    });
+/// The parts of a slice that end there.
+fn parts_mut<T>(
+    entries: &mut [T],
+    ends: impl Iterator<Item = usize>,
+) -> impl Iterator<Item = &mut [T]> {
+    let (mut rest, mut start) = (entries, 0);
+    ends.map(move |end| {
+        let (part, after) = std::mem::take(&mut rest).split_at_mut(end - start);
+        (rest, start) = (after, end);
+        part
+    })
 }
 
 #[cfg(test)]

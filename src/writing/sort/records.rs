@@ -3,6 +3,8 @@
 use crate::base::error::Result;
 use crate::writing::sort::SortResources;
 use crate::writing::sort::merge::{Arena, EntryId, MergeInput, merge};
+use crate::writing::sort::merge_keys::merge_keys;
+use crate::writing::sort::part::{RecordPart, with_sketches};
 use crate::writing::sort::partition;
 use crate::writing::sort::run::RunWriter;
 use crate::writing::sort::sketched;
@@ -20,6 +22,7 @@ pub(crate) struct RecordBatch {
     texts: Vec<(u64, u64)>,
     arena: Arena,
     largest_number: u64,
+    any_text: bool,
 }
 
 /// The ids of sorted records.
@@ -49,15 +52,21 @@ impl RecordBatch {
         }
     }
 
-    /// Takes a record with an id and its sketch.
-    fn push_sketched(&mut self, key: u64, id: IdRef<'_>, sketch: &[u8], buffer: &mut Vec<u8>) {
-        buffer.clear();
-        sketched::encode(id, sketch, buffer);
-        let place = self.arena.push(buffer);
+    /// Takes a record with an id that can be stored, and its sketch, empty if ids have none.
+    pub(crate) fn push_sketched(&mut self, key: u64, id: IdRef<'_>, sketch: &[u8]) {
+        if sketch.is_empty() {
+            return self.push(key, id);
+        }
+        match id {
+            IdRef::U64(number) => self.largest_number = self.largest_number.max(number),
+            IdRef::Text(_) => self.any_text = true,
+        }
+        let place = self.arena.push_by(|bytes| sketched::encode(id, sketch, bytes));
         self.texts.push((key, place));
     }
 
     fn push_text(&mut self, key: u64, text: &str) {
+        self.any_text = true;
         let place = self.arena.push(text.as_bytes());
         self.texts.push((key, place));
     }
@@ -67,12 +76,13 @@ impl RecordBatch {
         self.bare.extend_from_slice(&other.bare);
         if !after_texts {
             self.numbers.extend_from_slice(&other.numbers);
-            self.largest_number = self.largest_number.max(other.largest_number);
         } else {
             for &(key, number) in &other.numbers {
                 self.push_text(key, &number.to_string());
             }
         }
+        self.largest_number = self.largest_number.max(other.largest_number);
+        self.any_text |= other.any_text;
         let base = self.arena.append(&other.arena);
         self.texts.extend(other.texts.iter().map(|&(key, place)| (key, base + place)));
     }
@@ -112,16 +122,13 @@ impl RecordBatch {
         self.numbers.clear();
         self.texts.clear();
         self.arena.clear();
-        self.largest_number = 0;
+        (self.largest_number, self.any_text) = (0, false);
     }
 
-    /// The columns in the order of their ids.
-    fn inputs(&self) -> [MergeInput<'_>; 3] {
-        [
-            MergeInput::Keys(&self.bare),
-            MergeInput::Numbers(&self.numbers),
-            MergeInput::Texts(&self.texts, &self.arena),
-        ]
+    /// All records, once they are sorted.
+    fn whole(&self, is_sketched: bool) -> RecordPart<'_> {
+        let RecordBatch { bare, numbers, texts, arena, .. } = self;
+        RecordPart { bare, numbers, texts, arena, is_sketched }
     }
 }
 
@@ -148,7 +155,6 @@ pub(crate) struct RecordSorter {
     count: u64,
     /// Bytes of the sketch of each id. If there are any, ids and sketches together are texts.
     sketch_len: u32,
-    buffer: Vec<u8>,
 }
 
 impl RecordSorter {
@@ -165,7 +171,6 @@ impl RecordSorter {
     pub(crate) fn new(resources: SortResources, texts_only: bool) -> Self {
         RecordSorter {
             sketch_len: 0,
-            buffer: Vec::new(),
             resources,
             batch: RecordBatch::default(),
             scratch: Scratch::default(),
@@ -199,15 +204,11 @@ impl RecordSorter {
         if sketch.is_empty() {
             return self.push(key, id);
         }
-        match id {
-            IdRef::U64(number) => self.largest_number = self.largest_number.max(number),
-            IdRef::Text(_) => self.any_text = true,
-        }
-        self.batch.push_sketched(key, id, sketch, &mut self.buffer);
+        self.batch.push_sketched(key, id, sketch);
         self.after(1)
     }
 
-    /// Takes all records of a batch, which have no sketches.
+    /// Takes all records of a batch, whose ids have sketches of the same length.
     pub(crate) fn push_batch(&mut self, batch: &RecordBatch) -> Result<()> {
         // If both do not fit into memory, the records before are written to a run.
         if self.batch.sorting_len() + batch.sorting_len() > self.resources.memory {
@@ -219,7 +220,7 @@ impl RecordSorter {
 
     fn after(&mut self, count: u64) -> Result<()> {
         self.count += count;
-        self.any_text |= self.sketch_len == 0 && !self.batch.texts.is_empty();
+        self.any_text |= self.batch.any_text;
         if self.batch.sorting_len() > self.resources.memory { self.spill() } else { Ok(()) }
     }
 
@@ -232,7 +233,7 @@ impl RecordSorter {
     fn spill(&mut self) -> Result<()> {
         self.note_ids();
         self.batch.sort(&mut self.scratch, self.resources.threads);
-        let [bare, numbers, texts] = self.batch.inputs();
+        let [bare, numbers, texts] = self.batch.whole(self.sketch_len > 0).inputs();
         for (input, runs, any) in [
             (bare, &mut self.bare, !self.batch.bare.is_empty()),
             (numbers, &mut self.numbers, !self.batch.numbers.is_empty()),
@@ -303,26 +304,36 @@ impl SortedRecords {
     /// Calls `each` with each record by ascending key, those of one key in input order, except that
     /// records without id come first. Of equal records without id some may be left out.
     pub(crate) fn pass(&self, each: impl FnMut(u64, EntryId<'_>) -> Result<()>) -> Result<()> {
+        merge(self.inputs(self.whole().inputs()), each)
+    }
+
+    fn whole(&self) -> RecordPart<'_> {
+        self.batch.whole(self.sketch_len > 0)
+    }
+
+    /// All records in parts of whole keys, in order; `None` if some are in files.
+    pub(crate) fn parts(&self) -> Option<impl Iterator<Item = RecordPart<'_>>> {
+        (self.file_len() == 0).then(|| self.whole().split())
+    }
+
+    /// The runs, each kind followed by what is in memory of it.
+    fn inputs<'a>(&'a self, [bare, numbers, texts]: [MergeInput<'a>; 3]) -> Vec<MergeInput<'a>> {
         let all = self.bare.count() + self.numbers.count() + self.texts.count();
-        let [bare, numbers, texts] = self.batch.inputs();
         let mut inputs = self.bare.inputs(&self.resources, all);
         inputs.push(bare);
         inputs.extend(self.numbers.inputs(&self.resources, all));
         inputs.push(numbers);
         inputs.extend(self.texts.inputs(&self.resources, all));
         inputs.push(texts);
-        merge(inputs, each)
+        inputs
     }
 
     /// As [`SortedRecords::pass`], with the id and the sketch of each record.
     pub(crate) fn pass_sketched(
         &self,
-        mut each: impl FnMut(u64, Option<(IdRef<'_>, &[u8])>) -> Result<()>,
+        each: impl FnMut(u64, Option<(IdRef<'_>, &[u8])>) -> Result<()>,
     ) -> Result<()> {
-        if self.sketch_len > 0 {
-            return self.pass(|key, id| each(key, id.get_sketched()));
-        }
-        self.pass(|key, id| each(key, id.get().map(|id| (id, &[][..]))))
+        self.pass(with_sketches(self.sketch_len > 0, each))
     }
 
     /// The distinct keys. Calls `tick` with the number of records that were read. Records without
@@ -341,12 +352,18 @@ impl SortedRecords {
             SortedWriter::in_memory()
         };
         let mut before = None;
-        self.pass(|key, _| {
-            if before != Some(key) {
-                before = Some(key);
-                distinct.push(key)?;
+        // Texts in memory count as their places: only keys are asked for.
+        let RecordBatch { bare, numbers, texts, .. } = &self.batch;
+        let columns =
+            [MergeInput::Keys(bare), MergeInput::Numbers(numbers), MergeInput::Numbers(texts)];
+        merge_keys(self.inputs(columns), self.resources.threads, |keys| {
+            for &key in keys {
+                if before != Some(key) {
+                    before = Some(key);
+                    distinct.push(key)?;
+                }
             }
-            tick(1)
+            tick(keys.len() as u64)
         })?;
         if self.ids == IdColumn::None {
             (self.bare, self.batch) = (Levels::default(), RecordBatch::default());

@@ -31,6 +31,9 @@ pub(super) fn decode(bytes: &[u8]) -> (IdRef<'_>, &[u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::disk::ScratchFolder;
+    use crate::writing::sort::{MEMORY_MIN, RecordSorter, SortResources};
+    use fpstore_base::Id;
 
     #[test]
     fn ids_and_sketches_come_back() {
@@ -41,5 +44,35 @@ mod tests {
                 assert_eq!(decode(&bytes), (id, sketch));
             }
         }
+    }
+
+    /// Any bytes are a sketch, also where runs are merged into runs.
+    #[test]
+    fn sketches_come_back_from_any_number_of_runs() {
+        let folder = tempfile::tempdir().unwrap();
+        let scratch = ScratchFolder::new(folder.path().into());
+        let resources = SortResources { memory: MEMORY_MIN, threads: 2, folder: scratch };
+        let records: Vec<(u64, Id, [u8; 4])> = (0..10_000_u64)
+            .map(|i| {
+                let id = if i % 3 == 0 { Id::U64(i) } else { Id::Text(format!("page {i}").into()) };
+                (i.wrapping_mul(0x9e37_79b9_7f4a_7c15), id, (!(i as u32)).to_le_bytes())
+            })
+            .collect();
+        let mut sorter = RecordSorter::with_sketches(resources, false, 4);
+        for (key, id, sketch) in &records {
+            sorter.push_sketched(*key, id.as_ref(), sketch).unwrap();
+        }
+        let sorted = sorter.finish().unwrap();
+        let mut expected = records;
+        expected.sort_by_key(|record| record.0);
+        let mut expected = expected.iter();
+        sorted
+            .pass_sketched(|key, found| {
+                let (expected_key, id, sketch) = expected.next().unwrap();
+                assert_eq!((key, found), (*expected_key, Some((id.as_ref(), &sketch[..]))));
+                Ok(())
+            })
+            .unwrap();
+        assert!(expected.next().is_none());
     }
 }

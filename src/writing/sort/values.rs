@@ -1,12 +1,13 @@
 //! Sorting distinct values, and storing the sorted ones for passes over them.
 
 use crate::base::error::Result;
+use crate::base::side_by_side::on_threads;
 use crate::writing::sort::SortResources;
 use crate::writing::sort::block::RunBlock;
 use crate::writing::sort::merge::{MergeInput, merge};
+use crate::writing::sort::merge_keys::merge_keys;
 use crate::writing::sort::partition;
 use crate::writing::sort::run::{RunWriter, SortedRun};
-use fpstore_base::IdRef;
 
 /// The number of runs of one level that are merged into one of the next level.
 const FAN_IN: usize = if cfg!(test) { 4 } else { 64 };
@@ -44,6 +45,14 @@ impl SortedValues {
         }
     }
 
+    /// All values, if they are in memory.
+    pub(crate) fn whole(&self) -> Option<&[u64]> {
+        match &self.storage {
+            Storage::Memory(values) => Some(values),
+            Storage::Disk(_) => None,
+        }
+    }
+
     /// Bytes of memory held.
     pub(crate) fn memory_len(&self) -> u64 {
         match &self.storage {
@@ -71,6 +80,8 @@ impl SortedValues {
     }
 }
 
+/// Values that a thread maps at a time.
+const MAPPED_COUNT: usize = 1 << 16;
 /// Values of one call of a callback, for values in memory.
 const PASS_COUNT: usize = 4096;
 
@@ -89,9 +100,19 @@ impl Default for GapCounter {
 
 impl GapCounter {
     fn add(&mut self, values: &[u64]) {
-        for &value in values {
-            self.of_bits[64 - (value - self.before).leading_zeros() as usize] += 1;
-            self.before = value;
+        let (Some(&first), Some(&last)) = (values.first(), values.last()) else { return };
+        let bits_of = |gap: u64| 64 - gap.leading_zeros() as usize;
+        self.of_bits[bits_of(first - self.before)] += 1;
+        self.before = last;
+        // Most gaps have as many bits as the one before. Counters in turn keep one addition from
+        // waiting for the one before.
+        let mut counts = [[0; 65]; 4];
+        for (at, pair) in values.array_windows().enumerate() {
+            let [before, value]: [u64; 2] = *pair;
+            counts[at % 4][bits_of(value - before)] += 1;
+        }
+        for counts in counts {
+            self.of_bits.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
         }
     }
 }
@@ -177,6 +198,26 @@ impl ValueSorter {
         Ok(())
     }
 
+    /// Takes all values as `map` makes them, on threads; returns whether they fit into memory. If not,
+    /// it takes none.
+    pub(crate) fn push_mapped(&mut self, values: &[u64], map: impl Fn(u64) -> u64 + Sync) -> bool {
+        let before = self.values.len();
+        if before + values.len() > self.count_max {
+            return false;
+        }
+        let threads = self.resources.threads;
+        if before > 0 || threads < 2 {
+            self.values.extend(values.iter().map(|&value| map(value)));
+            return true;
+        }
+        self.values = vec![0; values.len()];
+        let jobs = self.values.chunks_mut(MAPPED_COUNT).zip(values.chunks(MAPPED_COUNT));
+        on_threads(threads, jobs, |(to, from)| {
+            to.iter_mut().zip(from).for_each(|(to, &from)| *to = map(from));
+        });
+        true
+    }
+
     fn spill(&mut self) -> Result<()> {
         if self.values.is_empty() {
             return Ok(());
@@ -197,7 +238,10 @@ impl ValueSorter {
         self.spill()?;
         (self.values, self.scratch) = (Vec::new(), Vec::new());
         let mut sorted = SortedWriter::on_disk(&self.resources)?;
-        merge(self.runs.inputs(&self.resources, self.runs.count()), |value, _| sorted.push(value))?;
+        let inputs = self.runs.inputs(&self.resources, self.runs.count());
+        merge_keys(inputs, self.resources.threads, |values| {
+            values.iter().try_for_each(|&value| sorted.push(value))
+        })?;
         sorted.finish()
     }
 }
@@ -242,12 +286,8 @@ impl Levels {
             let inputs = inputs_of(&self.runs[first..], resources, FAN_IN);
             let mut writer = RunWriter::create(resources)?;
             let mut block = RunBlock::default();
-            merge(inputs, |key, id| {
-                match id.get() {
-                    None => block.keys.push(key),
-                    Some(IdRef::U64(number)) => block.push_number(key, number),
-                    Some(IdRef::Text(text)) => block.push_text(key, text.as_bytes()),
-                }
+            merge(inputs, |_, entry| {
+                entry.append_to(&mut block);
                 if block.is_full() {
                     writer.push(&block)?;
                     block.clear();

@@ -1,17 +1,21 @@
 //! The live records of a segment, to be written again; where its first table is damaged, by the values
 //! of another one.
 
+use std::ops::Range;
+
 use crate::base::error::{Error, Fault, Result};
-use crate::base::section::{Rank, TableIndex};
+use crate::base::in_order::in_order;
+use crate::base::section::{BlockIndex, Rank, TableIndex};
+use crate::base::side_by_side::Part;
 use crate::bytes::permutation::Permuted;
 use crate::search::snapshot::OpenSegment;
 use crate::segment::{Records, TableReader, WholeTable};
 use crate::writing::builder::RecordBuffer;
 use crate::writing::sort::{SortResources, SortedValues, ValueSorter};
-use crate::writing::writer::wanted_ids::id_fault;
+use crate::writing::writer::live_part::{LivePart, PART_COUNT, for_each_live};
 use fpstore_base::watch::{Throttle, Watch};
 
-/// Pushes the live records of a segment.
+/// Pushes the live records of a segment; threads read them, part by part.
 ///
 /// Ids and deletions follow the order of the first table. Where that is damaged, the values of
 /// another table that holds them whole are sorted in its order, and the walk goes on at the rank at
@@ -25,17 +29,44 @@ pub(super) fn push_live_records(
 ) -> Result<()> {
     let Some(table) = open.segment.first_table() else { return Ok(()) };
     let (records, value_len) = (open.segment.records(), value_len(open));
-    let mut push =
-        Push { open, table, records, buffer, watch, throttle, value_len, rank: 0, last: 0 };
+    let sketch_len = buffer.sketch_len();
+    let mut push = Push {
+        open,
+        table,
+        records,
+        buffer,
+        resources,
+        watch,
+        throttle,
+        value_len,
+        rank: 0,
+        last: 0,
+        is_done: false,
+    };
+    let blocks = 0..table.descriptor.block_count();
     table.advise_sequential();
-    let pushed = push.first_table();
+    let pushed = if resources.threads < 2 {
+        push.blocks(BlockIndex(0)..BlockIndex(blocks.end))
+    } else {
+        let worker = || {
+            |blocks: Range<BlockIndex>| {
+                // What cannot be read is read again by `blocks`, which knows what to do then.
+                let part = LivePart::read(open, blocks.clone(), sketch_len);
+                Ok((blocks, part.ok().flatten()))
+            }
+        };
+        let source = |give: &mut dyn FnMut(Range<BlockIndex>) -> Result<()>| {
+            let count = open.entry.fingerprint_count.div_ceil(PART_COUNT).min(blocks.end);
+            let parts = Part::all(count as usize).into_iter().map(|part| part.of(blocks.clone()));
+            parts.map(|part| BlockIndex(part.start)..BlockIndex(part.end)).try_for_each(give)
+        };
+        in_order(resources.threads, worker, source, |(blocks, part)| match part {
+            Some(part) if part.ranks.start == push.rank => push.part(&part),
+            _ => push.blocks(blocks),
+        })
+    };
     table.advise_random();
-    match pushed {
-        Err(damage @ Error::Corrupt { section, .. }) if section.table() == Some(TableIndex(0)) => {
-            push.another_table(resources, damage)
-        }
-        pushed => pushed,
-    }
+    pushed
 }
 
 /// Bytes of the file for each value.
@@ -48,56 +79,86 @@ struct Push<'a> {
     table: WholeTable<'a>,
     records: Records<'a>,
     buffer: &'a mut RecordBuffer,
+    resources: &'a SortResources,
     watch: &'a Watch,
     throttle: Option<&'a Throttle>,
     value_len: f64,
     /// The rank of the next value, and the value before it.
     rank: u64,
     last: u64,
+    /// Whether all records came from another table.
+    is_done: bool,
 }
 
 impl Push<'_> {
-    fn first_table(&mut self) -> Result<()> {
-        let mut values = self.table.values();
-        while let Some((_, run)) = values.next_run()? {
+    /// Pushes the records of some blocks; where they are damaged, all that are left, by another table.
+    fn blocks(&mut self, blocks: Range<BlockIndex>) -> Result<()> {
+        if self.is_done {
+            return Ok(());
+        }
+        let read = self.first_table(blocks);
+        match read {
+            Err(damage @ Error::Corrupt { section, .. })
+                if section.table() == Some(TableIndex(0)) =>
+            {
+                self.is_done = true;
+                self.another_table(damage)
+            }
+            read => read,
+        }
+    }
+
+    fn first_table(&mut self, blocks: Range<BlockIndex>) -> Result<()> {
+        let mut values = self.table.values_of(blocks)?;
+        while let Some((rank, run)) = values.next_run()? {
+            if rank.0 != self.rank {
+                let detail = format!("blocks leave a gap, at value {}", self.rank);
+                return Err(self.table.corrupt(&self.table.heads, 0, Fault::rule(15, detail)));
+            }
             self.values(run)?;
         }
         Ok(())
     }
 
+    /// Pushes the records of a part.
+    fn part(&mut self, part: &LivePart) -> Result<()> {
+        if self.is_done {
+            return Ok(());
+        }
+        let last = part.last.unwrap_or(self.last);
+        self.after(part.ranks.end - part.ranks.start, last)?;
+        self.buffer.push_stored_batch(&part.records)
+    }
+
     /// Pushes the records of the next values.
     fn values(&mut self, run: &[u64]) -> Result<()> {
+        let first = Rank(self.rank);
+        let last = run.last().copied().unwrap_or(self.last);
+        self.after(run.len() as u64, last)?;
+        for_each_live(self.open, self.table, (first, run), &mut self.records, |fingerprint, id| {
+            match id {
+                Some((id, sketch)) => self.buffer.push_stored(fingerprint, id, sketch),
+                None => self.buffer.push_bare(fingerprint),
+            }
+        })
+    }
+
+    /// Notes that so many values were read.
+    fn after(&mut self, count: u64, last: u64) -> Result<()> {
         if let Some(throttle) = self.throttle {
-            throttle.spend((run.len() as f64 * self.value_len) as u64);
+            throttle.spend((count as f64 * self.value_len) as u64);
         }
-        for &value in run {
-            let (rank, record) = (Rank(self.rank), self.records.next()?);
-            (self.rank, self.last) = (self.rank + 1, value);
-            if self.open.is_deleted(rank) {
-                continue;
-            }
-            let fingerprint = self.table.permutation.invert(Permuted(value));
-            let mut bare = true;
-            if let Some((_, record)) = record {
-                let mut ids = self.open.live_ids(rank, record);
-                while let Some(id) = ids.next().map_err(|fault| id_fault(self.open, fault))? {
-                    bare = false;
-                    self.buffer.push_stored(fingerprint, id, ids.sketch())?;
-                }
-            }
-            if bare {
-                self.buffer.push_bare(fingerprint)?;
-            }
-            self.watch.tick(1)?;
-        }
-        Ok(())
+        let ranks = self.rank..self.rank + count;
+        (self.rank, self.last) = (ranks.end, last);
+        let deleted = self.open.deleted_in(ranks).len() as u64;
+        Ok(self.watch.tick(count - deleted)?)
     }
 
     /// Pushes the records that are left, by the first other table whose values can be read.
-    fn another_table(&mut self, resources: &SortResources, damage: Error) -> Result<()> {
+    fn another_table(&mut self, damage: Error) -> Result<()> {
         let segment = &self.open.segment;
         for other in segment.tables().skip(1).filter_map(TableReader::whole) {
-            match self.in_order_of_first(other, resources) {
+            match self.in_order_of_first(other) {
                 Ok(values) => return self.rest_of(&values),
                 Err(Error::Corrupt { .. }) => {}
                 Err(error) => return Err(error),
@@ -107,12 +168,8 @@ impl Push<'_> {
     }
 
     /// The values of another table in the order of the first one.
-    fn in_order_of_first(
-        &self,
-        other: WholeTable<'_>,
-        resources: &SortResources,
-    ) -> Result<SortedValues> {
-        let mut sorter = ValueSorter::new(resources.clone());
+    fn in_order_of_first(&self, other: WholeTable<'_>) -> Result<SortedValues> {
+        let mut sorter = ValueSorter::new(self.resources.clone());
         let mut values = other.values();
         while let Some((_, run)) = values.next_run()? {
             let fingerprints = run.iter().map(|&value| other.permutation.invert(Permuted(value)));

@@ -25,6 +25,7 @@ mod handle;
 mod id_places;
 mod import;
 mod lasting_state;
+mod live_part;
 mod live_records;
 mod merge;
 mod new_record;

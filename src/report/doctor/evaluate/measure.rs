@@ -9,6 +9,7 @@ use fpstore_base::watch::{Observer, Phase, Watch};
 use super::curve::{Curve, Histogram};
 use crate::base::error::Result;
 use crate::base::labels::{Label, LabelledPairs};
+use crate::bytes::distances::distances_from;
 
 /// Documents that a thread compares with all later ones at a time.
 const RANGE_LEN: usize = 64;
@@ -58,7 +59,7 @@ fn all_distances(values: &[u64], observer: Option<Observer>) -> Result<Histogram
             |feed| {
                 let _ = ranges.into_iter().all(|range| feed.push(range, 0));
             },
-            || |range: Range<usize>| (range.len() as u64, distances_from(values, range)),
+            || |range: Range<usize>| (range.len() as u64, distances_in(values, range)),
         );
         for (count, counts) in results {
             sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
@@ -68,21 +69,18 @@ fn all_distances(values: &[u64], observer: Option<Observer>) -> Result<Histogram
     })
 }
 
-fn distances_from(values: &[u64], range: Range<usize>) -> Histogram {
+fn distances_in(values: &[u64], range: Range<usize>) -> Histogram {
     // Equal distances often follow each other. Four histograms in turn keep one addition from
     // waiting for the one before.
     let mut counts = [[0_u64; 65]; 4];
     for first in range {
-        let (value, later) = (values[first], &values[first + 1..]);
-        let quads = later.chunks_exact(4);
-        for other in quads.remainder() {
-            counts[0][(value ^ other).count_ones() as usize] += 1;
-        }
-        for quad in quads {
-            for (counts, other) in counts.iter_mut().zip(quad) {
-                counts[(value ^ other).count_ones() as usize] += 1;
+        distances_from(values[first], &values[first + 1..], |_, distances| {
+            for quad in distances.chunks(4) {
+                for (counts, &distance) in counts.iter_mut().zip(quad) {
+                    counts[usize::from(distance)] += 1;
+                }
             }
-        }
+        });
     }
     std::array::from_fn(|distance| counts.iter().map(|counts| counts[distance]).sum())
 }

@@ -1,8 +1,9 @@
 //! A store with labels, ids of both kinds and deletions, and every change of it.
 //!
 //! `fail_points` makes each file operation of each change fail once; `growth` counts steps of stores of
-//! many segments; `places` deletes ids whose places were read before; `pauses` has readers that hold files, interrupted merges, and file systems without room or locks; `power_loss` replays what a
-//! disk may hold after it lost power.
+//! many segments; `places` deletes ids whose places were read before; `pauses` has readers that hold
+//! files, interrupted merges, and file systems without room or locks; `power_loss` replays what a disk
+//! may hold after it lost power; `threads` merges on several.
 
 mod fail_points;
 mod growth;
@@ -11,6 +12,7 @@ mod pauses;
 mod places;
 mod power_loss;
 mod retry;
+mod threads;
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,0 +1,77 @@
+//! Hamming distances of one value from many, by the instructions that this processor has.
+
+/// Distances that are passed on together.
+const CHUNK_COUNT: usize = 256;
+
+/// Calls `take` with the distances of `value` from the others, in their order, some at a time, and the
+/// position of the first of them.
+pub(crate) fn distances_from(value: u64, others: &[u64], mut take: impl FnMut(usize, &[u8])) {
+    let mut distances = [0; CHUNK_COUNT];
+    for (number, others) in others.chunks(CHUNK_COUNT).enumerate() {
+        let distances = &mut distances[..others.len()];
+        fill(value, others, distances);
+        take(number * CHUNK_COUNT, distances);
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[expect(unsafe_code, reason = "a function compiled for some processors only is unsafe to call")]
+fn fill(value: u64, others: &[u64], distances: &mut [u8]) {
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vpopcntdq")]
+    fn with_avx512(value: u64, others: &[u64], distances: &mut [u8]) {
+        fill_each(value, others, distances);
+    }
+    #[target_feature(enable = "avx2,popcnt")]
+    fn with_avx2(value: u64, others: &[u64], distances: &mut [u8]) {
+        fill_each(value, others, distances);
+    }
+    if is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512vl")
+        && is_x86_feature_detected!("avx512vpopcntdq")
+    {
+        // SAFETY: the function needs these instructions and no others; the lines above detected them.
+        unsafe { with_avx512(value, others, distances) }
+    } else if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("popcnt") {
+        // SAFETY: as above.
+        unsafe { with_avx2(value, others, distances) }
+    } else {
+        fill_each(value, others, distances);
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn fill(value: u64, others: &[u64], distances: &mut [u8]) {
+    fill_each(value, others, distances);
+}
+
+/// The loop, which the compiler vectorises with the instructions that its caller may use.
+#[inline(always)]
+fn fill_each(value: u64, others: &[u64], distances: &mut [u8]) {
+    for (distance, other) in distances.iter_mut().zip(others) {
+        *distance = (value ^ other).count_ones() as u8;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn distances_are_those_of_each_pair(
+            value in any::<u64>(),
+            others in prop::collection::vec(any::<u64>(), 0..3 * CHUNK_COUNT),
+        ) {
+            let others: Vec<u64> = others.into_iter().chain([value, !value, 0, u64::MAX]).collect();
+            let mut found = Vec::new();
+            distances_from(value, &others, |start, distances| {
+                assert_eq!(start, found.len());
+                found.extend_from_slice(distances);
+            });
+            let expected = others.iter().map(|other| (value ^ other).count_ones());
+            prop_assert!(found.into_iter().map(u32::from).eq(expected));
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! The lists of ids of a segment: written as they come, or from parts that were encoded apart.
+
+use std::io::{Seek, Write};
+
+use super::output::Output;
+use super::records::{GroupWriter, RecordEncoder};
+use super::section::SectionWriter;
+use crate::base::error::Result;
+use crate::disk::ScratchFolder;
+use crate::format::id_records::IdLayout;
+use fpstore_base::IdRef;
+
+/// Takes the ids of one fingerprint after the other.
+pub(crate) trait ListSink {
+    /// Adds an id and its sketch to the current list.
+    fn push(&mut self, id: IdRef<'_>, sketch: &[u8]) -> Result<()>;
+
+    /// Ends the current list, of one fingerprint.
+    fn close(&mut self) -> Result<()>;
+}
+
+/// The sections of ids while they are written.
+pub(crate) struct IdSections<'a, W> {
+    groups: SectionWriter,
+    records: SectionWriter,
+    encoder: RecordEncoder,
+    group_writer: GroupWriter,
+    out: &'a mut Output<W>,
+    id_count: u64,
+}
+
+impl<'a, W: Write + Seek> IdSections<'a, W> {
+    pub(super) fn new(
+        [groups, records]: [SectionWriter; 2],
+        (layout, scratch): (IdLayout, &ScratchFolder),
+        out: &'a mut Output<W>,
+    ) -> Self {
+        let encoder = RecordEncoder::new(layout, scratch);
+        let group_writer = GroupWriter::default();
+        IdSections { groups, records, encoder, group_writer, out, id_count: 0 }
+    }
+
+    /// Adds lists that were encoded apart.
+    pub(crate) fn append(&mut self, lists: &IdLists) -> Result<()> {
+        self.id_count += lists.id_count;
+        for &len in &lists.lens {
+            self.group_writer.push(len, &mut self.groups.pending);
+        }
+        self.records.pending.extend_from_slice(&lists.records);
+        self.records.spill(self.out)?;
+        self.groups.spill(self.out)
+    }
+
+    /// The sections, and how many ids they have.
+    pub(super) fn finish(mut self) -> ([SectionWriter; 2], u64) {
+        self.group_writer.finish(&mut self.groups.pending);
+        ([self.groups, self.records], self.id_count)
+    }
+}
+
+impl<W: Write + Seek> ListSink for IdSections<'_, W> {
+    fn push(&mut self, id: IdRef<'_>, sketch: &[u8]) -> Result<()> {
+        self.id_count += 1;
+        self.encoder.push(id, sketch)
+    }
+
+    fn close(&mut self) -> Result<()> {
+        let (records, out) = (&mut self.records, &mut *self.out);
+        let len = self.encoder.close(|bytes| {
+            records.pending.extend_from_slice(bytes);
+            records.spill(out)
+        })?;
+        self.group_writer.push(len, &mut self.groups.pending);
+        self.groups.spill(self.out)
+    }
+}
+
+/// Lists in memory, encoded apart from those before and after them.
+pub(crate) struct IdLists {
+    encoder: RecordEncoder,
+    records: Vec<u8>,
+    /// The bytes of each list.
+    lens: Vec<u64>,
+    id_count: u64,
+}
+
+impl IdLists {
+    /// No lists yet. What does not fit into memory while it is encoded goes to `scratch`.
+    pub(crate) fn new(layout: IdLayout, scratch: &ScratchFolder) -> Self {
+        let encoder = RecordEncoder::new(layout, scratch);
+        IdLists { encoder, records: Vec::new(), lens: Vec::new(), id_count: 0 }
+    }
+}
+
+impl ListSink for IdLists {
+    fn push(&mut self, id: IdRef<'_>, sketch: &[u8]) -> Result<()> {
+        self.id_count += 1;
+        self.encoder.push(id, sketch)
+    }
+
+    fn close(&mut self) -> Result<()> {
+        let records = &mut self.records;
+        let len = self.encoder.close(|bytes| {
+            records.extend_from_slice(bytes);
+            Ok(())
+        })?;
+        self.lens.push(len);
+        Ok(())
+    }
+}
