@@ -7,6 +7,7 @@
 #     sh tools/emulated.sh x86_64-pc-windows-gnu         # tests of the library and the program, under wine
 #     sh tools/emulated.sh TARGET --test all golden      # any arguments of `cargo test`
 #     sh tools/emulated.sh TARGET --write-golden         # writes the golden stores there, compares bytes
+#     sh tools/emulated.sh TARGET --console              # the program on a console: tools/check_console.py
 #
 # docs/platforms.md says what passes and what is left out. tools/cross.sh and tools/emulators.sh say
 # what this needs. Several gigabytes of disk; the first build takes ten minutes and more.
@@ -35,12 +36,26 @@ if [ "${1:-}" = --write-golden ]; then
     done
     exit 0
 fi
+check_console() {
+    cross_cargo build --locked --target "$target" --features cli,serve --bin fpstore
+    program=$CARGO_TARGET_DIR/$target/debug/fpstore
+    [ ! -e "$program.exe" ] || program=$program.exe
+    # shellcheck disable=SC2086  # words, to be split
+    python3 -B tools/check_console.py $emulator "$program"
+}
+
+if [ "${1:-}" = --console ]; then
+    check_console
+    exit 0
+fi
+after=true
 if [ $# -eq 0 ]; then
     case $target in
     x86_64-unknown-linux-musl) set -- --workspace --features full --lib --tests ;;
     # Starting programs is slow under wine, and so is each of the very many changes of files in the
     # tests that let every operation fail. See docs/platforms.md.
     x86_64-pc-windows-gnu)
+        after=check_console
         cross_cargo test --locked --target "$target" --features cli,serve --lib -- \
             --skip whichever_operation --skip power_loss --skip that_failed --skip dies_at --skip places
         set -- --features cli,serve --test all -- every_system library::access library::append \
@@ -58,3 +73,4 @@ if [ $# -eq 0 ]; then
     esac
 fi
 cross_cargo test --locked --target "$target" "$@"
+$after

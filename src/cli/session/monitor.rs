@@ -11,7 +11,7 @@ use anyhow::Context;
 use fpstore::{Observer, Phase, Progress, Step};
 use fpstore_base::waiting::end_waits_on;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
-
+#[cfg(unix)]
 use signal_hook::flag;
 
 use super::wait::WaitNotice;
@@ -139,18 +139,27 @@ impl Drop for Monitor {
 
 /// Sets the flag at the first signal that asks the program to end, so that the command ends in
 /// order; a second one ends the program at once.
+#[cfg(unix)]
 fn listen(interrupted: &Arc<AtomicBool>) -> io::Result<()> {
-    use signal_hook::consts;
-    #[cfg(unix)]
-    let signals = [consts::SIGINT, consts::SIGTERM, consts::SIGHUP];
-    #[cfg(not(unix))]
-    let signals = [consts::SIGINT, consts::SIGTERM];
-    for signal in signals {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
         let flag = interrupted.clone();
         flag::register_conditional_shutdown(signal, INTERRUPTED.into(), flag)?;
         flag::register(signal, interrupted.clone())?;
     }
     Ok(())
+}
+
+/// As above, of the events of a console.
+#[cfg(windows)]
+fn listen(interrupted: &Arc<AtomicBool>) -> io::Result<()> {
+    let interrupted = interrupted.clone();
+    let asked = move || {
+        if interrupted.swap(true, Ordering::Relaxed) {
+            std::process::exit(INTERRUPTED.into());
+        }
+    };
+    ctrlc::set_handler(asked).map_err(io::Error::other)
 }
 
 /// Makes a write past the limit on the length of files an error, as on a full disk, where the
