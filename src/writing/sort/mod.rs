@@ -5,7 +5,9 @@
 //! [`SortResources`] and never take more than about that memory. Entries with equal keys keep the
 //! order in which they were pushed.
 
+mod batch;
 mod block;
+mod levels;
 mod merge;
 mod merge_keys;
 mod part;
@@ -16,7 +18,8 @@ mod run;
 mod sketched;
 mod values;
 
+pub(crate) use batch::RecordBatch;
 pub(crate) use part::RecordPart;
-pub(crate) use records::{IdColumn, RecordBatch, RecordSorter, SortedRecords};
+pub(crate) use records::{IdColumn, RecordSorter, SortedRecords};
 pub(crate) use resources::{MEMORY_MIN, SortResources};
 pub(crate) use values::{SortedValues, ValueSorter};

@@ -2,28 +2,14 @@
 
 use crate::base::error::Result;
 use crate::writing::sort::SortResources;
-use crate::writing::sort::merge::{Arena, EntryId, MergeInput, merge};
+use crate::writing::sort::batch::{RecordBatch, Scratch};
+use crate::writing::sort::levels::{Levels, write_run};
+use crate::writing::sort::merge::{EntryId, MergeInput, merge};
 use crate::writing::sort::merge_keys::merge_keys;
 use crate::writing::sort::part::{RecordPart, with_sketches};
-use crate::writing::sort::partition;
 use crate::writing::sort::run::RunWriter;
-use crate::writing::sort::sketched;
-use crate::writing::sort::values::{Levels, SortedValues, SortedWriter, write_run};
+use crate::writing::sort::values::{SortedValues, SortedWriter};
 use fpstore_base::IdRef;
-
-/// Records in input order, in one column for each kind of id.
-///
-/// The column of numbers comes before the column of texts. After the first text, numbers are
-/// stored as texts too, so that the order of the ids of one key is kept.
-#[derive(Debug, Default)]
-pub(crate) struct RecordBatch {
-    bare: Vec<u64>,
-    numbers: Vec<(u64, u64)>,
-    texts: Vec<(u64, u64)>,
-    arena: Arena,
-    largest_number: u64,
-    any_text: bool,
-}
 
 /// The ids of sorted records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,111 +19,6 @@ pub(crate) enum IdColumn {
     Numbers(u64),
     /// Texts. Some may be stored as the numbers that they spell.
     Texts,
-}
-
-impl RecordBatch {
-    pub(crate) fn push_bare(&mut self, key: u64) {
-        self.bare.push(key);
-    }
-
-    /// Takes a record with an id that can be stored.
-    pub(crate) fn push(&mut self, key: u64, id: IdRef<'_>) {
-        match id {
-            IdRef::U64(number) if self.texts.is_empty() => {
-                self.largest_number = self.largest_number.max(number);
-                self.numbers.push((key, number));
-            }
-            IdRef::U64(number) => self.push_text(key, &number.to_string()),
-            IdRef::Text(text) => self.push_text(key, text),
-        }
-    }
-
-    /// Takes a record with an id that can be stored, and its sketch, empty if ids have none.
-    pub(crate) fn push_sketched(&mut self, key: u64, id: IdRef<'_>, sketch: &[u8]) {
-        if sketch.is_empty() {
-            return self.push(key, id);
-        }
-        match id {
-            IdRef::U64(number) => self.largest_number = self.largest_number.max(number),
-            IdRef::Text(_) => self.any_text = true,
-        }
-        let place = self.arena.push_by(|bytes| sketched::encode(id, sketch, bytes));
-        self.texts.push((key, place));
-    }
-
-    fn push_text(&mut self, key: u64, text: &str) {
-        self.any_text = true;
-        let place = self.arena.push(text.as_bytes());
-        self.texts.push((key, place));
-    }
-
-    /// Appends all records of another batch, its numbers as texts if texts came before.
-    fn append(&mut self, other: &RecordBatch, after_texts: bool) {
-        self.bare.extend_from_slice(&other.bare);
-        if !after_texts {
-            self.numbers.extend_from_slice(&other.numbers);
-        } else {
-            for &(key, number) in &other.numbers {
-                self.push_text(key, &number.to_string());
-            }
-        }
-        self.largest_number = self.largest_number.max(other.largest_number);
-        self.any_text |= other.any_text;
-        let base = self.arena.append(&other.arena);
-        self.texts.extend(other.texts.iter().map(|&(key, place)| (key, base + place)));
-    }
-
-    /// The keys of all records.
-    pub(crate) fn keys(&self) -> impl Iterator<Item = u64> {
-        let with_ids = self.numbers.iter().chain(&self.texts).map(|entry| entry.0);
-        self.bare.iter().copied().chain(with_ids)
-    }
-
-    pub(crate) fn count(&self) -> u64 {
-        (self.bare.len() + self.numbers.len() + self.texts.len()) as u64
-    }
-
-    fn memory_len(&self) -> u64 {
-        let entries = 8 * self.bare.len() + 16 * (self.numbers.len() + self.texts.len());
-        (entries + self.arena.len()) as u64
-    }
-
-    /// Bytes of memory while the batch is sorted: entries are scattered to scratch memory, and the
-    /// stable sort of a large part takes half as much again.
-    fn sorting_len(&self) -> u64 {
-        let pairs = self.numbers.len() + self.texts.len();
-        self.memory_len() + (8 * self.bare.len()).max(24 * pairs) as u64
-    }
-
-    fn sort(&mut self, scratch: &mut Scratch, threads: usize) {
-        partition::sort(&mut self.numbers, &mut scratch.pairs, threads);
-        partition::sort(&mut self.texts, &mut scratch.pairs, threads);
-        partition::sort(&mut self.bare, &mut scratch.keys, threads);
-        self.bare.dedup();
-    }
-
-    /// Removes all records and keeps their memory.
-    fn clear(&mut self) {
-        self.bare.clear();
-        self.numbers.clear();
-        self.texts.clear();
-        self.arena.clear();
-        (self.largest_number, self.any_text) = (0, false);
-    }
-
-    /// All records, once they are sorted.
-    fn whole(&self, is_sketched: bool) -> RecordPart<'_> {
-        let RecordBatch { bare, numbers, texts, arena, .. } = self;
-        RecordPart { bare, numbers, texts, arena, is_sketched }
-    }
-}
-
-/// Scratch memory for sorting. Kept from run to run: freeing and allocating it again would
-/// fragment the heap.
-#[derive(Debug, Default)]
-struct Scratch {
-    pairs: Vec<(u64, u64)>,
-    keys: Vec<u64>,
 }
 
 /// Sorts records by key. The ids of one key keep their order.

@@ -1,0 +1,89 @@
+//! Runs by level: how many runs become few.
+
+use crate::base::error::Result;
+use crate::writing::sort::SortResources;
+use crate::writing::sort::block::RunBlock;
+use crate::writing::sort::merge::{MergeInput, merge};
+use crate::writing::sort::run::{RunWriter, SortedRun};
+
+/// The number of runs of one level that are merged into one of the next level.
+const FAN_IN: usize = if cfg!(test) { 4 } else { 64 };
+/// The most and the least bytes that a merge reads of one run at a time.
+const MERGE_READ_LEN_MAX: usize = 1 << 19;
+const MERGE_READ_LEN_MIN: usize = 1 << 14;
+
+/// Appends all entries of an input to a run.
+pub(super) fn write_run(mut input: MergeInput<'_>, writer: &mut RunWriter) -> Result<()> {
+    let mut block = RunBlock::default();
+    while input.next_block(&mut block)? {
+        writer.push(&block)?;
+    }
+    Ok(())
+}
+
+/// Runs by level, in the order in which they were made.
+///
+/// When a level has [`FAN_IN`] runs, they are merged into one run of the next level. So there are
+/// never many runs, and each entry is written about log n times.
+#[derive(Debug, Default)]
+pub(super) struct Levels {
+    runs: Vec<(u32, SortedRun)>,
+}
+
+impl Levels {
+    pub(super) fn is_empty(&self) -> bool {
+        self.runs.is_empty()
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.runs.len()
+    }
+
+    pub(super) fn file_len(&self) -> u64 {
+        self.runs.iter().map(|(_, run)| run.file_len()).sum()
+    }
+
+    pub(super) fn push(&mut self, run: SortedRun, resources: &SortResources) -> Result<()> {
+        self.runs.push((0, run));
+        while let Some(&(level, _)) = self.runs.last()
+            && self.runs.iter().rev().take_while(|(l, _)| *l == level).count() == FAN_IN
+        {
+            let first = self.runs.len() - FAN_IN;
+            let inputs = inputs_of(&self.runs[first..], resources, FAN_IN);
+            let mut writer = RunWriter::create(resources)?;
+            let mut block = RunBlock::default();
+            merge(inputs, |_, entry| {
+                entry.append_to(&mut block);
+                if block.is_full() {
+                    writer.push(&block)?;
+                    block.clear();
+                }
+                Ok(())
+            })?;
+            if !block.keys.is_empty() {
+                writer.push(&block)?;
+            }
+            let merged = writer.finish()?;
+            self.runs.truncate(first);
+            self.runs.push((level + 1, merged));
+        }
+        Ok(())
+    }
+
+    /// Readers of all runs, in order. `sharers` is the number of readers that share the memory.
+    pub(super) fn inputs(&self, resources: &SortResources, sharers: usize) -> Vec<MergeInput<'_>> {
+        inputs_of(&self.runs, resources, sharers)
+    }
+}
+
+/// Readers of runs. Half of the memory is shared by `sharers` readers.
+fn inputs_of<'a>(
+    runs: &'a [(u32, SortedRun)],
+    resources: &SortResources,
+    sharers: usize,
+) -> Vec<MergeInput<'a>> {
+    let len = resources.memory / 2 / sharers.max(1) as u64;
+    let len = usize::try_from(len).unwrap_or(usize::MAX);
+    let len = len.clamp(MERGE_READ_LEN_MIN, MERGE_READ_LEN_MAX);
+    runs.iter().map(|(_, run)| MergeInput::SortedRun(run.reader(len))).collect()
+}
