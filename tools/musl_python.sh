@@ -39,9 +39,11 @@ compile() {
     mkdir -p "$folder/lists/partial" "$work"
     suite=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
     # Wheels use relocations that musl knows from 1.2.4 on, which Debian has from trixie on.
+    # From where this machine has its own packages.
+    mirror=$(apt-get indextargets --format '$(REPO_URI)' "Codename: $suite" | head -1)
     cat >"$folder/sources.list" <<LIST
-deb-src http://deb.debian.org/debian $suite main
-deb http://deb.debian.org/debian trixie main
+deb-src $mirror $suite main
+deb $mirror trixie main
 LIST
     apt_sources update
     cd "$work"

@@ -15,7 +15,7 @@ pub(super) trait Sink {
     /// Takes the next bytes of heads.
     fn heads(&mut self, bytes: &[u8]) -> Result<()>;
 
-    /// Ends a block of so many values, which may be none.
+    /// Ends a block of `value_count` values, which may be 0.
     fn end_block(&mut self, value_count: u64) -> Result<()>;
 }
 

@@ -26,8 +26,8 @@ pub(super) struct LivePart {
 }
 
 impl LivePart {
-    /// Reads some blocks, at least one, with sketches of so many bytes; `None` if they are too much to
-    /// be in memory together.
+    /// Reads some blocks, at least one, with sketches of `sketch_len` bytes; `None` if their records
+    /// are too many to be in memory together.
     pub(super) fn read(
         open: &OpenSegment,
         blocks: Range<BlockIndex>,

@@ -143,7 +143,7 @@ impl Push<'_> {
         })
     }
 
-    /// Notes that so many values were read.
+    /// Notes that `count` more values were read, up to `last`.
     fn after(&mut self, count: u64, last: u64) -> Result<()> {
         if let Some(throttle) = self.throttle {
             throttle.spend((count as f64 * self.value_len) as u64);

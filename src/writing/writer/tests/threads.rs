@@ -5,7 +5,7 @@ use crate::writing::writer::Compaction;
 
 const COUNT: u64 = 700;
 
-/// A store of three segments of such values, with sketches of so many bytes.
+/// A store of three segments of the values that `value` gives, with sketches of `sketch_len` bytes.
 fn make_parts(path: &Path, sketch_len: u8, value: impl Fn(u64) -> u64) {
     let build =
         BuildOptions::default().scheme(Scheme::named("4", 3).unwrap()).sketch_len(sketch_len);
