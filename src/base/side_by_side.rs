@@ -1,6 +1,7 @@
 //! The same work on several threads, and the parts of what they share.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
@@ -87,9 +88,45 @@ pub(crate) fn on_threads<J: Send>(
     });
 }
 
+/// Does the work for each item once, on threads, of which the calling one is one. The results are in
+/// the order of the items, and so is the error, the first one; after one, no other work is begun.
+pub(crate) fn results_on_threads<T: Sync, R: Send>(
+    threads: usize,
+    items: &[T],
+    work: impl Fn(&T) -> Result<R> + Sync,
+) -> Result<Vec<R>> {
+    let failed = AtomicBool::new(false);
+    let mut results: Vec<Option<Result<R>>> = items.iter().map(|_| None).collect();
+    on_threads(threads.min(items.len()), items.iter().zip(&mut results), |(item, result)| {
+        if !failed.load(Ordering::Relaxed) {
+            let done = work(item);
+            failed.fetch_or(done.is_err(), Ordering::Relaxed);
+            *result = Some(done);
+        }
+    });
+    results.into_iter().flatten().collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::error::Error;
+
+    #[test]
+    fn results_are_in_order_and_an_error_ends_the_work() {
+        for threads in [0, 1, 2, 5] {
+            let items: Vec<u32> = (0..100).collect();
+            let doubled = results_on_threads(threads, &items, |item| Ok(2 * item)).unwrap();
+            assert!(doubled.iter().zip(&items).all(|(doubled, item)| *doubled == 2 * item));
+            let begun = Mutex::new(Vec::new());
+            let failed = results_on_threads(threads, &items, |&item| {
+                begun.lock().unwrap().push(item);
+                if item < 10 { Ok(()) } else { Err(Error::Interrupted) }
+            });
+            assert!(matches!(failed, Err(Error::Interrupted)));
+            assert!(begun.into_inner().unwrap().len() <= 10 + threads.max(1));
+        }
+    }
 
     #[test]
     fn each_job_is_done_once_on_any_number_of_threads() {

@@ -34,4 +34,3 @@ pub(crate) use read::Segment;
 pub(crate) use records::Records;
 pub(crate) use table::SyndromeLayout;
 pub(crate) use table_reader::{IndexReader, SyndromeTable, TableKind, TableReader, WholeTable};
-pub(crate) use values::Values;

@@ -51,6 +51,11 @@ impl<'a> SyndromeTable<'a> {
     pub(crate) fn keys(self) -> Values<'a> {
         Values::of(*self, true)
     }
+
+    /// The keys of the values of some blocks, at least one, in ascending order.
+    pub(crate) fn keys_of(self, blocks: Range<BlockIndex>) -> Result<Values<'a>> {
+        self.keys().within(blocks)
+    }
 }
 
 impl<'a> Values<'a> {
@@ -71,6 +76,12 @@ impl<'a> Values<'a> {
             given: 0,
         }
     }
+
+    fn within(self, blocks: Range<BlockIndex>) -> Result<Self> {
+        let span = self.reader.span(blocks.start)?;
+        let (next_block, heads_end, rank) = (blocks.start.0, span.heads_start, span.rank_start);
+        Ok(Values { next_block, end_block: blocks.end.0, heads_end, rank, ..self })
+    }
 }
 
 impl<'a> WholeTable<'a> {
@@ -82,15 +93,12 @@ impl<'a> WholeTable<'a> {
 
     /// The values in ascending order, from the first one of a block.
     fn values_from(self, block: BlockIndex) -> Result<Values<'a>> {
-        let span = self.span(block)?;
-        let start = self.values();
-        let (next_block, heads_end, rank) = (block.0, span.heads_start, span.rank_start);
-        Ok(Values { next_block, heads_end, rank, ..start })
+        self.values_of(block..BlockIndex(self.descriptor.block_count()))
     }
 
     /// The values of some blocks, at least one, in ascending order.
     pub(crate) fn values_of(self, blocks: Range<BlockIndex>) -> Result<Values<'a>> {
-        Ok(Values { end_block: blocks.end.0, ..self.values_from(blocks.start)? })
+        self.values().within(blocks)
     }
 
     /// Calls `each` with the runs of values that lie on sound pages, in ascending order, with the rank

@@ -1,11 +1,12 @@
 //! Verifying a store: every rule of the format, every checksum, and sample queries.
 //!
 //! Called by users and by the program; the writer calls `faults_of` for imported segments and
-//! repairs by the report. Each file verifies one part: a segment, its prefix indexes, its deletions,
-//! its answers. Faults are collected in the report, so that one fault does not hide the others.
+//! repairs by the report. Each file verifies one part: a segment, its prefix indexes, its tables, its
+//! ids, its deletions, its answers. Faults are collected in the report, so that one fault does not hide the others.
 //! Nothing is written.
 
 mod deletions;
+mod ids;
 mod index;
 mod lost;
 mod options;
@@ -13,6 +14,9 @@ mod pace;
 mod report;
 mod sample;
 mod segment;
+mod table;
+#[cfg(all(test, unix))]
+mod tests;
 
 use std::path::Path;
 

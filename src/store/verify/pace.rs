@@ -1,16 +1,19 @@
 //! The pace of a verification: the bytes read so far, their limit for each second, and the observer.
 
 use crate::base::error::Result;
-use crate::base::side_by_side::side_by_side;
+use crate::base::side_by_side::{Part, results_on_threads};
 use crate::search::snapshot::OpenSegment;
 use crate::segment::{Segment, TableReader};
 use crate::store::verify::VerifyOptions;
+use fpstore_base::thread_count;
 use fpstore_base::watch::{Phase, Throttle, Watch};
 
 /// Needles that one scan of the store compares.
 pub(super) const NEEDLES_PER_PASS: usize = 256;
 /// Values or hits of a pass that are counted together.
 const STEP: u64 = 1 << 12;
+/// Parts for each thread, so that none waits long for another.
+const PARTS_FOR_A_THREAD: u64 = 4;
 
 /// Counts the bytes that are read, and waits where a rate is set.
 pub(super) struct Pace {
@@ -42,30 +45,47 @@ impl Pace {
         Ok(self.watch.tick(len)?)
     }
 
-    /// Does the work for each item, on several threads unless a rate is set: then the machine is
-    /// wanted for something else.
-    pub(super) fn side_by_side<T: Sync, R: Send>(
+    /// The threads that verify: one if a rate is set, as then the machine is wanted for something else.
+    pub(super) fn threads(&self) -> usize {
+        if self.throttle.is_some() { 1 } else { thread_count(0) }
+    }
+
+    /// Does the work for each item on these threads. The results are in the order of the items.
+    pub(super) fn on_threads<T: Sync, R: Send>(
         &self,
         items: &[T],
         work: impl Fn(&T) -> Result<R> + Sync,
     ) -> Result<Vec<R>> {
-        match self.throttle {
-            None => side_by_side(items, work),
-            Some(_) => items.iter().map(work).collect(),
-        }
+        results_on_threads(self.threads(), items, work)
+    }
+
+    /// Does the work for the parts of `len` units, of which none is much shorter than `part_len`. The
+    /// results are in the order of the parts.
+    pub(super) fn in_parts<R: Send>(
+        &self,
+        len: u64,
+        part_len: u64,
+        work: impl Fn(Part) -> Result<R> + Sync,
+    ) -> Result<Vec<R>> {
+        let most = match self.threads() {
+            1 => 1,
+            threads => threads as u64 * PARTS_FOR_A_THREAD,
+        };
+        let parts = Part::all((len / part_len).min(most) as usize);
+        self.on_threads(&parts, |&part| work(part))
     }
 
     /// Counts the bytes of a pass over `count` values or records that take `len` bytes together.
     fn pass(&self, count: u64, len: u64) -> Pass<'_> {
-        Pass { pace: self, count, len, done: 0 }
+        Pass { pace: self, count, len, pending: 0 }
     }
 
-    /// A pass over the values of a table.
+    /// A pass over values of a table.
     pub(super) fn values(&self, segment: &Segment, table: TableReader<'_>) -> Pass<'_> {
         self.pass(segment.header().fingerprint_count, table.heads.len + table.tails.len)
     }
 
-    /// A pass over the fingerprints of all segments with their ids.
+    /// A pass over fingerprints of all segments with their ids.
     pub(super) fn scan(&self, segments: &[OpenSegment]) -> Pass<'_> {
         let sum = |of: fn(&Segment) -> u64| segments.iter().map(|open| of(&open.segment)).sum();
         self.pass(sum(|segment| segment.header().fingerprint_count), sum(scanned_len))
@@ -78,23 +98,26 @@ fn scanned_len(segment: &Segment) -> u64 {
     segment.first_table().map_or(0, |table| table.heads.len + table.tails.len) + ids
 }
 
-/// A pass over values that are as many bytes apart on average.
+/// A pass, whole or in parts, over values that are as many bytes apart on average.
 pub(super) struct Pass<'a> {
     pace: &'a Pace,
     count: u64,
     len: u64,
-    done: u64,
+    /// Values whose bytes are not yet counted.
+    pending: u64,
 }
 
 impl Pass<'_> {
-    /// Counts one more value.
-    pub(super) fn step(&mut self) -> Result<()> {
-        self.done += 1;
-        if !self.done.is_multiple_of(STEP) && self.done != self.count {
-            return Ok(());
-        }
-        let steps = if self.done.is_multiple_of(STEP) { STEP } else { self.done % STEP };
-        let len = u128::from(self.len) * u128::from(steps) / u128::from(self.count.max(1));
+    /// Counts so many more values.
+    pub(super) fn step(&mut self, values: u64) -> Result<()> {
+        self.pending += values;
+        if self.pending < STEP { Ok(()) } else { self.end() }
+    }
+
+    /// Counts what is left after the last value.
+    pub(super) fn end(&mut self) -> Result<()> {
+        let pending = u128::from(std::mem::take(&mut self.pending));
+        let len = u128::from(self.len) * pending / u128::from(self.count.max(1));
         self.pace.spend(len as u64)
     }
 }

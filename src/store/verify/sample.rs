@@ -7,12 +7,15 @@ use std::hash::{Hash, Hasher};
 use siphasher::sip::SipHasher13;
 
 use crate::base::error::{Error, Fault, Result};
-use crate::base::section::Section;
+use crate::base::section::{Rank, Section};
 use crate::bytes::checksum::SetSum;
+use crate::bytes::distances::distances_from;
+use crate::bytes::permutation::Permuted;
 use crate::search::Hit;
 use crate::store::Store;
 use crate::store::verify::pace::{NEEDLES_PER_PASS, Pace};
 use crate::store::verify::report::VerifyReport;
+use crate::store::verify::table::Pass;
 use fpstore_base::Fingerprint;
 
 /// The most ids of a match that are compared; one fingerprint may have millions.
@@ -66,6 +69,14 @@ impl Digest {
         }
         Ok(())
     }
+
+    /// Adds the matches of another part of the store.
+    fn join(&mut self, other: Digest) {
+        self.match_count += other.match_count;
+        self.matches.join(other.matches);
+        self.id_count += other.id_count;
+        self.ids = self.ids.wrapping_add(other.ids);
+    }
 }
 
 fn differs(store: &Store, needle: Fingerprint) -> Error {
@@ -113,15 +124,17 @@ fn stored_samples(store: &Store, count: u64, pace: &Pace) -> Result<Vec<Fingerpr
     let snapshot = store.snapshot();
     for open in snapshot.segments() {
         let Some(table) = open.segment.first_table() else { continue };
-        let mut pass = pace.values(&open.segment, *table);
         let stride = (open.segment.header().fingerprint_count / count.max(1)).max(1);
-        for step in table.values() {
-            let (rank, value) = step?;
-            if rank.0.is_multiple_of(stride) {
-                samples.push(table.permutation.invert(value));
+        let permutation = &table.permutation;
+        let take = |samples: &mut Vec<Fingerprint>, first: Rank, run: &[u64]| {
+            for (rank, &value) in (first.0..).zip(run) {
+                if rank.is_multiple_of(stride) {
+                    samples.push(permutation.invert(Permuted(value)));
+                }
             }
-            pass.step()?;
-        }
+        };
+        let pass = Pass { segment: &open.segment, table: table.index, pace };
+        samples.extend(pass.in_parts(take)?.concat());
     }
     Ok(samples)
 }
@@ -129,18 +142,37 @@ fn stored_samples(store: &Store, count: u64, pace: &Pace) -> Result<Vec<Fingerpr
 /// The matches of each needle within the tuned distance, found by comparing with every stored
 /// fingerprint.
 fn scan(store: &Store, needles: &[Fingerprint], pace: &Pace) -> Result<Vec<Digest>> {
-    let k = store.tuned_k();
+    let k = store.tuned_k() as u8;
     let snapshot = store.snapshot();
-    let mut pass = pace.scan(snapshot.segments());
-    let mut digests = vec![Digest::default(); needles.len()];
-    store.for_each(|entry| {
-        for (needle, digest) in needles.iter().zip(&mut digests) {
-            if entry.fingerprint().distance(*needle) <= k {
-                digest.add(&entry)?;
-            }
-        }
-        pass.step()
+    let values: Vec<u64> = needles.iter().map(|needle| needle.value()).collect();
+    let parts = pace.on_threads(&store.ranges_for(pace.threads()), |range| {
+        let mut pass = pace.scan(snapshot.segments());
+        let mut digests = vec![Digest::default(); needles.len()];
+        store.for_each_within(range.clone(), |entry| {
+            let mut added = Ok(());
+            distances_from(entry.fingerprint().value(), &values, |first, distances| {
+                // Nearly all are far from all needles, as a loop without branches finds.
+                if distances.iter().fold(u8::MAX, |least, &distance| least.min(distance)) > k {
+                    return;
+                }
+                for (digest, &distance) in digests[first..].iter_mut().zip(distances) {
+                    if distance <= k && added.is_ok() {
+                        added = digest.add(&entry);
+                    }
+                }
+            });
+            added?;
+            pass.step(1)
+        })?;
+        pass.end()?;
+        Ok(digests)
     })?;
+    let mut digests = vec![Digest::default(); needles.len()];
+    for part in parts {
+        for (digest, part) in digests.iter_mut().zip(part) {
+            digest.join(part);
+        }
+    }
     Ok(digests)
 }
 

@@ -1,23 +1,17 @@
-//! Verifying one segment: whether the disk gives its bytes, pages, padding, tables, ids.
+//! Verifying one segment: whether the disk gives its bytes, pages, padding; then its tables and ids.
 
-use std::cell::Cell;
 use std::io::{self, Read};
 use std::path::Path;
 
 use crate::base::error::{Error, Fault, IoError, Result};
 use crate::base::section::Section;
-use crate::bytes::checksum::{Digest, PAGE_LEN, SetSum};
-use crate::bytes::permutation::Permuted;
+use crate::bytes::checksum::{Digest, PAGE_LEN};
 use crate::format::directory::SectionPlace;
-use crate::format::id_records::{GROUP_ENTRY_LEN, GROUP_LEN, Record, id_len_for};
-use crate::segment::{Segment, TableKind, TableReader, Values};
-use crate::store::verify::index;
+use crate::segment::{Segment, TableReader};
 use crate::store::verify::pace::Pace;
 use crate::store::verify::report::VerifyReport;
-use fpstore_base::{Fingerprint, IdRef, thread_count};
+use crate::store::verify::{ids, index, table};
 
-/// The tables of a shorter file are verified by one thread: others would hardly have started.
-const SMALL_LEN: u64 = 1 << 18;
 /// Bytes of a file that are read in one step.
 const CHUNK_LEN: usize = 1 << 16;
 
@@ -68,32 +62,19 @@ fn verify_sections(segment: &Segment, report: &mut VerifyReport, pace: &Pace) ->
         report.faults.push(fault);
         return Ok(());
     }
-    // Each table and the ids.
-    let items: Vec<Option<usize>> = (0..segment.tables().len()).map(Some).chain([None]).collect();
-    let verify = |table: &Option<usize>| {
-        let mut faults = Vec::new();
-        let mut note = |checked: Result<()>| match checked {
-            Err(Error::Interrupted) => Err(Error::Interrupted),
-            checked => {
-                faults.extend(checked.err());
-                Ok(())
-            }
-        };
-        match table.and_then(|table| segment.table(table)) {
-            Some(table) => {
-                note(index::verify(table, segment.header().fingerprint_count, pace))?;
-                note(tail_padding(segment, table))?;
-                note(same_set(segment, table, pace))?;
-            }
-            None => note(ids(segment, pace))?,
+    let mut note = |checked: Result<()>| match checked {
+        Err(Error::Interrupted) => Err(Error::Interrupted),
+        checked => {
+            report.faults.extend(checked.err());
+            Ok(())
         }
-        Ok(faults)
     };
-    let found: Vec<Vec<Error>> = match segment.header().file_len < SMALL_LEN {
-        true => items.iter().map(verify).collect::<Result<_>>()?,
-        false => pace.side_by_side(&items, verify)?,
-    };
-    report.faults.extend(found.into_iter().flatten());
+    for table in segment.tables() {
+        note(index::verify(segment, table, pace))?;
+        note(table::verify_padding(segment, table))?;
+        note(table::verify_set(segment, table, pace))?;
+    }
+    note(ids::verify(segment, pace))?;
     report.value_count += segment.header().fingerprint_count * segment.tables().len() as u64;
     Ok(())
 }
@@ -109,7 +90,7 @@ fn pages(
     if place.section == Section::Checksums {
         return Ok(());
     }
-    let found = pace.side_by_side(&place.page_parts(thread_count(0)), |pages| {
+    let found = pace.on_threads(&place.page_parts(pace.threads()), |pages| {
         let mut faults = Vec::new();
         for page in pages.clone() {
             faults.extend(segment.check_page(place, page).err());
@@ -148,113 +129,6 @@ fn padding(segment: &Segment, place: &SectionPlace) -> Result<()> {
             Err(segment.corrupt(place, place.len + at as u64, fault))
         }
     }
-}
-
-/// All bits after the last tail are zero.
-fn tail_padding(segment: &Segment, table: TableReader<'_>) -> Result<()> {
-    let used_bits = segment.header().fingerprint_count * u64::from(table.stored_bits);
-    let (place, offset) = (&table.tails, used_bits / 8);
-    if place.len == 0 {
-        return Ok(());
-    }
-    let rest = segment.bytes(place, offset, place.len - offset)?;
-    let used_in_first = used_bits % 8;
-    let clear = (0..).zip(rest).all(|(at, byte)| match at {
-        0 => byte >> used_in_first == 0,
-        _ => *byte == 0,
-    });
-    let fault = || Fault::rule(17, "bits after the last tail are not zero");
-    if clear { Ok(()) } else { Err(segment.corrupt(place, offset, fault())) }
-}
-
-/// The values ascend strictly, fit the width of the recipe, and are the same set in every
-/// table. A table with
-/// syndromes has the keys of the values of the first one.
-fn same_set(segment: &Segment, table: TableReader<'_>, pace: &Pace) -> Result<()> {
-    let mut pass = pace.values(segment, table);
-    let mut sum_of = |values: Values<'_>, to: &dyn Fn(Permuted) -> Fingerprint| {
-        let mut sum = SetSum::default();
-        for step in values {
-            sum.add(to(step?.1));
-            pass.step()?;
-        }
-        Ok::<_, Error>(sum)
-    };
-    let (found, expected) = match (table.kind(), segment.first_table()) {
-        (TableKind::Whole(table), _) => {
-            let largest = Cell::new(Fingerprint::default());
-            let natural = |value| {
-                let fingerprint = table.permutation.invert(value);
-                largest.set(largest.get().max(fingerprint));
-                fingerprint
-            };
-            let found = sum_of(table.values(), &natural)?;
-            let (largest, width) = (largest.get(), segment.recipe().width());
-            if !width.fits(largest) {
-                let detail = format!("{largest} has more than {width} bits, those of the recipe");
-                return Err(segment.corrupt(&table.heads, 0, Fault::rule(31, detail)));
-            }
-            (found, segment.header().set_sum)
-        }
-        (TableKind::Syndromes(table), Some(first)) => {
-            let key = |value| {
-                let own = table.permutation.apply(first.permutation.invert(value));
-                Fingerprint::new(table.descriptor.key_of(own.0))
-            };
-            let found = sum_of(table.keys(), &|key| Fingerprint::new(key.0))?;
-            (found, sum_of(first.values(), &key)?)
-        }
-        (TableKind::Syndromes(_), None) => return Ok(()),
-    };
-    if found == expected {
-        return Ok(());
-    }
-    let fault = Fault::rule(20, "the table holds another set than the header says");
-    Err(segment.corrupt(&table.heads, 0, fault))
-}
-
-/// Id groups and records follow each other without gaps, and they hold the number of ids that the
-/// header gives, each in its valid form.
-fn ids(segment: &Segment, pace: &Pace) -> Result<()> {
-    let Some((groups, records)) = segment.id_places() else { return Ok(()) };
-    let header = segment.header();
-    let broken = |place: &SectionPlace, offset: u64, detail: &str| -> Error {
-        segment.corrupt(place, offset, Fault::rule(18, detail))
-    };
-    let (mut id_count, mut largest, mut expected_start) = (0, 0, 0);
-    for group in 0..header.fingerprint_count.div_ceil(GROUP_LEN) {
-        let entry = group * GROUP_ENTRY_LEN;
-        let (start, end) = segment.group_bounds(groups, entry, records.len)?;
-        if start != expected_start {
-            return Err(broken(groups, entry, "group does not start where the last one ends"));
-        }
-        expected_start = end;
-        pace.spend(GROUP_ENTRY_LEN + end - start)?;
-        let mut bytes = segment.bytes(records, start, end - start)?;
-        let located = |fault| segment.corrupt(records, start, fault);
-        let in_group = GROUP_LEN.min(header.fingerprint_count - group * GROUP_LEN);
-        for _ in 0..in_group {
-            let (mut record, len) = Record::read(bytes, segment.id_layout()).map_err(located)?;
-            bytes = bytes.get(len..).unwrap_or_default();
-            while let Some(id) = record.next().map_err(located)? {
-                id_count += 1;
-                if let IdRef::U64(number) = id {
-                    largest = largest.max(number);
-                }
-            }
-        }
-        if !bytes.is_empty() {
-            return Err(broken(records, end, "bytes left over in a group"));
-        }
-    }
-    if expected_start != records.len || id_count != header.id_count {
-        let detail = format!("{id_count} ids in {expected_start} bytes");
-        return Err(broken(records, expected_start, &detail));
-    }
-    if header.id_len > 0 && id_len_for(largest) != header.id_len {
-        return Err(broken(records, 0, "ids would fit in fewer bytes"));
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -1,0 +1,118 @@
+//! Verifying the values of a table: their order, and that they are the set of the segment.
+
+use crate::base::error::{Fault, Result};
+use crate::base::section::{BlockIndex, Rank, TableIndex};
+use crate::bytes::checksum::SetSum;
+use crate::bytes::permutation::Permuted;
+use crate::segment::{Segment, TableKind, TableReader};
+use crate::store::verify::pace::Pace;
+use fpstore_base::Fingerprint;
+
+/// Values that one thread reads, at least.
+const VALUES_MIN: u64 = if cfg!(test) { 16 } else { 1 << 16 };
+
+/// All bits after the last tail are zero.
+pub(super) fn verify_padding(segment: &Segment, table: TableReader<'_>) -> Result<()> {
+    let used_bits = segment.header().fingerprint_count * u64::from(table.stored_bits);
+    let (place, offset) = (&table.tails, used_bits / 8);
+    if place.len == 0 {
+        return Ok(());
+    }
+    let rest = segment.bytes(place, offset, place.len - offset)?;
+    let used_in_first = used_bits % 8;
+    let clear = (0..).zip(rest).all(|(at, byte)| match at {
+        0 => byte >> used_in_first == 0,
+        _ => *byte == 0,
+    });
+    let fault = || Fault::rule(17, "bits after the last tail are not zero");
+    if clear { Ok(()) } else { Err(segment.corrupt(place, offset, fault())) }
+}
+
+/// The values ascend strictly, fit the width of the recipe, and are the same set in every
+/// table. A table with syndromes has the keys of the values of the first one.
+pub(super) fn verify_set(segment: &Segment, table: TableReader<'_>, pace: &Pace) -> Result<()> {
+    let pass = Pass { segment, table: table.index, pace };
+    let permutation = &table.permutation;
+    let (found, expected) = match (table.kind(), segment.first_table()) {
+        (TableKind::Whole(_), _) => {
+            let (found, largest) = pass.set_of(&|value| permutation.invert(value))?;
+            let width = segment.recipe().width();
+            if !width.fits(largest) {
+                let detail = format!("{largest} has more than {width} bits, those of the recipe");
+                return Err(segment.corrupt(&table.heads, 0, Fault::rule(31, detail)));
+            }
+            (found, segment.header().set_sum)
+        }
+        (TableKind::Syndromes(_), Some(first)) => {
+            let (found, _) = pass.set_of(&|key| Fingerprint::new(key.0))?;
+            let (descriptor, natural) = (&table.descriptor, &first.permutation);
+            let key = |value| descriptor.key_of(permutation.apply(natural.invert(value)).0);
+            let pass = Pass { table: first.index, ..pass };
+            let (expected, _) = pass.set_of(&|value| Fingerprint::new(key(value)))?;
+            (found, expected)
+        }
+        (TableKind::Syndromes(_), None) => return Ok(()),
+    };
+    if found == expected {
+        return Ok(());
+    }
+    let fault = Fault::rule(20, "the table holds another set than the header says");
+    Err(segment.corrupt(&table.heads, 0, fault))
+}
+
+/// A pass over all values of a table, or its keys, in parts of whole blocks.
+pub(super) struct Pass<'a> {
+    pub(super) segment: &'a Segment,
+    pub(super) table: TableIndex,
+    pub(super) pace: &'a Pace,
+}
+
+impl Pass<'_> {
+    /// Calls `take` with what the part has found so far, the next run, and the rank of its first value.
+    /// The results are in the order of the parts.
+    pub(super) fn in_parts<R: Default + Send>(
+        &self,
+        take: impl Fn(&mut R, Rank, &[u64]) + Sync,
+    ) -> Result<Vec<R>> {
+        self.pace.in_parts(self.segment.header().fingerprint_count, VALUES_MIN, |part| {
+            let mut found = R::default();
+            let Some(table) = self.segment.table(self.table.0.into()) else { return Ok(found) };
+            let blocks = part.of(0..table.descriptor.block_count());
+            if blocks.is_empty() {
+                return Ok(found);
+            }
+            let blocks = BlockIndex(blocks.start)..BlockIndex(blocks.end);
+            let mut values = match table.kind() {
+                TableKind::Whole(table) => table.values_of(blocks)?,
+                TableKind::Syndromes(table) => table.keys_of(blocks)?,
+            };
+            let mut pass = self.pace.values(self.segment, table);
+            while let Some((first, run)) = values.next_run()? {
+                take(&mut found, first, run);
+                pass.step(run.len() as u64)?;
+            }
+            pass.end()?;
+            Ok(found)
+        })
+    }
+
+    /// The sum of what `map` makes of the values, and the largest.
+    fn set_of(
+        &self,
+        map: &(dyn Fn(Permuted) -> Fingerprint + Sync),
+    ) -> Result<(SetSum, Fingerprint)> {
+        let take = |(sum, largest): &mut (SetSum, Fingerprint), _, run: &[u64]| {
+            for &value in run {
+                let value = map(Permuted(value));
+                sum.add(value);
+                *largest = value.max(*largest);
+            }
+        };
+        let (mut sum, mut largest) = (SetSum::default(), Fingerprint::default());
+        for (part_sum, part_largest) in self.in_parts(take)? {
+            sum.join(part_sum);
+            largest = largest.max(part_largest);
+        }
+        Ok((sum, largest))
+    }
+}
