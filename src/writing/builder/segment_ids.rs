@@ -1,9 +1,8 @@
-//! The ids of a segment build: one list for each fingerprint, encoded on threads.
+//! The ids of a segment build: one list for each fingerprint, merged and encoded on threads.
 
 use std::io::{Seek, Write};
 
 use crate::base::error::Result;
-use crate::base::in_order::in_order;
 use crate::disk::ScratchFolder;
 use crate::format::id_records::IdLayout;
 use crate::segment::write::{IdLists, ListSink, SegmentWriter};
@@ -11,7 +10,7 @@ use crate::writing::sort::{RecordPart, SortResources, SortedRecords};
 use fpstore_base::IdRef;
 use fpstore_base::watch::Watch;
 
-/// Writes one list of ids for each key of the records. Threads encode those that are in memory.
+/// Writes one list of ids for each key of the records.
 pub(super) fn write_lists(
     writer: &mut SegmentWriter<impl Write + Seek>,
     records: &SortedRecords,
@@ -19,45 +18,61 @@ pub(super) fn write_lists(
     resources: &SortResources,
     watch: &Watch,
 ) -> Result<()> {
-    let SortResources { threads, folder, .. } = resources;
-    let parts = if *threads > 1 { records.parts() } else { None };
-    let Some(mut parts) = parts else {
+    if resources.threads < 2 {
         return writer.ids(|sections| {
             let tick = || Ok(watch.tick(1)?);
             each_list(sections, tick, |each| records.pass_sketched(each))
         });
-    };
-    let worker = || |part| encode(part, layout, folder);
+    }
+    let parts = records.parts();
     writer.ids(|sections| {
-        let source = |give: &mut dyn FnMut(_) -> Result<()>| parts.try_for_each(give);
-        in_order(*threads, worker, source, |(part, lists): (RecordPart<'_>, _)| {
-            match lists {
-                Some(lists) => sections.append(&lists)?,
-                None => each_list(sections, || Ok(()), |each| part.pass_sketched(each))?,
-            }
-            Ok(watch.tick(part.count() as u64)?)
-        })
+        parts.in_order(
+            |part| encode(part, layout, &resources.folder),
+            |part| match part {
+                Encoded::Lists { lists, record_count } => {
+                    sections.append(&lists)?;
+                    Ok(watch.tick(record_count)?)
+                }
+                Encoded::Long(part) => {
+                    let tick = || Ok(watch.tick(1)?);
+                    each_list(sections, tick, |each| part.pass_sketched(each))
+                }
+            },
+        )
     })
 }
 
-/// A part and its lists; without them where one is so long that it is encoded as it is written.
+/// What becomes of a part.
+enum Encoded<'a> {
+    Lists {
+        lists: Box<IdLists>,
+        record_count: u64,
+    },
+    /// One list is so long that it is encoded as it is written.
+    Long(RecordPart<'a>),
+}
+
 fn encode<'a>(
     part: RecordPart<'a>,
     layout: IdLayout,
     folder: &ScratchFolder,
-) -> Result<(RecordPart<'a>, Option<IdLists>)> {
+) -> Result<Encoded<'a>> {
     if part.is_long() {
-        return Ok((part, None));
+        return Ok(Encoded::Long(part));
     }
-    let mut lists = IdLists::new(layout, folder);
-    each_list(&mut lists, || Ok(()), |each| part.pass_sketched(each))?;
-    Ok((part, Some(lists)))
+    let (mut lists, mut record_count) = (IdLists::new(layout, folder), 0);
+    let count = || {
+        record_count += 1;
+        Ok(())
+    };
+    each_list(&mut lists, count, |each| part.pass_sketched(each))?;
+    Ok(Encoded::Lists { lists: Box::new(lists), record_count })
 }
 
 /// Gives `lists` the ids of each key that `pass` passes on, and calls `tick` for each record.
 fn each_list(
     lists: &mut impl ListSink,
-    tick: impl Fn() -> Result<()>,
+    mut tick: impl FnMut() -> Result<()>,
     pass: impl FnOnce(&mut dyn FnMut(u64, Option<(IdRef<'_>, &[u8])>) -> Result<()>) -> Result<()>,
 ) -> Result<()> {
     let mut current = None;

@@ -1,7 +1,7 @@
 //! Records in memory, in the order in which they came or sorted.
 
+use crate::writing::sort::memory_part::MemoryPart;
 use crate::writing::sort::merge::Arena;
-use crate::writing::sort::part::RecordPart;
 use crate::writing::sort::partition;
 use crate::writing::sort::sketched;
 use fpstore_base::IdRef;
@@ -111,9 +111,9 @@ impl RecordBatch {
     }
 
     /// All records, once they are sorted.
-    pub(super) fn whole(&self, is_sketched: bool) -> RecordPart<'_> {
+    pub(super) fn whole(&self) -> MemoryPart<'_> {
         let RecordBatch { bare, numbers, texts, arena, .. } = self;
-        RecordPart { bare, numbers, texts, arena, is_sketched }
+        MemoryPart { bare, numbers, texts, arena }
     }
 }
 

@@ -7,6 +7,8 @@
 //! Example: keys 100, 101, 103 with ids 7, 9, 8 have gaps 0, 1, 2 of 2 bits, and differences
 //! 0, 2, 1 of 2 bits to the smallest id 7.
 
+use std::ops::Range;
+
 use crate::bytes::checksum::crc32;
 use crate::bytes::fields::{put_u32, put_u64, slice_at, u32_at, u64_at};
 use crate::bytes::packing::{self, Packer, WIDTH_MAX};
@@ -16,6 +18,8 @@ use fpstore_base::IdRef;
 pub(super) const BLOCK_COUNT: usize = 512;
 /// A block with this many bytes of text is full.
 const TEXT_LEN: usize = 1 << 16;
+/// Bytes of memory of an entry, without its text.
+pub(super) const ENTRY_WEIGHT: u64 = 16;
 /// CRC-32, payload length, count, kind of ids, width of gaps, width of ids, zero.
 pub(super) const HEADER_LEN: usize = 16;
 
@@ -57,6 +61,31 @@ impl RunBlock {
             _ => 0,
         };
         self.keys.len() >= BLOCK_COUNT || text_len >= TEXT_LEN
+    }
+
+    /// Bytes of memory of the entries, about.
+    pub(super) fn weight(&self) -> u64 {
+        let text_len = match &self.ids {
+            BlockIds::Texts { bytes, .. } => bytes.len(),
+            _ => 0,
+        };
+        ENTRY_WEIGHT * self.keys.len() as u64 + text_len as u64
+    }
+
+    /// Removes the entries before and after those at `places`.
+    pub(super) fn keep(&mut self, places: Range<usize>) {
+        match &mut self.ids {
+            BlockIds::None => {}
+            BlockIds::Numbers(numbers) => keep(numbers, &places),
+            BlockIds::Texts { bytes, ends } => {
+                let end_before = |place: usize| place.checked_sub(1).map_or(0, |at| ends[at]);
+                let (start, end) = (end_before(places.start), end_before(places.end));
+                keep(bytes, &(start as usize..end as usize));
+                keep(ends, &places);
+                ends.iter_mut().for_each(|end| *end -= start);
+            }
+        }
+        keep(&mut self.keys, &places);
     }
 
     pub(super) fn push_text(&mut self, key: u64, text: &[u8]) {
@@ -211,6 +240,12 @@ impl RunBlock {
     }
 }
 
+/// Removes all but the items at `places`.
+fn keep<T>(items: &mut Vec<T>, places: &Range<usize>) {
+    items.truncate(places.end);
+    items.drain(..places.start);
+}
+
 /// Appends numbers packed to the width of the widest one. Returns the width: 64 for numbers that
 /// are too wide to pack.
 fn put_column(numbers: impl Iterator<Item = u64> + Clone, out: &mut Vec<u8>) -> u32 {
@@ -264,6 +299,12 @@ mod tests {
         assert_eq!(decoded.keys, block.keys);
         for at in 0..block.keys.len() {
             assert_eq!(decoded.id(at), block.id(at));
+        }
+        for (start, end) in [(0, block.keys.len()), (block.keys.len() / 3, block.keys.len() / 2)] {
+            let mut kept = block.clone();
+            kept.keep(start..end);
+            assert_eq!(kept.keys, block.keys[start..end]);
+            assert!((start..end).all(|at| kept.id(at - start) == block.id(at)));
         }
         for at in 0..bytes.len() {
             let mut damaged = bytes.to_vec();

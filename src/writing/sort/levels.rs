@@ -9,8 +9,8 @@ use crate::writing::sort::run::{RunWriter, SortedRun};
 /// The number of runs of one level that are merged into one of the next level.
 const FAN_IN: usize = if cfg!(test) { 4 } else { 64 };
 /// The most and the least bytes that a merge reads of one run at a time.
-const MERGE_READ_LEN_MAX: usize = 1 << 19;
-const MERGE_READ_LEN_MIN: usize = 1 << 14;
+pub(super) const MERGE_READ_LEN_MAX: usize = 1 << 19;
+pub(super) const MERGE_READ_LEN_MIN: usize = 1 << 14;
 
 /// Appends all entries of an input to a run.
 pub(super) fn write_run(mut input: MergeInput<'_>, writer: &mut RunWriter) -> Result<()> {
@@ -41,6 +41,11 @@ impl Levels {
 
     pub(super) fn file_len(&self) -> u64 {
         self.runs.iter().map(|(_, run)| run.file_len()).sum()
+    }
+
+    /// All runs, in order.
+    pub(super) fn runs(&self) -> impl Iterator<Item = &SortedRun> {
+        self.runs.iter().map(|(_, run)| run)
     }
 
     pub(super) fn push(&mut self, run: SortedRun, resources: &SortResources) -> Result<()> {

@@ -8,10 +8,11 @@
 mod batch;
 mod block;
 mod levels;
+mod memory_part;
 mod merge;
-mod merge_keys;
-mod part;
 mod partition;
+mod parts;
+mod ranges;
 mod records;
 mod resources;
 mod run;
@@ -19,7 +20,7 @@ mod sketched;
 mod values;
 
 pub(crate) use batch::RecordBatch;
-pub(crate) use part::RecordPart;
+pub(crate) use parts::RecordPart;
 pub(crate) use records::{IdColumn, RecordSorter, SortedRecords};
 pub(crate) use resources::{MEMORY_MIN, SortResources};
 pub(crate) use values::{SortedValues, ValueSorter};

@@ -5,8 +5,8 @@ use crate::writing::sort::SortResources;
 use crate::writing::sort::batch::{RecordBatch, Scratch};
 use crate::writing::sort::levels::{Levels, write_run};
 use crate::writing::sort::merge::{EntryId, MergeInput, merge};
-use crate::writing::sort::merge_keys::merge_keys;
-use crate::writing::sort::part::{RecordPart, with_sketches};
+use crate::writing::sort::parts::{RecordParts, with_sketches};
+use crate::writing::sort::ranges::RunRanges;
 use crate::writing::sort::run::RunWriter;
 use crate::writing::sort::values::{SortedValues, SortedWriter};
 use fpstore_base::IdRef;
@@ -114,7 +114,7 @@ impl RecordSorter {
     fn spill(&mut self) -> Result<()> {
         self.note_ids();
         self.batch.sort(&mut self.scratch, self.resources.threads);
-        let [bare, numbers, texts] = self.batch.whole(self.sketch_len > 0).inputs();
+        let [bare, numbers, texts] = self.batch.whole().inputs();
         for (input, runs, any) in [
             (bare, &mut self.bare, !self.batch.bare.is_empty()),
             (numbers, &mut self.numbers, !self.batch.numbers.is_empty()),
@@ -185,28 +185,29 @@ impl SortedRecords {
     /// Calls `each` with each record by ascending key, those of one key in input order, except that
     /// records without id come first. Of equal records without id some may be left out.
     pub(crate) fn pass(&self, each: impl FnMut(u64, EntryId<'_>) -> Result<()>) -> Result<()> {
-        merge(self.inputs(self.whole().inputs()), each)
+        merge(self.inputs(), each)
     }
 
-    fn whole(&self) -> RecordPart<'_> {
-        self.batch.whole(self.sketch_len > 0)
+    /// All records in parts of whole keys.
+    pub(crate) fn parts(&self) -> RecordParts<'_> {
+        let is_sketched = self.sketch_len > 0;
+        if self.file_len() == 0 {
+            let threads = self.resources.threads;
+            return RecordParts::in_memory(self.batch.whole(), threads, is_sketched);
+        }
+        let levels = [&self.bare, &self.numbers, &self.texts];
+        let runs = levels.into_iter().flat_map(Levels::runs).collect();
+        RecordParts::in_runs(RunRanges::new(runs, &self.resources), is_sketched)
     }
 
-    /// All records in parts of whole keys, in order; `None` if some are in files.
-    pub(crate) fn parts(&self) -> Option<impl Iterator<Item = RecordPart<'_>>> {
-        (self.file_len() == 0).then(|| self.whole().split())
-    }
-
-    /// The runs, each kind followed by what is in memory of it.
-    fn inputs<'a>(&'a self, [bare, numbers, texts]: [MergeInput<'a>; 3]) -> Vec<MergeInput<'a>> {
-        let all = self.bare.count() + self.numbers.count() + self.texts.count();
-        let mut inputs = self.bare.inputs(&self.resources, all);
-        inputs.push(bare);
-        inputs.extend(self.numbers.inputs(&self.resources, all));
-        inputs.push(numbers);
-        inputs.extend(self.texts.inputs(&self.resources, all));
-        inputs.push(texts);
-        inputs
+    /// The runs, or what is in memory: there are never both.
+    fn inputs(&self) -> Vec<MergeInput<'_>> {
+        if self.file_len() == 0 {
+            return self.batch.whole().inputs().into();
+        }
+        let levels = [&self.bare, &self.numbers, &self.texts];
+        let all = levels.iter().map(|levels| levels.count()).sum();
+        levels.iter().flat_map(|levels| levels.inputs(&self.resources, all)).collect()
     }
 
     /// As [`SortedRecords::pass`], with the id and the sketch of each record.
@@ -232,20 +233,13 @@ impl SortedRecords {
         } else {
             SortedWriter::in_memory()
         };
-        let mut before = None;
-        // Texts in memory count as their places: only keys are asked for.
-        let RecordBatch { bare, numbers, texts, .. } = &self.batch;
-        let columns =
-            [MergeInput::Keys(bare), MergeInput::Numbers(numbers), MergeInput::Numbers(texts)];
-        merge_keys(self.inputs(columns), self.resources.threads, |keys| {
-            for &key in keys {
-                if before != Some(key) {
-                    before = Some(key);
-                    distinct.push(key)?;
-                }
-            }
-            tick(keys.len() as u64)
-        })?;
+        self.parts().in_order(
+            |part| part.keys(),
+            |(keys, record_count)| {
+                keys.into_iter().try_for_each(|key| distinct.push(key))?;
+                tick(record_count)
+            },
+        )?;
         if self.ids == IdColumn::None {
             (self.bare, self.batch) = (Levels::default(), RecordBatch::default());
         }

@@ -1,4 +1,7 @@
-//! Runs: sorted entries in a temporary file, which can be read from the front any number of times.
+//! Runs: sorted entries in a temporary file, which can be read any number of times: all of them, or
+//! those of a range of keys.
+
+use std::ops::RangeInclusive;
 
 use crate::base::error::Result;
 use crate::disk::ScratchFile;
@@ -7,11 +10,24 @@ use crate::writing::sort::block::{HEADER_LEN, RunBlock};
 
 /// Encoded blocks are appended to the file once they have this many bytes.
 const WRITE_LEN: usize = 1 << 20;
+/// Memory of the entries between two marks, at least.
+const MARK_WEIGHT: u64 = if cfg!(test) { 1 << 10 } else { 1 << 16 };
 
 /// A sorted run, complete.
 #[derive(Debug)]
 pub(super) struct SortedRun {
     file: ScratchFile,
+    marks: Vec<Mark>,
+}
+
+/// A block of a run where reading can begin.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mark {
+    /// The first key of the block.
+    pub(super) key: u64,
+    offset: u64,
+    /// Bytes of memory of the entries from there to the next mark.
+    pub(super) weight: u64,
 }
 
 /// A run being written.
@@ -19,15 +35,25 @@ pub(super) struct SortedRun {
 pub(super) struct RunWriter {
     file: ScratchFile,
     pending: Vec<u8>,
+    marks: Vec<Mark>,
 }
 
 impl RunWriter {
     pub(super) fn create(resources: &SortResources) -> Result<Self> {
-        Ok(RunWriter { file: ScratchFile::create(&resources.folder)?, pending: Vec::new() })
+        let file = ScratchFile::create(&resources.folder)?;
+        Ok(RunWriter { file, pending: Vec::new(), marks: Vec::new() })
     }
 
     /// Appends a block, whose keys are not below those before.
     pub(super) fn push(&mut self, block: &RunBlock) -> Result<()> {
+        match self.marks.last_mut() {
+            Some(mark) if mark.weight < MARK_WEIGHT => mark.weight += block.weight(),
+            _ => {
+                let key = block.keys.first().copied().unwrap_or(0);
+                let offset = self.file.len() + self.pending.len() as u64;
+                self.marks.push(Mark { key, offset, weight: block.weight() });
+            }
+        }
         block.encode(&mut self.pending);
         if self.pending.len() >= WRITE_LEN { self.flush() } else { Ok(()) }
     }
@@ -40,7 +66,7 @@ impl RunWriter {
 
     pub(super) fn finish(mut self) -> Result<SortedRun> {
         self.flush()?;
-        Ok(SortedRun { file: self.file })
+        Ok(SortedRun { file: self.file, marks: self.marks })
     }
 }
 
@@ -50,9 +76,25 @@ impl SortedRun {
         self.file.len()
     }
 
+    pub(super) fn marks(&self) -> &[Mark] {
+        &self.marks
+    }
+
     /// A reader from the start that reads `buffer_len` bytes at a time, or one block.
     pub(super) fn reader(&self, buffer_len: usize) -> RunReader<'_> {
-        RunReader { run: self, offset: 0, buffer: Vec::new(), at: 0, buffer_len }
+        self.reader_within(0..=u64::MAX, buffer_len)
+    }
+
+    /// As [`SortedRun::reader`], of the entries whose keys are in a range.
+    pub(super) fn reader_within(
+        &self,
+        keys: RangeInclusive<u64>,
+        buffer_len: usize,
+    ) -> RunReader<'_> {
+        // A block before that one, too, may end with the first key of the range.
+        let below = self.marks.partition_point(|mark| mark.key < *keys.start());
+        let offset = below.checked_sub(1).map_or(0, |before| self.marks[before].offset);
+        RunReader { run: self, keys, offset, buffer: Vec::new(), at: 0, buffer_len }
     }
 }
 
@@ -60,6 +102,7 @@ impl SortedRun {
 #[derive(Debug)]
 pub(super) struct RunReader<'a> {
     run: &'a SortedRun,
+    keys: RangeInclusive<u64>,
     /// The offset in the file at which the buffer ends.
     offset: u64,
     buffer: Vec<u8>,
@@ -68,8 +111,23 @@ pub(super) struct RunReader<'a> {
 }
 
 impl RunReader<'_> {
-    /// Replaces `block` by the next block. Returns `false` after the last one.
+    /// Replaces `block` by the next entries. Returns `false` after the last ones.
     pub(super) fn next_block(&mut self, block: &mut RunBlock) -> Result<bool> {
+        while self.decode_next(block)? {
+            let start = block.keys.partition_point(|key| key < self.keys.start());
+            let end = block.keys.partition_point(|key| key <= self.keys.end());
+            if end == 0 {
+                return Ok(false);
+            }
+            if start < end {
+                block.keep(start..end);
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn decode_next(&mut self, block: &mut RunBlock) -> Result<bool> {
         if self.at == self.buffer.len() && self.offset == self.run.file.len() {
             return Ok(false);
         }

@@ -6,8 +6,9 @@ use crate::writing::sort::SortResources;
 use crate::writing::sort::block::RunBlock;
 use crate::writing::sort::levels::{Levels, write_run};
 use crate::writing::sort::merge::MergeInput;
-use crate::writing::sort::merge_keys::merge_keys;
 use crate::writing::sort::partition;
+use crate::writing::sort::parts::RecordParts;
+use crate::writing::sort::ranges::RunRanges;
 use crate::writing::sort::run::{RunWriter, SortedRun};
 
 /// Bytes that a pass over a run reads at a time.
@@ -234,10 +235,11 @@ impl ValueSorter {
         self.spill()?;
         (self.values, self.scratch) = (Vec::new(), Vec::new());
         let mut sorted = SortedWriter::on_disk(&self.resources)?;
-        let inputs = self.runs.inputs(&self.resources, self.runs.count());
-        merge_keys(inputs, self.resources.threads, |values| {
-            values.iter().try_for_each(|&value| sorted.push(value))
-        })?;
+        let runs = RunRanges::new(self.runs.runs().collect(), &self.resources);
+        RecordParts::in_runs(runs, false).in_order(
+            |part| part.keys(),
+            |(values, _)| values.into_iter().try_for_each(|value| sorted.push(value)),
+        )?;
         sorted.finish()
     }
 }

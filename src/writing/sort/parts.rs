@@ -1,0 +1,179 @@
+//! Sorted records in parts of whole keys, which threads read apart from each other.
+
+use crate::base::error::Result;
+use crate::base::in_order::in_order;
+use crate::writing::sort::memory_part::MemoryPart;
+use crate::writing::sort::merge::{EntryId, merge};
+use crate::writing::sort::ranges::{KeyRange, RunRanges};
+use fpstore_base::IdRef;
+
+/// All records, in memory or in runs.
+pub(crate) struct RecordParts<'a> {
+    source: Source<'a>,
+    threads: usize,
+    /// Whether texts are ids with their sketches.
+    is_sketched: bool,
+}
+
+enum Source<'a> {
+    Memory(MemoryPart<'a>),
+    Runs(RunRanges<'a>),
+}
+
+/// Some keys and their records.
+pub(crate) struct RecordPart<'a> {
+    part: Part<'a>,
+    is_sketched: bool,
+}
+
+enum Part<'a> {
+    Memory(MemoryPart<'a>),
+    Runs(&'a RunRanges<'a>, KeyRange),
+}
+
+impl<'a> RecordParts<'a> {
+    pub(super) fn in_memory(whole: MemoryPart<'a>, threads: usize, is_sketched: bool) -> Self {
+        RecordParts { source: Source::Memory(whole), threads, is_sketched }
+    }
+
+    pub(super) fn in_runs(runs: RunRanges<'a>, is_sketched: bool) -> Self {
+        RecordParts { threads: runs.threads, source: Source::Runs(runs), is_sketched }
+    }
+
+    /// Works on each part on threads, and calls `each` with what came of it, in the order of the keys.
+    /// At most four parts for each thread are in memory.
+    pub(crate) fn in_order<'p, R: Send>(
+        &'p self,
+        work: impl Fn(RecordPart<'p>) -> Result<R> + Sync,
+        each: impl FnMut(R) -> Result<()>,
+    ) -> Result<()> {
+        let source = |give: &mut dyn FnMut(RecordPart<'p>) -> Result<()>| {
+            let mut give = |part| give(RecordPart { part, is_sketched: self.is_sketched });
+            match &self.source {
+                Source::Memory(whole) => {
+                    whole.split().try_for_each(|part| give(Part::Memory(part)))
+                }
+                Source::Runs(runs) => {
+                    runs.ranges().into_iter().try_for_each(|range| give(Part::Runs(runs, range)))
+                }
+            }
+        };
+        in_order(self.threads, || &work, source, each)
+    }
+}
+
+impl RecordPart<'_> {
+    /// Whether a key has more records than a part is made of, so that there are nearly no others.
+    pub(crate) fn is_long(&self) -> bool {
+        match &self.part {
+            Part::Memory(part) => part.is_long(),
+            Part::Runs(runs, range) => runs.is_long(range),
+        }
+    }
+
+    /// The distinct keys, ascending, and the number of records.
+    pub(super) fn keys(&self) -> Result<(Vec<u64>, u64)> {
+        match &self.part {
+            Part::Memory(part) => Ok((part.keys(), part.count() as u64)),
+            Part::Runs(runs, range) => runs.keys(range),
+        }
+    }
+
+    /// As [`SortedRecords::pass_sketched`](super::SortedRecords::pass_sketched).
+    pub(crate) fn pass_sketched(
+        &self,
+        each: impl FnMut(u64, Option<(IdRef<'_>, &[u8])>) -> Result<()>,
+    ) -> Result<()> {
+        let inputs = match &self.part {
+            Part::Memory(part) => part.inputs().into(),
+            Part::Runs(runs, range) => runs.inputs(range),
+        };
+        merge(inputs, with_sketches(self.is_sketched, each))
+    }
+}
+
+/// Calls `each` with the id and the sketch of an entry.
+pub(super) fn with_sketches(
+    is_sketched: bool,
+    mut each: impl FnMut(u64, Option<(IdRef<'_>, &[u8])>) -> Result<()>,
+) -> impl FnMut(u64, EntryId<'_>) -> Result<()> {
+    move |key, id| match is_sketched {
+        true => each(key, id.get_sketched()),
+        false => each(key, id.get().map(|id| (id, &[][..]))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::ScratchFolder;
+    use crate::writing::sort::{MEMORY_MIN, RecordSorter, SortResources};
+    use proptest::prelude::*;
+
+    type Entries = Vec<(u64, Option<String>)>;
+
+    fn note(entries: &mut Entries, key: u64, id: Option<(IdRef<'_>, &[u8])>) {
+        entries.push((key, id.map(|(id, _)| id.to_string())));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(60))]
+
+        #[test]
+        fn parts_together_are_the_records_in_order(
+            keys in prop::collection::vec(
+                prop_oneof![0..20_u64, any::<u64>(), Just(7), Just(u64::MAX)],
+                0..6000,
+            ),
+            memory in prop_oneof![Just(MEMORY_MIN), Just(1 << 30)],
+            threads in 1..4_usize,
+            texts: bool,
+        ) {
+            let folder = tempfile::tempdir().unwrap();
+            let folder = ScratchFolder::new(folder.path().into());
+            let mut sorter = RecordSorter::new(SortResources { memory, threads, folder }, texts);
+            for (number, &key) in (0_u64..).zip(&keys) {
+                match number % 5 {
+                    0 => sorter.push_bare(key).unwrap(),
+                    1 if texts => sorter.push(key, IdRef::Text(&format!("text {number}"))).unwrap(),
+                    _ => sorter.push(key, IdRef::U64(number)).unwrap(),
+                }
+            }
+            let records = sorter.finish().unwrap();
+            prop_assert!(records.file_len() > 0 || memory > MEMORY_MIN || keys.len() < 2000);
+            let mut expected = Vec::new();
+            records
+                .pass_sketched(|key, id| {
+                    note(&mut expected, key, id);
+                    Ok(())
+                })
+                .unwrap();
+            let (mut found, mut distinct, mut part_count) = (Vec::new(), Vec::new(), 0);
+            let work = |part: RecordPart<'_>| {
+                let mut entries = Vec::new();
+                part.pass_sketched(|key, id| {
+                    note(&mut entries, key, id);
+                    Ok(())
+                })?;
+                let (keys, count) = part.keys()?;
+                assert_eq!(count, entries.len() as u64);
+                Ok((entries, keys))
+            };
+            let parts = records.parts();
+            parts
+                .in_order(work, |(entries, keys)| {
+                    found.extend(entries);
+                    distinct.extend(keys);
+                    part_count += 1;
+                    Ok(())
+                })
+                .unwrap();
+            prop_assert!(found == expected);
+            let mut keys = keys;
+            keys.sort_unstable();
+            keys.dedup();
+            prop_assert!(distinct == keys);
+            prop_assert!(part_count > 3 || keys.len() < 3000, "{} parts", part_count);
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Sorted runs in parts: ranges of keys, which threads read and merge apart from each other.
+
+use std::ops::RangeInclusive;
+
+use crate::base::error::Result;
+use crate::writing::sort::SortResources;
+use crate::writing::sort::block::{ENTRY_WEIGHT, RunBlock};
+use crate::writing::sort::levels::{MERGE_READ_LEN_MAX, MERGE_READ_LEN_MIN};
+use crate::writing::sort::merge::MergeInput;
+use crate::writing::sort::run::SortedRun;
+
+/// Some runs, and the parts in which they are read.
+pub(super) struct RunRanges<'a> {
+    runs: Vec<&'a SortedRun>,
+    /// How many threads read: not more than there is memory for.
+    pub(super) threads: usize,
+    /// The memory of the entries of a part, unless a key has more.
+    part_weight: u64,
+    read_len: usize,
+}
+
+/// The entries of a range of keys.
+#[derive(Clone, Debug)]
+pub(super) struct KeyRange {
+    keys: RangeInclusive<u64>,
+    /// Memory of the entries, about.
+    weight: u64,
+}
+
+impl<'a> RunRanges<'a> {
+    pub(super) fn new(runs: Vec<&'a SortedRun>, resources: &SortResources) -> Self {
+        let run_count = runs.len().max(1);
+        // At most an eighth of the memory is for reading, and as much for up to four parts for each
+        // thread and what is made of them.
+        let readers = resources.memory / 8 / (run_count * MERGE_READ_LEN_MIN) as u64;
+        let threads = resources.threads.min(readers as usize).max(1);
+        let part_weight = resources.memory / 32 / threads as u64;
+        let read_len = usize::try_from(part_weight).unwrap_or(usize::MAX) / run_count;
+        let read_len = read_len.clamp(MERGE_READ_LEN_MIN, MERGE_READ_LEN_MAX);
+        RunRanges { runs, threads, part_weight, read_len }
+    }
+
+    /// Ranges that are all keys together, ascending. A range of more than one key has about as much as
+    /// a part may have.
+    pub(super) fn ranges(&self) -> Vec<KeyRange> {
+        let mut marks: Vec<_> = self.runs.iter().flat_map(|run| run.marks()).collect();
+        marks.sort_unstable_by_key(|mark| mark.key);
+        let mut ranges = Vec::new();
+        let (mut start, mut weight) = (0, 0);
+        for mark in marks {
+            if weight >= self.part_weight && mark.key > start {
+                ranges.push(KeyRange { keys: start..=mark.key - 1, weight });
+                (start, weight) = (mark.key, 0);
+            }
+            weight += mark.weight;
+        }
+        ranges.push(KeyRange { keys: start..=u64::MAX, weight });
+        ranges
+    }
+
+    /// Whether a range has much more than a part may have: then it is mostly one key.
+    pub(super) fn is_long(&self, range: &KeyRange) -> bool {
+        range.weight > 3 * self.part_weight
+    }
+
+    /// The entries of a range, run by run.
+    pub(super) fn inputs(&self, range: &KeyRange) -> Vec<MergeInput<'a>> {
+        let reader = |run: &&'a SortedRun| run.reader_within(range.keys.clone(), self.read_len);
+        self.runs.iter().map(|run| MergeInput::SortedRun(reader(run))).collect()
+    }
+
+    /// The distinct keys of a range, ascending, and the number of its entries.
+    pub(super) fn keys(&self, range: &KeyRange) -> Result<(Vec<u64>, u64)> {
+        // As large for each part, so that the memory of one serves the next.
+        let mut keys = Vec::with_capacity((self.part_weight / ENTRY_WEIGHT) as usize);
+        let mut entry_count = 0;
+        let mut block = RunBlock::default();
+        for mut input in self.inputs(range) {
+            while input.next_block(&mut block)? {
+                entry_count += block.keys.len() as u64;
+                // A key may have millions of records.
+                block.keys.dedup();
+                keys.extend_from_slice(&block.keys);
+            }
+        }
+        // It finds the runs and merges them.
+        keys.sort();
+        keys.dedup();
+        Ok((keys, entry_count))
+    }
+}
