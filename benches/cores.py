@@ -7,7 +7,7 @@ Each command runs with one core and with two, in turn (`sched_setaffinity`: a co
 --threads sees the cores that it has). By Amdahl's law two runs give the part that is serial, and this
 part gives what 16 and 64 cores can give at most. Beside it stands what else would stop them: how often a
 thread waited for another or for a disk (voluntary switches a second), and the bytes of its input that a
-command takes a second. Needs Python 3, NumPy, 60 n bytes of disk and two cores.
+command takes a second. Needs Python 3, NumPy, 80 n bytes of disk and two cores.
 """
 
 import argparse
@@ -55,6 +55,13 @@ def write_documents(path, count):
             out.write(f'{{"id": "{number}", "text": "{text}"}}\n')
 
 
+def write_records(path, values):
+    """A line for each value, with a text as its id."""
+    with open(path, "w", encoding="ascii") as out:
+        for number, value in enumerate(values.tolist()):
+            out.write(f"{value:016x}\tdoc-{number}\n")
+
+
 def run(command, cores, prepare):
     """What a command takes on these cores."""
     prepare()
@@ -66,7 +73,7 @@ def commands(program, place, n):
     """Each command with what it needs before it runs."""
     values, store, grown, other = (place / name for name in ("all.u64", "all.fps", "grown.fps", "new.fps"))
     documents, questions, cleaned = place / "docs.jsonl", place / "q.u64", place / "clean.jsonl"
-    binary = ["--input-format", "u64le"]
+    records, binary = place / "ids.tsv", ["--input-format", "u64le"]
     nothing = lambda: None
     def fresh():
         shutil.rmtree(other, ignore_errors=True)
@@ -75,6 +82,8 @@ def commands(program, place, n):
         shutil.copytree(grown, other, copy_function=os.link)
     spare = ["--memory", "4GiB", "--temp-dir", place]
     yield "build", [program, "build", values, *binary, "-s", other, *spare, "-q"], fresh
+    yield "build, ids, spilled", [program, "build", records, "-s", other, "--memory", "128MiB",
+                                  "--temp-dir", place, "-q"], fresh
     yield "query --from, 10^6", [program, "query", "--from", questions, *binary, "-s", store], nothing
     yield "pairs", [program, "pairs", store, "-k", "3", *spare, "-q"], nothing
     yield "pairs, 4 bytes each", [program, "pairs", store, "-k", "3", "--memory", f"{max(4 * n, 1 << 26)}B",
@@ -83,7 +92,8 @@ def commands(program, place, n):
     yield "dedup", [program, "dedup", values, *binary, "-k", "3", *spare, "-q"], nothing
     yield "dedup --docs", [program, "dedup", "--docs", documents, "--confirm", "0.8", "-o", cleaned,
                            "--force", "-q"], lambda: cleaned.unlink(missing_ok=True)
-    yield "verify", [program, "verify", store, "--samples", "0"], nothing
+    yield "verify", [program, "verify", store], nothing
+    yield "verify --samples 0", [program, "verify", store, "--samples", "0"], nothing
     yield "compact", [program, "compact", "--all", "-s", other, *spare, "-q"], parts
 
 
@@ -94,6 +104,8 @@ def main():
     parser.add_argument("-n", type=float, default=1e7)
     parser.add_argument("--documents", type=int, default=200_000)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--only", nargs="+", default=[""], metavar="NAME",
+                        help="commands whose names begin like this")
     options = parser.parse_args()
     program, n = os.path.abspath(options.program), int(options.n)
     cores = sorted(os.sched_getaffinity(0))[:2]
@@ -102,6 +114,7 @@ def main():
         write_clustered(place / "all.u64", n)
         write_documents(place / "docs.jsonl", options.documents)
         whole = np.fromfile(place / "all.u64", dtype=np.uint64)
+        write_records(place / "ids.tsv", whole[: n // 2])
         np.random.default_rng(1).choice(whole, 1_000_000).tofile(place / "q.u64")
         binary = ["--input-format", "u64le", "-q"]
         subprocess.run([program, "build", place / "all.u64", *binary, "-s", place / "all.fps"], check=True)
@@ -115,6 +128,8 @@ def main():
               " 64 cores | waits a second | MB/s of input |")
         print("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
         for name, command, prepare in commands(program, place, n):
+            if not name.startswith(tuple(options.only)):
+                continue
             rounds = [[run(command, cores[:count], prepare) for count in (1, 2)]
                       for _ in range(options.rounds)]
             ratio = statistics.median(one["seconds"] / two["seconds"] for one, two in rounds)
@@ -123,7 +138,8 @@ def main():
             serial = min(1.0, max(0.0, 2 / ratio - 1))
             most = [1 / (serial + (1 - serial) / count) for count in (16, 64)]
             waits = statistics.median(each[1]["waits"] / each[1]["seconds"] for each in rounds)
-            size = (place / "docs.jsonl").stat().st_size if "--docs" in command else 8 * n
+            inputs = [part for part in command[2:] if isinstance(part, pathlib.Path) and part.is_file()]
+            size = inputs[0].stat().st_size if inputs else 8 * n
             print(f"| {name} | {one:.2f} | {two:.2f} | {ratio:.2f} | {work:.2f} | {serial:.2f} |"
                   f" {most[0]:.1f} | {most[1]:.1f} | {waits:.0f} | {size / two / 1e6:.0f} |", flush=True)
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Tries the files that tools/release.sh made in roots that hold nothing else: the archives, and the
-# packages, installed by dpkg and by rpm where they are there. What runs on another system or another
+# packages, installed by dpkg, by rpm and by cargo-binstall where they are there. What runs on another system or another
 # processor is tried under an emulator; what nothing here can run is named, and its digest checked.
 # Needs the rights to change the root, or user namespaces.
 #
@@ -130,3 +130,11 @@ for package in "$dist"/*.rpm; do
     [ ! -e "$root/usr/bin/fpstore" ]
     echo "release: ${package##*/} can be installed, used and removed in an empty root"
 done
+
+if ! ls "$dist"/fpstore-*-"$(uname -m)"-unknown-linux-*.tar.gz >/dev/null 2>&1; then
+    echo "release: no archive for this machine, so that cargo binstall has nothing to install"
+elif command -v cargo-binstall >/dev/null; then
+    python3 -B tools/try_binstall.py "$dist"
+else
+    echo "release: there is no cargo-binstall here to install the archive"
+fi
