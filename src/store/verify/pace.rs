@@ -108,7 +108,7 @@ pub(super) struct Pass<'a> {
 }
 
 impl Pass<'_> {
-    /// Counts so many more values.
+    /// Counts `values` more of them.
     pub(super) fn step(&mut self, values: u64) -> Result<()> {
         self.pending += values;
         if self.pending < STEP { Ok(()) } else { self.end() }
