@@ -57,22 +57,25 @@ impl Store {
         &self,
         each: impl FnMut(Hit<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
-        self.for_each_within(0..=u64::MAX, each)
+        self.for_each_within(0..=u64::MAX, 1, each)
     }
 
-    /// As [`Store::for_each`], with the fingerprints of a range alone.
+    /// As [`Store::for_each`], with the fingerprints of a range alone, by one of some threads that share
+    /// the memory in which segments are sorted.
     pub(crate) fn for_each_within<E: From<Error>>(
         &self,
         range: RangeInclusive<u64>,
+        threads: usize,
         mut each: impl FnMut(Hit<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         let snapshot = self.snapshot();
         let filled = snapshot.segments().iter().enumerate().filter(|(_, open)| !open.is_empty());
+        let selected_max = SELECTED_MAX / threads.max(1);
         let mut sources = Vec::new();
         // The next fingerprint of each source; the least of all is on top, ties by segment.
         let mut next = BinaryHeap::new();
         for (segment, open) in filled {
-            let Some(mut source) = Ordered::new(open, &range)? else { continue };
+            let Some(mut source) = Ordered::new(open, &range, selected_max)? else { continue };
             if let Some((fingerprint, rank)) = source.next()? {
                 next.push(Reverse((fingerprint, sources.len(), rank)));
                 sources.push((segment, source));
@@ -121,9 +124,29 @@ impl Store {
             |block| largest.first_head(BlockIndex(block)) << largest.descriptor.tail_bits;
         let mut starts: Vec<u64> = starts.map(first_of).collect();
         starts.dedup();
-        let ends = starts[1..].iter().map(|start| start - 1).chain([u64::MAX]);
-        starts.iter().zip(ends).map(|(&start, end)| start..=end).collect()
+        ranges_from(&starts)
     }
+
+    /// As [`Store::ranges_for`], for threads that read at the same time: where segments must be sorted,
+    /// there is a range for each thread, which passes over them beside the others.
+    pub(crate) fn ranges_side_by_side(&self, threads: usize) -> Vec<RangeInclusive<u64>> {
+        let ranges = self.ranges_for(threads);
+        let live_count: u64 = self.snapshot().segments().iter().map(|open| open.live_count()).sum();
+        if ranges.len() > 1 || threads < 2 || live_count < 2 * RANGE_MIN {
+            return ranges;
+        }
+        let all = 0..self.width().max().value();
+        let mut starts: Vec<u64> =
+            Part::all(threads).into_iter().map(|part| part.of(all.clone()).start).collect();
+        starts.dedup();
+        ranges_from(&starts)
+    }
+}
+
+/// The ranges that begin with these fingerprints, ascending, up to the largest.
+fn ranges_from(starts: &[u64]) -> Vec<RangeInclusive<u64>> {
+    let ends = starts[1..].iter().map(|start| start - 1).chain([u64::MAX]);
+    starts.iter().zip(ends).map(|(&start, end)| start..=end).collect()
 }
 
 impl Store {
@@ -177,11 +200,17 @@ struct Ordered<'a> {
     from: Option<u64>,
     /// The last fingerprint of the range.
     last: u64,
+    /// Fingerprints that one pass selects.
+    selected_max: usize,
 }
 
 impl<'a> Ordered<'a> {
     /// `None` for a segment without tables, which no reader accepts.
-    fn new(open: &'a OpenSegment, range: &RangeInclusive<u64>) -> Result<Option<Self>> {
+    fn new(
+        open: &'a OpenSegment,
+        range: &RangeInclusive<u64>,
+        selected_max: usize,
+    ) -> Result<Option<Self>> {
         let Some(table) = open.segment.first_table() else { return Ok(None) };
         let (from, last) = (*range.start(), *range.end());
         let stored = match table.permutation.is_identity() {
@@ -189,7 +218,8 @@ impl<'a> Ordered<'a> {
             true => Some(Box::new(table.values_near(Permuted(from))?) as Values<'a>),
             false => None,
         };
-        Ok(Some(Ordered { open, table, stored, selected: Vec::new(), from: Some(from), last }))
+        let from = Some(from);
+        Ok(Some(Ordered { open, table, stored, selected: Vec::new(), from, last, selected_max }))
     }
 
     fn next(&mut self) -> Result<Option<(Fingerprint, Rank)>> {
@@ -209,7 +239,7 @@ impl<'a> Ordered<'a> {
         if self.selected.is_empty()
             && let Some(from) = self.from
         {
-            self.select(from, SELECTED_MAX)?;
+            self.select(from, self.selected_max)?;
         }
         Ok(self.selected.pop())
     }
@@ -260,7 +290,7 @@ mod tests {
         let snapshot = store.snapshot();
         let segment = &snapshot.segments()[0];
         for most in [1, 2, 10, 1000, 1001, 1002] {
-            let mut ordered = Ordered::new(segment, &(0..=u64::MAX)).unwrap().unwrap();
+            let mut ordered = Ordered::new(segment, &(0..=u64::MAX), 10).unwrap().unwrap();
             let mut found = Vec::new();
             while let Some(from) = ordered.from {
                 ordered.select(from, most).unwrap();
@@ -305,22 +335,26 @@ mod tests {
             for threads in [0, 1, 2, 5] {
                 let ranges = store.ranges_for(threads);
                 assert_eq!(ranges.len() > 1, threads > 1 && scheme != "14", "{scheme} {threads}");
-                let mut found = Vec::new();
-                for range in ranges {
-                    store
-                        .for_each_within(range, |hit| {
-                            let mut ids = Vec::new();
-                            for id in hit.ids() {
-                                let IdRef::U64(id) = id? else { panic!("a number") };
-                                ids.push((hit.fingerprint().value(), id));
-                            }
-                            ids.sort_unstable();
-                            found.extend(ids);
-                            Ok::<(), Error>(())
-                        })
-                        .unwrap();
+                let beside = store.ranges_side_by_side(threads);
+                assert_eq!(beside.len() > 1, threads > 1, "{scheme} {threads}");
+                for (ranges, threads) in [(ranges, 1), (beside, threads)] {
+                    let mut found = Vec::new();
+                    for range in ranges {
+                        store
+                            .for_each_within(range, threads, |hit| {
+                                let mut ids = Vec::new();
+                                for id in hit.ids() {
+                                    let IdRef::U64(id) = id? else { panic!("a number") };
+                                    ids.push((hit.fingerprint().value(), id));
+                                }
+                                ids.sort_unstable();
+                                found.extend(ids);
+                                Ok::<(), Error>(())
+                            })
+                            .unwrap();
+                    }
+                    assert_eq!(found, expected, "{scheme} {threads}");
                 }
-                assert_eq!(found, expected, "{scheme} {threads}");
             }
         }
     }

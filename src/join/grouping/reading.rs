@@ -76,7 +76,7 @@ pub(in crate::join) fn read(
     let worker = || {
         |range| {
             let mut part = ReadPart { numbers: numbers.then(Vec::new), ..ReadPart::default() };
-            store.for_each_within(range, |hit| {
+            store.for_each_within(range, 1, |hit| {
                 part.add(hit)?;
                 match part.values.len().is_multiple_of(TICKED) {
                     true => Ok(watch.tick(TICKED as u64)?),

@@ -145,10 +145,11 @@ fn scan(store: &Store, needles: &[Fingerprint], pace: &Pace) -> Result<Vec<Diges
     let k = store.tuned_k() as u8;
     let snapshot = store.snapshot();
     let values: Vec<u64> = needles.iter().map(|needle| needle.value()).collect();
-    let parts = pace.on_threads(&store.ranges_for(pace.threads()), |range| {
+    let threads = pace.threads();
+    let parts = pace.on_threads(&store.ranges_side_by_side(threads), |range| {
         let mut pass = pace.scan(snapshot.segments());
         let mut digests = vec![Digest::default(); needles.len()];
-        store.for_each_within(range.clone(), |entry| {
+        store.for_each_within(range.clone(), threads, |entry| {
             let mut added = Ok(());
             distances_from(entry.fingerprint().value(), &values, |first, distances| {
                 // Nearly all are far from all needles, as a loop without branches finds.
