@@ -4,6 +4,7 @@ pub(in crate::cli) mod choice;
 pub(in crate::cli) mod command;
 pub(in crate::cli) mod costs;
 pub(in crate::cli) mod document_reader;
+pub(in crate::cli) mod memory;
 pub(in crate::cli) mod monitor;
 pub(in crate::cli) mod received;
 pub(in crate::cli) mod stores;

@@ -19,23 +19,6 @@ use crate::cli::output::text::counted;
 use crate::cli::session::command::ExitStatus;
 use crate::cli::session::monitor::INTERRUPTED;
 
-/// Buffers of this length and more go back to the system when they are freed.
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-const GIVEN_BACK_LEN: i32 = 1 << 22;
-
-/// Lets the allocator of the GNU C library give large buffers back, such as those of a merge. By
-/// itself it keeps up to twice the largest one that was ever freed, in each thread.
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-#[expect(unsafe_code, reason = "a function of the C library")]
-fn give_memory_back() {
-    // SAFETY: it takes two numbers. It is called before there are other threads, and a refusal
-    // leaves everything as it was.
-    unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, GIVEN_BACK_LEN) };
-}
-
-#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
-fn give_memory_back() {}
-
 /// What is left to say when a mapped file has no more bytes where there were some.
 #[cfg(unix)]
 const LOST_PAGE: &[u8] = b"fpstore: ended by SIGBUS: a file of the store was cut short while it was mapped, or \
@@ -57,7 +40,6 @@ fn tell_of_lost_pages() {
 }
 
 pub(in crate::cli) fn run(args: &ServeArgs) -> anyhow::Result<ExitStatus> {
-    give_memory_back();
     #[cfg(unix)]
     tell_of_lost_pages();
     let (address, settings) = args.settings()?;

@@ -1,0 +1,18 @@
+//! What the allocator does with memory that is freed.
+
+/// Buffers of this length and more go back to the system when they are freed.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const GIVEN_BACK_LEN: i32 = 1 << 22;
+
+/// Lets the allocator of the GNU C library give large buffers back, such as those of a sort or a merge.
+/// By itself it keeps up to twice the largest one that was ever freed, in each thread.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[expect(unsafe_code, reason = "a function of the C library")]
+pub(in crate::cli) fn give_back() {
+    // SAFETY: it takes two numbers. It is called before there are other threads, and a refusal
+    // leaves everything as it was.
+    unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, GIVEN_BACK_LEN) };
+}
+
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+pub(in crate::cli) fn give_back() {}
