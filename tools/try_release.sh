@@ -1,8 +1,8 @@
 #!/bin/sh
 # Tries the files that tools/release.sh made in roots that hold nothing else: the archives, and the
-# packages, installed by dpkg, by rpm and by cargo-binstall where they are there. What runs on another system or another
-# processor is tried under an emulator; what nothing here can run is named, and its digest checked.
-# Needs the rights to change the root, or user namespaces.
+# packages, installed by dpkg, by rpm and by cargo-binstall where they are there. What runs on another
+# system or another processor is tried under an emulator; what nothing here can run is named, and its
+# digest checked. Needs the rights to change the root, or user namespaces.
 #
 #   sh tools/try_release.sh FOLDER
 set -eu

@@ -15,7 +15,7 @@ use crate::search::Hit;
 use crate::store::Store;
 use crate::store::verify::pace::{NEEDLES_PER_PASS, Pace};
 use crate::store::verify::report::VerifyReport;
-use crate::store::verify::table::Pass;
+use crate::store::verify::table::TablePass;
 use fpstore_base::Fingerprint;
 
 /// The most ids of a match that are compared; one fingerprint may have millions.
@@ -133,7 +133,7 @@ fn stored_samples(store: &Store, count: u64, pace: &Pace) -> Result<Vec<Fingerpr
                 }
             }
         };
-        let pass = Pass { segment: &open.segment, table: table.index, pace };
+        let pass = TablePass { segment: &open.segment, table: table.index, pace };
         samples.extend(pass.in_parts(take)?.concat());
     }
     Ok(samples)

@@ -31,7 +31,7 @@ pub(super) fn verify_padding(segment: &Segment, table: TableReader<'_>) -> Resul
 /// The values ascend strictly, fit the width of the recipe, and are the same set in every
 /// table. A table with syndromes has the keys of the values of the first one.
 pub(super) fn verify_set(segment: &Segment, table: TableReader<'_>, pace: &Pace) -> Result<()> {
-    let pass = Pass { segment, table: table.index, pace };
+    let pass = TablePass { segment, table: table.index, pace };
     let permutation = &table.permutation;
     let (found, expected) = match (table.kind(), segment.first_table()) {
         (TableKind::Whole(_), _) => {
@@ -47,7 +47,7 @@ pub(super) fn verify_set(segment: &Segment, table: TableReader<'_>, pace: &Pace)
             let (found, _) = pass.set_of(&|key| Fingerprint::new(key.0))?;
             let (descriptor, natural) = (&table.descriptor, &first.permutation);
             let key = |value| descriptor.key_of(permutation.apply(natural.invert(value)).0);
-            let pass = Pass { table: first.index, ..pass };
+            let pass = TablePass { table: first.index, ..pass };
             let (expected, _) = pass.set_of(&|value| Fingerprint::new(key(value)))?;
             (found, expected)
         }
@@ -61,13 +61,13 @@ pub(super) fn verify_set(segment: &Segment, table: TableReader<'_>, pace: &Pace)
 }
 
 /// A pass over all values of a table, or its keys, in parts of whole blocks.
-pub(super) struct Pass<'a> {
+pub(super) struct TablePass<'a> {
     pub(super) segment: &'a Segment,
     pub(super) table: TableIndex,
     pub(super) pace: &'a Pace,
 }
 
-impl Pass<'_> {
+impl TablePass<'_> {
     /// Calls `take` with what the part has found so far, the next run, and the rank of its first value.
     /// The results are in the order of the parts.
     pub(super) fn in_parts<R: Default + Send>(
