@@ -1,4 +1,4 @@
-//! CRC-32 of headers and pages, and the sum that identifies a set of fingerprints in any order.
+//! CRC-32 of headers and pages, and the digest that ties a manifest to a file.
 
 use std::fmt;
 use std::hash::Hasher;
@@ -6,7 +6,6 @@ use std::hash::Hasher;
 use siphasher::sip128::{Hasher128, SipHasher13};
 
 use crate::bytes::fields;
-use fpstore_base::Fingerprint;
 
 /// The length of a page. Every section starts on a page.
 pub(crate) const PAGE_LEN: usize = 4096;
@@ -105,41 +104,6 @@ impl fmt::Display for Digest {
     }
 }
 
-/// The sum, modulo 2^128, of the SipHash-1-3-128 of every fingerprint of a set (R-20).
-///
-/// The sum does not depend on the order of the fingerprints, so all tables of a segment must give
-/// the same sum. Key: all zero. Message: the 8 bytes of the
-/// fingerprint, little-endian. The first 8 bytes of the hash are the low half.
-///
-/// # Source
-///
-/// Bellare and Micciancio, "A New Paradigm for Collision-free Hashing: Incrementality at
-/// Reduced Cost", EUROCRYPT 1997 (AdHash), used here against mistakes, not against attackers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct SetSum(u128);
-
-impl SetSum {
-    pub(crate) fn add(&mut self, fingerprint: Fingerprint) {
-        let mut hasher = SipHasher13::new_with_keys(0, 0);
-        hasher.write(&fingerprint.value().to_le_bytes());
-        let hash = hasher.finish128();
-        self.0 = self.0.wrapping_add(u128::from(hash.h2) << 64 | u128::from(hash.h1));
-    }
-
-    /// Adds the sum of other fingerprints.
-    pub(crate) fn join(&mut self, other: SetSum) {
-        self.0 = self.0.wrapping_add(other.0);
-    }
-
-    pub(crate) fn read(from: &[u8], offset: usize) -> Option<Self> {
-        fields::u128_at(from, offset).map(SetSum)
-    }
-
-    pub(crate) fn put(self, out: &mut Vec<u8>) {
-        fields::put_u128(out, self.0);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -149,15 +113,6 @@ mod tests {
         assert_eq!(crc32(b"123456789"), 0xcbf4_3926);
     }
 
-    /// The example of format-spec.md, computed by an independent SipHash.
-    #[test]
-    fn the_hash_of_fingerprint_1_is_that_of_the_spec() {
-        let mut sum = SetSum::default();
-        sum.add(Fingerprint::new(1));
-        let expected = 0x5d0d_f78a_f04e_f22b_a6b9_2b8d_9ed2_5eb0;
-        assert_eq!(sum, SetSum(expected));
-    }
-
     /// The first 16 bytes of a digest are the hash that a set sum adds up.
     #[test]
     fn the_digest_of_fingerprint_1_is_its_hash() {
@@ -165,18 +120,6 @@ mod tests {
         let hash = 0x5d0d_f78a_f04e_f22b_a6b9_2b8d_9ed2_5eb0_u128;
         assert_eq!(digest, Digest(hash.to_le_bytes()));
         assert_eq!(digest.to_string(), "b05ed29e8d2bb9a62bf24ef08af70d5d");
-    }
-
-    #[test]
-    fn sum_does_not_depend_on_order_but_on_members() {
-        let sum = |values: &[u64]| {
-            let mut sum = SetSum::default();
-            values.iter().for_each(|&v| sum.add(Fingerprint::new(v)));
-            sum
-        };
-        assert_eq!(sum(&[1, 2, 3]), sum(&[3, 1, 2]));
-        assert_ne!(sum(&[1, 2, 3]), sum(&[1, 2, 4]));
-        assert_ne!(sum(&[0]), sum(&[]));
     }
 
     #[test]

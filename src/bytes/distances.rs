@@ -1,5 +1,7 @@
 //! Hamming distances of one value from many, by the instructions that this processor has.
 
+use super::for_this_processor::for_this_processor;
+
 /// Distances that are passed on together.
 const CHUNK_COUNT: usize = 256;
 
@@ -14,42 +16,11 @@ pub(crate) fn distances_from(value: u64, others: &[u64], mut take: impl FnMut(us
     }
 }
 
-#[cfg(target_arch = "x86_64")]
-#[expect(unsafe_code, reason = "a function compiled for some processors only is unsafe to call")]
-fn fill(value: u64, others: &[u64], distances: &mut [u8]) {
-    #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vpopcntdq")]
-    fn with_avx512(value: u64, others: &[u64], distances: &mut [u8]) {
-        fill_each(value, others, distances);
-    }
-    #[target_feature(enable = "avx2,popcnt")]
-    fn with_avx2(value: u64, others: &[u64], distances: &mut [u8]) {
-        fill_each(value, others, distances);
-    }
-    if is_x86_feature_detected!("avx512f")
-        && is_x86_feature_detected!("avx512bw")
-        && is_x86_feature_detected!("avx512vl")
-        && is_x86_feature_detected!("avx512vpopcntdq")
-    {
-        // SAFETY: the function needs these instructions and no others; the lines above detected them.
-        unsafe { with_avx512(value, others, distances) }
-    } else if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("popcnt") {
-        // SAFETY: as above.
-        unsafe { with_avx2(value, others, distances) }
-    } else {
-        fill_each(value, others, distances);
-    }
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-fn fill(value: u64, others: &[u64], distances: &mut [u8]) {
-    fill_each(value, others, distances);
-}
-
-/// The loop, which the compiler vectorises with the instructions that its caller may use.
-#[inline(always)]
-fn fill_each(value: u64, others: &[u64], distances: &mut [u8]) {
-    for (distance, other) in distances.iter_mut().zip(others) {
-        *distance = (value ^ other).count_ones() as u8;
+for_this_processor! {
+    fn fill(value: u64, others: &[u64], distances: &mut [u8]) {
+        for (distance, other) in distances.iter_mut().zip(others) {
+            *distance = (value ^ other).count_ones() as u8;
+        }
     }
 }
 

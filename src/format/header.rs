@@ -5,9 +5,10 @@
 
 use crate::base::error::Fault;
 use crate::base::section::Section;
-use crate::bytes::checksum::{Digest, PAGE_LEN, SetSum, crc32};
+use crate::bytes::checksum::{Digest, PAGE_LEN, crc32};
 use crate::bytes::fields::{put_u16, put_u32, put_u64, slice_at, u16_at, u32_at, u64_at};
 use crate::bytes::packing;
+use crate::bytes::set_sum::SetSum;
 use crate::format::codec::HeadCodec;
 use crate::format::descriptor::TableDescriptor;
 use crate::format::directory::{self, SectionPlace};

@@ -3,15 +3,22 @@
 /// Buffers of this length and more go back to the system when they are freed.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const GIVEN_BACK_LEN: i32 = 1 << 22;
+/// What a thread keeps of smaller ones, so that it need not ask for each anew.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const KEPT_LEN: i32 = 2 * GIVEN_BACK_LEN;
 
 /// Lets the allocator of the GNU C library give large buffers back, such as those of a sort or a merge.
 /// By itself it keeps up to twice the largest one that was ever freed, in each thread.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[expect(unsafe_code, reason = "a function of the C library")]
 pub(in crate::cli) fn give_back() {
-    // SAFETY: it takes two numbers. It is called before there are other threads, and a refusal
-    // leaves everything as it was.
-    unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, GIVEN_BACK_LEN) };
+    // The library sets the second by the first, unless the first was set.
+    let options = [(libc::M_MMAP_THRESHOLD, GIVEN_BACK_LEN), (libc::M_TRIM_THRESHOLD, KEPT_LEN)];
+    for (option, value) in options {
+        // SAFETY: it takes two numbers. It is called before there are other threads, and a refusal
+        // leaves everything as it was.
+        unsafe { libc::mallopt(option, value) };
+    }
 }
 
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]

@@ -27,8 +27,9 @@ use std::path::Path;
 
 use crate::base::error::{Error, Result};
 use crate::base::section::{Section, TableIndex};
-use crate::bytes::checksum::{Digest, SetSum};
+use crate::bytes::checksum::Digest;
 use crate::bytes::packing;
+use crate::bytes::set_sum::SetSum;
 use crate::disk::ScratchFolder;
 use crate::format::descriptor::TableDescriptor;
 use crate::format::directory::SectionPlace;

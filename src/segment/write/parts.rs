@@ -5,9 +5,9 @@
 
 use super::blocks::{BlocksEncoder, Sink};
 use crate::base::error::Result;
-use crate::bytes::checksum::SetSum;
 use crate::bytes::packing::Packer;
 use crate::bytes::permutation::{Permutation, Permuted};
+use crate::bytes::set_sum::SetSum;
 use crate::disk::ScratchFolder;
 use crate::format::descriptor::TableDescriptor;
 
@@ -147,7 +147,7 @@ impl Part {
 /// The sum of the fingerprints of permuted values.
 pub(super) fn sum_of(values: &[u64], permutation: &Permutation) -> SetSum {
     let mut sum = SetSum::default();
-    values.iter().for_each(|&value| sum.add(permutation.invert(Permuted(value))));
+    sum.add_all(values, |value| permutation.invert(Permuted(value)).value());
     sum
 }
 

@@ -8,9 +8,9 @@ use siphasher::sip::SipHasher13;
 
 use crate::base::error::{Error, Fault, Result};
 use crate::base::section::{Rank, Section};
-use crate::bytes::checksum::SetSum;
 use crate::bytes::distances::distances_from;
 use crate::bytes::permutation::Permuted;
+use crate::bytes::set_sum::SetSum;
 use crate::search::Hit;
 use crate::store::Store;
 use crate::store::verify::pace::{NEEDLES_PER_PASS, Pace};
@@ -60,7 +60,7 @@ pub(super) fn verify(
 impl Digest {
     fn add(&mut self, hit: &Hit<'_>) -> Result<()> {
         self.match_count += 1;
-        self.matches.add(hit.fingerprint());
+        self.matches.add_all(&[hit.fingerprint().value()], |value| value);
         for id in hit.ids().take(IDS_COMPARED_MAX) {
             let mut hasher = SipHasher13::new_with_keys(SEED, hit.fingerprint().value());
             id?.hash(&mut hasher);

@@ -2,8 +2,8 @@
 
 use crate::base::error::{Fault, Result};
 use crate::base::section::{BlockIndex, Rank, TableIndex};
-use crate::bytes::checksum::SetSum;
 use crate::bytes::permutation::Permuted;
+use crate::bytes::set_sum::SetSum;
 use crate::segment::{Segment, TableKind, TableReader};
 use crate::store::verify::pace::Pace;
 use fpstore_base::Fingerprint;
@@ -102,11 +102,11 @@ impl TablePass<'_> {
         map: &(dyn Fn(Permuted) -> Fingerprint + Sync),
     ) -> Result<(SetSum, Fingerprint)> {
         let take = |(sum, largest): &mut (SetSum, Fingerprint), _, run: &[u64]| {
-            for &value in run {
+            sum.add_all(run, |value| {
                 let value = map(Permuted(value));
-                sum.add(value);
                 *largest = value.max(*largest);
-            }
+                value.value()
+            });
         };
         let (mut sum, mut largest) = (SetSum::default(), Fingerprint::default());
         for (part_sum, part_largest) in self.in_parts(take)? {

@@ -1,5 +1,6 @@
 //! Sorting in memory on several threads: entries are scattered by their leading bits into parts
-//! that fit a core's cache, and each thread sorts one part after the other.
+//! that fit a core's cache, and each thread takes one part after the other, scatters it by the bits
+//! that follow into groups, and sorts these.
 //!
 //! The keys of random values spread evenly. A skewed part costs time, never correctness.
 
@@ -7,6 +8,8 @@ use crate::base::side_by_side::on_threads;
 
 /// Entries of a part: few enough to stay in a core's cache.
 const PART_LEN: usize = 1 << 15;
+/// Entries of a group, about: few enough for the sorts of the standard library that have no branches.
+const GROUP_LEN: usize = 1 << 4;
 /// The most parts, as a power of two; with more, TLB misses cost more than smaller parts save.
 const PART_BITS_MAX: u32 = 10;
 
@@ -42,7 +45,7 @@ impl Entry for (u64, u64) {
 /// Sorts by key. Entries with equal keys keep their order. `scratch` is memory for the scattered
 /// entries; its content before and after has no meaning.
 pub(super) fn sort<T: Entry>(entries: &mut Vec<T>, scratch: &mut Vec<T>, threads: usize) {
-    let part_bits = (entries.len() / PART_LEN).max(1).ilog2().min(PART_BITS_MAX);
+    let part_bits = bits_of(entries.len() / PART_LEN);
     if part_bits == 0 {
         T::sort(entries);
         return;
@@ -53,26 +56,34 @@ pub(super) fn sort<T: Entry>(entries: &mut Vec<T>, scratch: &mut Vec<T>, threads
     let mut ends = vec![vec![0; 1 << part_bits]; entries.len().div_ceil(stretch_len)];
     let stretches = entries.chunks(stretch_len).zip(scratch.chunks_mut(stretch_len));
     let jobs = stretches.zip(&mut ends);
-    on_threads(threads, jobs, |((from, to), ends)| scatter(from, to, 64 - part_bits, ends));
-    if let [ends] = ends.as_slice() {
-        std::mem::swap(entries, scratch);
-        on_threads(threads, parts_mut(entries, ends.iter().copied()), T::sort);
-        return;
-    }
+    on_threads(threads, jobs, |((from, to), ends)| {
+        scatter(&[from], to, |key| key >> (64 - part_bits), ends);
+    });
     // A part is what each stretch has of it, in their order.
     let stretches: Vec<(&[T], &Vec<usize>)> = scratch.chunks(stretch_len).zip(&ends).collect();
     let ends = (0..1 << part_bits).map(|part| ends.iter().map(|ends| ends[part]).sum());
     let jobs = parts_mut(entries, ends).enumerate();
     on_threads(threads, jobs, |(number, whole)| {
-        let mut at = 0;
-        for (stretch, ends) in &stretches {
+        let part = stretches.iter().map(|(stretch, ends)| {
             let start = number.checked_sub(1).map_or(0, |before| ends[before]);
-            let from = &stretch[start..ends[number]];
-            whole[at..at + from.len()].copy_from_slice(from);
-            at += from.len();
-        }
-        T::sort(whole);
+            &stretch[start..ends[number]]
+        });
+        sort_part(&part.collect::<Vec<_>>(), whole, part_bits);
     });
+}
+
+/// Moves the entries of a part, whose keys agree on their first bits, to `whole`, and sorts them.
+/// The bits that follow tell where: a few entries are sorted faster than many.
+fn sort_part<T: Entry>(part: &[&[T]], whole: &mut [T], agreed_bits: u32) {
+    let bits = bits_of(whole.len() / GROUP_LEN);
+    let mut ends = vec![0; 1 << bits];
+    scatter(part, whole, |key| ((key << agreed_bits) >> 1) >> (63 - bits), &mut ends);
+    parts_mut(whole, ends.into_iter()).for_each(T::sort);
+}
+
+/// The bits that name the parts of entries, if they are to be about so many.
+fn bits_of(part_count: usize) -> u32 {
+    part_count.max(1).ilog2().min(PART_BITS_MAX)
 }
 
 /// Gives a vector this length, whatever its content then.
@@ -86,18 +97,23 @@ fn make_len<T: Entry>(scratch: &mut Vec<T>, len: usize) {
     }
 }
 
-/// Moves entries to the part that their leading bits name, in their order. `ends` are set to where the
-/// parts end.
-fn scatter<T: Entry>(entries: &[T], parts: &mut [T], shift: u32, ends: &mut [usize]) {
-    for entry in entries {
-        ends[(entry.key() >> shift) as usize] += 1;
+/// Moves entries to the part that `part_of` names for their key, in their order. `ends` are set to where
+/// the parts end.
+fn scatter<T: Entry>(
+    entries: &[&[T]],
+    parts: &mut [T],
+    part_of: impl Fn(u64) -> u64,
+    ends: &mut [usize],
+) {
+    for entry in entries.iter().copied().flatten() {
+        ends[part_of(entry.key()) as usize] += 1;
     }
     let mut next = 0;
     for end in &mut *ends {
         next += std::mem::replace(end, next);
     }
-    for entry in entries {
-        let end = &mut ends[(entry.key() >> shift) as usize];
+    for entry in entries.iter().copied().flatten() {
+        let end = &mut ends[part_of(entry.key()) as usize];
         parts[*end] = *entry;
         *end += 1;
     }

@@ -9,6 +9,11 @@ use crate::writing::sort::levels::{MERGE_READ_LEN_MAX, MERGE_READ_LEN_MIN};
 use crate::writing::sort::merge::MergeInput;
 use crate::writing::sort::run::SortedRun;
 
+/// The memory of the entries of a part beyond which a larger one gains nothing: it should stay in the
+/// cache of a core. Reading begins at a mark, so a part should have many marks of each run.
+const PART_WEIGHT_ENOUGH: u64 = 1 << 22;
+const RUN_WEIGHT_ENOUGH: u64 = 1 << 20;
+
 /// Some runs, and the parts in which they are read.
 pub(super) struct RunRanges<'a> {
     runs: Vec<&'a SortedRun>,
@@ -35,6 +40,8 @@ impl<'a> RunRanges<'a> {
         let readers = resources.memory / 8 / (run_count * MERGE_READ_LEN_MIN) as u64;
         let threads = resources.threads.min(readers as usize).max(1);
         let part_weight = resources.memory / 32 / threads as u64;
+        let enough = PART_WEIGHT_ENOUGH.max(RUN_WEIGHT_ENOUGH * run_count as u64);
+        let part_weight = part_weight.min(enough);
         let read_len = usize::try_from(part_weight).unwrap_or(usize::MAX) / run_count;
         let read_len = read_len.clamp(MERGE_READ_LEN_MIN, MERGE_READ_LEN_MAX);
         RunRanges { runs, threads, part_weight, read_len }

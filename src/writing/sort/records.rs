@@ -236,7 +236,7 @@ impl SortedRecords {
         self.parts().in_order(
             |part| part.keys(),
             |(keys, record_count)| {
-                keys.into_iter().try_for_each(|key| distinct.push(key))?;
+                distinct.push_all(&keys)?;
                 tick(record_count)
             },
         )?;

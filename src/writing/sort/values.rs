@@ -3,7 +3,7 @@
 use crate::base::error::Result;
 use crate::base::side_by_side::on_threads;
 use crate::writing::sort::SortResources;
-use crate::writing::sort::block::RunBlock;
+use crate::writing::sort::block::{BLOCK_COUNT, RunBlock};
 use crate::writing::sort::levels::{Levels, write_run};
 use crate::writing::sort::merge::MergeInput;
 use crate::writing::sort::partition;
@@ -133,16 +133,21 @@ impl SortedWriter {
         Ok(SortedWriter { memory: None, run, gaps: GapCounter::default(), count: 0 })
     }
 
-    pub(super) fn push(&mut self, value: u64) -> Result<()> {
-        self.count += 1;
-        if let Some(values) = &mut self.memory {
-            values.push(value);
+    pub(super) fn push_all(&mut self, mut values: &[u64]) -> Result<()> {
+        self.count += values.len() as u64;
+        if let Some(memory) = &mut self.memory {
+            memory.extend_from_slice(values);
         } else if let Some((writer, block)) = &mut self.run {
-            block.keys.push(value);
-            if block.is_full() {
-                self.gaps.add(&block.keys);
-                writer.push(block)?;
-                block.clear();
+            while !values.is_empty() {
+                let (taken, rest) =
+                    values.split_at(values.len().min(BLOCK_COUNT - block.keys.len()));
+                block.keys.extend_from_slice(taken);
+                values = rest;
+                if block.is_full() {
+                    self.gaps.add(&block.keys);
+                    writer.push(block)?;
+                    block.clear();
+                }
             }
         }
         Ok(())
@@ -236,10 +241,8 @@ impl ValueSorter {
         (self.values, self.scratch) = (Vec::new(), Vec::new());
         let mut sorted = SortedWriter::on_disk(&self.resources)?;
         let runs = RunRanges::new(self.runs.runs().collect(), &self.resources);
-        RecordParts::in_runs(runs, false).in_order(
-            |part| part.keys(),
-            |(values, _)| values.into_iter().try_for_each(|value| sorted.push(value)),
-        )?;
+        RecordParts::in_runs(runs, false)
+            .in_order(|part| part.keys(), |(values, _)| sorted.push_all(&values))?;
         sorted.finish()
     }
 }

@@ -1,0 +1,45 @@
+//! Loops over many values, compiled for the instructions that a processor may have.
+
+/// Defines a function whose body is a loop that the compiler vectorises. It is compiled three times, and
+/// each call takes the widest that this processor can run: AVX-512, AVX2, or what all processors of
+/// the target have. No argument may need a lifetime of its own.
+macro_rules! for_this_processor {
+    ($(#[$about:meta])* fn $name:ident($($argument:ident: $kind:ty),* $(,)?) $body:block) => {
+        $(#[$about])*
+        #[cfg_attr(
+            target_arch = "x86_64",
+            expect(unsafe_code, reason = "a function for some processors only is unsafe to call")
+        )]
+        fn $name($($argument: $kind),*) {
+            #[inline(always)]
+            fn each($($argument: $kind),*) $body
+            #[cfg(target_arch = "x86_64")]
+            {
+                #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vpopcntdq")]
+                fn with_avx512($($argument: $kind),*) {
+                    each($($argument),*);
+                }
+                #[target_feature(enable = "avx2,popcnt")]
+                fn with_avx2($($argument: $kind),*) {
+                    each($($argument),*);
+                }
+                if is_x86_feature_detected!("avx512f")
+                    && is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("avx512vl")
+                    && is_x86_feature_detected!("avx512vpopcntdq")
+                {
+                    // SAFETY: the function needs these instructions and no others, and the lines
+                    // above detected them.
+                    return unsafe { with_avx512($($argument),*) };
+                }
+                if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("popcnt") {
+                    // SAFETY: as above.
+                    return unsafe { with_avx2($($argument),*) };
+                }
+            }
+            each($($argument),*);
+        }
+    };
+}
+
+pub(super) use for_this_processor;
