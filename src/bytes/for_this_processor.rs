@@ -42,4 +42,4 @@ macro_rules! for_this_processor {
     };
 }
 
-pub(super) use for_this_processor;
+pub(crate) use for_this_processor;

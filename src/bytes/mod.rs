@@ -9,7 +9,7 @@ pub(crate) mod checksum;
 pub(crate) mod digested;
 pub(crate) mod distances;
 pub(crate) mod fields;
-mod for_this_processor;
+pub(crate) mod for_this_processor;
 pub(crate) mod mask;
 pub(crate) mod packing;
 pub(crate) mod permutation;

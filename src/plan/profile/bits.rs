@@ -1,6 +1,8 @@
 //! Counting bits over many values: how often each is set, and how often two values agree
 //! in one.
 
+use crate::bytes::for_this_processor::for_this_processor;
+
 /// Values that are counted at a time: the number of bits of a word.
 pub(crate) const BLOCK: usize = 64;
 
@@ -33,10 +35,7 @@ impl BitCounts {
     fn count_pending(&mut self) -> [u64; BLOCK] {
         let mut rows = self.pending;
         rows[self.pending_len..].fill(0);
-        transpose(&mut rows);
-        for (ones, row) in self.ones.iter_mut().zip(&rows) {
-            *ones += u64::from(row.count_ones());
-        }
+        count(&mut rows, &mut self.ones);
         self.value_count += self.pending_len as u64;
         self.pending_len = 0;
         rows
@@ -63,19 +62,33 @@ pub(crate) fn agreement(ones: u64, n: u64) -> f64 {
     (pairs(ones) + pairs(n - ones)) / pairs(n)
 }
 
+for_this_processor! {
+    /// Turns 64 values into rows, and adds how often each bit is set.
+    fn count(rows: &mut [u64; BLOCK], ones: &mut [u64; 64]) {
+        transpose(rows);
+        for (ones, row) in ones.iter_mut().zip(rows) {
+            *ones += u64::from(row.count_ones());
+        }
+    }
+}
+
 /// Turns 64 values into 64 rows of bits: bit `i` of row `j` is bit `j` of value `i`.
 ///
 /// # Source
 ///
 /// H. S. Warren, "Hacker's Delight", second edition, 7-3.
+#[inline(always)]
 fn transpose(rows: &mut [u64; BLOCK]) {
     let mut width = BLOCK / 2;
     let mut mask = u64::MAX >> width;
     while width > 0 {
-        for at in (0..BLOCK).filter(|at| at & width == 0) {
-            let swap = (rows[at] >> width ^ rows[at | width]) & mask;
-            rows[at] ^= swap << width;
-            rows[at | width] ^= swap;
+        for pairs in rows.chunks_exact_mut(2 * width) {
+            let (low, high) = pairs.split_at_mut(width);
+            for (low, high) in low.iter_mut().zip(high) {
+                let swap = (*low >> width ^ *high) & mask;
+                *low ^= swap << width;
+                *high ^= swap;
+            }
         }
         width /= 2;
         mask ^= mask << width;
