@@ -44,7 +44,7 @@ impl Entry for (u64, u64) {
 
 /// Sorts by key. Entries with equal keys keep their order. `scratch` is memory for the scattered
 /// entries; its content before and after has no meaning.
-pub(super) fn sort<T: Entry>(entries: &mut Vec<T>, scratch: &mut Vec<T>, threads: usize) {
+pub(super) fn sort<T: Entry>(entries: &mut [T], scratch: &mut Vec<T>, threads: usize) {
     let part_bits = bits_of(entries.len() / PART_LEN);
     if part_bits == 0 {
         T::sort(entries);
