@@ -3,7 +3,8 @@
 /// Buffers of this length and more go back to the system when they are freed.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const GIVEN_BACK_LEN: i32 = 1 << 22;
-/// What a thread keeps of smaller ones, so that it need not ask for each anew.
+/// The allocator keeps up to so many free bytes at the end of a heap; each thread may have a heap.
+/// Without them each small buffer would be new pages of the system.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const KEPT_LEN: i32 = 2 * GIVEN_BACK_LEN;
 

@@ -81,7 +81,7 @@ fn sort_part<T: Entry>(part: &[&[T]], whole: &mut [T], agreed_bits: u32) {
     parts_mut(whole, ends.into_iter()).for_each(T::sort);
 }
 
-/// The bits that name the parts of entries, if they are to be about so many.
+/// The number of leading bits by which entries are divided into about `part_count` parts.
 fn bits_of(part_count: usize) -> u32 {
     part_count.max(1).ilog2().min(PART_BITS_MAX)
 }
