@@ -9,7 +9,8 @@ pub(crate) const CHUNK_LEN: usize = 64;
 /// Where more heads of a chunk than these pass the prefilter, the kernel sums the whole chunk.
 pub(crate) const PARTIAL_SUMS_MAX: u32 = 6;
 
-/// The most errors that a syndrome may stand for: 3 365 856 words of 32 bits have 7.
+/// The most errors that a syndrome may stand for: 3 365 856 words of 32 bits have 7. Searches within
+/// more bits do not probe tables with syndromes.
 pub(crate) const ERRORS_MAX: u32 = 7;
 
 /// A long block is walked whole if that reads fewer values than these for each of its ranges.

@@ -8,10 +8,16 @@ use crate::format::codec::HeadCodec;
 /// do not look like others.
 const TELLING_BITS: u32 = 11;
 
+/// The bits that lead in a table. Masks are not compared: of two tables with one mask, one may hold
+/// values and the other only name them. Callers that read values look for a
+/// [`whole_mask`](TableDescriptor::whole_mask).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TableMask(pub(crate) u64);
+
 /// How a table is cut into heads and tails and addressed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct TableDescriptor {
-    pub(crate) mask: u64,
+    pub(crate) mask: TableMask,
     /// How the heads are coded.
     pub(crate) codec: HeadCodec,
     /// The low bits of each value: its tail.
@@ -24,6 +30,16 @@ pub(crate) struct TableDescriptor {
 }
 
 impl TableDescriptor {
+    /// The number of bits under the mask.
+    pub(crate) fn prefix_bits(&self) -> u32 {
+        self.mask.0.count_ones()
+    }
+
+    /// The mask, if the table holds its values.
+    pub(crate) fn whole_mask(&self) -> Option<u64> {
+        self.is_whole().then_some(self.mask.0)
+    }
+
     /// The leading bits of each value, stored as gaps.
     pub(crate) fn head_bits(&self) -> u32 {
         64 - self.tail_bits
@@ -59,7 +75,7 @@ impl TableDescriptor {
 
     /// The bits of a tail that a syndrome stands for: those outside the mask.
     pub(crate) fn hashed_bits(&self) -> u32 {
-        if self.is_whole() { 0 } else { self.tail_bits.min(64 - self.mask.count_ones()) }
+        if self.is_whole() { 0 } else { self.tail_bits.min(64 - self.prefix_bits()) }
     }
 
     /// The bits that are stored for each tail.
@@ -88,7 +104,7 @@ impl TableDescriptor {
 
     /// The bits outside the mask that no syndrome stands for.
     fn known_bits(&self) -> u32 {
-        64 - self.mask.count_ones() - self.hashed_bits()
+        64 - self.prefix_bits() - self.hashed_bits()
     }
 
     /// A value with its hashed bits replaced by their syndrome: its head, then the number that is

@@ -10,7 +10,7 @@ use crate::bytes::fields::{put_u16, put_u32, put_u64, slice_at, u16_at, u32_at, 
 use crate::bytes::packing;
 use crate::bytes::set_sum::SetSum;
 use crate::format::codec::HeadCodec;
-use crate::format::descriptor::TableDescriptor;
+use crate::format::descriptor::{TableDescriptor, TableMask};
 use crate::format::directory::{self, SectionPlace};
 use crate::format::prefix_index;
 use crate::scheme::{Scheme, fault_of_masks};
@@ -232,13 +232,14 @@ fn read_tables(
             return Err(at(11, Fault::rule(5, "reserved bytes not zero")));
         }
         let syndrome_bits = u32::from(syndrome_bits);
+        let mask = TableMask(mask);
         let table = TableDescriptor { mask, codec, tail_bits, block_bits, syndrome_bits };
         if let Some(detail) = table.fault_of_syndromes(number) {
             return Err(at(11, Fault::rule(30, detail)));
         }
         tables.push(table);
     }
-    let masks: Vec<u64> = tables.iter().map(|table| table.mask).collect();
+    let masks: Vec<u64> = tables.iter().map(|table| table.mask.0).collect();
     match fault_of_masks(&masks) {
         Some(detail) => Err((FIXED_LEN as u64, Fault::rule(7, detail).into())),
         None => Ok(tables),
@@ -274,6 +275,11 @@ impl Header {
                 || format!("{} has {} bytes, expected {expected}", place.section, place.len);
             (place.len != expected).then(|| Fault::rule(10, detail()))
         })
+    }
+
+    /// The masks of the tables that hold their values.
+    pub(crate) fn whole_masks(&self) -> impl Iterator<Item = u64> {
+        self.tables.iter().filter_map(TableDescriptor::whole_mask)
     }
 
     /// Where a section lies, if the segment has it.
@@ -312,7 +318,7 @@ impl Header {
         self.set_sum.put(&mut out);
         self.content_digest.put(&mut out);
         for table in &self.tables {
-            put_u64(&mut out, table.mask);
+            put_u64(&mut out, table.mask.0);
             out.extend([table.codec.tag(), byte(table.tail_bits), byte(table.block_bits)]);
             out.extend([byte(table.syndrome_bits), 0, 0, 0, 0]);
         }

@@ -72,9 +72,6 @@ impl SyndromeModel {
     }
 }
 
-/// Look-ups that are as good as impossible: of errors that are not listed.
-const LOOK_UPS_MAX: f64 = 1e12;
-
 /// The expected contents of the blocks of a table; numbers of values are means.
 struct BlockModel {
     /// The bits of the prefix that name blocks.
@@ -124,6 +121,11 @@ impl TableModel {
         }
     }
 
+    /// Whether the table may be probed for distance `k`, whatever that costs.
+    pub(super) fn answers(&self, k: u32) -> bool {
+        self.syndromes.is_none() || k <= ERRORS_MAX
+    }
+
     /// The steps to probe the table within `radius` for a query at distance `k`. `stored` is 1 if
     /// the query itself is stored, 0 if it only resembles stored values.
     pub(crate) fn probe(&self, radius: u32, k: u32, stored: f64) -> CostEstimate {
@@ -167,9 +169,6 @@ impl TableModel {
     /// left, a share of 2^-bits has the syndrome of the candidate.
     fn look_ups(&self, radius: u32, k: u32) -> f64 {
         let Some(SyndromeModel { bits, hashed_bits }) = self.syndromes else { return 0.0 };
-        if k > ERRORS_MAX {
-            return LOOK_UPS_MAX;
-        }
         let n = self.value_count as f64;
         let (mut look_ups, mut before) = (0.0, 0.0);
         for errors in 0..=radius.min(k) {

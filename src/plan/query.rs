@@ -35,7 +35,8 @@ impl PlanCache {
     /// The plan for distance `k`, which is at most 64.
     pub(crate) fn for_distance(&self, k: u32, segment: &Segment) -> &PathPlan {
         self.by_k[k as usize].get_or_init(|| {
-            let masks: Vec<u64> = segment.header().tables.iter().map(|table| table.mask).collect();
+            let masks: Vec<u64> =
+                segment.header().tables.iter().map(|table| table.mask.0).collect();
             let costs = &UnitCosts::SHIPPED;
             PathPlanner { masks: &masks, tables: &models(segment), costs }.choose(k)
         })
@@ -170,8 +171,8 @@ fn table_plan(number: u16, radius: Radius, table: &TableDescriptor) -> Option<Ta
     let radius = radius?;
     Some(TablePlan {
         table: TableIndex(number),
-        mask: table.mask,
+        mask: table.mask.0,
         radius,
-        prefixes: combinations_up_to(table.mask.count_ones(), radius),
+        prefixes: combinations_up_to(table.prefix_bits(), radius),
     })
 }

@@ -62,7 +62,8 @@ impl PathPlanner<'_> {
         let mut best = self.price(AccessPath::Scan { table: 0 }, k);
         let costs = ProbeCosts::new(self, k);
         let mut steps = PROOF_STEPS;
-        for start in starts(self.masks) {
+        let usable: Vec<bool> = self.tables.iter().map(|table| table.answers(k)).collect();
+        for start in starts(self.masks, &usable) {
             let Some(radii) = cheapest_from(start, self.masks, &costs, k, &mut steps) else {
                 continue;
             };
@@ -118,15 +119,15 @@ impl ProbeCosts {
     }
 }
 
-/// Sets of tables from which the lowering of radii starts: all of them, and families of
+/// Sets of usable tables from which the lowering of radii starts: all of them, and families of
 /// disjoint masks, which lowering one table at a time would not reach in a large scheme.
-fn starts(masks: &[u64]) -> Vec<Vec<bool>> {
-    let mut starts = vec![vec![true; masks.len()]];
+fn starts(masks: &[u64], usable: &[bool]) -> Vec<Vec<bool>> {
+    let mut starts = vec![usable.to_vec()];
     for first in 0..masks.len().min(DISJOINT_STARTS) {
         let mut used = 0;
         let mut members = vec![false; masks.len()];
         for index in (0..masks.len()).cycle().skip(first).take(masks.len()) {
-            if masks[index] & used == 0 {
+            if usable[index] && masks[index] & used == 0 {
                 used |= masks[index];
                 members[index] = true;
             }
@@ -186,8 +187,10 @@ fn lowered(radius: Radius) -> Radius {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::limits::ERRORS_MAX;
     use crate::plan::cut;
     use crate::plan::density::Density;
+    use crate::plan::probe::SyndromeModel;
     use crate::scheme::{PROMISES, Scheme};
 
     fn masks_of(name: &str, k: u32) -> Vec<u64> {
@@ -195,6 +198,17 @@ mod tests {
     }
 
     fn choose(masks: &[u64], k: u32, value_count: u64) -> Option<Vec<Radius>> {
+        choose_by(masks, k, value_count, None, &UnitCosts::SHIPPED)
+    }
+
+    /// The choice where the tables after the first have these syndromes.
+    fn choose_by(
+        masks: &[u64],
+        k: u32,
+        value_count: u64,
+        syndromes: Option<SyndromeModel>,
+        costs: &UnitCosts,
+    ) -> Option<Vec<Radius>> {
         let head_bits = cut::uniform_head_bits(value_count);
         let block_bits = cut::block_bits(value_count, 64 - head_bits);
         let table = |mask: &u64| TableModel {
@@ -207,8 +221,8 @@ mod tests {
             density: Density::uniform(),
             syndromes: None,
         };
-        let tables: Vec<TableModel> = masks.iter().map(table).collect();
-        let costs = &UnitCosts::SHIPPED;
+        let mut tables: Vec<TableModel> = masks.iter().map(table).collect();
+        tables.iter_mut().skip(1).for_each(|table| table.syndromes = syndromes);
         match (PathPlanner { masks, tables: &tables, costs }).choose(k).path {
             AccessPath::Probe { radii } => Some(radii),
             AccessPath::Scan { .. } => None,
@@ -270,6 +284,21 @@ mod tests {
                         );
                     }
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn tables_with_syndromes_are_probed_up_to_seven_bits_whatever_look_ups_cost() {
+        let free = UnitCosts { look_up: 0.0, touch: [0.0; 7], ..UnitCosts::SHIPPED };
+        for (name, bits) in [("2", 12), ("14", 12), ("20", 21)] {
+            let masks = masks_of(name, 3);
+            let syndromes = Some(SyndromeModel { bits, hashed_bits: 32 });
+            for k in 0..=20 {
+                let radii = choose_by(&masks, k, 1 << 40, syndromes, &free).unwrap();
+                let named = radii.iter().skip(1).any(Option::is_some);
+                assert!(k <= ERRORS_MAX || !named, "{name}, k={k}: {radii:?}");
+                assert!(!(2..=ERRORS_MAX).contains(&k) || named, "{name}, k={k}: {radii:?}");
             }
         }
     }

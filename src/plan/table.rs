@@ -3,7 +3,7 @@
 use crate::bytes::checksum::PAGE_LEN;
 use crate::bytes::packing::GUARD_LEN;
 use crate::format::codec::varint::{LONG_BLOCK_MIN, RESTART_INTERVAL, RESTART_LEN};
-use crate::format::descriptor::TableDescriptor;
+use crate::format::descriptor::{TableDescriptor, TableMask};
 use crate::format::prefix_index::{self, BLOCKS_PER_ENTRY, DIFFERENCE_MAX, OVERFLOW_ENTRY_LEN};
 use crate::plan::cut;
 use crate::plan::density::Density;
@@ -84,6 +84,7 @@ impl TableEstimate {
         let model = &mut self.model;
         let TableModel { block_bits, head_bits, value_count, .. } = *model;
         let (codec, tail_bits) = (cut::CODEC, 64 - head_bits);
+        let mask = TableMask(mask);
         let table = TableDescriptor { mask, codec, tail_bits, block_bits, syndrome_bits: 0 };
         let table = table.with_syndromes(bits);
         let Some(syndromes) = SyndromeModel::of(&table) else { return self };

@@ -46,7 +46,7 @@ pub(crate) struct SyndromeLayout {
 impl SyndromeLayout {
     fn of(descriptor: &TableDescriptor) -> Option<Self> {
         let (syndrome_bits, hashed_bits) = (descriptor.syndrome_bits, descriptor.hashed_bits());
-        let outside = low_bits(64 - descriptor.mask.count_ones());
+        let outside = low_bits(64 - descriptor.prefix_bits());
         (!descriptor.is_whole()).then_some(SyndromeLayout {
             syndrome_bits,
             hashed_bits,
@@ -68,7 +68,7 @@ impl Table {
         Ok(Table {
             index,
             descriptor,
-            permutation: Permutation::new(descriptor.mask),
+            permutation: Permutation::new(descriptor.mask.0),
             overflow_entries: place(Section::OverflowEntries(index))?,
             tails: place(Section::Tails(index))?,
             stored_bits: descriptor.stored_bits(),

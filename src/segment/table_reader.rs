@@ -48,6 +48,11 @@ impl Segment {
         self.tables().next().and_then(TableReader::whole)
     }
 
+    /// The table of this mask that holds its values.
+    pub(crate) fn whole_table(&self, mask: u64) -> Option<WholeTable<'_>> {
+        self.tables().filter_map(TableReader::whole).find(|table| table.mask() == mask)
+    }
+
     /// The table at a position.
     #[inline]
     pub(crate) fn table(&self, number: usize) -> Option<TableReader<'_>> {
@@ -159,6 +164,11 @@ impl<'a> Deref for SyndromeTable<'a> {
 }
 
 impl<'a> WholeTable<'a> {
+    /// The bits that lead.
+    pub(crate) fn mask(self) -> u64 {
+        self.table.descriptor.mask.0
+    }
+
     /// The value with this head and tail.
     #[inline]
     pub(crate) fn value(self, head: u64, tail: u64) -> Permuted {

@@ -194,6 +194,12 @@ pub struct SectionInfo {
 }
 
 impl SegmentInfo {
+    /// Whether there are fingerprints in it that are not deleted. A segment without any has no say in
+    /// labels: it does not keep others from expiring, nor them from it.
+    pub fn has_records(&self) -> bool {
+        self.fingerprint_count > self.deleted_fingerprints
+    }
+
     /// The scheme of its tables.
     ///
     /// # Errors
@@ -221,8 +227,8 @@ impl SegmentInfo {
             let bits = table_len(&sections, table) as f64 * 8.0 / n as f64;
             TableInfo {
                 table,
-                mask: descriptor.mask,
-                prefix_bits: descriptor.mask.count_ones(),
+                mask: descriptor.mask.0,
+                prefix_bits: descriptor.prefix_bits(),
                 block_bits: descriptor.block_bits,
                 tail_bits: descriptor.tail_bits,
                 syndrome_bits: descriptor.syndrome_bits,

@@ -49,6 +49,7 @@ pub fn schemes(k: u32) -> Vec<(&'static str, Scheme)> {
         ("halves, 21 bits", "2", 21),
         ("covering-14, 12 bits", "14", 12),
         ("choose-6-for-3, 11 bits", "20", 11),
+        ("choose-4-for-2, 12 bits", "choose-4-for-2", 12),
     ]
     .map(|(name, masks, bits)| {
         (name, Scheme::named(masks, k).unwrap().with_syndromes(bits).unwrap())

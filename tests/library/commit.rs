@@ -103,6 +103,33 @@ fn a_repeated_commit_changes_nothing_and_says_so() {
     assert_holds(&path, &records);
 }
 
+/// Of equal masks one table holds values and the other only names them, so shares read everything.
+#[test]
+fn tables_with_syndromes_differ_from_whole_ones_of_the_same_masks() {
+    let folder = tempfile::tempdir().unwrap();
+    let part = |name: &str, seed: u64, bits: u32| {
+        let scheme = scheme_named("2").with_syndromes(bits).unwrap();
+        let options = BuildOptions::default().scheme(scheme).threads(1);
+        segment(&folder.path().join(name), &uniform(300, seed), options)
+    };
+    let (whole, more) = (part("whole", 621, 0), part("more", 622, 0));
+    let (named, other) = (part("named", 623, 12), part("other", 624, 12));
+    for (receipts, first, second) in [
+        ([&whole, &more], false, true),
+        ([&whole, &named], true, true),
+        ([&named, &other], false, true),
+    ] {
+        let path = folder.path().join(format!("{first}-{}.fps", receipts[1].digest[0]));
+        let receipts = receipts.map(SegmentReceipt::clone);
+        assert_eq!(committed(&path, &receipts).tables_differ, first);
+        let left = if receipts[0] == whole { &other } else { &more };
+        let done = committed(&path, std::slice::from_ref(left));
+        assert_eq!(done.tables_differ, second);
+        let reads = JoinPlan::of(&Store::open(&path).unwrap(), 1).unwrap().reads();
+        assert_eq!(reads, PlanReads::Everything);
+    }
+}
+
 /// After a compaction the segments are unknown; the name of the job still is.
 /// Doing a commit again must not bring back what was deleted since.
 #[test]

@@ -110,11 +110,25 @@ fn general_families_and_masks_of_ones_own_are_exact() {
         cases.push((format!("{masks:x?}"), Scheme::from_masks(masks, 3).unwrap()));
     }
     cases.push(("one bit".into(), Scheme::from_masks(vec![1, 1 << 63], 3).unwrap()));
+    // Tables with syndromes that are not directly behind the first one.
+    for bits in [6, 12] {
+        let masks = vec![u64::MAX << 32, 0xffff_ffff << 16, !0 << 48 | 0xffff, u64::MAX >> 32];
+        for scheme in [
+            Scheme::from_masks(masks, 3).unwrap(),
+            scheme_named("choose-4-for-2"),
+            scheme_named("choose-8-for-4"),
+        ] {
+            cases.push((format!("syndromes, {bits} bits"), scheme.with_syndromes(bits).unwrap()));
+        }
+    }
+    let crowded = skewed(6000, 33);
     for (name, scheme) in cases {
-        let temp = store_of(&records, scheme);
-        for k in 0..=6 {
-            let needles = needles(&records, 15, k, u64::from(k));
-            assert_exact(&temp.store, &records, &needles, k, &name);
+        for records in [&records, &crowded] {
+            let temp = store_of(records, scheme.clone());
+            for k in 0..=6 {
+                let needles = needles(records, 15, k, u64::from(k));
+                assert_exact(&temp.store, records, &needles, k, &name);
+            }
         }
     }
 }

@@ -53,7 +53,7 @@ impl<'a> Wanted<'a> {
             }
             return Ok(());
         }
-        let mask = table.descriptor.mask;
+        let mask = table.mask();
         if self.order.as_ref().is_none_or(|order| order.0 != mask) {
             let values = wanted.iter().map(|fingerprint| permuted(fingerprint).0);
             let mut order: Vec<(u64, usize)> = values.zip(0..).collect();

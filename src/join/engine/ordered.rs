@@ -27,9 +27,8 @@ impl JoinValues<'_> {
     /// The masks of the tables in whose order the values can be read.
     pub(super) fn orders(&self) -> Vec<u64> {
         if let Some(store) = self.tables() {
-            let mut masks = TableOfStore::masks(&store);
-            masks.retain(|&mask| TableOfStore::new(&store, mask).knows_deleted());
-            return masks;
+            let tables = TableOfStore::all(&store).into_iter();
+            return tables.filter(TableOfStore::knows_deleted).map(|table| table.mask()).collect();
         }
         self.ordered(NATURAL).map_or(Vec::new(), |_| vec![NATURAL])
     }
@@ -47,9 +46,8 @@ impl JoinValues<'_> {
             _ => {}
         }
         let store = self.tables()?;
-        let masks = TableOfStore::masks(&store);
-        let mut same = masks.iter().filter(|&&of| of == mask || is_natural(of) && is_natural(mask));
-        let table = TableOfStore::new(&store, *same.next()?);
+        let is_same = |of: u64| of == mask || is_natural(of) && is_natural(mask);
+        let table = TableOfStore::all(&store).into_iter().find(|table| is_same(table.mask()))?;
         table.knows_deleted().then_some(Ordered::Stored(table))
     }
 }

@@ -146,7 +146,8 @@ impl JoinPlan {
     pub fn of(store: &Store, k: u32) -> Result<Self> {
         let even = JoinPlan::new(k)?;
         let count = store.info().fingerprint_count();
-        let plans = candidates(&TableOfStore::masks(store), k).into_iter();
+        let masks: Vec<u64> = TableOfStore::all(store).iter().map(TableOfStore::mask).collect();
+        let plans = candidates(&masks, k).into_iter();
         let cost = |plan: &JoinPlan| plan.blocking().nanos_for(count);
         Ok(plans.min_by(|one, other| cost(one).total_cmp(&cost(other))).unwrap_or(even))
     }

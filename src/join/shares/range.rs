@@ -9,13 +9,14 @@
 use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
 use std::collections::{BinaryHeap, HashSet};
+use std::path::PathBuf;
 
 use crate::base::error::Result;
 use crate::base::section::{BlockIndex, Rank};
 use crate::base::side_by_side::Part;
 use crate::bytes::permutation::{Permutation, Permuted};
 use crate::search::snapshot::OpenSegment;
-use crate::segment::{TableReader, WholeTable};
+use crate::segment::WholeTable;
 use crate::store::Store;
 use fpstore_base::Fingerprint;
 
@@ -25,7 +26,8 @@ const CUT_BITS_MAX: u32 = 32;
 /// table.
 const LOOKUPS_PER_DELETION: u64 = 8;
 
-/// The tables of one mask, in all segments of a store that have fingerprints.
+/// The tables of one mask that hold whole values, in all segments of a store that have fingerprints:
+/// none lacks it.
 #[derive(Clone, Debug)]
 pub(in crate::join) struct TableOfStore {
     store: Store,
@@ -44,28 +46,31 @@ pub(in crate::join) struct TableRange {
 }
 
 impl TableOfStore {
-    /// The tables of `mask` in a store that keeps showing one state; each of its segments has one.
-    pub(in crate::join) fn new(store: &Store, mask: u64) -> Self {
-        TableOfStore { store: store.pinned(), mask }
+    /// The tables of `mask` in a store that keeps showing one state. The error is the file of a segment
+    /// that has none.
+    pub(in crate::join) fn new(store: &Store, mask: u64) -> Result<Self, PathBuf> {
+        let snapshot = store.snapshot();
+        let mut filled = snapshot.segments().iter().filter(|open| !open.is_empty());
+        match filled.find(|open| open.segment.whole_table(mask).is_none()) {
+            Some(open) => Err(open.segment.path().into()),
+            None => Ok(TableOfStore { store: store.pinned(), mask }),
+        }
     }
 
-    /// The masks of the tables that hold whole values in all segments of a store that have
-    /// fingerprints, in the order of the first segment; those of an empty store if none has any.
-    pub(in crate::join) fn masks(store: &Store) -> Vec<u64> {
+    /// All tables that there are, in the order of the first segment that has fingerprints; those of the
+    /// first segment of an empty store.
+    pub(in crate::join) fn all(store: &Store) -> Vec<Self> {
+        let store = store.pinned();
         let snapshot = store.snapshot();
-        let (filled, empty): (Vec<_>, Vec<_>) =
-            snapshot.segments().iter().partition(|open| !open.is_empty());
-        let segments = if filled.is_empty() { empty } else { filled };
-        let masks_of = |open: &&OpenSegment| -> Vec<u64> {
-            let whole = open.segment.header().tables.iter().filter(|table| table.is_whole());
-            whole.map(|table| table.mask).collect()
-        };
-        let mut common = segments.first().map_or(Vec::new(), masks_of);
-        for open in segments.iter().skip(1) {
-            let masks = masks_of(open);
-            common.retain(|mask| masks.contains(mask));
-        }
-        common
+        let segments = snapshot.segments();
+        let first = segments.iter().find(|open| !open.is_empty()).or(segments.first());
+        let masks = first.into_iter().flat_map(|open| open.segment.header().whole_masks());
+        masks.filter_map(|mask| TableOfStore::new(&store, mask).ok()).collect()
+    }
+
+    /// The bits that lead.
+    pub(in crate::join) fn mask(&self) -> u64 {
+        self.mask
     }
 
     /// Whether it is known without a look-up what is deleted of the values that are read: nothing, or
@@ -73,8 +78,8 @@ impl TableOfStore {
     pub(in crate::join) fn knows_deleted(&self) -> bool {
         let snapshot = self.store.snapshot();
         snapshot.segments().iter().all(|open| {
-            let first = open.segment.header().tables.first();
-            open.deleted.is_none() || first.is_some_and(|table| table.mask == self.mask)
+            let first = open.segment.first_table();
+            open.deleted.is_none() || first.is_some_and(|table| table.mask() == self.mask)
         })
     }
 
@@ -103,12 +108,11 @@ impl TableOfStore {
         segments: &'a [OpenSegment],
         mut each: impl FnMut(&'a OpenSegment, WholeTable<'a>) -> Result<()>,
     ) -> Result<()> {
-        let filled = segments.iter().filter(|open| !open.is_empty());
-        let table = |open: &'a OpenSegment| {
-            let mut tables = open.segment.tables().filter_map(TableReader::whole);
-            tables.find(|table| table.descriptor.mask == self.mask).map(|table| (open, table))
-        };
-        filled.filter_map(table).try_for_each(|(open, table)| each(open, table))
+        let mut filled = segments.iter().filter(|open| !open.is_empty());
+        filled.try_for_each(|open| {
+            let table = open.segment.whole_table(self.mask);
+            each(open, table.expect("no segment of the store lacks the table"))
+        })
     }
 
     /// A number of values of each table, added up over the segments.

@@ -73,22 +73,17 @@ impl JoinPlan {
         store: &Store,
         share: Share,
     ) -> Result<Vec<TableRange>> {
-        let snapshot = store.snapshot();
-        for open in snapshot.segments().iter().filter(|open| !open.is_empty()) {
-            let masks = || open.segment.header().tables.iter().map(|table| table.mask);
-            let missing = self.ranges().find(|(_, table)| !masks().any(|mask| mask == *table));
-            if let Some((_, mask)) = missing {
+        let range = |(block, mask): (u64, u64)| {
+            let table = TableOfStore::new(store, mask).map_err(|path| {
                 let reason = format!(
-                    "{} has no table with the mask {mask:016x}, which the plan reads: make the \
-                     plan of the store as it is now, or build all segments with the scheme {}",
-                    open.segment.path().display(),
+                    "{} has no table with the mask {mask:016x} that holds whole values, which the \
+                     plan reads: make the plan of the store as it is now, or build all segments \
+                     with the scheme {}",
+                    path.display(),
                     self.scheme(),
                 );
-                return Err(Error::InvalidOptions { reason });
-            }
-        }
-        let range = |(block, table): (u64, u64)| {
-            let table = TableOfStore::new(store, table);
+                Error::InvalidOptions { reason }
+            })?;
             table.range(block.count_ones(), share.number.into(), share.count.into())
         };
         self.ranges().map(range).collect()

@@ -31,7 +31,7 @@ impl<'a> Context<'a> {
     /// that reports it.
     #[inline]
     pub(super) fn reporting_table(&self, diff: u64) -> Option<usize> {
-        let masks = self.segment.header().tables.iter().map(|table| table.mask);
+        let masks = self.segment.header().tables.iter().map(|table| table.mask.0);
         masks.zip(self.radii).position(|(mask, radius)| {
             radius.is_some_and(|radius| (diff & mask).count_ones() <= radius)
         })

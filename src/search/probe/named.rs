@@ -68,8 +68,7 @@ impl Named {
             decoder.for_each_value(near.head, number, |value, distance| {
                 let fingerprint = table.permutation.invert(value);
                 let diff = || fingerprint.value() ^ query.needle.value();
-                // Errors that are too many for the first of two halves are reported by the second.
-                if decoder.least > 0 || context.reporting_table(diff()) == Some(query.table) {
+                if decoder.is_sole || context.reporting_table(diff()) == Some(query.table) {
                     self.values.push(NamedValue { fingerprint, query: position, distance });
                 }
             });
@@ -79,8 +78,8 @@ impl Named {
 
     /// The values that are named, each once, in order.
     pub(super) fn distinct(&mut self) -> &[NamedValue] {
-        // Entries that differ in known bits name different values; but those of a head may come in
-        // two calls of a kernel, with others between.
+        // Different entries name different values, and equal ones lie beside each other; but
+        // nothing has checked their order.
         self.values.sort_unstable();
         self.values.dedup();
         &self.values
@@ -105,8 +104,11 @@ struct Decoder<'a> {
     needle: u64,
     radius: u32,
     k: u32,
-    /// The least errors in the bits outside the mask: fewer are found by the first table.
+    /// The least errors in the bits outside the mask: fewer are reported by the first table.
     least: u32,
+    /// Whether no other table can report a value with that many errors: none lies between the two
+    /// halves. Then nothing has to be asked of each value.
+    is_sole: bool,
     syndrome_of_needle: u32,
 }
 
@@ -114,16 +116,18 @@ impl<'a> Decoder<'a> {
     fn new(context: &Context<'_>, query: &TableQuery, table: SyndromeTable<'a>) -> Self {
         let layout = table.layout;
         let errors = ErrorTable::of(layout.syndrome_bits);
-        let first_mask = context.segment.header().tables.first().map(|first| first.mask);
+        let first_mask = context.segment.header().tables.first().map(|first| first.mask.0);
         let least = match context.radii.first() {
             // All errors outside of this mask are under that one.
-            Some(Some(radius)) if first_mask == Some(!table.descriptor.mask) => radius + 1,
+            Some(Some(radius)) if first_mask == Some(!table.descriptor.mask.0) => radius + 1,
             _ => 0,
         };
+        let is_sole = least > 0 && query.table == 1;
+        debug_assert!(context.k <= ERRORS_MAX, "plans leave the table out");
         let needle = query.permuted.0;
         let syndrome_of_needle = errors.code.syndrome(hashed(needle, layout.hashed_bits));
         let (radius, k) = (query.radius, context.k);
-        Decoder { errors, layout, needle, radius, k, least, syndrome_of_needle }
+        Decoder { errors, layout, needle, radius, k, least, is_sole, syndrome_of_needle }
     }
 
     /// Calls `each` with each value that an entry may stand for within the distance of the search,
@@ -145,7 +149,7 @@ impl<'a> Decoder<'a> {
         }
         let syndrome = (number & low_bits(syndrome_bits)) as u32 ^ self.syndrome_of_needle;
         let least = self.least.saturating_sub(outside);
-        let most = (self.k - known_errors).min(ERRORS_MAX);
+        let most = self.k - known_errors;
         self.errors.for_each(syndrome, least, most, |error, weight| {
             if u64::from(error) >> hashed_bits == 0 {
                 let low = u64::from(hashed(self.needle, hashed_bits) ^ error);

@@ -78,10 +78,11 @@ impl KeySorter {
 mod tests {
     use super::*;
     use crate::format::codec::HeadCodec;
+    use crate::format::descriptor::TableMask;
     use proptest::prelude::*;
 
     fn descriptor(tail_bits: u32, syndrome_bits: u32) -> TableDescriptor {
-        let (mask, codec) = (0xffff_ffff, HeadCodec::Varint);
+        let (mask, codec) = (TableMask(0xffff_ffff), HeadCodec::Varint);
         TableDescriptor { mask, codec, tail_bits, block_bits: 0, syndrome_bits }
     }
 

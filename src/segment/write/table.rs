@@ -62,7 +62,7 @@ impl<'a, W: Write + Seek> TableEncoder<'a, W> {
             descriptor,
             blocks: BlocksEncoder::new(descriptor, 0, packer, scratch),
             sections: TableSections { out, entries, tails, heads, index_writer, rank_end: 0 },
-            summed: summed.then(|| Permutation::new(descriptor.mask)),
+            summed: summed.then(|| Permutation::new(descriptor.mask.0)),
             set_sum: SetSum::default(),
             scratch,
         }
@@ -169,6 +169,7 @@ mod tests {
     use crate::base::section::{Section, TableIndex};
     use crate::bytes::packing::packed_len;
     use crate::format::codec::HeadCodec;
+    use crate::format::descriptor::TableMask;
     use crate::format::prefix_index;
     use proptest::prelude::*;
     use std::io::Cursor;
@@ -206,7 +207,7 @@ mod tests {
     }
 
     fn check(values: Vec<u64>, block_bits: u32, tail_bits: u32, syndrome_bits: u32, run: usize) {
-        let (codec, mask) = (HeadCodec::Varint, 0xffff_ffff_ff00_0000);
+        let (codec, mask) = (HeadCodec::Varint, TableMask(0xffff_ffff_ff00_0000));
         let descriptor = TableDescriptor { mask, codec, tail_bits, block_bits, syndrome_bits };
         let alone = encoded(descriptor, &values, 4096, 1);
         for threads in [2, 5] {

@@ -54,7 +54,8 @@ pub struct SegmentReceipt {
     pub id_count: u64,
     /// Bytes of the sketch that is kept with each id; 0 for none.
     pub sketch_len: u8,
-    /// The masks of the tables. Shares of a join read ranges only where segments agree on them.
+    /// The masks of the tables. Shares of a join read ranges only where segments agree on those of
+    /// tables that hold whole values.
     pub masks: Vec<u64>,
     /// The recipe of the fingerprints.
     pub recipe: Recipe,
@@ -82,7 +83,7 @@ impl SegmentReceipt {
             fingerprint_count: header.fingerprint_count,
             id_count: header.id_count,
             sketch_len: u8::try_from(header.sketch_len).unwrap_or(u8::MAX),
-            masks: header.tables.iter().map(|table| table.mask).collect(),
+            masks: header.tables.iter().map(|table| table.mask.0).collect(),
             recipe: segment.recipe().clone(),
         }
     }

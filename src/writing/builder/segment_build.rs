@@ -5,7 +5,7 @@
 
 use crate::base::error::{Error, Result};
 use crate::bytes::permutation::Permutation;
-use crate::format::descriptor::TableDescriptor;
+use crate::format::descriptor::{TableDescriptor, TableMask};
 use crate::format::id_records::{IdLayout, id_len_for};
 use crate::plan::cut::Cut;
 use crate::scheme::Scheme;
@@ -168,6 +168,7 @@ fn encode(
     watch: &Watch,
 ) -> Result<()> {
     let Cut { tail_bits, block_bits, codec } = Cut::of_gaps(values.count, &values.gaps_of_bits);
+    let mask = TableMask(mask);
     let table = TableDescriptor { mask, codec, tail_bits, block_bits, syndrome_bits: 0 };
     writer.table(table.with_syndromes(bits), |take| {
         values.pass(|values| {

@@ -88,7 +88,8 @@ pub struct SegmentsCommitted {
     pub copied: u64,
     /// Whether the store has seen the run before, so that nothing was looked at.
     pub known_run: bool,
-    /// Whether the tables of the segments differ, so that shares of a join read everything.
+    /// Whether the tables of whole values differ between segments, so that shares of a join read
+    /// everything.
     pub tables_differ: bool,
 }
 
@@ -214,14 +215,17 @@ fn commit_to(
         directory.finish(done.generation)?;
     }
     if options.remove {
-        for receipt in agreed.new.iter().chain(&agreed.present) {
-            // What is there may be the work of another run by now; a name that stays costs nothing.
-            if SegmentReceipt::of(&receipt.path).is_ok_and(|found| found == **receipt) {
-                let _ = remove_file(&receipt.path);
-            }
-        }
+        agreed.new.iter().chain(&agreed.present).for_each(|receipt| remove_committed(receipt));
     }
     Ok(done)
+}
+
+/// Removes the file of a receipt, unless it is the work of another run by now. A name that stays costs
+/// nothing.
+fn remove_committed(receipt: &SegmentReceipt) {
+    if SegmentReceipt::of(&receipt.path).is_ok_and(|found| found == *receipt) {
+        let _ = remove_file(&receipt.path);
+    }
 }
 
 /// The receipts after all checks.
@@ -251,14 +255,14 @@ impl<'a> Agreed<'a> {
             .map(|open| SegmentReceipt::for_segment(open.segment.path(), &open.segment));
         let mut first = in_store.as_ref();
         let mut seen: BTreeSet<Counted<[u8; 16]>> = BTreeSet::new();
-        let mut masks: Option<&[u64]> = None;
+        let mut masks: Option<Vec<u64>> = None;
         for receipt in sorted {
             let known = live.get(&Counted(receipt.digest));
             let is_live = known.is_some();
             agreed.differing += u64::from(
                 known.is_some_and(|known| known.label != label || known.deletions.is_some()),
             );
-            match check_file(receipt) {
+            let whole_masks = match check_file(receipt) {
                 // Its name was removed after an earlier commit.
                 Err(Error::Io(IoError { source, .. }))
                     if is_live && source.kind() == std::io::ErrorKind::NotFound =>
@@ -267,7 +271,7 @@ impl<'a> Agreed<'a> {
                     continue;
                 }
                 checked => checked?,
-            }
+            };
             check_agreement(first.get_or_insert(receipt), receipt)?;
             if is_live || !seen.insert(Counted(receipt.digest)) {
                 agreed.repeated += 1;
@@ -279,7 +283,8 @@ impl<'a> Agreed<'a> {
                 agreed.present.push(receipt);
                 continue;
             }
-            agreed.tables_differ |= *masks.get_or_insert(&receipt.masks) != receipt.masks;
+            agreed.tables_differ |=
+                *masks.get_or_insert_with(|| whole_masks.clone()) != whole_masks;
             agreed.new.push(receipt);
         }
         // Of a new store without any fingerprint, one segment keeps the recipe.
@@ -289,17 +294,20 @@ impl<'a> Agreed<'a> {
         }
         let stored = segments.iter().filter(|open| !open.is_empty());
         for open in stored {
-            let of_store = open.segment.header().tables.iter().map(|table| table.mask);
-            agreed.tables_differ |= masks.is_some_and(|masks| !of_store.eq(masks.iter().copied()));
+            let of_store = open.segment.header().whole_masks();
+            agreed.tables_differ |=
+                masks.as_ref().is_some_and(|masks| !of_store.eq(masks.iter().copied()));
         }
         Ok(agreed)
     }
 }
 
 /// Checks that the file of a receipt is there, lies in no store, and is the one of the receipt.
-fn check_file(receipt: &SegmentReceipt) -> Result<()> {
+/// Returns the masks of the tables that hold whole values.
+fn check_file(receipt: &SegmentReceipt) -> Result<Vec<u64>> {
     let path = &receipt.path;
-    let found = SegmentReceipt::of(path)?;
+    let segment = map(path)?;
+    let found = SegmentReceipt::for_segment(path, &segment);
     let refuse = |reason: String| Err(Error::InvalidOptions { reason });
     if parent_of(path).join(FILE_NAME).exists() {
         return refuse(format!(
@@ -321,7 +329,7 @@ fn check_file(receipt: &SegmentReceipt) -> Result<()> {
             u128::from_be_bytes(receipt.digest),
         ));
     }
-    Ok(())
+    Ok(segment.header().whole_masks().collect())
 }
 
 /// Checks that two segments can be in one store.
@@ -444,5 +452,20 @@ mod tests {
         let refused = place(&directory, &receipt, "").unwrap_err().to_string();
         assert!(refused.ends_with("part.fps was replaced while it was committed"), "{refused}");
         assert!(place(&directory, &other, "").is_ok());
+    }
+
+    /// A task that runs again replaces its file between the commit and the removal.
+    #[test]
+    fn a_file_that_is_replaced_after_its_commit_is_not_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, store) = (folder.path().join("part.fps"), folder.path().join("store.fps"));
+        let receipt = part(&path, 1);
+        commit(&store, std::slice::from_ref(&receipt), &CommitOptions::default()).unwrap();
+        let other = part(&path, 2);
+        remove_committed(&receipt);
+        assert_eq!(SegmentReceipt::of(&path).unwrap(), other);
+        remove_committed(&other);
+        assert!(!path.exists());
+        remove_committed(&other);
     }
 }

@@ -50,7 +50,7 @@ pub(super) fn scheme_for(
 
 /// The scheme that a segment has: its tables, and the distance that they are tuned to.
 pub(super) fn scheme_of(header: &Header) -> Result<SchemeChoice> {
-    let tables = header.tables.iter().map(|table| (table.mask, table.telling_bits()));
+    let tables = header.tables.iter().map(|table| (table.mask.0, table.telling_bits()));
     Ok(Scheme::of_tables(tables, header.tuned_k)?.into())
 }
 
