@@ -74,7 +74,9 @@ pub(super) fn candidates(count: u64, k: u32, model: Option<&SampleModel>) -> Vec
 
 /// The scheme that a name stands for, for `count` fingerprints. The name may end in a layout:
 /// `halves-live`, and in syndromes: `halves-syndrome`. Without a model of the data every layout is
-/// the natural one.
+/// the natural one. A name that is accepted without a model is accepted with any: where the data do
+/// not allow the layout it is the natural one, too, and where no mask of it is long enough for
+/// syndromes, the tables hold whole values.
 pub(crate) fn scheme_by_name(
     name: &str,
     count: u64,
@@ -83,8 +85,13 @@ pub(crate) fn scheme_by_name(
 ) -> Result<Scheme> {
     let (masks, syndromes) = Syndromes::split(name)?;
     let (design, layout) = Layout::split(masks);
-    let scheme = Scheme::from_masks(masks_of(&member(design, k)?, layout, model), k)?;
-    scheme.with_syndromes(syndromes.bits_for(count, k))
+    let member = member(design, k)?;
+    let scheme = |layout| Scheme::from_masks(masks_of(&member, layout, model), k);
+    let scheme = scheme(layout).or_else(|_| scheme(Layout::Natural))?;
+    match scheme.clone().with_syndromes(syndromes.bits_for(count, k)) {
+        Err(_) if layout != Layout::Natural && scheme.masks().len() > 1 => Ok(scheme),
+        done => done,
+    }
 }
 
 /// Whether the name of a scheme leaves something to the data: its layout, or how long its

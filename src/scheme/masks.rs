@@ -85,8 +85,9 @@ impl Scheme {
     /// Where the heads of a table reach beyond its mask, which they do from some 10^9 fingerprints
     /// on, the bits that they know count among `bits`, and fewer are stored.
     ///
-    /// A table whose mask leaves more than 32 bits, or whose values crowd so much that a syndrome
-    /// would save nothing, holds whole values all the same.
+    /// A syndrome stands for the bits of a tail outside the mask, at most 32. A table holds whole values
+    /// all the same where these are more, as with a mask of few bits and short heads, or where values
+    /// crowd so much that a syndrome would save nothing.
     ///
     /// ```
     /// use fpstore::Scheme;
@@ -99,7 +100,7 @@ impl Scheme {
     /// # Errors
     ///
     /// [`Error::InvalidScheme`] if `bits` is neither 0 nor 6 to 21, and for a scheme without a table
-    /// that could have syndromes: with one table, or with masks that leave more than 32 bits.
+    /// after the first whose mask has at least 32 bits.
     pub fn with_syndromes(mut self, bits: u32) -> Result<Self> {
         let fits = |mask: &u64| 64 - mask.count_ones() <= HASHED_BITS_MAX;
         let reason = if bits != 0 && !SYNDROME_BITS.contains(&bits) {

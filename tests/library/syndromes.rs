@@ -2,17 +2,24 @@
 
 use std::collections::BTreeMap;
 
+use crate::common::joins::{join_options, pairs};
 use crate::common::{
-    Random, Record, assert_exact, clustered, needles, number, samples, scheme_named, store_of,
-    uniform,
+    Random, Record, TempStore, add, assert_exact, clustered, needles, number, oracle, push_all,
+    samples, scan, scheme_named, store_of, uniform, values_of,
 };
 use fpstore::doctor::{GapClass, profile};
-use fpstore::join::JoinPlan;
-use fpstore::{Fingerprint, Limits, Scheme, SchemeChoice, Store, Writer, WriterOptions, verify};
+use fpstore::join::{BatchMode, JoinPlan, PlanReads, document_pairs, search_many};
+use fpstore::plan::PlanPath;
+use fpstore::{
+    BuildOptions, Builder, Error, Fingerprint, Limits, Match, Scheme, SchemeChoice, Store, Writer,
+    WriterOptions, verify,
+};
 
 /// A word whose syndrome of 12 bits is 0: two values whose upper halves differ by it have equal
 /// keys in a table of lower halves.
 const LIKE_NOTHING: u64 = 0x65c;
+/// The ends of the names of layouts that follow the data.
+const LAYOUTS: [&str; 3] = ["-live", "-dealt", "-sorted"];
 
 fn halves(bits: u32) -> Scheme {
     scheme_named("2").with_syndromes(bits).unwrap()
@@ -45,6 +52,127 @@ fn values_with_equal_keys_are_each_found_once_with_each_id_once() {
         assert_exact(&temp.store, &records, &asked, k, "equal keys");
     }
     assert!(verify(temp.path(), &samples(50)).unwrap().is_sound());
+}
+
+/// Values that crowd about a few thousand, so that plans probe many tables.
+fn crowds(count: u64, seed: u64) -> Vec<Record> {
+    let mut random = Random::new(seed);
+    let value = |random: &mut Random| match random.below(10) {
+        0..6 => random.below(1 << 12),
+        6 => random.next(),
+        _ => {
+            let near = random.below(1 << 12);
+            random.flip(near, 2)
+        }
+    };
+    (0..count).map(|id| (value(&mut random), number(id))).collect()
+}
+
+fn built(records: &[Record], scheme: impl Into<SchemeChoice>) -> TempStore {
+    let folder = tempfile::tempdir().unwrap();
+    let options = BuildOptions::default().scheme(scheme);
+    let mut builder = Builder::with_options(folder.path().join("store.fps"), options).unwrap();
+    push_all(&mut builder, records);
+    TempStore { store: builder.finish().unwrap(), folder }
+}
+
+/// Fails unless every way to ask and to join gives each match once, with each id once.
+fn assert_each_once(temp: &TempStore, records: &[Record], case: &str) {
+    let store = &temp.store;
+    for k in [1, 2, 3, 4, 8] {
+        let asked = needles(records, if k < 4 { 30 } else { 8 }, k, 81);
+        assert_exact(store, records, &asked, k, case);
+        let expected: Vec<Vec<Match>> =
+            asked.iter().map(|&needle| scan(records, needle, k)).collect();
+        let mut searcher = store.searcher();
+        for (&needle, expected) in asked.iter().zip(&expected) {
+            let limits = Limits::default().limit(3);
+            let answer = searcher.search_with(needle.into(), k, &limits).unwrap();
+            assert_eq!(answer.outcome().cut, expected.len() > 3, "{case}, k={k}");
+            let found = answer.to_matches().unwrap();
+            assert_eq!(found, expected[..expected.len().min(3)], "{case}, k={k}, limit");
+            let nearest = searcher.nearest(needle.into(), 5, k).unwrap();
+            let found = nearest.to_matches().unwrap();
+            assert_eq!(found, expected[..expected.len().min(5)], "{case}, k={k}, nearest");
+        }
+        let queries: Vec<Fingerprint> = asked.iter().copied().map(Fingerprint::new).collect();
+        for mode in [BatchMode::Probe, BatchMode::Pass] {
+            let (options, limits) = (join_options(k, 2), Limits::default());
+            let each = |at: usize, answer: fpstore::Answer<'_>| {
+                let counted: u64 = answer.hits().map(|hit| hit.id_count().unwrap()).sum();
+                let ids = expected[at].iter().map(|found| found.ids.len() as u64).sum();
+                assert_eq!((answer.len(), counted), (expected[at].len(), ids), "{case}, k={k}");
+                assert_eq!(answer.to_matches()?, expected[at], "{case}, k={k}, {mode:?}");
+                Ok::<(), Error>(())
+            };
+            search_many(store, &queries, &options, &limits, mode, each).unwrap();
+        }
+    }
+    let joined = if records.len() > 2000 { &[][..] } else { &[1, 2] };
+    for &k in joined {
+        let expected = oracle::pairs(values_of(records), k);
+        assert!(pairs(store, &join_options(k, 2)) == expected, "{case}, k={k}, pairs");
+        let of_documents = document_pairs(store, &join_options(k, 1), false).unwrap().len();
+        let expected = oracle::pairs_of_positions(values_of(records), k).len() as u64;
+        assert_eq!(of_documents, expected, "{case}, k={k}, pairs of documents");
+    }
+    let report = verify(temp.path(), &samples(100)).unwrap();
+    assert!(report.is_sound(), "{case}: {:?}", report.faults);
+}
+
+/// Whether a search probes the last table, which has syndromes, and one between it and the first.
+fn probes_between(store: &Store, k: u32) -> bool {
+    let tables = &store.info().segments[0].tables;
+    let PlanPath::Probe { tables: probed } = &store.plans(k).unwrap()[0].path else { return false };
+    let last = tables.last().unwrap();
+    last.syndrome_bits > 0
+        && tables[0].mask == !last.mask
+        && probed.len() > 2
+        && probed.last().unwrap().table == last.table
+}
+
+/// The last table names what is outside of its mask, which is what the first one leads with; tables
+/// between may report the same.
+#[test]
+fn a_match_comes_once_where_other_tables_lie_between_two_halves() {
+    let (many, few) = (crowds(6000, 82), crowds(1500, 82));
+    let (upper, middle) = (u64::MAX << 32, 0xffff_ffff << 16);
+    let mine = |masks: &[u64], bits: u32| {
+        let scheme = Scheme::from_masks(masks.to_vec(), 3).unwrap();
+        SchemeChoice::from(scheme.with_syndromes(bits).unwrap())
+    };
+    let named = |name: &str| SchemeChoice::named(name, 6).unwrap();
+    for (case, scheme, records) in [
+        ("choose-4-for-2-syndrome6", named("choose-4-for-2-syndrome6"), &many),
+        ("choose-4-for-2-syndrome12", named("choose-4-for-2-syndrome12"), &many),
+        ("choose-4-for-2-syndrome12", named("choose-4-for-2-syndrome12"), &few),
+        ("choose-8-for-4-syndrome12", named("choose-8-for-4-syndrome12"), &few),
+        ("masks of one's own", mine(&[upper, middle, !middle, !upper], 12), &few),
+        ("three masks", mine(&[middle, upper, !middle], 8), &few),
+    ] {
+        let temp = built(records, scheme);
+        let is_between = (1..=7).any(|k| probes_between(&temp.store, k));
+        assert!(is_between || records.len() < 6000, "{case}: no table between is probed");
+        assert_each_once(&temp, records, case);
+    }
+}
+
+/// Blocks that follow the data: masks and their complements are no longer halves of the bits.
+#[test]
+fn a_match_comes_once_whatever_layout_tables_with_syndromes_have() {
+    let mut random = Random::new(83);
+    let crowded = crowds(1000, 84);
+    let wide: Vec<Record> = (0..1000).map(|id| (random.next(), number(id))).collect();
+    for (records, kind) in [(&crowded, "crowded"), (&wide, "wide")] {
+        for masks in ["halves", "choose-4-for-2", "choose-8-for-4"] {
+            let layouts = if masks.starts_with("choose-8") { &["-dealt"][..] } else { &LAYOUTS };
+            for layout in layouts {
+                let name = format!("{masks}{layout}-syndrome12");
+                let temp = built(records, SchemeChoice::named(&name, 6).unwrap());
+                assert_each_once(&temp, records, &format!("{name}, {kind}"));
+            }
+        }
+    }
 }
 
 #[test]
@@ -145,6 +273,63 @@ fn a_join_in_shares_reads_ranges_of_whole_tables_alone() {
     let smaller = store_of(&records, halves(12));
     let reads = |store: &Store| JoinPlan::of(store, 1).unwrap().reads();
     assert_ne!(reads(&whole.store), reads(&smaller.store));
+}
+
+/// A table that only names values has the mask that the plan reads, and not the values.
+#[test]
+fn a_plan_is_refused_once_a_segment_names_what_the_plan_reads() {
+    let records = clustered(2000, 75);
+    let temp = store_of(&records[..1000], scheme_named("2"));
+    let plan = JoinPlan::of(&temp.store, 1).unwrap();
+    assert_eq!(plan.reads(), PlanReads::Ranges);
+    let store = add(&temp.path(), &records[1000..], BuildOptions::default().scheme(halves(12)));
+    assert_eq!(store.info().segments[1].tables[1].syndrome_bits, 12);
+    for count in [1, 4] {
+        for number in 0..count {
+            let options = join_options(1, 1).share(fpstore::join::Share { number, count });
+            let refused = plan.pairs_of_share(&store, &options, |_| Ok::<(), Error>(()));
+            let refused = refused.unwrap_err().to_string();
+            assert!(refused.contains("has no table with the mask 00000000ffffffff"), "{refused}");
+            assert!(refused.contains("make the plan of the store as it is now"), "{refused}");
+        }
+    }
+    let plan = JoinPlan::of(&store, 1).unwrap();
+    assert_eq!(plan.reads(), PlanReads::Everything);
+    let mut found = Vec::new();
+    for number in 0..4 {
+        let options = join_options(1, 1).share(fpstore::join::Share { number, count: 4 });
+        plan.pairs_of_share(&store, &options, |some| {
+            found.extend(some.iter().map(|pair| (pair.first.value(), pair.second.value())));
+            Ok::<(), Error>(())
+        })
+        .unwrap();
+    }
+    found.sort_unstable();
+    assert_eq!(found, oracle::pairs(values_of(&records), 1));
+}
+
+/// Data of few varying bits leave no mask that is long enough for syndromes, and blocks without any bit.
+#[test]
+fn a_scheme_that_is_accepted_by_its_name_is_built_of_any_data() {
+    let few: Vec<Record> = (0..2000).map(|value| (value % 40, number(value))).collect();
+    let some = uniform(300, 76).into_iter().map(|(value, id)| (value & 0xff_ffff, id)).collect();
+    for records in [few, some, uniform(3, 77), Vec::new()] {
+        for masks in ["halves", "choose-4-for-2", "blocks-3", "blocks-40", "nested-16", "16", "11"]
+        {
+            for syndromes in ["", "-syndrome", "-syndrome12"] {
+                for layout in LAYOUTS {
+                    let name = format!("{masks}{layout}{syndromes}");
+                    let Ok(scheme) = SchemeChoice::named(&name, 3) else { panic!("{name}") };
+                    let temp = built(&records, scheme);
+                    assert_exact(&temp.store, &records, &[0, 7, 1 << 40], 2, &name);
+                }
+            }
+        }
+    }
+    // Without a layout, what the name says is known before anything is read.
+    for name in ["blocks-4-syndrome12", "archive-live-syndrome12", "blocks-40-syndrome"] {
+        assert!(SchemeChoice::named(name, 3).is_err(), "{name}");
+    }
 }
 
 #[test]

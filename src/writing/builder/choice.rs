@@ -49,6 +49,10 @@ impl SchemeChoice {
     /// `halves-syndrome12`, or `halves-syndrome` for the number of bits that suits the number of
     /// fingerprints, keeps syndromes in the second table, see [`Scheme::with_syndromes`].
     ///
+    /// Fingerprints of few varying bits may leave a block of a layout without any; then the blocks are
+    /// cut from all bits. Where the masks of a layout are too short for syndromes, all tables hold
+    /// whole values.
+    ///
     /// ```
     /// use fpstore::{BuildOptions, SchemeChoice};
     ///

@@ -102,8 +102,8 @@ impl WriterOptions {
     }
 
     /// Sets whether the writer merges segments by the size-tiered rule of
-    /// [`Compaction::Tier`](crate::writer::Compaction::Tier) before each commit and when it is
-    /// finished.
+    /// [`Compaction::Tier`](crate::writer::Compaction::Tier) after each commit of records and when it
+    /// is finished.
     #[must_use]
     pub fn compact(mut self, compact: bool) -> Self {
         self.compact = compact;
