@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp};
 
 use crate::base::error::{Error, Result};
-use crate::search::snapshot::Snapshot;
+use crate::search::snapshot::{OpenSegment, Snapshot};
 
 /// A label for what is added today: the day in UTC, such as `2026-11-05`.
 pub fn label_of_today() -> String {
@@ -50,7 +50,7 @@ pub(super) fn fault_beside<'a>(
 
 /// Refuses the label of a new segment by [`fault_beside`].
 pub(super) fn check_label(label: &str, store: &Snapshot) -> Result<()> {
-    let stored = store.segments().iter().map(|open| open.entry.label.as_str());
+    let stored = store.segments().iter().filter_map(OpenSegment::label_of_records);
     match fault_beside(label, stored) {
         None => Ok(()),
         Some(fault) => Err(Error::InvalidOptions {

@@ -10,7 +10,10 @@ use crate::common::program::test_process;
 use crate::common::{Random, make_empty, oracle, records_of, samples, scheme_named};
 use fpstore::join::{JoinOptions, search_many};
 use fpstore::writer::{Compaction, Compactor, Expiry, export};
-use fpstore::{Error, Fingerprint, Id, IdRef, Limits, Store, Writer, WriterOptions, verify};
+use fpstore::{
+    BuildOptions, Builder, Error, Fingerprint, Id, IdRef, Limits, Store, Writer, WriterOptions,
+    verify,
+};
 
 /// One segment, as the model has it: ids by fingerprint, in their order.
 #[derive(Clone, Debug, Default)]
@@ -89,10 +92,11 @@ impl Model {
     }
 
     /// Joins all parts into one, which expires last or never.
-    fn join(&mut self, labels: &[String]) {
-        let unlabelled = labels.iter().any(String::is_empty);
-        let greatest = labels.iter().max().filter(|_| !unlabelled);
-        let label = greatest.cloned().unwrap_or_default();
+    fn join(&mut self) {
+        // Parts without records have no say.
+        let labels = self.parts.iter().filter(|part| !part.ids.is_empty()).map(|part| &part.label);
+        let unlabelled = labels.clone().any(String::is_empty);
+        let label = labels.max().filter(|_| !unlabelled).cloned().unwrap_or_default();
         self.parts = vec![Part { label, ids: self.all() }];
     }
 
@@ -331,11 +335,8 @@ impl Life {
             _ => {
                 // Merged segments of different labels expire together, in the model too.
                 if self.random.below(4) == 0 {
-                    let info = writer.store().info();
-                    let labels: Vec<String> =
-                        info.segments.into_iter().map(|segment| segment.label).collect();
                     writer.compact(&Compaction::One).unwrap();
-                    self.model.join(&labels);
+                    self.model.join();
                     "one".into()
                 } else {
                     writer.compact(&Compaction::All).unwrap();
@@ -448,4 +449,140 @@ fn a_third_life_answers_as_a_map_does() {
 #[test]
 fn a_fourth_life_answers_as_a_map_does() {
     live(4);
+}
+
+/// A segment without records: empty from the start, or with all of its records deleted.
+fn make_hollow(path: &Path, label: &str, deleted: bool) {
+    let options = BuildOptions::default().scheme(scheme_named("2")).label(label);
+    let mut builder = Builder::with_options(path, options).unwrap();
+    // Two stores do not take the same segment from each other.
+    let value = Fingerprint::new(path.as_os_str().len() as u64);
+    if deleted {
+        builder.push(value, 1).unwrap();
+    }
+    builder.finish().unwrap();
+    if deleted {
+        writer_of(path, "").delete_fingerprints(&[value]).unwrap();
+    }
+}
+
+fn writer_of(path: &Path, label: &str) -> Writer {
+    Writer::with_options(path, WriterOptions::default().label(label).compact(false)).unwrap()
+}
+
+fn add_one(path: &Path, label: &str, value: u64) {
+    let mut writer = writer_of(path, label);
+    writer.push(Fingerprint::new(value), value).unwrap();
+    writer.commit().unwrap();
+}
+
+fn labels_of(path: &Path) -> Vec<String> {
+    let segments = Store::open(path).unwrap().info().segments;
+    segments.into_iter().map(|segment| segment.label).collect()
+}
+
+#[test]
+fn a_segment_without_records_takes_no_label_off_others() {
+    for (hollow, deleted) in [("", false), ("", true), ("2026-01", false), ("2027-01", true)] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.fps");
+        make_hollow(&path, hollow, deleted);
+        add_one(&path, "2026-03", 7);
+        add_one(&path, "2026-02", 9);
+        let planned = Store::open(&path).unwrap().compacting(&Compaction::One);
+        assert_eq!(planned[0].label, "2026-03", "'{hollow}', {deleted}");
+        writer_of(&path, "").compact(&Compaction::One).unwrap();
+        assert_eq!(labels_of(&path), ["2026-03"], "'{hollow}', {deleted}");
+        // The label is one by which they expire.
+        let expiry = Expiry::before("2026-04").all(true);
+        assert_eq!(writer_of(&path, "").expire(&expiry).unwrap().segments.len(), 1);
+        assert_eq!(Store::open(&path).unwrap().info().fingerprint_count(), 0);
+        // The expiry left a segment without a label; merged or imported, it says nothing either.
+        add_one(&path, "2026-05", 7);
+        let other = folder.path().join("other.fps");
+        make_hollow(&other, "", false);
+        let mut writer = writer_of(&other, "");
+        writer.import(std::slice::from_ref(&path)).unwrap();
+        writer.compact(&Compaction::One).unwrap();
+        assert_eq!(labels_of(&other), ["2026-05"]);
+    }
+}
+
+/// Neighbours of one label are merged also where a segment without records lies between them.
+#[test]
+fn a_segment_without_records_keeps_no_neighbours_apart() {
+    for what in [Compaction::Tier, Compaction::All] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.fps");
+        make_hollow(&path, "", false);
+        add_one(&path, "2026-05", 7);
+        let planned = Store::open(&path).unwrap().compacting(&what);
+        assert_eq!(planned.iter().map(|merge| merge.segments).sum::<u64>(), 1, "{what:?}");
+        writer_of(&path, "").compact(&what).unwrap();
+        assert_eq!(labels_of(&path), ["2026-05"], "{what:?}");
+    }
+}
+
+#[test]
+fn a_segment_without_records_neither_forbids_labels_nor_stands_for_records() {
+    for deleted in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.fps");
+        // It is a date, and others need not be.
+        make_hollow(&path, "2026-01-01", deleted);
+        add_one(&path, "crawl-7", 7);
+        let other = folder.path().join("another.fps");
+        make_hollow(&other, "2026-01-01", deleted);
+        let mut writer = writer_of(&other, "");
+        writer.import(std::slice::from_ref(&path)).unwrap();
+        assert_eq!(writer.store().query(Fingerprint::new(7), 0).unwrap().len(), 1);
+        // It is no date, and comes into a store of dates.
+        let (dates, hollow) = (folder.path().join("dates.fps"), folder.path().join("hollow.fps"));
+        make_hollow(&dates, "", false);
+        add_one(&dates, "2026-02-01", 9);
+        make_hollow(&hollow, "foo", deleted);
+        writer_of(&dates, "").import(&[hollow]).unwrap();
+        // Without its own records the store has none, so that all of them expire.
+        let expiry = Expiry::before("2026-02-02");
+        let refused = writer_of(&dates, "").expire(&expiry).unwrap_err().to_string();
+        assert!(refused.contains("the only segment has a label before '2026-02-02'"), "{refused}");
+        let expired = writer_of(&dates, "").expire(&expiry.all(true)).unwrap();
+        assert_eq!(expired.segments.len(), 1);
+        // A label without records is no reason to refuse a bound.
+        let store = Store::open(&path).unwrap();
+        for (bound, says) in [("d7", "label 'crawl-7', which is not"), ("d-8", "the only segment")]
+        {
+            let refused = store.expiring(&Expiry::before(bound)).unwrap_err().to_string();
+            assert!(refused.contains(says), "{refused}");
+        }
+    }
+}
+
+/// A merge cannot tell a record without an id from one that lost its ids. So the last id takes all of
+/// the label along, whichever segment it is in, and nothing of other labels.
+#[test]
+fn the_last_id_of_a_fingerprint_takes_its_records_without_id_along() {
+    for order in [[true, false], [false, true]] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.fps");
+        make_empty(&path, scheme_named("2"));
+        for (label, with_id) in
+            order.map(|with_id| ("a", with_id)).into_iter().chain([("b", false)])
+        {
+            let mut writer = writer_of(&path, label);
+            match with_id {
+                true => [1, 2].map(|id| writer.push(Fingerprint::new(7), id).unwrap()).len(),
+                false => [writer.push_bare(Fingerprint::new(7)).unwrap()].len(),
+            };
+            writer.push(Fingerprint::new(9), 9).unwrap();
+            writer.commit().unwrap();
+        }
+        let deleted = writer_of(&path, "").delete_ids([IdRef::U64(1)]).unwrap();
+        assert_eq!((deleted.fingerprints, deleted.ids), (0, 1));
+        let deleted = writer_of(&path, "").delete_ids([IdRef::U64(2)]).unwrap();
+        assert_eq!((deleted.fingerprints, deleted.ids), (2, 1), "{order:?}");
+        let store = Store::open(&path).unwrap();
+        let found = |label: &str| store.with_labels(&[label]).unwrap().query(7.into(), 0).unwrap();
+        assert_eq!((found("a").len(), found("b").len()), (0, 1), "{order:?}");
+    }
 }

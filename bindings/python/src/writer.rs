@@ -386,7 +386,7 @@ impl Writer {
 
     /// Removes segments by their label, and returns them: with `before` those whose label sorts before
     /// it, such as `2026-09` before `2026-10`; with `older_than` those whose label is a date of more
-    /// than `30d`, `6w`, `3mo` or `1y` ago. Where no segment would stay, `all=True` has to allow it.
+    /// than `30d`, `6w`, `3mo` or `1y` ago. Where no record would stay, `all=True` has to allow it.
     /// With `dry_run` only returns them.
     #[pyo3(signature = (before=None, *, older_than=None, all=false, dry_run=false))]
     fn expire<'py>(

@@ -22,8 +22,8 @@ segments of a tier are merged when they come to 3, 6 or 10 times its size, and t
 segment of the next tier. A segment with more than half of its records deleted is rewritten. So \
 a label has about log(n) segments, and a record is written about twice for each power of ten. \
 --all makes one segment of all neighbours of one label. --one makes one segment of everything; \
-it gets the greatest label, or no label if any segment has none. --rewrite writes each segment by \
-itself.";
+it gets the greatest label, or no label if records of any segment have none. --rewrite writes \
+each segment by itself.";
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -91,8 +91,9 @@ pub(in crate::cli) fn run(args: &CompactArgs) -> anyhow::Result<ExitStatus> {
     let options = args.work.limit(options, &monitor)?;
     let mut compactor = Compactor::with_options(args.store.path(), options)?;
     let before = compactor.store().info();
+    let with_records = before.segments.iter().filter(|segment| segment.has_records());
     let labels: std::collections::BTreeSet<&str> =
-        before.segments.iter().map(|segment| segment.label.as_str()).collect();
+        with_records.map(|segment| segment.label.as_str()).collect();
     let done = compactor.compact(&compaction)?;
     let info = compactor.store().info();
     monitor.finish();

@@ -25,7 +25,7 @@ stay, and are counted in a line.
 before it must be of the same form, or one must begin as the other: 30d or 2026/11/01 are of \
 another form than 2026-11-05, and remove nothing.
 
-If no segment would stay, nothing is removed without --all.";
+If no record would stay, nothing is removed without --all.";
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -44,7 +44,7 @@ pub(in crate::cli) struct ExpireArgs {
     /// Remove segments whose label sorts before LABEL
     #[arg(long, value_name = "LABEL", conflicts_with = "older_than")]
     before: Option<String>,
-    /// Remove them even if no segment stays
+    /// Remove them even if no record stays
     #[arg(long)]
     all: bool,
     /// Only print what would be removed
@@ -92,12 +92,8 @@ pub(in crate::cli) fn run(args: &ExpireArgs) -> anyhow::Result<ExitStatus> {
 
 /// Says which segments can never expire in this way, if there are such.
 fn report_passed_over(segments: &[SegmentInfo], expiry: &Expiry) {
-    let passed_over = |segment: &&SegmentInfo| {
-        // A store of which all is gone keeps an empty segment.
-        segment.fingerprint_count > 0 && expiry.passes_over(segment)
-    };
-    let (bare, other): (Vec<_>, Vec<_>) =
-        segments.iter().filter(passed_over).partition(|segment| segment.label.is_empty());
+    let passed_over = segments.iter().filter(|segment| expiry.passes_over(segment));
+    let (bare, other): (Vec<_>, Vec<_>) = passed_over.partition(|segment| segment.label.is_empty());
     let mut parts = Vec::new();
     if !bare.is_empty() {
         let count = counted(bare.len() as u64, "segment", "segments");

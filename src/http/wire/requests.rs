@@ -96,7 +96,7 @@ pub struct ExpireBody {
     /// Segments expire whose label sorts before this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
-    /// Whether they expire even if no segment stays.
+    /// Whether they expire even if no record stays.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub all: bool,
     /// Whether the answer only says what would be removed.

@@ -90,6 +90,11 @@ impl OpenSegment {
         self.segment.header().fingerprint_count == 0
     }
 
+    /// The label, if the segment has records: one without has no say in labels.
+    pub(crate) fn label_of_records(&self) -> Option<&str> {
+        (self.live_count() > 0).then_some(&self.entry.label)
+    }
+
     /// Fingerprints that are not deleted.
     pub(crate) fn live_count(&self) -> u64 {
         let deleted = self.deleted.as_ref().map_or(0, |deleted| deleted.fingerprint_count());

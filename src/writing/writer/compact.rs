@@ -21,10 +21,11 @@ pub enum Compaction {
     /// are rewritten, and empty ones removed.
     #[default]
     Tier,
-    /// Neighbours of one label become one segment each. Labels stay, so that each can expire alone.
+    /// Neighbours of one label become one segment each, and empty segments are removed. Labels stay, so
+    /// that each can expire alone.
     All,
-    /// All segments become one. Its label is the greatest, so that no record expires early; it has
-    /// none if any segment has none.
+    /// All segments become one. Its label is the greatest of those with records, so that no record
+    /// expires early; it has none if records of any segment have none.
     One,
     /// Each segment by itself: for other tables, and where one is damaged while another one holds the
     /// same values.
@@ -212,9 +213,10 @@ pub(super) fn label_of_all(segments: &[Candidate]) -> Option<&str> {
     if segments.len() < 2 && segments.iter().all(|segment| segment.deleted == 0) {
         return None;
     }
-    let is_unlabelled = segments.iter().any(|segment| segment.label.is_empty());
-    let greatest = segments.iter().map(|segment| segment.label.as_str()).max();
-    Some(greatest.filter(|_| !is_unlabelled).unwrap_or_default())
+    let with_records = segments.iter().filter(|segment| segment.live_fingerprints() > 0);
+    let labels = || with_records.clone().map(|segment| segment.label.as_str());
+    let is_unlabelled = labels().any(str::is_empty);
+    Some(labels().max().filter(|_| !is_unlabelled).unwrap_or_default())
 }
 
 pub(super) fn candidates(segments: &[OpenSegment]) -> Vec<Candidate> {

@@ -31,9 +31,9 @@ impl Store {
 }
 
 impl Writer {
-    /// Removes whole segments by their label. Those without a label stay. Where none would stay, which
-    /// [`Expiry::all`] has to allow, an empty segment is added, so that the store keeps its recipe and
-    /// its scheme.
+    /// Removes whole segments by their label. Those without a label stay. That no record would stay,
+    /// [`Expiry::all`] has to allow. Where no segment would, an empty one is added, so that the store
+    /// keeps its recipe and its scheme.
     ///
     /// # Errors
     ///

@@ -71,7 +71,7 @@ impl Expiry {
         Ok(Expiry { bound: Bound::Day(day, age.trim().into()), all: false })
     }
 
-    /// Whether all segments of a store may be removed. The default is `false`.
+    /// Whether all records of a store may be removed. The default is `false`.
     #[must_use]
     pub fn all(self, all: bool) -> Self {
         Expiry { all, ..self }
@@ -85,10 +85,10 @@ impl Expiry {
         }
     }
 
-    /// Whether a segment can never expire in this way: it has no label, or one of another form, or for
-    /// [`Expiry::older_than`] one that is no date.
+    /// Whether the records of a segment can never expire in this way: it has no label, or one of another
+    /// form, or for [`Expiry::older_than`] one that is no date.
     pub fn passes_over(&self, segment: &SegmentInfo) -> bool {
-        segment.label.is_empty() || !self.fits(segment)
+        segment.has_records() && (segment.label.is_empty() || !self.fits(segment))
     }
 
     fn fits(&self, segment: &SegmentInfo) -> bool {
@@ -115,20 +115,27 @@ impl Expiry {
             Bound::Label(label) => segment.label < *label,
             Bound::Day(day, _) => day_after(&segment.label).is_some_and(|end| end <= *day),
         };
-        let expiring: Vec<SegmentInfo> = labelled().filter(is_before).cloned().collect();
+        let mut expiring: Vec<SegmentInfo> = labelled().filter(is_before).cloned().collect();
+        // Labels without records prove nothing.
+        expiring.retain(|segment| segment.has_records() || self.fits(segment));
         if let Some(other) = expiring.iter().find(|segment| !self.fits(segment)) {
             return Err(refused(other));
         }
         // No label fits: the bound is misspelt, or meant for another store.
-        if let Some(first) = labelled().next()
-            && !labelled().any(|segment| self.fits(segment))
+        let mut with_records = labelled().filter(|segment| segment.has_records());
+        if let Some(first) = with_records.next()
+            && !self.fits(first)
+            && !with_records.any(|segment| self.fits(segment))
         {
             return Err(refused(first));
         }
-        if !self.all && !expiring.is_empty() && expiring.len() == segments.len() {
-            let every = match segments.len() {
+        let count =
+            |segments: &[SegmentInfo]| segments.iter().filter(|of| of.has_records()).count();
+        let (gone, all) = (count(&expiring), count(segments));
+        if !self.all && gone > 0 && gone == all {
+            let every = match all {
                 1 => "the only segment has a label".into(),
-                count => format!("all {count} segments have labels"),
+                all => format!("all {all} segments have labels"),
             };
             let reason = format!(
                 "{every} {}, so that nothing would stay; 'all' allows that",

@@ -85,6 +85,7 @@ pub(crate) struct Import {
 #[must_use = "nothing is imported before it is finished"]
 pub(crate) struct CopiedImport {
     copies: Vec<(Arrival, UncommittedSegment)>,
+    label: String,
     empty: u64,
 }
 
@@ -129,8 +130,7 @@ impl Writer {
         let has_segments = self.store.recipe().is_some();
         self.check_arrivals(arrivals.iter())?;
         let label = self.options.label.clone();
-        let of_new = |arrival: &Arrival| label_of(&label, arrival).to_owned();
-        self.check_labels(arrivals.iter().map(of_new))?;
+        self.check_labels(&label, arrivals.iter())?;
         let mut import = Import { wanted: Vec::new(), label, empty: 0 };
         for (number, arrival) in arrivals.into_iter().enumerate() {
             if arrival.fingerprint_count == 0 && (has_segments || number > 0) {
@@ -165,12 +165,17 @@ impl Writer {
         Ok(())
     }
 
-    /// Refuses labels that an expiry of those of the store would never find.
-    fn check_labels(&self, labels: impl Iterator<Item = String>) -> Result<()> {
+    /// Refuses records whose labels an expiry of those of the store would never find. The label of all
+    /// of them is `given`, or each keeps its own.
+    fn check_labels<'a>(
+        &self,
+        given: &str,
+        arrivals: impl Iterator<Item = &'a Arrival>,
+    ) -> Result<()> {
         let snapshot = self.store.snapshot();
-        let stored = snapshot.segments().iter().map(|open| open.entry.label.as_str());
-        for label in labels {
-            if let Some(fault) = fault_beside(&label, stored.clone()) {
+        let stored = snapshot.segments().iter().filter_map(OpenSegment::label_of_records);
+        for arrival in arrivals.filter(|arrival| arrival.live_count() > 0) {
+            if let Some(fault) = fault_beside(label_of(given, arrival), stored.clone()) {
                 let reason = format!(
                     "{fault}; name a date of that form as the label of all that is imported"
                 );
@@ -182,23 +187,21 @@ impl Writer {
 
     /// Publishes the copies in one step, unless what was written meanwhile is in their way.
     pub(crate) fn finish_import(&mut self, copied: CopiedImport) -> Result<Imported> {
-        let CopiedImport { copies, empty } = copied;
+        let CopiedImport { copies, label, empty } = copied;
         let mut done = Imported { empty, ..Imported::default() };
         let Some((first, _)) = copies.first() else { return Ok(done) };
         self.store.refresh()?;
         self.check_arrivals(copies.iter().map(|(arrival, _)| arrival))?;
-        self.check_labels(copies.iter().map(|(_, copy)| copy.entry.label.clone()))?;
+        self.check_labels(&label, copies.iter().map(|(arrival, _)| arrival))?;
         // A store without segments gets the recipe of the first one.
         let recipe = self.store.recipe().unwrap_or_else(|| first.recipe.clone());
         let mut transaction = self.directory.begin()?;
         let mut segments = transaction.segments().to_vec();
         for (arrival, copy) in copies {
-            let deletions = arrival.deletions.as_deref();
-            let deleted = deletions.map_or(0, Deletions::fingerprint_count);
             done.segments += 1;
-            done.fingerprints += copy.entry.fingerprint_count - deleted;
+            done.fingerprints += arrival.live_count();
             done.file_len += copy.entry.file_len;
-            segments.push(transaction.add_segment(copy, deletions)?);
+            segments.push(transaction.add_segment(copy, arrival.deletions.as_deref())?);
         }
         self.commit_segments(transaction, segments)?;
         self.written_len += done.file_len;
@@ -222,7 +225,7 @@ impl Import {
             }
             copies.push((arrival, copy));
         }
-        Ok(CopiedImport { copies, empty })
+        Ok(CopiedImport { copies, label, empty })
     }
 }
 
@@ -285,6 +288,12 @@ fn arrivals_of(source: &Path, number: usize) -> Result<Vec<Arrival>> {
 }
 
 impl Arrival {
+    /// Fingerprints that are not deleted.
+    fn live_count(&self) -> u64 {
+        let deleted = self.deletions.as_deref().map_or(0, Deletions::fingerprint_count);
+        self.fingerprint_count - deleted
+    }
+
     /// The segment of a file that belongs to no store.
     fn of(segment: &Segment, source: usize) -> Self {
         let header = segment.header();

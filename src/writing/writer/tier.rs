@@ -148,13 +148,18 @@ pub(super) fn pick_youngest(segments: &[Candidate], len_max: u64) -> Option<Rang
     (end - start > 1).then_some(start..end)
 }
 
-/// Picks all neighbours of one label, if they are several or have deletions.
+/// Picks all neighbours of one label, if they are several, have deletions, or are one empty segment
+/// among others.
 pub(super) fn pick_label(segments: &[Candidate]) -> Option<Range<usize>> {
     let mut start = 0;
     for run in segments.chunk_by(|a, b| a.label == b.label) {
         let range = start..start + run.len();
         start = range.end;
-        if run.len() > 1 || run.iter().any(|segment| segment.deleted > 0) {
+        let is_left_out = |segment: &Candidate| match segment.fingerprints {
+            0 => segments.len() > 1,
+            _ => segment.deleted > 0,
+        };
+        if run.len() > 1 || run.iter().any(is_left_out) {
             return Some(range);
         }
     }
@@ -271,6 +276,9 @@ mod tests {
         assert_eq!(pick_label(&alone), None);
         alone[1].deleted = 1;
         assert_eq!(pick_label(&alone), Some(1..2));
+        alone[1] = candidate("", 0);
+        assert_eq!(pick_label(&alone), Some(1..2));
+        assert_eq!(pick_label(&alone[1..2]), None);
     }
 
     #[test]
