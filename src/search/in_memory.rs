@@ -164,3 +164,35 @@ impl Collector for OfParts<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Builder;
+    use crate::search::limits::Limits;
+    use crate::search::snapshot::Gathering;
+
+    /// No segment is in two tables of a pool; if one ever were, its records would not be found twice.
+    #[test]
+    fn a_segment_in_two_tables_is_read_from_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut builder = Builder::new(folder.path().join("store.fps")).unwrap();
+        (0..40).for_each(|id| builder.push(Fingerprint::new(id << 48 | id), id).unwrap());
+        let snapshot = builder.finish().unwrap().snapshot();
+        let gathered = || {
+            let mut gathering = Gathering::default();
+            gathering.add_segment(&snapshot.segments()[0].segment).unwrap();
+            Arc::new(gathering.finish().unwrap())
+        };
+        for tables in [vec![gathered()], vec![gathered(), gathered()]] {
+            let mut in_memory = InMemory::new(&tables, snapshot.segments());
+            let mut collector = HitCollector::default();
+            collector.restart(3, Limits::default());
+            let (kernel, needle) = (Kernel::detect(), Fingerprint::new(5 << 48 | 5));
+            in_memory.search(kernel, needle, snapshot.segments(), &mut collector).unwrap();
+            let within = (0..40_u64).filter(|id| 2 * (id ^ 5).count_ones() <= 3).count();
+            assert_eq!(collector.finish(), within, "{} tables", tables.len());
+            assert_eq!(collector.found.len(), within, "{} tables", tables.len());
+        }
+    }
+}

@@ -226,6 +226,24 @@ fn adding_and_deleting_go_on_while_a_throttled_merge_runs() {
     assert!(verify(&path, &samples(20)).unwrap().is_sound());
 }
 
+/// Or a compaction beside a busy writer might never end.
+#[test]
+fn segments_that_are_added_while_a_compaction_runs_are_left_alone() {
+    for what in [Compaction::All, Compaction::Tier] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = filled(folder.path());
+        let inner = path.clone();
+        let (done, has_acted) = compact_and(&path, what, 1, move || {
+            (0..40).for_each(|value| add(&inner, "", &[(value, Some(value))]));
+        });
+        let done = done.unwrap();
+        assert!(has_acted && done.made > 0, "{what:?}: {done:?}");
+        let segments = Store::open(&path).unwrap().info().segments;
+        let added = segments.iter().filter(|segment| segment.fingerprint_count == 1).count();
+        assert_eq!(added, 40, "{what:?}: {done:?}");
+    }
+}
+
 #[test]
 fn a_store_that_is_replaced_meanwhile_stays_replaced() {
     let folder = tempfile::tempdir().unwrap();

@@ -5,9 +5,11 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use crate::common::{
-    Random, TempStore, digest, samples, scheme_named, skewed, store_of, take_away, uniform,
+    Random, TempStore, assert_exact, digest, number, samples, scheme_named, skewed, store_of,
+    take_away, uniform,
 };
-use fpstore::{Error, Fingerprint, Match, Scheme, Store, Writer, verify};
+use fpstore::writer::Compaction;
+use fpstore::{Error, Fingerprint, Match, Scheme, Store, Writer, WriterOptions, verify};
 use tempfile::TempDir;
 
 const SEGMENT: &str = "segment-0000000000000001.fps";
@@ -430,4 +432,113 @@ fn deleting_from_a_segment_that_understates_its_ids_changes_nothing() {
     drop(writer);
     assert_eq!(fs::read(patient.file("MANIFEST")).unwrap(), manifest);
     Store::open(patient.folder.path()).unwrap();
+}
+
+/// A store of one segment that was changed as a forger would, all checksums right.
+fn forged(store: &Store, change: impl FnOnce(&mut Vec<u8>)) -> Patient {
+    let patient = Patient::of_any(&store.info().path);
+    let mut bytes = fs::read(patient.file(SEGMENT)).unwrap();
+    let mut manifest = fs::read(patient.file("MANIFEST")).unwrap();
+    change(&mut bytes);
+    sign(&mut bytes);
+    fit_manifest(&mut manifest, &bytes);
+    fs::write(patient.file(SEGMENT), &bytes).unwrap();
+    fs::write(patient.file("MANIFEST"), &manifest).unwrap();
+    patient
+}
+
+/// Where a section lies: its offset and its length.
+fn place_of(store: &Store, section: &str) -> (usize, usize) {
+    let segment = &store.info().segments[0];
+    let place = segment.sections.iter().find(|of| of.section.to_string() == section).unwrap();
+    (place.offset as usize, place.len as usize)
+}
+
+/// The bits `from..from + count` of packed numbers, the least one first.
+fn bits_of(bytes: &[u8], from: usize, count: usize) -> Vec<bool> {
+    (from..from + count).map(|bit| bytes[bit / 8] >> (bit % 8) & 1 == 1).collect()
+}
+
+fn put_bits(bytes: &mut [u8], from: usize, bits: &[bool]) {
+    for (bit, &is_set) in (from..).zip(bits) {
+        bytes[bit / 8] = bytes[bit / 8] & !(1 << (bit % 8)) | u8::from(is_set) << (bit % 8);
+    }
+}
+
+/// Two values of one key have equal entries, which name both. Elsewhere than beside each other, where
+/// they should be, they name them again.
+#[test]
+fn entries_with_syndromes_out_of_order_give_each_value_once() {
+    // The syndrome of 12 bits of 0x65c is 0.
+    let upper = [0xa5a5_0000_u64, 0xa5a5_0000 ^ 0x65c, 0xa5a5_0003];
+    let mut records = uniform(5000, 91);
+    records.retain(|(value, _)| value & 0xffff_ffff > 0);
+    records.extend(upper.iter().zip(9000..).map(|(half, id)| (half << 32, number(id))));
+    let temp = store_of(&records, scheme_named("2").with_syndromes(12).unwrap());
+    let table = temp.store.info().segments[0].tables[1].clone();
+    assert_eq!(table.syndrome_bits, 12);
+    // Those without a lower half are the first of the second table.
+    let width = (table.tail_bits - table.tail_bits.min(32) + 12) as usize;
+    let (tails, _) = place_of(&temp.store, "tails of table 1");
+    let patient = forged(&temp.store, |bytes| {
+        let numbers: Vec<_> =
+            (0..3).map(|at| bits_of(&bytes[tails..], at * width, width)).collect();
+        let alone = (0..3).find(|&at| (0..3).all(|of| of == at || numbers[of] != numbers[at]));
+        let alone = alone.expect("two of three keys are equal");
+        assert_ne!(alone, 1);
+        put_bits(&mut bytes[tails..], width, &numbers[alone]);
+        put_bits(&mut bytes[tails..], alone * width, &numbers[1]);
+    });
+    let store = Store::open(patient.folder.path()).unwrap();
+    for needle in upper.map(|half| half << 32 ^ 3 << 40) {
+        assert_exact(&store, &records, &[needle, needle ^ 1, needle ^ 1 << 50], 3, "forged");
+    }
+}
+
+/// Parts of a segment that threads read have to follow on each other, or ids would go to others.
+#[test]
+fn blocks_that_do_not_follow_on_each_other_end_a_merge_whatever_its_threads() {
+    let temp = store_of(&uniform(30_000, 92), scheme_named("1"));
+    let blocks = 1 << temp.store.info().segments[0].tables[0].block_bits;
+    let (index, _) = place_of(&temp.store, "prefix index of table 0");
+    // In the second of four parts, entries of 16 blocks give ranks that are one too low.
+    let patient = forged(&temp.store, |bytes| {
+        for entry in bytes[index..][blocks / 64 * 64..blocks / 32 * 64].chunks_mut(64) {
+            let rank = u64::from_le_bytes(entry[8..16].try_into().unwrap());
+            entry[8..16].copy_from_slice(&(rank - 1).to_le_bytes());
+        }
+    });
+    let manifest = fs::read(patient.file("MANIFEST")).unwrap();
+    for threads in [1, 2] {
+        let options = WriterOptions::default().threads(threads);
+        let mut writer = Writer::with_options(patient.folder.path(), options).unwrap();
+        let refused = writer.compact(&Compaction::Rewrite).unwrap_err();
+        assert_typed(&refused, &format!("{threads} threads"));
+        assert_eq!(fs::read(patient.file("MANIFEST")).unwrap(), manifest);
+    }
+}
+
+/// A table is made again from another one only if that holds the same values.
+#[test]
+fn a_damaged_table_is_not_made_again_from_one_with_other_values() {
+    let temp = store_of(&uniform(30_000, 93), scheme_named("2"));
+    let table = temp.store.info().segments[0].tables[1].clone();
+    let (tails, _) = place_of(&temp.store, "tails of table 1");
+    let (heads, len) = place_of(&temp.store, "heads of table 0");
+    for threads in [1, 2] {
+        let patient = forged(&temp.store, |bytes| {
+            // The first bit of the upper half: the value is no longer before the damage, but after it.
+            let bits = 0..30_000_usize;
+            let bit = bits.map(|rank| rank * table.tail_bits as usize + 31);
+            let bit = bit.into_iter().find(|&bit| !bits_of(&bytes[tails..], bit, 1)[0]).unwrap();
+            put_bits(&mut bytes[tails..], bit, &[true]);
+        });
+        let mut bytes = fs::read(patient.file(SEGMENT)).unwrap();
+        bytes[heads + len * 3 / 5] ^= 4;
+        fs::write(patient.file(SEGMENT), &bytes).unwrap();
+        let options = WriterOptions::default().threads(threads);
+        let mut writer = Writer::with_options(patient.folder.path(), options).unwrap();
+        let refused = writer.compact(&Compaction::Rewrite).unwrap_err().to_string();
+        assert!(refused.contains("the tables hold different values"), "{refused}");
+    }
 }

@@ -197,6 +197,34 @@ fn what_is_gathered_follows_a_store_that_grows_is_merged_and_loses_records() {
     assert!(store.info().segments.len() > least, "segments were merged meanwhile");
 }
 
+/// The tables in memory are those of the newest state that is asked; a searcher of an older one goes on
+/// with what it has, and takes nothing from others.
+#[test]
+fn a_searcher_of_an_older_state_changes_nothing_for_those_of_a_newer_one() {
+    let records = uniform(3_200, 409);
+    let temp = store_of(&records[..40], scheme_named("2"));
+    let add = |records: &[Record]| {
+        add(&temp.path(), records, BuildOptions::default().scheme(scheme_named("2")));
+        assert!(temp.store.refresh().unwrap());
+    };
+    add(&records[40..80]);
+    add(&records[80..3_080]);
+    let ask = |searcher: &mut Searcher, count: u64| {
+        for query in 0..count {
+            let _ = searcher.search(query.into(), 3).unwrap();
+        }
+        searcher.search(7.into(), 3).unwrap().outcome().stats.probes
+    };
+    let mut older = temp.store.searcher();
+    assert!(ask(&mut older, 70) > 4, "the large segment is worth more queries");
+    add(&records[3_080..]);
+    let mut newer = temp.store.searcher();
+    assert_eq!(ask(&mut newer, 1_000), 4);
+    ask(&mut older, 1_000);
+    assert_eq!(ask(&mut temp.store.searcher(), 0), 4, "one of each block, for all segments");
+    assert_eq!(ask(&mut newer, 0), 4);
+}
+
 #[test]
 fn crowded_values_are_not_gathered() {
     let crowded = |from: u64| -> Vec<Record> {

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::common::{Random, clustered, samples, scheme_named, store_of, take_away};
+use crate::common::{Random, clustered, samples, scheme_named, store_of, take_away, uniform};
 use fpstore::writer::{Salvaged, repair};
 use fpstore::{BuildOptions, Builder, Error, Fingerprint, Store, Writer, verify};
 
@@ -136,5 +136,35 @@ fn nothing_is_made_up_of_a_store_that_is_damaged_in_many_places() {
         if !report.is_sound() && repair(&report, Duration::ZERO).unwrap().manifest.is_some() {
             repaired(&path, &before, &format!("seed {seed}"));
         }
+    }
+}
+
+/// Two tables have lost values. Of those that only one has lost the other one tells what they are, and
+/// not always their ranks: then nobody knows whose ids are theirs, or whether they were deleted.
+#[test]
+fn values_of_unknown_rank_get_no_ids_and_do_not_come_back_deleted() {
+    let records = uniform(20_000, 72);
+    for (second, deletes) in ["heads of table 1", "tails of table 1"]
+        .iter()
+        .flat_map(|section| [(section, false), (section, true)])
+    {
+        let case = format!("heads of table 0, {second}, {deletes}");
+        let temp = store_of(&records, scheme_named("2"));
+        if deletes {
+            let some = records.iter().step_by(3).map(|(value, _)| (*value).into());
+            let some: Vec<Fingerprint> = some.collect();
+            Writer::open(temp.path()).unwrap().delete_fingerprints(&some).unwrap();
+        }
+        let before = held(&Store::open(temp.path()).unwrap());
+        let segment = temp.store.info().segments[0].clone();
+        for section in ["heads of table 0", second] {
+            let mut sections = segment.sections.iter();
+            let place = sections.find(|of| of.section.to_string() == section).unwrap();
+            flip(&segment.path, place.offset + place.len / 2);
+        }
+        let salvaged = repaired(&temp.path(), &before, &case);
+        assert!(salvaged.lost > 0, "{case}: {salvaged:?}");
+        assert_eq!(salvaged.without_ids > 1000, !deletes, "{case}: {salvaged:?}");
+        assert!(salvaged.kept > 8000, "{case}: {salvaged:?}");
     }
 }

@@ -4,10 +4,12 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 use crate::common::{
-    Random, Record, assert_exact, clustered, needles, number, scan, scheme_named, skewed, store_of,
-    uniform,
+    Random, Record, add, assert_exact, clustered, needles, number, scan, scheme_named, skewed,
+    store_of, uniform,
 };
-use fpstore::{Error, Fingerprint, Limits, Searcher, Store, Warm};
+use fpstore::{
+    BuildOptions, Error, Fingerprint, Limits, Searcher, Store, Warm, Writer, WriterOptions,
+};
 
 /// Counts the allocations of the current thread.
 struct Counting;
@@ -101,6 +103,55 @@ fn a_limit_keeps_the_nearest_and_says_that_it_cut() {
             }
         }
         assert!(cuts > 100);
+    }
+}
+
+/// There are more near records than a search keeps at once, and the nearest ones are deleted: they
+/// must not push out others, nor be found because others were pushed out.
+#[test]
+fn deleted_records_neither_fill_a_limit_nor_come_back_through_one() {
+    let needle = 0x9c3a_51e7_0b6d_f284_u64;
+    let mut random = Random::new(9);
+    let mut part = |first: u64| {
+        let near = |random: &mut Random, flips: u32| random.flip(needle, flips);
+        let values: Vec<u64> = (0..2800)
+            .map(|at| match at {
+                0..60 => near(&mut random, 1 + at % 2),
+                60..760 => near(&mut random, 4),
+                _ => random.next(),
+            })
+            .collect();
+        let records: Vec<Record> =
+            values.into_iter().zip(first..).map(|(value, id)| (value, number(id))).collect();
+        records
+    };
+    let parts = [part(0), part(10_000)];
+    let temp = store_of(&parts[0], scheme_named("2"));
+    add(&temp.path(), &parts[1], BuildOptions::default().scheme(scheme_named("2")));
+    let gone: Vec<u64> = parts.iter().flat_map(|part| part[..60].iter().map(|of| of.0)).collect();
+    let options = WriterOptions::default().compact(false);
+    let mut writer = Writer::with_options(temp.path(), options).unwrap();
+    let deleted: Vec<Fingerprint> = gone.iter().copied().map(Fingerprint::new).collect();
+    writer.delete_fingerprints(&deleted).unwrap();
+    let store = writer.finish().unwrap();
+    let mut live = parts.concat();
+    live.retain(|record| !gone.contains(&record.0));
+    let expected = scan(&live, needle, 4);
+    assert!(expected.len() > 1024);
+    let mut searcher = store.searcher();
+    for is_gathered in [false, true] {
+        for most in [1, 3, 40, 2000] {
+            let limits = Limits::default().limit(most);
+            let answer = searcher.search_with(Fingerprint::new(needle), 4, &limits).unwrap();
+            assert_eq!(answer.outcome().cut, expected.len() > most, "{is_gathered}, {most}");
+            let found = answer.to_matches().unwrap();
+            assert_eq!(found, expected[..most.min(expected.len())], "{is_gathered}, {most}");
+        }
+        for query in 0..1000_u64 {
+            let _ = searcher.search(query.into(), 3).unwrap();
+        }
+        let stats = searcher.search(7.into(), 3).unwrap().outcome().stats;
+        assert!(stats.probes <= 8, "one of each block, in one table or two");
     }
 }
 

@@ -472,3 +472,25 @@ fn a_refresh_shows_the_new_states_of_all_stores_or_of_none() {
     assert!(stores.refresh().is_err());
     assert_eq!(plain(stores.query(7.into(), 0).unwrap()), [(0, 7, 0, vec![Id::U64(1)])]);
 }
+
+/// Two states with one digest of manifests give the same answers, also of several stores.
+#[test]
+fn the_digest_of_several_stores_changes_with_each_of_them() {
+    let temps = [uniform(20, 731), uniform(20, 732)].map(|part| store_of(&part, scheme_named("2")));
+    let digest = |stores: &Stores| stores.as_store().info().manifest_digest;
+    let stores = Stores::of(&handles(&temps)).unwrap();
+    let before = digest(&stores);
+    assert_eq!(digest(&Stores::open(temps.iter().map(TempStore::path)).unwrap()), before);
+    let mut seen = vec![before];
+    seen.extend(temps.iter().map(|temp| temp.store.info().manifest_digest));
+    let reversed = Stores::open(temps.iter().rev().map(TempStore::path)).unwrap();
+    seen.push(digest(&reversed));
+    for temp in &temps {
+        add(&temp.path(), &uniform(1, 733), BuildOptions::default());
+        assert!(stores.refresh().unwrap());
+        seen.push(digest(&stores));
+    }
+    for (at, one) in seen.iter().enumerate() {
+        assert!(!seen[..at].contains(one), "{at}: {seen:x?}");
+    }
+}

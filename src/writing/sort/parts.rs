@@ -107,13 +107,37 @@ pub(super) fn with_sketches(
 mod tests {
     use super::*;
     use crate::disk::ScratchFolder;
-    use crate::writing::sort::{MEMORY_MIN, RecordSorter, SortResources};
+    use crate::writing::sort::{MEMORY_MIN, RecordBatch, RecordSorter, SortResources};
     use proptest::prelude::*;
 
     type Entries = Vec<(u64, Option<String>)>;
 
     fn note(entries: &mut Entries, key: u64, id: Option<(IdRef<'_>, &[u8])>) {
         entries.push((key, id.map(|(id, _)| id.to_string())));
+    }
+
+    /// The ids of one key keep their order, whichever batches bring numbers and texts.
+    #[test]
+    fn numbers_of_a_batch_after_texts_stay_behind_them() {
+        let ids = [IdRef::Text("b"), IdRef::U64(7), IdRef::Text("a"), IdRef::U64(3)];
+        for len in 1..=ids.len() {
+            let folder = tempfile::tempdir().unwrap();
+            let folder = ScratchFolder::new(folder.path().into());
+            let resources = SortResources { memory: 1 << 20, threads: 1, folder };
+            let mut sorter = RecordSorter::new(resources, false);
+            for some in ids.chunks(len) {
+                let mut batch = RecordBatch::default();
+                some.iter().for_each(|id| batch.push(9, *id));
+                sorter.push_batch(&batch).unwrap();
+            }
+            let mut found = Vec::new();
+            let each = |_, id: Option<(IdRef<'_>, &[u8])>| {
+                found.extend(id.map(|(id, _)| id.to_string()));
+                Ok(())
+            };
+            sorter.finish().unwrap().pass_sketched(each).unwrap();
+            assert_eq!(found, ["b", "7", "a", "3"], "batches of {len}");
+        }
     }
 
     proptest! {

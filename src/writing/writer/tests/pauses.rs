@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use super::*;
 use crate::disk::{fail_points, system};
 use fpstore_base::IoError;
-use fpstore_base::watch::Observer;
+use fpstore_base::watch::{Observer, Phase};
 
 /// The store of [`make`] in a folder of its own; dropping the first value removes it.
 fn made() -> (tempfile::TempDir, PathBuf) {
@@ -171,4 +171,39 @@ fn without_locks_there_are_readers_and_no_writers() {
     drop(reader);
     assert_clean(&path, "nobody has a file open");
     fail_points::allow_locks(folder.path());
+}
+
+/// A merge looks for deletions before it takes the lock, for which it waits. What is deleted by the
+/// holder of the lock is deleted from the merged segment, too.
+#[test]
+fn a_deletion_that_is_published_while_a_merge_waits_for_its_turn_is_kept() {
+    let (_folder, path) = made();
+    let mut expected = all_records(&path);
+    let mut writer = Writer::with_options(&path, options()).unwrap();
+    let mut transaction = writer.directory.begin().unwrap();
+    let (waits, is_waiting) = std::sync::mpsc::channel();
+    let observer = Observer::new(move |progress| {
+        if progress.phase == Phase::Wait {
+            let _ = waits.send(());
+        }
+        ControlFlow::Continue(())
+    });
+    let compactor = Compactor::with_options(&path, options().observer(observer)).unwrap();
+    let merging = std::thread::spawn(move || {
+        let mut compactor = compactor;
+        compactor.compact(&Compaction::One)
+    });
+    is_waiting.recv().expect("the merge waits for the transaction");
+    let mut ids = wanted_ids::WantedIds::default();
+    ["page 8", "page 19", "page 102"].into_iter().for_each(|id| ids.insert(IdRef::Text(id)));
+    let (segments, deleted) = writer.without_ids(&mut transaction, ids).unwrap();
+    assert_eq!(deleted.found, 3);
+    writer.commit_segments(transaction, segments).unwrap();
+    let done = merging.join().unwrap().unwrap();
+    assert_eq!((done.made, done.conflicted), (1, 0));
+    for ids in expected.values_mut() {
+        ids.retain(|id| !["page 8", "page 19", "page 102"].contains(&id.as_str()));
+    }
+    let found = all_records(&path);
+    assert!(found.values().flatten().eq(expected.values().flatten()), "{done:?}");
 }
