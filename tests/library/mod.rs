@@ -24,6 +24,7 @@ mod judged_clusters;
 mod life;
 mod live;
 mod many_segments;
+mod model;
 mod nearest;
 mod planner;
 mod real_data;
