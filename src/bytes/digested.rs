@@ -61,7 +61,7 @@ impl<R: BufRead> DigestReader<R> {
     }
 
     /// Whether what was read is what was written, and nothing follows.
-    pub(crate) fn ends_sealed(mut self) -> io::Result<bool> {
+    pub(crate) fn ends_sealed(&mut self) -> io::Result<bool> {
         self.digest_read()?;
         let mut seal = Vec::new();
         (&mut self.from).take(17).read_to_end(&mut seal)?;

@@ -12,6 +12,8 @@ pub(super) struct Compressed<W: Write> {
     /// One of both is there.
     encoder: Option<Encoder<W>>,
     between: Option<W>,
+    /// Whether nothing was begun.
+    is_empty: bool,
     pub(super) failed: Option<io::Error>,
 }
 
@@ -25,10 +27,11 @@ impl<W: Write> Compressed<W> {
             true => (None, Some(to)),
             false => (Some(Encoder::new(compression, to)?), None),
         };
-        Ok(Compressed { compression, has_members, encoder, between, failed: None })
+        Ok(Compressed { compression, has_members, encoder, between, is_empty: true, failed: None })
     }
 
     fn encoder(&mut self) -> io::Result<&mut Encoder<W>> {
+        self.is_empty = false;
         if let Some(to) = self.between.take() {
             self.encoder = Some(Encoder::new(self.compression, to)?);
         }
@@ -42,8 +45,12 @@ impl<W: Write> Compressed<W> {
         Ok(())
     }
 
-    /// Ends the compression, and returns what was written to.
+    /// Ends the compression, and returns what was written to. A file without records has an empty
+    /// member: one of no bytes would be no compressed file.
     pub(super) fn finish(mut self) -> io::Result<W> {
+        if self.is_empty {
+            self.encoder()?;
+        }
         self.end_member()?;
         self.between.ok_or_else(|| io::Error::other("it has failed before"))
     }

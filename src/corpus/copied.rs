@@ -8,7 +8,9 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use fpstore_documents::{DecideFate, DocumentFile, DocumentOptions, Error as TextError, NewField};
+use fpstore_documents::{
+    DocumentFile, DocumentOptions, Error as TextError, NewField, RecordDecisions, RecordFate,
+};
 
 use super::compressed::Compressed;
 use super::error::{Error, Result};
@@ -48,20 +50,22 @@ pub(super) fn on_threads(
     done.into_iter().collect()
 }
 
-/// Copies a file as `decide` says, record by record, to a new file for `to`, compressed so.
+/// Copies a file to a new file for `to`, compressed so. `decisions` are about records that were read,
+/// and `other` is the fate of all others.
 pub(super) fn copy_file(
     file: &DocumentFile<'_>,
     (to, compression): (&Path, Option<Compression>),
     options: &DocumentOptions,
     new_fields: &[NewField],
     watch: &Watch,
-    decide: &mut DecideFate<'_>,
+    (decisions, other): (&mut RecordDecisions<'_>, &RecordFate),
 ) -> Result<NewOutput> {
     let cannot = || crate::Error::io("write", to);
     let (new, buffer) = create(to)?;
     let has_members = file.format().has_members();
     let mut out = Compressed::new(compression, has_members, buffer).map_err(cannot())?;
-    let copied = file.copy_records(options, new_fields, watch, &mut out, decide);
+    let fates = (decisions, other);
+    let copied = file.copy_records(options, new_fields, watch, &mut out, fates);
     if let Some(failed) = out.failed.take() {
         return Err(cannot()(failed).into());
     }

@@ -139,6 +139,7 @@ fn entry_of<'a>(
     Ok(Ok(Some(Entry {
         file: file_of(document)?,
         record: document.place.record(),
+        record_digest: document.place.digest,
         fingerprint,
         digest,
         digests: document.digests,

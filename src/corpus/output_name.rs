@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use fpstore_base::source::Compression;
-use fpstore_documents::{DocumentFile, DocumentFormat, Error as TextError};
+use fpstore_documents::{DocumentFile, DocumentFormat};
 
 use super::error::{Error, Result};
 
@@ -46,25 +46,19 @@ pub(super) fn check_folder_name(output: &Path) -> Result<()> {
 }
 
 /// Refuses a name of another format than that of the file whose documents go there. With
-/// `annotates` attributes go there, as JSON Lines that are compressed as such a file is.
+/// `annotates` attributes go there, as JSON Lines.
 pub(super) fn check_file_name(
     output: &Path,
     file: &DocumentFile<'_>,
     annotates: bool,
 ) -> Result<()> {
-    let is_json = matches!(file.format(), DocumentFormat::JsonLines | DocumentFormat::Features);
     let format = if annotates { DocumentFormat::JsonLines } else { named(file.format()) };
     let named_format = DocumentFormat::of_name(output);
     // A file may be read as another format than its name tells.
     let is_of_file = !annotates && ends_of(output) == ends_of(file.path());
     let format_fits = named_format.is_none_or(|it| it == format) || is_of_file;
     let compression = Compression::of(output);
-    let fixed_compression = match (annotates, format.is_compressed_inside()) {
-        (true, _) if is_json => Some(Compression::of_file(file.path()).map_err(TextError::from)?),
-        (true, _) | (_, true) => Some(None),
-        _ => None,
-    };
-    let compression_fits = fixed_compression.is_none_or(|fixed| fixed == compression);
+    let compression_fits = compression.is_none() || !format.is_compressed_inside();
     if format_fits && compression_fits {
         return Ok(());
     }
@@ -74,7 +68,7 @@ pub(super) fn check_file_name(
         true => format_end(file.path()),
         false => end_of(format).into(),
     });
-    remedy.push(match fixed_compression.unwrap_or(compression) {
+    remedy.push(match compression.filter(|_| !format.is_compressed_inside()) {
         None => "",
         Some(Compression::Gzip) => ".gz",
         Some(Compression::Zstandard) => ".zst",

@@ -11,7 +11,7 @@ use fpstore_base::IdRef;
 use fpstore_base::source::Compression;
 use fpstore_base::watch::Watch;
 use fpstore_documents::{
-    DocumentFile, DocumentFormat, DocumentOptions, Error as TextError, RecordFate, Wanted,
+    Decided, DocumentOptions, DocumentPlace, Error as TextError, RecordFate, Wanted,
 };
 use fpstore_text::{PassageUnit, passages};
 
@@ -33,6 +33,8 @@ struct RemovedPassage {
     position: usize,
     /// See [`Dropped::likeness`](super::dropped::Dropped::likeness).
     likeness: f64,
+    /// The digest of the record of its document.
+    record_digest: Option<u64>,
 }
 
 /// The removed passages of the documents of a file, by their records.
@@ -90,29 +92,24 @@ impl<'a> PassageCopier<'a> {
                 let position =
                     position_of(entry.id).ok_or_else(|| self.changed(entry.file as usize))?;
                 let likeness = dropped.likeness(entry.fingerprint);
+                let record_digest = entry.record_digest;
                 let records = all.entry(entry.file as usize).or_default();
-                records
-                    .entry(entry.record)
-                    .or_default()
-                    .push(RemovedPassage { position, likeness });
+                let removed = records.entry(entry.record).or_default();
+                removed.push(RemovedPassage { position, likeness, record_digest });
             }
             Ok::<(), Error>(())
         })?;
         Ok(RemovedPassages(all))
     }
 
-    /// What becomes of the documents of a file that have removed passages, by their records.
-    pub(super) fn fates(
-        &self,
-        number: usize,
-        removed: &RemovedPassages,
-    ) -> Result<HashMap<u64, RecordFate>> {
-        let mut fates = HashMap::new();
-        let Some(of_file) = removed.0.get(&number) else { return Ok(fates) };
+    /// What becomes of the documents of a file that have removed passages, by ascending records.
+    pub(super) fn decide(&self, number: usize, removed: &RemovedPassages) -> Result<Vec<Decided>> {
+        let mut decided = Vec::new();
+        let Some(of_file) = removed.0.get(&number) else { return Ok(decided) };
         let records: HashSet<u64> = of_file.keys().copied().collect();
         let wanted: Arc<Wanted> = Arc::new(move |place| records.contains(&place.record()));
-        self.each_document(number, Some(wanted), |record, _, places| {
-            let Some(removed) = of_file.get(&record) else { return Ok(()) };
+        self.each_document(number, of_file, Some(wanted), |place, _, removed, places| {
+            let (record, digest) = (place.record(), place.digest);
             let removed: Vec<usize> = removed.iter().map(|it| it.position).collect();
             if removed.last().is_some_and(|&last| last >= places.len()) {
                 return Err(self.changed(number));
@@ -131,10 +128,10 @@ impl<'a> PassageCopier<'a> {
                 _ => &self.changed_count,
             };
             count.fetch_add(1, Ordering::Relaxed);
-            fates.insert(record, fate);
+            decided.push(Decided { record, digest, fate });
             Ok(())
         })?;
-        Ok(fates)
+        Ok(decided)
     }
 
     /// Writes the attributes of the documents of a file, one line for each in their order, to a new
@@ -142,23 +139,15 @@ impl<'a> PassageCopier<'a> {
     pub(super) fn annotate(
         &self,
         number: usize,
-        file: &DocumentFile<'_>,
         removed: &RemovedPassages,
-        to: &Path,
+        (to, compression): (&Path, Option<Compression>),
     ) -> Result<NewOutput> {
         let cannot = || crate::Error::io("write", to);
         let none = OfFile::new();
         let of_file = removed.0.get(&number).unwrap_or(&none);
         let (new, buffer) = create(to)?;
-        let compression = match file.format() {
-            DocumentFormat::JsonLines => {
-                Compression::of_file(file.path()).map_err(TextError::from)?
-            }
-            _ => None,
-        };
         let mut out = Compressed::new(compression, false, buffer).map_err(cannot())?;
-        self.each_document(number, None, |record, id, places| {
-            let removed = of_file.get(&record).map_or(&[][..], Vec::as_slice);
+        self.each_document(number, of_file, None, |_, id, removed, places| {
             if !removed.is_empty() {
                 self.changed_count.fetch_add(1, Ordering::Relaxed);
             }
@@ -176,12 +165,19 @@ impl<'a> PassageCopier<'a> {
         Ok((new, out))
     }
 
-    /// Calls `each` with the record, the id and the places of the passages of documents of a file.
+    /// Calls `each` with the place and the id of documents of a file, with their removed passages and the
+    /// places of all passages.
     fn each_document(
         &self,
         number: usize,
+        of_file: &OfFile,
         wanted: Option<Arc<Wanted>>,
-        mut each: impl FnMut(u64, IdRef<'_>, Vec<PassagePlace>) -> Result<()>,
+        mut each: impl FnMut(
+            DocumentPlace,
+            IdRef<'_>,
+            &[RemovedPassage],
+            Vec<PassagePlace>,
+        ) -> Result<()>,
     ) -> Result<()> {
         let files = self.work.files.part(number..number + 1);
         let unit = self.unit;
@@ -190,11 +186,17 @@ impl<'a> PassageCopier<'a> {
                 passages(text, unit).map(|passage| PassagePlace::of(&passage)).collect()
             }
         };
+        let mut met_count = 0;
         let summary = files.map_texts(&self.options, wanted, make_map, |place, id, places| {
-            each(place.record(), id, places)
+            let removed = of_file.get(&place.record()).map_or(&[][..], Vec::as_slice);
+            met_count += usize::from(!removed.is_empty());
+            match removed.iter().all(|it| it.record_digest == place.digest) {
+                true => each(place, id, removed, places),
+                false => Err(self.changed(number)),
+            }
         })?;
         // The file was read to its end before.
-        match summary.unread.is_empty() {
+        match summary.unread.is_empty() && met_count == of_file.len() {
             true => Ok(()),
             false => Err(self.changed(number)),
         }

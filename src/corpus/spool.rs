@@ -1,6 +1,7 @@
 //! What is known of the documents of a batch of files, in a file.
 
 use std::collections::{HashMap, HashSet};
+use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
 use std::path::PathBuf;
 
@@ -17,7 +18,7 @@ use fpstore_base::watch::{Observer, Phase, Watch};
 use fpstore_base::{Fingerprint, IdRef};
 use fpstore_text::TextDigests;
 
-const MAGIC: &[u8; 8] = b"fpspool7";
+const MAGIC: &[u8; 8] = b"fpspool8";
 /// Stands where the length of an entry would, at the end of a spool.
 const END: u32 = u32::MAX;
 
@@ -26,8 +27,10 @@ const END: u32 = u32::MAX;
 pub(super) struct Entry<'a> {
     /// The number of its file.
     pub(super) file: u32,
-    /// The number of its record in the file.
+    /// The number of its record in the file, and the digest of that: see
+    /// [`DocumentPlace::digest`](fpstore_documents::DocumentPlace::digest).
     pub(super) record: u64,
+    pub(super) record_digest: Option<u64>,
     pub(super) fingerprint: Fingerprint,
     /// The digest of its features, 0 if it is not needed.
     pub(super) digest: u64,
@@ -78,8 +81,11 @@ pub(super) fn write_entry(out: &mut impl Write, entry: &Entry<'_>) -> io::Result
     for number in [entry.record, entry.fingerprint.value(), entry.digest] {
         put_u64(&mut bytes, number);
     }
-    let has = u8::from(entry.digests.is_some()) | u8::from(entry.address.is_some()) << 1;
+    let has = u8::from(entry.digests.is_some())
+        | u8::from(entry.address.is_some()) << 1
+        | u8::from(entry.record_digest.is_some()) << 2;
     bytes.push(has);
+    bytes.extend(entry.record_digest.iter().flat_map(|digest| digest.to_le_bytes()));
     if let Some(digests) = entry.digests {
         put_u64(&mut bytes, digests.bytes);
         put_u64(&mut bytes, digests.features);
@@ -145,14 +151,20 @@ pub(super) struct SpoolFile {
 }
 
 impl SpoolFile {
-    fn read_start(&self, from: &mut impl Read) -> io::Result<()> {
-        let expected = [self.mark.as_bytes(), MAGIC].concat();
-        let mut start = vec![0; expected.len()];
-        from.read_exact(&mut start)?;
-        match start == expected {
-            true => Ok(()),
-            false => Err(io::Error::other("it is no list of documents of this work")),
-        }
+    fn entries(&self) -> Result<Entries<'_>> {
+        let open = || -> io::Result<_> {
+            let file = disk::open(&self.path)?;
+            let mut from = DigestReader::new(BufReader::with_capacity(1 << 18, file));
+            let expected = [self.mark.as_bytes(), MAGIC].concat();
+            let mut start = vec![0; expected.len()];
+            from.read_exact(&mut start)?;
+            match start == expected {
+                true => Ok(from),
+                false => Err(io::Error::other("it is no list of documents of this work")),
+            }
+        };
+        let from = open().map_err(crate::Error::io("read", &self.path))?;
+        Ok(Entries { spool: self, from, buffer: Vec::new() })
     }
 
     /// Calls `each` with each entry, and checks the digest.
@@ -160,24 +172,84 @@ impl SpoolFile {
         &self,
         mut each: impl FnMut(Entry<'_>) -> Result<(), E>,
     ) -> Result<End, E> {
-        let cannot = |source| Error::from(crate::Error::io("read", &self.path)(source));
-        let file = disk::open(&self.path).map_err(cannot)?;
-        let mut from = DigestReader::new(BufReader::with_capacity(1 << 18, file));
-        self.read_start(&mut from).map_err(cannot)?;
-        let mut buffer = Vec::new();
+        let mut entries = self.entries()?;
         loop {
-            match read_next(&mut from, &mut buffer).map_err(cannot)? {
-                Next::Entry(entry) => {
-                    step();
-                    each(entry)?;
-                }
-                Next::End(end) if from.ends_sealed().map_err(cannot)? => return Ok(end),
-                Next::End(_) => {
-                    let damaged = io::Error::new(io::ErrorKind::InvalidData, "it was damaged");
-                    return Err(cannot(damaged).into());
-                }
+            match entries.next()? {
+                Next::Entry(entry) => each(entry)?,
+                Next::End(end) => return Ok(end),
             }
         }
+    }
+}
+
+/// The entries of a spool, one after the other.
+struct Entries<'a> {
+    spool: &'a SpoolFile,
+    from: DigestReader<BufReader<File>>,
+    /// The bytes of an entry.
+    buffer: Vec<u8>,
+}
+
+impl Entries<'_> {
+    /// The next entry, or the end, at which the digest is checked.
+    fn next(&mut self) -> Result<Next<'_>> {
+        step();
+        let from = &mut self.from;
+        let next = read_next(from, &mut self.buffer).and_then(|next| match &next {
+            Next::End(_) if !from.ends_sealed()? => {
+                Err(io::Error::new(io::ErrorKind::InvalidData, "it was damaged"))
+            }
+            _ => Ok(next),
+        });
+        Ok(next.map_err(crate::Error::io("read", &self.spool.path))?)
+    }
+}
+
+/// A document beside its record.
+#[derive(Clone, Copy)]
+pub(super) struct RecordOf {
+    pub(super) file: u32,
+    pub(super) record: u64,
+    pub(super) digest: Option<u64>,
+    /// The number of the document.
+    pub(super) number: Number,
+}
+
+/// The documents of a batch beside their records, as the files are copied one after the other. None of
+/// them is held.
+pub(super) struct BatchRecords<'a> {
+    spools: &'a Spools,
+    entries: Entries<'a>,
+    /// The next one; `None` at the end.
+    next: Option<RecordOf>,
+    number: Number,
+}
+
+impl BatchRecords<'_> {
+    /// The next document of a file; those of files before are passed over.
+    pub(super) fn next_of(&mut self, file: usize) -> Result<Option<RecordOf>> {
+        while let Some(next) = self.next.filter(|next| next.file as usize <= file) {
+            self.advance()?;
+            if next.file as usize == file {
+                return Ok(Some(next));
+            }
+        }
+        Ok(None)
+    }
+
+    fn advance(&mut self) -> Result<()> {
+        self.next = loop {
+            break match self.entries.next()? {
+                Next::Entry(entry) if self.spools.leaves_out(entry.file as usize) => continue,
+                Next::Entry(Entry { file, record, record_digest: digest, .. }) => {
+                    let number = self.number;
+                    self.number.0 += 1;
+                    Some(RecordOf { file, record, digest, number })
+                }
+                Next::End(_) => None,
+            };
+        };
+        Ok(())
     }
 }
 
@@ -225,6 +297,10 @@ fn read_entry(mut bytes: &[u8]) -> io::Result<Entry<'_>> {
     let fingerprint = Fingerprint::new(read_u64(from)?);
     let digest = read_u64(from)?;
     let has = read_bytes(from, 1)?[0];
+    let record_digest = match has & 4 {
+        0 => None,
+        _ => Some(read_u64(from)?),
+    };
     let digests = match has & 1 {
         0 => None,
         _ => Some(TextDigests { bytes: read_u64(from)?, features: read_u64(from)? }),
@@ -242,6 +318,7 @@ fn read_entry(mut bytes: &[u8]) -> io::Result<Entry<'_>> {
     Ok(Entry {
         file,
         record,
+        record_digest,
         fingerprint,
         digest,
         digests,
@@ -396,6 +473,14 @@ impl Spools {
         self.left_out_count
     }
 
+    /// The documents of a batch beside their records.
+    pub(super) fn records_of(&self, batch: usize) -> Result<BatchRecords<'_>> {
+        let (entries, number) = (self.files[batch].entries()?, Number(self.starts[batch]));
+        let mut records = BatchRecords { spools: self, entries, next: None, number };
+        records.advance()?;
+        Ok(records)
+    }
+
     /// Calls `each` with each document of a batch and its number.
     pub(super) fn each_of<E: From<Error>>(
         &self,
@@ -453,6 +538,7 @@ mod tests {
         let entry = |number: u64| Entry {
             file: number as u32 / 2,
             record: number,
+            record_digest: number.is_multiple_of(3).then_some(!number << 3),
             fingerprint: Fingerprint::new(!number),
             digest: number << 40,
             digests: (number > 2)

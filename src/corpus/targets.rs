@@ -14,7 +14,7 @@ use super::output_name::{check_file_name, check_folder_name, check_is_file, chec
 use super::passage_fate::PassageFate;
 use super::spool::Spools;
 use crate::base::steps::step;
-use crate::disk::parent_of;
+use crate::disk::{self, parent_of};
 
 /// The name of the list of the files that are kept, where files are documents.
 const KEPT_FILES: &str = "kept-files.txt";
@@ -44,11 +44,17 @@ impl Targets {
             if is_marked || is_cut || !is_whole(file) {
                 let checked = match originals.passages {
                     Some(PassageFate::Annotate) => Ok(()),
-                    Some(PassageFate::Cut) => file.check_cut(options),
-                    _ => file.check_copy(options, is_marked),
+                    Some(PassageFate::Cut) => {
+                        file.check_cut_format(options)?;
+                        file.check_cut(options)
+                    }
+                    _ => {
+                        file.check_copy_format(is_marked)?;
+                        file.check_copy(options, is_marked)
+                    }
                 };
                 match checked {
-                    // It is reported when it is read.
+                    // It is reported when it is read or copied.
                     Err(error) if file.is_left_out(options, &error) => {}
                     checked => checked?,
                 }
@@ -134,17 +140,16 @@ impl Targets {
         copies.count() as u64 + u64::from(self.kept_files.is_some())
     }
 
-    /// The folders that hold outputs, with those between them and the folder of the output.
-    pub(super) fn folders(&self) -> BTreeSet<PathBuf> {
-        let mut folders = BTreeSet::new();
-        for output in self.all() {
+    /// Syncs the folders that hold outputs, with those between them and the folder of the output.
+    pub(super) fn sync_folders(&self) -> Result<()> {
+        let mut folders = BTreeSet::from([parent_of(&self.output).to_path_buf()]);
+        // An output of a file that is left out is not there, nor need its folder be.
+        for output in self.all().filter(|output| fs::symlink_metadata(output).is_ok()) {
             let above = output.ancestors().skip(1);
-            for folder in above.take_while(|folder| folder.starts_with(&self.output)) {
-                folders.insert(folder.to_path_buf());
-            }
+            let inside = above.take_while(|folder| folder.starts_with(&self.output));
+            folders.extend(inside.map(Path::to_path_buf));
         }
-        folders.insert(parent_of(&self.output).to_path_buf());
-        folders
+        Ok(folders.iter().try_for_each(|folder| disk::sync_directory(folder))?)
     }
 
     /// The folder of the output, or the file.

@@ -1,11 +1,14 @@
 //! Step 3: copying the files without the dropped documents.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::io;
+use std::iter;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use fpstore_documents::{DecideFate, DocumentFile, NewField, RecordFate};
+use fpstore_documents::{
+    Decided, DocumentFile, DocumentFormat, NewField, RecordDecisions, RecordFate,
+};
 
 use super::clusters::ClusterSizes;
 use super::copied::{NewOutput, copy_file, list_files, on_threads};
@@ -17,11 +20,12 @@ use super::job::{Job, Output};
 use super::number::Number;
 use super::other_ids::OtherIds;
 use super::passages::PassageCopier;
-use super::spool::Spools;
+use super::spool::{RecordOf, Spools};
 use super::targets::Targets;
 use super::work::Work;
 use crate::bytes::checksum::Digest;
 use crate::disk;
+use fpstore_base::source::Compression;
 use fpstore_base::watch::{Phase, Watch};
 use fpstore_base::{Id, Interrupted};
 
@@ -74,7 +78,7 @@ pub(super) fn run(
     if failed.is_empty() {
         copier.write_kept_files()?;
         // A store may remember the documents only once their outputs have names that stay.
-        targets.folders().iter().try_for_each(|folder| disk::sync_directory(folder))?;
+        targets.sync_folders()?;
     }
     failed.sort_unstable();
     let of_passages = copier.passages.as_ref().map_or((0, 0), PassageCopier::counts);
@@ -109,17 +113,9 @@ impl Copier<'_> {
         if let Some(passages) = &self.passages {
             return self.copy_batch_of_passages(passages, batch);
         }
-        // Of each file the documents that are dropped, or all that get a size.
-        let mut fates: HashMap<usize, HashMap<u64, Number>> = HashMap::new();
-        let needs_all = self.sizes.is_some();
-        self.spools.each_of(batch, |number, entry| {
-            self.watch.look().map_err(Error::from)?;
-            if needs_all || self.dropped.get(number).is_some() {
-                fates.entry(entry.file as usize).or_default().insert(entry.record, number);
-            }
-            Ok::<(), Error>(())
-        })?;
-        let none = HashMap::new();
+        let mut records = self.spools.records_of(batch)?;
+        // The fate of records without documents.
+        let other = self.fate(None);
         for number in self.work.batches[batch].clone() {
             let Some(copy) = self.targets.copy_of(number) else { continue };
             let Some(file) = self.work.files.get(number, &self.work.options) else { continue };
@@ -127,11 +123,23 @@ impl Copier<'_> {
                 self.watch.tick(file.file_len().unwrap_or(0))?;
                 continue;
             }
-            let fates = fates.get(&number).unwrap_or(&none);
-            let mut decide = |record: u64| Ok(self.fate(fates.get(&record).copied()));
-            self.note_failure(number, &file, self.copy(number, &file, copy, &mut decide))?;
+            let mut fault = None;
+            let mut decisions = iter::from_fn(|| match records.next_of(number) {
+                Ok(document) => document.map(|RecordOf { record, digest, number, .. }| {
+                    Ok(Decided { record, digest, fate: self.fate(Some(number)) })
+                }),
+                Err(error) => {
+                    fault = Some(error);
+                    Some(Err(io::ErrorKind::Other.into()))
+                }
+            });
+            let copied = self.copy(number, &file, copy, (&mut decisions, &other));
+            // It is no fault of the file.
+            fault.map_or(Ok(()), Err)?;
+            self.note_failure(number, &file, copied)?;
         }
-        Ok(())
+        // The spool is read to its end, where its digest is checked.
+        records.next_of(usize::MAX).map(drop)
     }
 
     /// Copies the files of a batch without removed passages, or writes their attributes.
@@ -144,18 +152,21 @@ impl Copier<'_> {
                 continue;
             }
             let written = match self.targets.copy_of(number) {
-                Some(copy) if passages.annotates() => passages
-                    .annotate(number, &file, &removed, copy)
+                Some(copy) if passages.annotates() => self
+                    .compression_of_attributes(&file, copy)
+                    .and_then(|compression| {
+                        passages.annotate(number, &removed, (copy, compression))
+                    })
                     .and_then(|new| self.publish(number, new, copy)),
-                Some(copy) => passages.fates(number, &removed).and_then(|fates| {
+                Some(copy) => passages.decide(number, &removed).and_then(|decided| {
                     if self.is_written(number, copy)? {
                         return Ok(());
                     }
-                    let fate = |record| fates.get(&record).cloned().unwrap_or(RecordFate::Keep);
-                    self.copy(number, &file, copy, &mut |record| Ok(fate(record)))
+                    let mut decisions = decided.into_iter().map(Ok);
+                    self.copy(number, &file, copy, (&mut decisions, &RecordFate::Keep))
                 }),
-                None => passages.fates(number, &removed).map(|fates| {
-                    if fates.values().any(|fate| *fate == RecordFate::Drop) {
+                None => passages.decide(number, &removed).map(|decided| {
+                    if decided.iter().any(|it| it.fate == RecordFate::Drop) {
                         let files = self.dropped_files.lock();
                         files.unwrap_or_else(PoisonError::into_inner).insert(number);
                     }
@@ -164,6 +175,19 @@ impl Copier<'_> {
             self.note_failure(number, &file, written)?;
         }
         Ok(())
+    }
+
+    /// How the attributes of a file are compressed: as their own name says, but for those that have the
+    /// name of their file in a folder, which are compressed as that is.
+    fn compression_of_attributes(
+        &self,
+        file: &DocumentFile<'_>,
+        to: &Path,
+    ) -> Result<Option<Compression>> {
+        match file.format() {
+            DocumentFormat::JsonLines => self.targets.compression_of(file),
+            _ => Ok(Compression::of(to)),
+        }
     }
 
     /// Notes a file that was found in a folder and could not be copied.
@@ -219,17 +243,17 @@ impl Copier<'_> {
         Ok(file.publish_for_now().map_err(cannot())?)
     }
 
-    /// Copies a file as `decide` says of its records.
+    /// Copies a file as `decisions` say of its records, and `other` of all others.
     fn copy(
         &self,
         number: usize,
         file: &DocumentFile<'_>,
         to: &Path,
-        decide: &mut DecideFate<'_>,
+        fates: (&mut RecordDecisions<'_>, &RecordFate),
     ) -> Result<()> {
         let (options, new_fields) = (&self.work.options, &self.new_fields);
         let to_compressed = (to, self.targets.compression_of(file)?);
-        let new = copy_file(file, to_compressed, options, new_fields, &self.watch, decide)?;
+        let new = copy_file(file, to_compressed, options, new_fields, &self.watch, fates)?;
         self.publish(number, new, to)
     }
 

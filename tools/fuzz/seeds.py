@@ -102,6 +102,21 @@ seed("html", "page", "<!doctype html><html><head><title>Title</title><style>p{}<
      "</article></body></html>")
 seed("html", "broken", "<div><div><p>a<table><b>b<td>c</p></div></span><svg><math><mi>x</svg></body>d")
 seed("plain", "text", "one text of some words\nanother line, \u9c7c \u0e01\u0e02 \U0001f41f\r\n\n")
+# Copies: the format, the options (bad records are skipped, the longest document), the documents that
+# are dropped, and the file.
+conversion = "WARC/1.0\r\nWARC-Type: conversion\r\nWARC-Target-URI: %s\r\nContent-Type: text/plain\r\n" \
+             "Content-Length: 7\r\n\r\none two\r\n\r\n"
+for name, choice, content in [
+        ("json", b"\0\4\1", '\ufeff{"text":"a"}\r\n\n{"text":"b"} \n{"text":"c"}\n{"text":"d"}'),
+        ("json-cr", b"\0\2\1", '{"text":"a"}' + "\r" * 40 + '\n{"text":"b"}\n{"text":"c"}\n{"text":"d"}\n'),
+        ("json-bad", b"\0\3\3", '{"text":"a"}\n{"text":7}\n{"text":"' + "x" * 40 + '"}\n[]\n{"text":"b"}\n'),
+        ("lines-cr", b"\1\0\1", "one" + "\r" * 12 + "\ntwo\n\n\nthree\nfour"),
+        ("csv", b"\2\4\1", 'text,x\r\n"a\n",1\r\n\r\nb,2\rc,"3"\n\n\nd,4'),
+        ("csv-bad", b"\2\3\1", 'text\n"a" b\n' + "x" * 60 + '\n"' + "y\n" * 40 + '"\nc\nd\n'),
+        ("tsv", b"\3\4\1", 'x\ttext\n"\ta\n\t\n1\tb\r1\tc\n'),
+        ("warc", b"\4\6\1", "".join(conversion % name for name in "abcd")),
+        ("warc-bad", b"\4\7\1", "".join(conversion % name for name in "abcd").replace(": 7", ": 5", 2))]:
+    seed("copy", name, choice + content.encode())
 try:
     import pyarrow
     import pyarrow.parquet
@@ -114,6 +129,7 @@ try:
     pyarrow.parquet.write_table(table, folder / "c.parquet", compression="zstd", version="1.0",
                                 use_dictionary=False)
     seed("parquet", "zstd", (folder / "c.parquet").read_bytes())
+    seed("copy", "parquet", b"\5\6\1" + (folder / "b.parquet").read_bytes())
 except ImportError:
     print("pyarrow is not installed: no seeds for parquet", file=sys.stderr)
 subprocess.run(["rm", "-rf", folder], check=True)

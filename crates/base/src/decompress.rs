@@ -22,6 +22,11 @@ const GZIP_HEAD: [u8; 3] = [GZIP_FIRST, 0x8b, 0x08];
 const GZIP_FLAGS_END: u8 = 0x20;
 /// Of a longer damaged member the next one is looked for only where the damage was found.
 const KEPT_LEN_MAX: usize = 16 << 20;
+/// Bytes that are read again for each byte of the data, and bytes beside. Members can be made that all
+/// begin inside one another and are all damaged at one place; after so much work the next one is
+/// looked for behind the damage.
+const AGAIN_FACTOR: u64 = 4;
+const AGAIN_LEN_FREE: u64 = 1 << 16;
 
 /// Compressed data that is damaged, as the cause of an error; none of the system is one.
 #[derive(Clone, Debug)]
@@ -185,22 +190,28 @@ impl<R: BufRead> Read for ZstandardReader<R> {
     }
 }
 
-/// A reader that knows how many bytes were taken from it.
+/// A reader that knows how many bytes were taken from it, and can give the last of them again.
 struct Placed<R> {
     reader: R,
-    /// Bytes that are given again, and how many of them were taken.
-    again: Vec<u8>,
-    again_at: usize,
-    /// The bytes that were taken since [`Placed::keep`], unless they are too many.
-    kept: Option<Vec<u8>>,
+    /// Bytes from the reader: those of the member from `start`, if it is kept, and from `next` on those
+    /// that are given again.
+    held: Vec<u8>,
+    start: usize,
+    next: usize,
+    is_kept: bool,
     at: u64,
+    /// The bytes that came from the reader, and those that were given again.
+    fresh_len: u64,
+    again_len: u64,
     /// Whether the reader itself has failed.
     failed: bool,
 }
 
 impl<R: BufRead> Placed<R> {
     fn new(reader: R) -> Self {
-        Placed { reader, again: Vec::new(), again_at: 0, kept: None, at: 0, failed: false }
+        let (held, is_kept, failed) = (Vec::new(), false, false);
+        let (fresh_len, again_len) = (0, 0);
+        Placed { reader, held, start: 0, next: 0, is_kept, at: 0, fresh_len, again_len, failed }
     }
 
     /// A fault of the compressed data with its place; one of the reader stays as it is.
@@ -220,24 +231,28 @@ impl<R: BufRead> Placed<R> {
 
     /// Begins to keep the bytes of a member, among which the next one may begin if it was cut.
     fn keep(&mut self) {
-        let mut kept = self.kept.take().unwrap_or_default();
-        kept.clear();
-        self.kept = Some(kept);
+        // Each byte is moved once for one that goes.
+        if self.next >= self.held.len() / 2 {
+            self.held.drain(..self.next);
+            self.next = 0;
+        }
+        self.start = self.next;
+        self.is_kept = true;
     }
 
-    /// Gives the bytes that were taken last once more.
-    fn give_again(&mut self, taken: &[u8]) {
-        let rest = self.again.split_off(self.again_at.min(self.again.len()));
-        self.again = [taken, &rest].concat();
-        self.again_at = 0;
-        self.at -= taken.len() as u64;
+    /// Gives the last bytes once more, which are all held.
+    fn give_again(&mut self, len: usize) {
+        self.next -= len;
+        self.at -= len as u64;
+        self.again_len += len as u64;
     }
 
     /// Passes over all bytes of a damaged member; whether another one begins behind its first byte.
     fn find_head(&mut self) -> io::Result<bool> {
-        // What was kept is given again.
-        if let Some(kept) = self.kept.take().filter(|kept| !kept.is_empty()) {
-            self.give_again(&kept[1..]);
+        let kept_len = (self.next - self.start).saturating_sub(1);
+        let again_max = AGAIN_FACTOR.saturating_mul(self.fresh_len).saturating_add(AGAIN_LEN_FREE);
+        if std::mem::take(&mut self.is_kept) && self.again_len + kept_len as u64 <= again_max {
+            self.give_again(kept_len);
         }
         let mut found = 0;
         let mut last = 0;
@@ -263,7 +278,12 @@ impl<R: BufRead> Placed<R> {
             }
             self.consume(len);
             if found > GZIP_HEAD.len() {
-                self.give_again(&[&GZIP_HEAD[..], &[last]].concat());
+                // Nothing is held of what came from the reader.
+                if self.held.is_empty() {
+                    self.held = [&GZIP_HEAD[..], &[last]].concat();
+                    self.next = self.held.len();
+                }
+                self.give_again(found);
                 return Ok(true);
             }
         }
@@ -299,8 +319,8 @@ impl<R: BufRead> Read for Placed<R> {
 
 impl<R: BufRead> BufRead for Placed<R> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        if self.again_at < self.again.len() {
-            return Ok(&self.again[self.again_at..]);
+        if self.next < self.held.len() {
+            return Ok(&self.held[self.next..]);
         }
         match self.reader.fill_buf() {
             Ok(bytes) => Ok(bytes),
@@ -313,14 +333,22 @@ impl<R: BufRead> BufRead for Placed<R> {
 
     fn consume(&mut self, len: usize) {
         self.at += len as u64;
-        if let Some(mut kept) = self.kept.take() {
-            let taken = self.fill_buf().ok().and_then(|bytes| bytes.get(..len));
-            kept.extend_from_slice(taken.unwrap_or_default());
-            self.kept = Some(kept).filter(|kept| kept.len() <= KEPT_LEN_MAX);
+        if self.next < self.held.len() {
+            self.next += len;
+        } else {
+            self.fresh_len += len as u64;
+            if self.is_kept {
+                // It was filled before.
+                let taken = self.reader.fill_buf().ok().and_then(|bytes| bytes.get(..len));
+                self.held.extend_from_slice(taken.unwrap_or_default());
+                self.next = self.held.len();
+            }
+            self.reader.consume(len);
         }
-        match self.again_at < self.again.len() {
-            true => self.again_at += len,
-            false => self.reader.consume(len),
+        self.is_kept &= self.next - self.start <= KEPT_LEN_MAX;
+        if !self.is_kept && self.next == self.held.len() {
+            self.held.clear();
+            (self.start, self.next) = (0, 0);
         }
     }
 }
@@ -440,6 +468,30 @@ mod tests {
         let junk = [&zipped[0][..], b"\x1f\x1f\x8b junk", &zipped[2]].concat();
         let (found, faults, count) = resumed(&junk, 3);
         assert_eq!((found, faults, count), ([members[0], members[2]].concat(), 1, 3));
+    }
+
+    #[test]
+    fn the_work_behind_damaged_members_grows_with_the_data_and_not_with_its_square() {
+        // Each member is one stored block, which holds all that follow and ends where no block begins.
+        let (head, count) = ([31, 139, 8, 0, 0, 0, 0, 0, 0, 3], 4000_u16);
+        let mut bytes = Vec::new();
+        for number in 0..count {
+            let len = (count - number) * 15 - 15;
+            bytes.extend(head);
+            bytes.push(0);
+            bytes.extend(len.to_le_bytes());
+            bytes.extend((!len).to_le_bytes());
+        }
+        bytes.push(7);
+        let whole = gzip(b"and a whole one");
+        bytes.extend(&whole);
+        for capacity in [7, 4096] {
+            let (found, _, _) = resumed(&bytes, capacity);
+            assert!(found.ends_with(b"and a whole one"));
+            // What comes out is what was decompressed, each time.
+            let work_max = (AGAIN_FACTOR + 1) * bytes.len() as u64 + AGAIN_LEN_FREE;
+            assert!(found.len() as u64 <= work_max, "{} of {work_max}", found.len());
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! From bytes in any encoding to text.
 
+use std::borrow::Cow;
 use std::io::{self, BufRead, Read};
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
@@ -51,20 +52,6 @@ impl TextEncoding {
                 Some(encoding) => Ok(TextEncoding(Choice::Named(encoding))),
                 None => Err(Error::UnknownEncoding { name: name.into() }),
             },
-        }
-    }
-
-    /// Whether the bytes of line ends, quotes and separators mean nothing else in a text that starts
-    /// with `head`; otherwise the reason.
-    pub(super) fn check_line_ends(self, head: &[u8]) -> Result<(), String> {
-        let (encoding, _) = self.of(head).map_err(|fault| format!("byte 0 is {fault}"))?;
-        match encoding.is_ascii_compatible() {
-            true => Ok(()),
-            false => Err(format!(
-                "its encoding is {}, in which records cannot be cut byte by byte; convert it to \
-                 UTF-8 first",
-                encoding.name()
-            )),
         }
     }
 
@@ -173,13 +160,21 @@ pub(super) fn decode_stream(
     }
 }
 
-/// Recodes an input to UTF-8. UTF-8 itself passes unchecked: lines are checked one by one, so that
-/// one bad line does not end a file. `may_pause` says whether the input may be a pipe.
-pub(super) fn utf8_reader(
-    mut reader: Box<dyn BufRead + Send>,
+/// An input whose encoding is known by its first bytes. Reading and copying both begin with it.
+pub(super) struct Begun<R> {
+    pub(super) encoding: &'static Encoding,
+    /// The byte order mark.
+    pub(super) mark: Vec<u8>,
+    /// What follows it.
+    pub(super) rest: io::Chain<io::Cursor<Vec<u8>>, R>,
+}
+
+/// Looks at the first bytes of an input. `may_pause` says whether the input may be a pipe.
+pub(super) fn begin<R: BufRead>(
+    mut reader: R,
     encoding: TextEncoding,
     may_pause: bool,
-) -> io::Result<Box<dyn BufRead + Send>> {
+) -> io::Result<Begun<R>> {
     let mut head = Vec::with_capacity(HEAD_LEN);
     // Whoever writes line by line may wait for the answer to the first, unless the encoding is to be
     // detected: one line is too little for that.
@@ -200,21 +195,54 @@ pub(super) fn utf8_reader(
     let found = encoding.of(&head);
     let (encoding, mark_len) =
         found.map_err(|fault| io::Error::new(io::ErrorKind::InvalidData, fault))?;
-    head.drain(..mark_len);
-    let whole = io::Cursor::new(head).chain(reader);
+    let rest = head.split_off(mark_len);
+    Ok(Begun { encoding, mark: head, rest: io::Cursor::new(rest).chain(reader) })
+}
+
+/// Recodes an input to UTF-8. UTF-8 itself passes unchecked: lines are checked one by one, so that
+/// one bad line does not end a file. `may_pause` is as in [`begin`].
+pub(super) fn utf8_reader(
+    reader: Box<dyn BufRead + Send>,
+    encoding: TextEncoding,
+    may_pause: bool,
+) -> io::Result<Box<dyn BufRead + Send>> {
+    let Begun { encoding, mark, rest } = begin(reader, encoding, may_pause)?;
     if encoding == UTF_8 {
-        return Ok(Box::new(whole));
+        return Ok(Box::new(rest));
     }
     let recoder = Recoder {
-        reader: whole,
+        reader: rest,
         encoding,
         decoder: encoding.new_decoder_without_bom_handling(),
-        offset: mark_len as u64,
+        offset: mark.len() as u64,
         text: String::with_capacity(HEAD_LEN * 3),
         given: 0,
         done: false,
     };
     Ok(Box::new(io::BufReader::with_capacity(HEAD_LEN, recoder)))
+}
+
+/// Refuses an encoding in which the bytes of line ends, quotes and separators can mean something else.
+pub(super) fn check_line_ends(encoding: &'static Encoding) -> Result<(), String> {
+    match encoding.is_ascii_compatible() {
+        true => Ok(()),
+        false => Err(format!(
+            "its encoding is {}, in which records cannot be cut byte by byte; convert it to UTF-8 \
+             first",
+            encoding.name()
+        )),
+    }
+}
+
+/// Bytes between ASCII characters of a text, as [`utf8_reader`] gives them.
+pub(super) fn in_utf8<'a>(bytes: &'a [u8], encoding: &'static Encoding) -> Cow<'a, [u8]> {
+    if encoding == UTF_8 {
+        return bytes.into();
+    }
+    match encoding.decode_without_bom_handling(bytes).0 {
+        Cow::Borrowed(text) => text.as_bytes().into(),
+        Cow::Owned(text) => text.into_bytes().into(),
+    }
 }
 
 struct Recoder<R> {

@@ -18,8 +18,6 @@ pub(super) struct Fields {
     ends: Vec<usize>,
     /// The line in which the record starts, from 1.
     pub(super) line: u64,
-    /// The number of bytes before it.
-    pub(super) start: u64,
 }
 
 impl Fields {
@@ -61,8 +59,6 @@ enum Step {
     Part,
     /// The end of a record.
     EndOfRecord,
-    /// The end of an empty line.
-    EmptyLine,
     /// A byte that must not stand where it does; it was not taken.
     Fault(String),
     EndOfInput,
@@ -110,23 +106,17 @@ impl<R: BufRead> FieldReader<R> {
     /// The next record; `None` after the last one. Empty lines are no records. Or the reason why it
     /// is bad; then the rest of it is passed over, and the next call goes on after it.
     pub(super) fn next(&mut self, fields: &mut Fields) -> io::Result<Option<Result<(), String>>> {
-        while self.skip_some()? {}
-        let start = |fields: &mut Fields, line, taken| {
-            (fields.line, fields.start) = (line, taken);
-        };
+        while self.skip_some()? || self.pass_line_ends()? {}
         fields.clear();
-        start(fields, self.line, self.taken);
+        fields.line = self.line;
+        let start = self.taken;
         loop {
             let fault = match self.step(fields)? {
                 Step::EndOfInput => return Ok(self.end(fields)),
-                Step::EmptyLine => {
-                    start(fields, self.line, self.taken);
-                    continue;
-                }
                 Step::Fault(reason) => Some((reason, false)),
                 step => {
                     let ended = matches!(step, Step::EndOfRecord);
-                    if self.taken - fields.start > self.len_max.saturating_add(2) {
+                    if self.taken - start > self.len_max.saturating_add(2) {
                         Some((self.too_long(), ended))
                     } else if ended {
                         return Ok(Some(Ok(())));
@@ -157,21 +147,28 @@ impl<R: BufRead> FieldReader<R> {
         Ok(true)
     }
 
+    /// Passes over some line ends before a record: the rest of the end of the line before, and empty
+    /// lines. Returns whether there were any.
+    pub(super) fn pass_line_ends(&mut self) -> io::Result<bool> {
+        let bytes = self.reader.fill_buf()?;
+        let ends = bytes.iter().take_while(|&&byte| matches!(byte, b'\n' | b'\r'));
+        let mut len = 0;
+        for &byte in ends {
+            len += 1;
+            self.line += u64::from(!(byte == b'\n' && self.after_cr));
+            self.after_cr = byte == b'\r';
+        }
+        self.take(len);
+        Ok(len > 0)
+    }
+
     /// Takes some bytes of a record.
     fn step(&mut self, fields: &mut Fields) -> io::Result<Step> {
         let bytes = self.reader.fill_buf()?;
         let Some(&first) = bytes.first() else { return Ok(Step::EndOfInput) };
-        let is_first = self.taken == fields.start;
         let mut used = 1;
         let mut ended = false;
         match self.state {
-            State::FieldStart if is_first && !self.is_lost && matches!(first, b'\n' | b'\r') => {
-                // The end of the line before, or an empty line.
-                self.line += u64::from(!(first == b'\n' && self.after_cr));
-                self.after_cr = first == b'\r';
-                self.take(1);
-                return Ok(Step::EmptyLine);
-            }
             State::FieldStart if self.has_quotes && first == b'"' => {
                 self.state = State::Quoted;
                 self.quote_line = self.line;
@@ -263,11 +260,11 @@ impl<R: BufRead> FieldReader<R> {
         let state = std::mem::replace(&mut self.state, State::FieldStart);
         let was_lost = std::mem::take(&mut self.is_lost);
         match state {
+            _ if was_lost || state == State::Lost => None,
             State::Quoted => Some(Err(format!(
                 "the quote that opens in line {} has no end; everything to line {} is in it",
                 self.quote_line, self.line
             ))),
-            _ if was_lost || state == State::Lost => None,
             State::FieldStart if fields.ends.is_empty() => None,
             _ => {
                 fields.ends.push(fields.bytes.len());
@@ -349,6 +346,8 @@ mod tests {
         let records = csv(&quoted);
         assert!(records[0].1.as_ref().unwrap_err().contains("a quote opens in line 1"));
         assert_eq!(records[1..], [good(5002, &["2", "y"])]);
+        // It is one bad record, though its quote has no end.
+        assert_eq!(csv(&quoted[..quoted.len() - 6]).len(), 1);
         let mut reader = FieldReader::csv(BufReader::with_capacity(64, &long[..]), 1000);
         let mut fields = Fields::default();
         assert!(reader.next(&mut fields).unwrap().unwrap().is_err());

@@ -28,7 +28,7 @@ pub struct DocumentFiles {
 /// One of [`DocumentFiles`].
 #[derive(Clone, Copy, Debug)]
 pub struct DocumentFile<'a> {
-    input: &'a Input,
+    pub(super) input: &'a Input,
     format: DocumentFormat,
     guess: &'a FieldGuess,
 }
@@ -175,6 +175,10 @@ pub struct DocumentPlace {
     pub file: usize,
     /// The line, row or record where it starts, or `None` if the file is one document.
     pub at: Option<InputPlace>,
+    /// The digest of the record, by which copying recognises it: of the bytes of its line, its fields,
+    /// its text or id in Parquet, or its header and block in a web archive. `None` if the file is one
+    /// document, and in Parquet if both are in lists.
+    pub digest: Option<u64>,
 }
 
 impl DocumentPlace {

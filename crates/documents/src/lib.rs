@@ -85,7 +85,7 @@ mod warc;
 mod whole_file;
 
 pub use bad_records::BadRecords;
-pub use copy::{DecideFate, NewField, NewFieldKind, RecordFate};
+pub use copy::{Decided, NewField, NewFieldKind, RecordDecisions, RecordFate};
 pub use decode::TextEncoding;
 pub use error::{Error, LikelyFields, Result};
 pub use files::{DocumentFile, DocumentFiles, DocumentPlace};

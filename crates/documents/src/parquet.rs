@@ -11,7 +11,7 @@ use super::inputs::Input;
 use super::names::Names;
 use super::parquet_check;
 use super::parquet_file;
-use super::parquet_path::Column;
+use super::parquet_path::{self, Column};
 use super::paths;
 use super::raw::RowFields;
 use super::ready::ReadyForm;
@@ -61,6 +61,12 @@ pub(super) fn read(
     let wanted_names: Vec<&str> = places.iter().map(|&place| all[place]).collect();
     parquet_check::check(&reader, &wanted_names).map_err(bad)?;
     let wanted = places.iter().map(|&place| columns[place].clone()).collect();
+    let schema_columns = reader.metadata().file_metadata().schema_descr();
+    let witness = parquet_path::witness(schema_columns, &names);
+    let witness = witness.and_then(|(_, name)| match name == text.name {
+        true => Some(text),
+        false => own_id,
+    });
     let projection = Type::group_type_builder(schema.name()).with_fields(wanted).build();
     let rows = reader.get_row_iter(Some(projection.map_err(broken)?)).map_err(broken)?;
     for (number, row) in (1..).zip(rows) {
@@ -82,7 +88,9 @@ pub(super) fn read(
             }
             let other = |column: &Column<'_>| other_of(column.value(field(*column)), column.name);
             let fields = others.iter().map(other).collect::<Result<_, _>>()?;
-            Ok(RowFields { id, text, fields })
+            let digest =
+                witness.and_then(|column| parquet_path::digest(column.value(field(column))));
+            Ok(RowFields { digest, id, text, fields })
         });
         if !take(number, fields) {
             break;
@@ -177,7 +185,8 @@ mod tests {
         Names { id: Some("id"), text: "text", ready: None, fields: &[], new: &[] };
 
     fn row(id: &str, text: &str) -> RowFields {
-        RowFields { id: id.into(), text: text.into(), fields: Vec::new() }
+        let digest = Some(super::super::raw::digest_of([text]));
+        RowFields { digest, id: id.into(), text: text.into(), fields: Vec::new() }
     }
 
     /// A file with two rows in columns `id`, `x` and `text`; the second text is null.

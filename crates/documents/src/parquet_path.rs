@@ -5,11 +5,13 @@
 //! file; then in each row.
 
 use ::parquet::basic::{ConvertedType, Repetition};
+use ::parquet::data_type::AsBytes;
 use ::parquet::record::{Field, Row};
-use ::parquet::schema::types::Type;
+use ::parquet::schema::types::{SchemaDescriptor, Type};
 
-use super::names::listed;
+use super::names::{Names, listed};
 use super::paths::{self, Gathered, rest};
+use super::raw::digest_of;
 
 /// The way to a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,6 +106,36 @@ impl<'p> Column<'p> {
         gather(field, self.rest, text, &mut gathered)?;
         // The schema has the field, so elements without it are nulls.
         Ok(gathered.finish().unwrap_or_default())
+    }
+}
+
+/// The column by whose values copying recognises the rows that were read: that of the texts, or else
+/// of the ids; `None` if both are in lists, or if several columns have the name.
+pub(super) fn witness<'p>(
+    schema: &SchemaDescriptor,
+    names: &Names<'p>,
+) -> Option<(usize, &'p str)> {
+    let column = |name: &'p str| {
+        let columns = schema.columns().iter().enumerate();
+        let mut named = columns.filter(|(_, it)| it.path().parts().join(".") == name);
+        let (place, column) = named.next()?;
+        (named.next().is_none() && column.max_rep_level() == 0).then_some((place, name))
+    };
+    column(names.text).or_else(|| column(names.id?))
+}
+
+/// The digest of a value of the [`witness`]: the same as [`digest_of`] its bytes in the column. `None`
+/// if the value is not of a type of texts or ids.
+pub(super) fn digest(value: &Field) -> Option<u64> {
+    match value {
+        Field::Null => Some(digest_of([[]])),
+        Field::Str(text) => Some(digest_of([text])),
+        Field::Bytes(bytes) => Some(digest_of([bytes.data()])),
+        Field::Int(number) => Some(digest_of([number.as_bytes()])),
+        Field::UInt(number) => Some(digest_of([number.as_bytes()])),
+        Field::Long(number) => Some(digest_of([number.as_bytes()])),
+        Field::ULong(number) => Some(digest_of([number.as_bytes()])),
+        _ => None,
     }
 }
 

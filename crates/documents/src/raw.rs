@@ -2,9 +2,17 @@
 
 use std::path::PathBuf;
 
+use twox_hash::XxHash3_64;
+
 use super::files::DocumentPlace;
 use super::warc;
 use crate::error::Error;
+
+/// The digest of a record, by which the copier recognises the record that was read: of its line, its
+/// fields, its value in Parquet, or its header and its block.
+pub(super) fn digest_of(parts: impl IntoIterator<Item: AsRef<[u8]>>) -> u64 {
+    parts.into_iter().fold(0, |before, part| XxHash3_64::oneshot_with_seed(before, part.as_ref()))
+}
 
 /// A document as the reader found it, not yet decoded.
 pub(super) struct RawDocument {
@@ -24,8 +32,9 @@ pub(super) enum Body {
     Line(String, Vec<u8>),
     /// The fields of a row of a table.
     Row(RowFields),
-    /// The id, the fields that were asked for, and the block of a web archive.
-    Archived(String, Vec<Option<String>>, warc::Block),
+    /// The id, the fields that were asked for, and the block of a web archive, with the digest of its
+    /// header.
+    Archived(String, Vec<Option<String>>, warc::Block, u64),
     /// The id and the path of a file that is one document.
     PlainFile(String, PathBuf),
     /// The id and the path of a file that is one page in HTML.
@@ -38,9 +47,28 @@ pub(super) enum Body {
     BadFile(Error, u64),
 }
 
+impl Body {
+    /// The digest of the record, if it can be copied.
+    pub(super) fn digest(&self) -> Option<u64> {
+        match self {
+            Body::JsonText(line) | Body::JsonFeatures(line) | Body::Line(_, line) => {
+                Some(digest_of([line]))
+            }
+            Body::Row(row) => row.digest,
+            Body::Archived(_, _, block, header) => {
+                Some(XxHash3_64::oneshot_with_seed(*header, &block.bytes))
+            }
+            Body::PlainFile(..) | Body::HtmlFile(..) => None,
+            Body::Bad(_) | Body::Damaged(_) | Body::BadFile(..) => None,
+        }
+    }
+}
+
 /// The fields of a row that were asked for.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct RowFields {
+    /// See [`DocumentPlace::digest`].
+    pub(super) digest: Option<u64>,
     pub(super) id: String,
     pub(super) text: String,
     /// Those of [`DocumentOptions::fields`](crate::DocumentOptions::fields).

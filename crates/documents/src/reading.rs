@@ -12,7 +12,7 @@ use super::formats::DocumentFormat;
 use super::guard::guarded;
 use super::inputs::Input;
 use super::options::DocumentOptions;
-use super::raw::{Body, RawDocument, RowFields};
+use super::raw::{Body, RawDocument, RowFields, digest_of};
 use super::records::{Line, Row, TableFault, read_lines, read_rows};
 use super::{decode, warc};
 use crate::error::{Error, Result};
@@ -220,9 +220,10 @@ impl<'p> Reader<'p> {
                     false => break,
                 },
             };
-            let is_wanted =
-                self.wanted.is_none_or(|wanted| wanted(DocumentPlace { file: self.input, at }));
+            let place = DocumentPlace { file: self.input, at, digest: None };
+            let is_wanted = self.wanted.is_none_or(|wanted| wanted(place));
             let content = header.content().filter(|_| is_wanted);
+            let digest = content.map_or(0, |_| digest_of([&archive.raw]));
             let is_long = header.block_len > self.options.len_max;
             let mut bytes = Vec::new();
             let read = match content.is_some() && !is_long {
@@ -237,7 +238,7 @@ impl<'p> Reader<'p> {
                     let len_max = self.options.len_max;
                     Body::Bad(format!("the record is {}", TooLong { len_max }))
                 }
-                (_, Some(content)) => self.archived(&header, content, bytes),
+                (_, Some(content)) => self.archived(&header, digest, content, bytes),
             };
             if !self.push(at, body) {
                 break;
@@ -248,14 +249,20 @@ impl<'p> Reader<'p> {
     }
 
     /// A record of a web archive that may be a document.
-    fn archived(&self, header: &warc::Header, content: warc::Content, bytes: Vec<u8>) -> Body {
+    fn archived(
+        &self,
+        header: &warc::Header,
+        digest: u64,
+        content: warc::Content,
+        bytes: Vec<u8>,
+    ) -> Body {
         let field = |name: &String| header.get(name).map(str::to_string);
         let fields = self.options.fields.iter().map(field).collect();
         let content_type = header.get("Content-Type").unwrap_or_default().into();
         match header.id() {
             Some(id) => {
                 let block = warc::Block { content, content_type, bytes };
-                Body::Archived(id.into(), fields, block)
+                Body::Archived(id.into(), fields, block, digest)
             }
             None => Body::Bad("it has no WARC-Target-URI and no WARC-Record-ID".into()),
         }
@@ -330,7 +337,7 @@ impl<'p> Reader<'p> {
 
     /// Takes a document; returns whether to go on.
     fn push(&mut self, at: Option<InputPlace>, body: Body) -> bool {
-        let place = DocumentPlace { file: self.input, at };
+        let place = DocumentPlace { file: self.input, at, digest: None };
         let line = Some(place.record()).filter(|&number| number > 0);
         let id =
             self.line_prefix.as_ref().zip(line).map(|(prefix, line)| format!("{prefix}{line}"));
@@ -340,7 +347,7 @@ impl<'p> Reader<'p> {
         self.batch_len += match &body {
             Body::JsonText(bytes) | Body::JsonFeatures(bytes) | Body::Line(_, bytes) => bytes.len(),
             Body::Row(row) => row.id.len() + row.text.len(),
-            Body::Archived(id, _, block) => id.len() + block.bytes.len(),
+            Body::Archived(id, _, block, _) => id.len() + block.bytes.len(),
             // Counted before.
             Body::PlainFile(..) | Body::HtmlFile(..) => 0,
             Body::Bad(_) | Body::Damaged(_) | Body::BadFile(..) => 0,
@@ -379,7 +386,8 @@ fn id_of(input: &Input) -> Result<String> {
     })
 }
 
-fn unreadable(input: &Input, fault: io::Error) -> Error {
+/// The error of an input that cannot be read, decompressed or decoded.
+pub(super) fn unreadable(input: &Input, fault: io::Error) -> Error {
     let undecodable = fault.get_ref().and_then(|inner| inner.downcast_ref());
     match undecodable {
         Some(decode::Undecodable { offset, .. }) => {

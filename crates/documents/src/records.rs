@@ -1,43 +1,126 @@
 //! Files that hold many documents: one a line, or one a row of a table.
 
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead, Read, Write};
+
+use memchr::memchr;
 
 use super::capped::TooLong;
 use super::delimited::{FieldReader, Fields};
 use super::json;
 use super::names::{Names, listed};
 use super::options::DocumentOptions;
-use super::raw::RowFields;
+use super::raw::{RowFields, digest_of};
 
 /// A line without its end, or the reason why it is bad.
 pub(super) type Line = Result<Vec<u8>, String>;
 
+/// The lines of a file, one after the other. Reading and copying both walk by this, so that a line has
+/// the same number in both.
+pub(super) struct Lines<R> {
+    reader: R,
+    len_max: u64,
+    /// The number of the line, from 1.
+    pub(super) number: u64,
+    /// The line with its end, but for what is longer than the longest text and its end.
+    raw: Vec<u8>,
+    /// The number of CRs that follow, and whether more of the line does.
+    more_cr: u64,
+    has_rest: bool,
+    is_too_long: bool,
+}
+
+impl<R: BufRead> Lines<R> {
+    /// A line whose text has more than `len_max` bytes is bad, and is not held.
+    pub(super) fn new(reader: R, len_max: u64) -> Self {
+        let raw = Vec::new();
+        Lines { reader, len_max, number: 0, raw, more_cr: 0, has_rest: false, is_too_long: false }
+    }
+
+    /// Goes to the next line; `false` at the end of the file.
+    pub(super) fn next(&mut self) -> io::Result<bool> {
+        if std::mem::take(&mut self.has_rest) {
+            self.reader.skip_until(b'\n')?;
+        }
+        self.raw.clear();
+        self.more_cr = 0;
+        // CR and LF are no part of the text.
+        let limit = self.len_max.saturating_add(2);
+        if self.reader.by_ref().take(limit).read_until(b'\n', &mut self.raw)? == 0 {
+            return Ok(false);
+        }
+        self.number += 1;
+        self.is_too_long = self.text_len() as u64 > self.len_max;
+        if self.raw.len() as u64 == limit && !self.raw.ends_with(b"\n") {
+            // Only an LF ends a line, however many CRs stand before it.
+            let next = self.pass_cr()?;
+            self.has_rest = next.is_some();
+            self.is_too_long |= next.is_some_and(|byte| byte != b'\n');
+        }
+        Ok(true)
+    }
+
+    /// Counts CRs; returns the byte after them.
+    fn pass_cr(&mut self) -> io::Result<Option<u8>> {
+        loop {
+            let bytes = self.reader.fill_buf()?;
+            let len = bytes.iter().take_while(|&&byte| byte == b'\r').count();
+            let next = bytes.get(len).copied();
+            let is_end = bytes.is_empty();
+            self.reader.consume(len);
+            self.more_cr += len as u64;
+            if next.is_some() || is_end {
+                return Ok(next);
+            }
+        }
+    }
+
+    fn text_len(&self) -> usize {
+        let is_text = |byte: &u8| !matches!(byte, b'\n' | b'\r');
+        self.raw.iter().rposition(is_text).map_or(0, |last| last + 1)
+    }
+
+    /// The line without its end; `None` if it is too long.
+    pub(super) fn text(&self) -> Option<&[u8]> {
+        (!self.is_too_long).then(|| &self.raw[..self.text_len()])
+    }
+
+    /// Writes the end of the line, or all of it if it is too long.
+    pub(super) fn write_end(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        let end = if self.is_too_long { 0 } else { self.text_len() };
+        out.write_all(&self.raw[end..])?;
+        if self.more_cr > 0 {
+            io::copy(&mut io::repeat(b'\r').take(self.more_cr), out)?;
+        }
+        while std::mem::take(&mut self.has_rest) {
+            let bytes = self.reader.fill_buf()?;
+            let end = memchr(b'\n', bytes);
+            let len = end.map_or(bytes.len(), |at| at + 1);
+            out.write_all(&bytes[..len])?;
+            self.reader.consume(len);
+            self.has_rest = end.is_none() && len > 0;
+        }
+        Ok(())
+    }
+}
+
 /// Gives the lines with their numbers, from 1, to `take`, until it returns `false`. A line of more
 /// than `len_max` bytes is bad, and is not held.
 pub(super) fn read_lines(
-    mut reader: impl BufRead,
+    reader: impl BufRead,
     len_max: u64,
     take: &mut dyn FnMut(u64, Line) -> bool,
 ) -> io::Result<()> {
-    for number in 1.. {
-        let mut line = Vec::new();
-        // CR and LF are no part of it.
-        let limit = len_max.saturating_add(2);
-        if reader.by_ref().take(limit).read_until(b'\n', &mut line)? == 0 {
+    let mut lines = Lines::new(reader, len_max);
+    while lines.next()? {
+        let line = match lines.is_too_long {
+            true => Err(format!("a line is {}", TooLong { len_max })),
+            false => {
+                lines.raw.truncate(lines.text_len());
+                Ok(std::mem::take(&mut lines.raw))
+            }
+        };
+        if !take(lines.number, line) {
             break;
-        }
-        let has_end = line.last() == Some(&b'\n');
-        while line.last().is_some_and(|b| matches!(b, b'\n' | b'\r')) {
-            line.pop();
-        }
-        let is_too_long = line.len() as u64 > len_max;
-        let line =
-            if is_too_long { Err(format!("a line is {}", TooLong { len_max })) } else { Ok(line) };
-        if !take(number, line) {
-            break;
-        }
-        if is_too_long && !has_end {
-            reader.skip_until(b'\n')?;
         }
     }
     Ok(())
@@ -100,6 +183,7 @@ pub(super) fn read_rows(
         };
         let read = read.and_then(|()| match row.count() {
             count if count == expected => Ok(RowFields {
+                digest: Some(digest_of(row.iter())),
                 id: match (id, names.id) {
                     (Some(place), Some(name)) => field(place, name)?,
                     _ => String::new(),
@@ -160,13 +244,14 @@ mod tests {
     const TSV: Columns<'static> = Columns { is_tsv: true, ..CSV };
 
     fn row(id: &str, text: &str) -> RowFields {
-        RowFields { id: id.into(), text: text.into(), fields: Vec::new() }
+        RowFields { digest: None, id: id.into(), text: text.into(), fields: Vec::new() }
     }
 
     fn rows_of(table: &[u8], columns: Columns<'_>) -> Vec<Row> {
         let mut rows = Vec::new();
-        let done = read_rows(table, columns, 1000, &mut |row| {
-            rows.push(row);
+        let done = read_rows(table, columns, 1000, &mut |(line, row)| {
+            let row = row.map(|row| RowFields { digest: row.digest.and(None), ..row });
+            rows.push((line, row));
             true
         });
         assert!(done.is_ok());
@@ -207,12 +292,35 @@ mod tests {
     #[test]
     fn a_line_that_is_too_long_is_bad_and_the_next_one_is_not() {
         let input = [b"ab\r\n".as_slice(), &[b'x'; 11], b"\n", &[b'y'; 10], b"\r\nz"].concat();
-        let mut lines = Vec::new();
-        let take = &mut |number, line: Line| {
-            lines.push((number, line.map(|line| line.len()).map_err(|reason| reason.len() > 20)));
-            true
-        };
-        read_lines(&input[..], 10, take).unwrap();
-        assert_eq!(lines, [(1, Ok(2)), (2, Err(true)), (3, Ok(10)), (4, Ok(1))]);
+        assert_eq!(lines_of(&input, 10), [(1, Ok(2)), (2, Err(true)), (3, Ok(10)), (4, Ok(1))]);
+    }
+
+    /// The lines with their lengths, or whether they have a reason; from buffers of several lengths.
+    fn lines_of(input: &[u8], len_max: u64) -> Vec<(u64, Result<usize, bool>)> {
+        let mut found = [1, 7, 64].map(|capacity| {
+            let mut lines = Vec::new();
+            let take = &mut |number, line: Line| {
+                let line = line.map(|line| line.len()).map_err(|reason| reason.len() > 20);
+                lines.push((number, line));
+                true
+            };
+            let reader = io::BufReader::with_capacity(capacity, input);
+            read_lines(reader, len_max, take).unwrap();
+            lines
+        });
+        assert!(found.iter().all(|one| *one == found[0]), "{found:?}");
+        std::mem::take(&mut found[0])
+    }
+
+    #[test]
+    fn only_an_lf_ends_a_line_however_many_crs_stand_before_it() {
+        for count in 0..40 {
+            let cr = vec![b'\r'; count];
+            let input = [b"ab", &cr[..], b"\ncd\n", b"e", &cr, b"f\n", &cr, b"\ng", &cr].concat();
+            // What follows a CR is a part of the text.
+            let third = if count + 2 > 10 { Err(true) } else { Ok(count + 2) };
+            let expected = [(1, Ok(2)), (2, Ok(2)), (3, third), (4, Ok(0)), (5, Ok(1))];
+            assert_eq!(lines_of(&input, 10), expected, "{count}");
+        }
     }
 }

@@ -297,6 +297,7 @@ fn run<T: Task>(
     task: &mut T,
 ) -> Finished<T::Output> {
     let RawDocument { mut place, id: line_id, body } = document;
+    place.digest = body.digest();
     let outcome = match body {
         Body::JsonText(line) => json::text_of(&line, options.names())
             .and_then(|json::TextFields { id, text, fields }| {
@@ -315,11 +316,11 @@ fn run<T: Task>(
             .and_then(|text| options.text_in(text.into()))
             .map(|text| Processed::new(id, text.len(), task.whole(&text)))
             .map_err(Failure::Bad),
-        Body::Row(RowFields { id, text, fields }) => options
+        Body::Row(RowFields { id, text, fields, .. }) => options
             .text_in(text.into())
             .map(|text| Processed { fields, ..Processed::new(id, text.len(), task.whole(&text)) })
             .map_err(Failure::Bad),
-        Body::Archived(id, fields, block) => match guarded(|| warc::text_of(&block, options)) {
+        Body::Archived(id, fields, block, _) => match guarded(|| warc::text_of(&block, options)) {
             Ok(Ok(Some(text))) => {
                 Ok(Processed { fields, ..Processed::new(id, text.len(), task.whole(&text)) })
             }

@@ -1,7 +1,7 @@
 //! All pictures of a folder: found in the order of their names, hashed on all threads.
 
 use std::fs;
-use std::panic::catch_unwind;
+use std::panic::{UnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::thread;
 
@@ -108,8 +108,10 @@ pub fn hash_pictures<E: From<Error>>(
         let found = &found;
         let produce = move |feed: &mut Feed<_, _>| {
             for it in found {
-                // A header is read twice, because no decoder can go to another thread.
-                let memory = it.1.as_ref().map_or(0, |path| memory_of(path));
+                // A header is read twice, because no decoder can go to another thread. A decoder that
+                // fails here fails where the picture is read, too, and is reported there.
+                let memory = |path: &PathBuf| guarded(|| memory_of(path)).unwrap_or(0);
+                let memory = it.1.as_ref().map_or(0, memory);
                 if !feed.push(it, memory) {
                     break;
                 }
@@ -117,11 +119,10 @@ pub fn hash_pictures<E: From<Error>>(
         };
         let recipe = options.recipe;
         let work = move |it: &'_ (String, Found)| {
-            let read = it.1.as_ref().map_err(Clone::clone).and_then(|path| {
-                // A fault of a decoder must not take the other pictures with it.
-                catch_unwind(|| read_gray(path, recipe.orientation))
-                    .unwrap_or_else(|_| Err("its decoder failed".into()))
-            });
+            let read =
+                it.1.as_ref()
+                    .map_err(Clone::clone)
+                    .and_then(|path| guarded(|| read_gray(path, recipe.orientation)).flatten());
             read.map(|picture| recipe.hash.fingerprint(&picture))
         };
         let parallel = Parallel::new(options.threads).bytes(options.memory);
@@ -142,6 +143,11 @@ pub fn hash_pictures<E: From<Error>>(
         return Err(Error::BadPictures(Box::new(summary)).into());
     }
     Ok(summary)
+}
+
+/// A fault of a decoder must not take the other pictures with it.
+fn guarded<T>(decode: impl FnOnce() -> T + UnwindSafe) -> Result<T, String> {
+    catch_unwind(decode).map_err(|_| "its decoder failed".into())
 }
 
 /// A file that was found: its path, or why it cannot be read.
@@ -187,4 +193,18 @@ fn walk(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_decoder_that_panics_is_a_fault_of_its_picture() {
+        assert_eq!(guarded(|| 7), Ok(7));
+        assert_eq!(
+            guarded(|| -> u8 { panic!("no such colour") }),
+            Err("its decoder failed".into())
+        );
+    }
 }

@@ -52,7 +52,7 @@ pub(in crate::cli) const CLEAN: &str = "\
 compression: with -o FOLDER each file under its path below the folder that all inputs share, with \
 -o FILE the one file, compressed as FILE says. Where each file is a document, the paths of those that are kept are listed, \
 in FILE, or in FOLDER/kept-files.txt if FOLDER is there or ends with a slash. JSON Lines, CSV, TSV, \
-Parquet and lines can be copied. Documents without text and records that are bad stay, too, but for damaged records of web archives. With --annotate NAME nothing is removed: each document gets \
+Parquet, lines and web archives can be copied. Documents without text and records that are bad stay, too, but for damaged records of web archives. With --annotate NAME nothing is removed: each document gets \
 a field NAME, which holds the id of the document that it duplicates, or null.
 
 Work with -o that was stopped, by a signal or a crash, goes on with the same command: what is done \

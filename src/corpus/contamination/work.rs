@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fpstore_base::Id;
 use fpstore_base::watch::Steps;
-use fpstore_documents::{DocumentFiles, DocumentOptions, DocumentSummary};
+use fpstore_documents::{Decided, DocumentFiles, DocumentOptions, DocumentSummary, RecordFate};
 
 use super::account::Contamination;
 use super::items::{Item, TextWords};
@@ -87,7 +87,9 @@ impl ContaminationCheck<'_> {
                 account.contaminated_count += 1;
                 account.found_count += held.len() as u64;
                 if targets.is_some() {
-                    dropped.entry(place.file).or_default().push(place.record());
+                    let (record, digest) = (place.record(), place.digest);
+                    let decided = Decided { record, digest, fate: RecordFate::Drop };
+                    dropped.entry(place.file).or_default().push(decided);
                 }
                 let file = files.get(place.file, options).map_or("", |file| file.name());
                 for one in &held {

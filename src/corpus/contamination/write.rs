@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use fpstore_base::watch::{Phase, Watch};
-use fpstore_documents::{DocumentFile, RecordFate};
+use fpstore_documents::{Decided, DocumentFile, RecordDecisions, RecordFate};
 
 use super::settings::ContaminationCheck;
 use crate::corpus::copied::{NewOutput, copy_file, list_files, on_threads};
@@ -13,10 +13,9 @@ use crate::corpus::error::{Error, Result};
 use crate::corpus::event::Event;
 use crate::corpus::originals::Originals;
 use crate::corpus::targets::Targets;
-use crate::disk;
 
-/// The records of documents that hold items, by the number of their file; both ascending.
-pub(super) type Dropped = HashMap<usize, Vec<u64>>;
+/// The records of documents that hold items, ascending, by the number of their file.
+pub(super) type Dropped = HashMap<usize, Vec<Decided>>;
 
 /// Writes all outputs and makes them durable. Returns the numbers of the files that are left out:
 /// those that could not be read to their ends, and those that could not be copied.
@@ -57,7 +56,7 @@ pub(super) fn run(
         let kept = kept.filter_map(|number| originals.files.get(number, originals.options));
         publish(check, list_files(kept, path)?, path)?;
     }
-    targets.folders().iter().try_for_each(|folder| disk::sync_directory(folder))?;
+    targets.sync_folders()?;
     Ok(failed)
 }
 
@@ -72,17 +71,13 @@ fn copy(
     (originals, targets): (&Originals<'_>, &Targets),
     file: &DocumentFile<'_>,
     to: &Path,
-    records: &[u64],
+    records: &[Decided],
     watch: &Watch,
 ) -> Result<()> {
-    let mut decide = |record: u64| {
-        Ok(match records.binary_search(&record) {
-            Ok(_) => RecordFate::Drop,
-            Err(_) => RecordFate::Keep,
-        })
-    };
+    let mut decisions = records.iter().map(|decided| Ok(decided.clone()));
+    let fates = (&mut decisions as &mut RecordDecisions<'_>, &RecordFate::Keep);
     let to_compressed = (to, targets.compression_of(file)?);
-    let new = copy_file(file, to_compressed, originals.options, &[], watch, &mut decide)?;
+    let new = copy_file(file, to_compressed, originals.options, &[], watch, fates)?;
     publish(check, new, to)
 }
 

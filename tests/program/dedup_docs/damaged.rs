@@ -22,6 +22,61 @@ fn a_file_that_cannot_be_read_is_not_among_the_kept_files() {
     assert_eq!(desk.read_names("list.txt"), "in/whole.txt\n");
 }
 
+/// The only file of a folder below is left out, so that the folder has no copy.
+#[test]
+fn a_folder_whose_files_are_all_left_out_does_not_end_the_work() {
+    let desk = Desk::new();
+    let line = "{\"id\":\"a\",\"text\":\"some words of a text\"}\n";
+    desk.write("in/a.jsonl", line);
+    desk.write("in/b/no-header.tsv", "");
+    desk.write("items.jsonl", "{\"id\":1,\"text\":\"six other words of a benchmark\"}\n");
+    for args in [&["dedup"][..], &["contamination", "--against", "items.jsonl"]] {
+        let args = [args, &["--docs", "in", "--skip-bad", "-o", "out/", "-f"]].concat();
+        let (_, err) = desk.run(&args, 2);
+        assert!(err.contains("no-header.tsv") && err.contains("the others are complete"), "{err}");
+        assert_eq!(desk.read("out/a.jsonl"), line);
+        assert!(!desk.path("out/b").exists());
+    }
+}
+
+/// UTF-16 can be read, but its lines cannot be cut out byte by byte.
+#[test]
+fn a_file_in_utf_16_is_left_out_of_the_copies_of_a_folder() {
+    let desk = Desk::new();
+    let lines = |ids: &[u8]| -> String {
+        let line = |id| format!("{{\"id\":{id},\"text\":\"some words of a text\"}}\n");
+        ids.iter().map(line).collect()
+    };
+    desk.write("in/z.jsonl", lines(&[1, 2]));
+    let utf16 = format!("\u{feff}{}", lines(&[3, 4, 5]));
+    let utf16: Vec<u8> = utf16.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    desk.write("in/a.jsonl", utf16);
+    let (_, err) = desk.run(&["dedup", "--docs", "in", "--skip-bad", "-o", "out/"], 2);
+    assert!(err.contains("a.jsonl: its encoding is UTF-16LE"), "{err}");
+    assert!(!desk.path("out/a.jsonl").exists());
+    assert_eq!(desk.read("out/z.jsonl"), lines(&[1]));
+}
+
+/// With `--skip-bad`, too: the file is not bad, and its documents would count as marked or cut.
+#[test]
+fn a_format_that_takes_no_marks_and_no_cuts_is_refused_in_folders() {
+    let desk = Desk::new();
+    desk.write("in/a.jsonl", "{\"id\":\"a\",\"text\":\"some words of a text\"}\n");
+    let document = &documents(1, 5)[0];
+    for (name, content) in
+        [("in/b.warc", archived(0, document)), ("in/b.txt", "some words of a text".into())]
+    {
+        desk.write(name, content);
+        for how in [&["--annotate", "of"][..], &["--unit", "line", "--passages", "cut"]] {
+            let args = ["dedup", "--docs", "in", "--skip-bad", "-o", "out/"];
+            let (_, err) = desk.run(&[&args[..], how].concat(), 2);
+            assert!(err.contains(name.trim_start_matches("in/")), "{err}");
+            assert!(!desk.path("out/a.jsonl").exists(), "{name} {how:?}");
+        }
+        std::fs::remove_file(desk.path(name)).unwrap();
+    }
+}
+
 /// Texts without a word are compared as a whole: of equal ones one is kept, and no other is removed.
 #[test]
 fn texts_without_words_are_compared_as_a_whole() {

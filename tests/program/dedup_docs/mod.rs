@@ -2,6 +2,7 @@
 
 mod clusters;
 mod contained;
+mod copies;
 mod damaged;
 mod dry_run;
 pub mod formats;

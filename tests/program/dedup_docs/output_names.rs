@@ -77,9 +77,9 @@ fn a_name_of_another_format_is_refused_with_one_that_fits() {
                 "--passages",
                 "annotate",
                 "-o",
-                "x.jsonl.gz",
+                "x.csv.gz",
             ],
-            "are written as JSON Lines; name the output x.jsonl",
+            "are written as JSON Lines; name the output x.jsonl.gz",
         ),
     ] {
         let (_, err) = desk.run(args, 2);

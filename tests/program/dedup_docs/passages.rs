@@ -214,6 +214,34 @@ fn assert_annotated(pages: &[Vec<Document>], confirm: Option<&str>) {
 }
 
 #[test]
+fn attributes_in_one_file_are_compressed_as_its_name_says() {
+    let desk = Desk::new();
+    let lines = "{\"id\":1,\"text\":\"one two\"}\n{\"id\":2,\"text\":\"one two\"}\n";
+    for name in ["a.jsonl", "b.jsonl.gz", "c.jsonl.zst"] {
+        desk.write(name, compressed(name, lines.as_bytes()));
+    }
+    desk.write("d.csv", "id,text\n1,one two\n2,one two\n");
+    let expected = "{\"attributes\":{\"fpstore_near\":[]},\"id\":\"1\"}\n\
+                    {\"attributes\":{\"fpstore_near\":[[0,7,1.0]]},\"id\":\"2\"}\n";
+    let args = ["dedup", "--unit", "line", "--passages", "annotate", "-q", "-f", "--docs"];
+    for docs in ["a.jsonl", "b.jsonl.gz", "c.jsonl.zst", "d.csv"] {
+        for output in ["x.jsonl", "x.jsonl.gz", "x.jsonl.zst"] {
+            desk.run(&[&args[..], &[docs, "-o", output]].concat(), 0);
+            let found = String::from_utf8(decompressed(&desk, output)).unwrap();
+            assert_eq!(found, expected, "{docs} to {output}");
+        }
+    }
+    // In a folder they are compressed as their file, or not where they have a name of their own.
+    fs::create_dir(desk.path("in")).unwrap();
+    for name in ["b.jsonl.gz", "d.csv"] {
+        fs::copy(desk.path(name), desk.path("in").join(name)).unwrap();
+    }
+    desk.run(&[&args[..], &["in", "-o", "out"]].concat(), 0);
+    assert_eq!(decompressed(&desk, "out/b.jsonl.gz").len(), expected.len());
+    assert_eq!(desk.read("out/d.csv.jsonl").lines().count(), 2);
+}
+
+#[test]
 fn the_text_is_cut_in_the_field_that_was_guessed_or_lies_deeper() {
     let line = |at: usize| {
         let text = json!(format!("the same words in both of these\n\nown {at}"));

@@ -31,19 +31,9 @@ pub(super) fn without(text: &str, cuts: &[Range<usize>]) -> Result<String, Strin
     Ok(rest)
 }
 
-/// A line that is a text, with its line end.
+/// A line that is a text.
 pub(super) fn cut_line(line: &[u8], cuts: &[Range<usize>]) -> Result<Vec<u8>, String> {
-    let end = line.len() - line_end_len(line);
-    let rest = without(utf8_line(&line[..end])?, cuts)?;
-    Ok([rest.as_bytes(), &line[end..]].concat())
-}
-
-fn line_end_len(line: &[u8]) -> usize {
-    match line {
-        [.., b'\r', b'\n'] => 2,
-        [.., b'\n'] => 1,
-        _ => 0,
-    }
+    without(utf8_line(line)?, cuts).map(String::into_bytes)
 }
 
 /// A line of JSON, of which the field `path` is a text.

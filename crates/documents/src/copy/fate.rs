@@ -1,9 +1,10 @@
 //! What becomes of each record.
 
 use std::io;
+use std::iter::Peekable;
 use std::ops::Range;
 
-use fpstore_base::Id;
+use fpstore_base::{Id, InputPlace};
 
 /// A field or column that is added to records.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,5 +38,115 @@ pub enum RecordFate {
     Cut(Vec<Range<usize>>),
 }
 
-/// Says what becomes of the record of a number.
-pub type DecideFate<'a> = dyn FnMut(u64) -> io::Result<RecordFate> + 'a;
+/// The decision about a record that was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decided {
+    /// The [number](crate::DocumentPlace::record) of the record.
+    pub record: u64,
+    /// The [digest](crate::DocumentPlace::digest) of the record, if it is known. A record with another
+    /// digest is refused.
+    pub digest: Option<u64>,
+    /// What becomes of the record.
+    pub fate: RecordFate,
+}
+
+/// The decisions about records of a file, by ascending numbers.
+pub type RecordDecisions<'a> = dyn Iterator<Item = io::Result<Decided>> + 'a;
+
+/// The fate of each record of a file while it is copied.
+pub(super) struct Fates<'a> {
+    decisions: Peekable<&'a mut RecordDecisions<'a>>,
+    /// The fate of records without decision.
+    other: &'a RecordFate,
+    /// The kind of the numbers.
+    at: fn(u64) -> InputPlace,
+}
+
+impl<'a> Fates<'a> {
+    pub(super) fn new(
+        decisions: &'a mut RecordDecisions<'a>,
+        other: &'a RecordFate,
+        at: fn(u64) -> InputPlace,
+    ) -> Self {
+        Fates { decisions: decisions.peekable(), other, at }
+    }
+
+    /// The decision about the next record, which has this number. A decision about an earlier one is
+    /// an error: the record was read, and is not there.
+    pub(super) fn of(&mut self, record: u64) -> io::Result<Decided> {
+        let is_due = |next: &io::Result<Decided>| {
+            next.as_ref().map_or(true, |decided| decided.record <= record)
+        };
+        match self.decisions.next_if(is_due).transpose()? {
+            None => Ok(Decided { record, digest: None, fate: self.other.clone() }),
+            Some(decided) if decided.record == record => Ok(decided),
+            Some(missed) => Err(self.differs(missed.record)),
+        }
+    }
+
+    /// Refuses a record that is not the one that was read. `found` is the digest of the record; `None`
+    /// if the record is bad.
+    pub(super) fn check(&self, decided: &Decided, found: Option<u64>) -> io::Result<()> {
+        match decided.digest.is_none() || decided.digest == found {
+            true => Ok(()),
+            false => Err(self.differs(decided.record)),
+        }
+    }
+
+    /// Checks that no decision is left at the end of the file.
+    pub(super) fn end(&mut self) -> io::Result<()> {
+        match self.decisions.next().transpose()? {
+            None => Ok(()),
+            Some(missed) => Err(self.differs(missed.record)),
+        }
+    }
+
+    fn differs(&self, record: u64) -> io::Error {
+        let reason = format!(
+            "{} is not the record that was read, so nothing of the file is copied: the file was \
+             changed, or its records are counted in two ways, which is a fault of fpstore",
+            (self.at)(record)
+        );
+        io::Error::new(io::ErrorKind::InvalidData, reason)
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// Calls `act` with fates of lines: `some` of them have their own, and all others have `other`.
+    pub(in super::super) fn with_fates<T>(
+        some: &[(u64, RecordFate)],
+        other: &RecordFate,
+        act: impl FnOnce(&mut Fates<'_>) -> T,
+    ) -> T {
+        let mut decisions = some.iter().map(|(record, fate)| {
+            Ok(Decided { record: *record, digest: None, fate: fate.clone() })
+        });
+        act(&mut Fates::new(&mut decisions, other, InputPlace::Line))
+    }
+
+    #[test]
+    fn a_record_that_was_read_and_is_not_met_is_refused() {
+        let some = [(2, RecordFate::Drop), (5, RecordFate::Drop)];
+        let told = |fault: io::Error, line: &str| assert!(fault.to_string().starts_with(line));
+        with_fates(&some, &RecordFate::Keep, |fates| {
+            assert_eq!(fates.of(1).unwrap().fate, RecordFate::Keep);
+            assert_eq!(fates.of(2).unwrap().fate, RecordFate::Drop);
+            assert_eq!(fates.of(4).unwrap().fate, RecordFate::Keep);
+            told(fates.of(6).unwrap_err(), "line 5 is not the record that was read");
+        });
+        with_fates(&some, &RecordFate::Keep, |fates| {
+            assert_eq!(fates.of(2).unwrap().fate, RecordFate::Drop);
+            told(fates.end().unwrap_err(), "line 5 is not the record that was read");
+        });
+        with_fates(&some[..1], &RecordFate::Keep, |fates| {
+            let decided = Decided { digest: Some(7), ..fates.of(2).unwrap() };
+            assert!(fates.check(&decided, Some(7)).is_ok());
+            assert!(fates.end().is_ok());
+            told(fates.check(&decided, Some(8)).unwrap_err(), "line 2 is not");
+            told(fates.check(&decided, None).unwrap_err(), "line 2 is not");
+        });
+    }
+}

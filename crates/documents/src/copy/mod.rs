@@ -2,9 +2,10 @@
 //! its texts cut out.
 //!
 //! Records that stay are copied byte for byte, with what stands between them: empty lines, a header,
-//! a byte order mark. A record is known by the number that
-//! [`DocumentPlace::record`](crate::DocumentPlace::record) gives; its content is not looked at. Bad
-//! records stay as they are.
+//! a byte order mark. Both reading and copying walk over records by the same code, so that a record
+//! has the same number in both, and the copier proves it: each document that was read comes with the
+//! digest of its record ([`DocumentPlace::digest`](crate::DocumentPlace::digest)), and a record with
+//! another digest is refused. Bad records stay as they are.
 
 mod cut;
 mod fate;
@@ -19,17 +20,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::archive::{self, Archive};
-use super::decode::{self, TextEncoding};
+use super::decode::{self, Begun, TextEncoding};
 use super::files::DocumentFile;
 use super::formats::{DocumentFormat, TextFormat};
+use super::guard::guarded;
 use super::options::DocumentOptions;
 use super::paths;
+use super::reading::unreadable;
+use super::records::Lines;
 use crate::error::{Error, Result};
-use fpstore_base::IoError;
+use fate::Fates;
 use fpstore_base::source::{self, Source};
 use fpstore_base::watch::Watch;
+use fpstore_base::{InputPlace, IoError};
 
-pub use fate::{DecideFate, NewField, NewFieldKind, RecordFate};
+pub use fate::{Decided, NewField, NewFieldKind, RecordDecisions, RecordFate};
 
 impl DocumentFile<'_> {
     /// Whether the records of this file can be copied without being changed, and if `is_marked` also
@@ -37,30 +42,41 @@ impl DocumentFile<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::BadFile`] if not: the file is one document, or its encoding has bytes of line ends
-    /// that are none.
+    /// [`Error::BadFile`] if not: see [`DocumentFile::check_copy_format`], or its encoding has bytes of
+    /// line ends that are none.
     pub fn check_copy(&self, options: &DocumentOptions, is_marked: bool) -> Result<()> {
         let bad = |reason: String| Error::BadFile { name: self.name().into(), reason };
-        match (self.format(), is_marked) {
-            (format, false) if format.is_one_document() => {
-                return Err(bad("it is one document, and has no records to copy".into()));
+        self.check_copy_format(is_marked)?;
+        if matches!(self.format(), DocumentFormat::Parquet | DocumentFormat::Warc) {
+            return Ok(());
+        }
+        let begun = self.guarded(|| {
+            let reader = BufReader::new(Source::open(self.path())?.reader);
+            let begun = decode::begin(reader, options.encoding, false);
+            begun.map_err(|fault| unreadable(self.input, fault))
+        });
+        decode::check_line_ends(begun?.encoding).map_err(bad)
+    }
+
+    /// The part of [`DocumentFile::check_copy`] that does not depend on the content of the file.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadFile`] if the file is one document, or its records cannot get a field.
+    pub fn check_copy_format(&self, is_marked: bool) -> Result<()> {
+        let reason = match (self.format(), is_marked) {
+            (DocumentFormat::Plain | DocumentFormat::Html, false) => {
+                "it is one document, and has no records to copy"
             }
             (DocumentFormat::Plain | DocumentFormat::Html | DocumentFormat::Lines, true) => {
-                return Err(bad("its documents have no fields, so none can be added".into()));
+                "its documents have no fields, so none can be added"
             }
-            (DocumentFormat::Warc, true) => {
-                return Err(bad("records of a web archive get no fields".into()));
-            }
-            (DocumentFormat::Parquet | DocumentFormat::Warc, _) => return Ok(()),
-            (DocumentFormat::JsonLines | DocumentFormat::Features, _)
-            | (DocumentFormat::Csv | DocumentFormat::Tsv, _)
-            | (DocumentFormat::Plain | DocumentFormat::Html | DocumentFormat::Lines, _) => {}
-        }
-        let mut head = Vec::new();
-        let mut reader = Source::open(self.path())?.reader;
-        let read = reader.by_ref().take(decode::HEAD_LEN as u64).read_to_end(&mut head);
-        read.map_err(IoError::of(source::doing(self.path()), self.path()))?;
-        options.encoding.check_line_ends(&head).map_err(bad)
+            (DocumentFormat::Warc, true) => "records of a web archive get no fields",
+            (DocumentFormat::Parquet | DocumentFormat::Warc | DocumentFormat::Lines, _)
+            | (DocumentFormat::JsonLines | DocumentFormat::Features, _)
+            | (DocumentFormat::Csv | DocumentFormat::Tsv, _) => return Ok(()),
+        };
+        Err(Error::BadFile { name: self.name().into(), reason: reason.into() })
     }
 
     /// Whether parts of the texts can be cut out while the records are copied: a text is one field
@@ -70,6 +86,16 @@ impl DocumentFile<'_> {
     ///
     /// [`Error::BadFile`] if not, and as [`DocumentFile::check_copy`].
     pub fn check_cut(&self, options: &DocumentOptions) -> Result<()> {
+        self.check_cut_format(options)?;
+        self.check_copy(options, false)
+    }
+
+    /// The part of [`DocumentFile::check_cut`] that does not depend on the content of the file.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadFile`] if no part of a text can be cut out.
+    pub fn check_cut_format(&self, options: &DocumentOptions) -> Result<()> {
         let bad = |reason: &str| Error::BadFile { name: self.name().into(), reason: reason.into() };
         if self.format() == DocumentFormat::Warc {
             return Err(bad("a web archive keeps whole answers, so nothing can be cut out of one"));
@@ -83,17 +109,19 @@ impl DocumentFile<'_> {
         if options.encoding != TextEncoding::UTF_8 {
             return Err(bad("its encoding is not UTF-8, and texts are written in no other one"));
         }
-        self.check_copy(options, false)
+        self.check_copy_format(false)
     }
 
-    /// Copies the file to `out`, decompressed, without the records that `decide` drops. With new
-    /// fields those that `decide` marks have them; in tables all records that stay are marked. `out`
-    /// is flushed after each record of a web archive, which may be a member of its own where it is
-    /// compressed. `watch` counts the bytes of the file, compressed as they are.
+    /// Copies the file to `out`, decompressed, as `decisions` say of records that were read; `other` is
+    /// the fate of all others. With new fields those records have them that are to be marked; in tables
+    /// all records that are kept are marked. `out` is flushed after each record of a web archive, which
+    /// may be a member of its own where it is compressed. `watch` counts the bytes of the file,
+    /// compressed as they are.
     ///
     /// # Errors
     ///
-    /// * [`Error::Io`] if the file cannot be read or `out` cannot be written, and of `decide`.
+    /// * [`Error::Io`] if the file cannot be read or `out` cannot be written, of `decisions`, and if a
+    ///   record is not the one that was read.
     /// * [`Error::BadFile`] if it is broken, or a record cannot get the field.
     /// * [`Error::Interrupted`] if the observer ends the work.
     pub fn copy_records(
@@ -102,47 +130,81 @@ impl DocumentFile<'_> {
         new_fields: &[NewField],
         watch: &Watch,
         out: &mut (dyn Write + Send),
-        decide: &mut DecideFate<'_>,
+        (decisions, other): (&mut RecordDecisions<'_>, &RecordFate),
     ) -> Result<()> {
         let options = &self.completed(options);
+        let at = match self.format() {
+            DocumentFormat::Parquet => InputPlace::Row,
+            DocumentFormat::Warc => InputPlace::Record,
+            _ => InputPlace::Line,
+        };
+        let mut fates = Fates::new(decisions, other, at);
+        self.guarded(|| self.copy_as(options, new_fields, watch, out, &mut fates))?;
+        fates.end().map_err(|source| self.copy_error(source))
+    }
+
+    /// Does what may make the parsers of others panic.
+    fn guarded<T>(&self, act: impl FnOnce() -> Result<T>) -> Result<T> {
+        guarded(act)
+            .unwrap_or_else(|reason| Err(Error::BadFile { name: self.name().into(), reason }))
+    }
+
+    fn copy_as(
+        &self,
+        options: &DocumentOptions,
+        new_fields: &[NewField],
+        watch: &Watch,
+        out: &mut (dyn Write + Send),
+        fates: &mut Fates<'_>,
+    ) -> Result<()> {
         let format = self.format();
         #[cfg(feature = "parquet")]
         if format == DocumentFormat::Parquet {
-            return parquet::copy(self, options.text_name(), new_fields, watch, out, decide);
+            return parquet::copy(self, options.names(), new_fields, watch, out, fates);
         }
         let observed = |source: Source| {
             let observed = Observed { reader: source.reader, taken: source.taken, told: 0, watch };
             BufReader::with_capacity(source::BUFFER_LEN, observed)
         };
+        let failed = |source| self.copy_error(source);
         if format == DocumentFormat::Warc {
             let (skip_bad, members) = (options.skip_bad, Arc::default());
             let source = archive::open(self.path(), skip_bad, &members)?;
             let archive = Archive::new(observed(source), skip_bad, members);
-            let copied = warc::copy(archive, options.len_max, out, decide);
-            return copied.map_err(|source| self.copy_error(source));
+            return warc::copy(archive, options.len_max, out, fates).map_err(failed);
         }
-        let mut reader = observed(Source::open(self.path())?);
-        let copied = copy_mark(&mut reader, out).and_then(|head| {
-            let reader = io::Cursor::new(head).chain(reader);
-            match format {
-                DocumentFormat::Csv | DocumentFormat::Tsv => {
-                    let is_tsv = format == DocumentFormat::Tsv;
-                    rows::copy_rows(reader, is_tsv, options, new_fields, out, decide)
-                }
-                // Records are lines. What has none was copied above, or refused by `check_copy`.
-                DocumentFormat::JsonLines
-                | DocumentFormat::Features
-                | DocumentFormat::Lines
-                | DocumentFormat::Plain
-                | DocumentFormat::Html
-                | DocumentFormat::Parquet
-                | DocumentFormat::Warc => {
-                    let field = (format == DocumentFormat::JsonLines).then(|| options.text_name());
-                    lines::copy(reader, options.len_max, field, new_fields, out, decide)
-                }
+        let reader = observed(Source::open(self.path())?);
+        let begun = decode::begin(reader, options.encoding, false).map_err(failed)?;
+        let Begun { encoding, mark, rest } = begun;
+        // A file of a folder was not refused before.
+        decode::check_line_ends(encoding)
+            .map_err(|reason| Error::BadFile { name: self.name().into(), reason })?;
+        // The byte order mark is no part of the first record.
+        out.write_all(&mark).map_err(failed)?;
+        // A character has no more than twice the bytes that it has in UTF-8, by which records were
+        // read.
+        let factor = if encoding == encoding_rs::UTF_8 { 1 } else { 2 };
+        let len_max = options.len_max.saturating_mul(factor);
+        let copied = match format {
+            DocumentFormat::Csv | DocumentFormat::Tsv => {
+                let is_tsv = format == DocumentFormat::Tsv;
+                let options = &options.clone().max_document(len_max);
+                rows::copy_rows(rest, encoding, is_tsv, options, new_fields, out, fates)
             }
-        });
-        copied.map_err(|source| self.copy_error(source))
+            // Records are lines. What has none was copied above, or refused by `check_copy`.
+            DocumentFormat::JsonLines
+            | DocumentFormat::Features
+            | DocumentFormat::Lines
+            | DocumentFormat::Plain
+            | DocumentFormat::Html
+            | DocumentFormat::Parquet
+            | DocumentFormat::Warc => {
+                let field = (format == DocumentFormat::JsonLines).then(|| options.text_name());
+                let lines = Lines::new(rest, len_max);
+                lines::copy(lines, encoding, field, new_fields, out, fates)
+            }
+        };
+        copied.map_err(failed)
     }
 
     fn copy_error(&self, source: io::Error) -> Error {
@@ -151,19 +213,6 @@ impl DocumentFile<'_> {
             false => Error::Io(IoError { doing: "copy", path: self.name().into(), source }),
         }
     }
-}
-
-/// Copies the byte order mark, which is no part of the first record. Returns the first bytes if they
-/// are none.
-fn copy_mark(reader: &mut impl Read, out: &mut dyn Write) -> io::Result<Vec<u8>> {
-    const MARK: &[u8] = b"\xef\xbb\xbf";
-    let mut head = Vec::new();
-    reader.take(MARK.len() as u64).read_to_end(&mut head)?;
-    if head == MARK {
-        out.write_all(&head)?;
-        head.clear();
-    }
-    Ok(head)
 }
 
 /// Reports the bytes that are read to a watch.
@@ -181,5 +230,154 @@ impl Read for Observed<'_> {
         let news = taken - std::mem::replace(&mut self.told, taken);
         self.watch.tick(news).map_err(io::Error::other)?;
         Ok(len)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::super::{DocumentFiles, DocumentPlace};
+    use super::*;
+    use fpstore_base::watch::Phase;
+
+    /// The places of the documents in a file, as they are read.
+    fn places(path: &Path, options: &DocumentOptions) -> Vec<DocumentPlace> {
+        let files = DocumentFiles::find(&[path.into()], options).unwrap();
+        let mut places = Vec::new();
+        let take = |place, _: fpstore_base::IdRef<'_>, _: &str| {
+            places.push(place);
+            Ok::<_, Error>(())
+        };
+        files.read_texts(options, None, take).unwrap();
+        places
+    }
+
+    /// Copies a file without the documents at these of the `places`.
+    fn copy(
+        path: &Path,
+        options: &DocumentOptions,
+        places: &[DocumentPlace],
+        dropped: &[usize],
+    ) -> Result<Vec<u8>> {
+        let files = DocumentFiles::find(&[path.into()], options).unwrap();
+        let mut decisions = places.iter().enumerate().map(|(at, place)| {
+            let (record, digest) = (place.record(), place.digest);
+            let fate = if dropped.contains(&at) { RecordFate::Drop } else { RecordFate::Keep };
+            Ok(Decided { record, digest, fate })
+        });
+        let (mut out, watch) = (Vec::new(), Watch::new(None, Phase::Copy, None));
+        let fates = (&mut decisions as &mut RecordDecisions<'_>, &RecordFate::Keep);
+        let file = files.get(0, options).unwrap();
+        file.check_copy(options, false)?;
+        file.copy_records(options, &[], &watch, &mut out, fates).map(|()| out)
+    }
+
+    const ARCHIVE: &str = "WARC/1.0\r\nWARC-Type: warcinfo\r\nContent-Length: 3\r\n\r\nabc\r\n\r\n";
+
+    fn conversion(name: &str, text: &str) -> String {
+        format!(
+            "WARC/1.0\r\nWARC-Type: conversion\r\nWARC-Target-URI: {name}\r\nContent-Type: \
+             text/plain\r\nContent-Length: {}\r\n\r\n{text}\r\n\r\n",
+            text.len()
+        )
+    }
+
+    /// For each format and encoding a name, the pieces of a file of which each but the first is a
+    /// document, and whether a change of a digit in it makes it another record.
+    fn files() -> Vec<(&'static str, TextEncoding, Vec<Vec<u8>>)> {
+        let cr = "\r".repeat(200);
+        let gbk = TextEncoding::named("gbk").unwrap();
+        let pieces = |pieces: &[&str]| -> Vec<Vec<u8>> {
+            pieces.iter().map(|piece| piece.as_bytes().to_vec()).collect()
+        };
+        let json = [
+            "\u{feff}\n \n".into(),
+            format!("{{\"id\":1,\"text\":\"one\"}}{cr}\n"),
+            "{\"id\":2,\"text\":\"two\"}\r\n\n".into(),
+            format!("{{\"id\":3,\"text\":\"three\"}}{cr}"),
+        ];
+        let json: Vec<&str> = json.iter().map(String::as_str).collect();
+        // The second bytes of the first two characters are those of a backslash and of a brace.
+        let of_gbk = [
+            &b""[..],
+            b"{\"id\":1,\"text\":\"\xd2\xbb \x81\x7d\"}\n",
+            b"{\"id\":2,\"text\":\"\xb6\xfe\"}\n",
+        ];
+        let archive = ["1", "2", "3"].map(|name| conversion(name, "a text"));
+        let archive = [ARCHIVE, &archive[0], &archive[1], &archive[2]];
+        vec![
+            ("a.jsonl", TextEncoding::UTF_8, pieces(&json)),
+            ("b.jsonl", gbk, of_gbk.map(<[u8]>::to_vec).to_vec()),
+            ("b.csv", gbk, [&b"id,text\n"[..], b"1,\"\xd2\xbb\"\n"].map(<[u8]>::to_vec).to_vec()),
+            (
+                "c.csv",
+                TextEncoding::UTF_8,
+                pieces(&["id,text\r\n", "1,\"one\n\r\"\r\n", "2,two\r\n", "3,\"th\"\"ree\""]),
+            ),
+            ("d.tsv", TextEncoding::UTF_8, pieces(&["text\tid\n\n", "\"one\t1\n", "two\t2\r"])),
+            ("e.warc", TextEncoding::UTF_8, pieces(&archive)),
+        ]
+    }
+
+    #[test]
+    fn records_are_recognised_in_all_formats_and_encodings() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, encoding, pieces) in files() {
+            let path = folder.path().join(name);
+            std::fs::write(&path, pieces.concat()).unwrap();
+            let options = DocumentOptions::default().encoding(encoding).max_document(150);
+            let places = places(&path, &options);
+            assert_eq!(places.len(), pieces.len() - 1, "{name}");
+            assert!(places.iter().all(|place| place.digest.is_some()), "{name}");
+            for bits in 0..1_usize << places.len() {
+                let dropped: Vec<usize> =
+                    (0..places.len()).filter(|at| bits >> at & 1 > 0).collect();
+                let kept = (0..pieces.len()).filter(|at| *at == 0 || !dropped.contains(&(at - 1)));
+                let mut expected: Vec<u8> = kept.flat_map(|at| pieces[at].clone()).collect();
+                if name == "a.jsonl" && dropped.contains(&1) {
+                    // The empty line behind a record is no part of it.
+                    let at = if dropped.contains(&0) { pieces[0].len() } else { expected.len() };
+                    let at = if dropped.contains(&0) { at } else { pieces[..2].concat().len() };
+                    expected.insert(at, b'\n');
+                }
+                let found = copy(&path, &options, &places, &dropped).unwrap();
+                assert_eq!(found, expected, "{name} without {dropped:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_record_that_is_not_the_one_that_was_read_is_refused_wherever_it_stands() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, encoding, pieces) in files() {
+            let path = folder.path().join(name);
+            let options = DocumentOptions::default().encoding(encoding).max_document(150);
+            std::fs::write(&path, pieces.concat()).unwrap();
+            let places = places(&path, &options);
+            for (at, place) in places.iter().enumerate() {
+                let mut changed = pieces.clone();
+                let is_id = |byte: &u8| byte.is_ascii_digit();
+                // The last digit but in archives, where it would be that of a length.
+                let digit = match name {
+                    "e.warc" => {
+                        changed[at + 1].windows(5).position(|it| it == b"URI: ").unwrap() + 5
+                    }
+                    _ => changed[at + 1].iter().position(is_id).unwrap(),
+                };
+                changed[at + 1][digit] = b'9';
+                std::fs::write(&path, changed.concat()).unwrap();
+                for dropped in [&[][..], &[at]] {
+                    let error = copy(&path, &options, &places, dropped).unwrap_err();
+                    let told = fpstore_base::chain(&error);
+                    let number = format!(" {} is not the record that was read", place.record());
+                    assert!(told.contains(&number) && told.contains(name), "{told}");
+                }
+            }
+            // The file was cut, or a record is not met.
+            std::fs::write(&path, pieces[..pieces.len() - 1].concat()).unwrap();
+            let error = copy(&path, &options, &places, &[]).unwrap_err();
+            assert!(fpstore_base::chain(&error).contains("is not the record"), "{error}");
+        }
     }
 }

@@ -3,20 +3,25 @@
 use std::borrow::Cow;
 use std::io::{self, BufRead, Read, Write};
 
+use encoding_rs::Encoding;
+
+use super::super::decode::in_utf8;
 use super::super::delimited::{FieldReader, Fields};
 use super::super::options::DocumentOptions;
+use super::super::raw::digest_of;
 use super::cut;
-use super::fate::{DecideFate, NewField, RecordFate};
+use super::fate::{Fates, NewField, RecordFate};
 use fpstore_base::Id;
 
 /// Copies a table with a header, of values that tabs or commas separate.
 pub(super) fn copy_rows(
     reader: impl BufRead,
+    encoding: &'static Encoding,
     is_tsv: bool,
     options: &DocumentOptions,
     new_fields: &[NewField],
     out: &mut dyn Write,
-    decide: &mut DecideFate<'_>,
+    fates: &mut Fates<'_>,
 ) -> io::Result<()> {
     let reader = Recorded::new(reader);
     let (mut table, delimiter) = match is_tsv {
@@ -24,47 +29,50 @@ pub(super) fn copy_rows(
         false => (FieldReader::csv(reader, options.len_max), b','),
     };
     let mut fields = Fields::default();
-    // Bytes of the input before those that are recorded.
-    let mut passed = 0;
+    let mut record = Vec::new();
     let mut is_header = true;
     let mut text_place = None;
     // Whether the record before was dropped, and ended in a CR, to which an LF may belong.
     let mut drops_lf = false;
     loop {
-        let read = table.next(&mut fields)?;
-        let raw = std::mem::take(&mut table.reader_mut().bytes);
-        let (between, record) = raw.split_at((fields.start - passed) as usize);
-        passed += raw.len() as u64;
-        // What stands between records belongs to none, but for the LF of a CRLF.
-        out.write_all(between.strip_prefix(b"\n").filter(|_| drops_lf).unwrap_or(between))?;
+        // Other line ends belong to no record. There may be any number.
+        while table.pass_line_ends()? {
+            let ends = &mut table.reader_mut().bytes;
+            out.write_all(ends.strip_prefix(b"\n").filter(|_| drops_lf).unwrap_or(ends))?;
+            ends.clear();
+            drops_lf = false;
+        }
         drops_lf = false;
-        let Some(read) = read else { return out.write_all(record) };
+        let read = table.next(&mut fields)?;
+        record.clear();
+        std::mem::swap(&mut record, &mut table.reader_mut().bytes);
+        let Some(read) = read else { return out.write_all(&record) };
         if read.is_err() {
-            out.write_all(record)?;
+            out.write_all(&record)?;
             // The rest of it may be long.
             while table.skip_some()? {
                 let rest = &mut table.reader_mut().bytes;
-                passed += rest.len() as u64;
                 out.write_all(rest)?;
                 rest.clear();
             }
             continue;
         }
         let name_of = |field: &NewField| Some(Id::Text(field.name.as_str().into()));
-        let fate = match is_header {
-            false => decide(fields.line)?,
-            true => RecordFate::Mark(new_fields.iter().map(name_of).collect()),
-        };
-        if is_header {
+        let fate = if std::mem::take(&mut is_header) {
             text_place = fields.iter().position(|name| name == options.text_name().as_bytes());
-            is_header = false;
-        }
+            RecordFate::Mark(new_fields.iter().map(name_of).collect())
+        } else {
+            let decided = fates.of(fields.line)?;
+            let fields = fields.iter().map(|field| in_utf8(field, encoding));
+            fates.check(&decided, Some(digest_of(fields)))?;
+            decided.fate
+        };
         match fate {
             RecordFate::Drop => drops_lf = record.ends_with(b"\r"),
-            RecordFate::Keep => out.write_all(record)?,
+            RecordFate::Keep => out.write_all(&record)?,
             RecordFate::Cut(cuts) => {
                 let place = text_place.unwrap_or(usize::MAX);
-                let cut = cut::cut_field(record, place, delimiter, &cuts);
+                let cut = cut::cut_field(&record, place, delimiter, &cuts);
                 out.write_all(&cut.map_err(cut::changed)?)?;
             }
             RecordFate::Mark(values) => {
@@ -74,7 +82,12 @@ pub(super) fn copy_rows(
                 for value in values {
                     let value = value.map(|id| id.to_string()).unwrap_or_default();
                     out.write_all(&[delimiter])?;
-                    out.write_all(field_of(&value, delimiter)?.as_bytes())?;
+                    let field = field_of(&value, delimiter)?;
+                    let (field, _, is_lossy) = encoding.encode(&field);
+                    if is_lossy {
+                        return Err(unwritable(&value, encoding));
+                    }
+                    out.write_all(&field)?;
                 }
                 out.write_all(&record[end..])?;
             }
@@ -95,6 +108,12 @@ fn field_of(value: &str, delimiter: u8) -> io::Result<Cow<'_, str>> {
             format!("the id {value:?} holds a tab, so it can be no field of such a table"),
         )),
     }
+}
+
+fn unwritable(value: &str, encoding: &'static Encoding) -> io::Error {
+    let name = encoding.name();
+    let reason = format!("{value:?} cannot be written in {name}, the encoding of the table");
+    io::Error::new(io::ErrorKind::InvalidData, reason)
 }
 
 /// A reader that keeps the bytes that were taken.
@@ -135,27 +154,41 @@ impl<R: BufRead> BufRead for Recorded<R> {
 mod tests {
     use std::io::BufReader;
 
+    use encoding_rs::UTF_8;
+
     use super::super::fate::NewFieldKind;
+    use super::super::fate::tests::with_fates;
     use super::*;
 
     fn options() -> DocumentOptions {
         DocumentOptions::default().max_document(20)
     }
 
+    /// Copies as `some` say, and `other` of all other lines.
+    fn copied(
+        text: &[u8],
+        is_tsv: bool,
+        fields: &[NewField],
+        some: &[(u64, RecordFate)],
+        other: &RecordFate,
+    ) -> io::Result<String> {
+        let results = [1, 3, 64].map(|capacity| {
+            let mut out = Vec::new();
+            let reader = BufReader::with_capacity(capacity, text);
+            let copied = with_fates(some, other, |fates| {
+                copy_rows(reader, UTF_8, is_tsv, &options(), fields, &mut out, fates)
+            });
+            copied.map(|()| String::from_utf8(out).unwrap())
+        });
+        let first = results[0].as_ref().ok();
+        assert!(results.iter().all(|result| result.as_ref().ok() == first));
+        results.into_iter().next().unwrap()
+    }
+
     /// Copies without the records that start in these lines.
     fn without(text: &[u8], dropped: &[u64]) -> String {
-        let mut results = [1, 3, 64].map(|capacity| {
-            let mut out = Vec::new();
-            let mut decide = |line| match dropped.contains(&line) {
-                true => Ok(RecordFate::Drop),
-                false => Ok(RecordFate::Keep),
-            };
-            let reader = BufReader::with_capacity(capacity, text);
-            copy_rows(reader, false, &options(), &[], &mut out, &mut decide).unwrap();
-            String::from_utf8(out).unwrap()
-        });
-        assert!(results.iter().all(|result| *result == results[0]));
-        std::mem::take(&mut results[0])
+        let dropped: Vec<_> = dropped.iter().map(|&line| (line, RecordFate::Drop)).collect();
+        copied(text, false, &[], &dropped, &RecordFate::Keep).unwrap()
     }
 
     #[test]
@@ -164,6 +197,22 @@ mod tests {
         assert_eq!(without(text, &[]).as_bytes(), text);
         assert_eq!(without(text, &[2]), "id,text\n\n2,c\n3,d");
         assert_eq!(without(text, &[5, 6]), "id,text\n1,\"a\nb\"\n\n");
+    }
+
+    #[test]
+    fn a_mark_is_in_the_encoding_of_the_table_or_refused() {
+        let fields = [NewField { name: "of".into(), kind: NewFieldKind::Id }];
+        let marked = |id: &str, encoding: &'static Encoding| {
+            let other = RecordFate::Mark(vec![Some(Id::Text(id.into()))]);
+            let mut out = Vec::new();
+            with_fates(&[], &other, |fates| {
+                copy_rows(&b"id\n1\n"[..], encoding, false, &options(), &fields, &mut out, fates)
+            })
+            .map(|()| out)
+        };
+        assert_eq!(marked("\u{e9}", encoding_rs::WINDOWS_1252).unwrap(), b"id,of\n1,\xe9\n");
+        let error = marked("\u{4e2d}", encoding_rs::WINDOWS_1252).unwrap_err().to_string();
+        assert!(error.contains("cannot be written in windows-1252"), "{error}");
     }
 
     #[test]
@@ -187,24 +236,48 @@ mod tests {
     fn marks_are_the_last_fields() {
         let field = |name: &str| NewField { name: name.into(), kind: NewFieldKind::Id };
         let fields = [field("of"), field("n")];
-        let mark = |line| {
-            Ok(RecordFate::Mark(match line {
-                2 => vec![Some(Id::Text("a,\"b\"".into())), Some(Id::U64(7))],
-                _ => vec![None, None],
-            }))
-        };
-        let mut out = Vec::new();
+        let marks = [Some(Id::Text("a,\"b\"".into())), Some(Id::U64(7))];
+        let some = [(2, RecordFate::Mark(marks.to_vec()))];
+        let none = RecordFate::Mark(vec![None, None]);
         let text = b"id,text\r\n1,a\r\n2,\"b\"";
-        copy_rows(&text[..], false, &options(), &fields, &mut out, &mut { mark }).unwrap();
         let expected = "id,text,of,n\r\n1,a,\"a,\"\"b\"\"\",7\r\n2,\"b\",,";
-        assert_eq!(String::from_utf8(out).unwrap(), expected);
-        let mut out = Vec::new();
-        copy_rows(&b"id\ttext\n1\ta\n"[..], true, &options(), &fields, &mut out, &mut { mark })
-            .unwrap();
-        assert_eq!(out, b"id\ttext\tof\tn\n1\ta\ta,\"b\"\t7\n");
-        let mut tabbed = |_| Ok(RecordFate::Mark(vec![Some(Id::Text("a\tb".into()))]));
-        let copied =
-            copy_rows(&b"id\n1\n"[..], true, &options(), &fields, &mut Vec::new(), &mut tabbed);
-        assert!(copied.unwrap_err().to_string().contains("holds a tab"));
+        assert_eq!(copied(text, false, &fields, &some, &none).unwrap(), expected);
+        let out = copied(b"id\ttext\n1\ta\n", true, &fields, &some, &none).unwrap();
+        assert_eq!(out, "id\ttext\tof\tn\n1\ta\ta,\"b\"\t7\n");
+        let tabbed = RecordFate::Mark(vec![Some(Id::Text("a\tb".into()))]);
+        let fault = copied(b"id\n1\n", true, &[], &[], &tabbed).unwrap_err();
+        assert!(fault.to_string().contains("holds a tab"));
+    }
+
+    /// Receives pieces of a copy, and knows the length of the longest.
+    #[derive(Default)]
+    struct Pieces {
+        whole: Vec<u8>,
+        longest: usize,
+    }
+
+    impl Write for Pieces {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.longest = self.longest.max(bytes.len());
+            self.whole.write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn any_number_of_empty_lines_is_copied_in_pieces() {
+        for end in ["\n", "\r\n", "\r"] {
+            let text = format!("id,text{end}1,a{end}{}2,b{end}", end.repeat(100_000));
+            let mut out = Pieces::default();
+            let reader = BufReader::with_capacity(64, text.as_bytes());
+            with_fates(&[], &RecordFate::Keep, |fates| {
+                copy_rows(reader, UTF_8, false, &options(), &[], &mut out, fates).unwrap();
+            });
+            assert_eq!(out.whole, text.as_bytes());
+            assert!(out.longest <= 64, "{}", out.longest);
+        }
     }
 }

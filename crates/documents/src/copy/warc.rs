@@ -1,9 +1,13 @@
 //! Copying web archives.
 
+use std::hash::Hasher;
 use std::io::{self, BufRead, Write};
 
+use twox_hash::XxHash3_64;
+
 use super::super::archive::{Archive, Next};
-use super::fate::{DecideFate, RecordFate};
+use super::super::raw::digest_of;
+use super::fate::{Fates, RecordFate};
 
 /// Copies the records. `out` is flushed after each: in a compressed archive each is a member of its
 /// own. A damaged record that is skipped is left out, because what is behind it would be taken for a
@@ -12,7 +16,7 @@ pub(super) fn copy(
     mut archive: Archive<impl BufRead>,
     len_max: u64,
     out: &mut dyn Write,
-    decide: &mut DecideFate<'_>,
+    fates: &mut Fates<'_>,
 ) -> io::Result<()> {
     loop {
         let header = match archive.next()? {
@@ -22,29 +26,53 @@ pub(super) fn copy(
             Next::Bad(reason) => return Err(bad(&archive, &reason)),
         };
         let len = header.block_len;
-        let is_kept = decide(archive.number)? != RecordFate::Drop;
+        let decided = fates.of(archive.number)?;
+        let is_kept = decided.fate != RecordFate::Drop;
         let is_held = is_kept && archive.skips_bad() && len <= len_max;
         let mut held = Vec::new();
-        let damage = if is_held {
-            held.extend_from_slice(&archive.raw);
-            archive.block(len, &mut held)?
-        } else if is_kept {
-            out.write_all(&archive.raw)?;
-            archive.block(len, out)?
-        } else {
-            archive.block(len, &mut io::sink())?
+        let to: &mut dyn Write = match is_held {
+            true => &mut held,
+            false if is_kept => out,
+            false => &mut io::sink(),
         };
+        to.write_all(&archive.raw)?;
+        let hasher = XxHash3_64::with_seed(digest_of([&archive.raw]));
+        let mut block = Block { to, hasher };
+        let damage = archive.block(len, &mut block)?;
+        let digest = block.hasher.finish();
         match damage {
             None => {}
-            Some(Next::Damaged(_)) if !is_kept || is_held => continue,
+            Some(Next::Damaged(_)) if !is_kept || is_held => {
+                fates.check(&decided, None)?;
+                continue;
+            }
             Some(Next::Damaged(reason) | Next::Bad(reason)) => return Err(bad(&archive, &reason)),
             Some(_) => {}
         }
+        fates.check(&decided, Some(digest))?;
         if is_kept {
             out.write_all(&held)?;
             out.write_all(b"\r\n\r\n")?;
             out.flush()?;
         }
+    }
+}
+
+/// The block of a record on its way to a copy.
+struct Block<'a> {
+    to: &'a mut dyn Write,
+    hasher: XxHash3_64,
+}
+
+impl Write for Block<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let len = self.to.write(bytes)?;
+        self.hasher.write(&bytes[..len]);
+        Ok(len)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
     }
 }
 
@@ -57,6 +85,7 @@ fn bad(archive: &Archive<impl BufRead>, reason: &str) -> io::Error {
 mod tests {
     use std::sync::Arc;
 
+    use super::super::fate::tests::with_fates;
     use super::*;
 
     fn archive(bytes: &[u8], skip_bad: bool) -> Archive<&[u8]> {
@@ -74,24 +103,24 @@ mod tests {
         let records = [record("one"), record(""), record("WARC/1.0\r\n\r\n"), record("four")];
         for dropped in [&[][..], &[1], &[2, 3], &[4], &[1, 2, 3, 4]] {
             let mut out = Vec::new();
-            let mut decide = |number| match dropped.contains(&number) {
-                true => Ok(RecordFate::Drop),
-                false => Ok(RecordFate::Keep),
-            };
+            let some: Vec<_> = dropped.iter().map(|&number| (number, RecordFate::Drop)).collect();
             let all = records.concat();
-            copy(archive(all.as_bytes(), false), 100, &mut out, &mut decide).unwrap();
+            with_fates(&some, &RecordFate::Keep, |fates| {
+                copy(archive(all.as_bytes(), false), 100, &mut out, fates).unwrap();
+            });
             let kept = (1..).zip(&records).filter(|(number, _)| !dropped.contains(number));
             let expected: String = kept.map(|(_, record)| record.as_str()).collect();
             assert_eq!(String::from_utf8(out).unwrap(), expected);
         }
         let cut = &records.concat()[..records[0].len() + 40];
         for fate in [RecordFate::Keep, RecordFate::Drop] {
-            let copied = copy(archive(cut.as_bytes(), false), 100, &mut Vec::new(), &mut |_| {
-                Ok(fate.clone())
+            let copied = with_fates(&[], &fate, |fates| {
+                copy(archive(cut.as_bytes(), false), 100, &mut Vec::new(), fates)
             });
             assert!(copied.unwrap_err().to_string().contains("record 2"));
         }
     }
+
     #[test]
     fn damaged_records_are_left_out_where_they_are_skipped() {
         let record = |block: &str| {
@@ -102,17 +131,16 @@ mod tests {
         let damaged = [&one, &two.replace(": 6", ": 3"), &three, "more"].concat();
         for len_max in [0, 100] {
             let mut out = Vec::new();
-            let mut numbers = Vec::new();
-            let copied =
-                copy(archive(damaged.as_bytes(), true), len_max, &mut out, &mut |number| {
-                    numbers.push(number);
-                    Ok(RecordFate::Keep)
-                });
+            let some = [1, 2, 3].map(|number| (number, RecordFate::Keep));
+            let copied = with_fates(&some, &RecordFate::Drop, |fates| {
+                copy(archive(damaged.as_bytes(), true), len_max, &mut out, fates)?;
+                fates.end()
+            });
             match len_max {
                 // What is not held is out before it is known to be damaged.
                 0 => assert!(copied.unwrap_err().to_string().starts_with("record 2: its Content")),
                 _ => {
-                    assert_eq!((numbers, copied.is_ok()), (vec![1, 2, 3], true));
+                    assert!(copied.is_ok());
                     assert_eq!(String::from_utf8(out).unwrap(), [&*one, &three].concat());
                 }
             }

@@ -104,13 +104,19 @@ pub fn plain(bytes: &[u8]) {
     check(bytes, DocumentFormat::Lines);
 }
 
-/// The parser of Parquet is known to panic; the library has to catch that.
 pub fn parquet(bytes: &[u8]) {
+    without_hook(|| {
+        check(bytes, DocumentFormat::Parquet);
+    });
+}
+
+/// The parser of Parquet is known to panic; the library has to catch that. Another panic ends the
+/// process.
+pub fn without_hook(act: impl FnOnce()) {
     static QUIET: Once = Once::new();
     // The hook of the fuzzer ends the process even where a panic is caught.
     QUIET.call_once(|| panic::set_hook(Box::new(|_| {})));
-    let done = panic::catch_unwind(AssertUnwindSafe(|| check(bytes, DocumentFormat::Parquet)));
-    if let Err(reason) = done {
+    if let Err(reason) = panic::catch_unwind(AssertUnwindSafe(act)) {
         let text = reason.downcast_ref::<String>().map(String::as_str);
         eprintln!("panic: {}", text.or(reason.downcast_ref().copied()).unwrap_or("?"));
         std::process::abort();

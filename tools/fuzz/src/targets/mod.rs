@@ -1,5 +1,6 @@
 //! The targets: each reads one kind of bytes, and says what must hold of any.
 
+mod copies;
 mod documents;
 mod records;
 mod stores;
@@ -43,4 +44,5 @@ pub const TARGETS: &[Target] = &[
     Target::new("html", documents::html),
     Target::new("plain", documents::plain),
     Target::new("parquet", documents::parquet),
+    Target::new("copy", copies::copy),
 ];
