@@ -235,3 +235,77 @@ fn documents_that_come_as_fingerprints_get_the_command_that_reads_them() {
     let (_, err) = desk.run(&["join", "one.jsonl", "two.jsonl"], 0);
     assert!(err.starts_with("fpstore: one.jsonl is JSON Lines, so --docs is meant\n"), "{err}");
 }
+
+/// The same lines give the same columns at every door, those for streams among them.
+#[test]
+fn every_door_reads_the_same_columns() {
+    let desk = Desk::with("n.tsv", &format!("20\t{A}\n21\t{B}\n"));
+    let stored = format!("{B}\t21\n{A}\t20\n");
+    desk.ok(&["build", "n.tsv", "-s", "n.fps", "-q"], "");
+    assert_eq!(desk.ok(&["dump", "n.fps"], ""), stored);
+    let lines = desk.read("n.tsv");
+    let (out, _) = desk.run_on(&["query", "-", "-s", "n.fps", "-k", "0"], &lines, 0);
+    assert_eq!(out, format!("{A}\t{A}\t0\t20\n{B}\t{B}\t0\t21\n"));
+    let (_, err) = desk.run(&["delete", "--fingerprints", "n.tsv", "-s", "n.fps", "--dry-run"], 0);
+    assert!(err.contains("2 fingerprints found"), "{err}");
+    let (out, _) = desk.run_on(&["dedup", "-s", "n.fps", "--add", "-"], &lines, 0);
+    assert_eq!(out, format!("near\t{A}\t20\t{A}\t0\t20\nnear\t{B}\t21\t{B}\t0\t21\n"));
+    desk.write("none.tsv", "");
+    desk.ok(&["build", "none.tsv", "-s", "new.fps", "-q"], "");
+    desk.run_on(&["add", "--follow", "-s", "new.fps", "-q"], &lines, 0);
+    assert_eq!(desk.ok(&["dump", "new.fps"], ""), stored);
+    // What a file cannot tell, a stream cannot either.
+    let unclear = "9\tkbdYSiJlsfU=\n8\tt7wY9ahpAgw=\n";
+    desk.write("unclear.tsv", unclear);
+    for args in [
+        &["query", "-", "-s", "n.fps"][..],
+        &["query", "--from", "unclear.tsv", "-s", "n.fps"],
+        &["dedup", "-s", "n.fps", "--add", "-"],
+        &["dedup", "unclear.tsv"],
+        &["add", "--follow", "-s", "n.fps"],
+        &["add", "unclear.tsv", "-s", "n.fps", "--skip-bad"],
+        &["build", "unclear.tsv", "-s", "x.fps"],
+        &["pairs", "unclear.tsv"],
+        &["cluster", "unclear.tsv"],
+        &["join", "unclear.tsv", "n.fps"],
+        &["stats", "unclear.tsv"],
+        &["delete", "--fingerprints", "unclear.tsv", "-s", "n.fps"],
+    ] {
+        let (_, err) = desk.run_on(args, unclear, 2);
+        assert!(err.contains("no column holds fingerprints"), "{args:?}: {err}");
+    }
+    assert_eq!(desk.ok(&["dump", "n.fps"], ""), stored);
+}
+
+/// Numbers of 53 bits, in texts: by name, by number and by guess they are in the same doubt.
+#[test]
+fn decimals_by_name_are_no_hex_in_silence() {
+    let rows = [(1, "9007199254740991"), (2, "9007199254740990"), (3, "4503599627370496")];
+    let lines = |row: &dyn Fn(i32, &str) -> String| -> String {
+        rows.iter().map(|(id, value)| row(*id, value)).collect()
+    };
+    let desk = Desk::new();
+    desk.write("t.csv", format!("id,h\n{}", lines(&|id, value| format!("{id},{value}\n"))));
+    desk.write("t.tsv", format!("id\th\n{}", lines(&|id, value| format!("{id}\t{value}\n"))));
+    let json = lines(&|id, value| format!("{{\"id\":\"{id}\",\"h\":\"{value}\"}}\n"));
+    desk.write("t.jsonl", json.as_str());
+    for file in ["t.csv", "t.tsv", "t.jsonl"] {
+        let pairs = ["pairs", file, "--fingerprint-field", "h", "--id-field", "id", "-k", "1"];
+        let (_, err) = desk.run(&pairs, 2);
+        assert!(err.contains("hex or decimal"), "{err}");
+        let (_, ready) = err.split_once("if it is so, say: fpstore ").unwrap();
+        let ready: Vec<&str> = ready.trim().split(' ').collect();
+        assert_eq!(ready, [&pairs[..], &["--radix", "dec"]].concat());
+        let (out, _) = desk.run(&ready, 0);
+        assert!(out.contains("\t1\t1\t2\n") || out.contains("\t1\t2\t1\n"), "{out}");
+    }
+    let follow =
+        ["add", "--follow", "-s", "x.fps", "--docs-format", "jsonl", "--fingerprint-field"];
+    desk.write("one.tsv", format!("{A}\ta\n"));
+    desk.ok(&["build", "one.tsv", "-s", "x.fps", "-q"], "");
+    let (_, err) = desk.run_on(&[&follow[..], &["h"]].concat(), &json, 2);
+    assert!(err.contains("hex or decimal"), "{err}");
+    // One hex letter among them tells.
+    desk.write("hex.csv", "id,h\n1,9007199254740991\n2,90071992547409ab\n");
+    desk.ok(&["build", "hex.csv", "-s", "hex.fps", "--fingerprint-field", "h", "-q"], "");
+}

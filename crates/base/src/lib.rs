@@ -9,6 +9,7 @@
 #![warn(missing_docs)]
 
 mod choice;
+pub mod column;
 #[cfg(feature = "work")]
 pub mod decompress;
 mod error;

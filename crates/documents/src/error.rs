@@ -90,6 +90,8 @@ pub struct LikelyFields {
     pub text_field: Option<String>,
     /// The field of fingerprints, if there is one and no text.
     pub fingerprint_field: Option<String>,
+    /// The spelling of fingerprints, if it is in doubt.
+    pub radix: Option<fpstore_base::Radix>,
 }
 
 impl Error {

@@ -170,6 +170,7 @@ fn unclear_fields(
         fingerprint_field: fingerprints
             .filter(|_| is_table_of_fingerprints)
             .map(|field| field.name.clone()),
+        radix: None,
     };
     Error::UnclearFields { name: input.name.clone(), reason, likely: likely.into() }
 }
@@ -317,8 +318,13 @@ mod tests {
         ] {
             match guessed("a.jsonl", content) {
                 Err(Error::UnclearFields { likely, .. }) => {
-                    let LikelyFields { id_field, line_ids: lines, text_field, fingerprint_field } =
-                        *likely;
+                    let LikelyFields {
+                        id_field,
+                        line_ids: lines,
+                        text_field,
+                        fingerprint_field,
+                        ..
+                    } = *likely;
                     assert_eq!((id_field.as_deref(), lines), (id, line_ids), "{content}");
                     assert_eq!(text_field.as_deref(), text, "{content}");
                     assert_eq!(fingerprint_field.as_deref(), fingerprint, "{content}");

@@ -45,6 +45,8 @@ pub(super) fn text_of<'a>(line: &'a [u8], names: Names<'_>) -> Result<TextFields
             // One field may be two of them.
             for (name, field) in names.fields.iter().zip(&mut fields) {
                 if name == names.text {
+                    let is_ready = names.ready.is_some();
+                    let text = if is_ready { super::ready::unmarked(&text) } else { &text };
                     *field = Some(text.to_string());
                 } else if Some(name.as_str()) == names.id {
                     *field = Some(id.to_string());

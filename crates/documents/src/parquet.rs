@@ -39,12 +39,8 @@ pub(super) fn read(
     super::records::check_new(&all, names).map_err(bad)?;
     let is_ready = names.ready.is_some();
     let find = |name| {
-        let column = match super::records::column(&all, name, is_ready) {
-            Ok(place) => Column::at(place, name),
-            Err(reason) => Column::below(&all, name).ok_or(reason)?,
-        };
-        column.check(&columns[column.place])?;
-        Ok(column)
+        let found = Column::find(columns, name)?;
+        found.ok_or_else(|| super::records::no_column(&all, name, is_ready))
     };
     let single = |name| match find(name) {
         Ok(column) if column.is_list() => Err(paths::not_single(name)),

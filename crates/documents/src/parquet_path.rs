@@ -7,7 +7,7 @@
 use ::parquet::basic::{ConvertedType, Repetition};
 use ::parquet::data_type::AsBytes;
 use ::parquet::record::{Field, Row};
-use ::parquet::schema::types::{SchemaDescriptor, Type};
+use ::parquet::schema::types::{SchemaDescriptor, Type, TypePtr};
 
 use super::names::{Names, listed};
 use super::paths::{self, Gathered, rest};
@@ -25,62 +25,20 @@ pub(super) struct Column<'p> {
 }
 
 impl<'p> Column<'p> {
-    /// Finds the column that `name` leads to among `all`: the one of this name, or else the one of the
-    /// longest name with which it begins. `None` if there is none.
-    pub(super) fn below(all: &[&str], name: &'p str) -> Option<Self> {
-        let ways = all.iter().enumerate().filter_map(|(place, column)| {
-            let rest = rest(name, column)?;
-            Some(Column { place, rest, name })
-        });
-        ways.min_by_key(|column| column.rest.len())
-    }
-
-    /// A column as it stands.
-    pub(super) fn at(place: usize, name: &'p str) -> Self {
-        Column { place, rest: "", name }
+    /// Finds the column that `name` leads to: the one of this name, or the one of the longest name with
+    /// which it begins; `None` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// Says that two columns or fields have the name, or why the way leads to no value.
+    pub(super) fn find(columns: &[TypePtr], name: &'p str) -> Result<Option<Self>, String> {
+        let found = way_below(columns, name, name)?;
+        Ok(found.map(|(place, rest)| Column { place, rest, name }))
     }
 
     /// Whether values come from a list.
     pub(super) fn is_list(&self) -> bool {
         self.rest.contains("[]")
-    }
-
-    /// Follows the way in the schema, from the type of the column; or why it leads to no value.
-    pub(super) fn check(&self, column: &Type) -> Result<(), String> {
-        let (mut at, mut way) = (column, self.rest);
-        loop {
-            let so_far = &self.name[..self.name.len() - way.len()];
-            let element = element_of(at);
-            way = match (way.strip_prefix("[]"), way.strip_prefix('.'), element) {
-                (Some(way), _, Some(element)) => {
-                    at = element;
-                    way
-                }
-                (Some(_), _, None) => return Err(format!("column '{so_far}' is no list")),
-                (_, Some(fields), None) if at.is_group() && !is_map(at) => {
-                    let found = at
-                        .get_fields()
-                        .iter()
-                        .filter_map(|field| rest(fields, field.name()).map(|way| (field, way)));
-                    let Some((field, way)) = found.min_by_key(|(_, way)| way.len()) else {
-                        let names: Vec<&str> =
-                            at.get_fields().iter().map(|field| field.name()).collect();
-                        let names = listed(&names);
-                        return Err(format!("no field '{fields}' in '{so_far}' among {names}"));
-                    };
-                    at = field;
-                    way
-                }
-                (_, Some(_), Some(_)) => return Err(format!("column {}", paths::is_array(so_far))),
-                (_, Some(_), None) => return Err(format!("column '{so_far}' has no fields")),
-                (None, None, Some(_)) => return Err(format!("column {}", paths::is_array(so_far))),
-                (None, None, None) if at.is_group() && !is_map(at) => {
-                    return Err(format!("column {}", paths::is_object(so_far)));
-                }
-                // What the values are is said where one is read.
-                (None, None, None) => return Ok(()),
-            };
-        }
     }
 
     /// The value that the way leads to in the column `field`, if there is no list on it. Null where a
@@ -136,6 +94,50 @@ pub(super) fn digest(value: &Field) -> Option<u64> {
         Field::Long(number) => Some(digest_of([number.as_bytes()])),
         Field::ULong(number) => Some(digest_of([number.as_bytes()])),
         _ => None,
+    }
+}
+
+/// The place of the type among `types` that a way begins with, of several the one of the longest name,
+/// and the rest of the way; `name` is the whole way. Two that lead to a value are refused.
+fn way_below<'p>(
+    types: &[TypePtr],
+    way: &'p str,
+    name: &str,
+) -> Result<Option<(usize, &'p str)>, String> {
+    let begun = |(place, one): (usize, &TypePtr)| Some((place, rest(way, one.name())?));
+    let mut ways: Vec<_> = types.iter().enumerate().filter_map(begun).collect();
+    ways.sort_by_key(|(_, rest)| rest.len());
+    let ends = |(place, rest): &(usize, &str)| check(&types[*place], rest, name);
+    let Some((first, others)) = ways.split_first() else { return Ok(None) };
+    let is_second = |other: &(usize, &str)| other.1 == first.1 || ends(other).is_ok();
+    if others.iter().any(is_second) {
+        return Err(super::records::twice(name));
+    }
+    ends(first)?;
+    Ok(Some(*first))
+}
+
+/// Follows the rest of the way `name` in the schema; or why it leads to no value.
+fn check(at: &Type, way: &str, name: &str) -> Result<(), String> {
+    let so_far = &name[..name.len() - way.len()];
+    match (way.strip_prefix("[]"), way.strip_prefix('.'), element_of(at)) {
+        (Some(way), _, Some(element)) => check(element, way, name),
+        (Some(_), _, None) => Err(format!("column '{so_far}' is no list")),
+        (_, Some(fields), None) if at.is_group() && !is_map(at) => {
+            let found = way_below(at.get_fields(), fields, name)?;
+            found.map(|_| ()).ok_or_else(|| {
+                let names: Vec<&str> = at.get_fields().iter().map(|field| field.name()).collect();
+                format!("no field '{fields}' in '{so_far}' among {}", listed(&names))
+            })
+        }
+        (_, Some(_), Some(_)) => Err(format!("column {}", paths::is_array(so_far))),
+        (_, Some(_), None) => Err(format!("column '{so_far}' has no fields")),
+        (None, None, Some(_)) => Err(format!("column {}", paths::is_array(so_far))),
+        (None, None, None) if at.is_group() && !is_map(at) => {
+            Err(format!("column {}", paths::is_object(so_far)))
+        }
+        // What the values are is said where one is read.
+        (None, None, None) => Ok(()),
     }
 }
 
@@ -227,15 +229,18 @@ mod tests {
                         }
                     }
                 }
+                optional binary two (UTF8);
+                optional binary two (UTF8);
+                optional group doc { optional binary body (UTF8); optional binary body (UTF8); }
+                optional group page { optional binary url (UTF8); }
+                optional binary page.url (UTF8);
                 optional group pairs (MAP) {
                     repeated group key_value { required binary key (UTF8); optional binary value; }
                 }
             }",
         )
         .unwrap();
-        let all: Vec<&str> = schema.get_fields().iter().map(|column| column.name()).collect();
-        let column = Column::below(&all, name).ok_or("none")?;
-        column.check(&schema.get_fields()[column.place])?;
+        let column = Column::find(schema.get_fields(), name)?.ok_or("none")?;
         Ok(column.is_list())
     }
 
@@ -263,6 +268,9 @@ mod tests {
             ("messages[]", "'messages[]' is an object"),
             ("messages[].text", "no field 'text' in 'messages[]' among role, content"),
             ("pairs.key", "column 'pairs' has no fields"),
+            ("two", "two columns have the name 'two'"),
+            ("doc.body", "two columns have the name 'doc.body'"),
+            ("page.url", "two columns have the name 'page.url'"),
         ] {
             assert!(check(name).unwrap_err().contains(part), "{name}: {:?}", check(name));
         }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::files::{DocumentFiles, DocumentPlace};
 use super::options::DocumentOptions;
 use super::reading::{Reader, Wanted};
-use super::ready::ReadyForm;
+use super::ready::{Doubt, ReadyForm};
 use super::repeated_ids::IdNotes;
 use super::summary::DocumentSummary;
 use super::task::{
@@ -158,19 +158,24 @@ impl DocumentFiles {
         let make_task = ReadyTask::default;
         let work = Work { files: self, options, takes_features: false, wanted: None, make_task };
         let mut ids = IdNotes::default();
-        work.run(|place, document, summary| {
-            let Processed { id, output: fingerprint, fields, .. } = document;
+        let mut doubt = Doubt::default();
+        let field = options.text_name();
+        let summary = work.run(|place, document, summary| {
+            let Processed { id, output: ready, fields, .. } = document;
+            doubt.note(&ready, place.file, self, field)?;
             let document = Document {
                 place,
                 id: id.as_ref(),
-                fingerprint,
+                fingerprint: ready.fingerprint,
                 features: &[],
                 text_len: 0,
                 digests: None,
                 fields: &fields,
             };
             admit(document, &mut ids, summary, &mut take)
-        })
+        })?;
+        doubt.end(self, field)?;
+        Ok(summary)
     }
 
     /// As [`hash_documents`], for these files.

@@ -3,16 +3,27 @@
 //! A reader turns the field into 16 hex digits, whatever its type and spelling, and
 //! [`ReadyTask`](super::task::ReadyTask) takes that for the text of the document.
 
+use super::files::DocumentFiles;
+use crate::error::{Error, LikelyFields, Result as OfFiles};
+use fpstore_base::column::is_plain;
 use fpstore_base::{Fingerprint, Radix, Width};
+
+/// Before the digits of a text that is hex and not decimal.
+const IS_HEX: char = 'h';
+/// Before the digits of a text that may be hex or decimal.
+const IS_PLAIN: char = '?';
+/// The records of a file that tell hex from decimal.
+const TOLD_COUNT: u64 = 100;
 
 /// How ready fingerprints are given in a field: their spelling in texts, and their width.
 ///
-/// Numbers stand for themselves, negative ones for their bits. A value with a bit above the width
+/// Without a spelling texts are hex; a file whose texts may all be decimal is then refused. Numbers
+/// stand for themselves, negative ones for their bits. A value with a bit above the width
 /// makes its record a bad one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadyForm {
     /// The spelling in texts.
-    pub radix: Radix,
+    pub radix: Option<Radix>,
     /// The number of bits.
     pub width: Width,
 }
@@ -20,17 +31,20 @@ pub struct ReadyForm {
 /// Fingerprints of 64 bits.
 impl From<Radix> for ReadyForm {
     fn from(radix: Radix) -> Self {
-        ReadyForm { radix, width: Width::FULL }
+        ReadyForm { radix: Some(radix), width: Width::FULL }
     }
 }
 
 impl ReadyForm {
-    /// The fingerprint in a text, in 16 hex digits; an empty text has none.
+    /// The fingerprint in a text, in 16 hex digits, with a mark of [`Ready`] before them if the
+    /// spelling is not set; an empty text has none.
     pub(super) fn digits_of_text(self, text: &str) -> Result<String, String> {
         if text.is_empty() {
             return Ok(String::new());
         }
         let ReadyForm { radix, width } = self;
+        let is_set = radix.is_some();
+        let radix = radix.unwrap_or_default();
         let parsed = Fingerprint::parse(text, radix).map_err(|fault| fault.to_string())?;
         if radix == Radix::Hex && width == Width::FULL && text.len() == 8 {
             return Err(format!(
@@ -39,7 +53,12 @@ impl ReadyForm {
             ));
         }
         match (width.narrowed(parsed, radix), radix) {
-            (Some(fingerprint), _) => Ok(fingerprint.to_string()),
+            (Some(fingerprint), _) => Ok(match is_plain(text) {
+                _ if is_set => fingerprint.to_string(),
+                true if text.len() == 1 => fingerprint.to_string(),
+                true => format!("{IS_PLAIN}{fingerprint}"),
+                false => format!("{IS_HEX}{fingerprint}"),
+            }),
             (None, Radix::SignedDecimal) => {
                 Err(format!("'{text}' is not a signed number of {width} bits"))
             }
@@ -71,13 +90,86 @@ impl ReadyForm {
     }
 }
 
+/// A fingerprint of a field.
+#[derive(Default)]
+pub(super) struct Ready {
+    pub(super) fingerprint: Option<Fingerprint>,
+    /// Whether its text is hex, or may be decimal; `None` if it is a number, or the same in both.
+    is_hex: Option<bool>,
+}
+
+impl Ready {
+    /// The fingerprint of the digits that a reader has made.
+    pub(super) fn of(digits: &str) -> Self {
+        let is_hex = match digits.chars().next() {
+            Some(IS_HEX) => Some(true),
+            Some(IS_PLAIN) => Some(false),
+            _ => None,
+        };
+        Ready { fingerprint: unmarked(digits).parse().ok(), is_hex }
+    }
+}
+
+/// The digits without a mark.
+pub(super) fn unmarked(digits: &str) -> &str {
+    digits.strip_prefix([IS_HEX, IS_PLAIN]).unwrap_or(digits)
+}
+
+/// Whether the fingerprints of a file may be hex or decimal, which their first texts tell.
+#[derive(Default)]
+pub(super) struct Doubt {
+    file: usize,
+    count: u64,
+    plain: u64,
+    is_hex: bool,
+}
+
+impl Doubt {
+    /// Notes a fingerprint.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnclearFields`] if the texts so far may be hex or decimal, and nothing more tells.
+    pub(super) fn note(
+        &mut self,
+        ready: &Ready,
+        file: usize,
+        files: &DocumentFiles,
+        field: &str,
+    ) -> OfFiles<()> {
+        if file != self.file {
+            self.end(files, field)?;
+            *self = Doubt { file, ..Doubt::default() };
+        }
+        self.count += 1;
+        self.is_hex |= ready.is_hex == Some(true);
+        self.plain += u64::from(ready.is_hex == Some(false));
+        // The records of a stream are used as they come.
+        let told_count = if files.list[file].len.is_none() { 2 } else { TOLD_COUNT };
+        if self.count >= told_count { self.end(files, field) } else { Ok(()) }
+    }
+
+    /// Ends a file; a single text is no reason to refuse it.
+    pub(super) fn end(&mut self, files: &DocumentFiles, field: &str) -> OfFiles<()> {
+        if self.is_hex || self.plain < 2 {
+            return Ok(());
+        }
+        let reason = format!(
+            "'{field}' has numbers without a letter, which could be hex or decimal (--radix hex or dec)"
+        );
+        let likely = LikelyFields { radix: Some(Radix::Decimal), ..LikelyFields::default() };
+        let name = files.list[self.file].name.clone();
+        Err(Error::UnclearFields { name, reason, likely: likely.into() })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_value_is_read_in_its_width_or_refused() {
-        let narrow = |radix| ReadyForm { radix, width: Width::new(32).unwrap() };
+        let narrow = |radix| ReadyForm { radix: Some(radix), width: Width::new(32).unwrap() };
         for (text, radix, expected) in [
             ("deadbeef", Radix::Hex, Some("00000000deadbeef")),
             ("00000000deadbeef", Radix::Hex, Some("00000000deadbeef")),
@@ -96,6 +188,7 @@ mod tests {
         let refused = full.digits_of_text("deadbeef").unwrap_err();
         assert!(refused.contains("--bits 32"), "{refused}");
         assert_eq!(full.digits_of_signed(-1).unwrap(), "ffffffffffffffff");
-        assert_eq!(full.digits_of_text("beef").unwrap(), "000000000000beef");
+        assert_eq!(full.digits_of_text("beef").unwrap(), "h000000000000beef");
+        assert_eq!(Ready::of("h000000000000beef").fingerprint, Some(Fingerprint::new(0xbeef)));
     }
 }

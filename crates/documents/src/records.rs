@@ -217,21 +217,31 @@ pub(super) fn check_new(all: &[&str], names: Names<'_>) -> Result<(), String> {
 }
 
 /// The place of the column `name`, which must be there once.
-pub(super) fn column(names: &[&str], name: &str, is_ready: bool) -> Result<usize, String> {
+fn column(names: &[&str], name: &str, is_ready: bool) -> Result<usize, String> {
     let mut places = (0..names.len()).filter(|&place| names[place] == name);
     match (places.next(), places.next()) {
         (Some(place), None) => Ok(place),
-        (Some(_), Some(_)) => Err(format!("two columns have the name '{name}'")),
-        (None, _) if names.is_empty() => Err(format!("no column '{name}': there is no header")),
-        (None, _) => {
-            let shown = listed(names);
-            Err(format!(
-                "no column '{name}' among {shown}; --id-field and --{} name the columns, and \
-                 --line-ids takes numbers of rows as ids",
-                if is_ready { "fingerprint-field" } else { "text-field" }
-            ))
-        }
+        (Some(_), Some(_)) => Err(twice(name)),
+        (None, _) => Err(no_column(names, name, is_ready)),
     }
+}
+
+/// Why a column of a table is not to be had.
+pub(super) fn no_column(names: &[&str], name: &str, is_ready: bool) -> String {
+    if names.is_empty() {
+        return format!("no column '{name}': there is no header");
+    }
+    let shown = listed(names);
+    format!(
+        "no column '{name}' among {shown}; --id-field and --{} name the columns, and --line-ids takes \
+         numbers of rows as ids",
+        if is_ready { "fingerprint-field" } else { "text-field" }
+    )
+}
+
+/// Why a name does not tell which column is meant.
+pub(super) fn twice(name: &str) -> String {
+    format!("two columns have the name '{name}'")
 }
 
 #[cfg(test)]

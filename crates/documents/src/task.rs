@@ -6,6 +6,7 @@ use super::files::DocumentPlace;
 use super::guard::guarded;
 use super::options::DocumentOptions;
 use super::raw::{Body, RawDocument, RowFields};
+use super::ready::Ready;
 use super::whole_file::NotText;
 use super::{decode, json, warc, whole_file};
 use crate::error::{Error, Result};
@@ -202,14 +203,14 @@ impl<T: Send + 'static, F: FnMut(&str) -> T> Task for MapTask<F> {
 pub(super) struct ReadyTask(String);
 
 impl Task for ReadyTask {
-    type Output = Option<Fingerprint>;
+    type Output = Ready;
 
     fn feed(&mut self, part: &str) {
         self.0.push_str(part);
     }
 
     fn finish(&mut self) -> Self::Output {
-        std::mem::take(&mut self.0).parse().ok()
+        Ready::of(&std::mem::take(&mut self.0))
     }
 
     fn reset(&mut self) {
@@ -221,7 +222,7 @@ impl Task for ReadyTask {
     }
 
     fn whole(&mut self, digits: &str) -> Self::Output {
-        digits.parse().ok()
+        Ready::of(digits)
     }
 }
 

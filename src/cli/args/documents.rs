@@ -98,7 +98,7 @@ impl FieldArgs {
             bail!("{option} is for texts; with --fingerprint-field none are read");
         }
         let options = reading.options(read.skips_bad(), limits)?.text_field(field);
-        let form = ReadyForm { radix: read.radix(), width: read.width() };
+        let form = ReadyForm { radix: read.given_radix(), width: read.width() };
         Ok(Some(Documents::of_field(hasher, form, options)))
     }
 }

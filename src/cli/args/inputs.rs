@@ -76,6 +76,11 @@ impl ReadArgs {
         Ok(ReadArgs { bits, ..self.clone() })
     }
 
+    /// The spelling of fingerprints in files, if the user has set it.
+    pub(in crate::cli) fn given_radix(&self) -> Option<Radix> {
+        self.radix
+    }
+
     /// The spelling of fingerprints.
     pub(in crate::cli) fn radix(&self) -> Radix {
         self.radix.unwrap_or_default()

@@ -75,10 +75,9 @@ pub(in crate::cli) fn run(args: &DeleteArgs) -> anyhow::Result<ExitStatus> {
     if by_id && by_fingerprint {
         bail!("ids and fingerprints cannot be deleted by one command");
     }
-    // A guess must not decide what is deleted.
     let width = args.store.open()?.width();
     let read = args.read.of_width(width)?;
-    let options = read.options().exact(true);
+    let options = read.options();
     let mut fingerprints = args
         .fingerprint
         .iter()

@@ -138,6 +138,7 @@ fn of_text(
         let named = options.filter_map(|(name, field)| Some((*name, field.as_deref()?)));
         let mut more: Vec<String> =
             named.flat_map(|(name, field)| [name.to_string(), field.to_string()]).collect();
+        more.extend(likely.radix.iter().flat_map(|it| ["--radix".into(), it.to_string()]));
         if likely.line_ids && offers("line_ids") {
             more.push("--line-ids".into());
         }

@@ -20,7 +20,8 @@ pub enum InputFormat {
     /// Blank lines and lines that start with `#` are no records. CR LF ends a line as LF does.
     ///
     /// Tables with other columns or a header are read too, unless [`InputOptions::exact`] is set: the
-    /// column whose values are all fingerprints is the fingerprint, the other one the id.
+    /// column of which three of four values have all digits of a fingerprint is the fingerprint, the
+    /// other one the id; shorter numbers beside another column are ids.
     /// [`InputSummary::guess`](super::InputSummary::guess) says what was taken for what.
     #[default]
     Lines,
@@ -51,6 +52,7 @@ pub struct InputOptions {
     radix: Option<Radix>,
     columns: Option<(usize, Option<usize>)>,
     is_exact: bool,
+    is_stream: bool,
     width: Width,
     pub(super) skip_bad: bool,
 }
@@ -142,13 +144,10 @@ impl InputOptions {
         self.skip_bad
     }
 
-    pub(super) fn is_exact(&self) -> bool {
-        self.is_exact
-    }
-
-    /// Whether the columns of lines are named.
-    pub(super) fn names_columns(&self) -> bool {
-        self.columns.is_some()
+    /// Lets the first line decide alone about columns.
+    pub(super) fn stream(mut self) -> Self {
+        self.is_stream = true;
+        self
     }
 
     /// Opens an input; compressed text needs no name that says so.
@@ -172,8 +171,8 @@ impl InputOptions {
         if self.format != InputFormat::Lines {
             return Some(LineForm::default());
         }
-        let InputOptions { radix, columns, is_exact, width, skip_bad, .. } = *self;
-        decide(bytes, is_whole, &Wish { radix, columns, skip_bad, is_exact, width })
+        let InputOptions { radix, columns, is_exact, is_stream, width, skip_bad, .. } = *self;
+        decide(bytes, is_whole, &Wish { radix, columns, skip_bad, is_exact, is_stream, width })
     }
 
     /// As [`Layout::whole_len`].

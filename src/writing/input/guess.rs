@@ -1,32 +1,36 @@
-//! Which columns of lines hold fingerprints and ids, decided from the first lines of an input.
+//! Which columns of lines hold fingerprints and ids: the one decision for all readers of lines.
 //!
-//! The rule, in this order; a line that is blank or starts with `#` does not count:
+//! The rule, in this order; a blank line or one that starts with `#` does not count:
 //!
-//! 1. The form that is documented: if the first line starts with a fingerprint of all digits of the
-//!    width, or with any fingerprint while no other column of the line looks like one, lines are read
-//!    so.
+//! 1. The first line decides if exactly one of its columns holds a fingerprint ([`Held`]): at the
+//!    start of the line it is the documented form, else a table. A stream, whose lines are answered as
+//!    they come, has no more than its first line, and the second one after a header.
 //! 2. Else the first lines decide, a hundred or 256 KiB of them (`first_lines`). They are cut
-//!    at tabs, else semicolons, else commas, else at their last space or colon; all must have as
-//!    many columns. The column whose values are all fingerprints ([`Kind::is_strong`]) is the
-//!    fingerprint. A first line that has a name there is a header.
+//!    at tabs, else semicolons, else commas, else at their last space or colon. The column that holds
+//!    fingerprints is taken; a first line that has a name there is a header.
 //! 3. The other column is the id. Of several, it is the one that the header calls `id`, else the only
 //!    one with a name in [`fields::ID`].
-//! 4. What two columns could be, and what nearly fits, is refused, with what would say it. Hashes of
-//!    32 bits are refused where the width is 64 bits, unless the radix is given.
+//! 4. Shorter numbers at the start of lines are read as documented where nothing else could be the
+//!    fingerprint: alone, or beside ids of fewer characters than a fingerprint has bytes. Counted
+//!    numbers are ids.
+//! 5. Two columns that could hold the fingerprints, and none, are refused, with the options that end
+//!    the doubt. Skipping bad records changes nothing of that.
 //!
-//! Fingerprints of fewer than 32 bits look like any other number: they are read as documented.
-//!
-//! The decision depends on the bytes of the input alone, never on how they arrive. Every later line
-//! must fit, or is a bad record.
+//! A value that does not fit its column is a bad record. One among the first lines is refused together
+//! with the guess, unless bad records are skipped.
 
-use super::column_kind::{Form, Kind, TOLD_DIGITS_MIN};
-use super::column_layout::{
-    Found, Layout, Rows, Unclear, hashes_of_32_bits, hex_or_decimal, is_name, kind_of, rows,
-};
+use std::collections::HashSet;
+
 use super::columns::{Columns, Separator, unquoted};
 use super::first_lines::{Line, sample};
 use super::line_record::parse_record;
-use fpstore_base::{Fingerprint, Radix, Width};
+use fpstore_base::column::{Held, is_in_doubt};
+use fpstore_base::{Fingerprint, IdRef, Radix, Width, fields};
+
+/// The longest name of a column that is a header.
+const NAME_LEN_MAX: usize = 60;
+/// The fewest hex digits of a hash with more than 64 bits: shorter ones are more likely dates or keys.
+const LONG_HASH_MIN: usize = 24;
 
 /// What is known of the columns before the input is seen.
 #[derive(Clone, Copy, Debug, Default)]
@@ -36,13 +40,9 @@ pub(super) struct Wish {
     pub(super) columns: Option<(usize, Option<usize>)>,
     pub(super) skip_bad: bool,
     pub(super) is_exact: bool,
+    /// Whether each line is answered before the next one comes.
+    pub(super) is_stream: bool,
     pub(super) width: Width,
-}
-
-impl Wish {
-    fn form(&self) -> Form {
-        Form { radix: self.radix, width: self.width }
-    }
 }
 
 /// How the lines of an input are read.
@@ -50,6 +50,8 @@ impl Wish {
 pub(super) enum LineForm {
     /// As documented: the fingerprint, then optionally a separator and the id.
     Documented(Radix),
+    /// As documented in hex, with fewer digits than the width has, beside short ids alone.
+    Short(Width),
     /// By columns; what was guessed is said in words.
     Columns(Columns, Option<String>),
     /// Not at all.
@@ -62,205 +64,512 @@ impl Default for LineForm {
     }
 }
 
+/// Why columns are not clear, and what would make them so.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Unclear {
+    pub(super) reason: String,
+    /// The columns that are most likely meant, from 0.
+    pub(super) columns: Option<(usize, Option<usize>)>,
+    pub(super) radix: Option<Radix>,
+    pub(super) width: Option<Width>,
+    /// The line that is no record, where the input is of another kind.
+    pub(super) line: Option<usize>,
+}
+
 /// How the lines of an input are read, by its first bytes, which start a line; `None` if more of them
 /// are needed. `is_whole` if there are no more.
 pub(super) fn decide(bytes: &[u8], is_whole: bool, wish: &Wish) -> Option<LineForm> {
     let documented = LineForm::Documented(wish.radix.unwrap_or_default());
-    let tells_nothing = wish.width.digits() < TOLD_DIGITS_MIN;
-    if (wish.is_exact || tells_nothing) && wish.columns.is_none() {
+    if wish.is_exact && wish.columns.is_none() {
         return Some(documented);
     }
     let (lines, is_whole) = sample(bytes, is_whole);
     let Some(first) = lines.first() else { return is_whole.then_some(documented) };
-    let sample = Sample { lines: &lines, wish };
-    if wish.columns.is_none() && sample.reads(first.text) && !sample.is_doubtful(first.text) {
-        return Some(documented);
+    let is_alone = wish.is_stream || lines.len() == 1 && is_whole;
+    let of_first = Sample { lines: &lines[..1], is_alone, wish }.find();
+    if wish.is_stream {
+        let is_no_record = |columns: &Columns| columns.parse(first.text, |parsed| parsed.is_err());
+        let may_be_header = match &of_first {
+            Ok(LineForm::Columns(columns, _)) => is_no_record(columns),
+            _ => is_header(first.text),
+        };
+        let found = match lines.get(..2) {
+            Some(lines) if may_be_header => Sample { lines, is_alone, wish }.find(),
+            None if may_be_header && !is_whole => return None,
+            _ => of_first,
+        };
+        return Some(found.unwrap_or_else(LineForm::Unclear));
+    }
+    if matches!(of_first, Ok(LineForm::Documented(_))) {
+        return of_first.ok();
     }
     if !is_whole {
         return None;
     }
-    let found = match wish.columns {
-        Some((fingerprint, id)) => sample.with_columns(fingerprint, id).map(Some),
-        None => sample.guess(),
+    let sample = Sample { lines: &lines, is_alone, wish };
+    let found = match of_first {
+        Ok(LineForm::Columns(..)) if wish.columns.is_none() => of_first,
+        _ => sample.find(),
     };
-    Some(match found {
-        Ok(None) => documented,
-        Ok(Some((columns, note))) => LineForm::Columns(columns, note),
-        Err(unclear) => LineForm::Unclear(unclear),
-    })
+    Some(found.and_then(|form| sample.checked(form)).unwrap_or_else(LineForm::Unclear))
 }
 
 /// The first lines of an input.
 struct Sample<'a> {
     lines: &'a [Line<'a>],
+    /// Whether nothing follows them that could tell more.
+    is_alone: bool,
     wish: &'a Wish,
 }
 
 impl<'a> Sample<'a> {
-    fn reads(&self, line: &str) -> bool {
+    fn held<'v>(&self, values: impl IntoIterator<Item = &'v str>) -> Held {
+        Held::of(values, self.wish.radix, self.wish.width)
+    }
+
+    fn find(&self) -> Result<LineForm, Unclear> {
+        if let Some((fingerprint, id)) = self.wish.columns {
+            return self.with_columns(fingerprint, id);
+        }
         let radix = self.wish.radix.unwrap_or_default();
-        let fits = |fingerprint: Fingerprint| match radix {
-            Radix::SignedDecimal => true,
-            _ => self.wish.width.fits(fingerprint),
-        };
-        let found = parse_record(line.as_bytes(), radix);
-        matches!(found, Ok(Some((fingerprint, _))) if fits(fingerprint))
-    }
-
-    /// The column at the start of a line, as documented.
-    fn first_column(line: &str) -> &str {
-        line.split(['\t', ',', ':', ' ']).next().unwrap_or(line)
-    }
-
-    /// Whether a line that can be read as documented may mean something else.
-    fn is_doubtful(&self, line: &str) -> bool {
-        let kind = |text: &str| Kind::of([text].into_iter(), self.wish.form());
-        match kind(Self::first_column(line)) {
-            Kind::HexOrDecimal | Kind::Hex32 => true,
-            first if first.is_strong() => false,
-            _ => Separator::ALL.iter().any(|separator| {
-                let columns = separator.split(line).unwrap_or_default();
-                columns.iter().skip(1).any(|column| kind(&unquoted(column)).is_strong())
-            }),
+        let start = |line: &Line<'a>| line.text.split(['\t', ',', ':', ' ']).next().unwrap_or("");
+        let starts = self.held(self.lines.iter().map(start));
+        let read = parse_record(self.lines[0].text.as_bytes(), radix);
+        let holds =
+            starts == Held::Fingerprints(radix) || starts == Held::HexOrDecimal && self.is_alone;
+        if read.is_ok() && holds {
+            return Ok(LineForm::Documented(radix));
         }
-    }
-
-    fn guess(&self) -> Found {
-        let readable = self.lines.iter().filter(|line| self.reads(line.text)).count();
-        match self.guess_strictly(readable) {
-            // Lines that do not fit may be bad records among those of the documented form. Where all
-            // fit and are still in doubt, skipping would change nothing.
-            Err(_) if self.wish.skip_bad && (1..self.lines.len()).contains(&readable) => Ok(None),
-            found => found,
-        }
-    }
-
-    fn guess_strictly(&self, readable: usize) -> Found {
-        let (form, width) = (self.wish.form(), self.wish.width);
         let layouts: Vec<Layout<'_>> =
-            Separator::ALL.iter().filter_map(|one| Layout::of(self.lines, *one, form)).collect();
-        let first = Kind::of(self.lines.iter().map(|line| Self::first_column(line.text)), form);
-        let is_readable = readable == self.lines.len();
-        if is_readable && first == Kind::HexOrDecimal && self.lines.len() > 1 {
-            return Err(Unclear { columns: None, ..hex_or_decimal(0, None, width) });
+            Separator::ALL.iter().filter_map(|one| Layout::of(self, *one)).collect();
+        let mut taken = layouts.iter().filter_map(Layout::take);
+        if let Some(taken) = taken.next() {
+            return taken;
         }
-        if is_readable && (first.is_strong() || first == Kind::HexOrDecimal) {
-            return Ok(None);
-        }
-        let strong = layouts.iter().find(|layout| layout.columns(Kind::is_strong).next().is_some());
-        if is_readable {
-            return match strong {
-                Some(layout) => self.instead_of_first(layout, first),
-                None if first == Kind::Hex32 && form.radix.is_none() => {
-                    Err(hashes_of_32_bits(0, None))
-                }
-                None => Ok(None),
+        if self.lines.iter().all(|line| is_bare(line.text)) && starts != Held::HexOrDecimal {
+            return match self.hashes_of_32_bits(&layouts) {
+                Some(unclear) => Err(unclear),
+                None if self.wish.radix.is_some() => Ok(LineForm::Documented(radix)),
+                None => Ok(LineForm::Short(self.wish.width)),
             };
         }
-        if let Some(layout) = strong {
-            return layout.take(Kind::is_strong);
+        let doubt = layouts.iter().find_map(Layout::hex_or_decimal);
+        let doubt = doubt.or_else(|| self.hashes_of_32_bits(&layouts));
+        if let Some(unclear) = doubt.or_else(|| layouts.iter().find_map(Layout::long_hashes)) {
+            return Err(unclear);
         }
-        let has = |kind: Kind| layouts.iter().find(|it| it.columns(|one| one == kind).count() == 1);
-        if let Some(layout) = has(Kind::Hex32) {
-            let found = layout.take(|kind| kind == Kind::Hex32)?;
-            return match found {
-                Some((columns, _)) if form.radix.is_none() => {
-                    Err(hashes_of_32_bits(columns.fingerprint, None))
-                }
-                found => Ok(found),
+        // The spelling is set, so shorter numbers are meant.
+        let all_read = |line: &Line<'_>| parse_record(line.text.as_bytes(), radix).is_ok();
+        if self.wish.radix.is_some() && self.lines.iter().all(all_read) {
+            return Ok(LineForm::Documented(radix));
+        }
+        let Err(reason) = read else {
+            return match self.have_short_ids() {
+                true => Ok(LineForm::Short(self.wish.width)),
+                false => Err(self.of_short_numbers(&layouts)),
             };
-        }
-        if let Some(layout) = has(Kind::HexOrDecimal) {
-            let place = layout.columns(|kind| kind == Kind::HexOrDecimal).next().unwrap_or(0);
-            return Err(hex_or_decimal(place, layout.likely_id(place), width));
-        }
-        let unclear = layouts.iter().find_map(Layout::long_hashes);
-        match unclear.or_else(|| layouts.iter().find_map(Layout::nearly)) {
-            Some(unclear) => Err(unclear),
-            None => Ok(None),
+        };
+        Err(Unclear { reason, line: Some(self.lines[0].number), ..Unclear::default() })
+    }
+
+    /// Whether lines start with numbers that are not counted, beside ids that no fingerprint can be.
+    fn have_short_ids(&self) -> bool {
+        let record = |line: &'a Line<'a>| {
+            let record = parse_record(line.text.as_bytes(), Radix::Hex).ok().flatten();
+            record.map(|(fingerprint, id)| (line.text, fingerprint, id))
+        };
+        let records: Vec<_> = self.lines.iter().filter_map(record).collect();
+        let is_short = |text: &str, id: Option<IdRef<'_>>| match id {
+            Some(IdRef::Text(missing)) if is_missing(missing) => false,
+            Some(id) => is_short_id(id, self.wish.width),
+            None => is_bare(text),
+        };
+        // Read as hex, decimal numbers make a longer step at each ten.
+        let values = || records.iter().map(|record| record.1.value());
+        let steps =
+            values().zip(values().skip(1)).filter(|(one, next)| one.wrapping_add(1) == *next);
+        let next_count = steps.count();
+        let are_counted = records.len() > 2 && 4 * next_count >= 3 * (records.len() - 1);
+        let is_most = !self.wish.skip_bad || 2 * records.len() > self.lines.len();
+        is_most && !are_counted && records.iter().all(|(text, _, id)| is_short(text, *id))
+    }
+
+    /// Refuses hashes of 32 bits where fingerprints of 64 are read: they would be kept with 32 zeros
+    /// in front of each.
+    fn hashes_of_32_bits(&self, layouts: &[Layout<'_>]) -> Option<Unclear> {
+        let place = layouts
+            .iter()
+            .find_map(|layout| (0..layout.count).find(|place| layout.holds_32_bits(*place)))?;
+        Some(of_32_bits(place))
+    }
+
+    /// Refuses lines of which no column holds fingerprints.
+    fn of_short_numbers(&self, layouts: &[Layout<'_>]) -> Unclear {
+        let digits = self.wish.width.digits();
+        let mut reason = format!("no column holds fingerprints, which have {digits} hex digits");
+        let Some(layout) = layouts.first() else { return Unclear { reason, ..Unclear::default() } };
+        let is_short =
+            |place: &usize| matches!(layout.held[*place].0, Held::Numbers | Held::ShortHex);
+        let len = |place: &usize| -> usize { layout.values(*place).map(|it| it.len()).sum() };
+        // A missing value may be a fingerprint in later lines; if it never is, each line is refused.
+        let missing = (0..layout.count).find(|place| is_missing(layout.rows[0][*place]));
+        let Some(place) = missing.or((0..layout.count).filter(is_short).max_by_key(len)) else {
+            return Unclear { reason, ..Unclear::default() };
+        };
+        let is_number = layout.held[place].0 == Held::Numbers;
+        reason += &match missing {
+            Some(_) => format!("; only column {}, whose first value is missing, could", place + 1),
+            None => format!("; only the shorter numbers in column {} could be some", place + 1),
+        };
+        let columns = Some((place, layout.likely_id(place)));
+        Unclear {
+            reason,
+            columns,
+            radix: is_number.then_some(Radix::Decimal),
+            ..Unclear::default()
         }
     }
 
-    /// All lines start with hex numbers that are no fingerprints of 64 bits, and there is a column of
-    /// such.
-    fn instead_of_first(&self, layout: &Layout<'a>, first: Kind) -> Found {
-        let places: Vec<usize> = layout.columns(Kind::is_strong).collect();
-        let place = places[0];
-        let is_hex = layout.kinds[place].0 == Kind::Hex;
-        if first == Kind::Number && is_hex && places.len() == 1 {
-            return layout.take(Kind::is_strong);
+    /// Refuses a guess that a line of the sample does not fit, unless bad records are skipped.
+    fn checked(&self, form: LineForm) -> Result<LineForm, Unclear> {
+        let LineForm::Columns(columns, _) = &form else { return Ok(form) };
+        if self.wish.skip_bad || self.wish.columns.is_some() {
+            return Ok(form);
         }
-        Err(Unclear {
-            reason: format!(
-                "columns 1 and {} could both hold the fingerprints; column {} has {}",
-                place + 1,
-                place + 1,
-                layout.kinds[place].0.describe(self.wish.width)
-            ),
-            columns: Some((place, Some(0))),
-            radix: layout.kinds[place].0.radix().filter(|radix| *radix != Radix::Hex),
-            width: None,
-        })
+        let Columns { fingerprint, id, radix, header_end, .. } = *columns;
+        let is_record = |line: &&Line<'_>| header_end.is_none_or(|end| line.end as u64 > end);
+        for line in self.lines.iter().filter(is_record) {
+            if columns.parse(line.text, |parsed| parsed.is_ok()) {
+                continue;
+            }
+            let cut = columns.separator.split(line.text).unwrap_or_default();
+            let value = unquoted(cut.get(fingerprint).copied().unwrap_or(line.text));
+            let is_value = Fingerprint::parse(value.trim(), radix).is_ok();
+            let (number, column) = (line.number, fingerprint + 1);
+            let (reason, id) = match id.filter(|_| is_value && columns.count == Some(cut.len())) {
+                Some(id) => {
+                    (format!("the id is missing in line {number}, column {}", id + 1), None)
+                }
+                None => {
+                    let value = value.escape_debug();
+                    (
+                        format!(
+                            "column {column} holds fingerprints, but '{value}' in line {number}"
+                        ),
+                        id,
+                    )
+                }
+            };
+            let columns = Some((fingerprint, id));
+            return Err(Unclear { reason, columns, radix: said(radix), ..Unclear::default() });
+        }
+        Ok(form)
     }
 
     /// The user names the columns.
-    fn with_columns(
-        &self,
-        fingerprint: usize,
-        id: Option<usize>,
-    ) -> Result<(Columns, Option<String>), Unclear> {
-        let (radix, form) = (self.wish.radix, self.wish.form());
+    fn with_columns(&self, fingerprint: usize, id: Option<usize>) -> Result<LineForm, Unclear> {
         let most = fingerprint.max(id.unwrap_or(0));
-        let fitting = Separator::ALL.iter().filter_map(|separator| {
-            let rows = rows(self.lines, *separator)?;
+        let cut = |separator: &Separator| {
+            let rows: Vec<Vec<&str>> = self
+                .lines
+                .iter()
+                .map(|line| separator.split(line.text).ok())
+                .collect::<Option<_>>()?;
             let has_all = rows.iter().any(|row| row.len() > most);
             (has_all && (*separator != Separator::None || most == 0)).then_some((*separator, rows))
-        });
-        let mut fitting: Vec<_> = fitting.collect();
-        let fits_any = |rows: &Rows<'_>| {
-            let spelled = radix.unwrap_or_default();
-            let value = |row: &Vec<&str>| {
-                row.get(fingerprint).is_some_and(|it| {
-                    fpstore_base::Fingerprint::parse(unquoted(it).trim(), spelled).is_ok()
-                })
-            };
-            rows.iter().any(value) || kind_of(&rows[1..], fingerprint, form).radix().is_some()
         };
-        let best = fitting.iter().position(|(_, rows)| fits_any(rows)).unwrap_or(0);
+        let mut fitting: Vec<_> = Separator::ALL.iter().filter_map(cut).collect();
+        let values = |rows: &[Vec<&'a str>]| -> Vec<String> {
+            let values = rows.iter().filter_map(|row| row.get(fingerprint));
+            values.map(|value| unquoted(value).trim().to_string()).collect()
+        };
+        let spellings = [Radix::Hex, Radix::Decimal, Radix::SignedDecimal];
+        let spellings = self.wish.radix.map_or(spellings.to_vec(), |radix| vec![radix]);
+        let is_value =
+            |value: &str| spellings.iter().any(|it| Fingerprint::parse(value, *it).is_ok());
+        let fits_any = |rows: &[Vec<&'a str>]| values(rows).iter().any(|value| is_value(value));
         if fitting.is_empty() {
             let reason = format!("no line has a column {}", most + 1);
             return Err(Unclear { reason, ..Unclear::default() });
         }
+        let best = fitting.iter().position(|(_, rows)| fits_any(rows)).unwrap_or(0);
         let (separator, rows) = fitting.swap_remove(best);
-        let all = kind_of(&rows, fingerprint, form);
-        if all == Kind::HexOrDecimal && rows.len() > 1 {
-            return Err(hex_or_decimal(fingerprint, id, form.width));
-        }
-        let rest = kind_of(&rows[1..], fingerprint, form);
-        if [all, rest].contains(&Kind::Hex32) && all != Kind::Hex && radix.is_none() {
-            return Err(hashes_of_32_bits(fingerprint, None));
-        }
-        let is_decimal = |kind: Kind| matches!(kind, Kind::Decimal { .. });
-        let kind = if is_decimal(all) { all } else { rest };
-        let radix = radix.or(kind.radix()).unwrap_or_default();
         let name = rows[0].get(fingerprint).copied().unwrap_or_default();
-        let is_value = fpstore_base::Fingerprint::parse(unquoted(name).trim(), radix).is_ok();
-        let header = !is_value && is_name(name) && rows.len() > 1;
-        let columns = Columns {
-            separator,
-            count: None,
-            fingerprint,
-            id,
-            radix,
-            header_end: header.then_some(self.lines[0].end as u64),
-        };
+        let is_followed = rows.len() > 1 || !self.is_alone;
+        let header = !is_value(unquoted(name).trim()) && is_name(name) && is_followed;
+        let values = values(&rows[usize::from(header)..]);
+        let values = || values.iter().map(String::as_str);
+        if self.wish.radix.is_none() && values().count() > 1 && is_in_doubt(values()) {
+            return Err(hex_or_decimal(fingerprint, id));
+        }
+        let is_of_32 = self.wish.radix.is_none() && self.wish.width == Width::FULL;
+        if is_of_32 && are_of_32_bits(values()) {
+            return Err(of_32_bits(fingerprint));
+        }
+        let held = self.held(values());
+        let guessed = if let Held::Fingerprints(radix) = held { Some(radix) } else { None };
+        let radix = self.wish.radix.or(guessed).unwrap_or_default();
+        let header_end = header.then_some(self.lines[0].end as u64);
+        let columns = Columns { separator, count: None, fingerprint, id, radix, header_end };
         let mut notes = Vec::new();
         if header {
             notes.push(format!("took line {} for a header", self.lines[0].number));
         }
         if self.wish.radix.is_none() && radix != Radix::Hex {
-            notes.push(format!("read {} in column {}", kind.describe(form.width), fingerprint + 1));
+            notes.push(format!("read {} in column {}", words(radix), fingerprint + 1));
         }
-        Ok((columns, (!notes.is_empty()).then(|| notes.join(", and "))))
+        Ok(LineForm::Columns(columns, (!notes.is_empty()).then(|| notes.join(", "))))
     }
+}
+
+/// Lines of which nearly all have as many columns.
+struct Layout<'a> {
+    separator: Separator,
+    sample: &'a Sample<'a>,
+    count: usize,
+    /// Empty texts in lines with other columns.
+    rows: Vec<Vec<&'a str>>,
+    /// For each column what it holds, and whether that is without the first line, which has a name.
+    held: Vec<(Held, bool)>,
+}
+
+impl<'a> Layout<'a> {
+    fn of(sample: &'a Sample<'a>, separator: Separator) -> Option<Self> {
+        let cut = |line: &Line<'a>| separator.split(line.text).unwrap_or_default();
+        let mut rows: Vec<Vec<&str>> = sample.lines.iter().map(cut).collect();
+        let of_count = |count: usize| rows.iter().filter(|row| row.len() == count).count();
+        let count = rows.iter().map(Vec::len).max_by_key(|count| of_count(*count))?;
+        if 4 * of_count(count) < 3 * rows.len()
+            || count == 0
+            || (count == 1) != (separator == Separator::None)
+        {
+            return None;
+        }
+        for row in rows.iter_mut().filter(|row| row.len() != count) {
+            *row = vec![""; count];
+        }
+        let mut layout = Layout { separator, sample, count, rows, held: Vec::new() };
+        let held = |place: usize| {
+            let name = unquoted(layout.rows[0][place]);
+            let is_value = Fingerprint::parse(name.trim(), Radix::Hex).is_ok();
+            let has_name = layout.rows.len() > 1 && is_name(&name) && !is_value;
+            let values: Vec<_> = layout.values(place).skip(usize::from(has_name)).collect();
+            (sample.held(values.iter().map(AsRef::as_ref)), has_name)
+        };
+        let held = (0..count).map(held).collect();
+        layout.held = held;
+        Some(layout)
+    }
+
+    fn values(&self, place: usize) -> impl Iterator<Item = std::borrow::Cow<'a, str>> {
+        self.rows.iter().map(move |row| unquoted(row[place]))
+    }
+
+    /// The name of a column in the header, without quotes.
+    fn name(&self, place: usize) -> String {
+        unquoted(self.rows[0][place]).trim().to_string()
+    }
+
+    /// How a column is called in messages.
+    fn call(&self, place: usize, has_header: bool) -> String {
+        match has_header {
+            true => format!("column {} ({})", place + 1, self.name(place)),
+            false => format!("column {}", place + 1),
+        }
+    }
+
+    /// Takes the column that holds fingerprints, if there is one.
+    fn take(&self) -> Option<Result<LineForm, Unclear>> {
+        let found = (0..self.count).filter_map(|place| match self.held[place] {
+            (Held::Fingerprints(radix), has_header) => Some((place, radix, has_header)),
+            _ => None,
+        });
+        let found: Vec<_> = found.collect();
+        let (place, radix, has_header) = *found.first()?;
+        let id = self.likely_id(place);
+        let unclear = |reason| {
+            let columns = Some((place, id));
+            Some(Err(Unclear { reason, columns, radix: said(radix), ..Unclear::default() }))
+        };
+        // Short hex numbers at the start of lines may be fingerprints, and so may numbers beside others.
+        let rival = match self.held[0].0 {
+            _ if place == 0 => None,
+            Held::ShortHex | Held::HexOrDecimal => Some(0),
+            Held::Numbers if radix != Radix::Hex => Some(0),
+            _ => None,
+        };
+        if let Some(other) = found.get(1).map(|it| it.0).or(rival) {
+            let (one, two) = (place.min(other), place.max(other));
+            let (one, two) = (self.call(one, has_header), self.call(two, has_header));
+            return unclear(format!("{one} and {two} could both hold the fingerprints"));
+        }
+        let name_is_sure = fields::is_of_fingerprints(&self.name(place))
+            || (0..self.count).any(|other| fields::is_id(&self.name(other)));
+        if has_header && !name_is_sure {
+            let number = self.sample.lines[0].number;
+            let reason = "could be a header or a record without fingerprint";
+            return unclear(format!("line {number} {reason}"));
+        }
+        let others = self.count - 1;
+        if others > 1 && !self.has_one_id(place, has_header) {
+            return unclear(format!(
+                "{} holds fingerprints, and {others} other columns could hold the ids",
+                self.call(place, has_header)
+            ));
+        }
+        // A first line alone does not tell a missing id from a missing fingerprint.
+        if self.rows.len() == 1 && id.is_some_and(|id| is_missing(self.rows[0][id])) {
+            return unclear(format!("the id in {} is missing", self.call(id.unwrap_or(0), false)));
+        }
+        let mut note = format!("took {} for the fingerprint", self.call(place, has_header));
+        if radix != Radix::Hex {
+            note += &format!(" ({})", words(radix));
+        }
+        match id {
+            Some(id) => note += &format!(" and {} for the id", self.call(id, has_header)),
+            None => note += ", without ids",
+        }
+        let columns = Columns {
+            separator: self.separator,
+            count: Some(self.count),
+            fingerprint: place,
+            id,
+            radix,
+            header_end: has_header.then_some(self.sample.lines[0].end as u64),
+        };
+        Some(Ok(LineForm::Columns(columns, Some(note))))
+    }
+
+    /// Whether the header leaves no doubt which of several columns holds the ids.
+    fn has_one_id(&self, fingerprint: usize, has_header: bool) -> bool {
+        let names = (0..self.count).filter(|place| *place != fingerprint);
+        let names: Vec<String> = names.map(|place| self.name(place)).collect();
+        let is_named = |name: &&String| fields::is_id(name);
+        has_header
+            && (names.iter().filter(|name| name.eq_ignore_ascii_case("id")).count() == 1
+                || names.iter().filter(is_named).count() == 1)
+    }
+
+    /// The column that holds the ids most likely.
+    fn likely_id(&self, fingerprint: usize) -> Option<usize> {
+        let others: Vec<usize> = (0..self.count).filter(|it| *it != fingerprint).collect();
+        let is_called_id = |place: &&usize| self.name(**place).eq_ignore_ascii_case("id");
+        let named = others.iter().find(is_called_id);
+        let named = named.or_else(|| others.iter().find(|it| fields::is_id(&self.name(**it))));
+        let distinct = |place: &&usize| {
+            let values: HashSet<&str> = self.rows.iter().map(|row| row[**place]).collect();
+            values.len() == self.rows.len() && !values.contains("")
+        };
+        named.or_else(|| others.iter().find(distinct)).or(others.first()).copied()
+    }
+
+    /// Refuses a column of numbers that may be hex or decimal.
+    fn hex_or_decimal(&self) -> Option<Unclear> {
+        let place = (0..self.count).find(|place| self.held[*place].0 == Held::HexOrDecimal)?;
+        Some(hex_or_decimal(place, self.likely_id(place)))
+    }
+
+    fn holds_32_bits(&self, place: usize) -> bool {
+        let Wish { radix, width, .. } = self.sample.wish;
+        let values: Vec<_> = self.values(place).skip(usize::from(self.held[place].1)).collect();
+        radix.is_none() && *width == Width::FULL && are_of_32_bits(values.iter().map(AsRef::as_ref))
+    }
+
+    /// Refuses hashes of more than 64 bits.
+    fn long_hashes(&self) -> Option<Unclear> {
+        let hex_len = |value: &str| {
+            let is_hex = value.bytes().all(|byte| byte.is_ascii_hexdigit());
+            (is_hex && value.len() >= LONG_HASH_MIN).then_some(value.len())
+        };
+        let long = |place: usize| {
+            let last = hex_len(&unquoted(self.rows.last()?[place]))?;
+            let count = self.values(place).filter(|it| hex_len(it) == Some(last)).count();
+            (4 * count >= 3 * (self.rows.len() - usize::from(self.held[place].1))).then_some(last)
+        };
+        let (place, len) = (0..self.count).find_map(|place| Some((place, long(place)?)))?;
+        let reason = format!(
+            "{} holds hashes of {} bits ({len} hex digits), and a fingerprint has {width}: make \
+             hashes of {width} bits, such as hash_size=8 of imagehash for 64",
+            self.call(place, self.held[place].1),
+            4 * len,
+            width = self.sample.wish.width
+        );
+        Some(Unclear { reason, ..Unclear::default() })
+    }
+}
+
+/// Whether an id has fewer characters than a fingerprint has bytes, so that it can be none.
+pub(super) fn is_short_id(id: IdRef<'_>, width: Width) -> bool {
+    matches!(id, IdRef::Text(text) if 2 * text.len() < width.digits())
+}
+
+/// The spelling as an option that must be given.
+fn said(radix: Radix) -> Option<Radix> {
+    Some(radix).filter(|radix| *radix != Radix::Hex)
+}
+
+/// What fingerprints are that are not spelled in hex.
+fn words(radix: Radix) -> &'static str {
+    match radix {
+        Radix::SignedDecimal => "signed decimal numbers",
+        _ => "decimal numbers",
+    }
+}
+
+fn hex_or_decimal(place: usize, id: Option<usize>) -> Unclear {
+    let reason = format!(
+        "column {} has numbers without a letter, which could be hex or decimal (--radix hex or dec)",
+        place + 1
+    );
+    let columns = Some((place, id));
+    Unclear { reason, columns, radix: Some(Radix::Decimal), ..Unclear::default() }
+}
+
+fn of_32_bits(place: usize) -> Unclear {
+    let reason = format!(
+        "column {} has 8 hex digits in each line, hashes of 32 bits, and fingerprints of 64 are read; \
+         --bits 32 keeps them as what they are",
+        place + 1
+    );
+    Unclear { reason, width: Width::new(32), ..Unclear::default() }
+}
+
+/// Whether values are hashes of 32 bits: 8 hex digits each, some with letters.
+fn are_of_32_bits<'v>(values: impl Iterator<Item = &'v str>) -> bool {
+    let is_of_8 = |value: &&str| value.len() == 8 || Fingerprint::parse(value, Radix::Hex).is_err();
+    let values: Vec<&str> = values.map(str::trim).collect();
+    let bits = Width::new(32).unwrap_or_default();
+    values.iter().all(|value| is_of_8(value))
+        && Held::of(values, None, bits) == Held::Fingerprints(Radix::Hex)
+}
+
+/// Whether a line has one column.
+fn is_bare(line: &str) -> bool {
+    !line.trim().contains(['\t', ';', ',', ':', ' '])
+}
+
+/// Whether a line looks like a header of a table with fingerprints.
+fn is_header(line: &str) -> bool {
+    let is_usual = |name: &str| fields::is_of_fingerprints(name) || fields::is_id(name);
+    let cut = Separator::ALL.iter().filter_map(|separator| separator.split(line).ok());
+    cut.flatten().any(|name| is_name(name) && is_usual(unquoted(name).trim()))
+}
+
+/// What stands in the place of a value that is missing.
+fn is_missing(value: &str) -> bool {
+    const MISSING: [&str; 13] =
+        ["", "-", "?", "null", "\\n", "none", "nil", "nan", "na", "n/a", "error", "err", "failed"];
+    MISSING.contains(&unquoted(value).trim().to_ascii_lowercase().as_str())
+}
+
+/// Whether a value can be the name of a column: neither a value that is missing, nor a fingerprint with
+/// a fault.
+fn is_name(value: &str) -> bool {
+    let value = unquoted(value);
+    let value = value.trim();
+    let hex = value.bytes().filter(u8::is_ascii_hexdigit).count();
+    value.len() <= NAME_LEN_MAX
+        && !is_missing(value)
+        && value.chars().any(char::is_alphabetic)
+        && (value.len() < 8 || 4 * hex < 3 * value.len())
 }

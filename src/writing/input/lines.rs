@@ -1,9 +1,11 @@
 //! The layout of records in lines of text.
 
 use super::chunk::{Chunk, LINE_LEN_MAX};
-use super::guess::LineForm;
+use super::guess::{LineForm, is_short_id};
 use super::layout::{ChunkPlace, Layout, RecordConsumer};
 use super::line_record::{Parsed, parse_record, text_of};
+use fpstore_base::column::Held;
+use fpstore_base::{Radix, Width};
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -68,6 +70,9 @@ fn parse_line(
     };
     match form {
         LineForm::Documented(radix) => take(parse_record(content, *radix)),
+        LineForm::Short(width) => {
+            take(parse_record(content, Radix::Hex).and_then(|it| refuse_short(content, it, *width)))
+        }
         LineForm::Columns(columns, guess) => match text_of(content) {
             Ok(text) => columns.parse(text, |parsed| {
                 let guess = guess.as_deref();
@@ -79,6 +84,25 @@ fn parse_line(
             Err(reason) => take(Err(reason)),
         },
         LineForm::Unclear(unclear) => take(Err(unclear.reason.clone())),
+    }
+}
+
+/// Refuses a short number beside an id that may be the fingerprint.
+fn refuse_short<'a>(
+    line: &[u8],
+    parsed: Option<Parsed<'a>>,
+    width: Width,
+) -> Result<Option<Parsed<'a>>, String> {
+    let Some((_, Some(id))) = parsed else { return Ok(parsed) };
+    let start = line.split(|byte| b"\t,: ".contains(byte)).next().unwrap_or_default();
+    let start = str::from_utf8(start).unwrap_or_default();
+    match Held::of([start], Some(Radix::Hex), width) {
+        Held::Fingerprints(_) => Ok(parsed),
+        _ if is_short_id(id, width) => Ok(parsed),
+        _ => Err(format!(
+            "'{start}' is a short number beside a longer value, and may be its id; --fingerprint-field \
+             and --id-field name the columns"
+        )),
     }
 }
 
@@ -96,7 +120,7 @@ mod tests {
     use super::*;
     use crate::base::error::InputPlace;
     use crate::writing::input::read::tests::read_all;
-    use fpstore_base::{IdRef, Radix};
+    use fpstore_base::IdRef;
 
     fn parsed(line: &str) -> Option<(u64, Option<&str>)> {
         let (fingerprint, id) = parse_record(line.as_bytes(), Radix::Hex).unwrap()?;

@@ -10,8 +10,6 @@ mod batches;
 mod binary;
 mod chunk;
 mod chunk_reader;
-mod column_kind;
-mod column_layout;
 mod columns;
 mod estimate;
 mod first_lines;

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::path::Path;
 
 use super::chunk_reader::ChunkReader;
-use super::guess::LineForm;
+use super::guess::{LineForm, Unclear};
 use super::layout::{ChunkPlace, RecordConsumer};
 use super::{InputOptions, InputSummary, Record, SkippedRecord};
 use crate::base::error::{Error, InputPlace, Result};
@@ -50,7 +50,8 @@ pub fn read_records<E: From<Error> + 'static>(
 }
 
 /// As [`read_records`], and also calls `each` with each bad record, in its place among the others;
-/// all of them are counted and none is an error.
+/// all of them are counted and none is an error. Each record is passed on before the next line is
+/// read, so the first line alone decides about columns, and the second one if the first is a header.
 ///
 /// # Errors
 ///
@@ -60,9 +61,7 @@ pub fn read_all_records<E: From<Error> + 'static>(
     options: &InputOptions,
     each: impl FnMut(Result<Record<'_>, &SkippedRecord>) -> Result<(), E>,
 ) -> Result<InputSummary, E> {
-    // Who wants each line as it comes cannot wait for those after it.
-    let exact = options.is_exact() || !options.names_columns();
-    read(path, &options.skip_bad(true).exact(exact), each)
+    read(path, &options.skip_bad(true).stream(), each)
 }
 
 fn read<E: From<Error> + 'static>(
@@ -146,11 +145,15 @@ impl SummaryBuilder {
     /// Notes how the lines of the input are read.
     pub(super) fn begin(&mut self, form: &LineForm) -> Result<()> {
         match form {
-            LineForm::Documented(_) => {}
+            LineForm::Documented(_) | LineForm::Short(_) => {}
             LineForm::Columns(_, guess) => {
                 if self.summary.guess.is_none() {
                     self.summary.guess.clone_from(guess);
                 }
+            }
+            LineForm::Unclear(Unclear { line: Some(line), reason, .. }) => {
+                let (name, place) = (self.name.clone(), InputPlace::Line(*line as u64));
+                return Err(Error::BadInput { name, place, reason: reason.clone() });
             }
             LineForm::Unclear(unclear) => {
                 let from_1 = |column: usize| column + 1;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use proptest::prelude::*;
 
-use super::{InputOptions, InputSummary, read_records};
+use super::{InputOptions, InputSummary, read_all_records, read_records};
 use crate::base::error::Error;
 use fpstore_base::Radix;
 
@@ -130,6 +130,115 @@ fn doubts_are_refused_with_what_would_end_them() {
     let long = format!("a.jpg,{}\n", "0123456789abcdef".repeat(4));
     let error = read(&long, InputOptions::default()).unwrap_err().to_string();
     assert!(error.contains("256 bits (64 hex digits)"), "{error}");
+}
+
+/// Rows of a number and a hash, in all spellings of hashes: the hash is the fingerprint, or the file is
+/// refused, also where bad records are skipped.
+#[test]
+fn row_numbers_never_become_fingerprints() {
+    let values: Vec<u64> = (1..=40_u64).map(|at| at.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+    let table = |spell: &dyn Fn(usize, u64) -> String| -> String {
+        let rows = values.iter().enumerate();
+        rows.map(|(at, value)| format!("{}\t{}\n", at + 1, spell(at, *value))).collect()
+    };
+    let missing = |name: &'static str, places: &'static [usize]| {
+        move |at: usize, value: u64| match places.contains(&at) {
+            true => name.to_string(),
+            false => format!("{value:016x}"),
+        }
+    };
+    for (text, is_read) in [
+        (table(&|_, value| format!("{value:016x}")), true),
+        (table(&|_, value| format!("{value:x}")), true),
+        (table(&|_, value| format!("{value:#x}")), true),
+        (table(&missing("NULL", &[20])), true),
+        (table(&missing("None", &[0, 7])), true),
+        (table(&missing("", &[0, 1, 2])), true),
+        (format!("id\thash\n{}", table(&missing("", &[3]))), true),
+        (table(&|_, value| format!("{value:016x}").repeat(4)), false),
+        (table(&|_, value| format!("{value:032x}")), false),
+        (table(&|_, value| format!("{:08x}", value >> 32)), false),
+        (table(&|_, value| (value >> 11).to_string()), false),
+        (table(&|_, value| (value >> 32).to_string()), false),
+        (table(&|_, value| format!("{:e}", value as f64)), false),
+        (table(&|_, value| format!("{value:064b}")), false),
+        (table(&|_, value| format!("{:04x}-{:04x}-x", value >> 48, value & 0xffff)), false),
+        (table(&|_, value| format!("kbdY{}SiJ=", value % 7)), false),
+        (table(&|at, _| format!("page{at}")), false),
+    ] {
+        for skip in [false, true] {
+            match read(&text, InputOptions::default().skip_bad(skip)) {
+                Ok((records, _)) => {
+                    let is_value = |record: &(u64, _)| values.contains(&record.0);
+                    assert!(is_read && records.iter().all(is_value), "{text}");
+                    assert!(records.len() >= 37, "{text}");
+                }
+                Err(_) if skip => assert!(!is_read, "{text}"),
+                Err(_) => {}
+            }
+        }
+    }
+    // Two lines are not enough to tell numbers from short fingerprints but by what stands beside them.
+    assert!(read("17\tkbdYSiJlsfU=\n90\tt7wY9ahpAgw=\n", InputOptions::default()).is_err());
+    assert!(read("1\ta\n2\tb\n3\tc\n", InputOptions::default()).is_err());
+    // A number of rows in front changes nothing.
+    let counted = format!("40\n{}", table(&|_, value| format!("{value:016x}")));
+    let (records, summary) = read(&counted, InputOptions::default().skip_bad(true)).unwrap();
+    assert_eq!((records[0].0, records.len(), summary.skipped_count), (values[0], 40, 1));
+    // Nor do lines of one column before those with ids.
+    let late = format!("{}1\t{A:016x}\n", "7\n".repeat(200));
+    assert!(read(&late, InputOptions::default()).is_err());
+}
+
+/// A stream has no more than its first line, and takes the same columns as a file or refuses.
+#[test]
+fn a_stream_takes_the_columns_of_a_file() {
+    let stream = |text: &str| {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), text).unwrap();
+        let mut records = Vec::new();
+        let read = read_all_records(file.path(), &InputOptions::default(), |found| {
+            if let Ok(record) = found {
+                let id = record.id.map(|id| id.to_string());
+                records.push((record.fingerprint.value(), id));
+            }
+            Ok::<(), Error>(())
+        });
+        read.map(|_| records)
+    };
+    for text in [
+        "20\tf2a74de452e6b430\n21\t0c1f789bed2eb9b8\n",
+        "a.jpg,f2a74de452e6b430\nb.jpg,0c1f789bed2eb9b8\n",
+        "id,phash\n20,f2a74de452e6b430\n21,0c1f789bed2eb9b8\n",
+        "phash\nf2a74de452e6b430\n",
+        "f2a74de452e6b430\ta.jpg\n0c1f789bed2eb9b8\tb.jpg\n",
+        "f2a74de452e6b430\n7\n",
+        "url 17485029721327973424\nuri 873549463827691960\n",
+    ] {
+        assert_eq!(stream(text).unwrap(), read(text, InputOptions::default()).unwrap().0, "{text}");
+    }
+    for text in ["1\tNULL\n2\tf2a74de452e6b430\n", "7,17485029721327973424\n", "9\tkbdYSiJlsfU=\n"]
+    {
+        assert!(matches!(stream(text), Err(Error::UnclearInput { .. })), "{text}");
+    }
+    // A first line of one column tells nothing of those with ids.
+    assert_eq!(stream("40\n1\tf2a74de452e6b430\n").unwrap(), [(0x40, None)]);
+}
+
+#[test]
+fn digits_without_a_letter_in_a_named_column_are_hex_or_decimal_only_if_said() {
+    let text = "id,h\n1,9007199254740\n2,8007199254740993\n3,9007199254740993\n";
+    for text in [text, &text[5..]] {
+        let named = InputOptions::default().columns(2, 1);
+        match read(text, named) {
+            Err(Error::UnclearInput { radix, .. }) => assert_eq!(radix, Some(Radix::Decimal)),
+            other => panic!("{text}: {other:?}"),
+        }
+        let (decimal, _) = read(text, named.radix(Radix::Decimal)).unwrap();
+        assert_eq!(decimal[0], (9_007_199_254_740, Some("1".into())));
+        let (hex, _) = read(text, named.radix(Radix::Hex)).unwrap();
+        assert_eq!(hex[0].0, 0x9_0071_9925_4740);
+    }
 }
 
 #[test]

@@ -1,0 +1,203 @@
+//! Which columns hold fingerprints, judged by the spelling of their values.
+//!
+//! One rule for every reader: a column holds fingerprints of a width if nearly all of its values, at
+//! least three of four, have all digits of it. Hex numbers with a letter, `0x` or a leading zero may
+//! lack a fifth of the digits, because programs print numbers without leading zeros; decimal numbers
+//! have more digits than the width has in hex. Shorter numbers are ids.
+
+use crate::{Fingerprint, Radix, Width};
+
+/// What nearly all values of a column are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Held {
+    /// Fingerprints in this spelling.
+    Fingerprints(Radix),
+    /// Numbers of all hex digits of the width without a letter: hex or decimal.
+    HexOrDecimal,
+    /// Shorter whole numbers.
+    Numbers,
+    /// Shorter hex numbers, some with letters.
+    ShortHex,
+    /// Anything else.
+    Other,
+}
+
+impl Held {
+    /// What these values are; `radix` is the spelling of fingerprints if the user has set it.
+    pub fn of<'a>(
+        values: impl IntoIterator<Item = &'a str>,
+        radix: Option<Radix>,
+        width: Width,
+    ) -> Self {
+        let (mut count, mut hex, mut plain, mut decimal, mut numbers, mut short) =
+            (0, 0, 0, 0, 0, 0);
+        let (mut is_signed, mut is_above_signed) = (false, false);
+        for value in values {
+            count += 1;
+            match Value::of(value.trim(), width) {
+                Value::Hex => hex += 1,
+                Value::Plain => plain += 1,
+                Value::Decimal { fits_unsigned, fits_signed } => {
+                    decimal += 1;
+                    is_signed |= !fits_unsigned;
+                    is_above_signed |= !fits_signed;
+                }
+                Value::Number => numbers += 1,
+                Value::ShortHex => short += 1,
+                Value::Other => {}
+            }
+        }
+        let nearly_all = |part: usize| count > 0 && 4 * part >= 3 * count;
+        let spans_both = is_signed && is_above_signed;
+        match radix {
+            None if nearly_all(hex + plain) && hex > 0 => Held::Fingerprints(Radix::Hex),
+            None if nearly_all(plain) => Held::HexOrDecimal,
+            None if nearly_all(plain + decimal) && decimal > 0 && !spans_both => {
+                let radix = if is_signed { Radix::SignedDecimal } else { Radix::Decimal };
+                Held::Fingerprints(radix)
+            }
+            Some(Radix::Hex) if nearly_all(hex + plain) => Held::Fingerprints(Radix::Hex),
+            Some(Radix::Decimal) if nearly_all(plain + decimal) && !is_signed => {
+                Held::Fingerprints(Radix::Decimal)
+            }
+            Some(Radix::SignedDecimal) if nearly_all(plain + decimal) && !is_above_signed => {
+                Held::Fingerprints(Radix::SignedDecimal)
+            }
+            _ if nearly_all(numbers) => Held::Numbers,
+            _ if nearly_all(hex + plain + numbers + short) => Held::ShortHex,
+            _ => Held::Other,
+        }
+    }
+}
+
+/// How one value is spelled.
+enum Value {
+    /// A hex number of nearly all digits, which is no decimal number.
+    Hex,
+    /// A number of all hex digits without a letter.
+    Plain,
+    /// A decimal number of more digits.
+    Decimal {
+        fits_unsigned: bool,
+        fits_signed: bool,
+    },
+    /// A shorter decimal number.
+    Number,
+    /// A shorter hex number.
+    ShortHex,
+    Other,
+}
+
+impl Value {
+    fn of(value: &str, width: Width) -> Self {
+        let all = width.digits();
+        if Fingerprint::parse(value, Radix::Hex).is_ok_and(|it| width.fits(it)) {
+            let count = value.trim_start_matches("0x").trim_start_matches("0X").len();
+            return match is_plain(value) {
+                true if count == all => Value::Plain,
+                true => Value::Number,
+                false if count + all / 5 >= all => Value::Hex,
+                false => Value::ShortHex,
+            };
+        }
+        let magnitude = value.strip_prefix('-').unwrap_or(value);
+        let fits_unsigned =
+            Fingerprint::parse(value, Radix::Decimal).is_ok_and(|it| width.fits(it));
+        let fits_signed = Fingerprint::parse(value, Radix::SignedDecimal)
+            .is_ok_and(|it| width.narrowed(it, Radix::SignedDecimal).is_some());
+        let is_long = magnitude.len() > all && !magnitude.starts_with('0');
+        match is_long && (fits_unsigned || fits_signed) {
+            true => Value::Decimal { fits_unsigned, fits_signed },
+            false => Value::Other,
+        }
+    }
+}
+
+/// Whether a hex number may as well be a decimal one: digits alone, without a leading zero.
+pub fn is_plain(value: &str) -> bool {
+    !value.is_empty()
+        && value.bytes().all(|byte| byte.is_ascii_digit())
+        && (value.len() == 1 || !value.starts_with('0'))
+}
+
+/// Whether the values of a column that is known to hold fingerprints may be hex or decimal, and differ
+/// by that: all hex numbers among them are plain, and some have several digits.
+pub fn is_in_doubt<'a>(values: impl IntoIterator<Item = &'a str>) -> bool {
+    let is_hex = |value: &&str| Fingerprint::parse(value, Radix::Hex).is_ok();
+    let mut values = values.into_iter().map(str::trim).filter(is_hex).peekable();
+    let mut is_long = false;
+    values.peek().is_some()
+        && values.all(|value| {
+            is_long |= value.len() > 1;
+            is_plain(value)
+        })
+        && is_long
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn held(values: &str, radix: Option<Radix>, bits: u32) -> Held {
+        Held::of(values.split_whitespace(), radix, Width::new(bits).unwrap())
+    }
+
+    #[test]
+    fn a_column_holds_what_nearly_all_of_its_values_are() {
+        const HEX: Held = Held::Fingerprints(Radix::Hex);
+        const DECIMAL: Held = Held::Fingerprints(Radix::Decimal);
+        const SIGNED: Held = Held::Fingerprints(Radix::SignedDecimal);
+        for (values, radix, bits, expected) in [
+            ("0123456789abcdef fedcba9876543210", None, 64, HEX),
+            ("0x0123456789ABCDEF 0xfedcba9876543210", None, 64, HEX),
+            // Numbers that were printed without leading zeros.
+            ("123456789abcd fedcba9876543210 aedcba9876543210", None, 64, HEX),
+            ("0000000000000001 0000000000000002", None, 64, HEX),
+            // A few values of another kind.
+            ("0123456789abcdef NULL fedcba9876543210 aedcba9876543210", None, 64, HEX),
+            ("0123456789abcdef NULL fedcba9876543210", None, 64, Held::Other),
+            ("deadbeef 00c0ffee", None, 64, Held::ShortHex),
+            ("20261105 20261106", None, 64, Held::Numbers),
+            ("1731234567890 1731234567891", None, 64, Held::Numbers),
+            ("1731234567890123 1731234567890124", None, 64, Held::HexOrDecimal),
+            ("1731234567890123 1731234567890124", Some(Radix::Hex), 64, HEX),
+            ("1731234567890123 1731234567890124", Some(Radix::Decimal), 64, DECIMAL),
+            ("18364758544493064720 1836475854449306472", None, 64, DECIMAL),
+            ("-8198552921648689607 8198552921648689607", None, 64, SIGNED),
+            ("-8198552921648689607", Some(Radix::Decimal), 64, Held::Other),
+            ("-8198552921648689607 18364758544493064720", None, 64, Held::Other),
+            ("99999999999999999999", None, 64, Held::Other),
+            ("18364758544493064720", Some(Radix::Hex), 64, Held::Other),
+            ("0123456789abcdef", Some(Radix::Decimal), 64, Held::ShortHex),
+            ("1 2 3", None, 64, Held::Numbers),
+            ("a1 b2 3", None, 64, Held::ShortHex),
+            ("photo.jpg 0123456789abcdef", None, 64, Held::Other),
+            ("0123456789abcdef0123456789abcdef", None, 64, Held::Other),
+            ("", None, 64, Held::Other),
+            ("deadbeef 00c0ffee", None, 32, HEX),
+            ("20261105 20261106", None, 32, Held::HexOrDecimal),
+            ("4294967295 3735928559", None, 32, DECIMAL),
+            ("-1559038737 2147483647", None, 32, SIGNED),
+            ("4294967296 4294967297", None, 32, Held::Other),
+            ("beef 0001", None, 16, HEX),
+            ("1 2 3", None, 16, Held::Numbers),
+        ] {
+            assert_eq!(held(values, radix, bits), expected, "{values}");
+        }
+    }
+
+    #[test]
+    fn digits_alone_are_in_doubt_until_a_letter_is_seen() {
+        for (values, expected) in [
+            ("12 34", true),
+            ("1731234567890123 NULL", true),
+            ("12 3f", false),
+            ("12 0034", false),
+            ("1 2", false),
+            ("NULL", false),
+            ("18364758544493064720", false),
+        ] {
+            assert_eq!(is_in_doubt(values.split_whitespace()), expected, "{values}");
+        }
+    }
+}
