@@ -44,7 +44,9 @@ pub(in crate::cli) struct FieldArgs {
     /// A number is a column of lines, counted from 1, as is then that of --id-field; columns are
     /// separated by tabs, semicolons or commas, and a header is passed over. Else it is a name. Texts are spelled as --radix says; whole numbers of 64 bits stand for themselves, negative ones
     /// for their bits. --id-field names the column of ids. A null or an empty text is a record
-    /// without fingerprint. Formats are jsonl, csv, tsv and parquet, as with --docs.
+    /// without fingerprint. Formats are jsonl, csv, tsv and parquet, as with --docs. Without this option, the
+    /// fingerprints are the column with 13 to 16 hex digits, or 17 or more decimal ones, in three of
+    /// four lines.
     #[arg(
         long,
         value_name = "NAME",
