@@ -4,6 +4,7 @@ over ends the process, or is read as something else."""
 from __future__ import annotations
 
 import ctypes
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -447,3 +448,37 @@ def test_a_stream_that_fails_says_why() -> None:
     schema = pa.schema([("fingerprint", pa.uint64())])
     with pytest.raises(fpstore.InputError, match="the disk is gone"):
         fpstore.group(pa.RecordBatchReader.from_batches(schema, batches()))
+
+
+def test_texts_that_are_changed_while_they_are_read_do_no_harm() -> None:
+    """Arrow forbids it; whoever does it gets other texts or an error, and the process lives."""
+    words = ["caf\u00e9 one two three four five"] * 20_000
+    made = pa.array(words)
+    _, offsets, values = made.buffers()
+    lent = [bytearray(offsets), bytearray(values)]
+    column = pa.Array.from_buffers(pa.string(), len(made), [None, *map(pa.py_buffer, lent)])
+    ended = threading.Event()
+
+    def change() -> None:
+        random = np.random.default_rng(3)
+        views = [np.frombuffer(part, dtype=np.uint8) for part in lent]
+        # The last offset, by which the values are measured, stays as it is.
+        ends = [len(lent[0]) - 4, len(lent[1])]
+        while not ended.is_set():
+            for view, end, step in zip(views, ends, (4, 1)):
+                at = int(random.integers(1, end // step)) * step
+                before, view[at] = int(view[at]), 0xFF
+                view[at] = before
+
+    changer = threading.Thread(target=change)
+    changer.start()
+    try:
+        for _ in range(30):
+            try:
+                assert len(fpstore.Recipe("1e0ng").fingerprints(column)) == len(words)
+                fpstore.clean(pa.table({"id": column, "text": column}))
+            except fpstore.InputError:
+                pass
+    finally:
+        ended.set()
+        changer.join()

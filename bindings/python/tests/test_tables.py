@@ -254,3 +254,21 @@ def test_dates_with_times_are_ordered(tmp_path: Path) -> None:
         table = pa.table({"text": texts, "at": pa.array(times, pa.timestamp(unit, "UTC"))})
         assert fpstore.clean(table, keep="newest:at").keep.tolist() == [False, True, False]
         assert fpstore.clean(table.to_pandas(), keep="newest:at").keep.tolist() == [False, True, False]
+
+
+def test_two_columns_of_one_name_are_refused() -> None:
+    """Of two columns one would be judged, and the documents of the other removed."""
+    texts, others = ["one two three", "four five six"], ["z", "z"]
+    tables = {
+        "text": pa.table([pa.array(["a", "b"]), pa.array(texts), pa.array(others)],
+                         names=["id", "text", "text"]),
+        "id": pa.table([pa.array(["a", "b"]), pa.array(others), pa.array(texts)],
+                       names=["id", "id", "text"]),
+    }
+    for name, table in tables.items():
+        for given in (table, table.to_pandas(), iter([table])):
+            with pytest.raises(fpstore.InputError, match=f"two columns have the name '{name}'"):
+                fpstore.clean(given)
+    # Columns that nothing reads may have one name.
+    table = pa.table([pa.array(texts), pa.array(others), pa.array(others)], names=["text", "a", "a"])
+    assert fpstore.clean(table).keep.tolist() == [True, True]

@@ -14,6 +14,8 @@ pub enum Held {
     Fingerprints(Radix),
     /// Numbers of all hex digits of the width without a letter: hex or decimal.
     HexOrDecimal,
+    /// Hashes of 32 bits, where fingerprints have 64: 8 hex digits, some with letters.
+    HashesOf32Bits,
     /// Shorter whole numbers.
     Numbers,
     /// Shorter hex numbers, some with letters.
@@ -31,10 +33,15 @@ impl Held {
     ) -> Self {
         let (mut count, mut hex, mut plain, mut decimal, mut numbers, mut short) =
             (0, 0, 0, 0, 0, 0);
+        let (mut of_8, mut of_other_len) = (0, 0);
         let (mut is_signed, mut is_above_signed) = (false, false);
-        for value in values {
+        for value in values.into_iter().map(str::trim) {
             count += 1;
-            match Value::of(value.trim(), width) {
+            let spelled = Value::of(value, width);
+            if matches!(spelled, Value::Number | Value::ShortHex) {
+                *if value.len() == 8 { &mut of_8 } else { &mut of_other_len } += 1;
+            }
+            match spelled {
                 Value::Hex => hex += 1,
                 Value::Plain => plain += 1,
                 Value::Decimal { fits_unsigned, fits_signed } => {
@@ -62,6 +69,9 @@ impl Held {
             }
             Some(Radix::SignedDecimal) if nearly_all(plain + decimal) && !is_above_signed => {
                 Held::Fingerprints(Radix::SignedDecimal)
+            }
+            None if width == Width::FULL && nearly_all(of_8) && short > 0 && of_other_len == 0 => {
+                Held::HashesOf32Bits
             }
             _ if nearly_all(numbers) => Held::Numbers,
             _ if nearly_all(hex + plain + numbers + short) => Held::ShortHex,
@@ -156,7 +166,10 @@ mod tests {
             // A few values of another kind.
             ("0123456789abcdef NULL fedcba9876543210 aedcba9876543210", None, 64, HEX),
             ("0123456789abcdef NULL fedcba9876543210", None, 64, Held::Other),
-            ("deadbeef 00c0ffee", None, 64, Held::ShortHex),
+            ("deadbeef 00c0ffee", None, 64, Held::HashesOf32Bits),
+            ("deadbeef 00c0ffee", Some(Radix::Hex), 64, Held::ShortHex),
+            ("deadbeef 00c0ffee NULL 20261105", None, 64, Held::HashesOf32Bits),
+            ("deadbeef c0ffee", None, 64, Held::ShortHex),
             ("20261105 20261106", None, 64, Held::Numbers),
             ("1731234567890 1731234567891", None, 64, Held::Numbers),
             ("1731234567890123 1731234567890124", None, 64, Held::HexOrDecimal),

@@ -147,14 +147,14 @@ impl<'a> Sample<'a> {
             return taken;
         }
         if self.lines.iter().all(|line| is_bare(line.text)) && starts != Held::HexOrDecimal {
-            return match self.hashes_of_32_bits(&layouts) {
-                Some(unclear) => Err(unclear),
-                None if self.wish.radix.is_some() => Ok(LineForm::Documented(radix)),
+            return match self.wish.radix {
+                None if starts == Held::HashesOf32Bits => Err(of_32_bits(0)),
                 None => Ok(LineForm::Short(self.wish.width)),
+                Some(radix) => Ok(LineForm::Documented(radix)),
             };
         }
         let doubt = layouts.iter().find_map(Layout::hex_or_decimal);
-        let doubt = doubt.or_else(|| self.hashes_of_32_bits(&layouts));
+        let doubt = doubt.or_else(|| layouts.iter().find_map(Layout::hashes_of_32_bits));
         if let Some(unclear) = doubt.or_else(|| layouts.iter().find_map(Layout::long_hashes)) {
             return Err(unclear);
         }
@@ -194,15 +194,6 @@ impl<'a> Sample<'a> {
         is_most && !are_counted && records.iter().all(|(text, _, id)| is_short(text, *id))
     }
 
-    /// Refuses hashes of 32 bits where fingerprints of 64 are read: they would be kept with 32 zeros
-    /// in front of each.
-    fn hashes_of_32_bits(&self, layouts: &[Layout<'_>]) -> Option<Unclear> {
-        let place = layouts
-            .iter()
-            .find_map(|layout| (0..layout.count).find(|place| layout.holds_32_bits(*place)))?;
-        Some(of_32_bits(place))
-    }
-
     /// Refuses lines of which no column holds fingerprints.
     fn of_short_numbers(&self, layouts: &[Layout<'_>]) -> Unclear {
         let digits = self.wish.width.digits();
@@ -237,30 +228,22 @@ impl<'a> Sample<'a> {
             return Ok(form);
         }
         let Columns { fingerprint, id, radix, header_end, .. } = *columns;
-        let is_record = |line: &&Line<'_>| header_end.is_none_or(|end| line.end as u64 > end);
-        for line in self.lines.iter().filter(is_record) {
-            if columns.parse(line.text, |parsed| parsed.is_ok()) {
-                continue;
-            }
+        let mut records = self.lines.iter().filter(|line| header_end < Some(line.end as u64));
+        if let Some(line) = records.find(|line| columns.parse(line.text, |parsed| parsed.is_err()))
+        {
             let cut = columns.separator.split(line.text).unwrap_or_default();
             let value = unquoted(cut.get(fingerprint).copied().unwrap_or(line.text));
             let is_value = Fingerprint::parse(value.trim(), radix).is_ok();
             let (number, column) = (line.number, fingerprint + 1);
-            let (reason, id) = match id.filter(|_| is_value && columns.count == Some(cut.len())) {
-                Some(id) => {
-                    (format!("the id is missing in line {number}, column {}", id + 1), None)
-                }
+            let missing = id.filter(|_| is_value && columns.count == Some(cut.len()));
+            let value = value.escape_debug();
+            let reason = match missing {
+                Some(id) => format!("the id is missing in line {number}, column {}", id + 1),
                 None => {
-                    let value = value.escape_debug();
-                    (
-                        format!(
-                            "column {column} holds fingerprints, but '{value}' in line {number}"
-                        ),
-                        id,
-                    )
+                    format!("column {column} holds fingerprints, but '{value}' in line {number}")
                 }
             };
-            let columns = Some((fingerprint, id));
+            let columns = Some((fingerprint, id.filter(|_| missing.is_none())));
             return Err(Unclear { reason, columns, radix: said(radix), ..Unclear::default() });
         }
         Ok(form)
@@ -302,13 +285,12 @@ impl<'a> Sample<'a> {
         if self.wish.radix.is_none() && values().count() > 1 && is_in_doubt(values()) {
             return Err(hex_or_decimal(fingerprint, id));
         }
-        let is_of_32 = self.wish.radix.is_none() && self.wish.width == Width::FULL;
-        if is_of_32 && are_of_32_bits(values()) {
-            return Err(of_32_bits(fingerprint));
-        }
-        let held = self.held(values());
-        let guessed = if let Held::Fingerprints(radix) = held { Some(radix) } else { None };
-        let radix = self.wish.radix.or(guessed).unwrap_or_default();
+        let guessed = match self.held(values()) {
+            Held::HashesOf32Bits => return Err(of_32_bits(fingerprint)),
+            Held::Fingerprints(radix) => radix,
+            _ => Radix::Hex,
+        };
+        let radix = self.wish.radix.unwrap_or(guessed);
         let header_end = header.then_some(self.lines[0].end as u64);
         let columns = Columns { separator, count: None, fingerprint, id, radix, header_end };
         let mut notes = Vec::new();
@@ -394,7 +376,7 @@ impl<'a> Layout<'a> {
         // Short hex numbers at the start of lines may be fingerprints, and so may numbers beside others.
         let rival = match self.held[0].0 {
             _ if place == 0 => None,
-            Held::ShortHex | Held::HexOrDecimal => Some(0),
+            Held::ShortHex | Held::HashesOf32Bits | Held::HexOrDecimal => Some(0),
             Held::Numbers if radix != Radix::Hex => Some(0),
             _ => None,
         };
@@ -469,10 +451,10 @@ impl<'a> Layout<'a> {
         Some(hex_or_decimal(place, self.likely_id(place)))
     }
 
-    fn holds_32_bits(&self, place: usize) -> bool {
-        let Wish { radix, width, .. } = self.sample.wish;
-        let values: Vec<_> = self.values(place).skip(usize::from(self.held[place].1)).collect();
-        radix.is_none() && *width == Width::FULL && are_of_32_bits(values.iter().map(AsRef::as_ref))
+    /// Refuses hashes of 32 bits where fingerprints of 64 are read: they would be kept with 32 zeros in
+    /// front of each.
+    fn hashes_of_32_bits(&self) -> Option<Unclear> {
+        (0..self.count).find(|place| self.held[*place].0 == Held::HashesOf32Bits).map(of_32_bits)
     }
 
     /// Refuses hashes of more than 64 bits.
@@ -532,15 +514,6 @@ fn of_32_bits(place: usize) -> Unclear {
         place + 1
     );
     Unclear { reason, width: Width::new(32), ..Unclear::default() }
-}
-
-/// Whether values are hashes of 32 bits: 8 hex digits each, some with letters.
-fn are_of_32_bits<'v>(values: impl Iterator<Item = &'v str>) -> bool {
-    let is_of_8 = |value: &&str| value.len() == 8 || Fingerprint::parse(value, Radix::Hex).is_err();
-    let values: Vec<&str> = values.map(str::trim).collect();
-    let bits = Width::new(32).unwrap_or_default();
-    values.iter().all(|value| is_of_8(value))
-        && Held::of(values, None, bits) == Held::Fingerprints(Radix::Hex)
 }
 
 /// Whether a line has one column.

@@ -17,7 +17,7 @@ use crate::errors::{Failure, input_error};
 use crate::input::arguments::str_of;
 use crate::input::ids::{self, Ids};
 use crate::input::texts::TextInput;
-use crate::input::{check_not_lazy, integer_texts, is_pandas};
+use crate::input::{check_not_lazy, column_named, integer_texts, is_pandas, two_columns};
 
 /// The names of the columns of a table that are read.
 #[derive(Clone, Debug)]
@@ -174,7 +174,7 @@ fn write_array(
 
 /// The column of a table, by its name.
 fn column_of(py: Python<'_>, table: &ArrayRef, name: &str) -> PyResult<ArrayRef> {
-    let column = table.as_struct().column_by_name(name).cloned();
+    let column = column_named(py, table.as_struct(), name)?.cloned();
     let names = || table.as_struct().fields().iter().map(|field| field.name().as_str());
     column.ok_or_else(|| no_column(py, name, names()))
 }
@@ -229,12 +229,14 @@ fn write_pandas(
         .try_iter()?
         .map(|name| Ok(name?.str()?.to_string_lossy().into_owned()))
         .collect::<PyResult<_>>()?;
-    let column = |name: &str| match names.iter().any(|other| other == name) {
-        true => object.get_item(name),
-        false => Err(no_column(py, name, names.iter().map(String::as_str))),
+    let column = |name: &str| match names.iter().filter(|other| *other == name).count() {
+        0 => Err(no_column(py, name, names.iter().map(String::as_str))),
+        1 => object.get_item(name),
+        _ => Err(two_columns(py, name)),
     };
     let texts = TextInput::of(&column(&columns.text)?)?;
-    let has_ids = columns.id.as_ref().filter(|name| name.as_str() != "id" || column(name).is_ok());
+    let has_id = |name: &&String| *name != "id" || names.contains(name);
+    let has_ids = columns.id.as_ref().filter(has_id);
     let ids = has_ids.map(|name| ids::many(&column(name)?)).transpose()?;
     let values = |name: &String| -> PyResult<Vec<Option<String>>> {
         let values = column(name)?;

@@ -233,7 +233,7 @@ pub(crate) fn extend_by_arrow(
             values.extend(values_of.map(|value| Fingerprint::new(value.cast_unsigned())));
         }
         kind => {
-            let is_text = each_text(column, |text| {
+            let is_text = each_text(py, column, |text| {
                 let at = values.len();
                 let text = text.unwrap_or_default();
                 let value = of_hex(py, text).map_err(|error| at_number(py, at, &error))?;
@@ -297,7 +297,7 @@ impl Nullable {
                 return Ok(());
             }
             if !matches!(kind, DataType::UInt64 | DataType::Int64) {
-                let is_text = each_text(column, |text| {
+                let is_text = each_text(py, column, |text| {
                     let value = text.map(|text| of_hex(py, text)).transpose();
                     self.push(value.map_err(|error| at_number(py, self.len(), &error))?);
                     Ok(())

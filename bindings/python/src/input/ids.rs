@@ -164,7 +164,7 @@ pub(crate) fn of_arrow(py: Python<'_>, columns: &[ArrayRef]) -> PyResult<Ids> {
     let mut texts = Texts::default();
     let mut has_texts = false;
     for column in columns {
-        let is_text = each_text(column, |text| {
+        let is_text = each_text(py, column, |text| {
             texts.push(text.unwrap_or_default());
             Ok(())
         })?;

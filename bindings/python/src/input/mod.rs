@@ -18,7 +18,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{
     Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
-use arrow_array::{Array, ArrayRef, ArrowPrimitiveType};
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, StructArray};
 use arrow_schema::DataType;
 use numpy::{PyArray1, PyArrayDescrMethods, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -26,6 +26,7 @@ use pyo3::types::{PyByteArray, PyBytes, PyDict, PyFrozenSet, PyMemoryView, PySet
 
 use crate::capsule::arrays_of;
 use crate::errors::input_error;
+use texts::owned_texts;
 
 /// Lets Ctrl-C end the copying of long sequences.
 fn look_at_signals(py: Python<'_>, at: usize) -> PyResult<()> {
@@ -252,47 +253,44 @@ pub(crate) fn integer_texts(column: &ArrayRef) -> Vec<Option<String>> {
 }
 
 /// Calls `each` with every text of a column of texts, or returns `false` for other types.
-fn each_text<'a>(
-    array: &'a ArrayRef,
-    mut each: impl FnMut(Option<&'a str>) -> PyResult<()>,
+fn each_text(
+    py: Python<'_>,
+    array: &ArrayRef,
+    mut each: impl FnMut(Option<&str>) -> PyResult<()>,
 ) -> PyResult<bool> {
     if let DataType::Dictionary(..) = array.data_type() {
         let dictionary = array.as_any_dictionary();
-        let mut values: Vec<Option<&'a str>> = Vec::new();
-        let is_text = each_plain_text(dictionary.values(), &mut |text| {
-            values.push(text);
-            Ok(())
-        })?;
-        if !is_text {
-            return Ok(false);
-        }
+        let Some(values) = owned_texts(py, dictionary.values())? else { return Ok(false) };
         // Keys of a dictionary without values are all null, and have no number that is normal.
         let keys = match values.len() {
             0 => vec![0; dictionary.len()],
             _ => dictionary.normalized_keys(),
         };
         for (at, key) in keys.into_iter().enumerate() {
-            each(if dictionary.is_null(at) { None } else { values[key] })?;
+            let is_there = !dictionary.is_null(at) && key < values.len() && values.is_valid(key);
+            each(is_there.then(|| values.value(key)))?;
         }
         return Ok(true);
     }
-    each_plain_text(array, &mut each)
-}
-
-/// The same, of columns that are no dictionaries.
-fn each_plain_text<'a>(
-    array: &'a ArrayRef,
-    each: &mut dyn FnMut(Option<&'a str>) -> PyResult<()>,
-) -> PyResult<bool> {
-    match array.data_type() {
-        DataType::Utf8 => array.as_string::<i32>().iter().try_for_each(each)?,
-        DataType::LargeUtf8 => array.as_string::<i64>().iter().try_for_each(each)?,
-        DataType::Utf8View => array.as_string_view().iter().try_for_each(each)?,
-        _ => return Ok(false),
-    }
+    let Some(texts) = owned_texts(py, array)? else { return Ok(false) };
+    texts.iter().try_for_each(each)?;
     Ok(true)
 }
 
-fn is_text(kind: &DataType) -> bool {
-    matches!(kind, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
+/// The table's column of this name; `None` if there is none.
+pub(crate) fn column_named<'a>(
+    py: Python<'_>,
+    table: &'a StructArray,
+    name: &str,
+) -> PyResult<Option<&'a ArrayRef>> {
+    let mut named = (0..table.num_columns()).filter(|at| table.fields()[*at].name() == name);
+    match (named.next(), named.next()) {
+        (_, Some(_)) => Err(two_columns(py, name)),
+        (first, None) => Ok(first.map(|at| table.column(at))),
+    }
+}
+
+/// Refuses a name that does not tell which column is meant.
+pub(crate) fn two_columns(py: Python<'_>, name: &str) -> PyErr {
+    input_error(py, format!("two columns have the name '{name}'"))
 }

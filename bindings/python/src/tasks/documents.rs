@@ -23,6 +23,7 @@ use crate::columns::{I64, RowsBuilder, U64};
 use crate::documents::{self, reasons_of, rules_of};
 use crate::errors::{Failure, input_error};
 use crate::input::arguments::{path_or_none, text, text_or_none};
+use crate::input::column_named;
 use crate::input::fingerprints::extend_by_arrow;
 use crate::input::whole::{Whole, wide};
 use crate::options::{Limits, distance_of};
@@ -239,7 +240,7 @@ fn add_all(described: &Bound<'_, PyAny>, given: &mut Given) -> PyResult<()> {
 fn add(py: Python<'_>, table: &ArrayRef, given: &mut Given) -> PyResult<()> {
     let column = |name: &str| -> PyResult<&ArrayRef> {
         let found = match table.data_type() {
-            DataType::Struct(_) => table.as_struct().column_by_name(name),
+            DataType::Struct(_) => column_named(py, table.as_struct(), name)?,
             _ => None,
         };
         found.ok_or_else(|| {

@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use crate::capsule::arrays_of;
 use crate::columns::{RowsBuilder, U64};
 use crate::errors::{Failure, input_error};
+use crate::input::column_named;
 use crate::input::fingerprints::extend_by_arrow;
 use crate::rows::{Rows, array};
 use crate::stream::RowStream;
@@ -65,7 +66,7 @@ fn add_all(pairs: &Bound<'_, PyAny>, components: &mut Components) -> PyResult<()
 fn add(py: Python<'_>, table: &ArrayRef, components: &mut Components) -> PyResult<()> {
     let column = |name: &str| -> PyResult<Vec<Fingerprint>> {
         let found = match table.data_type() {
-            DataType::Struct(_) => table.as_struct().column_by_name(name),
+            DataType::Struct(_) => column_named(py, table.as_struct(), name)?,
             _ => None,
         };
         let Some(found) = found else {
