@@ -203,12 +203,18 @@ pub(in crate::cli) fn estimate(
     Ok(Some(all))
 }
 
+/// Prints what was guessed of the columns of a file.
+pub(in crate::cli) fn report_guess(file: &Path, summary: &InputSummary) {
+    if let Some(guess) = &summary.guess {
+        let name = name_of(file);
+        message!("{name}: {guess}; --fingerprint-field N and --id-field N name other columns");
+    }
+}
+
 /// Prints what was guessed of the columns of a file, and the bad records that were skipped.
 pub(in crate::cli) fn report_skipped(file: &Path, summary: &InputSummary) {
     let name = name_of(file);
-    if let Some(guess) = &summary.guess {
-        message!("{name}: {guess}; --fingerprint-field N and --id-field N name other columns");
-    }
+    report_guess(file, summary);
     for bad in &summary.skipped {
         message!("{name}: {}: {}", bad.place, bad.reason);
     }

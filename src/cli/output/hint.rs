@@ -52,7 +52,11 @@ fn of_store(error: &Error, given: &[OsString], offers: impl Fn(&str) -> bool) ->
     match error {
         Error::UnclearInput { fingerprint_column, id_column, radix, width, .. } => {
             let mut more = Vec::new();
-            if let Some(column) = fingerprint_column.filter(|_| offers("fingerprint_field")) {
+            // The rest of the options would make other columns of it.
+            if fingerprint_column.is_some() && !offers("fingerprint_field") {
+                return None;
+            }
+            if let Some(column) = fingerprint_column {
                 more.extend(["--fingerprint-field".into(), column.to_string()]);
                 more.extend(id_column.iter().flat_map(|id| ["--id-field".into(), id.to_string()]));
             }

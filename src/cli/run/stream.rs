@@ -15,6 +15,7 @@ use fpstore::writer::NewRecord;
 use fpstore_documents::DocumentSummary;
 
 use crate::cli::args::documents::report;
+use crate::cli::args::inputs::report_guess;
 use crate::cli::output::bad_lines::BadLines;
 use crate::cli::output::exit::{is_closed_pipe, is_interrupted};
 use crate::cli::session::command::ExitStatus;
@@ -97,7 +98,8 @@ fn read_fingerprints(
     options: &InputOptions,
     send: impl Fn(Received) -> Result<(), Error>,
 ) -> anyhow::Result<DocumentSummary> {
-    read_all_records(Path::new("-"), options, |found| {
+    let file = Path::new("-");
+    let summary = read_all_records(file, options, |found| {
         send(match found {
             Ok(record) => {
                 let id = record.id.map(|id| id.to_id());
@@ -106,6 +108,7 @@ fn read_fingerprints(
             Err(bad) => Received::Bad(bad.place, bad.reason.clone()),
         })
     })?;
+    report_guess(file, &summary);
     Ok(DocumentSummary::default())
 }
 

@@ -185,11 +185,12 @@ impl<'a> Sample<'a> {
             None => is_bare(text),
         };
         // Read as hex, decimal numbers make a longer step at each ten.
-        let values = || records.iter().map(|record| record.1.value());
+        let with_ids: Vec<_> = records.iter().filter(|record| record.2.is_some()).collect();
+        let values = || with_ids.iter().map(|record| record.1.value());
         let steps =
             values().zip(values().skip(1)).filter(|(one, next)| one.wrapping_add(1) == *next);
         let next_count = steps.count();
-        let are_counted = records.len() > 2 && 4 * next_count >= 3 * (records.len() - 1);
+        let are_counted = with_ids.len() > 2 && 4 * next_count >= 3 * (with_ids.len() - 1);
         let is_most = !self.wish.skip_bad || 2 * records.len() > self.lines.len();
         is_most && !are_counted && records.iter().all(|(text, _, id)| is_short(text, *id))
     }
@@ -283,7 +284,7 @@ impl<'a> Sample<'a> {
         let values = values(&rows[usize::from(header)..]);
         let values = || values.iter().map(String::as_str);
         if self.wish.radix.is_none() && values().count() > 1 && is_in_doubt(values()) {
-            return Err(hex_or_decimal(fingerprint, id));
+            return Err(Unclear { columns: None, ..hex_or_decimal(fingerprint, id) });
         }
         let guessed = match self.held(values()) {
             Held::HashesOf32Bits => return Err(of_32_bits(fingerprint)),

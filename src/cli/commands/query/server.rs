@@ -12,7 +12,7 @@ use fpstore::rows::AnswerRow;
 use tokio::runtime::Runtime;
 
 use super::output::{self, AnswerColumns};
-use crate::cli::args::inputs::{check_stdin, inputs, report_skipped};
+use crate::cli::args::inputs::{check_stdin, inputs, report_guess, report_skipped};
 use crate::cli::args::token::TokenFileArg;
 use crate::cli::output::bad_lines::{BadLines, write_bad};
 use crate::cli::output::row_writer::{Layout, RowWriter};
@@ -138,21 +138,23 @@ impl Session<'_> {
         let file = Path::new("-");
         check_stdin(file)?;
         let mut bad_lines = BadLines::new(self.questions.lines.skips_bad());
-        read_all_records(file, &self.questions.lines, |found| -> anyhow::Result<()> {
-            match found {
-                Ok(record) => self.ask_one(record.fingerprint)?,
-                Err(bad) => {
-                    bad_lines.note(bad.place, &bad.reason);
-                    if let (TableFormat::Json, Some(out)) =
-                        (self.questions.layout.format, self.out.lines())
-                    {
-                        write_bad(out, bad.place, &bad.reason)?;
+        let summary =
+            read_all_records(file, &self.questions.lines, |found| -> anyhow::Result<()> {
+                match found {
+                    Ok(record) => self.ask_one(record.fingerprint)?,
+                    Err(bad) => {
+                        bad_lines.note(bad.place, &bad.reason);
+                        if let (TableFormat::Json, Some(out)) =
+                            (self.questions.layout.format, self.out.lines())
+                        {
+                            write_bad(out, bad.place, &bad.reason)?;
+                        }
                     }
                 }
-            }
-            // A program that writes line by line waits for each answer.
-            Ok(self.out.lines().map_or(Ok(()), Sink::flush)?)
-        })?;
+                // A program that writes line by line waits for each answer.
+                Ok(self.out.lines().map_or(Ok(()), Sink::flush)?)
+            })?;
+        report_guess(file, &summary);
         bad_lines.finish()
     }
 

@@ -12,7 +12,7 @@ use fpstore::{Fingerprint, SearchStats, Searcher, Store};
 
 use super::options::QueryOptions;
 use super::output::{self, Query, Rendered};
-use crate::cli::args::inputs::check_stdin;
+use crate::cli::args::inputs::{check_stdin, report_guess};
 use crate::cli::output::bad_lines::{BadLines, write_bad};
 use crate::cli::output::row_writer::RowWriter;
 use crate::cli::output::sink::Sink;
@@ -60,7 +60,7 @@ impl SingleQueries {
         let file = Path::new("-");
         check_stdin(file)?;
         let mut bad_lines = BadLines::new(lines.skips_bad());
-        read_all_records(file, lines, |found| -> anyhow::Result<()> {
+        let summary = read_all_records(file, lines, |found| -> anyhow::Result<()> {
             if let Some(store) = newer()? {
                 self.searcher.follow(&store);
             }
@@ -79,6 +79,7 @@ impl SingleQueries {
             // buffer.
             Ok(self.out.lines().map_or(Ok(()), Sink::flush)?)
         })?;
+        report_guess(file, &summary);
         bad_lines.finish()
     }
 
