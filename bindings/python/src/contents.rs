@@ -43,7 +43,9 @@ pub(crate) fn check(data: &ArrayData) -> Result<(), Fault> {
 
 /// Texts that lie one after the other, with offsets between them.
 fn check_texts<O: OffsetSizeTrait + Display>(data: &ArrayData) -> Result<(), Fault> {
-    let (offsets, bytes) = (&data.buffer::<O>(0)[..=data.len()], data.buffers()[1].as_slice());
+    // Read once: what is checked here may be changed meanwhile.
+    let offsets = data.buffer::<O>(0)[..=data.len()].to_vec();
+    let bytes = data.buffers()[1].as_slice();
     let is_first_right = offsets[0] >= O::zero();
     // The last one is the length of the bytes, which were measured by it.
     if !is_first_right || !offsets.is_sorted() || offsets[data.len()].as_usize() > bytes.len() {
