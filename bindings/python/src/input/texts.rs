@@ -136,7 +136,10 @@ pub(super) fn owned_texts(py: Python<'_>, column: &ArrayRef) -> PyResult<Option<
         _ => return Ok(None),
     };
     copied.map(Some).ok_or_else(|| {
-        input_error(py, "the texts were changed while they were read; Arrow data must stay as it is")
+        input_error(
+            py,
+            "the texts were changed while they were read; Arrow data must stay as it is",
+        )
     })
 }
 
