@@ -98,7 +98,7 @@ impl Cleaned<'_> {
         let copies = targets.iter().flat_map(|targets| {
             let copies = (0..work.files.len()).filter(is_whole);
             let copies = copies.filter_map(|number| targets.copy_of(number));
-            copies.map(Path::to_path_buf).chain(targets.kept_files.clone())
+            copies.chain(targets.kept_files()).map(|it| it.path.to_path_buf())
         });
         let outputs: Vec<PathBuf> = {
             let lists = lists.iter().filter(|path| *path != Path::new("-"));

@@ -38,8 +38,9 @@ impl<'a> Cleaner<'a> {
     }
 
     /// Checks the settings, finds the files, locks the store if documents are added, and begins the
-    /// work or goes on with it. `None` if the store has added the documents of the same run before, so
-    /// that nothing is to be done.
+    /// work or goes on with it. `None` if the store has added the documents of the same run before,
+    /// so that nothing is to be done: outputs are complete before that. Without outputs this is an
+    /// error.
     ///
     /// # Errors
     ///
@@ -48,6 +49,8 @@ impl<'a> Cleaner<'a> {
     ///   is locked or has another recipe.
     /// * [`Error::Text`] if files cannot be found or copied.
     /// * [`Error::Exists`], [`Error::Ended`], [`Error::InUse`] and [`Error::Unfinished`] of the output.
+    /// * [`Error::KnownRun`] if the store has added the documents of the same run before, and there
+    ///   are no outputs: all of them would be found stored, and none kept.
     pub fn begin(self) -> Result<Option<Cleaning<'a>>> {
         let mut work = Work::new(self)?;
         let Cleaner { output, replace, add, resources, .. } = &work.settings;
@@ -57,13 +60,20 @@ impl<'a> Cleaner<'a> {
             output.as_deref().map(|output| Targets::new(&originals, output)).transpose()?;
         let run = add.as_ref().and_then(|options| options.run.clone());
         let is_known = |run: &str| work.stored.as_ref().is_some_and(|it| it.has_run(run));
-        let job = match &targets {
+        let known = |run: &str| {
+            let store = work.stored.as_ref().map(|stored| stored.info().path);
+            Error::KnownRun { run: run.into(), store: store.unwrap_or_default() }
+        };
+        let mut job = match &targets {
             Some(targets) => {
                 // With the same name of the run it is told below that nothing is to be done.
                 let has_added = |name: &str| run.as_deref() != Some(name) && is_known(name);
                 Job::open(&targets.job_folder(), &work.describe(), *replace, has_added)?
             }
-            None => Job::scratch(&work.temp_dir)?,
+            None => match run.as_deref().filter(|run| is_known(run)) {
+                Some(run) => return Err(known(run)),
+                None => Job::scratch(&work.temp_dir)?,
+            },
         };
         if let Some(targets) = targets.as_ref().filter(|_| !job.is_resumed()) {
             // A job that has not begun is none.
@@ -81,7 +91,6 @@ impl<'a> Cleaner<'a> {
             }
         }
         let run = run.unwrap_or_else(|| job.run().into());
-        let temp_dir = resources.temp_dir.clone().unwrap_or_else(|| job.folder().into());
         // The lock is taken before the store is read, so that no other process adds the same records.
         let writer = match (add, &work.stored) {
             (Some(options), Some(stored)) => {
@@ -90,6 +99,19 @@ impl<'a> Cleaner<'a> {
                 Some(Writer::with_options(stored.info().path, options)?)
             }
             _ => None,
+        };
+        if let Some(writer) = &writer {
+            // Another process may have added them while this one waited.
+            if !job.is_resumed() && writer.store().has_run(&run) {
+                return match targets {
+                    Some(_) => job.finish().map(|()| None),
+                    None => Err(known(&run)),
+                };
+            }
+        }
+        let temp_dir = match &resources.temp_dir {
+            Some(folder) => folder.clone(),
+            None => job.make_working_space()?,
         };
         if let Some(writer) = &writer {
             work.stored = Some(writer.store().clone());
@@ -165,7 +187,8 @@ impl<'a> Cleaning<'a> {
                 None => Written::default(),
             };
             if failed.is_empty() {
-                let Cleaning { work, job, targets, writer, run } = self;
+                let Cleaning { work, mut job, targets, writer, run } = self;
+                job.remove_working_space();
                 let cleaned =
                     Cleaned { work, job, targets, writer, run, spools, decisions, of_passages };
                 cleaned.check_sums()?;

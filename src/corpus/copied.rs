@@ -3,7 +3,7 @@
 //! A cleaning and the removal of benchmarks write their outputs by these functions; each decides by
 //! itself when a copy gets its name.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,10 +13,17 @@ use fpstore_documents::{DecideFate, DocumentFile, DocumentOptions, Error as Text
 use super::compressed::Compressed;
 use super::error::{Error, Result};
 use crate::bytes::digested::DigestWriter;
-use crate::disk::{self, NewFile};
+use crate::disk::NewFile;
 use fpstore_base::source::Compression;
 use fpstore_base::thread_count;
 use fpstore_base::watch::Watch;
+
+/// The path of an output, in the folder that the user named or below it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OutputPath<'a> {
+    pub(super) root: &'a Path,
+    pub(super) path: &'a Path,
+}
 
 /// An output that has no name yet.
 pub(super) type NewOutput = (NewFile, DigestWriter<BufWriter<File>>);
@@ -51,13 +58,13 @@ pub(super) fn on_threads(
 /// Copies a file as `decide` says, record by record, to a new file for `to`, compressed so.
 pub(super) fn copy_file(
     file: &DocumentFile<'_>,
-    (to, compression): (&Path, Option<Compression>),
+    (to, compression): (OutputPath<'_>, Option<Compression>),
     options: &DocumentOptions,
     new_fields: &[NewField],
     watch: &Watch,
     decide: &mut DecideFate<'_>,
 ) -> Result<NewOutput> {
-    let cannot = || crate::Error::io("write", to);
+    let cannot = || crate::Error::io("write", to.path);
     let (new, buffer) = create(to)?;
     let has_members = file.format().has_members();
     let mut out = Compressed::new(compression, has_members, buffer).map_err(cannot())?;
@@ -79,9 +86,9 @@ pub(super) fn copy_file(
 /// Lists the paths of files, one a line, in a new file for `to`.
 pub(super) fn list_files<'a>(
     files: impl IntoIterator<Item = DocumentFile<'a>>,
-    to: &Path,
+    to: OutputPath<'_>,
 ) -> Result<NewOutput> {
-    let cannot = || crate::Error::io("write", to);
+    let cannot = || crate::Error::io("write", to.path);
     let (new, mut out) = create(to)?;
     for file in files {
         let name = file.path().as_os_str().as_encoded_bytes();
@@ -96,13 +103,11 @@ pub(super) fn list_files<'a>(
     Ok((new, out))
 }
 
-/// A new file for `path`, which may replace one that is there.
-pub(super) fn create(path: &Path) -> Result<NewOutput> {
+/// A new file, which may replace one that is there. Links are followed to the folder that the user
+/// named, and not below it.
+pub(super) fn create(OutputPath { root, path }: OutputPath<'_>) -> Result<NewOutput> {
     let cannot = || crate::Error::io("write", path);
-    if let Some(parent) = path.parent() {
-        disk::create_directories(parent).map_err(cannot())?;
-    }
-    let new = NewFile::create(path.into(), fs::metadata(path).ok()).map_err(cannot())?;
+    let new = NewFile::create_below(root, path).map_err(cannot())?;
     let buffer = BufWriter::with_capacity(1 << 18, new.file().map_err(cannot())?);
     Ok((new, DigestWriter::new(buffer)))
 }

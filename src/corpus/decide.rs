@@ -51,7 +51,7 @@ pub(super) fn run(
         return Err(Error::refused(format!(
             "{} has lost its decisions, and the store has added the documents; remove the outputs, \
              delete the documents from the store, and begin again",
-            job.folder().display()
+            job.folder().path().display()
         )));
     }
     let (Decided { dropped, bar }, spared) =

@@ -35,6 +35,14 @@ pub enum Error {
         /// The output.
         path: PathBuf,
     },
+    /// The store has added the documents of a run of this name before, and there are no outputs
+    /// that have them: compared with this store all of them would be found there, and none be kept.
+    KnownRun {
+        /// The name of the run.
+        run: String,
+        /// The store.
+        store: PathBuf,
+    },
     /// Another process works on the same output.
     InUse {
         /// The folder of the unfinished work.
@@ -95,6 +103,12 @@ impl fmt::Display for Error {
                 "{} exists: the same cleaning had ended when it was stopped; its outputs are complete, \
                  and nothing is left to do",
                 path.display()
+            ),
+            Error::KnownRun { run, store } => write!(
+                f,
+                "{} has added the documents of the run '{run}' before, so all of them would be found \
+                 stored and none kept; nothing was changed",
+                store.display()
             ),
             Error::InUse { folder } => write!(
                 f,

@@ -44,12 +44,13 @@ pub(super) fn run(work: &Work<'_>, job: &Job) -> Result<Spools> {
             let summary = read_batch(work, job, at, name, observer(work, starts[at], total))?;
             work.tell(Event::Read(&of_part(summary, at)));
         }
-        let file = SpoolFile { path: job.path(name), mark: job.mark(name) };
+        let (folder, name) = (job.folder().clone(), name.clone());
+        let file = SpoolFile { folder, mark: job.mark(&name), name };
         match spools.push(file, &mut ids) {
             // What earlier work has left is damaged; it is made again.
             Err(error) if error.is_interruption() => return Err(error),
             Err(_) if !is_new => {
-                job.discard(name)?;
+                job.discard(&names[at])?;
                 (spools, ids) = start()?;
             }
             pushed => pushed?,

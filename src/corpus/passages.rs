@@ -3,7 +3,6 @@
 
 use std::collections::{HashMap, HashSet};
 use std::io::Write;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -16,7 +15,7 @@ use fpstore_documents::{
 use fpstore_text::{PassageUnit, passages};
 
 use super::compressed::Compressed;
-use super::copied::{NewOutput, create};
+use super::copied::{NewOutput, OutputPath, create};
 use super::dropped::DroppedList;
 use super::error::{Error, Result};
 use super::passage_fate::{PassageFate, PassagePlace, cuts, removed_part};
@@ -144,9 +143,9 @@ impl<'a> PassageCopier<'a> {
         number: usize,
         file: &DocumentFile<'_>,
         removed: &RemovedPassages,
-        to: &Path,
+        to: OutputPath<'_>,
     ) -> Result<NewOutput> {
-        let cannot = || crate::Error::io("write", to);
+        let cannot = || crate::Error::io("write", to.path);
         let none = OfFile::new();
         let of_file = removed.0.get(&number).unwrap_or(&none);
         let (new, buffer) = create(to)?;

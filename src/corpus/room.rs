@@ -32,7 +32,7 @@ pub(super) fn check(
         let is_packed = targets.compression_of(&file)?.is_some()
             && Compression::of_file(file.path()).is_ok_and(|of| of.is_none());
         len += file.file_len().unwrap_or(0) / if is_packed { MOST_SAVED } else { 1 };
-        there += copy.metadata().map_or(0, |copy| copy.len());
+        there += copy.path.metadata().map_or(0, |copy| copy.len());
     }
     let count = spools.counts().document_count.max(1);
     // Marked documents stay.

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, BufReader, Read, Write};
-use std::path::PathBuf;
+use std::sync::Arc;
 
 use fpstore_documents::{IdNotes, RepeatedIds};
 
@@ -12,7 +12,7 @@ use super::number::Number;
 use crate::base::steps::step;
 use crate::bytes::digested::DigestReader;
 use crate::bytes::fields::{put_u32, put_u64, read_u32, read_u64};
-use crate::disk;
+use crate::disk::OwnFolder;
 use fpstore_base::watch::{Observer, Phase, Watch};
 use fpstore_base::{Fingerprint, IdRef};
 use fpstore_text::TextDigests;
@@ -136,10 +136,11 @@ struct End {
     unread: Vec<u64>,
 }
 
-/// A spool in a file.
+/// A spool in a file of the folder of its job.
 #[derive(Debug)]
 pub(super) struct SpoolFile {
-    pub(super) path: PathBuf,
+    pub(super) folder: Arc<OwnFolder>,
+    pub(super) name: String,
     /// The mark of its job, which stands before the spool.
     pub(super) mark: String,
 }
@@ -160,8 +161,11 @@ impl SpoolFile {
         &self,
         mut each: impl FnMut(Entry<'_>) -> Result<(), E>,
     ) -> Result<End, E> {
-        let cannot = |source| Error::from(crate::Error::io("read", &self.path)(source));
-        let file = disk::open(&self.path).map_err(cannot)?;
+        let cannot = |source| {
+            Error::from(crate::Error::io("read", self.folder.path().join(&self.name))(source))
+        };
+        let file = self.folder.open_file(&self.name).map_err(cannot)?;
+        let file = file.ok_or_else(|| cannot(io::ErrorKind::NotFound.into()))?;
         let mut from = DigestReader::new(BufReader::with_capacity(1 << 18, file));
         self.read_start(&mut from).map_err(cannot)?;
         let mut buffer = Vec::new();
@@ -435,14 +439,19 @@ impl Spools {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
     use crate::bytes::digested::DigestWriter;
 
     fn open(paths: &[PathBuf], left_out: &[u64], whole_files: bool) -> Result<Spools> {
+        let folder = Arc::new(OwnFolder::open(paths[0].parent().unwrap()).unwrap());
         let mut spools = Spools::new(left_out.iter().copied(), whole_files);
         let mut ids = IdNotes::default();
         for path in paths {
-            spools.push(SpoolFile { path: path.clone(), mark: "mark\n".into() }, &mut ids)?;
+            let (folder, mark) = (folder.clone(), "mark\n".into());
+            let name = path.file_name().unwrap().to_str().unwrap().into();
+            spools.push(SpoolFile { folder, name, mark }, &mut ids)?;
         }
         Ok(spools)
     }

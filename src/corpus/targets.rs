@@ -1,13 +1,16 @@
 //! Where the documents that are kept go.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
+use fpstore_base::read_inputs::{self, Identity, NamedOutput, place_of};
 use fpstore_base::source::Compression;
 use fpstore_documents::{DocumentFile, DocumentFormat, Error as TextError};
 
+use super::copied::OutputPath;
 use super::error::{Error, Result};
 use super::originals::Originals;
 use super::output_name::{check_file_name, check_folder_name, check_is_file, check_list_name};
@@ -15,6 +18,7 @@ use super::passage_fate::PassageFate;
 use super::spool::Spools;
 use crate::base::steps::step;
 use crate::disk::parent_of;
+use crate::writing::writer::check_output;
 
 /// The name of the list of the files that are kept, where files are documents.
 const KEPT_FILES: &str = "kept-files.txt";
@@ -28,7 +32,7 @@ pub(super) struct Targets {
     /// For each file the copy that is made of it; `None` if it is one document.
     copies: Vec<Option<PathBuf>>,
     /// The list of the files that are kept, if there are files that are one document.
-    pub(super) kept_files: Option<PathBuf>,
+    kept_files: Option<PathBuf>,
 }
 
 impl Targets {
@@ -100,8 +104,18 @@ impl Targets {
     }
 
     /// The copy that is made of a file.
-    pub(super) fn copy_of(&self, number: usize) -> Option<&Path> {
-        self.copies.get(number)?.as_deref()
+    pub(super) fn copy_of(&self, number: usize) -> Option<OutputPath<'_>> {
+        self.copies.get(number)?.as_deref().map(|path| self.below(path))
+    }
+
+    /// The list of the files that are kept, if there are files that are one document.
+    pub(super) fn kept_files(&self) -> Option<OutputPath<'_>> {
+        self.kept_files.as_deref().map(|path| self.below(path))
+    }
+
+    fn below<'a>(&'a self, path: &'a Path) -> OutputPath<'a> {
+        let root = if self.is_folder { &self.output } else { parent_of(path) };
+        OutputPath { root, path }
     }
 
     /// How the copy of a file is compressed: as its own name says, where the user named it; in a
@@ -169,10 +183,10 @@ impl Targets {
             }
         }
         // An output that is not there overwrites nothing.
-        let places = files.iter().filter_map(|file| Some((place_of(file.path())?, file)));
-        let inputs: HashMap<PathBuf, &DocumentFile<'_>> = places.collect();
+        let places = files.iter().filter_map(|file| Some((identity_of(file.path())?, file)));
+        let inputs: HashMap<Identity, &DocumentFile<'_>> = places.collect();
         for target in self.all() {
-            let overwritten = place_of(target).and_then(|place| inputs.get(&place));
+            let overwritten = identity_of(target).and_then(|identity| inputs.get(&identity));
             if let Some(file) = overwritten {
                 return Err(Error::refused(format!(
                     "{} would be overwritten by the documents that are kept of it; name another \
@@ -192,7 +206,69 @@ impl Targets {
                 )));
             }
         }
-        Ok(())
+        self.check_named(files)
+    }
+
+    /// Refuses outputs that options of the program name, too, or in whose places it reads or keeps
+    /// something else; and links between the folder of the output and its files.
+    fn check_named(&self, files: &[DocumentFile<'_>]) -> Result<()> {
+        let output = place_of(&self.output);
+        let named = read_inputs::named_outputs();
+        let named: Vec<&NamedOutput> =
+            named.iter().filter(|it| !it.places.contains(&output)).collect();
+        let job = place_of(&self.job_folder());
+        if let Some(it) = named.iter().find(|it| it.places.iter().any(|at| at.starts_with(&job))) {
+            return Err(Error::refused(format!(
+                "{} names {}, which lies in {}, where this work keeps its progress; name another file",
+                it.option,
+                it.path.display(),
+                self.job_folder().display()
+            )));
+        }
+        let mut places = HashMap::new();
+        for named in &named {
+            places.extend(named.places.iter().map(|place| (place.as_path(), *named)));
+        }
+        let identities: HashMap<Identity, &NamedOutput> =
+            named.iter().filter_map(|it| Some((it.identity?, *it))).collect();
+        let mut folders: HashMap<&Path, PathBuf> = HashMap::new();
+        for (number, target) in
+            self.copies.iter().enumerate().chain([(usize::MAX, &self.kept_files)])
+        {
+            let Some(target) = target else { continue };
+            let folder = match folders.entry(parent_of(target)) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(new) => {
+                    check_output(target)?;
+                    new.insert(parent_of(&place_of(target)).to_path_buf())
+                }
+            };
+            let place = folder.join(target.file_name().unwrap_or_default());
+            let mut same = place.ancestors().filter_map(|place| places.get(place));
+            let same = same.next().or_else(|| identities.get(&identity_of(target)?));
+            if let Some(same) = same {
+                let of = files.get(number).map(|file| format!("the copy of {}", file.name()));
+                return Err(Error::refused(format!(
+                    "{} and {} both are {}; name another file",
+                    same.option,
+                    of.as_deref().unwrap_or("the list of the kept files"),
+                    target.display()
+                )));
+            }
+            if let Some(fault) = read_inputs::fault_of_output(target).filter(|_| target.exists()) {
+                return Err(Error::refused(format!("{} {fault}", target.display())));
+            }
+        }
+        let mut between = self.folders();
+        between.retain(|folder| folder.starts_with(&self.output) && *folder != self.output);
+        match between.iter().find(|folder| folder.is_symlink()) {
+            Some(link) => Err(Error::refused(format!(
+                "{} is a symbolic link, and nothing is written through it; remove it, or name another \
+                 output",
+                link.display()
+            ))),
+            None => Ok(()),
+        }
     }
 
     /// Refuses to replace files; `adds` is as in [`Error::Exists`].
@@ -204,10 +280,10 @@ impl Targets {
     }
 }
 
-/// The file without links in its path, if it is there.
-fn place_of(path: &Path) -> Option<PathBuf> {
+/// The identity of a file, if it is there.
+fn identity_of(path: &Path) -> Option<Identity> {
     step();
-    path.canonicalize().ok()
+    read_inputs::plain_identity(path)
 }
 
 /// The deepest folder that holds all files and folders that were given.

@@ -19,6 +19,7 @@ use crate::base::options::PER_CLUSTER;
 use crate::bytes::checksum::Digest;
 use crate::join::JoinOptions;
 use crate::store::Store;
+use fpstore_base::read_inputs::stamp_of;
 use fpstore_base::watch::{Phase, Steps, Watch};
 
 /// A batch of files is full when it has this many bytes or files. After a crash, the files of one
@@ -157,7 +158,8 @@ impl<'a> Work<'a> {
             .map(|file| {
                 let since = file.modified().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
                 let nanos = since.map(|since| since.as_nanos().to_string());
-                (file.name().to_string(), file.file_len(), nanos)
+                let stamp = file.file_len().and_then(|_| stamp_of(file.path()));
+                (file.name().to_string(), file.file_len(), nanos, stamp)
             })
             .collect();
         let reading = source.options().clone().threads(0).observer(None);

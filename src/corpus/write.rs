@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use fpstore_documents::{DecideFate, DocumentFile, NewField, RecordFate};
 
 use super::clusters::ClusterSizes;
-use super::copied::{NewOutput, copy_file, list_files, on_threads};
+use super::copied::{NewOutput, OutputPath, copy_file, list_files, on_threads};
 use super::decide::Decisions;
 use super::dropped::{Dropped, DroppedList};
 use super::error::{Error, Result};
@@ -123,7 +123,7 @@ impl Copier<'_> {
         for number in self.work.batches[batch].clone() {
             let Some(copy) = self.targets.copy_of(number) else { continue };
             let Some(file) = self.work.files.get(number, &self.work.options) else { continue };
-            if self.spools.leaves_out(number) || self.is_written(number, copy)? {
+            if self.spools.leaves_out(number) || self.is_written(number, copy.path)? {
                 self.watch.tick(file.file_len().unwrap_or(0))?;
                 continue;
             }
@@ -146,9 +146,9 @@ impl Copier<'_> {
             let written = match self.targets.copy_of(number) {
                 Some(copy) if passages.annotates() => passages
                     .annotate(number, &file, &removed, copy)
-                    .and_then(|new| self.publish(number, new, copy)),
+                    .and_then(|new| self.publish(number, new, copy.path)),
                 Some(copy) => passages.fates(number, &removed).and_then(|fates| {
-                    if self.is_written(number, copy)? {
+                    if self.is_written(number, copy.path)? {
                         return Ok(());
                     }
                     let fate = |record| fates.get(&record).cloned().unwrap_or(RecordFate::Keep);
@@ -224,13 +224,13 @@ impl Copier<'_> {
         &self,
         number: usize,
         file: &DocumentFile<'_>,
-        to: &Path,
+        to: OutputPath<'_>,
         decide: &mut DecideFate<'_>,
     ) -> Result<()> {
         let (options, new_fields) = (&self.work.options, &self.new_fields);
         let to_compressed = (to, self.targets.compression_of(file)?);
         let new = copy_file(file, to_compressed, options, new_fields, &self.watch, decide)?;
-        self.publish(number, new, to)
+        self.publish(number, new, to.path)
     }
 
     /// What becomes of the record of a document; `None` is one that nothing is known of.
@@ -266,8 +266,8 @@ impl Copier<'_> {
     /// Writes the list of the files that are documents and are kept. A file that could not be read
     /// is not one of them: the account counts it as left out.
     fn write_kept_files(&self) -> Result<()> {
-        let Some(path) = &self.targets.kept_files else { return Ok(()) };
-        if self.is_written(KEPT_FILES, path)? {
+        let Some(to) = self.targets.kept_files() else { return Ok(()) };
+        if self.is_written(KEPT_FILES, to.path)? {
             return Ok(());
         }
         let files = (0..self.work.files.len())
@@ -285,7 +285,7 @@ impl Copier<'_> {
         }
         let kept = files.filter(|&number| !is_dropped[number]);
         let kept = kept.filter_map(|number| self.work.files.get(number, &self.work.options));
-        let new = list_files(kept, path)?;
-        self.publish(KEPT_FILES, new, path)
+        let new = list_files(kept, to)?;
+        self.publish(KEPT_FILES, new, to.path)
     }
 }

@@ -47,7 +47,7 @@ pub(crate) use change::recorder;
 #[cfg(feature = "write")]
 pub(crate) use fail_point::{FailPoint, fail_point, lock_fail_point};
 #[cfg(feature = "documents")]
-pub(crate) use files::{append, create_directories, digest_of, open, remove_directory_tree};
+pub(crate) use files::{append, digest_of, open};
 #[cfg(feature = "write")]
 pub(crate) use files::{
     create_directory, free_space, is_temporary_name, names_in, parent_of, remove_empty_directory,

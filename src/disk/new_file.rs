@@ -1,21 +1,22 @@
 //! A file that appears under its name when it is complete, in one step.
 //!
-//! Until then it has no name, so that the system removes it however the process ends. Where that
-//! is impossible it has a temporary name, and a later process removes it if this one is killed.
+//! Until then it has no name, so that the system removes it however the process ends. Where that is
+//! impossible it has a temporary name, and a later process removes it if this one is killed. All of
+//! it goes through the handle of its folder, whatever gets the name of the folder meanwhile.
 
 use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata};
-use std::io;
-use std::path::{Path, PathBuf};
+use std::io::{self, ErrorKind};
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-
-use tempfile::NamedTempFile;
 
 use super::change::{Change, note};
 use super::fail_point::{FailPoint, fail_point};
-use super::files::{bare, create_directories, is_temporary_name, parent_of, renaming, sync_names};
+use super::files::{bare, create_directories, is_temporary_name, parent_of, renaming};
+use super::refused::Refused;
 use super::stale::remove_stale_files;
-use super::system;
+use super::system::{self, Folder};
 
 const PREFIX: &str = ".fpstore-";
 const SUFFIX: &str = ".tmp";
@@ -46,15 +47,14 @@ const SUFFIX: &str = ".tmp";
 pub struct NewFile {
     /// The name that it will get.
     path: PathBuf,
-    /// The file of this name that it will replace.
+    folder: Folder,
+    file: File,
+    /// The name that it has until then, if any.
+    temporary: Option<OsString>,
+    /// Whether it takes the place of what has its name.
+    replaces: bool,
+    /// The file whose mode and owner it takes over.
     replaced: Option<Metadata>,
-    held: Held,
-}
-
-#[derive(Debug)]
-enum Held {
-    Unnamed(File),
-    Named(NamedTempFile),
 }
 
 impl NewFile {
@@ -66,24 +66,78 @@ impl NewFile {
     ///
     /// That of the system if it refuses.
     pub fn create(path: PathBuf, replaced: Option<Metadata>) -> io::Result<Self> {
-        let folder = parent_of(&path);
-        fail_point(folder, FailPoint::Create)?;
-        if let Some(file) = system::unnamed_file(folder) {
-            // It will have a second name for a moment, which a process that is killed then leaves.
-            if replaced.is_some() {
-                let _ = file.try_lock();
-                clean(folder);
-            }
-            return Ok(NewFile { path, replaced, held: Held::Unnamed(file) });
+        fail_point(parent_of(&path), FailPoint::Create)?;
+        let folder = Folder::open(parent_of(&path), true)?;
+        NewFile::create_in(folder, path, replaced.is_some(), replaced)
+    }
+
+    /// A file that will be `path`, which lies in the folder `root` or below it, in place of what
+    /// has this name now. The folders between are made where they are missing; no link below `root`
+    /// is followed.
+    pub(crate) fn create_below(root: &Path, path: &Path) -> io::Result<Self> {
+        create_directories(root)?;
+        let mut folder = Folder::open(root, true)?;
+        let mut at = root.to_path_buf();
+        let between = parent_of(path).strip_prefix(root).map_err(io::Error::other)?;
+        for part in between.components() {
+            let Component::Normal(part) = part else { continue };
+            let next = at.join(part);
+            let opened = match folder.open_folder(part) {
+                Err(Refused::Io(error)) if error.kind() == ErrorKind::NotFound => {
+                    fail_point(&next, FailPoint::Create)?;
+                    match folder.make_folder(part, false) {
+                        // Another process or thread makes the same one.
+                        Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                        made => {
+                            made?;
+                            note(&next, || Change::CreateDirectory(next.clone()));
+                        }
+                    }
+                    sync_names_of(&folder, &at)?;
+                    folder.open_folder(part)
+                }
+                opened => opened,
+            };
+            folder = opened.map_err(|refused| match refused {
+                Refused::Io(error) => error,
+                Refused::Kind(kind) => io::Error::new(
+                    ErrorKind::InvalidInput,
+                    format!("{} is {kind}; remove it, or name another output", next.display()),
+                ),
+            })?;
+            at = next;
         }
-        clean(folder);
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(PREFIX).suffix(SUFFIX);
-        system::temporary_with_mode(&mut builder, 0o666);
-        let named = builder.tempfile_in(folder).map_err(bare)?;
+        fail_point(&at, FailPoint::Create)?;
+        let name = name_of(path)?;
+        let replaces = folder.has(name)?;
+        let found = folder.open_file(name, false).ok().and_then(|file| file.metadata().ok());
+        let found = found.filter(Metadata::is_file);
+        NewFile::create_in(folder, path.into(), replaces, found)
+    }
+
+    /// A file that will be `path` in its folder, which is open.
+    pub(super) fn create_in(
+        folder: Folder,
+        path: PathBuf,
+        replaces: bool,
+        replaced: Option<Metadata>,
+    ) -> io::Result<Self> {
+        name_of(&path)?;
+        let unnamed = folder.unnamed_file();
+        // It will have a second name for a moment, which a process that is killed then leaves.
+        if replaces || unnamed.is_none() {
+            clean(&folder, parent_of(&path));
+        }
+        let (file, temporary) = match unnamed {
+            Some(file) => (file, None),
+            None => {
+                let (file, name) = with_temporary_name(&path, |name| folder.create_file(name))?;
+                (file, Some(name))
+            }
+        };
         // The lock says that the file is in use.
-        let _ = named.as_file().try_lock();
-        Ok(NewFile { path, replaced, held: Held::Named(named) })
+        let _ = file.try_lock();
+        Ok(NewFile { path, folder, file, temporary, replaces, replaced })
     }
 
     /// Whether a file that is being written has a name like this, where it has one.
@@ -122,10 +176,7 @@ impl NewFile {
     ///
     /// That of the system if it refuses.
     pub fn file(&self) -> io::Result<File> {
-        match &self.held {
-            Held::Unnamed(file) => file.try_clone(),
-            Held::Named(file) => file.as_file().try_clone(),
-        }
+        self.file.try_clone()
     }
 
     /// Makes the file durable, gives it its name, and makes the name durable.
@@ -135,57 +186,93 @@ impl NewFile {
     /// That of the system if it refuses; [`io::ErrorKind::AlreadyExists`] if the name is taken and
     /// nothing is replaced. Where the last rename or sync reported the error, the whole file may
     /// have its name.
-    pub fn publish(self) -> io::Result<()> {
-        let path = self.path.clone();
-        self.publish_for_now()?;
-        sync_names(parent_of(&path))
+    pub fn publish(mut self) -> io::Result<()> {
+        self.appear()?;
+        sync_names_of(&self.folder, parent_of(&self.path))
     }
 
     /// As [`NewFile::publish`]; the name is durable once its folder is synced.
-    pub(crate) fn publish_for_now(self) -> io::Result<()> {
-        let file = self.file()?;
+    pub(crate) fn publish_for_now(mut self) -> io::Result<()> {
+        self.appear()
+    }
+
+    fn appear(&mut self) -> io::Result<()> {
         if let Some(replaced) = &self.replaced {
-            system::take_over(&file, replaced)?;
+            system::take_over(&self.file, replaced)?;
         }
-        fail_point(&self.path, FailPoint::Sync)?;
-        file.sync_all()?;
         let path = self.path.clone();
+        fail_point(&path, FailPoint::Sync)?;
+        self.file.sync_all()?;
         let from = || path.with_file_name(".fpstore-new.tmp");
         note(&path, || Change::CreateFile(from()));
         note(&path, || {
-            let bytes = bytes_of(&file);
+            let bytes = bytes_of(&self.file);
             Change::Write { path: from(), end: bytes.len() as u64, bytes }
         });
         note(&path, || Change::Sync(from()));
-        renaming(&from(), &path, || self.give_name())
+        renaming(&from(), &path, || self.take_name())
     }
 
-    fn give_name(self) -> io::Result<()> {
-        match self.held {
-            Held::Unnamed(file) if self.replaced.is_none() => system::name_file(&file, &self.path),
-            Held::Unnamed(file) => {
-                // A link never replaces a file, so there is a second name for a moment.
-                let builder = &mut tempfile::Builder::new();
-                let name = builder.prefix(PREFIX).suffix(SUFFIX);
-                let linked =
-                    name.make_in(parent_of(&self.path), |name| system::name_file(&file, name));
-                let linked = linked.map_err(bare)?.into_temp_path();
-                linked.persist(&self.path).map_err(|failed| failed.error)
+    fn take_name(&mut self) -> io::Result<()> {
+        let to = name_of(&self.path)?;
+        let from = match &self.temporary {
+            Some(name) => name,
+            None if !self.replaces => return self.folder.name_file(&self.file, to),
+            // A link never replaces a file, so there is a second name for a moment.
+            None => {
+                let link = |name: &OsStr| self.folder.name_file(&self.file, name);
+                self.temporary.insert(with_temporary_name(&self.path, link)?.1)
             }
-            Held::Named(file) if self.replaced.is_none() => {
-                file.persist_noclobber(&self.path).map(drop).map_err(|failed| failed.error)
-            }
-            Held::Named(file) => file.persist(&self.path).map(drop).map_err(|failed| failed.error),
+        };
+        match self.replaces {
+            true => self.folder.rename(from, to)?,
+            false => self.folder.rename_to_free_name(from, to)?,
+        }
+        self.temporary = None;
+        Ok(())
+    }
+}
+
+impl Drop for NewFile {
+    fn drop(&mut self) {
+        if let Some(name) = &self.temporary {
+            let _ = self.folder.remove_file(name);
         }
     }
 }
 
+/// The last part of a path.
+fn name_of(path: &Path) -> io::Result<&OsStr> {
+    let refused = || io::Error::new(ErrorKind::InvalidInput, "it is no name of a file");
+    path.file_name().ok_or_else(refused)
+}
+
+/// What `make` makes under a temporary name beside `path`, and that name.
+fn with_temporary_name<T>(
+    path: &Path,
+    mut make: impl FnMut(&OsStr) -> io::Result<T>,
+) -> io::Result<(T, OsString)> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(PREFIX).suffix(SUFFIX).disable_cleanup(true);
+    let made = builder.make_in(parent_of(path), |path| make(name_of(path)?)).map_err(bare)?;
+    let (made, path) = made.into_parts();
+    Ok((made, name_of(&path)?.into()))
+}
+
+/// Makes the names in an open folder durable; `path` is its name in tests.
+fn sync_names_of(folder: &Folder, path: &Path) -> io::Result<()> {
+    fail_point(path, FailPoint::SyncDirectory)?;
+    folder.sync()?;
+    note(path, || Change::SyncDirectory(path.into()));
+    Ok(())
+}
+
 /// Removes what killed processes left in a folder, the first time that this process writes there: a
 /// folder may get very many files.
-fn clean(folder: &Path) {
+fn clean(folder: &Folder, path: &Path) {
     static CLEANED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
-    if CLEANED.lock().unwrap_or_else(PoisonError::into_inner).insert(folder.into()) {
-        remove_stale_files(folder, NewFile::is_temporary_name);
+    if CLEANED.lock().unwrap_or_else(PoisonError::into_inner).insert(path.into()) {
+        remove_stale_files(folder, path, NewFile::is_temporary_name);
     }
 }
 
@@ -218,8 +305,8 @@ mod tests {
         let replaced = || Some(at("out.tsv").metadata().unwrap());
         // As in the moment in which it has its second name.
         let in_use = NewFile::create(other.path().join("out.tsv"), replaced()).unwrap();
-        let Held::Unnamed(file) = &in_use.held else { panic!("{in_use:?}") };
-        system::name_file(file, &at(".fpstore-use123.tmp")).unwrap();
+        let named = Folder::open(folder.path(), true).unwrap();
+        named.name_file(&in_use.file, OsStr::new(".fpstore-use123.tmp")).unwrap();
         let new = NewFile::create(at("out.tsv"), replaced()).unwrap();
         new.file().unwrap().write_all(b"new").unwrap();
         new.publish().unwrap();

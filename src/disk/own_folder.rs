@@ -5,21 +5,23 @@
 //! process, and so must the plain files in it. What is opened and removed in it goes through its
 //! handle, so that nothing that gets its name later is touched.
 
-use std::fs::{self, File};
+use std::ffi::OsStr;
+use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use super::change::{Change, note};
 use super::fail_point::{FailPoint, fail_point};
-use super::files::{create_directories, parent_of};
+use super::files::{create_directories, parent_of, remove_empty_directory};
+use super::new_file::NewFile;
 use super::plain_file::{Refused, refuse_others};
-use super::system;
+use super::system::{self, Folder};
 
 /// An open folder of this user.
 #[derive(Debug)]
 pub(crate) struct OwnFolder {
     path: PathBuf,
-    folder: system::Folder,
+    folder: Folder,
 }
 
 impl OwnFolder {
@@ -28,17 +30,19 @@ impl OwnFolder {
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         fail_point(path, FailPoint::Create)?;
         create_directories(parent_of(path))?;
-        match system::private_folders().create(path) {
+        let parent = Folder::open(parent_of(path), true)?;
+        let name = path.file_name().ok_or_else(|| refused("it is no name of a folder"))?;
+        match parent.make_folder(name, true) {
             Ok(()) => note(path, || Change::CreateDirectory(path.into())),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
         }
-        let found = fs::symlink_metadata(path)?;
-        if !found.is_dir() {
-            let what = if found.is_symlink() { "a symbolic link" } else { "no folder" };
-            return Err(refused(format!("it is {what}; remove it, or name another output")));
-        }
-        let folder = system::Folder::open(path)?;
+        let folder = parent.open_folder(name).map_err(|why| match why {
+            Refused::Kind(kind) => {
+                refused(format!("it is {kind}; remove it, or name another output"))
+            }
+            Refused::Io(error) => error,
+        })?;
         if !folder.is_own()? {
             return Err(refused("it belongs to another user; name another output"));
         }
@@ -52,13 +56,18 @@ impl OwnFolder {
     /// Whether the folder still has its name, and `file` is the one of this name in it: another
     /// process may have removed them.
     pub(crate) fn holds(&self, name: &str, file: &File) -> bool {
-        system::is_name_of(&self.path.join(name), file)
+        self.folder.is_at(&self.path) && system::is_name_of(&self.path.join(name), file)
     }
 
     /// The names in the folder.
     pub(crate) fn names(&self) -> io::Result<Vec<String>> {
-        let entries = system::read_directory(&self.path)?;
-        entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
+        let names = self.folder.names()?.into_iter();
+        Ok(names.map(|name| name.to_string_lossy().into_owned()).collect())
+    }
+
+    /// Whether anything in the folder has this name.
+    pub(crate) fn has(&self, name: &str) -> io::Result<bool> {
+        self.folder.has(OsStr::new(name))
     }
 
     /// Opens a file of the folder for reading; `None` if there is none.
@@ -83,8 +92,23 @@ impl OwnFolder {
         self.open_at(name, true)
     }
 
+    /// A file that will have this name in the folder once it is complete, in place of what has it.
+    pub(crate) fn new_file(&self, name: &str) -> io::Result<NewFile> {
+        fail_point(&self.path, FailPoint::Create)?;
+        NewFile::create_in(self.folder.try_clone()?, self.path.join(name), true, None)
+    }
+
+    /// Makes a folder in the folder, which nobody else may read.
+    pub(crate) fn make_folder(&self, name: &str) -> io::Result<PathBuf> {
+        let path = self.path.join(name);
+        fail_point(&path, FailPoint::Create)?;
+        self.folder.make_folder(OsStr::new(name), true)?;
+        note(&path, || Change::CreateDirectory(path.clone()));
+        Ok(path)
+    }
+
     fn open_at(&self, name: &str, appends: bool) -> io::Result<File> {
-        let opened = self.folder.open_file(name, appends).and_then(|file| {
+        let opened = self.folder.open_file(OsStr::new(name), appends).and_then(|file| {
             let found = file.metadata()?;
             refuse_others(found.file_type())?;
             Ok((file, system::is_own(&found)))
@@ -99,11 +123,28 @@ impl OwnFolder {
 
     /// Removes a file of the folder, or a link; no folder.
     pub(crate) fn remove_file(&self, name: &str) -> io::Result<()> {
+        self.remove_by(name, || self.folder.remove_file(OsStr::new(name)))
+    }
+
+    /// Removes a folder of the folder, with all that is in it.
+    pub(crate) fn remove_tree(&self, name: &str) -> io::Result<()> {
+        self.remove_by(name, || self.folder.remove_tree(OsStr::new(name)))
+    }
+
+    fn remove_by(&self, name: &str, remove: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
         let path = self.path.join(name);
         fail_point(&path, FailPoint::Remove)?;
-        self.folder.remove_file(name)?;
+        remove()?;
         note(&path, || Change::Remove(path.clone()));
         Ok(())
+    }
+
+    /// Removes the folder, which is empty, if it still has its name.
+    pub(crate) fn remove(&self) -> io::Result<()> {
+        match self.folder.is_at(&self.path) {
+            true => remove_empty_directory(&self.path),
+            false => Err(refused("something else has its name now")),
+        }
     }
 }
 
@@ -113,6 +154,8 @@ fn refused(reason: impl Into<String>) -> io::Error {
 
 #[cfg(all(test, unix))]
 mod tests {
+    use std::fs;
+    use std::io::Write;
     use std::os::unix::fs::symlink;
 
     use super::*;
@@ -145,5 +188,19 @@ mod tests {
             folder.read("precious").unwrap().is_none() && folder.remove_file("precious").is_err()
         );
         assert!(at("victim/precious").exists() && !folder.holds("lock", &lock));
+        let new = folder.new_file("precious").unwrap();
+        new.file().unwrap().write_all(b"2").unwrap();
+        new.publish().unwrap();
+        folder.make_folder("tree").unwrap();
+        fs::write(at("moved/tree/leaf"), "").unwrap();
+        symlink(at("victim"), at("moved/tree/link")).unwrap();
+        fs::create_dir(at("victim/tree")).unwrap();
+        assert!(folder.has("tree").unwrap() && !folder.has("victim").unwrap());
+        folder.remove_tree("tree").unwrap();
+        assert!(!at("moved/tree").exists() && at("victim/tree").exists());
+        assert_eq!(fs::read(at("victim/precious")).unwrap(), b"1");
+        assert_eq!(fs::read(at("moved/precious")).unwrap(), b"2");
+        assert_eq!(folder.names().unwrap().len(), 2, "{:?}", folder.names());
+        assert!(folder.remove().is_err() && at("own").exists());
     }
 }

@@ -45,6 +45,15 @@ impl ScratchDirectory {
         }
     }
 
+    /// A name of such a directory that nothing has.
+    #[cfg(feature = "documents")]
+    pub(crate) fn new_name() -> io::Result<String> {
+        let mut name = [0; super::files::RANDOM_LEN];
+        getrandom::fill(&mut name).map_err(io::Error::other)?;
+        let letters = name.iter().map(|byte| char::from(b'a' + byte % 26));
+        Ok(letters.fold(PREFIX.into(), |name, letter| name + letter.encode_utf8(&mut [0; 4])))
+    }
+
     /// Whether such directories have names like this.
     #[cfg(feature = "documents")]
     pub(crate) fn is_name(name: &str) -> bool {

@@ -8,17 +8,32 @@ use std::io;
 use std::path::Path;
 
 #[cfg(feature = "documents")]
-use super::remove_file;
+use super::change::{Change, note};
+#[cfg(feature = "documents")]
+use super::{FailPoint, fail_point};
 use super::{plain_file, system};
 
-/// Removes the files of this user in `directory` whose names are `ours`, and which no process holds.
-/// What cannot be removed stays.
+/// Removes the files of this user in an open folder whose names are `ours`, and which no process
+/// holds. What cannot be removed stays.
 #[cfg(feature = "documents")]
-pub(super) fn remove_stale_files(directory: &Path, ours: impl Fn(&str) -> bool) {
-    each_stale(directory, ours, |path| match unheld(path)? {
-        Some(_held) => remove_file(path),
-        None => Ok(()),
-    });
+pub(super) fn remove_stale_files(
+    folder: &system::Folder,
+    path: &Path,
+    ours: impl Fn(&str) -> bool,
+) {
+    for name in folder.names().unwrap_or_default() {
+        if !name.to_str().is_some_and(&ours) {
+            continue;
+        }
+        let Ok(file) = folder.open_file(&name, false) else { continue };
+        let path = path.join(&name);
+        if is_unheld(&file).unwrap_or(false) && fail_point(&path, FailPoint::Remove).is_ok() {
+            let removed = folder.remove_file(&name);
+            if removed.is_ok() {
+                note(&path, || Change::Remove(path.clone()));
+            }
+        }
+    }
 }
 
 /// Calls `remove` with each path in `directory` whose name is `ours`. An error is no obstacle.
@@ -38,7 +53,12 @@ pub(super) fn each_stale(
 /// A file of this user that no process has locked, which is locked now.
 pub(super) fn unheld(path: &Path) -> io::Result<Option<File>> {
     let file = plain_file::open_unlinked(path)?;
+    Ok(is_unheld(&file)?.then_some(file))
+}
+
+/// Whether a plain file is of this user, and no process had locked it; it is locked now.
+fn is_unheld(file: &File) -> io::Result<bool> {
+    let found = file.metadata()?;
     // Other people's are theirs, and a lock on them might not be one.
-    let is_own = system::is_own(&file.metadata()?);
-    Ok((is_own && file.try_lock().is_ok()).then_some(file))
+    Ok(found.is_file() && system::is_own(&found) && file.try_lock().is_ok())
 }

@@ -8,7 +8,7 @@ use fpstore_base::watch::{Phase, Watch};
 use fpstore_documents::{DocumentFile, RecordFate};
 
 use super::settings::ContaminationCheck;
-use crate::corpus::copied::{NewOutput, copy_file, list_files, on_threads};
+use crate::corpus::copied::{NewOutput, OutputPath, copy_file, list_files, on_threads};
 use crate::corpus::error::{Error, Result};
 use crate::corpus::event::Event;
 use crate::corpus::originals::Originals;
@@ -47,7 +47,7 @@ pub(super) fn run(
     let mut failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
     failed.sort_unstable();
     failed.dedup();
-    if let Some(path) = &targets.kept_files {
+    if let Some(to) = targets.kept_files() {
         let is_kept = |number: &usize| {
             targets.copy_of(*number).is_none()
                 && !dropped.contains_key(number)
@@ -55,7 +55,7 @@ pub(super) fn run(
         };
         let kept = (0..count).filter(is_kept);
         let kept = kept.filter_map(|number| originals.files.get(number, originals.options));
-        publish(check, list_files(kept, path)?, path)?;
+        publish(check, list_files(kept, to)?, to.path)?;
     }
     targets.folders().iter().try_for_each(|folder| disk::sync_directory(folder))?;
     Ok(failed)
@@ -71,7 +71,7 @@ fn copy(
     check: &ContaminationCheck<'_>,
     (originals, targets): (&Originals<'_>, &Targets),
     file: &DocumentFile<'_>,
-    to: &Path,
+    to: OutputPath<'_>,
     records: &[u64],
     watch: &Watch,
 ) -> Result<()> {
@@ -83,7 +83,7 @@ fn copy(
     };
     let to_compressed = (to, targets.compression_of(file)?);
     let new = copy_file(file, to_compressed, originals.options, &[], watch, &mut decide)?;
-    publish(check, new, to)
+    publish(check, new, to.path)
 }
 
 /// Gives an output its name.

@@ -1,8 +1,9 @@
 //! The folder in which a job keeps what it has done, so that the same settings can go on with it.
 //!
-//! A file of the folder appears when it is complete. It begins with a line that says which file of which
-//! job it is, and ends with its digest; one that is damaged, of another job or under another name counts
-//! as missing. The folder is removed when the job is finished.
+//! A file of the folder appears when it is complete. It begins with a line that says which file of
+//! which job it is, and ends with its digest; one that is damaged, of another job or under another
+//! name counts as missing. The folder is removed when the job is finished. Everything in it is
+//! reached through its handle, so that nothing that gets its name meanwhile is touched.
 
 mod written;
 
@@ -10,7 +11,7 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -45,7 +46,9 @@ const LEFT_OUT: &str = "left-out";
 /// A job that is under way.
 #[derive(Debug)]
 pub(super) struct Job {
+    folder: Arc<OwnFolder>,
     place: Place,
+    space: Option<WorkingSpace>,
     is_resumed: bool,
     /// Whether a job with the same settings had ended here, and only its folder was left.
     has_ended: bool,
@@ -60,19 +63,22 @@ enum Place {
     /// In a temporary folder: nobody can go on with it.
     Scratch(ScratchDirectory),
     /// In the folder of its name, under a lock that others see.
-    Named { folder: OwnFolder, lock: Mutex<Option<File>> },
+    Named { lock: Mutex<Option<File>> },
 }
 
 impl Job {
-    fn new(place: Place) -> Self {
-        let written = Mutex::default();
-        Job { place, is_resumed: false, has_ended: false, run: new_run(), written }
+    fn new(folder: OwnFolder, place: Place) -> Self {
+        let (folder, written) = (Arc::new(folder), Mutex::default());
+        let run = new_run();
+        Job { folder, place, space: None, is_resumed: false, has_ended: false, run, written }
     }
 
     /// A job in a temporary folder, which cannot be resumed.
     pub(super) fn scratch(parent: &Path) -> Result<Self> {
-        let place = Place::Scratch(ScratchDirectory::create(parent)?);
-        Ok(Job::new(place))
+        let scratch = ScratchDirectory::create(parent)?;
+        let folder = OwnFolder::open(scratch.path());
+        let folder = folder.map_err(crate::Error::io("use", scratch.path()))?;
+        Ok(Job::new(folder, Place::Scratch(scratch)))
     }
 
     /// The job in this folder, which is the one with these settings, or a new one. With `force`
@@ -115,8 +121,11 @@ impl Job {
         if let Some(name) = names.iter().find(|name| !is_of_a_job(name)) {
             return Err(foreign(path, name));
         }
-        let place = Place::Named { folder, lock: Mutex::new(Some(lock)) };
-        let mut job = Job::new(place);
+        let mut job = Job::new(folder, Place::Named { lock: Mutex::new(Some(lock)) });
+        // What a killed process left of its working space. The lock says that it has ended.
+        for name in names.iter().filter(|name| ScratchDirectory::is_name(name)) {
+            job.folder.remove_tree(name).map_err(cannot())?;
+        }
         // A description that is damaged is that of another job.
         let earlier = job
             .read(DESCRIPTION)?
@@ -153,9 +162,7 @@ impl Job {
             let description = json!({"settings": settings, "run": job.run});
             job.save_bytes(DESCRIPTION, description.to_string().as_bytes())?;
         }
-        if let Place::Named { folder, .. } = &job.place {
-            job.written = Mutex::new(Outputs::open(folder).map_err(cannot())?);
-        }
+        job.written = Mutex::new(Outputs::open(&job.folder).map_err(cannot())?);
         Ok(job)
     }
 
@@ -164,9 +171,8 @@ impl Job {
     fn runs(&self, names: &[String], described: Option<&Value>) -> io::Result<BTreeSet<String>> {
         let named = described.into_iter().flat_map(|it| [&it["run"], &it["settings"]["run"]]);
         let mut runs: BTreeSet<_> = named.filter_map(Value::as_str).map(Into::into).collect();
-        let Place::Named { folder, .. } = &self.place else { return Ok(runs) };
         for name in names.iter().filter(|name| name.starts_with(PART) || *name == DECISIONS) {
-            let Some(file) = folder.open_file(name)? else { continue };
+            let Some(file) = self.folder.open_file(name)? else { continue };
             let mut line = Vec::new();
             BufReader::new(file.take(MARK_LEN_MAX)).read_until(b'\n', &mut line)?;
             let line = String::from_utf8_lossy(&line);
@@ -203,15 +209,27 @@ impl Job {
         &self.run
     }
 
-    pub(super) fn folder(&self) -> &Path {
-        match &self.place {
-            Place::Scratch(scratch) => scratch.path(),
-            Place::Named { folder, .. } => folder.path(),
-        }
+    pub(super) fn folder(&self) -> &Arc<OwnFolder> {
+        &self.folder
     }
 
     pub(super) fn path(&self, name: &str) -> PathBuf {
-        self.folder().join(name)
+        self.folder.path().join(name)
+    }
+
+    /// Makes a folder for files that are of use to this process alone. They are reached by its
+    /// path, so it has a name that nobody can guess: a folder that takes the place of the job's has
+    /// no such name.
+    pub(super) fn make_working_space(&mut self) -> Result<PathBuf> {
+        let made = WorkingSpace::create(&self.folder);
+        let (space, path) = made.map_err(crate::Error::io("use", self.folder.path()))?;
+        self.space = Some(space);
+        Ok(path)
+    }
+
+    /// Removes that folder.
+    pub(super) fn remove_working_space(&mut self) {
+        self.space = None;
     }
 
     /// Writes a file of the job, which appears when it is complete: behind its mark, and sealed with
@@ -223,8 +241,7 @@ impl Job {
     ) -> Result<T> {
         let path = self.path(name);
         let cannot = || crate::Error::io("write", &path);
-        let replaced = path.symlink_metadata().ok();
-        let file = NewFile::create(path.clone(), replaced).map_err(cannot())?;
+        let file = self.folder.new_file(name).map_err(cannot())?;
         let buffer = BufWriter::with_capacity(1 << 18, file.file().map_err(cannot())?);
         let mut out = DigestWriter::new(buffer);
         out.write_all(self.mark(name).as_bytes()).map_err(cannot())?;
@@ -243,11 +260,8 @@ impl Job {
     /// The bytes of a file of the job, without its mark; `None` if it is missing or damaged, or the
     /// file of another job or name.
     pub(super) fn read(&self, name: &str) -> Result<Option<Vec<u8>>> {
-        let read = match &self.place {
-            // Only what is resumed is read back.
-            Place::Scratch(_) => Ok(None),
-            Place::Named { folder, .. } => folder.read(name),
-        };
+        // Only what is resumed is read back.
+        let read = if self.is_named() { self.folder.read(name) } else { Ok(None) };
         let Some(mut bytes) = read.map_err(crate::Error::io("read", self.path(name)))? else {
             return Ok(None);
         };
@@ -260,15 +274,12 @@ impl Job {
 
     /// Whether there is a file of this name, sound or not.
     pub(super) fn has(&self, name: &str) -> bool {
-        self.path(name).exists()
+        self.folder.has(name).unwrap_or(false)
     }
 
     /// Removes a file of the job that is damaged.
     pub(super) fn discard(&self, name: &str) -> Result<()> {
-        let removed = match &self.place {
-            Place::Scratch(_) => disk::remove_file(&self.path(name)),
-            Place::Named { folder, .. } => folder.remove_file(name),
-        };
+        let removed = self.folder.remove_file(name);
         Ok(removed.map_err(crate::Error::io("remove", self.path(name)))?)
     }
 
@@ -300,11 +311,9 @@ impl Job {
 
     /// Removes the folder if nothing is done yet that would be lost.
     pub(super) fn give_up(&self) {
-        if let Place::Named { folder, .. } = &self.place {
-            let names = folder.names().unwrap_or_default();
-            if !names.iter().any(|name| name.starts_with(PART)) {
-                let _ = self.remove();
-            }
+        let names = self.folder.names().unwrap_or_default();
+        if !names.iter().any(|name| name.starts_with(PART)) {
+            let _ = self.remove();
         }
     }
 
@@ -340,32 +349,53 @@ impl Job {
     }
 
     fn remove(&self) -> io::Result<()> {
-        let Place::Named { folder, lock } = &self.place else { return Ok(()) };
+        let Place::Named { lock } = &self.place else { return Ok(()) };
         if !disk::system::REMOVES_OPEN_FILES {
             *self.written.lock().unwrap_or_else(PoisonError::into_inner) = Outputs::default();
         }
         self.clear()?;
-        folder.remove_file(LOCK)?;
+        self.folder.remove_file(LOCK)?;
         if !disk::system::REMOVES_OPEN_FILES {
             // Its name goes when it is closed. No other process can open it from now on.
             drop(lock.lock().unwrap_or_else(PoisonError::into_inner).take());
         }
-        disk::remove_empty_directory(folder.path())
+        self.folder.remove()
     }
 
     /// Removes all files but the lock; the description last, for it says that the others are of no
     /// use, or what they are.
     fn clear(&self) -> io::Result<()> {
-        let Place::Named { folder, .. } = &self.place else { return Ok(()) };
-        let mut names = folder.names()?;
+        let mut names = self.folder.names()?;
         names.sort_by_key(|name| name == DESCRIPTION);
         for name in names.iter().filter(|name| name.as_str() != LOCK) {
             match ScratchDirectory::is_name(name) {
-                true => disk::remove_directory_tree(&folder.path().join(name))?,
-                false => folder.remove_file(name)?,
+                true => self.folder.remove_tree(name)?,
+                false => self.folder.remove_file(name)?,
             }
         }
         Ok(())
+    }
+}
+
+/// A folder in the folder of a job, which is removed with its value.
+#[derive(Debug)]
+struct WorkingSpace {
+    folder: Arc<OwnFolder>,
+    name: String,
+}
+
+impl WorkingSpace {
+    fn create(folder: &Arc<OwnFolder>) -> io::Result<(Self, PathBuf)> {
+        let name = ScratchDirectory::new_name()?;
+        let path = folder.make_folder(&name)?;
+        Ok((WorkingSpace { folder: folder.clone(), name }, path))
+    }
+}
+
+impl Drop for WorkingSpace {
+    fn drop(&mut self) {
+        // The next job removes what stays.
+        let _ = self.folder.remove_tree(&self.name);
     }
 }
 

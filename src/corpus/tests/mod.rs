@@ -500,6 +500,157 @@ fn nothing_behind_a_link_is_removed() {
     assert!(victim.join("sub").is_dir());
 }
 
+/// All files below a folder, and what links lead to.
+#[cfg(unix)]
+fn tree(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() && !path.is_symlink() {
+            true => files.extend(tree(&path)),
+            false => drop(files.insert(path.clone(), fs::read(&path).unwrap_or_default())),
+        }
+    }
+    files
+}
+
+/// Whoever may rename in the folder of the outputs moves the folder of the work away at any moment,
+/// and puts a link to the files of somebody else there.
+#[cfg(unix)]
+#[test]
+fn a_link_that_takes_the_place_of_the_folder_of_the_work_is_not_followed() {
+    let expected = undisturbed();
+    let (mut swapped_count, mut swapped_at) = (0, 0);
+    loop {
+        let folder = site();
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir_all(at("victim/.fpstore-work-abcdef")).unwrap();
+        for name in
+            ["decisions", "job.json", "spool-0", "spool-1", "connections", "left-out", "lock"]
+        {
+            fs::write(at("victim").join(name), format!("precious {name}")).unwrap();
+        }
+        fs::write(at("victim/.fpstore-abcdef.tmp"), "precious").unwrap();
+        fs::write(at("victim/.fpstore-work-abcdef/precious"), "precious").unwrap();
+        let before = tree(&at("victim"));
+        let (work, moved) = (at("out/.fpstore-dedup"), at("moved"));
+        let (victim, calls) = (at("victim"), Mutex::new(0));
+        let observer = {
+            Observer::new(move |_| {
+                let mut calls = calls.lock().unwrap();
+                if !work.exists() {
+                    return ControlFlow::Continue(());
+                }
+                if *calls == swapped_at {
+                    fs::rename(&work, &moved).unwrap();
+                    std::os::unix::fs::symlink(&victim, &work).unwrap();
+                }
+                *calls += 1;
+                ControlFlow::Continue(())
+            })
+        };
+        let done = cleaner(folder.path()).observer(observer).run();
+        let was_swapped = at("moved").exists();
+        assert_eq!(tree(&at("victim")), before, "swapped at call {swapped_at}: {done:?}");
+        if !was_swapped {
+            break;
+        }
+        swapped_count += 1;
+        // What was done does not depend on the name of the folder.
+        if done.is_ok() {
+            assert!(result(folder.path()) == expected, "swapped at call {swapped_at}");
+        }
+        swapped_at += 1 + swapped_at / 8;
+    }
+    assert!(swapped_count > 5, "{swapped_count}");
+}
+
+/// The folder that the user named may be a link; a folder of an output below it may not.
+#[cfg(unix)]
+#[test]
+fn nothing_is_written_through_a_link_below_the_output() {
+    let expected = undisturbed();
+    let folder = site();
+    let at = |name: &str| folder.path().join(name);
+    fs::create_dir_all(at("victim")).unwrap();
+    fs::write(at("victim/c.jsonl"), "precious").unwrap();
+    fs::create_dir(at("real")).unwrap();
+    std::os::unix::fs::symlink(at("real"), at("out")).unwrap();
+    std::os::unix::fs::symlink(at("victim"), at("real/b")).unwrap();
+    for replace in [false, true] {
+        let refused = cleaner(folder.path()).replace(replace).run().unwrap_err().to_string();
+        assert!(refused.contains("out/b is a symbolic link"), "{refused}");
+        assert!(!at("real/a.jsonl").exists());
+    }
+    // It is put there when the work has begun.
+    fs::remove_file(at("real/b")).unwrap();
+    let cleaning = cleaner(folder.path()).begin().unwrap().unwrap();
+    std::os::unix::fs::symlink(at("victim"), at("real/b")).unwrap();
+    let refused = cleaning.run().err().unwrap();
+    let why = fpstore_base::chain(&refused);
+    assert!(why.contains("out/b is a symbolic link"), "{why}");
+    assert_eq!(fs::read(at("victim/c.jsonl")).unwrap(), b"precious");
+    fs::remove_file(at("real/b")).unwrap();
+    cleaner(folder.path()).run().unwrap();
+    assert!(result(folder.path()) == expected);
+}
+
+/// Another text of the same length, under the same name, with the same time of change.
+#[test]
+fn a_replaced_input_is_another_one_whatever_its_times_say() {
+    let folder = site();
+    unfinished(folder.path());
+    let path = folder.path().join("in/a.jsonl");
+    let found = fs::metadata(&path).unwrap();
+    let text = fs::read_to_string(&path).unwrap().replace("\"a5\"", "\"z5\"");
+    fs::remove_file(&path).unwrap();
+    fs::write(&path, text).unwrap();
+    let file = fs::File::options().write(true).open(&path).unwrap();
+    file.set_modified(found.modified().unwrap()).unwrap();
+    drop(file);
+    let now = fs::metadata(&path).unwrap();
+    assert_eq!((now.len(), now.modified().ok()), (found.len(), found.modified().ok()));
+    let refused = cleaner(folder.path()).run().unwrap_err().to_string();
+    assert!(refused.ends_with("differs in: files"), "{refused}");
+    cleaner(folder.path()).replace(true).run().unwrap();
+    let kept = fs::read_to_string(folder.path().join("out/a.jsonl")).unwrap();
+    assert!(kept.contains("\"z5\"") && !kept.contains("\"a5\""));
+}
+
+/// Its documents are all stored: compared with the store, each would be removed for itself.
+#[test]
+fn a_run_that_the_store_knows_is_refused_where_no_output_has_its_documents() {
+    let folder = site();
+    let of_run = |name: &str| {
+        let options = DocumentOptions::default().skip_bad(true).threads(1);
+        let add = WriterOptions::default().run(Some(name.into())).wait(crate::Waiting::FOREVER);
+        Cleaner::new(source(options), [folder.path().join("in")])
+            .against(Store::open(folder.path().join("store.fps")).unwrap())
+            .within(true)
+            .add(add)
+    };
+    let account = of_run("n1").run().unwrap();
+    assert!(account.kept_count > 10 && account.added_count == account.kept_count);
+    let stored = || Store::open(folder.path().join("store.fps")).unwrap();
+    let (generation, ids) = (stored().generation(), stored().info().id_count());
+    let refused = of_run("n1").run().unwrap_err();
+    assert!(matches!(&refused, Error::KnownRun { run, .. } if run == "n1"), "{refused}");
+    // Another process ends the same run after this one has looked, and before it has the lock.
+    let writer = Writer::with_options(
+        folder.path().join("store.fps"),
+        WriterOptions::default().run(Some("n2".into())),
+    );
+    let writer = writer.unwrap();
+    let waiting = of_run("n2");
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(move || waiting.run());
+        writer.finish().unwrap();
+        let refused = waiting.join().unwrap().unwrap_err();
+        assert!(matches!(&refused, Error::KnownRun { run, .. } if run == "n2"), "{refused}");
+    });
+    assert_eq!((stored().generation(), stored().info().id_count()), (generation + 1, ids));
+}
+
 /// The ids of lines.
 fn ids_of(lines: &str) -> Vec<String> {
     let id = |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap()["id"].clone();

@@ -1,5 +1,7 @@
 //! Windows, and systems that nobody has tried.
 
+#[cfg(feature = "documents")]
+use std::ffi::OsStr;
 #[cfg(feature = "write")]
 use std::ffi::OsString;
 #[cfg(feature = "write")]
@@ -127,12 +129,6 @@ pub(crate) fn create_with_mode(_: &mut OpenOptions, _: u32) {}
 #[cfg(feature = "write")]
 pub(crate) fn temporary_with_mode(_: &mut tempfile::Builder<'_, '_>, _: u32) {}
 
-/// What makes folders that only their owner may read, on systems with such rights.
-#[cfg(feature = "documents")]
-pub(crate) fn private_folders() -> std::fs::DirBuilder {
-    std::fs::DirBuilder::new()
-}
-
 /// Gives a file the mode of the one that it will replace, and its owner if the system allows it.
 #[cfg(feature = "documents")]
 pub(crate) fn take_over(file: &File, replaced: &Metadata) -> io::Result<()> {
@@ -183,7 +179,7 @@ const READ_PAUSE: std::time::Duration = std::time::Duration::from_millis(2);
 
 /// Reads a directory that was there a moment ago, and that others may be removing.
 #[cfg(feature = "documents")]
-pub(crate) fn read_directory(path: &Path) -> io::Result<std::fs::ReadDir> {
+fn read_directory(path: &Path) -> io::Result<std::fs::ReadDir> {
     let mut tries = 0;
     loop {
         tries += 1;
@@ -241,18 +237,6 @@ pub(crate) fn hard_link(from: &Path, to: &Path) -> io::Result<()> {
     std::fs::hard_link(from.canonicalize()?, to)
 }
 
-/// A file without a name, or `None` where the system or the file system has no such files.
-#[cfg(feature = "documents")]
-pub(crate) fn unnamed_file(_: &Path) -> Option<File> {
-    None
-}
-
-/// Gives a file without a name its name.
-#[cfg(feature = "documents")]
-pub(crate) fn name_file(_: &File, _: &Path) -> io::Result<()> {
-    Err(io::ErrorKind::Unsupported.into())
-}
-
 /// An open directory, whose files are reached through it, whatever gets its name later. Here it is a
 /// path.
 #[cfg(feature = "documents")]
@@ -261,9 +245,32 @@ pub(crate) struct Folder(std::path::PathBuf);
 
 #[cfg(feature = "documents")]
 impl Folder {
-    /// Opens a directory that is no link to one.
-    pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        Ok(Folder(path.into()))
+    /// Opens a directory, at the end of links only if `follows_links`.
+    pub(crate) fn open(path: &Path, follows_links: bool) -> io::Result<Self> {
+        let found = if follows_links { path.metadata() } else { path.symlink_metadata() };
+        match found?.is_dir() {
+            true => Ok(Folder(path.into())),
+            false => Err(io::ErrorKind::NotADirectory.into()),
+        }
+    }
+
+    /// Opens a directory in it.
+    pub(crate) fn open_folder(&self, name: &OsStr) -> Result<Self, Refused> {
+        let path = self.0.join(name);
+        match path.symlink_metadata()? {
+            found if found.is_dir() => Ok(Folder(path)),
+            found if found.is_symlink() => Err(Refused::Kind("a symbolic link")),
+            _ => Err(Refused::Kind("no folder")),
+        }
+    }
+
+    /// Makes a directory in it, which only its owner may read if it `is_private`.
+    pub(crate) fn make_folder(&self, name: &OsStr, _is_private: bool) -> io::Result<()> {
+        std::fs::create_dir(self.0.join(name))
+    }
+
+    pub(crate) fn try_clone(&self) -> io::Result<Self> {
+        Ok(Folder(self.0.clone()))
     }
 
     /// Whether it belongs to the user of this process.
@@ -271,15 +278,71 @@ impl Folder {
         self.0.metadata().map(|metadata| is_own(&metadata))
     }
 
+    /// Whether it has this name, which is no link to it.
+    pub(crate) fn is_at(&self, path: &Path) -> bool {
+        path.symlink_metadata().is_ok_and(|there| there.is_dir())
+    }
+
+    /// The names in it.
+    pub(crate) fn names(&self) -> io::Result<Vec<OsString>> {
+        read_directory(&self.0)?.map(|entry| Ok(entry?.file_name())).collect()
+    }
+
+    /// Whether anything has this name in it, also a link that leads nowhere.
+    pub(crate) fn has(&self, name: &OsStr) -> io::Result<bool> {
+        match self.0.join(name).symlink_metadata() {
+            Err(missing) if missing.kind() == io::ErrorKind::NotFound => Ok(false),
+            found => found.map(|_| true),
+        }
+    }
+
     /// Opens a file in it for reading, or makes it where it is missing and appends to it.
-    pub(crate) fn open_file(&self, name: &str, appends: bool) -> Result<File, Refused> {
+    pub(crate) fn open_file(&self, name: &OsStr, appends: bool) -> Result<File, Refused> {
         let mut options = File::options();
         Ok(options.read(true).append(appends).create(appends).open(self.0.join(name))?)
     }
 
+    /// Makes a file in it, under a name that nothing has.
+    pub(crate) fn create_file(&self, name: &OsStr) -> io::Result<File> {
+        File::options().read(true).write(true).create_new(true).open(self.0.join(name))
+    }
+
+    /// A file in it without a name, or `None` where the system or the file system has no such
+    /// files.
+    pub(crate) fn unnamed_file(&self) -> Option<File> {
+        None
+    }
+
+    /// Gives a file without a name its name, which nothing has.
+    pub(crate) fn name_file(&self, _: &File, _: &OsStr) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Renames a file in it, in place of the one that is there.
+    pub(crate) fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+        std::fs::rename(self.0.join(from), self.0.join(to))
+    }
+
+    /// Renames a file in it to a name that nothing has.
+    pub(crate) fn rename_to_free_name(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+        let from = std::path::absolute(self.0.join(from))?;
+        let from = tempfile::TempPath::try_from_path(from)?;
+        from.persist_noclobber(self.0.join(to)).map_err(|failed| failed.error)
+    }
+
     /// Removes a file in it, or a link; no directory.
-    pub(crate) fn remove_file(&self, name: &str) -> io::Result<()> {
+    pub(crate) fn remove_file(&self, name: &OsStr) -> io::Result<()> {
         remove_file(&self.0.join(name))
+    }
+
+    /// Removes a directory in it with all that is in it.
+    pub(crate) fn remove_tree(&self, name: &OsStr) -> io::Result<()> {
+        remove_tree(&self.0.join(name))
+    }
+
+    /// Makes its names durable.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        directory_to_sync(&self.0)?.map_or(Ok(()), |directory| sync_directory(&directory))
     }
 }
 

@@ -1,5 +1,7 @@
 //! Linux, macOS, FreeBSD.
 
+#[cfg(feature = "documents")]
+use std::ffi::OsStr;
 #[cfg(feature = "write")]
 use std::ffi::OsString;
 #[cfg(feature = "write")]
@@ -7,14 +9,22 @@ use std::fs::{File, Metadata, Permissions};
 use std::fs::{FileType, OpenOptions};
 #[cfg(feature = "write")]
 use std::io;
+#[cfg(feature = "documents")]
+use std::os::fd::AsRawFd;
+#[cfg(feature = "documents")]
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 #[cfg(feature = "write")]
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
-#[cfg(feature = "documents")]
-use rustix::fs::Mode;
 use rustix::fs::OFlags;
+#[cfg(feature = "write")]
+use rustix::fs::{AtFlags, CWD, linkat};
+#[cfg(feature = "documents")]
+use rustix::fs::{Mode, statat};
+#[cfg(feature = "documents")]
+use rustix::io::Errno;
 
 #[cfg(feature = "documents")]
 use crate::disk::refused::Refused;
@@ -149,14 +159,6 @@ pub(crate) fn temporary_with_mode(builder: &mut tempfile::Builder<'_, '_>, mode:
     builder.permissions(Permissions::from_mode(mode));
 }
 
-/// What makes folders that only their owner may read, on systems with such rights.
-#[cfg(feature = "documents")]
-pub(crate) fn private_folders() -> std::fs::DirBuilder {
-    let mut builder = std::fs::DirBuilder::new();
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder
-}
-
 /// Gives a file the mode of the one that it will replace, and its owner if the system allows it.
 #[cfg(feature = "documents")]
 pub(crate) fn take_over(file: &File, replaced: &Metadata) -> io::Result<()> {
@@ -198,12 +200,6 @@ pub(crate) fn is_being_removed(failed: &io::Error) -> bool {
     failed.kind() == io::ErrorKind::NotFound
 }
 
-/// Reads a directory that was there a moment ago, and that others may be removing.
-#[cfg(feature = "documents")]
-pub(crate) fn read_directory(path: &Path) -> io::Result<std::fs::ReadDir> {
-    std::fs::read_dir(path)
-}
-
 /// Whether a directory was not renamed to `path` because something is there.
 #[cfg(feature = "write")]
 pub(crate) fn is_taken(failed: &io::Error, _: &Path) -> bool {
@@ -229,49 +225,55 @@ pub(crate) fn is_in_use(_: &io::Error) -> bool {
 /// would break when the file that it leads to is moved.
 #[cfg(feature = "write")]
 pub(crate) fn hard_link(from: &Path, to: &Path) -> io::Result<()> {
-    use rustix::fs::{AtFlags, CWD, linkat};
     Ok(linkat(CWD, from, CWD, to, AtFlags::SYMLINK_FOLLOW)?)
 }
 
-/// A file without a name, or `None` where the system or the file system has no such files.
-#[cfg(feature = "documents")]
-pub(crate) fn unnamed_file(folder: &Path) -> Option<File> {
-    #[cfg(target_os = "linux")]
-    {
-        // The name is given through /proc.
-        let can_be_named = Path::new("/proc/self/fd").is_dir();
-        let mut options = File::options();
-        options.read(true).write(true).mode(0o666);
-        options.custom_flags(OFlags::TMPFILE.bits().cast_signed());
-        can_be_named.then(|| options.open(folder))?.ok()
-    }
-    #[cfg(not(target_os = "linux"))]
-    {
-        let _ = folder;
-        None
-    }
-}
-
-/// Gives a file without a name its name.
-#[cfg(feature = "documents")]
-pub(crate) fn name_file(file: &File, name: &Path) -> io::Result<()> {
-    use rustix::fs::{AtFlags, CWD, linkat};
-    use std::os::fd::AsRawFd;
-    let open = format!("/proc/self/fd/{}", file.as_raw_fd());
-    Ok(linkat(CWD, open, CWD, name, AtFlags::SYMLINK_FOLLOW)?)
-}
-
-/// An open directory, whose files are reached through it, whatever gets its name later.
+/// An open directory, whose files are reached through it, whatever gets its name later. No name in
+/// it is followed where it is a link.
 #[cfg(feature = "documents")]
 #[derive(Debug)]
 pub(crate) struct Folder(File);
 
 #[cfg(feature = "documents")]
 impl Folder {
-    /// Opens a directory that is no link to one.
-    pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        Ok(Folder(rustix::fs::open(path, flags, Mode::empty())?.into()))
+    /// Opens a directory, at the end of links only if `follows_links`.
+    pub(crate) fn open(path: &Path, follows_links: bool) -> io::Result<Self> {
+        let links = if follows_links { OFlags::empty() } else { OFlags::NOFOLLOW };
+        match rustix::fs::open(path, FOLDER_FLAGS | links, Mode::empty()) {
+            // A directory may be writable and not readable.
+            #[cfg(target_os = "linux")]
+            Err(Errno::ACCESS) => {
+                let flags = FOLDER_FLAGS | links | OFlags::PATH;
+                Ok(Folder(rustix::fs::open(path, flags, Mode::empty())?.into()))
+            }
+            opened => Ok(Folder(opened?.into())),
+        }
+    }
+
+    /// Opens a directory in it.
+    pub(crate) fn open_folder(&self, name: &OsStr) -> Result<Self, Refused> {
+        match rustix::fs::openat(&self.0, name, FOLDER_FLAGS | OFlags::NOFOLLOW, Mode::empty()) {
+            // Systems report one or the other for a link.
+            Err(Errno::LOOP | Errno::MLINK | Errno::NOTDIR) => {
+                Err(Refused::Kind(match statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW) {
+                    Ok(of) if rustix::fs::FileType::from_raw_mode(of.st_mode).is_symlink() => {
+                        "a symbolic link"
+                    }
+                    _ => "no folder",
+                }))
+            }
+            opened => Ok(Folder(opened.map_err(io::Error::from)?.into())),
+        }
+    }
+
+    /// Makes a directory in it, which only its owner may read if it `is_private`.
+    pub(crate) fn make_folder(&self, name: &OsStr, is_private: bool) -> io::Result<()> {
+        let mode = if is_private { Mode::RWXU } else { Mode::from_raw_mode(0o777) };
+        Ok(rustix::fs::mkdirat(&self.0, name, mode)?)
+    }
+
+    pub(crate) fn try_clone(&self) -> io::Result<Self> {
+        self.0.try_clone().map(Folder)
     }
 
     /// Whether it belongs to the user of this process.
@@ -279,24 +281,122 @@ impl Folder {
         self.0.metadata().map(|metadata| is_own(&metadata))
     }
 
+    /// Whether it has this name, which is no link to it.
+    pub(crate) fn is_at(&self, path: &Path) -> bool {
+        is_name_of(path, &self.0)
+    }
+
+    /// The names in it.
+    pub(crate) fn names(&self) -> io::Result<Vec<OsString>> {
+        let mut names = Vec::new();
+        for entry in rustix::fs::Dir::read_from(&self.0)? {
+            let entry = entry?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            if name != "." && name != ".." {
+                names.push(name.into());
+            }
+        }
+        Ok(names)
+    }
+
+    /// Whether anything has this name in it, also a link that leads nowhere.
+    pub(crate) fn has(&self, name: &OsStr) -> io::Result<bool> {
+        match statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Err(Errno::NOENT) => Ok(false),
+            found => Ok(found.map(|_| true)?),
+        }
+    }
+
     /// Opens a file in it for reading, or makes it where it is missing and appends to it.
-    pub(crate) fn open_file(&self, name: &str, appends: bool) -> Result<File, Refused> {
+    pub(crate) fn open_file(&self, name: &OsStr, appends: bool) -> Result<File, Refused> {
         let how = match appends {
             true => OFlags::RDWR | OFlags::APPEND | OFlags::CREATE,
             false => OFlags::RDONLY,
         };
         let flags = how | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         match rustix::fs::openat(&self.0, name, flags, Mode::RUSR | Mode::WUSR) {
-            Err(rustix::io::Errno::LOOP) => Err(Refused::Kind("a symbolic link")),
+            Err(Errno::LOOP | Errno::MLINK) => Err(Refused::Kind("a symbolic link")),
             opened => Ok(opened.map_err(io::Error::from)?.into()),
         }
     }
 
+    /// Makes a file in it, under a name that nothing has.
+    pub(crate) fn create_file(&self, name: &OsStr) -> io::Result<File> {
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        Ok(rustix::fs::openat(&self.0, name, flags, Mode::from_raw_mode(0o666))?.into())
+    }
+
+    /// A file in it without a name, or `None` where the system or the file system has no such
+    /// files.
+    pub(crate) fn unnamed_file(&self) -> Option<File> {
+        #[cfg(target_os = "linux")]
+        {
+            // The name is given through /proc.
+            let can_be_named = Path::new("/proc/self/fd").is_dir();
+            let flags = OFlags::RDWR | OFlags::TMPFILE | OFlags::CLOEXEC;
+            let open = || rustix::fs::openat(&self.0, ".", flags, Mode::from_raw_mode(0o666));
+            can_be_named.then(open)?.ok().map(File::from)
+        }
+        #[cfg(not(target_os = "linux"))]
+        None
+    }
+
+    /// Gives a file without a name its name, which nothing has.
+    pub(crate) fn name_file(&self, file: &File, name: &OsStr) -> io::Result<()> {
+        let open = format!("/proc/self/fd/{}", file.as_raw_fd());
+        Ok(linkat(CWD, open, &self.0, name, AtFlags::SYMLINK_FOLLOW)?)
+    }
+
+    /// Renames a file in it, in place of the one that is there.
+    pub(crate) fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+        Ok(rustix::fs::renameat(&self.0, from, &self.0, to)?)
+    }
+
+    /// Renames a file in it to a name that nothing has.
+    pub(crate) fn rename_to_free_name(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+        #[cfg(any(target_os = "linux", target_vendor = "apple"))]
+        {
+            let flags = rustix::fs::RenameFlags::NOREPLACE;
+            match rustix::fs::renameat_with(&self.0, from, &self.0, to, flags) {
+                // The file system cannot do it in one step.
+                Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
+                renamed => return Ok(renamed?),
+            }
+        }
+        linkat(&self.0, from, &self.0, to, AtFlags::empty())?;
+        self.remove_file(from)
+    }
+
     /// Removes a file in it, or a link; no directory.
-    pub(crate) fn remove_file(&self, name: &str) -> io::Result<()> {
-        Ok(rustix::fs::unlinkat(&self.0, name, rustix::fs::AtFlags::empty())?)
+    pub(crate) fn remove_file(&self, name: &OsStr) -> io::Result<()> {
+        Ok(rustix::fs::unlinkat(&self.0, name, AtFlags::empty())?)
+    }
+
+    /// Removes a directory in it with all that is in it.
+    pub(crate) fn remove_tree(&self, name: &OsStr) -> io::Result<()> {
+        let below = self.open_folder(name).map_err(io::Error::from)?;
+        for name in below.names()? {
+            match rustix::fs::unlinkat(&below.0, &name, AtFlags::empty()) {
+                // As Linux and as POSIX report a directory.
+                Err(Errno::ISDIR | Errno::PERM) => below.remove_tree(&name)?,
+                removed => removed?,
+            }
+        }
+        Ok(rustix::fs::unlinkat(&self.0, name, AtFlags::REMOVEDIR)?)
+    }
+
+    /// Makes its names durable.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        match rustix::fs::fsync(&self.0) {
+            // One that is not readable is synced by the system in time.
+            Err(Errno::BADF) => Ok(()),
+            synced => Ok(synced?),
+        }
     }
 }
+
+#[cfg(feature = "documents")]
+const FOLDER_FLAGS: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 /// Fills `buffer` from `offset` on.
 #[cfg(feature = "write")]

@@ -26,7 +26,9 @@ pub fn check_output(path: &Path) -> Result<()> {
     if let Some(fault) = read_inputs::fault_of_output(path) {
         return refused(&fault);
     }
-    let Ok(folder) = parent_of(path).canonicalize() else { return Ok(()) };
+    // Folders may be missing that will be made.
+    let place = read_inputs::place_of(path);
+    let folder = parent_of(&place);
     let is_store = |folder: &&Path| {
         folder.join(manifest::FILE_NAME).is_file() && read_manifest(folder).is_ok()
     };
