@@ -14,8 +14,10 @@ mod commands;
 mod run;
 mod session;
 
+use std::any::TypeId;
 use std::ffi::OsString;
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -189,10 +191,11 @@ pub(crate) fn run() -> ExitCode {
     };
     monitor::survive_file_limits();
     read_inputs::remember();
-    if let (Some((_, given)), Some(command)) = (matches.subcommand(), of_command) {
-        note_inputs(given, command);
-    }
-    match command.run().map_err(corpus_error::unwrapped) {
+    let noted = match (matches.subcommand(), of_command) {
+        (Some((_, given)), Some(command)) => note_places(given, command),
+        _ => Ok(()),
+    };
+    match noted.and_then(|()| command.run()).map_err(corpus_error::unwrapped) {
         Ok(ExitStatus::Done) => ExitCode::SUCCESS,
         Ok(ExitStatus::Negative) => ExitCode::from(1),
         Ok(ExitStatus::Interrupted) => ExitCode::from(monitor::INTERRUPTED),
@@ -216,20 +219,44 @@ pub(crate) fn run() -> ExitCode {
     }
 }
 
-/// Notes the files that stand behind a command, all of which are inputs, and with --docs the folders: an
-/// output that would take the place of one is refused before any work is done.
-fn note_inputs(given: &clap::ArgMatches, command: &clap::Command) {
+/// The options that name files to be written, in the order in which messages name two of them.
+const OUTPUTS: [&str; 9] =
+    ["output", "removed", "losses", "manifest", "found", "html", "svg", "lost_ids", "segment_file"];
+
+/// Notes all files that a command line names before any is opened, and refuses an output that would
+/// take the place of an input or of another output. What stands behind a command is an input, with
+/// --docs also a folder, and so is a file that an option names and that is no output.
+fn note_places(given: &clap::ArgMatches, command: &clap::Command) -> anyhow::Result<()> {
+    let paths = |id: &str| -> Vec<PathBuf> {
+        let words = given.try_get_raw(id).ok().flatten();
+        words.into_iter().flatten().map(PathBuf::from).collect()
+    };
     let reads_folders = given.try_get_one::<bool>("docs").is_ok_and(|is_on| is_on == Some(&true));
     for argument in command.get_positionals() {
-        let words = given.try_get_raw(argument.get_id().as_str()).ok().flatten();
-        for path in words.into_iter().flatten().map(std::path::Path::new) {
+        for path in paths(argument.get_id().as_str()) {
             match path.metadata() {
-                Ok(found) if found.is_dir() && reads_folders => read_inputs::note_folder(path),
-                Ok(found) => read_inputs::note_file(path, &found),
+                Ok(found) if found.is_dir() && reads_folders => read_inputs::note_folder(&path),
+                Ok(found) => read_inputs::note_file(&path, &found),
                 Err(_) => {}
             }
         }
     }
+    let name_of = |argument: &clap::Arg| argument.get_long().map(|long| format!("--{long}"));
+    for argument in command.get_arguments() {
+        let is_path = argument.get_value_parser().type_id() == TypeId::of::<PathBuf>();
+        let id = argument.get_id().as_str();
+        if let (Some(option), true) = (name_of(argument), is_path && !OUTPUTS.contains(&id)) {
+            paths(id).iter().for_each(|path| read_inputs::note_input(&option, path));
+        }
+    }
+    for id in OUTPUTS {
+        let argument = command.get_arguments().find(|argument| argument.get_id() == id);
+        let Some(option) = argument.and_then(name_of) else { continue };
+        for path in paths(id) {
+            read_inputs::note_output(&option, &path).map_err(anyhow::Error::msg)?;
+        }
+    }
+    Ok(())
 }
 
 /// The topic of `fpstore help TOPIC`.

@@ -1,6 +1,6 @@
 //! `fpstore add`: adds records to a store.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
@@ -244,10 +244,14 @@ fn read_fingerprints(
 pub(in crate::cli) fn is_known_run(store: &Store, run: Option<&str>, quiet: bool) -> bool {
     let known = run.filter(|run| store.has_run(run));
     if let (Some(run), false) = (known, quiet) {
-        let path = store.info().path;
-        message!("{}: run {run} has added its records before; nothing was changed", path.display());
+        report_known_run(&store.info().path, run);
     }
     known.is_some()
+}
+
+/// Says that the store has added the records of a run.
+pub(in crate::cli) fn report_known_run(store: &Path, run: &str) {
+    message!("{}: run {run} has added its records before; nothing was changed", store.display());
 }
 
 fn report(info: &fpstore::info::StoreInfo, committed: &Committed) {

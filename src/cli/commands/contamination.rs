@@ -20,7 +20,7 @@ use crate::cli::args::reading_args::ReadingArgs;
 use crate::cli::args::resources::{ProgressArgs, QuietArgs, ThreadArgs};
 use crate::cli::output::page::{self, page_path};
 use crate::cli::output::row_writer::RowWriter;
-use crate::cli::output::sink::{Sink, check_names};
+use crate::cli::output::sink::Sink;
 use crate::cli::output::text::{TableFormat, counted, grouped};
 use crate::cli::session::command::ExitStatus;
 
@@ -167,7 +167,6 @@ impl ContaminationArgs {
 }
 
 pub(in crate::cli) fn run(args: &ContaminationArgs) -> anyhow::Result<ExitStatus> {
-    check_names(&[("--output", &args.output), ("--found", &args.found), ("--html", &args.html)])?;
     if args.html.is_some() {
         refuse_pipes(&args.against, "--html")?;
     }

@@ -73,6 +73,9 @@ pub(in crate::cli) fn run(args: &VerifyArgs) -> anyhow::Result<ExitStatus> {
         bail!("--wait is for --repair; verifying alone waits for nobody");
     }
     let monitor = args.progress.monitor(args.quiet.is_on())?;
+    let lost_ids =
+        args.lost_ids.as_deref().map(|path| anyhow::Ok((path, Sink::open(path, false)?)));
+    let lost_ids = lost_ids.transpose()?;
     let options = VerifyOptions::default()
         .samples(args.samples)
         .max_rate(args.max_rate)
@@ -101,8 +104,8 @@ pub(in crate::cli) fn run(args: &VerifyArgs) -> anyhow::Result<ExitStatus> {
         message!("  fpstore compact --rewrite -s {}", quoted(args.store.path()));
         return Ok(ExitStatus::Negative);
     }
-    if let Some(path) = &args.lost_ids {
-        write_lost_ids(&report, path)?;
+    if let Some((path, out)) = lost_ids {
+        write_lost_ids(&report, path, out)?;
     }
     if !args.repair {
         let remedy = "restore a copy or build it again; --repair saves what can be read";
@@ -115,8 +118,7 @@ pub(in crate::cli) fn run(args: &VerifyArgs) -> anyhow::Result<ExitStatus> {
 }
 
 /// Writes the ids of damaged segments, and says how many could not be read.
-fn write_lost_ids(report: &VerifyReport, path: &Path) -> anyhow::Result<()> {
-    let mut out = Sink::open(path, false)?;
+fn write_lost_ids(report: &VerifyReport, path: &Path, mut out: Sink) -> anyhow::Result<()> {
     let (mut count, mut unread) = (0, 0);
     for damaged in report.damaged.iter().filter(|damaged| damaged.deletions_only.is_none()) {
         unread += damaged.for_each_id(|id| {

@@ -5,6 +5,8 @@ use std::fmt;
 use anyhow::anyhow;
 use fpstore::corpus::Error;
 
+use super::text::quoted;
+
 /// An error of the items of a benchmark, whose fields options of their own name.
 #[derive(Debug)]
 pub(in crate::cli) struct OfItems(pub(in crate::cli) fpstore_documents::Error);
@@ -42,6 +44,16 @@ pub(in crate::cli) fn unwrapped(error: anyhow::Error) -> anyhow::Error {
         ),
         Ok(error @ Error::Exists { .. }) => {
             anyhow!("{error}; --force replaces it once the new one is complete")
+        }
+        Ok(Error::KnownRun { run, store }) => {
+            let place = quoted(&store);
+            anyhow!(
+                "{}; 'fpstore dump -s {place}' prints the ids that it has. For the list of the kept \
+                 documents again, give the command without --add and --run and with a copy of the store \
+                 from before that run; or delete their ids from it ('fpstore delete'), and name another \
+                 --run",
+                Error::KnownRun { run, store }
+            )
         }
         Ok(error @ Error::Unfinished { .. }) => {
             anyhow!(

@@ -13,7 +13,7 @@ use fpstore::writer::check_output;
 use fpstore_base::source::{Compression, Encoder};
 use fpstore_base::waiting::WaitingFile;
 
-use super::text::{Named, Stdout, stdout};
+use super::text::{InPlaceOfBar, Named, Stdout, stdout};
 
 /// The most links that lead to a file, as on Linux.
 const LINKS_MAX: usize = 40;
@@ -36,28 +36,6 @@ impl OutputArgs {
             None => Ok(Sink::stdout()),
         }
     }
-}
-
-/// Refuses two outputs of one name, given by the options that name them: one would take the place of
-/// the other.
-pub(in crate::cli) fn check_names(outputs: &[(&str, &Option<PathBuf>)]) -> anyhow::Result<()> {
-    let given = || outputs.iter().filter_map(|(option, path)| Some((*option, path.as_deref()?)));
-    for (at, (option, path)) in given().enumerate() {
-        if let Some((first, _)) = given().take(at).find(|(_, other)| is_same(path, other)) {
-            bail!("{first} and {option} both name {}; give each its own file", path.display());
-        }
-    }
-    Ok(())
-}
-
-/// Whether two names of files that need not exist are of one.
-fn is_same(one: &Path, other: &Path) -> bool {
-    let place = |path: &Path| {
-        let folder = path.parent().filter(|folder| *folder != Path::new(""));
-        let folder = folder.unwrap_or(Path::new(".")).canonicalize().ok()?;
-        Some(folder.join(path.file_name()?))
-    };
-    one == other || place(one).is_some_and(|one| Some(one) == place(other))
 }
 
 /// The open destination; a file gets its name by [`Sink::finish`].
@@ -134,7 +112,11 @@ impl Sink {
 
     fn device(device: WaitingFile, name: String) -> anyhow::Result<Self> {
         let is_terminal = device.file().is_terminal();
-        Ok(Sink::of(buffered(Named::new(name, Box::new(device))), is_terminal, false))
+        let to: Box<dyn Write + Send> = match is_terminal {
+            true => Box::new(InPlaceOfBar(device)),
+            false => Box::new(device),
+        };
+        Ok(Sink::of(buffered(Named::new(name, to)), is_terminal, false))
     }
 
     /// Whether this is the standard output.

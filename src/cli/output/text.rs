@@ -4,10 +4,12 @@ use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use clap::ValueEnum;
 use fpstore_base::Interrupted;
 pub(crate) use fpstore_plot::numbers::{bytes, grouped};
+use indicatif::{ProgressBar, ProgressDrawTarget};
 
 /// The output format of answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -129,6 +131,40 @@ pub(crate) fn stdout() -> Stdout {
 }
 
 fn raw_stdout() -> Box<dyn Write + Send> {
+    if io::stdout().is_terminal() {
+        return Box::new(InPlaceOfBar(plain_stdout()));
+    }
+    plain_stdout()
+}
+
+/// The progress bar that stands on the last line of the terminal.
+static BAR: Mutex<Option<ProgressBar>> = Mutex::new(None);
+
+/// Notes that this bar is drawn on the terminal.
+pub(in crate::cli) fn note_bar(bar: &ProgressBar) {
+    *BAR.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar.clone());
+}
+
+/// Results on a terminal. The first of them takes the place of the bar, which is drawn no more: a
+/// line may be written in parts, and a bar would be drawn over its beginning.
+pub(super) struct InPlaceOfBar<W>(pub(super) W);
+
+impl<W: Write> Write for InPlaceOfBar<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let bar = BAR.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(bar) = bar {
+            bar.finish_and_clear();
+            bar.set_draw_target(ProgressDrawTarget::hidden());
+        }
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+fn plain_stdout() -> Box<dyn Write + Send> {
     #[cfg(unix)]
     {
         use fpstore_base::waiting::WaitingFile;
@@ -217,7 +253,79 @@ pub(in crate::cli) fn quoted(path: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use indicatif::TermLike;
+
     use super::*;
+
+    /// A terminal that keeps what it is sent.
+    #[derive(Clone, Debug, Default)]
+    struct Terminal(Arc<Mutex<String>>);
+
+    impl Terminal {
+        fn take(&self, text: &str) -> io::Result<()> {
+            self.0.lock().unwrap().push_str(text);
+            Ok(())
+        }
+    }
+
+    impl TermLike for Terminal {
+        fn width(&self) -> u16 {
+            80
+        }
+        fn move_cursor_up(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_down(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_right(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_left(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+        fn write_line(&self, text: &str) -> io::Result<()> {
+            self.take(&format!("{text}\n"))
+        }
+        fn write_str(&self, text: &str) -> io::Result<()> {
+            self.take(text)
+        }
+        fn clear_line(&self) -> io::Result<()> {
+            self.take("<cleared>")
+        }
+        fn flush(&self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl Write for Terminal {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.take(str::from_utf8(bytes).unwrap()).map(|()| bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_row_on_the_terminal_takes_the_place_of_the_bar() {
+        let terminal = Terminal::default();
+        let target = ProgressDrawTarget::term_like(Box::new(terminal.clone()));
+        let bar = ProgressBar::with_draw_target(Some(9), target);
+        note_bar(&bar);
+        bar.tick();
+        assert!(terminal.0.lock().unwrap().contains("0/9"));
+        let mut rows = InPlaceOfBar(terminal.clone());
+        rows.write_all(b"a row, and half ").unwrap();
+        bar.reset();
+        bar.set_position(3);
+        bar.tick();
+        rows.write_all(b"of another\n").unwrap();
+        let shown = terminal.0.lock().unwrap().clone();
+        assert!(shown.ends_with("<cleared>a row, and half of another\n"), "{shown:?}");
+    }
 
     #[test]
     fn control_characters_do_not_reach_a_terminal() {

@@ -110,11 +110,6 @@ impl TextSource<'_> {
 }
 
 impl GroupPageArgs {
-    /// The page, if one is to be written.
-    pub(in crate::cli) fn path(&self) -> &Option<PathBuf> {
-        &self.html
-    }
-
     /// Whether there is to be a page.
     pub(in crate::cli) fn is_given(&self) -> bool {
         self.html.is_some()

@@ -15,7 +15,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use signal_hook::flag;
 
 use super::wait::WaitNotice;
-use crate::cli::output::text::{bytes, counted, grouped};
+use crate::cli::output::text::{bytes, counted, grouped, note_bar};
 
 /// The exit status of an interrupted program: as in shells, 128 plus the number of the signal.
 pub(in crate::cli) const INTERRUPTED: u8 = 130;
@@ -194,6 +194,9 @@ impl Bar {
             false,
             width,
         ));
+        if how == Shown::AsBar {
+            note_bar(&bar);
+        }
         let line = (how == Shown::AsLines).then(Mutex::default);
         Bar { bar, width, shown: Mutex::new(None), line }
     }

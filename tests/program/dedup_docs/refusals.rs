@@ -119,6 +119,182 @@ fn the_advice_after_a_limit_works() {
     assert!(err.contains("going on with unfinished work"), "{err}");
 }
 
+/// A report with the name of a copy would take its place at the end, and the documents of the copy
+/// would be nowhere.
+#[test]
+fn a_report_that_has_the_place_of_a_copy_is_refused_before_the_work() {
+    let line = |id: usize| format!("{{\"id\":{id},\"text\":\"{}\"}}\n", TEXTS[id % 3]);
+    let desk = Desk::with("in/sub/a.jsonl", &(0..9).map(line).collect::<String>());
+    desk.write("in/b.jsonl", line(1));
+    desk.write("items.jsonl", line(2));
+    desk.write("out/sub/a.jsonl", "old");
+    desk.write("hard.tsv", "old");
+    desk.write("old.jsonl", line(0));
+    desk.run(&["build", "--docs", "old.jsonl", "-s", "s.fps", "-q"], 0);
+    let dump = desk.ok(&["dump", "-s", "s.fps"], "");
+    let dedup = ["dedup", "--docs", "in", "-s", "s.fps", "--within", "--add"];
+    let contamination = ["contamination", "--against", "items.jsonl", "--docs", "in"];
+    let fresh = [&dedup[..], &["-o", "new/"]].concat();
+    let dedup = [&dedup[..], &["-o", "out/", "-f"]].concat();
+    let contamination = [&contamination[..], &["-o", "out", "-f"]].concat();
+    for (args, options) in [
+        (&dedup, &["--removed", "--html", "--losses", "--manifest"][..]),
+        (&contamination, &["--found", "--html"]),
+    ] {
+        for (name, told) in [
+            ("out/sub/a.jsonl", "and the copy of sub/a.jsonl both are out/sub/a.jsonl"),
+            (
+                "out/../in/../out/sub/a.jsonl",
+                "and the copy of sub/a.jsonl both are out/sub/a.jsonl",
+            ),
+            ("out/b.jsonl", "and the copy of b.jsonl both are out/b.jsonl"),
+            ("out/.fpstore-dedup/r.tsv", "where this work keeps its progress"),
+            ("s.fps/r.tsv", "lies in a store"),
+            ("s.fps/new/r.tsv", "lies in the store"),
+            ("items.jsonl", "is an input, which would be overwritten"),
+            ("in/b.jsonl", "; name an"),
+            ("in/new.tsv", "whose files are read"),
+        ] {
+            for option in options {
+                // Each has something that the other has not.
+                let of_other =
+                    if *args == dedup { "items.jsonl" } else { "out/.fpstore-dedup/r.tsv" };
+                if name == of_other {
+                    continue;
+                }
+                let (out, err) = desk.run(&[&args[..], &[option, name]].concat(), 2);
+                assert!(out.is_empty() && err.contains(told), "{args:?} {option} {name}: {err}");
+                if !name.starts_with("in/") && !name.starts_with("s.fps") {
+                    assert!(err.contains(option), "{option}: {err}");
+                }
+                assert_eq!(desk.read("out/sub/a.jsonl"), "old");
+                desk.assert_files(&["hard.tsv", "in", "items.jsonl", "old.jsonl", "out", "s.fps"]);
+                assert_eq!(names_in(&desk.path("out")), ["sub"], "{option} {name}");
+            }
+        }
+    }
+    // Also where the copy is new: it is known before any work.
+    let (_, err) = desk.run(&[&fresh[..], &["--removed", "new/sub/a.jsonl"]].concat(), 2);
+    assert!(
+        err.contains("--removed and the copy of sub/a.jsonl both are new/sub/a.jsonl"),
+        "{err}"
+    );
+    let (_, err) = desk.run(&[&fresh[..], &["--removed", "new/sub"]].concat(), 2);
+    assert!(
+        err.contains("--removed and the copy of sub/a.jsonl both are new/sub/a.jsonl"),
+        "{err}"
+    );
+    let into_store = [&dedup[..7], &["-o", "s.fps/out/"]].concat();
+    let (_, err) = desk.run(&into_store, 2);
+    assert!(err.contains("lies in the store"), "{err}");
+    // Inputs that are no documents.
+    desk.write("out/b.jsonl", "1\t2\t1\n");
+    let (_, err) = desk.run(&[&dedup[..], &["--pairs", "out/b.jsonl"]].concat(), 2);
+    assert!(err.contains("out/b.jsonl is an input, which would be lost"), "{err}");
+    let (_, err) =
+        desk.run(&[&dedup[..], &["--pairs", "out/b.jsonl", "--html", "out/b.jsonl"]].concat(), 2);
+    assert!(err.contains("--pairs and --html both name it"), "{err}");
+    #[cfg(unix)]
+    {
+        fs::remove_file(desk.path("hard.tsv")).unwrap();
+        fs::hard_link(desk.path("out/sub/a.jsonl"), desk.path("hard.tsv")).unwrap();
+        std::os::unix::fs::symlink("out/sub/a.jsonl", desk.path("link.tsv")).unwrap();
+        std::os::unix::fs::symlink("out", desk.path("folder")).unwrap();
+        for name in ["hard.tsv", "link.tsv", "folder/sub/a.jsonl"] {
+            let (_, err) = desk.run(&[&dedup[..], &["--removed", name]].concat(), 2);
+            assert!(err.contains("--removed and the copy of sub/a.jsonl"), "{name}: {err}");
+        }
+    }
+    assert_eq!(desk.read("out/sub/a.jsonl"), "old");
+    assert_eq!(desk.ok(&["dump", "-s", "s.fps"], ""), dump);
+}
+
+/// Any two outputs of a command.
+#[test]
+fn two_outputs_of_one_name_are_refused_by_every_command() {
+    let desk = desk();
+    desk.write("pairs.tsv", "d0\td1\t1\n");
+    desk.run(&["build", "--docs", "in.jsonl", "-s", "s.fps", "-q"], 0);
+    for args in [
+        &["evaluate", "in.jsonl", "--pairs", "pairs.tsv", "-o", "x", "--svg", "./x"][..],
+        &["plan", "-n", "1e6", "-o", "x", "--svg", "./x"],
+        &["stats", "-s", "s.fps", "-o", "x", "--html", "./x"],
+        &["compare", "in.jsonl", "in.jsonl", "-o", "x", "--html", "./x"],
+        &["cluster", "-s", "s.fps", "-o", "x", "--html", "./x"],
+        &["pairs", "-s", "s.fps", "-o", "x", "--html", "./x"],
+        &["dedup", "in.jsonl", "-o", "x", "--removed", "./x"],
+    ] {
+        let (_, err) = desk.run(args, 2);
+        assert!(err.contains("--output and ") && err.contains(" both name ./x"), "{args:?}: {err}");
+        desk.assert_files(&["in.jsonl", "pairs.tsv", "s.fps"]);
+    }
+}
+
+/// Whoever repeats a night gets its list or is told that it cannot be had, and never an empty one.
+#[test]
+fn a_known_run_without_an_output_is_refused_and_with_one_nothing_is_done() {
+    let texts =
+        ["one two three four five", "six seven eight nine ten", "some other words again now"];
+    let line = |(id, text): (usize, &&str)| format!("{{\"id\":\"d{id}\",\"text\":\"{text}\"}}\n");
+    let desk = Desk::with("in.jsonl", &texts.iter().enumerate().map(line).collect::<String>());
+    desk.write("old.jsonl", "{\"id\":\"old\",\"text\":\"a b c d e f\"}\n");
+    desk.run(&["build", "--docs", "old.jsonl", "-s", "s.fps", "-q"], 0);
+    desk.run(&["dump", "-s", "s.fps", "-o", "old.tsv"], 0);
+    let night = |more: &[&'static str]| {
+        let args =
+            ["dedup", "--docs", "in.jsonl", "-s", "s.fps", "--within", "--add", "--run", "n1"];
+        [&args[..], more].concat()
+    };
+    let first = desk.ok(&night(&["--list"]), "");
+    assert_eq!(first.lines().count(), 3);
+    let stored = desk.ok(&["dump", "-s", "s.fps"], "");
+    let args = night(&["--list", "-o", "list.tsv", "--removed", "r.tsv"]);
+    for args in [&night(&["--list"]), &args] {
+        let (out, err) = desk.run(args, 2);
+        assert!(
+            out.is_empty() && err.contains("s.fps has added the documents of the run 'n1'"),
+            "{err}"
+        );
+        assert!(err.contains("'fpstore dump -s s.fps' prints the ids that it has"), "{err}");
+        desk.assert_files(&["in.jsonl", "old.jsonl", "old.tsv", "s.fps"]);
+    }
+    let (out, err) = desk.run(&night(&["--dry-run"]), 0);
+    assert!(out.is_empty() && err.contains("run n1 has added its records before"), "{err}");
+    assert!(!err.contains("removed"), "{err}");
+    // A list that is there was complete before the store had its documents.
+    desk.write("list.tsv", &first);
+    for more in [&["--list", "-o", "list.tsv"][..], &["--list", "-o", "list.tsv", "-f"]] {
+        let (_, err) = desk.run(&night(more), 0);
+        assert!(err.contains("run n1 has added its records before"), "{err}");
+        assert_eq!(desk.read("list.tsv"), first);
+    }
+    assert_eq!(desk.ok(&["dump", "-s", "s.fps"], ""), stored);
+    // Records of fingerprints.
+    desk.run(&["build", "old.tsv", "-s", "t.fps", "-q"], 0);
+    desk.write("new.tsv", &first);
+    let night = |more: &[&'static str]| {
+        let args = ["dedup", "new.tsv", "-s", "t.fps", "--within", "--add", "--run", "n1"];
+        [&args[..], more].concat()
+    };
+    assert_eq!(desk.ok(&night(&[]), ""), first);
+    for args in [&night(&[]), &night(&["-o", "gone.tsv"])] {
+        let (out, err) = desk.run(args, 2);
+        assert!(
+            out.is_empty() && err.contains("t.fps has added the documents of the run 'n1'"),
+            "{err}"
+        );
+    }
+    let (_, err) = desk.run(&night(&["-o", "list.tsv"]), 0);
+    assert!(err.contains("run n1 has added its records before"), "{err}");
+    // The advice gives the list again.
+    let ids: String =
+        first.lines().map(|line| format!("{}\n", line.split('\t').nth(1).unwrap())).collect();
+    desk.write("ids.txt", ids);
+    desk.run(&["delete", "-s", "t.fps", "--ids", "ids.txt", "-q"], 0);
+    let args = ["dedup", "new.tsv", "-s", "t.fps", "--within", "--add", "--run", "n1, again"];
+    assert_eq!(desk.ok(&args, ""), first);
+}
+
 #[test]
 fn outputs_of_one_name_and_outputs_that_are_inputs_are_refused_before_the_work() {
     let desk = desk();

@@ -19,7 +19,7 @@ use crate::cli::args::format_args::HeaderArg;
 use crate::cli::args::reading_args::in_long_help;
 use crate::cli::args::resources::{QuietArgs, ResourceArgs};
 use crate::cli::output::row_writer::{Layout, RowWriter};
-use crate::cli::output::sink::{OutputArgs, Sink, check_names};
+use crate::cli::output::sink::{OutputArgs, Sink};
 use crate::cli::output::text::{TableFormat, counted};
 use crate::cli::run::confirm::{Confirmation, NearArgs};
 use crate::cli::run::group_page::{GroupPageArgs, OpenPage};
@@ -121,7 +121,6 @@ pub(in crate::cli) fn run(args: &ClusterArgs) -> anyhow::Result<ExitStatus> {
     if args.pairs.is_some() && args.method != ClusterMethod::Components {
         bail!("--pairs is for --method components; leave out one of --pairs and --method");
     }
-    check_names(&[("--output", &args.output.output), ("--html", args.page.path())])?;
     let judged = args.pairs.as_deref().map(read_judged).transpose()?;
     let page = args.page.open(args.output.force)?;
     if page.is_some() {

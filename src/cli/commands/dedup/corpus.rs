@@ -13,7 +13,7 @@ use super::cleaning_args::CleaningArgs;
 use super::overview;
 use super::removed::RemovedWriter;
 use crate::cli::args::documents::{report, report_repeated_ids};
-use crate::cli::commands::add::is_known_run;
+use crate::cli::commands::add::{is_known_run, report_known_run};
 use crate::cli::output::row_writer::RowWriter;
 use crate::cli::output::sink::Sink;
 use crate::cli::output::text::{counted, counted_texts};
@@ -48,10 +48,9 @@ impl Fate {
 /// A cleaning, and the lists that the program writes beside it.
 pub(in crate::cli) struct Settings {
     pub(in crate::cli) cleaner: Cleaner<'static>,
-    /// Where the kept documents are listed; they are copied if there is no list.
-    pub(in crate::cli) list: Option<Sink>,
-    /// The name of that list, if it is a file.
-    pub(in crate::cli) list_path: Option<PathBuf>,
+    /// Where the kept documents are listed, `-` is standard output; they are copied if there is no
+    /// list.
+    pub(in crate::cli) list: Option<PathBuf>,
     pub(in crate::cli) removed: Option<PathBuf>,
     pub(in crate::cli) losses: Option<PathBuf>,
     pub(in crate::cli) manifest: Option<PathBuf>,
@@ -75,22 +74,38 @@ pub(in crate::cli) fn run(settings: Settings, monitor: &Monitor) -> anyhow::Resu
         cleaner, list, removed, losses, manifest, html, force, stored, run, quiet, ..
     } = settings;
     let page = html.as_ref().map(|(path, ..)| path);
-    let lists = settings.list_path.iter().chain(&removed).chain(&losses).chain(page);
+    let lists = list.iter().chain(&removed).chain(&losses).chain(page);
     let lists: Vec<PathBuf> = lists.cloned().collect();
     let tell = |event: Event<'_>| tell(event, monitor, quiet);
-    let Some(cleaning) = cleaner.observer(monitor.observer()).listener(&tell).begin()? else {
-        stored.as_ref().map(|stored| is_known_run(stored, run.as_deref(), quiet));
+    if let (true, Some(stored)) = (settings.is_dry, &stored)
+        && is_known_run(stored, run.as_deref(), quiet)
+    {
         return Ok(ExitStatus::Done);
+    }
+    // A list in a file is complete before the store has its documents.
+    let has_list = list.as_ref().is_some_and(|list| list.is_file());
+    let cleaning = match cleaner.observer(monitor.observer()).listener(&tell).begin() {
+        Ok(Some(cleaning)) => cleaning,
+        Err(error) if !(has_list && matches!(error, Error::KnownRun { .. })) => {
+            return Err(error.into());
+        }
+        Ok(None) | Err(_) => {
+            if let (false, Some(stored), Some(run)) = (quiet, &stored, &run) {
+                report_known_run(&stored.info().path, run);
+            }
+            return Ok(ExitStatus::Done);
+        }
     };
     let replaces = force || cleaning.is_resumed();
     let sink = |path: Option<PathBuf>| path.map(|path| Sink::open(&path, replaces)).transpose();
     let opened = || {
-        let (removed, losses, manifest) = (sink(removed)?, sink(losses)?, sink(manifest)?);
+        let (list, removed) = (sink(list)?, sink(removed)?);
+        let (losses, manifest) = (sink(losses)?, sink(manifest)?);
         let html =
             html.map(|(path, most, title)| anyhow::Ok((Sink::open(&path, replaces)?, most, title)));
-        anyhow::Ok((removed, losses, manifest, html.transpose()?))
+        anyhow::Ok((list, removed, losses, manifest, html.transpose()?))
     };
-    let (removed, losses, manifest, html) = opened().inspect_err(|_| cleaning.give_up())?;
+    let (list, removed, losses, manifest, html) = opened().inspect_err(|_| cleaning.give_up())?;
     let (fate, adds) = (settings.fate, settings.adds);
     let is_list = list.is_some() || settings.is_dry;
     let cleaned = cleaning.run().inspect_err(|error| {

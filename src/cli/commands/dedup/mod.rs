@@ -22,7 +22,7 @@ use crate::cli::args::inputs::{ReadArgs, inputs, refuse_pipes, title_of};
 use crate::cli::args::reading_args::in_long_help;
 use crate::cli::args::resources::WriteArgs;
 use crate::cli::args::segment_args::{LabelArgs, RunArgs};
-use crate::cli::output::sink::{OutputArgs, check_names};
+use crate::cli::output::sink::OutputArgs;
 use crate::cli::run::confirm::{self, NearArgs};
 use crate::cli::run::labels::read_labels;
 use crate::cli::run::stream::BatchArgs;
@@ -165,14 +165,7 @@ impl DedupArgs {
         if *keep != KeepRules::default() && !self.is_within() {
             bail!("--keep chooses among new records; add --within to compare them");
         }
-        let CleaningArgs { losses, manifest, html, .. } = &self.cleaning;
-        check_names(&[
-            ("--output", &self.output.output),
-            ("--removed", &self.removed),
-            ("--losses", losses),
-            ("--manifest", manifest),
-            ("--html", html),
-        ])
+        Ok(())
     }
 }
 
@@ -342,8 +335,7 @@ impl DedupArgs {
         };
         Ok(corpus::Settings {
             cleaner,
-            list: self.cleaning.list.then(|| self.output.open()).transpose()?,
-            list_path: output.clone().filter(|_| self.cleaning.list),
+            list: self.cleaning.list.then(|| output.clone().unwrap_or_else(|| "-".into())),
             removed: self.removed.clone(),
             losses: self.cleaning.losses.clone(),
             manifest: self.cleaning.manifest.clone(),

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use fpstore::corpus::Error;
 use fpstore::input::InputOptions;
 use fpstore::join::{Dedup, dedup};
 use fpstore::rows::{Reason, RecordRow, RemovedRow, Side};
@@ -43,8 +44,8 @@ pub(in crate::cli) struct Settings<'a> {
 pub(in crate::cli) fn run(settings: Settings<'_>, monitor: &Monitor) -> anyhow::Result<ExitStatus> {
     let Settings { files, read, recipe, mut stored, within, k, resources, run, quiet, .. } =
         settings;
-    if stored.as_ref().is_some_and(|stored| is_known_run(stored, run, quiet)) {
-        return Ok(ExitStatus::Done);
+    if let Some(done) = known_run(stored.as_ref(), run, settings.output, quiet) {
+        return done;
     }
     let mut out = RowWriter::tsv::<RecordRow<'_>>(settings.output.open()?)?;
     let removed = settings.removed.map(|path| Sink::open(path, settings.output.force));
@@ -56,6 +57,10 @@ pub(in crate::cli) fn run(settings: Settings<'_>, monitor: &Monitor) -> anyhow::
     };
     if let Some(writer) = &writer {
         stored = Some(writer.store().clone());
+        // The same run may have ended while this one waited.
+        if let Some(done) = known_run(stored.as_ref(), run, settings.output, quiet) {
+            return done;
+        }
     }
     let is_added = writer.is_some();
     let order = if settings.keeps_last { Order::Falling } else { Order::Rising };
@@ -106,6 +111,23 @@ pub(in crate::cli) fn run(settings: Settings<'_>, monitor: &Monitor) -> anyhow::
         );
     }
     Ok(ExitStatus::Done)
+}
+
+/// The end of the command if the store has added the records of the run before: all of them would
+/// be found there. Their list is complete before that, so it is there unless it was printed or
+/// lost.
+fn known_run(
+    stored: Option<&Store>,
+    run: Option<&str>,
+    output: &OutputArgs,
+    quiet: bool,
+) -> Option<anyhow::Result<ExitStatus>> {
+    let (stored, run) = (stored?, run?);
+    if output.output.as_ref().is_some_and(|list| list.is_file()) {
+        return is_known_run(stored, Some(run), quiet).then_some(Ok(ExitStatus::Done));
+    }
+    let known = || Error::KnownRun { run: run.into(), store: stored.info().path };
+    stored.has_run(run).then(|| Err(known().into()))
 }
 
 /// Writes the kept records in their order, and gives them to the writer.

@@ -105,6 +105,8 @@ impl FromStr for CountArg {
 
 pub(in crate::cli) fn run(args: &PlanArgs) -> anyhow::Result<ExitStatus> {
     let mut out = args.report.open()?;
+    let picture =
+        args.svg.as_deref().map(|path| Sink::open(path, args.report.output.force)).transpose()?;
     if args.calibrate {
         calibrate(args, &mut out)?;
     }
@@ -118,8 +120,6 @@ pub(in crate::cli) fn run(args: &PlanArgs) -> anyhow::Result<ExitStatus> {
         out.finish()?;
         return Ok(ExitStatus::Done);
     }
-    let picture =
-        args.svg.as_deref().map(|path| Sink::open(path, args.report.output.force)).transpose()?;
     let (request, sample_count) = request_of(args, costs)?;
     let plan = request.plan()?;
     if let Some(mut picture) = picture {
