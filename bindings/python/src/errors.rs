@@ -349,6 +349,17 @@ fn of_corpus(py: Python<'_>, error: fpstore::corpus::Error) -> PyErr {
                 "{error}; finish it with the call that began it, or give it up with replace=True"
             ),
         ),
+        Error::KnownRun { ref run, ref store } => {
+            let message = format!(
+                "{error}. The documents that it kept are those whose ids the store has; to decide again, \
+                 compare with a copy of the store from before that run, or delete their ids and give \
+                 another run"
+            );
+            with_fields(py, "KnownRunError", message, |fields| {
+                fields.set_item("path", store.as_os_str())?;
+                fields.set_item("run", run)
+            })
+        }
         Error::TooMuchLost { ref loss, limit, ref overview } => {
             with_fields(py, "TooMuchLostError", error.to_string(), |fields| {
                 fields.set_item("loss", crate::documents::loss_of(py, loss)?)?;
