@@ -44,26 +44,19 @@
 //!
 //! # Features
 //!
-//! | feature | brings |
+//! | feature | adds |
 //! |---|---|
-//! | none | [`Store`], [`Searcher`], [`verify`]: all that a frontend needs to read; [`plan`]: what queries and stores cost |
-//! | `write` (default) | `Builder`, `Writer` and the module `input`: making and changing stores; the module `join`: near pairs, clusters, many queries |
+//! | none | [`Store`], [`Searcher`], [`verify`]: all that a frontend needs to read; [`plan`]: the costs of queries and stores; [`state`]: the files of a state, to serve or copy them |
+//! | `write` (default) | `Builder`, `Writer` and the module `input`: making and changing stores; the module `join`: near pairs, clusters, many queries; the module `profile`: statistics of a store or an input |
 //! | `serde` | the module `rows`: answers as rows of lines, tables and JSON; reports such as [`info::StoreInfo`] for JSON |
-//! | `doctor` | the module `doctor`: statistics of a store or an input, and their problems; the module `evaluate`: precision and recall on labelled pairs; brings `write` |
-//! | `documents` | the module `corpus`: documents into stores, and corpora without near-duplicates; near texts confirmed by their features; brings `write`, `serde` and the crates `fpstore-text` and `fpstore-documents` |
-//! | `page` | the module `page`: groups of near-duplicates for a browser; brings `write` |
-//! | `client` | the module `client`: asks a server, on the tokio runtime of the caller |
-//! | `serve` | the module `serve`: a server of queries over HTTP, on the tokio runtime of the caller; brings `client` and `documents` |
-//! | `cli` | the program `fpstore`; brings `doctor`, `documents`, `page` and `serde`; with `serve` also `fpstore serve` and `query --server` |
-//! | `parquet` | documents and clusters in Parquet; brings `cli` |
-//! | `images` | stores of pictures; brings `cli` and the crate `fpstore-images` |
-//! | `full` | the whole program: `cli`, `images`, `parquet` and `serve` |
 //!
-//! Fingerprints of texts are made by the crate `fpstore-text`, documents read by `fpstore-documents`.
+//! Companion crates: `fpstore-text` makes fingerprints of texts, `fpstore-documents` reads documents,
+//! `fpstore-images` hashes pictures, `fpstore-corpus` cleans corpora, `fpstore-report` writes reports,
+//! `fpstore-client` and `fpstore-server` speak HTTP, `fpstore-cli` is the program.
 //!
 //! # What a caller can count on
 //!
-//! * Threads are started by builds, merges, joins and servers alone; nothing is logged. [`SearchStats`] counts
+//! * Only builds, merges and joins start threads; nothing is logged. [`SearchStats`] counts
 //!   the steps of a search.
 //! * [`Store`] is cheap to clone and can be shared; a [`Searcher`] belongs to one thread and
 //!   allocates nothing once its memory has grown.
@@ -78,20 +71,15 @@
 
 mod base;
 mod bytes;
-#[cfg(feature = "documents")]
-pub mod corpus;
-mod disk;
-mod format;
+pub mod format;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzzing;
-#[cfg(feature = "client")]
-mod http;
 #[cfg(feature = "write")]
 pub mod join;
 pub mod plan;
-#[cfg(any(feature = "doctor", feature = "page"))]
-mod report;
+#[cfg(feature = "write")]
+pub mod profile;
 mod scheme;
 mod search;
 mod segment;
@@ -101,7 +89,7 @@ mod writing;
 
 #[cfg(feature = "write")]
 pub use base::id_policy::IdPolicy;
-pub use disk::access::Access;
+pub use segment::access::Access;
 #[cfg(feature = "write")]
 pub use writing::builder::temporary::{TemporaryBuilder, TemporaryStore};
 #[cfg(feature = "write")]
@@ -124,21 +112,12 @@ pub use fpstore_base::{
     Choice, Fingerprint, HexFingerprint, Id, IdKind, IdRef, ParseFingerprintError, Radix, Recipe,
     Resources, UnknownName, Width,
 };
-#[cfg(feature = "client")]
-pub use http::client;
-#[cfg(feature = "serve")]
-pub use http::serve;
-#[cfg(feature = "doctor")]
-pub use report::doctor;
-#[cfg(feature = "doctor")]
-pub use report::doctor::evaluate;
-#[cfg(feature = "page")]
-pub use report::page;
 pub use scheme::Scheme;
 pub use search::{Answer, Hit, Ids, Limits, Match, Outcome, SearchStats, Searcher};
 pub use store::find::FoundRecord;
 #[cfg(feature = "serde")]
 pub use store::rows;
+pub use store::state;
 pub use store::stores::Stores;
 pub use store::verify::{DamagedSegment, VerifyOptions, VerifyReport, verify};
 pub use store::{OpenOptions, Store, Warm};

@@ -124,7 +124,7 @@ prepare() {
 
 # Instructions, those of all threads, between the first entry of a function and its return.
 count() {
-    cargo build --locked --quiet --profile test --example workload --no-default-features --features write
+    cargo build --locked --quiet --profile test --package fpstore --example workload
     cc -O2 -Wall -shared -fPIC -o "$home/count.so" tools/arm64_count.c
     program=$home/target/$target/debug/examples/workload
     for name in "$@"; do
@@ -140,7 +140,7 @@ count() {
 prepare
 # shellcheck disable=SC2086  # words, to be split
 case ${1:-} in
-"") set -- test --locked --lib --no-default-features --features write,documents -- $emulator_skips ;;
+"") set -- test --locked --lib --package fpstore --package fpstore-corpus -- $emulator_skips ;;
 count)
     shift
     [ $# -gt 0 ] || set -- query-2 query-4 crowded batch build pairs

@@ -40,7 +40,7 @@ def component_of(package, digests):
 
 
 def bill_of(target):
-    packages, nodes = linked(target, ROOT / "Cargo.toml", "full")
+    packages, nodes = linked(target, ROOT / "crates/cli/Cargo.toml")
     locked = tomllib.loads((ROOT / "Cargo.lock").read_text())["package"]
     digests = {(it["name"], it["version"]): it.get("checksum") for it in locked}
     components = {it["id"]: component_of(it, digests) for it in packages}

@@ -3,7 +3,7 @@
 
     python3 tools/build_costs.py [SET...]
 
-SET is reader, writer, program or full; all of them if none is named. Each is a release build in an
+SET is reader, writer or program; all of them if none is named. Each is a release build in an
 empty folder, without the time to fetch crates. Seconds are those of all processors together, so that
 other work on the machine changes them little. For the library, the bytes are those of a program that
 opens a store and asks it, or that also builds one.
@@ -31,8 +31,7 @@ WRITES = """
 SETS = {
     "reader": ("the library that reads", "", READS),
     "writer": ("the library", "write", WRITES + READS),
-    "program": ("the program without Parquet, pictures and server", "cli", None),
-    "full": ("the whole program", "full", None),
+    "program": ("the program", None, None),
 }
 LOG = "FPSTORE_BUILD_COSTS"
 
@@ -59,8 +58,8 @@ def build(features, main, work):
     target, log = work / "target", work / "log"
     log.touch()
     if main is None:
-        manifest = ROOT / "Cargo.toml"
-        command = ["--features", features, "--bin", "fpstore"]
+        manifest = ROOT / "crates/cli/Cargo.toml"
+        command = []
     else:
         (work / "src").mkdir()
         (work / "src/main.rs").write_text("fn main() {" + main + "}\n")
@@ -94,9 +93,11 @@ def quoted(features):
 
 
 def crate_count(features):
+    of = ["--package=fpstore-cli"] if features is None else [
+        "--package=fpstore", "--no-default-features", f"--features={features}"
+    ]
     tree = subprocess.check_output(
-        ["cargo", "tree", "--locked", "--no-default-features", f"--features={features}", "--edges=normal,build",
-         "--prefix=none", "--format={p}"], cwd=ROOT, text=True
+        ["cargo", "tree", "--locked", *of, "--edges=normal,build", "--prefix=none", "--format={p}"], cwd=ROOT, text=True
     )
     return len({tuple(line.split()[:2]) for line in tree.splitlines() if line.strip()})
 
@@ -116,7 +117,7 @@ def main():
         with tempfile.TemporaryDirectory() as work:
             cpu, wall, program, crates = build(features, source, Path(work))
             count, length = crate_count(features), program.stat().st_size
-            print(f"| {what} | `{features}` | {count} | {length} | {cpu:.0f} | {wall:.0f} |", flush=True)
+            print(f"| {what} | {features or ''} | {count} | {length} | {cpu:.0f} | {wall:.0f} |", flush=True)
         dearest.append((name, cpu - sum(crates.values()), crates))
     for name, others, crates in dearest:
         most = ", ".join(f"{crate} {seconds:.0f}" for crate, seconds in crates.most_common(12))

@@ -4,7 +4,7 @@
     python3 tools/check_docs.py              # all tracked pages
     python3 tools/check_docs.py README.md    # these pages only
 
-It needs Python 3, git, bash and zstd. It builds the program with `cargo build --release --locked --features full`,
+It needs Python 3, git, bash and zstd. It builds the program with `cargo build --release --locked`,
 or takes the one that the environment variable FPSTORE_BIN names. It checks four things.
 
 Lines: at most 100 characters. Table rows and fenced code may be longer, and so may a line that is
@@ -214,7 +214,7 @@ def check_commands(page, blocks, program):
 def built_program():
     if "FPSTORE_BIN" in os.environ:
         return Path(os.environ["FPSTORE_BIN"]).resolve()
-    subprocess.run(["cargo", "build", "--release", "--locked", "--features", "full"], cwd=ROOT, check=True)
+    subprocess.run(["cargo", "build", "--release", "--locked"], cwd=ROOT, check=True)
     return ROOT / "target" / "release" / "fpstore"
 
 

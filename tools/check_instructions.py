@@ -4,7 +4,7 @@
     python3 tools/check_instructions.py PROGRAM           # fails where one takes a tenth more
     python3 tools/check_instructions.py PROGRAM --write   # records what they take now
 
-PROGRAM is the example `workload` as `cargo test --features full` builds it: target/debug/examples/workload. The
+PROGRAM is the example `workload` as `cargo test` builds it: target/debug/examples/workload. The
 recorded numbers are valid for that profile alone. Instructions, unlike seconds, are the same on a
 busy machine; they differ a little between versions of the compiler and of the C library, hence the
 tolerance. Needs valgrind, which supports AVX2 but not AVX-512.

@@ -5,7 +5,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 if [ -z "${FPSTORE_BIN:-}" ]; then
-    cargo build --release --locked --features full --quiet
+    cargo build --release --locked --quiet
 fi
 fpstore=${FPSTORE_BIN:-target/release/fpstore}
 folder=$(mktemp -d)

@@ -270,7 +270,7 @@ def main():
     options = parser.parse_args()
     program = os.environ.get("FPSTORE_BIN")
     if not program:
-        subprocess.run(["cargo", "build", "--release", "--locked", "--features", "full", "--quiet"], check=True)
+        subprocess.run(["cargo", "build", "--release", "--locked", "--quiet"], check=True)
         program = "target/release/fpstore"
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)

@@ -201,7 +201,9 @@ def check(unit, program):
             assert reload == "/bin/kill -HUP $MAINPID", reload
             item = {"items": [{"fingerprint": "838a482fd44c5ac9"}], "k": 0}
             second = ("POST", "/v1/check-and-add", item, "second-token-of-the-check")
-            assert server.ask(*second)[0] == 401, "a token before its time"
+            # A server that refuses may close the connection before it has read the body.
+            early = server.ask(*second)
+            assert early[0] in (0, 401), f"a token before its time: {early}"
             server.process.send_signal(signal.SIGHUP)
             server.wait(lambda: server.ask(*second)[0] == 200, "reloaded")
             server.drain()

@@ -179,6 +179,9 @@ def check(corpus, folder, before, stored, said):
         elif (out / name).exists():
             left = records(name, (out / name).read_bytes())
             expected = [one for one in found if one[0] not in removed]
+            if ".warc" in name:
+                # NUL bytes behind the last record are a damaged record of their own, in no output.
+                left, expected = ([(id, raw.rstrip(b"\0")) for id, raw in of] for of in (left, expected))
             assert left == expected, f"{name} has {len(left)} records of {len(expected)} that are kept"
             kept.update(id for id in ids if id not in removed)
         else:

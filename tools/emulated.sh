@@ -27,7 +27,7 @@ export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}/emulated"
 if [ "${1:-}" = --write-golden ]; then
     made=$(mktemp -d)
     trap 'rm -rf "$made"' EXIT
-    cross_cargo run --locked --target "$target" --no-default-features --features write \
+    cross_cargo run --locked --target "$target" --package fpstore \
         --example make_golden "$made"
     for store in "$made"/*.fps; do
         rm -f "$store/LOCK" "$store/PUBLISH"
@@ -37,7 +37,7 @@ if [ "${1:-}" = --write-golden ]; then
     exit 0
 fi
 check_console() {
-    cross_cargo build --locked --target "$target" --features cli,serve --bin fpstore
+    cross_cargo build --locked --target "$target" --bin fpstore
     program=$CARGO_TARGET_DIR/$target/debug/fpstore
     [ ! -e "$program.exe" ] || program=$program.exe
     # shellcheck disable=SC2086  # words, to be split
@@ -51,25 +51,25 @@ fi
 after=true
 if [ $# -eq 0 ]; then
     case $target in
-    x86_64-unknown-linux-musl) set -- --workspace --features full --lib --tests ;;
+    x86_64-unknown-linux-musl) set -- --workspace --lib --tests ;;
     # Starting programs is slow under wine, and so is each of the very many changes of files in the
     # tests that let every operation fail. See docs/platforms.md.
     x86_64-pc-windows-gnu)
         after=check_console
-        cross_cargo test --locked --target "$target" --features cli,serve --lib -- \
+        cross_cargo test --locked --target "$target" --workspace --lib -- \
             --skip whichever_operation --skip power_loss --skip that_failed --skip dies_at --skip places
-        set -- --features cli,serve --test all -- every_system library::access library::append \
-            library::architecture library::backup library::build library::cluster library::commit \
-            library::compactor library::copies library::corpus library::doctor library::doors \
-            library::errors library::exact library::format_spec library::golden library::history \
-            library::join library::judged library::life library::many_segments library::nearest \
-            library::planner library::real_data library::refresh library::repair library::replace \
-            library::resources library::salvage library::sampled library::searcher \
+        set -- --workspace --test all -- every_system store::access library::append \
+            library::architecture library::backup store::build library::cluster library::commit \
+            library::compactor library::copies store::corpus library::doctor doors:: \
+            library::errors library::exact library::format_spec library::golden store::history \
+            library::join library::judged library::life library::many_segments store::nearest \
+            library::planner library::real_data library::refresh store::repair library::replace \
+            store::resources library::salvage library::sampled library::searcher \
             library::segments library::shares library::sketches library::stores \
             library::syndromes library::versions library::width program::
         ;;
     # shellcheck disable=SC2086  # words, to be split
-    *) set -- --lib --no-default-features --features write,documents -- $emulator_skips ;;
+    *) set -- --lib --package fpstore --package fpstore-corpus -- $emulator_skips ;;
     esac
 fi
 cross_cargo test --locked --target "$target" "$@"

@@ -2,6 +2,7 @@
 # Runs the fuzz targets of tools/fuzz, each for some seconds: all of them, or those that are named.
 #
 #     tools/fuzz.sh [SECONDS] [TARGET]...
+#     tools/fuzz.sh --check      # only whether the targets compile
 #
 # The fuzzer is guided by coverage, which stable Rust can measure. New inputs are kept in
 # target/fuzz/corpus, beside the seeds in tools/fuzz/corpus; inputs that fail are put into
@@ -13,6 +14,10 @@
 set -eu
 cd "$(dirname "$0")/.."
 
+if [ "${1:-}" = --check ]; then
+    RUSTFLAGS="--cfg fuzzing" exec cargo check --locked --quiet \
+        --manifest-path tools/fuzz/Cargo.toml --target-dir target/fuzz-check
+fi
 seconds=${1:-60}
 [ $# -gt 0 ] && shift
 units=1

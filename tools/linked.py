@@ -7,11 +7,11 @@ import json
 import subprocess
 
 
-def linked(target, manifest, features):
+def linked(target, manifest):
     """The packages of `cargo metadata` that are compiled into the package of a manifest for a target:
     normal dependencies, without those of build scripts and tests. Those of this project are among
     them; their `source` is None. Sorted by name and version."""
-    of = ["--locked", f"--manifest-path={manifest}", *([f"--features={features}"] if features else [])]
+    of = ["--locked", f"--manifest-path={manifest}"]
     read = ["cargo", "metadata", "--format-version=1", f"--filter-platform={target}", *of]
     metadata = json.loads(subprocess.check_output(read))
     tree = ["cargo", "tree", "--edges=normal", "--prefix=none", "--format={p}", f"--target={target}", *of]

@@ -6,7 +6,7 @@
 #
 # The command that repeats a finding and prints the fewest steps that fail is
 #
-#     FPSTORE_MODEL_SEED=SEED cargo test --features full library::model -- --nocapture
+#     FPSTORE_MODEL_SEED=SEED cargo test --package fpstore library::model -- --nocapture
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -21,7 +21,7 @@ trap 'rm -rf "$TMPDIR"' EXIT
 trap 'exit 130' INT TERM
 
 status=0
-cargo test --locked --quiet --features full --test all library::model:: -- --nocapture \
+cargo test --locked --quiet --package fpstore --test all library::model:: -- --nocapture \
     > "$TMPDIR/found" 2> "$TMPDIR/log" || status=$?
 grep -E '^(finding|slow|done): ' "$TMPDIR/found" || tail -40 "$TMPDIR/log" >&2
 exit "$status"

@@ -30,7 +30,7 @@ class Fpstore < Formula
   depends_on "rust" => :build
 
   def install
-    system "cargo", "install", "--features", "full", *std_cargo_args
+    system "cargo", "install", *std_cargo_args(path: "crates/cli")
     generate_completions_from_executable(bin/"fpstore", "completions")
     system bin/"fpstore", "man", "--quiet", buildpath/"man1"
     man1.install Dir["man1/*.1"]
@@ -61,7 +61,7 @@ build:
   number: 0
   # With the compiler of Microsoft nobody has built it.
   skip: win
-  script: cargo install --locked --no-track --path . --root $$PREFIX --features full
+  script: cargo install --locked --no-track --path crates/cli --root $$PREFIX
 
 requirements:
   build:

@@ -23,7 +23,7 @@ for target in "$@"; do
     said=target/platforms/$target.log
     mkdir -p target/platforms
     # All that touches the code of this repository is said again, also if nothing has changed.
-    if ! cross_cargo check --locked --features full --target "$target" --target-dir target/platforms \
+    if ! cross_cargo check --locked --target "$target" --target-dir target/platforms \
         >"$said" 2>&1 || grep -q '^warning' "$said"; then
         grep -A12 -E '^(warning|error)' "$said" || cat "$said"
         failed="$failed $target"

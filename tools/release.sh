@@ -80,9 +80,9 @@ build_program() {
     export CFLAGS="-ffile-prefix-map=$place/target=/target -ffile-prefix-map=$cargo_home=/cargo"
     unset FPSTORE FPSTORE_THREADS COLUMNS
     if [ "$target" = "$host" ]; then
-        cargo build --release --locked --features full --bin fpstore
+        cargo build --release --locked --bin fpstore
     else
-        cross_cargo build --release --locked --features full --bin fpstore --target "$target"
+        cross_cargo build --release --locked --bin fpstore --target "$target"
     fi
 }
 
@@ -152,12 +152,12 @@ build() {
             python3 tools/bill_of_materials.py "$target" >"$1/out/fpstore-$version-$target.cdx.json"
             # Each holds what was linked into its own program.
             if [ "$target" = "$host" ] && [ "$deb" = yes ]; then
-                "$cargo_deb" --no-build --no-strip --locked --quiet \
+                "$cargo_deb" --package fpstore-cli --no-build --no-strip --locked --quiet \
                     ${MAINTAINER:+--maintainer "$MAINTAINER"} --output "$1/out/"
             fi
             if [ "$target" = "$static" ] && [ "$rpm" = yes ]; then
                 cp -R "$1/target/release/release-files" "$folder"
-                "$cargo_rpm" --target "$static" --target-dir "$1/target" --auto-req disabled \
+                "$cargo_rpm" --package crates/cli --target "$static" --target-dir "$1/target" --auto-req disabled \
                     --source-date "$SOURCE_DATE_EPOCH" --output "$1/out/"
             fi
         done

@@ -18,9 +18,9 @@ def main():
     of_python = given[:1] == ["--python"]
     if len(given) != 1 + of_python:
         sys.exit(__doc__)
-    built = ("bindings/python/Cargo.toml", "") if of_python else ("Cargo.toml", "full")
+    built = "bindings/python/Cargo.toml" if of_python else "crates/cli/Cargo.toml"
     texts = {}
-    for package in linked(given[-1], *built)[0]:
+    for package in linked(given[-1], built)[0]:
         if package["source"] is None:
             continue
         folder = pathlib.Path(package["manifest_path"]).parent

@@ -5,7 +5,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 if [ -z "${FPSTORE_BIN:-}" ]; then
-    cargo build --release --locked --features full
+    cargo build --release --locked
 fi
 fpstore=${FPSTORE_BIN:-target/release/fpstore}
 mkdir -p target

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use super::labels::{BadLabel, Label, LabelFile};
+use fpstore_base::labels::{BadLabel, Label, LabelFile};
 
 /// Pairs of ids that are judged to be duplicates, or to be different, without a contradiction.
 ///

@@ -9,8 +9,6 @@ pub(crate) mod id_policy;
 pub(crate) mod in_order;
 #[cfg(feature = "write")]
 pub mod judged;
-#[cfg(feature = "write")]
-pub mod labels;
 pub(crate) mod limits;
 pub mod options;
 pub(crate) mod section;

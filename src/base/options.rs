@@ -164,6 +164,6 @@ pub const NUMBER_OPTIONS: &[NumberOption] = &[
 ];
 
 /// Any number, without a default.
-pub(crate) const fn count(name: &'static str, about: &'static str) -> NumberOption {
+pub const fn count(name: &'static str, about: &'static str) -> NumberOption {
     NumberOption { name, default: None, min: 0, max: u64::MAX, unit: "", about }
 }

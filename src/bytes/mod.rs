@@ -5,10 +5,7 @@
 //! above may use it; it must not know of stores or files.
 
 pub(crate) mod checksum;
-#[cfg(feature = "documents")]
-pub(crate) mod digested;
 pub(crate) mod distances;
-pub(crate) mod fields;
 pub(crate) mod for_this_processor;
 pub(crate) mod mask;
 pub(crate) mod packing;
@@ -18,3 +15,5 @@ pub(crate) mod scramble;
 pub(crate) mod set_sum;
 pub(crate) mod syndrome;
 pub(crate) mod varint;
+
+pub(crate) use fpstore_disk::fields;

@@ -145,7 +145,6 @@ impl JoinOptions {
 
     /// The same options for one of several shares that are joined one after the other; the progress is
     /// that of all of them.
-    #[cfg(feature = "documents")]
     pub(super) fn of_share(&self, share: Share) -> Self {
         let Share { number, count } = share;
         let mut own = self.clone().share(share);

@@ -1,5 +1,6 @@
 //! Answers: hits nearest first, with their ids, and counters of the search.
 
+use std::path::Path;
 use std::slice;
 
 use crate::base::error::Result;
@@ -50,6 +51,12 @@ impl<'a> Answer<'a> {
         self.found
             .chunk_by(|a, b| a.fingerprint == b.fingerprint)
             .map(move |places| Hit::new(snapshot, places))
+    }
+
+    /// The directories of the stores that were searched as one, by [`StoreIndex`]; empty if one store
+    /// was searched.
+    pub fn united_paths(&self) -> Vec<&'a Path> {
+        self.snapshot.states().iter().map(|state| state.path()).collect()
     }
 
     /// The width of the fingerprints.

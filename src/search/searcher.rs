@@ -53,8 +53,12 @@ impl Searcher {
         self.levels.clear();
     }
 
+    /// The width of the fingerprints that are searched.
+    pub fn width(&self) -> fpstore_base::Width {
+        self.snapshot.width()
+    }
+
     /// The state that is searched.
-    #[cfg(feature = "serve")]
     pub(crate) fn snapshot(&self) -> &Snapshot {
         &self.snapshot
     }

@@ -106,7 +106,7 @@ impl<'a> TableReader<'a> {
 impl SyndromeTable<'_> {
     /// The bits of a value with this key that are known, those of its head and of its mask, at their
     /// places; the hashed bits are 0. For statistics.
-    #[cfg(feature = "doctor")]
+    #[cfg(feature = "write")]
     pub(crate) fn known_part(self, key: u64) -> u64 {
         (key >> self.layout.syndrome_bits) << self.layout.hashed_bits
     }

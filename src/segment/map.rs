@@ -73,7 +73,7 @@ impl SegmentBytes {
         // everywhere but on network file systems.
         let may_hold = HELD.fetch_add(1, Ordering::Relaxed) < HELD_MAX;
         #[cfg(test)]
-        let may_hold = may_hold && crate::disk::lock_fail_point(path).is_ok();
+        let may_hold = may_hold && fpstore_disk::lock_fail_point(path).is_ok();
         let _ = path;
         let held = (may_hold && file.try_lock_shared().is_ok()).then_some(file);
         if held.is_none() {

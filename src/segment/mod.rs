@@ -13,6 +13,7 @@
     deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)
 )]
 
+pub(crate) mod access;
 mod advice;
 mod checked_pages;
 mod ids;
@@ -27,9 +28,7 @@ mod values;
 #[cfg(feature = "write")]
 pub(crate) mod write;
 
-#[cfg(feature = "write")]
-pub(crate) use open::open_file;
-pub(crate) use open::{map, open};
+pub(crate) use open::{map, open, open_file};
 pub(crate) use read::Segment;
 pub(crate) use records::Records;
 pub(crate) use table::SyndromeLayout;

@@ -7,17 +7,17 @@ use std::sync::atomic::AtomicU32;
 use crate::base::error::{Error, Fault, IoError, Result};
 use crate::base::section::{Section, TableIndex};
 use crate::bytes::checksum::PAGE_LEN;
-use crate::disk::access::Access;
-use crate::disk::plain_file::{self, Refused};
 use crate::format::directory::SectionPlace;
 use crate::format::header::{self, HeaderFault};
 use crate::format::manifest::SegmentEntry;
 use crate::segment::Segment;
+use crate::segment::access::Access;
 use crate::segment::checked_pages::CheckedPages;
 use crate::segment::map::{SegmentBytes, truncated};
 use crate::segment::read::COLD_FOR;
 use crate::segment::table::Table;
 use fpstore_base::Recipe;
+use fpstore_disk::plain_file::{self, Refused};
 
 /// Opens the segment at `path` from a memory map, and checks its header and recipe.
 pub(crate) fn map(path: &Path) -> Result<Segment> {

@@ -6,9 +6,9 @@ use std::time::SystemTime;
 use crate::base::error::Result;
 use crate::base::section::{Section, TableIndex};
 use crate::bytes::checksum::PAGE_LEN;
-use crate::disk::access::Access;
 use crate::scheme::Scheme;
 use crate::search::snapshot::{OpenSegment, Snapshot};
+use crate::segment::access::Access;
 use fpstore_base::IdKind;
 use fpstore_base::{Recipe, Width};
 

@@ -15,6 +15,7 @@ mod options;
 pub mod rows;
 #[cfg(feature = "write")]
 mod sample;
+pub mod state;
 pub(crate) mod stores;
 pub(crate) mod verify;
 mod warm;
@@ -30,11 +31,11 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::base::error::{Error, Result};
 use crate::base::steps::Counted;
-use crate::disk::access::Access;
 use crate::format::manifest;
 use crate::plan::Plan;
 use crate::search::snapshot::{OpenSegment, Snapshot};
 use crate::search::{Match, Searcher};
+use crate::segment::access::Access;
 use fpstore_base::Fingerprint;
 use fpstore_base::{Recipe, Width};
 

@@ -1,6 +1,6 @@
 //! How a store is opened.
 
-use crate::disk::access::Access;
+use crate::segment::access::Access;
 
 /// The options of [`Store::with_options`](crate::Store::with_options).
 ///

@@ -6,11 +6,11 @@
 use std::path::PathBuf;
 
 use crate::base::error::{Error, Result};
-use crate::disk::ScratchFolder;
-use crate::disk::access::usable_memory;
+use crate::segment::access::usable_memory;
 use crate::writing::sort::{MEMORY_MIN, SortResources};
 use fpstore_base::Resources;
 use fpstore_base::thread_count;
+use fpstore_disk::ScratchFolder;
 
 const MIB: u64 = 1 << 20;
 /// Bytes for the program, page checksums, and the buffers of sections and merges.

@@ -11,14 +11,14 @@ use std::time::{Duration, Instant};
 use crate::base::error::{Error, Result};
 use crate::bytes::prefetch::prefetch;
 use crate::bytes::scramble::scramble;
-use crate::disk::parent_of;
-use crate::disk::{ScratchDirectory, TemporaryFile};
 use crate::plan::{Plan, PlanPath, UnitCosts};
 use crate::scheme::Scheme;
 use crate::search::Searcher;
 use crate::store::{Store, Warm};
 use crate::writing::builder::{BuildOptions, Builder};
 use fpstore_base::Fingerprint;
+use fpstore_disk::parent_of;
+use fpstore_disk::{ScratchDirectory, TemporaryFile};
 
 /// Small enough for the nearest caches, so that steps are timed and not memory.
 const FINGERPRINT_COUNT: u64 = 20_000;

@@ -1,15 +1,16 @@
 //! Shared parts of the tests: repeatable records, stores of them, and what must be found in them.
 
-pub mod documents;
-#[cfg(all(unix, feature = "serve"))]
-pub mod http;
+#![allow(dead_code, unused_imports, reason = "each test program uses a part")]
+
 pub mod joins;
 pub mod oracle;
-pub mod program;
 mod random;
 pub mod real;
 mod stores;
 
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use fpstore::{Fingerprint, Id, Match, Store};
@@ -28,6 +29,29 @@ impl Drop for Ends<'_> {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
+}
+
+/// The top folder of the project, which tests of several packages read.
+pub fn root() -> PathBuf {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+    own.ancestors().find(|folder| folder.join("format-spec.md").exists()).unwrap().into()
+}
+
+/// The names in a folder, in ascending order.
+pub fn names_in(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// The command that runs one test of this binary in a process of its own. `name` is the path of
+/// the test within the binary; a name that does not exist would run nothing and succeed.
+pub fn test_process(name: &str) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", name, "--nocapture"]);
+    command
 }
 
 /// The digest of format-spec.md: SipHash-1-3 of 128 bits under a key of zeros.

@@ -13,7 +13,7 @@ use fpstore::input::{InputOptions, read_records};
 use super::Record;
 
 pub fn extract() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join("data")
+    super::root().join("tests").join("data")
 }
 
 pub fn full_collection() -> Option<PathBuf> {

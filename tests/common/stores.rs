@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use fpstore::{BuildOptions, Builder, Error, Fingerprint, Scheme, Store, VerifyOptions};
 use tempfile::TempDir;
 
-use super::Record;
-use super::program::names_in;
+use super::{Record, names_in};
 
 /// A store that removes itself.
 pub struct TempStore {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use crate::common::program::test_process;
+use crate::common::test_process;
 use crate::common::{Random, make_empty, oracle, records_of, samples, scheme_named};
 use fpstore::join::{JoinOptions, search_many};
 use fpstore::writer::{Compaction, Compactor, Expiry, export};

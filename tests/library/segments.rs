@@ -7,7 +7,7 @@ use crate::common::{
     Record, TempStore, assert_exact, clustered, needles, samples, scan, scheme_named, store_of,
     take_away,
 };
-use fpstore::doctor::{Collector, profile};
+use fpstore::profile::{Collector, profile};
 use fpstore::{Error, Fingerprint, Store, verify};
 
 const SEGMENT: &str = "segment-0000000000000001.fps";

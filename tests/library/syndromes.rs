@@ -7,9 +7,9 @@ use crate::common::{
     Random, Record, TempStore, add, assert_exact, clustered, needles, number, oracle, push_all,
     samples, scan, scheme_named, store_of, uniform, values_of,
 };
-use fpstore::doctor::{GapClass, profile};
 use fpstore::join::{BatchMode, JoinPlan, PlanReads, document_pairs, search_many};
 use fpstore::plan::PlanPath;
+use fpstore::profile::{GapClass, profile};
 use fpstore::{
     BuildOptions, Builder, Error, Fingerprint, Limits, Match, Scheme, SchemeChoice, Store, Writer,
     WriterOptions, verify,

@@ -100,6 +100,7 @@ from .errors import (
     InEffectError as InEffectError,
     InputError as InputError,
     InternalError as InternalError,
+    KnownRunError as KnownRunError,
     LockedError as LockedError,
     NoSpaceError as NoSpaceError,
     NoStoreError as NoStoreError,

@@ -29,7 +29,7 @@ def main() -> None:
     if path is None:
         sys.exit(
             "fpstore: this installation has the library alone, as it was built from sources; the "
-            "program is built by 'cargo install --path . --features full' there"
+            "program is built by 'cargo install --path crates/cli' there"
         )
     arguments = [str(path), *sys.argv[1:]]
     if os.name == "posix":

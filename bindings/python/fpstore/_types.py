@@ -336,7 +336,8 @@ class Cleaned(NamedTuple):
     left_out: int
     """The documents that were read of these files."""
     was_added_before: bool
-    """Whether the store has added the documents of the same run before, so that nothing was done."""
+    """Whether the store has added the documents of the same run before, so that nothing was done:
+    their outputs were complete before that. Without outputs that is a `KnownRunError`."""
     faults: list[str]
     """Bad records and files, the first ones of each part of the inputs."""
     removed: Rows

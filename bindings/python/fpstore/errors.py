@@ -22,6 +22,7 @@ __all__ = [
     "InEffectError",
     "InputError",
     "InternalError",
+    "KnownRunError",
     "LockedError",
     "NoSpaceError",
     "NoStoreError",
@@ -130,6 +131,13 @@ class StaleStoreError(FpstoreError):
     path: str
     expected: int
     found: int
+
+
+class KnownRunError(StaleStoreError):
+    """The store has added the records of the run already, and its result cannot be had again:
+    compared with the store at `path`, all of them would be found there. Nothing was changed."""
+
+    run: str
 
 
 class TooManyPairsError(FpstoreError):

@@ -4,8 +4,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use fpstore::corpus::{DocumentSource, Take};
 use fpstore::{Fingerprint, IdRef, Recipe};
+use fpstore_corpus::{DocumentSource, Take};
 use fpstore_documents::DocumentSummary;
 use fpstore_text::TextHasher;
 use pyo3::prelude::*;

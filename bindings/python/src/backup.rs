@@ -50,7 +50,7 @@ pub(crate) fn backup<'py>(
     } else if let Ok(client) = source.cast::<Client>() {
         let mut asked = client.get().connections.client()?;
         run_change(py, &reporter, &shared, move |shared| {
-            Ok(fpstore::client::backup(&mut asked, path, &of_shared(shared))?)
+            Ok(fpstore_client::backup(&mut asked, path, &of_shared(shared))?)
         })?
     } else {
         let kind = source.get_type().qualname()?;

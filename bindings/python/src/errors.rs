@@ -30,9 +30,9 @@ pub(crate) enum Failure {
     Text(fpstore_text::Error),
     Documents(fpstore_documents::Error),
     /// Of work on files of documents.
-    Corpus(fpstore::corpus::Error),
+    Corpus(fpstore_corpus::Error),
     /// Of a server that was asked.
-    Client(fpstore::client::ClientError),
+    Client(fpstore_client::ClientError),
     /// A limit of a server cut an answer.
     Cut {
         message: String,
@@ -61,8 +61,8 @@ failures! {
     Store: fpstore::Error,
     Text: fpstore_text::Error,
     Documents: fpstore_documents::Error,
-    Corpus: fpstore::corpus::Error,
-    Client: fpstore::client::ClientError,
+    Corpus: fpstore_corpus::Error,
+    Client: fpstore_client::ClientError,
     Python: PyErr
 }
 
@@ -92,7 +92,7 @@ impl Failure {
     /// Whether a change of a store took place before the error.
     pub(crate) fn took_effect(&self) -> bool {
         use fpstore::Error;
-        let (Failure::Store(error) | Failure::Corpus(fpstore::corpus::Error::Store(error))) = self
+        let (Failure::Store(error) | Failure::Corpus(fpstore_corpus::Error::Store(error))) = self
         else {
             return false;
         };
@@ -328,8 +328,8 @@ fn of_documents(py: Python<'_>, error: &fpstore_documents::Error) -> PyErr {
     }
 }
 
-fn of_corpus(py: Python<'_>, error: fpstore::corpus::Error) -> PyErr {
-    use fpstore::corpus::Error;
+fn of_corpus(py: Python<'_>, error: fpstore_corpus::Error) -> PyErr {
+    use fpstore_corpus::Error;
     match error {
         Error::Store(error) => of_store(py, error),
         Error::Text(error) | Error::Items(error) => of_documents(py, &error),
@@ -349,6 +349,17 @@ fn of_corpus(py: Python<'_>, error: fpstore::corpus::Error) -> PyErr {
                 "{error}; finish it with the call that began it, or give it up with replace=True"
             ),
         ),
+        Error::KnownRun { ref run, ref store } => {
+            let message = format!(
+                "{error}. The documents that it kept are those whose ids the store has; to decide again, \
+                 compare with a copy of the store from before that run, or delete their ids and give \
+                 another run"
+            );
+            with_fields(py, "KnownRunError", message, |fields| {
+                fields.set_item("path", store.as_os_str())?;
+                fields.set_item("run", run)
+            })
+        }
         Error::TooMuchLost { ref loss, limit, ref overview } => {
             with_fields(py, "TooMuchLostError", error.to_string(), |fields| {
                 fields.set_item("loss", crate::documents::loss_of(py, loss)?)?;
@@ -360,8 +371,8 @@ fn of_corpus(py: Python<'_>, error: fpstore::corpus::Error) -> PyErr {
     }
 }
 
-fn of_client(py: Python<'_>, error: &fpstore::client::ClientError) -> PyErr {
-    use fpstore::client::ClientError;
+fn of_client(py: Python<'_>, error: &fpstore_client::ClientError) -> PyErr {
+    use fpstore_client::ClientError;
     let message = chained(error);
     match error {
         ClientError::Connection { .. } => make(py, "UnreachableError", message, &PyDict::new(py)),

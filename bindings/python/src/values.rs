@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fpstore::Width;
-use fpstore::doctor::Collector;
+use fpstore::profile::Collector;
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyString;

@@ -58,5 +58,5 @@ def program() -> str:
     """The program `fpstore`, which makes the same bytes."""
     program = os.environ.get("FPSTORE_BIN") or str(PROJECT / "target" / "debug" / "fpstore")
     if not Path(program).exists():
-        pytest.skip("the program is not built: cargo build --features full")
+        pytest.skip("the program is not built: cargo build")
     return program

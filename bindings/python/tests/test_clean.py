@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -236,6 +237,38 @@ def test_kept_documents_are_added_to_the_store_once(tmp_path: Path) -> None:
     assert store.refresh() and store.info().ids == count + cleaned.added
     again = fpstore.clean(inputs[1], tmp_path / "again.csv", **options)
     assert again.was_added_before and not (tmp_path / "again.csv").exists()
+
+
+def test_a_run_of_a_table_that_the_store_knows_is_an_error_and_no_empty_night(
+    tmp_path: Path,
+) -> None:
+    pandas = pytest.importorskip("pandas")
+    path = tmp_path / "all.fps"
+    (tmp_path / "old.jsonl").write_text('{"id": "old", "text": "one two three four five six"}\n')
+    with fpstore.Builder(path, recipe="minhash") as builder:
+        builder.add_documents(tmp_path / "old.jsonl")
+    texts = [f"document {number} " + f"word{number} " * 20 for number in range(10)]
+    frame = pandas.DataFrame({"id": [f"n{number}" for number in range(10)], "text": texts})
+    before = shutil.copytree(path, tmp_path / "before.fps")
+
+    def night(store: Path, **options: Any) -> Any:
+        return fpstore.clean(frame, store=fpstore.open(store), within=True, **options)
+
+    first = night(path, add=True, run="n1")
+    assert first.kept == first.added == 10
+    count = fpstore.open(path).info().ids
+    for again in (frame, frame.head(3)):
+        with pytest.raises(fpstore.KnownRunError, match="run 'n1' before") as error:
+            fpstore.clean(again, store=fpstore.open(path), within=True, add=True, run="n1")
+        assert (error.value.run, error.value.path) == ("n1", str(path))
+        assert isinstance(error.value, fpstore.StaleStoreError)
+    assert fpstore.open(path).info().ids == count
+    # As the message says.
+    assert list(night(before).keep) == list(first.keep)
+    with fpstore.Writer(path) as writer:
+        writer.delete_ids(list(frame["id"]))
+    second = night(path, add=True, run="n1, again")
+    assert list(second.keep) == list(first.keep) and second.added == 10
 
 
 def test_documents_in_stores_are_those_of_the_program(tmp_path: Path, program: str) -> None:

@@ -88,11 +88,15 @@ impl<R: BufRead> GzipReader<R> {
     }
 
     fn begin(&self, mut reader: Placed<R>) -> State<R> {
+        self.count_member(&mut reader);
+        State::Member(GzDecoder::new(reader))
+    }
+
+    fn count_member(&self, reader: &mut Placed<R>) {
         if let Some(members) = &self.resuming {
             members.fetch_add(1, Ordering::Relaxed);
             reader.keep();
         }
-        State::Member(GzDecoder::new(reader))
     }
 
     /// The state after a fault in what `reader` gave.
@@ -141,6 +145,8 @@ impl<R: BufRead> Read for GzipReader<R> {
                                 reader.at
                             ),
                         );
+                        // A member with a damaged head; the member before is sound.
+                        self.count_member(&mut reader);
                         self.state = self.after(reader, &fault);
                         return Err(fault);
                     }

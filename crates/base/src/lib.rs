@@ -16,6 +16,7 @@ mod error;
 pub mod fields;
 mod fingerprint;
 mod id;
+pub mod labels;
 #[cfg(feature = "work")]
 pub mod parallel;
 pub mod read_inputs;
@@ -26,6 +27,7 @@ mod serialize;
 mod sketch;
 #[cfg(feature = "work")]
 pub mod source;
+mod steps;
 #[cfg(feature = "work")]
 pub mod waiting;
 pub mod watch;

@@ -1,10 +1,13 @@
-//! Which files and folders this process reads as inputs, so that no output takes the place of one.
+//! Which files and folders this process reads as inputs, and which files its options name as outputs, so
+//! that no output takes the place of an input or of another output.
 //!
 //! A program calls [`remember`] once; before, and in a program that only uses the library, nothing is
-//! noted. Whoever finds or opens an input notes it, whichever option named it; whoever gives an output
-//! its name asks [`fault_of_output`], once at the beginning, and again before the output appears.
+//! noted. It notes all that its options name before it opens anything. Whoever finds or opens an input
+//! later notes it, too; whoever gives an output its name asks [`fault_of_output`], once at the beginning,
+//! and again before the output appears; and whoever makes outputs with names of its own compares them
+//! with [`named_outputs`].
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -12,13 +15,77 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 #[derive(Debug, Default)]
 struct Inputs {
-    files: HashSet<Identity>,
+    /// Each with the option that names it, if one does.
+    files: HashMap<Identity, Option<String>>,
     /// Without links.
     folders: BTreeSet<PathBuf>,
+    outputs: Vec<NamedOutput>,
 }
 
 /// What tells files apart, whatever their names: the number of the disk, and that of the file on it.
-type Identity = (u64, u64);
+pub type Identity = (u64, u64);
+
+/// An output that an option names.
+#[derive(Clone, Debug)]
+pub struct NamedOutput {
+    /// The option.
+    pub option: String,
+    /// The name.
+    pub path: PathBuf,
+    /// The name without links in its folders, and where the links lead that have this name.
+    pub places: Vec<PathBuf>,
+    /// The plain file that has this name now.
+    pub identity: Option<Identity>,
+}
+
+/// The most links that lead to a file, as on Linux.
+const LINKS_MAX: usize = 40;
+
+impl NamedOutput {
+    fn new(option: &str, path: &Path) -> Self {
+        let mut places = Vec::new();
+        let mut next = Some(match path.to_str() {
+            Some("/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1") => PathBuf::from("-"),
+            _ => path.to_path_buf(),
+        });
+        while let Some(path) = next.filter(|_| places.len() < LINKS_MAX) {
+            next = path.read_link().ok().map(|to| path.parent().unwrap_or(&path).join(to));
+            places.push(place_of(&path));
+        }
+        let identity = plain_identity(path);
+        NamedOutput { option: option.into(), path: path.into(), places, identity }
+    }
+
+    fn is_same(&self, other: &NamedOutput) -> bool {
+        self.identity.is_some() && self.identity == other.identity
+            || self.places.iter().any(|place| other.places.contains(place))
+    }
+}
+
+/// The path from the root without links in its folders, as far as these exist. The last name may be that
+/// of a link, or of nothing. Two paths of one place are of one file, made or to be made.
+pub fn place_of(path: &Path) -> PathBuf {
+    if path == Path::new("-") {
+        return path.into();
+    }
+    let whole = std::path::absolute(path).unwrap_or_else(|_| path.into());
+    let mut missing = Vec::new();
+    let mut at = whole.as_path();
+    while let (Some(parent), Some(name)) = (at.parent(), at.file_name()) {
+        missing.push(name);
+        if let Ok(parent) = parent.canonicalize() {
+            return parent.join(missing.iter().rev().collect::<PathBuf>());
+        }
+        at = parent;
+    }
+    whole.canonicalize().unwrap_or(whole)
+}
+
+/// The identity of the plain file at `path`, if there is one.
+pub fn plain_identity(path: &Path) -> Option<Identity> {
+    let found = path.metadata().ok().filter(Metadata::is_file)?;
+    identity(path, &found)
+}
 
 static INPUTS: Mutex<Option<Inputs>> = Mutex::new(None);
 
@@ -33,9 +100,56 @@ pub fn remember() {
 
 /// Notes that a plain file is an input.
 pub fn note_file(path: &Path, metadata: &Metadata) {
-    if let (Some(inputs), true) = (inputs().as_mut(), metadata.is_file()) {
-        inputs.files.extend(identity(path, metadata));
+    if let (Some(inputs), true) = (inputs().as_mut(), metadata.is_file())
+        && let Some(identity) = identity(path, metadata)
+    {
+        inputs.files.entry(identity).or_default();
     }
+}
+
+/// Notes that a file, if it is a plain one, is the input that an option names.
+pub fn note_input(option: &str, path: &Path) {
+    if let (Some(inputs), Some(identity)) = (inputs().as_mut(), plain_identity(path)) {
+        inputs.files.entry(identity).or_insert_with(|| Some(option.into()));
+    }
+}
+
+/// Notes that an option names an output.
+///
+/// # Errors
+///
+/// Why it should not: another option names it, or it is an input.
+pub fn note_output(option: &str, path: &Path) -> Result<(), String> {
+    let output = NamedOutput::new(option, path);
+    let shown = path.display();
+    let mut inputs = inputs();
+    let Some(inputs) = inputs.as_mut() else { return Ok(()) };
+    if let Some(other) = inputs.outputs.iter().find(|other| other.is_same(&output)) {
+        return Err(match other.path == path {
+            true => {
+                format!("{} and {option} both name {shown}; give each its own file", other.option)
+            }
+            false => format!(
+                "{} and {option} both name {shown}, as {} is the same file; give each its own file",
+                other.option,
+                other.path.display()
+            ),
+        });
+    }
+    let input = output.identity.and_then(|identity| inputs.files.get(&identity));
+    if let Some(Some(input)) = input {
+        return Err(format!(
+            "{shown} is an input, which would be overwritten: {input} and {option} both name it; name another \
+             output"
+        ));
+    }
+    inputs.outputs.push(output);
+    Ok(())
+}
+
+/// The outputs that options name.
+pub fn named_outputs() -> Vec<NamedOutput> {
+    inputs().as_ref().map(|inputs| inputs.outputs.clone()).unwrap_or_default()
 }
 
 /// Notes that standard input is read, which may be a plain file.
@@ -53,7 +167,8 @@ pub fn note_stdin() {
         use winapi_util::{HandleRef, file};
         let is_file = file::typ(HandleRef::stdin()).is_ok_and(|of| of.is_disk());
         if let (Some(inputs), true) = (inputs().as_mut(), is_file) {
-            inputs.files.extend(file::information(HandleRef::stdin()).ok().map(numbers));
+            let found = file::information(HandleRef::stdin()).ok().map(numbers);
+            inputs.files.extend(found.map(|identity| (identity, None)));
         }
     }
 }
@@ -103,14 +218,34 @@ pub fn fault_of_output(path: &Path) -> Option<String> {
     let inputs = inputs();
     let inputs = inputs.as_ref()?;
     let found = path.metadata().ok();
-    if found.and_then(|found| identity(path, &found)).is_some_and(|of| inputs.files.contains(&of)) {
+    if found
+        .and_then(|found| identity(path, &found))
+        .is_some_and(|of| inputs.files.contains_key(&of))
+    {
         return Some("is an input, which would be lost; name another output".into());
     }
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let place = parent.unwrap_or(Path::new(".")).canonicalize().ok()?;
-    let folder = place.ancestors().find(|folder| inputs.folders.contains(*folder))?;
+    let place = place_of(path);
+    let folder = place.ancestors().skip(1).find(|folder| inputs.folders.contains(*folder))?;
     let folder = folder.display();
     Some(format!("lies in {folder}, whose files are read; name an output outside of it"))
+}
+
+/// What tells a file from another one that is put in its place, or from itself after a change, though its
+/// name, length and time of change are the same: the number of the file, and the time of the last change of
+/// its entry, which no program can set. Elsewhere than on Unix that is the time at which it was made. The
+/// number of the disk is left out, since a disk may get another one when the machine starts again.
+pub fn stamp_of(path: &Path) -> Option<String> {
+    let found = path.metadata().ok()?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        Some(format!("{} {}.{:09}", found.ino(), found.ctime(), found.ctime_nsec()))
+    }
+    #[cfg(not(unix))]
+    {
+        let made = found.created().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
+        Some(format!("{} {}", identity(path, &found)?.1, made.as_nanos()))
+    }
 }
 
 #[cfg(unix)]
@@ -157,6 +292,31 @@ mod tests {
         }
         for name in ["other.txt", "new", "readable", "missing/new"] {
             assert_eq!(fault_of_output(&at(name)), None, "{name}");
+        }
+        assert!(fault_of_output(&at("read/missing/new")).is_some());
+        // Outputs of options, by whatever names.
+        note_input("--pairs", &at("other.txt"));
+        fs::write(at("old.tsv"), "").unwrap();
+        fs::hard_link(at("old.tsv"), at("linked.tsv")).unwrap();
+        note_output("--removed", &at("missing/new")).unwrap();
+        note_output("--losses", &at("old.tsv")).unwrap();
+        for (name, other) in [
+            ("missing/new", "--removed"),
+            ("read/../missing/new", "--removed"),
+            ("old.tsv", "--losses"),
+            ("linked.tsv", "--losses"),
+            ("other.txt", "--pairs"),
+        ] {
+            let refused = note_output("--html", &at(name)).unwrap_err();
+            assert!(refused.contains(&format!("{other} and --html both name")), "{refused}");
+        }
+        note_output("--html", &at("missing/other")).unwrap();
+        assert_eq!(named_outputs().len(), 3);
+        #[cfg(unix)]
+        {
+            let link = at("link.tsv");
+            std::os::unix::fs::symlink("missing/new", &link).unwrap();
+            assert!(note_output("--manifest", &link).is_err());
         }
     }
 }

@@ -67,15 +67,13 @@ impl Documents {
     }
 
     /// Places for `count` documents, which [`Documents::put_outlined`] fills in any order.
-    #[cfg(feature = "documents")]
-    pub(crate) fn outlined_places(threshold: f64, count: usize) -> Self {
+    pub fn outlined_places(threshold: f64, count: usize) -> Self {
         let (list, outlines) = (vec![(0, 0); count], vec![None; count]);
         Documents { list, outlines, ..Documents::outlined(threshold) }
     }
 
     /// As [`Documents::push_outlined`], for the document with a number.
-    #[cfg(feature = "documents")]
-    pub(crate) fn put_outlined(
+    pub fn put_outlined(
         &mut self,
         document: u32,
         fingerprint: Fingerprint,
@@ -243,8 +241,7 @@ impl Candidates {
 
     /// Leaves only those groups to [`Candidates::needs`] and [`Candidates::lead`] for which `is_asked`
     /// holds, until the next call, and forgets the features that were taken.
-    #[cfg(feature = "documents")]
-    pub(crate) fn turn_to(&mut self, is_asked: impl Fn(u32) -> bool) -> Result<()> {
+    pub fn turn_to(&mut self, is_asked: impl Fn(u32) -> bool) -> Result<()> {
         self.asked = self.groups.iter().map(|&group| is_asked(group)).collect();
         let folder = self.options.sort_resources()?.folder;
         self.sets = FeatureFile::create(self.sets.kind(), self.nodes.len(), &folder)?;

@@ -4,8 +4,8 @@ use bytemuck::Pod;
 
 use super::similarity::{at_least, sketch_similarity};
 use crate::base::error::{Error, Result};
-use crate::disk::{ScratchFile, ScratchFolder};
 use fpstore_base::watch::Watch;
+use fpstore_disk::{ScratchFile, ScratchFolder};
 
 /// What is compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,7 +71,7 @@ impl FeatureFile {
         let (offset, len) = (self.offsets[node as usize], self.lens[node as usize]);
         assert_ne!(len, UNSET, "the features of all candidates are there");
         features.resize(len as usize, T::zeroed());
-        self.file.read_at(bytemuck::cast_slice_mut(features), offset)
+        Ok(self.file.read_at(bytemuck::cast_slice_mut(features), offset)?)
     }
 
     /// The pairs that are alike enough, with their similarity. The watch, which counts them, is asked

@@ -1,8 +1,8 @@
 //! The ids of documents, by their numbers.
 
 use crate::base::error::Result;
-use crate::disk::{ByteTable, ScratchFolder};
 use fpstore_base::{Id, IdRef};
+use fpstore_disk::{ByteTable, ScratchFolder};
 
 /// The first character of an id that is a number, and of one that is a text.
 const NUMBER: char = '#';
@@ -20,7 +20,10 @@ impl DocumentIds {
     /// Takes the id of the next document.
     pub(super) fn push(&mut self, id: IdRef<'_>) -> Result<()> {
         let kind = if let IdRef::U64(_) = id { NUMBER } else { TEXT };
-        self.0.as_mut().map_or(Ok(()), |table| table.push(format!("{kind}{id}").as_bytes()))
+        match &mut self.0 {
+            Some(table) => Ok(table.push(format!("{kind}{id}").as_bytes())?),
+            None => Ok(()),
+        }
     }
 
     pub(super) fn get(&self, document: u32) -> Result<Option<Id>> {

@@ -16,7 +16,8 @@ const PARTS_MAX: usize = 32;
 
 /// Keeps what a join that connects has found after each of its parts, so that work that is stopped
 /// goes on after the last one.
-pub(crate) trait KeepParts {
+pub trait KeepParts {
+    /// The error of the caller.
     type Error: From<Error>;
 
     /// What earlier work has kept.
@@ -41,7 +42,7 @@ impl Documents {
     /// # Errors
     ///
     /// As [`Documents::candidates`], and any error that `kept` returns.
-    pub(crate) fn candidates_in_parts<K: KeepParts>(
+    pub fn candidates_in_parts<K: KeepParts>(
         self,
         options: &JoinOptions,
         kept: &mut K,

@@ -32,7 +32,6 @@ mod dividing;
 mod features;
 mod ids;
 mod in_groups;
-#[cfg(feature = "documents")]
 mod kept;
 mod lead;
 mod leader_sets;
@@ -43,20 +42,15 @@ mod pivots;
 mod similarity;
 #[cfg(test)]
 mod tests;
-#[cfg(feature = "documents")]
-mod texts;
 mod unlike;
 
 pub use candidates::{Candidates, Documents, feature_digest};
 pub use clusters::{ConfirmedCluster, ConfirmedClusters, ConfirmedMember};
 pub use confirmed::{Confirmed, ConfirmedPair};
 pub use confirmer::{Confirmer, Goal, InClusters, InPairs, TakeFeatures};
-#[cfg(feature = "documents")]
-pub(crate) use kept::KeepParts;
+pub use kept::KeepParts;
 pub use lead::LedDocument;
 pub use likeness::Likeness;
 pub use outline::{OUTLINE_LEN, Outline};
 pub use similarity::{jaccard, sketch_similarity};
-#[cfg(feature = "documents")]
-pub use texts::candidate_k;
 pub use unlike::Unlike;

@@ -11,23 +11,23 @@
 /// Tarjan and van Leeuwen, "Worst-Case Analysis of Set Union Algorithms", JACM 31 (1984): path
 /// halving.
 #[derive(Debug, Default)]
-pub(crate) struct DisjointSets {
+pub struct DisjointSets {
     parents: Vec<u32>,
 }
 
 impl DisjointSets {
     /// The positions below `count`, each in a set of its own.
-    pub(crate) fn new(count: u32) -> Self {
+    pub fn new(count: u32) -> Self {
         DisjointSets { parents: (0..count).collect() }
     }
 
     /// Adds the next position, in a set of its own.
-    pub(in crate::join) fn push(&mut self) {
+    pub fn push(&mut self) {
         self.parents.push(self.parents.len() as u32);
     }
 
     /// The name of the set that has a position.
-    pub(crate) fn find(&mut self, mut at: u32) -> u32 {
+    pub fn find(&mut self, mut at: u32) -> u32 {
         loop {
             let parent = self.parents[at as usize];
             let grandparent = self.parents[parent as usize];
@@ -40,14 +40,14 @@ impl DisjointSets {
     }
 
     /// Merges the sets of two positions.
-    pub(crate) fn union(&mut self, one: u32, other: u32) {
+    pub fn union(&mut self, one: u32, other: u32) {
         let (one, other) = (self.find(one), self.find(other));
         self.parents[one.max(other) as usize] = one.min(other);
     }
 
     /// All positions of sets with two or more, and those in `also`, which ascends. Each comes
     /// after the name of its set; in order of names, then positions.
-    pub(in crate::join) fn members(mut self, also: &[u32]) -> Vec<(u32, u32)> {
+    pub fn members(mut self, also: &[u32]) -> Vec<(u32, u32)> {
         let count = self.parents.len() as u32;
         let mut members = Vec::new();
         for at in 0..count {
@@ -76,7 +76,7 @@ impl DisjointSets {
 const BATCH_COUNT: usize = if cfg!(test) { 5 } else { 1 << 10 };
 
 /// Calls `each` with whole sets of members, as [`DisjointSets::members`] returns them, in batches.
-pub(in crate::join) fn for_each_batch<'a, E>(
+pub fn for_each_batch<'a, E>(
     members: &'a [(u32, u32)],
     each: &mut dyn FnMut(&'a [(u32, u32)]) -> Result<(), E>,
 ) -> Result<(), E> {
@@ -98,7 +98,7 @@ pub(in crate::join) fn for_each_batch<'a, E>(
 
 /// An index from sorted values to their positions, by their leading bits.
 #[derive(Debug)]
-pub(in crate::join) struct PositionIndex {
+pub struct PositionIndex {
     shift: u32,
     starts: Vec<u32>,
 }
@@ -107,7 +107,7 @@ impl PositionIndex {
     /// Values of a bucket on average, as a power of two.
     const BUCKET_LOG: u32 = 3;
 
-    pub(in crate::join) fn new<T: Copy + Into<u64>>(values: &[T]) -> Self {
+    pub fn new<T: Copy + Into<u64>>(values: &[T]) -> Self {
         let bits =
             (values.len() as u64 + 1).ilog2().saturating_sub(PositionIndex::BUCKET_LOG).max(1);
         let shift = 64 - bits;
@@ -124,7 +124,7 @@ impl PositionIndex {
     }
 
     /// The position of a value; if it is not among the values, that of the next one.
-    pub(in crate::join) fn of<T: Copy + Ord + Into<u64>>(&self, values: &[T], value: T) -> u32 {
+    pub fn of<T: Copy + Ord + Into<u64>>(&self, values: &[T], value: T) -> u32 {
         let bucket = (value.into() >> self.shift) as usize;
         let (start, end) = (self.starts[bucket], self.starts[bucket + 1]);
         let bucket = &values[start as usize..end as usize];

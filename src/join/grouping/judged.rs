@@ -14,12 +14,12 @@ use super::judged_nodes::{DocumentPlace, JudgedNodes, Node};
 use super::reading::ReadValues;
 use crate::base::error::{Error, Result};
 use crate::base::judged::JudgedPairs;
-use crate::base::labels::Label;
 use crate::join::engine::finder::{PairFinder, ValuePair};
 use crate::join::engine::sides::SidesMut;
 use crate::join::options::JoinOptions;
 use crate::store::Store;
 use crate::writing::sort::{RecordSorter, SortResources};
+use fpstore_base::labels::Label;
 use fpstore_base::watch::{Phase, Watch};
 
 /// The part of the memory that the pairs of a contested component get, as a divisor.

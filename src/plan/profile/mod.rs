@@ -9,17 +9,17 @@
 pub(crate) mod bits;
 pub(crate) mod distances;
 pub(crate) mod groups;
-#[cfg(feature = "doctor")]
+#[cfg(feature = "write")]
 pub(crate) mod pairs;
 mod sample;
 mod sampler;
-#[cfg(feature = "doctor")]
+#[cfg(feature = "write")]
 mod size_class;
 
 pub(crate) use sample::Origin;
 pub use sample::Sample;
 pub use sampler::Sampler;
-#[cfg(feature = "doctor")]
+#[cfg(feature = "write")]
 pub use size_class::SizeClass;
-#[cfg(feature = "doctor")]
+#[cfg(feature = "write")]
 pub(crate) use size_class::SizeCounts;

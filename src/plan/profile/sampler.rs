@@ -3,7 +3,7 @@
 use siphasher::sip::SipHasher13;
 
 use crate::base::error::{Error, Result};
-#[cfg(feature = "doctor")]
+#[cfg(feature = "write")]
 use crate::bytes::scramble::scramble;
 use crate::plan::profile::sample::Sample;
 use fpstore_base::Fingerprint;
@@ -146,7 +146,7 @@ impl Sampler {
 }
 
 /// Distinct fingerprints with their counts: all of them, or one in a power of two.
-#[cfg(feature = "doctor")]
+#[cfg(feature = "write")]
 #[derive(Debug)]
 pub(crate) struct CountedSample {
     /// Ascending by value.
@@ -155,7 +155,7 @@ pub(crate) struct CountedSample {
     pub(crate) halvings: u32,
 }
 
-#[cfg(feature = "doctor")]
+#[cfg(feature = "write")]
 impl CountedSample {
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
@@ -173,7 +173,7 @@ impl CountedSample {
     }
 }
 
-#[cfg(feature = "doctor")]
+#[cfg(feature = "write")]
 impl Sampler {
     /// A sampler for counting, ranked by a cheaper hash under which no two fingerprints tie.
     pub(crate) fn counting(capacity: usize) -> Self {
@@ -242,7 +242,7 @@ impl Sample {
 #[cfg(test)]
 mod tests {
     use super::*;
-    #[cfg(feature = "doctor")]
+    #[cfg(feature = "write")]
     use std::collections::{BTreeMap, BTreeSet};
 
     fn picked(values: impl Iterator<Item = u64>, capacity: usize) -> Sample {
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    #[cfg(feature = "doctor")]
+    #[cfg(feature = "write")]
     fn what_fits_is_kept_whole_and_counts_stay_exact_when_it_does_not() {
         for (distinct, kept_max) in [(5000_u64, 10_000), (5000, 5000), (20_000, 1000), (3, 1)] {
             let mut sampler = Sampler::counting(kept_max);
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    #[cfg(feature = "doctor")]
+    #[cfg(feature = "write")]
     fn a_thinned_sample_estimates_the_number_of_fingerprints() {
         let mut sampler = Sampler::counting(4000);
         (0..300_000_u64).for_each(|i| sampler.push(Fingerprint::new(i % 100_000)));
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    #[cfg(feature = "doctor")]
+    #[cfg(feature = "write")]
     fn a_sample_of_records_has_each_with_the_same_chance() {
         // A third of the records, at the beginning, in the middle or at the end, or spread.
         for place in 0..4_u64 {

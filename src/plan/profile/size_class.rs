@@ -3,7 +3,6 @@
 /// Sizes from `low` to `high`, and how often they occur.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
-#[non_exhaustive]
 pub struct SizeClass {
     /// The least size in the class: 1, 2, 3, 5, 9, ...
     pub low: u64,

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use crate::base::error::{Error, Fault, IoError, Result};
 use crate::base::section::Section;
 use crate::bytes::checksum::Digest;
-use crate::disk::plain_file::{self, Refused};
 use crate::format::deletions::{self, DeletionFault, Deletions};
 use crate::format::header::Header;
 use crate::format::manifest::{self, SegmentEntry};
+use fpstore_disk::plain_file::{self, Refused};
 
 /// A file that a manifest names and that is missing is damage to the store.
 pub(super) fn missing(error: Error, path: &Path, file: &Path, rule: u8) -> Error {

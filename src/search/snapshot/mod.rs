@@ -21,10 +21,10 @@ use crate::base::error::{Error, Fault, IoError, Result};
 use crate::base::section::{Section, StoreIndex};
 use crate::base::steps::Counted;
 use crate::bytes::checksum::Digest;
-use crate::disk::access::Access;
-use crate::disk::plain_file::{self, Refused};
 use crate::format::manifest::{self, Manifest, ManifestFault, StoreId};
+use crate::segment::access::Access;
 use fpstore_base::{Fingerprint, Recipe, Width};
+use fpstore_disk::plain_file::{self, Refused};
 pub(crate) use gathered::{Gathered, Gathering, Places};
 pub(crate) use open_segment::{LiveIds, OpenSegment};
 pub(crate) use pool::Pool;
@@ -226,7 +226,6 @@ impl Snapshot {
     }
 
     /// The manifest as it was read.
-    #[cfg(feature = "serve")]
     pub(crate) fn manifest_bytes(&self) -> &[u8] {
         &self.manifest_bytes
     }
@@ -314,7 +313,7 @@ pub(crate) fn read_manifest_bytes(path: &Path) -> Result<Vec<u8>> {
         },
     })?;
     #[cfg(test)]
-    crate::disk::fail_points::pass_read(path).map_err(Error::io("read", &file_path))?;
+    fpstore_disk::fail_points::pass_read(path).map_err(Error::io("read", &file_path))?;
     let mut bytes = Vec::new();
     file.take(manifest::LEN_MAX + 1)
         .read_to_end(&mut bytes)

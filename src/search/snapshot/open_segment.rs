@@ -9,13 +9,13 @@ use crate::base::error::{Error, Fault, Result};
 use crate::base::section::{Rank, Section, StoreIndex, TableIndex};
 use crate::base::steps::step;
 use crate::bytes::permutation::{Permutation, Permuted};
-use crate::disk::access::Access;
 use crate::format::deletions::Deletions;
 use crate::format::id_records::Record;
 use crate::format::manifest::SegmentEntry;
 use crate::plan::{PathPlan, PlanCache};
 use crate::search::snapshot::SegmentHit;
 use crate::search::snapshot::deletions::{missing, read_deletions};
+use crate::segment::access::Access;
 use crate::segment::{self, Segment};
 use fpstore_base::IdRef;
 

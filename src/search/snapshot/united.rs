@@ -14,8 +14,8 @@ use super::{OpenSegment, Snapshot};
 use crate::base::error::{Error, Result};
 use crate::base::section::StoreIndex;
 use crate::base::steps::Counted;
-use crate::bytes::checksum::Digester;
 use crate::format::manifest::{Manifest, StoreId};
+use fpstore_disk::Digester;
 
 impl Snapshot {
     /// The segments of all these states, in their order.

@@ -1,8 +1,8 @@
 //! Blocks of heads on their way to a section, however long.
 
 use crate::base::error::Result;
-use crate::disk::{ScratchFolder, Spool};
 use crate::format::codec::{BlockEncoder, HeadCodec};
+use fpstore_disk::{ScratchFolder, Spool};
 
 /// The body of a block is looked at once for this many values, to move it to a file if it is long.
 const SPILL_INTERVAL: u64 = 128;

@@ -4,8 +4,8 @@ use super::block::BlockWriter;
 use super::keys::KeySorter;
 use crate::base::error::Result;
 use crate::bytes::packing::Packer;
-use crate::disk::ScratchFolder;
 use crate::format::descriptor::TableDescriptor;
+use fpstore_disk::ScratchFolder;
 
 /// Takes what a [`BlocksEncoder`] makes.
 pub(super) trait Sink {

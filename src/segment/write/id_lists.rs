@@ -6,9 +6,9 @@ use super::output::Output;
 use super::records::{GroupWriter, RecordEncoder};
 use super::section::SectionWriter;
 use crate::base::error::Result;
-use crate::disk::ScratchFolder;
 use crate::format::id_records::IdLayout;
 use fpstore_base::IdRef;
+use fpstore_disk::ScratchFolder;
 
 /// Takes the ids of one fingerprint after the other.
 pub(crate) trait ListSink {

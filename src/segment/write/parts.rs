@@ -8,8 +8,8 @@ use crate::base::error::Result;
 use crate::bytes::packing::Packer;
 use crate::bytes::permutation::{Permutation, Permuted};
 use crate::bytes::set_sum::SetSum;
-use crate::disk::ScratchFolder;
 use crate::format::descriptor::TableDescriptor;
+use fpstore_disk::ScratchFolder;
 
 /// Values of a part, about. A thread takes some tenths of a millisecond for them.
 pub(super) const PART_COUNT: usize = if cfg!(test) { 40 } else { 1 << 13 };

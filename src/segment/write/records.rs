@@ -3,9 +3,9 @@
 use crate::base::error::Result;
 use crate::bytes::fields::put_u64;
 use crate::bytes::varint;
-use crate::disk::{ScratchFolder, Spool};
 use crate::format::id_records::{GROUP_LEN, IdLayout};
 use fpstore_base::{IdKind, IdRef};
+use fpstore_disk::{ScratchFolder, Spool};
 
 /// Encodes id records, one fingerprint after the other.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ impl RecordEncoder {
         if !sketch.is_empty() {
             self.payload.tail().extend_from_slice(sketch);
         }
-        self.payload.spill_if_full()
+        Ok(self.payload.spill_if_full()?)
     }
 
     /// Ends the current record: passes its bytes to `records`, and returns how many they are.

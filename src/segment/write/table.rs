@@ -9,9 +9,9 @@ use crate::base::in_order::in_order;
 use crate::bytes::packing::Packer;
 use crate::bytes::permutation::Permutation;
 use crate::bytes::set_sum::SetSum;
-use crate::disk::ScratchFolder;
 use crate::format::descriptor::TableDescriptor;
 use crate::format::prefix_index::IndexWriter;
+use fpstore_disk::ScratchFolder;
 use std::io::{Seek, Write};
 
 /// Encodes one table into its sections.

@@ -25,12 +25,12 @@ use report::is_rebuildable;
 pub use report::{DamagedSegment, VerifyReport};
 
 use crate::base::error::{Error, Result};
-use crate::disk::access::Access;
-use crate::disk::plain_file;
 use crate::format::manifest::SegmentEntry;
 use crate::search::snapshot::{OpenSegment, Snapshot, parse_manifest, read_manifest_bytes};
 use crate::segment::Segment;
+use crate::segment::access::Access;
 use crate::store::Store;
+use fpstore_disk::plain_file;
 use pace::Pace;
 
 /// The number of attempts to verify while a writer replaces segments.

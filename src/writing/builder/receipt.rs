@@ -6,9 +6,9 @@ use std::str::FromStr;
 
 use crate::base::error::{Error, Result};
 use crate::base::text_version::fault_of_version;
-use crate::disk::system::name_of_bytes;
 use crate::segment::{Segment, map};
 use fpstore_base::Recipe;
+use fpstore_disk::system::name_of_bytes;
 
 /// The first words of the text form.
 const TITLE: &str = "segment 1";

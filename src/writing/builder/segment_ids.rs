@@ -3,12 +3,12 @@
 use std::io::{Seek, Write};
 
 use crate::base::error::Result;
-use crate::disk::ScratchFolder;
 use crate::format::id_records::IdLayout;
 use crate::segment::write::{IdLists, ListSink, SegmentWriter};
 use crate::writing::sort::{RecordPart, SortResources, SortedRecords};
 use fpstore_base::IdRef;
 use fpstore_base::watch::Watch;
+use fpstore_disk::ScratchFolder;
 
 /// Writes one list of ids for each key of the records.
 pub(super) fn write_lists(

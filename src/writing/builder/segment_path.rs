@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::base::error::{Error, Result};
-use crate::disk::parent_of;
 use crate::writing::directory::check_output;
+use fpstore_disk::parent_of;
 
 /// Where a segment file will be.
 #[derive(Debug)]

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use super::SchemeChoice;
 use crate::base::error::{Error, Result};
-use crate::disk::{free_space, system::is_on_same_disk};
 use crate::writing::input::InputEstimate;
 use crate::writing::sort::SortResources;
+use fpstore_disk::{free_space, system::is_on_same_disk};
 
 /// The disk space that a build needs, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use super::{BuildOptions, Builder};
 use crate::base::error::Result;
-use crate::disk::{ScratchDirectory, system::REMOVES_OPEN_FILES};
 use crate::scheme::Scheme;
 use crate::store::Store;
+use fpstore_disk::{ScratchDirectory, system::REMOVES_OPEN_FILES};
 
 /// A builder of a [`TemporaryStore`].
 #[derive(Debug)]

@@ -6,10 +6,10 @@ use std::path::Path;
 use std::process::Command;
 
 use super::*;
-use crate::disk::FailPoint;
-use crate::disk::fail_points::{self, Fault};
 use crate::scheme::Scheme;
 use fpstore_base::Id;
+use fpstore_disk::FailPoint;
+use fpstore_disk::fail_points::{self, Fault};
 
 const MEMORY_MIN: u64 = crate::writing::sort::MEMORY_MIN;
 

@@ -4,8 +4,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::base::error::{Error, IoError, Result};
-use crate::disk::names_in;
-use crate::disk::parent_of;
 use crate::format::manifest::{self, StoreId};
 use crate::search::snapshot::read_manifest;
 use crate::writing::directory::lock::{LOCKS, Patience, StoreLock, lock_writer, reserve};
@@ -13,6 +11,8 @@ use crate::writing::directory::names::is_unfinished;
 use crate::writing::directory::place::check_output;
 use crate::writing::directory::staging::remove_leftovers;
 use crate::writing::directory::store_directory::{StoreDirectory, random_store_id};
+use fpstore_disk::names_in;
+use fpstore_disk::parent_of;
 
 /// What happens to a store that is at the path already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,7 +125,7 @@ impl Destination {
 /// Checks that what is at `path` suits `mode`.
 fn examine(path: &Path, mode: OpenMode) -> Result<Place> {
     let names = match names_in(path) {
-        Err(Error::Io(IoError { source, .. })) if source.kind() == io::ErrorKind::NotFound => {
+        Err(IoError { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
             if path.is_symlink() {
                 let found = "a symbolic link to nothing";
                 return Err(Error::NotAStore { path: path.into(), found });
@@ -136,7 +136,7 @@ fn examine(path: &Path, mode: OpenMode) -> Result<Place> {
             };
         }
         // Systems differ in what they call it.
-        Err(Error::Io(IoError { source, .. }))
+        Err(IoError { source, .. })
             if source.kind() == io::ErrorKind::NotADirectory || path.is_file() =>
         {
             let found = "a file, not a directory";

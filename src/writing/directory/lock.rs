@@ -13,11 +13,11 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::base::error::{Error, IoError, Result};
-use crate::disk::parent_of;
-use crate::disk::{FailPoint, fail_point, lock_fail_point, system};
 use crate::writing::directory::lock_file::LockFile;
 use crate::writing::directory::waiting::Waiting;
 use fpstore_base::watch::{Observer, Phase, Watch};
+use fpstore_disk::parent_of;
+use fpstore_disk::{FailPoint, fail_point, lock_fail_point, system};
 
 /// The holder of the lock on this file may write to the store.
 pub(super) const WRITER_LOCK: &str = "LOCK";

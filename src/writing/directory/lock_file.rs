@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::base::error::{Error, IoError, Result};
-use crate::disk;
-use crate::disk::plain_file::{self, Refused};
-use crate::disk::system;
+use fpstore_disk as disk;
+use fpstore_disk::plain_file::{self, Refused};
+use fpstore_disk::system;
 
 /// The longest note of a process number: ten digits and a newline.
 const NOTE_LEN_MAX: u64 = 11;

@@ -1,8 +1,8 @@
 //! The names of the files of a store: which are unfinished, which are numbered, and where they are.
 
-use crate::disk::is_temporary_name;
 use crate::format::deletions;
 use crate::format::manifest::segment_number;
+use fpstore_disk::is_temporary_name;
 
 /// The names of unfinished files start with this.
 pub(super) const TEMPORARY_PREFIX: &str = ".tmp-";

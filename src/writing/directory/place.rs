@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use crate::base::error::{Error, Result};
-use crate::disk::parent_of;
 use crate::format::manifest;
 use crate::search::snapshot::read_manifest;
 use fpstore_base::read_inputs;
+use fpstore_disk::parent_of;
 
 /// Refuses an output that would lie in a store, which nothing but its writers may write to, or take
 /// the place of an input of this process, or lie in a folder whose files are read; inputs are known
@@ -26,7 +26,9 @@ pub fn check_output(path: &Path) -> Result<()> {
     if let Some(fault) = read_inputs::fault_of_output(path) {
         return refused(&fault);
     }
-    let Ok(folder) = parent_of(path).canonicalize() else { return Ok(()) };
+    // Folders may be missing that will be made.
+    let place = read_inputs::place_of(path);
+    let folder = parent_of(&place);
     let is_store = |folder: &&Path| {
         folder.join(manifest::FILE_NAME).is_file() && read_manifest(folder).is_ok()
     };

@@ -4,11 +4,11 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use crate::base::error::{Error, IoError, Result};
-use crate::disk::parent_of;
-use crate::disk::{self, TemporaryDirectory, system};
 use crate::writing::directory::abandoned::{remove_abandoned, remove_files};
 use crate::writing::directory::lock::{Patience, StoreLock, lock_writer};
 use crate::writing::directory::names::TEMPORARY_PREFIX;
+use fpstore_disk::parent_of;
+use fpstore_disk::{self as disk, TemporaryDirectory, system};
 
 /// The builder gives up after this many new directories that another process removed before they
 /// were locked.
@@ -54,7 +54,7 @@ impl Staging {
             renamed => renamed.map_err(Error::io(MOVE, &path)),
         };
         lock.moved_to(&path);
-        let durable = moved.and_then(|()| disk::sync_directory(parent_of(&path)));
+        let durable = moved.and_then(|()| Ok(disk::sync_directory(parent_of(&path))?));
         durable.map_err(Error::in_effect(generation))?;
         Ok(path)
     }
@@ -104,9 +104,9 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::disk::FailPoint;
-    use crate::disk::fail_points::{self, Fault};
     use crate::writing::directory::StoreDirectory;
+    use fpstore_disk::FailPoint;
+    use fpstore_disk::fail_points::{self, Fault};
 
     /// A new store without segments, which is to be moved to `path`.
     fn staged(path: &Path) -> (StoreDirectory, u64) {

@@ -8,9 +8,6 @@ use std::time::Duration;
 
 use crate::base::error::{Error, IoError, Result};
 use crate::base::steps::Counted;
-use crate::disk::{
-    TemporaryFile, is_temporary_name, names_in, plain_file, remove_file, sync_directory, sync_file,
-};
 use crate::format::manifest::{self, Manifest, NUMBER_MAX, StoreId, segment_number};
 use crate::search::snapshot::read_manifest;
 use crate::store::Store;
@@ -21,6 +18,9 @@ use crate::writing::directory::lock::{
 use crate::writing::directory::names::{LockOwner, is_unfinished, number_of};
 use crate::writing::directory::staging::Staging;
 use crate::writing::directory::uncommitted::{SegmentFile, UncommittedSegment};
+use fpstore_disk::{
+    TemporaryFile, is_temporary_name, names_in, plain_file, remove_file, sync_directory, sync_file,
+};
 
 /// How long a writer waits for the publication lock at least. A compactor holds it for an instant,
 /// unless its process was stopped in that instant.

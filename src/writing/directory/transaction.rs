@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use crate::base::error::{Error, Result};
 use crate::bytes::checksum::Digest;
-use crate::disk::{TemporaryFile, remove_file, sync_directory};
 use crate::format::deletions::{self, Deletions};
 use crate::format::manifest::{
     self, DeletionEntry, Manifest, NUMBER_MAX, SEGMENT_COUNT_MAX, SegmentEntry, segment_file_name,
@@ -14,6 +13,7 @@ use crate::search::snapshot::read_manifest;
 use crate::writing::directory::lock::StoreLock;
 use crate::writing::directory::names::LockOwner;
 use crate::writing::directory::uncommitted::UncommittedSegment;
+use fpstore_disk::{TemporaryFile, remove_file, sync_directory};
 
 /// A manifest about to be replaced, and the files added for the new one. No other process publishes
 /// while it lives. Dropping it uncommitted removes the added files.
@@ -142,7 +142,7 @@ impl Transaction {
         let prepared = self.prepare(manifest::FILE_NAME, &manifest)?;
         let replaced = self
             .replace(manifest::FILE_NAME, prepared)
-            .and_then(|()| sync_directory(&self.directory));
+            .and_then(|()| Ok(sync_directory(&self.directory)?));
         // Nobody reads a new store before it is moved to its place. In another one nobody else
         // publishes now, so the manifest that is there is this or the one before.
         let Err(source) = replaced else { return Ok(manifest.generation) };

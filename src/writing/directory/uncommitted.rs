@@ -4,15 +4,14 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use crate::base::error::{Error, Result};
-use crate::disk::parent_of;
-use crate::disk::{TemporaryFile, sync_directory};
 use crate::format::manifest::SegmentEntry;
 use crate::segment::map;
 use crate::writing::directory::names::TEMPORARY_PREFIX;
 use fpstore_base::watch::Throttle;
+use fpstore_disk::parent_of;
+use fpstore_disk::{TemporaryFile, sync_directory};
 
 /// The length of a file that shows whether a disk takes changes: about that of the smallest segment.
-#[cfg(feature = "serve")]
 const TRIED_LEN: usize = 1 << 16;
 
 /// A segment file being written, under a temporary name. Dropping it removes the file.
@@ -54,11 +53,10 @@ impl SegmentFile {
     }
 
     /// Makes a file of a few pages durable, and removes it.
-    #[cfg(feature = "serve")]
     pub(crate) fn try_disk(mut self) -> Result<()> {
         let written = self.file.write_all(&[0x5a; TRIED_LEN]);
         written.map_err(Error::io("write a file in", &self.directory))?;
-        self.file.sync(&self.directory)
+        Ok(self.file.sync(&self.directory)?)
     }
 
     /// Makes the written file read-only and durable, and checks that a reader can open it.
@@ -116,6 +114,6 @@ impl UncommittedSegment {
         let named =
             if replace { self.file.rename_over(path) } else { self.file.rename_to_free_name(path) };
         named.map_err(Error::io("move the new segment to", path))?;
-        sync_directory(parent_of(path))
+        Ok(sync_directory(parent_of(path))?)
     }
 }

@@ -106,8 +106,8 @@ pub(super) fn with_sketches(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::disk::ScratchFolder;
     use crate::writing::sort::{MEMORY_MIN, RecordBatch, RecordSorter, SortResources};
+    use fpstore_disk::ScratchFolder;
     use proptest::prelude::*;
 
     type Entries = Vec<(u64, Option<String>)>;

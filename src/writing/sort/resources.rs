@@ -1,6 +1,6 @@
 //! The memory, threads and directory of a sort.
 
-use crate::disk::ScratchFolder;
+use fpstore_disk::ScratchFolder;
 
 /// The memory, threads and directory that a sort may use.
 #[derive(Clone, Debug)]

@@ -4,9 +4,9 @@
 use std::ops::RangeInclusive;
 
 use crate::base::error::Result;
-use crate::disk::ScratchFile;
 use crate::writing::sort::SortResources;
 use crate::writing::sort::block::{HEADER_LEN, RunBlock};
+use fpstore_disk::ScratchFile;
 
 /// Encoded blocks are appended to the file once they have this many bytes.
 const WRITE_LEN: usize = 1 << 20;
@@ -149,7 +149,7 @@ impl RunReader<'_> {
         }
         let left = self.run.file.len() - self.offset;
         if (len - held) as u64 > left {
-            return Err(self.run.file.damaged());
+            return Err(self.run.file.damaged().into());
         }
         let wanted =
             self.buffer_len.max(len - held).min(usize::try_from(left).unwrap_or(usize::MAX));

@@ -31,9 +31,9 @@ pub(super) fn decode(bytes: &[u8]) -> (IdRef<'_>, &[u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::disk::ScratchFolder;
     use crate::writing::sort::{MEMORY_MIN, RecordSorter, SortResources};
     use fpstore_base::Id;
+    use fpstore_disk::ScratchFolder;
 
     #[test]
     fn ids_and_sketches_come_back() {

@@ -5,17 +5,18 @@
 //! folder is the store as it was at some generation, or no store yet. The program calls it; it never
 //! changes the store that it copies.
 
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use super::backup_options::{BackedUp, BackupOptions};
-use super::copied_state::{StateFiles, copy_state};
+use super::copied_state::{StateSource, copy_state};
 use super::lasting_state::with_lasting_state;
 use crate::base::error::{Error, Result};
-use crate::format::manifest::{Manifest, SegmentEntry};
+use crate::format::deletions;
+use crate::format::manifest::Manifest;
 use crate::search::snapshot::Snapshot;
-use crate::segment::open_file;
 use crate::store::Store;
+use fpstore_disk::plain_file;
 
 /// Makes the folder `to` hold the state of `store`: its segments, deletions, labels and runs, its id and
 /// its generation. `to` is then a store like any other; it may be read at any time, also while the
@@ -84,18 +85,20 @@ fn check_source(snapshot: &Snapshot, manifest: &Manifest, to: &Path) -> Result<(
     Err(Error::InvalidOptions { reason })
 }
 
-impl StateFiles for Snapshot {
+impl StateSource for Snapshot {
     fn place(&self, name: &str) -> PathBuf {
         self.path().join(name)
     }
 
-    fn segment(&self, entry: &SegmentEntry) -> Result<Box<dyn Read + '_>> {
-        Ok(Box::new(open_file(&self.place(&entry.file_name()))?))
-    }
-
-    fn deletions(&self, entry: &SegmentEntry) -> Result<Vec<u8>> {
-        let open = self.segments().iter().find(|open| open.entry.number == entry.number);
-        let deleted = open.and_then(|open| open.deleted.as_ref());
-        Ok(deleted.map_or_else(Vec::new, |deleted| deleted.encode(entry.digest)))
+    fn open(&self, name: &str, _: Option<u64>) -> io::Result<Box<dyn Read + '_>> {
+        let deletions = self.segments().iter().find_map(|open| {
+            let is_of =
+                open.entry.deletions.is_some_and(|of| deletions::file_name(of.number) == name);
+            open.deleted.as_ref().filter(|_| is_of).map(|of| of.encode(open.entry.digest))
+        });
+        match deletions {
+            Some(bytes) => Ok(Box::new(io::Cursor::new(bytes))),
+            None => Ok(Box::new(plain_file::open(&self.place(name))?)),
+        }
     }
 }

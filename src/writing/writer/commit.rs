@@ -13,7 +13,6 @@ use std::path::Path;
 use crate::base::error::{Error, IoError, Result};
 use crate::base::setters::setters;
 use crate::base::steps::Counted;
-use crate::disk::{parent_of, remove_file};
 use crate::format::manifest::{FILE_NAME, SegmentEntry, fault_of_label, fault_of_run};
 use crate::search::snapshot::Snapshot;
 use crate::segment::map;
@@ -25,6 +24,7 @@ use crate::writing::directory::{
 use crate::writing::labels::check_label;
 use crate::writing::writer::transfer::copy_verified;
 use fpstore_base::watch::Observer;
+use fpstore_disk::{parent_of, remove_file};
 
 /// How segment files are committed.
 #[derive(Clone, Debug, Default)]

@@ -1,40 +1,74 @@
 //! A folder that takes a whole state of a store, wherever the files of the state are.
 
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use super::backup_options::{BackedUp, BackupOptions};
 use crate::base::error::{Error, Result};
 use crate::bytes::checksum::Digest;
-use crate::disk::plain_file;
 use crate::format::deletions;
-use crate::format::manifest::{Manifest, SegmentEntry};
+use crate::format::manifest::{self, Manifest, SegmentEntry};
+use crate::search::snapshot::parse_manifest;
 use crate::segment::map;
 use crate::store::verify::faults_of;
 use crate::writing::directory::{Patience, StoreDirectory, open_copy};
 use crate::writing::writer::transfer::check_copy;
 use fpstore_base::watch::{Phase, Throttle, Watch};
+use fpstore_disk::plain_file;
 
 /// Bytes that are copied at a time.
 const PART_LEN: usize = 1 << 20;
 
-/// The files of a state.
-pub(crate) trait StateFiles {
+/// The files of the newest state of a store that is somewhere else, by their names.
+pub trait StateSource {
     /// How a file is called in messages.
     fn place(&self, name: &str) -> PathBuf;
 
-    /// The bytes of a segment.
-    fn segment(&self, entry: &SegmentEntry) -> Result<Box<dyn Read + '_>>;
+    /// The bytes of a file. `len` is their number, unless only the source knows it.
+    ///
+    /// # Errors
+    ///
+    /// One of the kind `NotFound` if the source shows a newer state, which does not have the file.
+    fn open(&self, name: &str, len: Option<u64>) -> io::Result<Box<dyn Read + '_>>;
+}
 
-    /// The bytes of the deletion file of a segment that has one.
-    fn deletions(&self, entry: &SegmentEntry) -> Result<Vec<u8>>;
+/// How often a newer state is taken because files of the one before are gone.
+const STATES: u32 = 10;
+
+/// Makes the folder `to` hold the newest state that `source` has, as [`backup`](super::backup) does
+/// with a store of this machine.
+///
+/// # Errors
+///
+/// As [`backup`](super::backup); [`Error::Io`] if the source cannot be read.
+pub fn backup_from(
+    source: &dyn StateSource,
+    to: impl AsRef<Path>,
+    options: &BackupOptions,
+) -> Result<BackedUp> {
+    let mut states = 0;
+    loop {
+        states += 1;
+        let place = source.place(manifest::FILE_NAME);
+        let mut bytes = Vec::new();
+        let read = source
+            .open(manifest::FILE_NAME, None)
+            .and_then(|mut from| from.read_to_end(&mut bytes).map(drop));
+        read.map_err(Error::io("read", &place))?;
+        let manifest = parse_manifest(place.parent().unwrap_or(&place), &bytes)?;
+        match copy_state(manifest, source, to.as_ref(), options) {
+            Err(Error::Io(refused))
+                if refused.source.kind() == io::ErrorKind::NotFound && states < STATES => {}
+            done => return done,
+        }
+    }
 }
 
 /// Makes the folder `to` hold the state of `manifest`. See [`backup`](super::backup).
-pub(crate) fn copy_state(
+pub(super) fn copy_state(
     manifest: Manifest,
-    files: &dyn StateFiles,
+    files: &dyn StateSource,
     to: &Path,
     options: &BackupOptions,
 ) -> Result<BackedUp> {
@@ -116,13 +150,15 @@ fn is_whole(path: &Path, entry: &SegmentEntry, verify: bool) -> bool {
 
 fn copy_segment(
     entry: &SegmentEntry,
-    files: &dyn StateFiles,
+    files: &dyn StateSource,
     directory: &StoreDirectory,
     throttle: Option<Throttle>,
     watch: &Watch,
 ) -> Result<()> {
-    let from = files.place(&entry.file_name());
-    let mut source = files.segment(entry)?;
+    let name = entry.file_name();
+    let from = files.place(&name);
+    let opened = files.open(&name, Some(entry.file_len));
+    let mut source = opened.map_err(Error::io("read", &from))?;
     let mut file = directory.new_segment()?;
     file.throttle(throttle);
     let mut part = vec![0; PART_LEN];
@@ -144,7 +180,7 @@ fn copy_segment(
 /// Writes the deletion file of a segment, if it has one that is not there.
 fn copy_deletions(
     entry: &SegmentEntry,
-    files: &dyn StateFiles,
+    files: &dyn StateSource,
     directory: &StoreDirectory,
 ) -> Result<()> {
     let Some(deleted) = entry.deletions else { return Ok(()) };
@@ -156,7 +192,9 @@ fn copy_deletions(
     if matches!(read, Some(Ok(_))) && Digest::of(&found) == deleted.digest {
         return Ok(());
     }
-    let bytes = files.deletions(entry)?;
+    let mut bytes = Vec::new();
+    let read = files.open(&name, None).and_then(|mut from| from.read_to_end(&mut bytes));
+    read.map_err(Error::io("read", files.place(&name)))?;
     if Digest::of(&bytes) != deleted.digest {
         return Err(replaced(&files.place(&name)));
     }

@@ -168,8 +168,7 @@ impl Writer {
 
     /// Gives the next change of these ids their places, as far as they are known. What is not is read
     /// in that change.
-    #[cfg(feature = "serve")]
-    pub(crate) fn look_ahead(&mut self, places: IdPlaces) {
+    pub fn look_ahead(&mut self, places: IdPlaces) {
         self.places = Some(places);
     }
 

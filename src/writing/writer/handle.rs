@@ -192,8 +192,7 @@ impl Writer {
 
     /// Fails where the disk of the store is full or takes no changes: makes a file of a few pages durable
     /// and removes it.
-    #[cfg(feature = "serve")]
-    pub(crate) fn check_disk(&self) -> Result<()> {
+    pub fn check_disk(&self) -> Result<()> {
         self.directory.new_segment()?.try_disk()
     }
 

@@ -12,6 +12,7 @@ use crate::base::error::Result;
 use crate::base::section::Rank;
 use crate::bytes::permutation::Permuted;
 use crate::search::snapshot::{OpenSegment, Snapshot};
+use crate::store::Store;
 use fpstore_base::IdRef;
 use fpstore_base::watch::{Observer, Phase, Watch};
 
@@ -20,7 +21,7 @@ pub(super) type IdPlace = (Rank, Permuted);
 
 /// The places of some ids.
 #[derive(Debug, Default)]
-pub(crate) struct IdPlaces {
+pub struct IdPlaces {
     wanted: WantedIds,
     /// Of each segment that was read, by its digest, in ascending order.
     by_segment: HashMap<[u8; 16], Vec<IdPlace>>,
@@ -28,21 +29,31 @@ pub(crate) struct IdPlaces {
 
 impl IdPlaces {
     /// Nothing is read yet.
-    pub(crate) fn of<'a>(ids: impl IntoIterator<Item = IdRef<'a>>) -> Self {
+    pub fn of<'a>(ids: impl IntoIterator<Item = IdRef<'a>>) -> Self {
         let mut places = IdPlaces::default();
         ids.into_iter().for_each(|id| places.wanted.insert(id));
         places
     }
 
     /// The ids in segments of a state that were not read yet.
-    pub(crate) fn unread(&self, state: &Snapshot) -> u64 {
+    pub fn unread(&self, store: &Store) -> u64 {
+        self.unread_in(&store.snapshot())
+    }
+
+    fn unread_in(&self, state: &Snapshot) -> u64 {
         let unread = state.segments().iter().filter(|open| self.in_segment(open).is_none());
         unread.map(|open| open.segment.header().id_count).sum()
     }
 
     /// Reads the segments of a state that were not read yet, and forgets all others.
-    pub(crate) fn read(&mut self, state: &Snapshot, observer: Option<Observer>) -> Result<()> {
-        let watch = Watch::new(observer, Phase::Search, Some(self.unread(state)));
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`](crate::Error::Corrupt) if a segment is damaged, and
+    /// [`Error::Interrupted`](crate::Error::Interrupted) if the observer ends the work.
+    pub fn read(&mut self, store: &Store, observer: Option<Observer>) -> Result<()> {
+        let state = store.snapshot();
+        let watch = Watch::new(observer, Phase::Search, Some(self.unread_in(&state)));
         let mut read = HashMap::new();
         for open in state.segments() {
             let digest = open.entry.digest.bytes();

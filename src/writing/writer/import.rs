@@ -52,7 +52,7 @@ struct Arrival {
 
 /// What would be imported, as it was found.
 #[derive(Debug)]
-pub(crate) struct Arrivals(Vec<Arrival>);
+pub struct Arrivals(Vec<Arrival>);
 
 impl Arrivals {
     /// Looks at sources, without any store.
@@ -60,7 +60,7 @@ impl Arrivals {
     /// # Errors
     ///
     /// Those of opening them: the store that they would come into has no part in it.
-    pub(crate) fn of(sources: &[PathBuf]) -> Result<Self> {
+    pub fn of(sources: &[PathBuf]) -> Result<Self> {
         let mut arrivals = Vec::new();
         for (number, source) in sources.iter().enumerate() {
             arrivals.extend(arrivals_of(source, number)?);
@@ -72,7 +72,7 @@ impl Arrivals {
 /// An import that is to be copied.
 #[derive(Debug)]
 #[must_use = "nothing is imported before it is copied and finished"]
-pub(crate) struct Import {
+pub struct Import {
     /// The segments, each with the file that gets its copy.
     wanted: Vec<(Arrival, SegmentFile)>,
     /// The label that all of them get; each keeps its own if this is empty.
@@ -83,7 +83,7 @@ pub(crate) struct Import {
 /// An import of which all is copied and verified. Dropping it removes the copies.
 #[derive(Debug)]
 #[must_use = "nothing is imported before it is finished"]
-pub(crate) struct CopiedImport {
+pub struct CopiedImport {
     copies: Vec<(Arrival, UncommittedSegment)>,
     label: String,
     empty: u64,
@@ -124,7 +124,7 @@ impl Writer {
     }
 
     /// Checks that all of it fits, before the first of it is copied.
-    pub(crate) fn begin_import(&mut self, arrivals: Arrivals) -> Result<Import> {
+    pub fn begin_import(&mut self, arrivals: Arrivals) -> Result<Import> {
         let Arrivals(arrivals) = arrivals;
         self.store.refresh()?;
         let has_segments = self.store.recipe().is_some();
@@ -186,7 +186,7 @@ impl Writer {
     }
 
     /// Publishes the copies in one step, unless what was written meanwhile is in their way.
-    pub(crate) fn finish_import(&mut self, copied: CopiedImport) -> Result<Imported> {
+    pub fn finish_import(&mut self, copied: CopiedImport) -> Result<Imported> {
         let CopiedImport { copies, label, empty } = copied;
         let mut done = Imported { empty, ..Imported::default() };
         let Some((first, _)) = copies.first() else { return Ok(done) };
@@ -212,7 +212,7 @@ impl Writer {
 
 impl Import {
     /// Copies all segments and verifies the copies front to back.
-    pub(crate) fn copy(self) -> Result<CopiedImport> {
+    pub fn copy(self) -> Result<CopiedImport> {
         let Import { wanted, label, empty } = self;
         let mut copies = Vec::with_capacity(wanted.len());
         for (arrival, mut file) in wanted {

@@ -18,10 +18,6 @@ mod delete;
 mod expire;
 mod expiry;
 mod handle;
-#[cfg_attr(
-    not(feature = "serve"),
-    expect(dead_code, reason = "only a server reads ids before its turn to write")
-)]
 mod id_places;
 mod import;
 mod lasting_state;
@@ -47,24 +43,18 @@ pub use crate::writing::directory::check_output;
 pub use add::Committed;
 pub use backup::backup;
 pub use backup_options::{BackedUp, BackupOptions};
-#[cfg(feature = "serve")]
-pub(crate) use checked::{Ahead, Apart, Compared};
-pub use checked::{CheckedWriter, Verdict};
+pub use checked::{Ahead, Apart, CheckedWriter, Compared, Verdict};
 pub use commit::{CommitOptions, SegmentsCommitted, commit, read_receipts};
 pub use compact::Compaction;
 pub use compacted::Compacted;
 pub use compactor::Compactor;
-#[cfg(feature = "client")]
-pub(crate) use copied_state::{StateFiles, copy_state};
+pub use copied_state::{StateSource, backup_from};
 pub use delete::Deleted;
 pub use expire::Expired;
 pub use expiry::Expiry;
 pub use handle::Writer;
-#[cfg(feature = "serve")]
-pub(crate) use id_places::IdPlaces;
-#[cfg(feature = "serve")]
-pub(crate) use import::Arrivals;
-pub use import::Imported;
+pub use id_places::IdPlaces;
+pub use import::{Arrivals, CopiedImport, Import, Imported};
 pub use new_record::NewRecord;
 pub use options::WriterOptions;
 pub use planned_merge::PlannedMerge;

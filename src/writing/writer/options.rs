@@ -18,17 +18,28 @@ use fpstore_base::{Recipe, Resources, resource_setters};
 /// ```
 #[derive(Clone, Debug)]
 pub struct WriterOptions {
-    pub(crate) scheme: Option<SchemeChoice>,
-    pub(crate) ids: IdPolicy,
-    pub(crate) recipe: Option<Recipe>,
-    pub(crate) label: String,
-    pub(crate) run: Option<String>,
-    pub(crate) replace: bool,
-    pub(crate) compact: bool,
-    pub(crate) max_rate: Option<u64>,
-    pub(crate) skip_space_check: bool,
-    pub(crate) resources: Resources,
-    pub(crate) wait: Waiting,
+    /// The tables of new segments; `None` for those of the store.
+    pub scheme: Option<SchemeChoice>,
+    /// The kind of ids that records may have.
+    pub ids: IdPolicy,
+    /// The recipe of the fingerprints; `None` for the recipe of the store.
+    pub recipe: Option<Recipe>,
+    /// The label of new segments, see [`label`](Self::label).
+    pub label: String,
+    /// The name of the run, see [`run`](Self::run).
+    pub run: Option<String>,
+    /// Whether new records replace older ones with the same id.
+    pub replace: bool,
+    /// Whether due segments are merged after a commit.
+    pub compact: bool,
+    /// The most bytes read and written in a second; `None` for no limit.
+    pub max_rate: Option<u64>,
+    /// Whether work starts although the disk seems too full for it.
+    pub skip_space_check: bool,
+    /// Memory, threads, temporary folder and observer.
+    pub resources: Resources,
+    /// How long to wait for another process that writes to the store.
+    pub wait: Waiting,
 }
 
 impl Default for WriterOptions {

@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf};
 use crate::base::error::{Error, Result};
 use crate::base::id_policy::IdPolicy;
 use crate::base::steps::Counted;
-use crate::disk::access::Access;
-use crate::disk::names_in;
 use crate::format::manifest::{SegmentEntry, segment_number};
 use crate::search::snapshot::{OpenSegment, read_manifest_bytes};
+use crate::segment::access::Access;
 use crate::segment::map;
 use crate::store::verify::{DamagedSegment, VerifyReport, faults_of};
 use crate::writing::budget::divide;
@@ -20,6 +19,7 @@ use crate::writing::directory::{
 use crate::writing::writer::salvage::{Salvaged, push_readable};
 use crate::writing::writer::scheme::scheme_of;
 use fpstore_base::Resources;
+use fpstore_disk::names_in;
 
 /// What [`repair`] could save.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

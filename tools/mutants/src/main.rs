@@ -27,13 +27,8 @@ use tree::{Tree, output};
 
 /// Advice to the system, measured costs, texts of pages and help, kernels that are compared with
 /// others on the machines that have them, and what is there for tests.
-const LEFT_OUT: [&str; 11] = [
-    "src/cli/",
-    "src/disk/power_loss.rs",
+const LEFT_OUT: [&str; 6] = [
     "src/fuzzing.rs",
-    "src/main.rs",
-    "src/report/doctor/page/",
-    "src/report/page/",
     "src/search/kernel/avx",
     "src/search/kernel/check.rs",
     "src/search/kernel/neon.rs",
@@ -160,7 +155,7 @@ fn run() -> Result<bool> {
 
     let cargo = |arguments: &[&str]| {
         let mut command = Command::new("cargo");
-        command.args(arguments).args(["--locked", "--features", "full"]).current_dir(&copy);
+        command.args(arguments).args(["--locked"]).current_dir(&copy);
         command.env("CARGO_TARGET_DIR", folder.join("build"));
         command
     };

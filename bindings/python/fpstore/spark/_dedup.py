@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from .. import tasks
 from .._fpstore import Recipe
-from ..errors import InputError, StaleStoreError
+from ..errors import InputError, KnownRunError
 from ._build import opened, tables_of, write_and_commit
 from ._columns import ID_TYPES, check_column, check_fingerprints, distance
 from ._jobs import job
@@ -208,10 +208,11 @@ def add(
 def _again(df: DataFrame, store: str, run: str, target: str, id: str, fingerprint: str) -> Added:
     """The result of a run that was committed before."""
     if not os.path.exists(target.removeprefix("file://")):
-        raise StaleStoreError(
+        raise KnownRunError(
             f"the run '{run}' is in {store} already, and its list of rows to drop, {target}, is "
             "gone: choose another name for another run",
             path=store,
+            run=run,
         )
     dropped = df.sparkSession.read.parquet(target)
     done = tasks.SegmentsCommitted(opened(store).generation, 0, 0, 0, 0, 0, 0, True, False)

@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::builder::StringBuilder;
 use fpstore::IdKind;
-use fpstore::corpus::Event;
-use fpstore::corpus::contamination::{ContaminationCheck, ShingleRule, ShingleRules};
 use fpstore::options::{COUNT, MIN_WORDS, NumberOption, SHINGLE, SHORT_SHINGLE};
-use fpstore::page::ContaminationPage;
 use fpstore::rows::ContaminationRow;
+use fpstore_corpus::Event;
+use fpstore_corpus::contamination::{ContaminationCheck, ShingleRule, ShingleRules};
+use fpstore_report::page::ContaminationPage;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;

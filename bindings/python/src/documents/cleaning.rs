@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fpstore::WriterOptions;
-use fpstore::corpus::{
+use fpstore::options::{COUNT, PER_CLUSTER};
+use fpstore_corpus::{
     Account, Cleaner, DocumentSource, Event, KeepRules, LossLimit, PassageFate, Reasons,
 };
-use fpstore::options::{COUNT, PER_CLUSTER};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -51,9 +51,11 @@ use crate::work::{Reporter, Shared, run_change, run_shared};
 ///
 /// With a `store`, documents near a stored one are removed, and those near a new one only if
 /// `within`; the recipe and `k` are those of the store. `add` adds the documents that are kept to
-/// it, all or none; `run` names the work there, so that it is never added twice. `replace` lets
-/// outputs be replaced. `store` may be `Stores`, to which nothing is added: `removed` then names the
-/// store of a stored document in `other_store`, and `rows` in `near_store`.
+/// it, all or none; `run` names the work there, so that it is never added twice: a call with a run
+/// that the store knows changes nothing, and without an `output` raises `KnownRunError`, since all
+/// documents would be found stored. `replace` lets outputs be replaced. `store` may be `Stores`, to
+/// which nothing is added: `removed` then names the store of a stored document in `other_store`,
+/// and `rows` in `near_store`.
 ///
 /// The answer has the counts, the losses and largest clusters as `overview`, and `removed`: one row
 /// for each removed document, whose ids are texts. It takes memory for each. With `manifest` it also

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use fpstore::Resources;
-use fpstore::corpus::DocumentTable;
 use fpstore::options::{MAX_PAIRS, NumberOption};
 use fpstore_base::{InputPlace, fields};
+use fpstore_corpus::DocumentTable;
 use fpstore_documents::Error::BadInput;
 use fpstore_documents::{
     DocumentFormat, DocumentOptions, FileChoice, HtmlPart, TextEncoding, TextFormat,
@@ -239,7 +239,7 @@ impl Documents {
 pub(crate) fn of_row(failure: Failure, documents: &Readable) -> Failure {
     let Some(table) = &documents.table else { return failure };
     match failure {
-        Failure::Corpus(fpstore::corpus::Error::Text(BadInput { name, place, reason }))
+        Failure::Corpus(fpstore_corpus::Error::Text(BadInput { name, place, reason }))
             if documents.paths.iter().any(|path| *path.to_string_lossy() == name) =>
         {
             let row = match place {

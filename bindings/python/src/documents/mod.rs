@@ -1,6 +1,6 @@
 //! Files of documents: how they are read and cleaned.
 //!
-//! The work is that of `fpstore::corpus`. Here are only its arguments and its answers.
+//! The work is that of `fpstore_corpus`. Here are only its arguments and its answers.
 
 mod benchmark;
 mod cleaning;

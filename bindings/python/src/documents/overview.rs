@@ -1,7 +1,7 @@
 //! What a cleaning removes, at a glance: the named tuples `Overview`, `Loss` and `LargeCluster`.
 
-use fpstore::corpus::{LargeCluster, Loss, Overview};
 use fpstore::rows::{LossRow, Side};
+use fpstore_corpus::{LargeCluster, Loss, Overview};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 

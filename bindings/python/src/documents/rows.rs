@@ -1,9 +1,9 @@
 //! What became of the rows of a table.
 
 use arrow_array::builder::{Float64Builder, UInt8Builder, UInt64Builder};
-use fpstore::corpus::{Cleaned, DocumentTable};
 use fpstore::rows::{RemovedRow, Side};
 use fpstore::{IdKind, IdRef};
+use fpstore_corpus::{Cleaned, DocumentTable};
 
 use super::removed::store_of;
 use crate::columns::{Bits, RowsBuilder};

@@ -8,7 +8,7 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, TimeUnit};
 use fpstore::IdRef;
-use fpstore::corpus::DocumentTable;
+use fpstore_corpus::DocumentTable;
 use pyo3::prelude::*;
 use pyo3::types::{PyIterator, PyString};
 

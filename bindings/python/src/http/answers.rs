@@ -1,7 +1,7 @@
 //! Answers of a server as those of a store: matches and rows, with ids of the kind that was stored.
 
-use fpstore::client::{AnswerRow, MatchRow, QueryOptions};
 use fpstore::{Id, IdKind, IdRef, Match};
+use fpstore_client::{AnswerRow, MatchRow, QueryOptions};
 
 use super::connection::Served;
 use crate::answer_rows::{ANSWER_NAMES, answer_columns};

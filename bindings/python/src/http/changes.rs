@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
-use fpstore::client::{
-    AddBody, AddItem, AddStatus, AddedItem, DeleteAnswer, ExpireBody, ReplaceBody,
-};
 use fpstore::writer::Compaction;
 use fpstore::{Fingerprint, IdKind, Recipe};
+use fpstore_client::{
+    AddBody, AddItem, AddStatus, AddedItem, DeleteAnswer, ExpireBody, ReplaceBody,
+};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 

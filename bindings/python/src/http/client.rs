@@ -1,8 +1,8 @@
 //! The class `Client`: its questions.
 
-use fpstore::client::{IdAnswer, QueryOptions};
 use fpstore::options::COUNT;
 use fpstore::{Fingerprint, IdKind, IdRef};
+use fpstore_client::{IdAnswer, QueryOptions};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
@@ -97,12 +97,12 @@ fn all_answers(
     shared: &Shared,
     queries: &[Fingerprint],
     options: &QueryOptions,
-) -> Result<Vec<fpstore::client::AnswerRow>, Failure> {
+) -> Result<Vec<fpstore_client::AnswerRow>, Failure> {
     connection.ask(shared, async |client| {
         let mut answers = Vec::with_capacity(queries.len());
         let take = |answer| {
             answers.push(answer);
-            Ok::<(), fpstore::client::ClientError>(())
+            Ok::<(), fpstore_client::ClientError>(())
         };
         client.query_all(queries, options, take).await?;
         Ok(answers)

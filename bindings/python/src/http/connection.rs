@@ -7,8 +7,8 @@ use std::pin::pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 
-use fpstore::client::{Client, ClientError, ServerInfo};
 use fpstore::{Error, IdKind, Recipe};
+use fpstore_client::{Client, ClientError, ServerInfo};
 use pyo3::prelude::*;
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::interval;

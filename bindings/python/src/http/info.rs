@@ -1,7 +1,7 @@
 //! What a server says of itself and of its store.
 
 use fpstore::IdKind;
-use fpstore::client::{ServedSegment, ServedStore, ServerInfo};
+use fpstore_client::{ServedSegment, ServedStore, ServerInfo};
 use pyo3::prelude::*;
 use pyo3::types::{PyDateTime, PyTuple, PyTzInfo};
 

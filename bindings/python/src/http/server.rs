@@ -5,8 +5,8 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use fpstore::serve::{Address, ServeSettings, Server as Served, WritingOptions};
 use fpstore::{Error, WriterOptions};
+use fpstore_server::{Address, ServeSettings, Server as Served, WritingOptions};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PySequence, PyTuple};

@@ -9,6 +9,7 @@ pub(crate) mod batches;
 pub(crate) mod bits;
 pub(crate) mod fingerprints;
 pub(crate) mod ids;
+mod owned;
 pub(crate) mod texts;
 pub(crate) mod whole;
 
@@ -26,7 +27,7 @@ use pyo3::types::{PyByteArray, PyBytes, PyDict, PyFrozenSet, PyMemoryView, PySet
 
 use crate::capsule::arrays_of;
 use crate::errors::input_error;
-use texts::owned_texts;
+use owned::owned_texts;
 
 /// Lets Ctrl-C end the copying of long sequences.
 fn look_at_signals(py: Python<'_>, at: usize) -> PyResult<()> {

@@ -4,17 +4,14 @@ use std::sync::Arc;
 
 use arrow_array::builder::{LargeStringBuilder, StringBuilder};
 use arrow_array::cast::AsArray;
-use arrow_array::{
-    Array, ArrayRef, GenericStringArray, LargeStringArray, OffsetSizeTrait, StringViewArray,
-};
-use arrow_buffer::{NullBuffer, OffsetBuffer};
-use arrow_data::{ByteView, MAX_INLINE_VIEW_LEN};
+use arrow_array::{Array, ArrayRef, LargeStringArray};
 use arrow_schema::DataType;
 use numpy::PyUntypedArray;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::{PyBytes, PyFloat, PyString};
 
+use super::owned::owned_texts;
 use super::{arrow_name, each_column, is_pandas, look_at_signals};
 use crate::errors::{input_error, surrogate_error};
 use crate::work::held;
@@ -124,64 +121,6 @@ fn texts_of_column(py: Python<'_>, column: &ArrayRef) -> PyResult<ArrayRef> {
     }
     let name = arrow_name(column.data_type());
     Err(input_error(py, format!("texts are strings, these are {name}")))
-}
-
-/// A copy of a column of texts, checked after it was made, so that nobody can change what was checked;
-/// `None` for other types.
-pub(super) fn owned_texts(py: Python<'_>, column: &ArrayRef) -> PyResult<Option<LargeStringArray>> {
-    let copied = match column.data_type() {
-        DataType::Utf8 => copied_texts(column.as_string::<i32>()),
-        DataType::LargeUtf8 => copied_texts(column.as_string::<i64>()),
-        DataType::Utf8View => copied_views(column.as_string_view()),
-        _ => return Ok(None),
-    };
-    copied.map(Some).ok_or_else(|| {
-        input_error(
-            py,
-            "the texts were changed while they were read; Arrow data must stay as it is",
-        )
-    })
-}
-
-/// `None` where offsets or texts are not those that were checked before.
-fn copied_texts<O: OffsetSizeTrait>(column: &GenericStringArray<O>) -> Option<LargeStringArray> {
-    let offsets: Vec<O> = column.value_offsets().to_vec();
-    let (first, last) = (offsets.first()?.to_usize()?, offsets.last()?.to_usize()?);
-    let bytes = column.value_data().get(first..last)?.to_vec();
-    let ends = offsets.iter().map(|offset| offset.to_usize()?.checked_sub(first));
-    let ends: Vec<i64> = ends.map(|end| i64::try_from(end?).ok()).collect::<Option<_>>()?;
-    checked(ends, bytes, copied_nulls(column.nulls()))
-}
-
-fn copied_views(column: &StringViewArray) -> Option<LargeStringArray> {
-    let nulls = copied_nulls(column.nulls());
-    let (mut ends, mut bytes) = (vec![0], Vec::new());
-    for (row, view) in column.views().iter().copied().enumerate() {
-        if nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row)) {
-            let ByteView { length, buffer_index, offset, .. } = ByteView::from(view);
-            let (start, len) = (offset as usize, length as usize);
-            match length <= MAX_INLINE_VIEW_LEN {
-                true => bytes.extend_from_slice(view.to_le_bytes().get(4..4 + len)?),
-                false => {
-                    let buffer = column.data_buffers().get(buffer_index as usize)?;
-                    bytes.extend_from_slice(buffer.get(start..start.checked_add(len)?)?);
-                }
-            }
-        }
-        ends.push(i64::try_from(bytes.len()).ok()?);
-    }
-    checked(ends, bytes, nulls)
-}
-
-fn copied_nulls(nulls: Option<&NullBuffer>) -> Option<NullBuffer> {
-    nulls.map(|nulls| nulls.iter().collect())
-}
-
-/// The texts that end at these places. Under nulls lie none.
-fn checked(ends: Vec<i64>, bytes: Vec<u8>, nulls: Option<NullBuffer>) -> Option<LargeStringArray> {
-    // Offsets that go back would be a panic.
-    let ends = ends.is_sorted().then(|| OffsetBuffer::new(ends.into()))?;
-    LargeStringArray::try_new(ends, bytes.into(), nulls).ok()
 }
 
 fn copied(object: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {

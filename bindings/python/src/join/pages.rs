@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use fpstore::join::{Cluster, ClusterMethod, JUDGED_DISTANCE, sampled_pairs};
-use fpstore::page::{About, GroupPage, LargestGroups, MakeFingerprint, Template};
 use fpstore::rows::{ClusterMemberRow, ClusterRow};
 use fpstore::{Id, Resources, Width};
 use fpstore_documents::read_texts;
+use fpstore_report::page::{About, GroupPage, LargestGroups, MakeFingerprint, Template};
 use fpstore_text::{TextHasher, TextRecipe};
 use pyo3::prelude::*;
 

@@ -1,9 +1,9 @@
 //! What a store holds, and whether it is sound.
 
 use fpstore::VerifyOptions;
-use fpstore::doctor::profile_with;
 use fpstore::info::{SegmentInfo, StoreInfo, TableInfo};
 use fpstore::options::{MAX_RATE, SAMPLES};
+use fpstore::profile::profile_with;
 use pyo3::prelude::*;
 use pyo3::types::{PyDateTime, PyList, PyTuple, PyTzInfo};
 

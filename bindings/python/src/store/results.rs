@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use fpstore::doctor::{PageOptions, Statistics, page};
+use fpstore::profile::Statistics;
 use fpstore::{Answer, Hit, Id, IdRef, Match, StoreIndex};
+use fpstore_report::doctor::{self, PageOptions, page};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -202,7 +203,7 @@ impl StatisticsView {
     #[getter]
     fn findings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);
-        for of in self.statistics.findings() {
+        for of in doctor::findings(&self.statistics) {
             let fields = (of.code.name(), of.severity.name(), of.sentence, of.remedy);
             list.append(plain_value(py, "Finding", fields)?)?;
         }
@@ -224,11 +225,12 @@ impl StatisticsView {
     }
 
     fn __str__(&self) -> String {
-        self.statistics.to_string()
+        doctor::Report(&self.statistics).to_string()
     }
 
     fn __repr__(&self) -> String {
-        let (count, findings) = (self.statistics.fingerprint_count, self.statistics.findings());
+        let (count, findings) =
+            (self.statistics.fingerprint_count, doctor::findings(&self.statistics));
         format!("<fpstore.Statistics of {count} fingerprints, {} findings>", findings.len())
     }
 }

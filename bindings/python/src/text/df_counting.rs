@@ -35,7 +35,7 @@ impl Counting<'_> {
         let options = documents.options.clone().observer(shared.observer());
         let counted = count_document_frequencies(&documents.paths, &hasher, &options, &mut builder);
         let refused =
-            |error| of_row(Failure::Corpus(fpstore::corpus::Error::Text(error)), documents);
+            |error| of_row(Failure::Corpus(fpstore_corpus::Error::Text(error)), documents);
         counted.map_err(refused)?;
         Ok(builder)
     }

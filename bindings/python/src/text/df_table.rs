@@ -4,8 +4,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use fpstore::IoError;
-use fpstore::corpus::NewFile;
 use fpstore::writer::check_output;
+use fpstore_corpus::NewFile;
 use fpstore_text::DfTable as Table;
 use pyo3::exceptions::PyFileExistsError;
 use pyo3::prelude::*;

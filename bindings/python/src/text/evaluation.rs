@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use fpstore::Fingerprint;
-use fpstore::evaluate::{
+use fpstore_report::evaluate::{
     BadPair, Evaluation as Measured, Expected, Label, LabelledPairs, Point, svg,
 };
 use numpy::PyArrayMethods;

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use fpstore::evaluate::{Evaluation, MeasuredDocuments};
 use fpstore_documents::{Admission, hash_documents};
+use fpstore_report::evaluate::{Evaluation, MeasuredDocuments};
 use pyo3::prelude::*;
 
 use super::recipe::hasher_of;
@@ -63,7 +63,7 @@ impl Labelled<'_, '_> {
                 let options = documents.options.clone().observer(shared.observer());
                 let read = hash_documents(&documents.paths, &hasher, &options, |document| {
                     found.push(document.id.to_string(), document.fingerprint)?;
-                    Ok::<_, fpstore::corpus::Error>(Admission::Taken)
+                    Ok::<_, fpstore_corpus::Error>(Admission::Taken)
                 });
                 read.map_err(|error| of_row(Failure::Corpus(error), &documents))?;
                 Ok(found)

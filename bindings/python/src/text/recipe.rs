@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use fpstore::page::ComparedFeatures;
+use fpstore_report::page::ComparedFeatures;
 use fpstore_text::{
     CountWeight, FeatureHash, HashKey, RecipeChanges, TextHasher, TextRecipe, TextResources,
     Tokenizer, Weight,
@@ -340,7 +340,7 @@ impl Recipe {
             only: [shown(0), shown(1)],
             more: "compare",
         };
-        let page = fpstore::page::Comparison {
+        let page = fpstore_report::page::Comparison {
             names: names.as_ref().map_or(["first", "second"], |(one, other)| [one, other]),
             fingerprints: found.fingerprints,
             estimate: Some(found.estimate),

@@ -394,7 +394,6 @@ fn many_unlike_documents_are_told_beforehand() {
 }
 
 /// A join that is stopped after any of its parts goes on there, and finds what it would have found.
-#[cfg(feature = "documents")]
 #[test]
 fn a_join_goes_on_after_its_parts() {
     /// Ends the work after some parts.

@@ -15,10 +15,11 @@ use crate::base::error::Result;
 use crate::bytes::checksum::Digest;
 use crate::search::snapshot::Snapshot;
 use crate::search::{Limits, Searcher};
+use crate::store::Store;
 
 /// What is nearest to each of some fingerprints in one state of a store, which moves to later states.
 #[derive(Debug)]
-pub(crate) struct Ahead {
+pub struct Ahead {
     k: u32,
     items: Vec<Item>,
     /// The state that all items were compared with; `None` before the first one.
@@ -47,7 +48,8 @@ struct Moving {
 
 /// How far comparisons have come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Compared {
+pub enum Compared {
+    /// All items were compared.
     All,
     /// The time was over; there is more to do.
     Some,
@@ -59,15 +61,19 @@ pub(crate) enum Compared {
 
 impl Ahead {
     /// Nothing is compared yet.
-    pub(crate) fn new(fingerprints: impl IntoIterator<Item = Fingerprint>, k: u32) -> Self {
+    pub fn new(fingerprints: impl IntoIterator<Item = Fingerprint>, k: u32) -> Self {
         let item = |fingerprint| Item { fingerprint, nearest: None };
         let items = fingerprints.into_iter().map(item).collect();
         Ahead { k, items, state: None, moving: None }
     }
 
-    /// Sets out for another state, unless a way was begun and has not ended.
-    pub(crate) fn set_out(&mut self, to: Arc<Snapshot>) {
-        if self.moving.is_some() || self.is_at(&to) {
+    /// Starts comparing with the state that `store` shows, unless a comparison is still running.
+    pub fn set_out(&mut self, store: &Store) {
+        self.set_out_for(store.snapshot());
+    }
+
+    fn set_out_for(&mut self, to: Arc<Snapshot>) {
+        if self.moving.is_some() || self.is_at_state(&to) {
             return;
         }
         let known: BTreeMap<u64, Digest> = match &self.state {
@@ -90,15 +96,19 @@ impl Ahead {
         self.moving = Some(Box::new(Moving { to, whole, new, count: 0 }));
     }
 
-    /// Whether all items were compared with this state.
-    pub(crate) fn is_at(&self, state: &Snapshot) -> bool {
+    /// Whether all items were compared with the state that `store` shows.
+    pub fn is_at(&self, store: &Store) -> bool {
+        self.is_at_state(&store.snapshot())
+    }
+
+    fn is_at_state(&self, state: &Snapshot) -> bool {
         let id = |state: &Snapshot| (state.store_id(), state.generation());
         self.moving.is_none() && self.state.as_deref().is_some_and(|at| id(at) == id(state))
     }
 
     /// The expected time in nanoseconds to come to the state that was set out for, if nothing was
     /// deleted.
-    pub(crate) fn expected_nanos(&self) -> f64 {
+    pub fn expected_nanos(&self) -> f64 {
         let Some(moving) = &self.moving else { return 0.0 };
         let new = moving.new.snapshot().segments();
         let each: f64 = new.iter().map(|open| open.plan(self.k).expected_nanos).sum();
@@ -111,7 +121,7 @@ impl Ahead {
     /// # Errors
     ///
     /// As [`Searcher::search`].
-    pub(crate) fn compare(
+    pub fn compare(
         &mut self,
         limits: &Limits,
         end: Option<Instant>,
@@ -150,7 +160,7 @@ impl Ahead {
     }
 
     /// What is nearest to each item, in their order, in the state with which all were compared last.
-    pub(crate) fn nearest(&self) -> impl Iterator<Item = Option<Fingerprint>> + '_ {
+    pub fn nearest(&self) -> impl Iterator<Item = Option<Fingerprint>> + '_ {
         self.items.iter().map(|item| item.nearest)
     }
 }

@@ -6,7 +6,6 @@ use crate::base::error::Result;
 use crate::base::judged::JudgedPairs;
 use crate::search::Limits;
 use crate::writing::writer::NewRecord;
-#[cfg(feature = "serve")]
 use fpstore_base::Fingerprint;
 
 impl CheckedWriter {
@@ -67,8 +66,7 @@ impl CheckedWriter {
     /// As [`CheckedWriter::check_and_add_judged`], where `nearest` is known to be the nearest stored
     /// fingerprint in the state of this turn, judged or not. Only where that does not count, the
     /// store is searched. The distance of a stored hit is as in [`CheckedWriter::add_compared`].
-    #[cfg(feature = "serve")]
-    pub(crate) fn add_compared_judged(
+    pub fn add_compared_judged(
         &mut self,
         record: &NewRecord,
         k: u32,

@@ -5,7 +5,6 @@
 //! thread. `pending` holds the records that wait, `near_index` finds the nearest of them, `ahead`
 //! compares before the turn.
 
-#[cfg(feature = "serve")]
 mod ahead;
 mod apart;
 mod judged;
@@ -17,19 +16,14 @@ mod tests;
 use std::ops::RangeBounds;
 use std::path::PathBuf;
 
-#[cfg(feature = "serve")]
 use fpstore_base::Fingerprint;
 
 use crate::base::error::{Error, Result};
 use crate::search::{Hit, Limits, Searcher};
 use crate::store::Store;
 use crate::writing::writer::{Committed, NewRecord, SharedWriter, Writer, WriterOptions};
-#[cfg(feature = "serve")]
-pub(crate) use ahead::{Ahead, Compared};
-#[cfg(feature = "serve")]
-pub(crate) use apart::Apart;
-#[cfg(not(feature = "serve"))]
-use apart::Apart;
+pub use ahead::{Ahead, Compared};
+pub use apart::Apart;
 use pending::Pending;
 
 /// What [`CheckedWriter::check_and_add`] found.
@@ -213,8 +207,7 @@ impl CheckedWriter {
     /// As [`CheckedWriter::check_and_add`], where `nearest` is known to be the nearest stored
     /// fingerprint within `k` bits in the state of this turn. The distance of a stored hit is then
     /// that from `nearest`, which is 0.
-    #[cfg(feature = "serve")]
-    pub(crate) fn add_compared(
+    pub fn add_compared(
         &mut self,
         record: &NewRecord,
         k: u32,

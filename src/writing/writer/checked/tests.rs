@@ -7,11 +7,10 @@ use super::pending::Pending;
 use super::*;
 use crate::Builder;
 use crate::base::steps::counter::{assert_not_quadratic, steps_of};
-use crate::disk::fail_points::{self, Fault};
 use crate::join::tests::random::Random;
 use fpstore_base::{Fingerprint, Id};
-#[cfg(feature = "serve")]
-use {crate::writing::writer::Compaction, std::sync::Arc, std::time::Instant};
+use fpstore_disk::fail_points::{self, Fault};
+use {crate::writing::writer::Compaction, std::time::Instant};
 
 fn index_of(values: &[u64]) -> NearIndex {
     let mut index = NearIndex::default();
@@ -312,7 +311,6 @@ fn a_turn_that_is_ended_frees_the_lock_and_the_next_one_sees_what_is_there() {
 }
 
 /// The state moves by additions, deletions and merges; some moves are cut in slices.
-#[cfg(feature = "serve")]
 #[test]
 fn what_is_nearest_ahead_is_what_a_scan_of_each_later_state_finds() {
     for k in [0, 3, 9, 20, 64] {
@@ -349,8 +347,7 @@ fn what_is_nearest_ahead_is_what_a_scan_of_each_later_state_finds() {
             if round % 4 == 3 {
                 writer.compact(&Compaction::All).unwrap();
             }
-            let state = writer.store().snapshot();
-            ahead.set_out(Arc::clone(&state));
+            ahead.set_out(writer.store());
             let limits = Limits::default();
             let mut slices = 0;
             loop {
@@ -362,7 +359,7 @@ fn what_is_nearest_ahead_is_what_a_scan_of_each_later_state_finds() {
                     Compared::Some | Compared::Costly => slices += 1,
                 }
             }
-            assert!(ahead.is_at(&state), "{k}, {round}");
+            assert!(ahead.is_at(writer.store()), "{k}, {round}");
             for (needle, found) in needles.iter().zip(ahead.nearest()) {
                 let near = live.iter().map(|value| Fingerprint::new(*value));
                 let near = near.filter(|value| value.distance(*needle) <= k);

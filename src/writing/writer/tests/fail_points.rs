@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::*;
-use crate::disk::FailPoint;
-use crate::disk::fail_points::{self, Fault};
 use crate::writing::writer::Expiry;
+use fpstore_disk::FailPoint;
+use fpstore_disk::fail_points::{self, Fault};
 
 type Act = fn(&Path) -> Result<()>;
 

@@ -8,7 +8,6 @@
 mod fail_points;
 mod growth;
 mod pauses;
-#[cfg(feature = "serve")]
 mod places;
 mod power_loss;
 mod retry;

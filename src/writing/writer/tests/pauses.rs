@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::*;
-use crate::disk::{fail_points, system};
 use fpstore_base::IoError;
 use fpstore_base::watch::{Observer, Phase};
+use fpstore_disk::{fail_points, system};
 
 /// The store of [`make`] in a folder of its own; dropping the first value removes it.
 fn made() -> (tempfile::TempDir, PathBuf) {

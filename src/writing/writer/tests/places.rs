@@ -42,7 +42,7 @@ fn places_read_ahead_give_the_same_deletions_whatever_happens_between() {
                 let site = site(pristine.path());
                 let path = site.path().join("store.fps");
                 let mut places = IdPlaces::of(WANTED.map(IdRef::Text));
-                let state = Store::open(&path).unwrap().snapshot();
+                let state = Store::open(&path).unwrap();
                 assert!(places.unread(&state) > 0);
                 places.read(&state, None).unwrap();
                 assert_eq!(places.unread(&state), 0);
@@ -74,7 +74,7 @@ fn places_of_other_ids_are_not_used() {
     let pristine = pristine();
     let path = pristine.path().join("store.fps");
     let mut places = IdPlaces::of([IdRef::Text("page 3")]);
-    places.read(&Store::open(&path).unwrap().snapshot(), None).unwrap();
+    places.read(&Store::open(&path).unwrap(), None).unwrap();
     let mut writer = Writer::with_options(&path, options()).unwrap();
     writer.look_ahead(places);
     let done = writer.delete_ids(["page 3", "page 133"].map(IdRef::Text)).unwrap();
@@ -87,12 +87,12 @@ fn only_segments_that_came_since_are_read_again() {
     let path = pristine.path().join("store.fps");
     let mut places = IdPlaces::of([IdRef::Text("page 3")]);
     let store = Store::open(&path).unwrap();
-    places.read(&store.snapshot(), None).unwrap();
+    places.read(&store, None).unwrap();
     let mut writer = Writer::with_options(&path, options()).unwrap();
     (0..7).for_each(|i| writer.push(Fingerprint::new(i), i).unwrap());
     writer.commit_alone().unwrap();
     store.refresh().unwrap();
-    assert_eq!(places.unread(&store.snapshot()), 7);
-    places.read(&store.snapshot(), None).unwrap();
-    assert_eq!(places.unread(&store.snapshot()), 0);
+    assert_eq!(places.unread(&store), 7);
+    places.read(&store, None).unwrap();
+    assert_eq!(places.unread(&store), 0);
 }

@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use super::*;
-use crate::disk::change::Change;
-use crate::disk::fail_points::{self, Fault};
-use crate::disk::power_loss::{Disk, Replayed};
-use crate::disk::recorder;
-use crate::disk::tree::Tree;
 use crate::writing::writer::Expiry;
+use fpstore_disk::change::Change;
+use fpstore_disk::fail_points::{self, Fault};
+use fpstore_disk::power_loss::{Disk, Replayed};
+use fpstore_disk::recorder;
+use fpstore_disk::tree::Tree;
 
 /// The states of a disk after a loss of power that are tried at each change, if there are more.
 /// `FPSTORE_POWER_LOSS_STATES` sets another number.

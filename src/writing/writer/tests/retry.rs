@@ -5,10 +5,10 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use super::*;
-use crate::disk::FailPoint;
-use crate::disk::fail_points::{self, Fault};
 use fpstore_base::IoError;
 use fpstore_base::watch::{Observer, Phase};
+use fpstore_disk::FailPoint;
+use fpstore_disk::fail_points::{self, Fault};
 
 /// Pushes records of which one replaces a stored one.
 fn push_all(writer: &mut Writer) {

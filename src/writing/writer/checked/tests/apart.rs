@@ -2,12 +2,10 @@
 
 use crate::Builder;
 use crate::base::judged::JudgedPairs;
-use crate::base::labels::LabelFile;
 use crate::join::tests::random::Random;
 use crate::writing::writer::checked::*;
+use fpstore_base::labels::LabelFile;
 use fpstore_base::{Fingerprint, Id};
-#[cfg(feature = "serve")]
-use std::sync::Arc;
 
 const IDS: u64 = 40;
 
@@ -87,10 +85,9 @@ fn check(
     is_ahead: bool,
 ) -> Found {
     let limits = Limits::default();
-    #[cfg(feature = "serve")]
     if is_ahead {
         let mut ahead = Ahead::new([record.fingerprint], k);
-        ahead.set_out(Arc::clone(&writer.writer().unwrap().store().snapshot()));
+        ahead.set_out(writer.writer().unwrap().store());
         assert_eq!(ahead.compare(&limits, None, true).unwrap(), Compared::All);
         let nearest = ahead.nearest().next().unwrap();
         let verdict = writer.add_compared_judged(record, k, nearest, &limits, pairs).unwrap();

@@ -1,0 +1,179 @@
+//! Labelled pairs of documents, by number, or by id in a file.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// What people say of a pair of documents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Label {
+    /// The documents are duplicates: 1 in files.
+    Duplicate,
+    /// The documents are different: 0 in files.
+    Different,
+    /// The pair is left out: -1 in files.
+    Ignored,
+}
+
+/// Labels of pairs by the numbers of their documents.
+#[derive(Clone, Debug, Default)]
+pub struct LabelledPairs(HashMap<(usize, usize), Label>);
+
+/// Why a pair cannot be labelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BadPair {
+    /// It is a pair of one document with itself.
+    OneDocument,
+    /// The pair has another label already.
+    TwoLabels,
+}
+
+impl LabelledPairs {
+    /// Labels the pair of two documents, in any order; the same label again changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`BadPair`] says why there can be no such label.
+    pub fn insert(&mut self, first: usize, second: usize, label: Label) -> Result<(), BadPair> {
+        if first == second {
+            return Err(BadPair::OneDocument);
+        }
+        let before = self.0.insert((first.min(second), first.max(second)), label);
+        if before.is_some_and(|before| before != label) { Err(BadPair::TwoLabels) } else { Ok(()) }
+    }
+
+    /// The pairs, the smaller number first, and their labels, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = ((usize, usize), Label)> {
+        self.0.iter().map(|(&pair, &label)| (pair, label))
+    }
+}
+
+impl fmt::Display for BadPair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            BadPair::OneDocument => "a pair of one document with itself",
+            BadPair::TwoLabels => "the pair has another label further up",
+        })
+    }
+}
+
+impl std::error::Error for BadPair {}
+
+/// Labelled pairs of ids, as a file lists them.
+///
+/// A line has two ids and a label, separated by tabs. A header whose third column is `label` or the
+/// like, further columns, empty lines and lines that start with `#` are ignored.
+#[derive(Clone, Debug)]
+pub struct LabelFile {
+    rows: Vec<(u64, String, String, Label)>,
+    path: Option<PathBuf>,
+}
+
+impl LabelFile {
+    /// Reads the lines of a file.
+    ///
+    /// # Errors
+    ///
+    /// [`BadLabel`] with the line that has no two ids or no label.
+    pub fn parse(text: &str) -> Result<Self, BadLabel> {
+        let mut rows = Vec::new();
+        for (line, row) in (1..).zip(text.lines()) {
+            if row.trim().is_empty() || row.starts_with('#') {
+                continue;
+            }
+            let mut fields = row.trim_end_matches('\r').split('\t');
+            let (Some(a), Some(b), Some(label)) = (fields.next(), fields.next(), fields.next())
+            else {
+                let reason = "expected two ids and a label, separated by tabs".into();
+                return Err(BadLabel { line, reason });
+            };
+            let label = match label {
+                "1" => Label::Duplicate,
+                "0" => Label::Different,
+                "-1" => Label::Ignored,
+                _ if line == 1 && is_header(label) => continue,
+                _ => {
+                    let header = match line {
+                        1 => "; a header names this column 'label'",
+                        _ => "",
+                    };
+                    let reason = format!("label '{label}', expected 1, 0 or -1{header}");
+                    return Err(BadLabel { line, reason });
+                }
+            };
+            rows.push((line, a.into(), b.into(), label));
+        }
+        Ok(LabelFile { rows, path: None })
+    }
+
+    /// Names the file that was read, for the manifest of a cleaning.
+    #[must_use]
+    pub fn at(self, path: impl Into<PathBuf>) -> Self {
+        LabelFile { path: Some(path.into()), ..self }
+    }
+
+    /// The file that was read, if it was named.
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// The pairs of ids, in the order of the lines, with their labels.
+    pub fn rows(&self) -> impl Iterator<Item = (&str, &str, Label)> {
+        self.rows.iter().map(|(_, one, other, label)| (one.as_str(), other.as_str(), *label))
+    }
+
+    /// The number of each line, its two ids, and its label.
+    pub fn lines(&self) -> impl Iterator<Item = (u64, &str, &str, Label)> {
+        self.rows
+            .iter()
+            .map(|(line, one, other, label)| (*line, one.as_str(), other.as_str(), *label))
+    }
+
+    /// Whether a pair is labelled as different. Without one precision has no meaning.
+    pub fn has_different(&self) -> bool {
+        self.rows.iter().any(|(.., label)| *label == Label::Different)
+    }
+
+    /// The pairs by the numbers of the documents with these ids.
+    ///
+    /// # Errors
+    ///
+    /// [`BadLabel`] with the line whose id no document has, or whose pair is bad.
+    pub fn numbered(&self, ids: &HashMap<String, usize>) -> Result<LabelledPairs, BadLabel> {
+        let mut pairs = LabelledPairs::default();
+        for (line, a, b, label) in &self.rows {
+            let bad = |reason| BadLabel { line: *line, reason };
+            let number = |id: &String| {
+                let number = ids.get(id).copied();
+                number.ok_or_else(|| bad(format!("no document has the id '{id}'")))
+            };
+            let inserted = pairs.insert(number(a)?, number(b)?, *label);
+            inserted.map_err(|fault| bad(fault.to_string()))?;
+        }
+        Ok(pairs)
+    }
+}
+
+/// Whether a header names the column of labels so. Another word may be a label that is spelled wrong,
+/// whose pair would be lost.
+fn is_header(name: &str) -> bool {
+    let names = ["label", "labels", "judgement", "judgment", "is_duplicate", "class"];
+    names.iter().any(|known| name.trim().eq_ignore_ascii_case(known))
+}
+
+/// A line of a [`LabelFile`] that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadLabel {
+    /// The line, from 1.
+    pub line: u64,
+    /// What is wrong and what was expected.
+    pub reason: String,
+}
+
+impl fmt::Display for BadLabel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.reason)
+    }
+}
+
+impl std::error::Error for BadLabel {}

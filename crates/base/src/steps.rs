@@ -1,0 +1,75 @@
+//! Steps of loops over input, which tests count: work that grows with the square of its input hurts
+//! only where the input is large, and a test cannot wait for that.
+//!
+//! Time is no measure on a busy machine. A loop that might become quadratic takes a step for each
+//! comparison; a test runs it on n and on 4n elements.
+
+/// Defines `step()` in the calling module, which does nothing outside of the tests of that package,
+/// and, in its tests, `counter`, which counts the steps.
+#[macro_export]
+macro_rules! counted_steps {
+    (keys) => {
+        $crate::counted_steps!();
+
+        /// A key of which each comparison is a step.
+        #[derive(Clone, Copy, Debug)]
+        pub(crate) struct Counted<T>(pub(crate) T);
+
+        impl<T: Ord> Ord for Counted<T> {
+            #[inline]
+            fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+                step();
+                self.0.cmp(&other.0)
+            }
+        }
+
+        impl<T: Ord> PartialOrd for Counted<T> {
+            #[inline]
+            fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+                Some(self.cmp(other))
+            }
+        }
+
+        impl<T: Ord> PartialEq for Counted<T> {
+            #[inline]
+            fn eq(&self, other: &Self) -> bool {
+                self.cmp(other).is_eq()
+            }
+        }
+
+        impl<T: Ord> Eq for Counted<T> {}
+    };
+    () => {
+        /// Takes a step. Does nothing outside tests.
+        #[inline]
+        pub(crate) fn step() {
+            #[cfg(test)]
+            counter::STEPS.with(|steps| steps.set(steps.get() + 1));
+        }
+
+        /// Counts the steps of a test.
+        #[cfg(test)]
+        pub(crate) mod counter {
+            use std::cell::Cell;
+
+            thread_local! {
+                pub(super) static STEPS: Cell<u64> = const { Cell::new(0) };
+            }
+
+            /// The steps that this thread takes in `act`.
+            pub(crate) fn steps_of<T>(act: impl FnOnce() -> T) -> u64 {
+                let before = STEPS.get();
+                drop(act());
+                STEPS.get() - before
+            }
+
+            /// Runs work on `n` and on four times as many elements. Sorting and trees take a little more
+            /// than four times the steps, a loop within a loop sixteen times.
+            pub(crate) fn assert_not_quadratic(n: usize, steps_for: impl Fn(usize) -> u64) {
+                let (one, four) = (steps_for(n), steps_for(4 * n));
+                assert!(one >= n as u64, "{one} steps for {n}: they are not counted");
+                assert!(four <= 8 * one, "{one} steps for {n}, {four} for {}", 4 * n);
+            }
+        }
+    };
+}

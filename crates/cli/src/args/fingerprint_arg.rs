@@ -1,0 +1,76 @@
+//! Fingerprints as arguments of a command, and what helps where one is none.
+
+use std::path::Path;
+
+use anyhow::{Context, anyhow};
+use fpstore::{Fingerprint, Radix, Store, Width};
+
+use crate::output::remedy::near_store;
+
+/// With fewer digits than this part of all a number is meant; with more, but not all, one was lost.
+const LOST_MIN: (usize, usize) = (3, 4);
+/// From this length on, hex digits are a longer hash.
+const LONG_MIN: usize = 24;
+
+/// A fingerprint of a width. One that seems to lack a digit is told, unless the user wants quiet: it
+/// stands for another one then.
+pub(crate) fn parse(
+    text: &str,
+    radix: Radix,
+    width: Width,
+    quiet: bool,
+) -> anyhow::Result<Fingerprint> {
+    let digits = digits_of(text);
+    match Fingerprint::parse(text, radix) {
+        Ok(fingerprint) => {
+            // Any number of leading zeros is no fault: what counts is the value.
+            let fingerprint = width.narrowed(fingerprint, radix).with_context(|| {
+                format!("'{text}' has more than {width} bits, the width of the fingerprints")
+            })?;
+            let (count, all) = (digits.len(), width.digits());
+            let least = all * LOST_MIN.0 / LOST_MIN.1;
+            if radix == Radix::Hex && (least..all).contains(&count) && !quiet {
+                let read = width.hex(fingerprint);
+                message!("'{text}' has {count} digits, and was read as {read}");
+            }
+            Ok(fingerprint)
+        }
+        Err(error) if digits.len() >= LONG_MIN && is_hex(digits) => Err(anyhow!(
+            "{error}; it is a hash of {} bits, and a fingerprint has {width}: make hashes of {width} \
+             bits, such as hash_size=8 of imagehash for 64",
+            4 * digits.len()
+        )),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// A fingerprint among arguments that may also name a store. A name that is neither is told with the
+/// store that has a similar one.
+pub(crate) fn parse_needle(
+    text: &str,
+    radix: Radix,
+    width: Width,
+    quiet: bool,
+) -> anyhow::Result<Fingerprint> {
+    let path = Path::new(text);
+    parse(text, radix, width, quiet).map_err(|error| match near_store(path) {
+        _ if path.is_file() => anyhow!(
+            "{error}; it is a file: --from {text} asks with the fingerprints in it, --file {text} with \
+             its text"
+        ),
+        Some(near) if !Store::is_at(path) && !is_hex(digits_of(text)) => anyhow!(
+            "'{}' is neither a fingerprint nor a store; did you mean {}?",
+            text.escape_debug(),
+            near.display()
+        ),
+        _ => error,
+    })
+}
+
+fn digits_of(text: &str) -> &str {
+    text.strip_prefix("0x").or(text.strip_prefix("0X")).unwrap_or(text)
+}
+
+fn is_hex(digits: &str) -> bool {
+    digits.bytes().all(|digit| digit.is_ascii_hexdigit())
+}

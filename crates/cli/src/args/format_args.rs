@@ -1,0 +1,53 @@
+//! The options of commands that print rows: their format, and a line with the names of columns.
+
+use clap::Args;
+
+use crate::output::row_writer::Layout;
+use crate::output::text::{RowFormat, TableFormat};
+
+/// A line with the names of the columns.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct HeaderArg {
+    /// Begin with a line of the names of the columns; csv has it in any case
+    ///
+    /// Columns without a value are then empty, and are not left out.
+    #[arg(long, hide_short_help = true)]
+    pub(crate) header: bool,
+}
+
+/// The format of rows that may go to a table.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct TableArgs {
+    /// The output format
+    #[arg(long, value_enum, default_value = "tsv")]
+    pub(crate) format: TableFormat,
+    #[command(flatten)]
+    header: HeaderArg,
+}
+
+impl TableArgs {
+    pub(crate) fn layout(self) -> Layout {
+        Layout::new(self.format, self.header.header)
+    }
+
+    /// Whether they differ from the default.
+    pub(crate) fn are_given(self) -> bool {
+        self.format != TableFormat::Tsv || self.header.header
+    }
+}
+
+/// The format of rows in lines.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct LinesArgs {
+    /// The output format
+    #[arg(long, value_enum, default_value = "tsv")]
+    pub(crate) format: RowFormat,
+    #[command(flatten)]
+    header: HeaderArg,
+}
+
+impl LinesArgs {
+    pub(crate) fn layout(self) -> Layout {
+        Layout::new(self.format.into(), self.header.header)
+    }
+}

@@ -1,0 +1,225 @@
+//! Files of fingerprints and ids: which ones, how they are read, and what was wrong with them.
+
+use std::collections::BTreeMap;
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::bail;
+use clap::Args;
+use fpstore::input::{
+    InputEstimate, InputFormat, InputOptions, InputSummary, estimate_input, open_input,
+};
+use fpstore::{Radix, Width};
+use fpstore_base::read_inputs;
+use fpstore_base::source::name_of;
+
+use crate::output::text::counted;
+use crate::session::choice::{choice, width};
+
+/// How records are read from files.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ReadArgs {
+    /// The spelling of fingerprints in files; output is hex [default: hex]
+    #[arg(long, value_parser = choice::<Radix>())]
+    radix: Option<Radix>,
+    /// How records are laid out in files
+    #[arg(long, value_parser = choice::<InputFormat>(), default_value_t, hide_short_help = true)]
+    input_format: InputFormat,
+    /// The bits of each fingerprint: a multiple of 8 from 8 to 64 [default: those of the store, else
+    /// 64]
+    #[arg(long, value_parser = width(), hide_short_help = true)]
+    bits: Option<Width>,
+    #[command(flatten)]
+    bad: SkipBadArgs,
+}
+
+/// Whether bad records are allowed.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct SkipBadArgs {
+    /// Count bad records, show the first ten, and go on
+    #[arg(long)]
+    pub(crate) skip_bad: bool,
+}
+
+impl ReadArgs {
+    /// Whether bad records are allowed.
+    pub(crate) fn skips_bad(&self) -> bool {
+        self.bad.skip_bad
+    }
+
+    /// The first option on the form of records that differs from its default.
+    pub(crate) fn first_given(&self) -> Option<&'static str> {
+        match (self.radix(), self.input_format, self.bits) {
+            (Radix::Hex, InputFormat::Lines, None) => None,
+            (Radix::Hex, InputFormat::Lines, Some(_)) => Some("--bits"),
+            (_, InputFormat::Lines, _) => Some("--radix"),
+            _ => Some("--input-format"),
+        }
+    }
+
+    /// The width of the fingerprints.
+    pub(crate) fn width(&self) -> Width {
+        self.bits.unwrap_or_default()
+    }
+
+    /// The same for fingerprints that are compared with those of a store, or added to it: they have
+    /// its width.
+    pub(crate) fn of_width(&self, stored: Width) -> anyhow::Result<ReadArgs> {
+        if let Some(given) = self.bits.filter(|given| *given != stored) {
+            bail!(
+                "--bits {given}: the fingerprints of the store have {stored} bits, and those of another \
+                 width cannot be compared with them; leave --bits out"
+            );
+        }
+        let bits = Some(stored).filter(|width| *width != Width::FULL);
+        Ok(ReadArgs { bits, ..self.clone() })
+    }
+
+    /// The spelling of fingerprints in files, if the user has set it.
+    pub(crate) fn given_radix(&self) -> Option<Radix> {
+        self.radix
+    }
+
+    /// The spelling of fingerprints.
+    pub(crate) fn radix(&self) -> Radix {
+        self.radix.unwrap_or_default()
+    }
+
+    /// Whether files of fingerprints have another layout than lines.
+    pub(crate) fn has_layout(&self) -> bool {
+        self.input_format != InputFormat::Lines
+    }
+
+    pub(crate) fn options(&self) -> InputOptions {
+        let options = InputOptions::default().format(self.input_format);
+        options.radix(self.radix).width(self.width()).skip_bad(self.skips_bad())
+    }
+}
+
+/// The files, or standard input if there are none; see [`check_stdin`].
+pub(crate) fn inputs(files: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+    let files = if files.is_empty() { vec![PathBuf::from("-")] } else { files.to_vec() };
+    files.iter().try_for_each(|file| check_stdin(file))?;
+    warn_of_same(&files);
+    for file in &files {
+        if let Ok(metadata) = file.metadata() {
+            read_inputs::note_file(file, &metadata);
+        }
+    }
+    Ok(files)
+}
+
+/// Says once that a file is named twice: all that it holds is then there twice.
+fn warn_of_same(files: &[PathBuf]) {
+    static TOLD: AtomicBool = AtomicBool::new(false);
+    let mut seen = BTreeMap::new();
+    for file in files {
+        // Pipes and what is not there have no name but their own.
+        let Some(own) = file.is_file().then(|| file.canonicalize().ok()).flatten() else {
+            continue;
+        };
+        if let Some(first) = seen.insert(own, file)
+            && !TOLD.swap(true, Ordering::Relaxed)
+        {
+            let file = file.display();
+            match first.display().to_string() == file.to_string() {
+                true => message!("{file} is named twice, so each of its records is read twice"),
+                false => message!(
+                    "{file} and {} are one file, so each of its records is read twice",
+                    first.display()
+                ),
+            }
+        }
+    }
+}
+
+/// The name of files, or of the store if there are none, for a page that other people see: without
+/// folders.
+pub(crate) fn title_of(files: &[PathBuf], store: &Path) -> String {
+    let first = files.first().map_or(store, PathBuf::as_path);
+    let name = match first.file_name() {
+        Some(name) if first != Path::new("-") => name.to_string_lossy().into_owned(),
+        _ => name_of(first),
+    };
+    match files.len() {
+        0 | 1 => name,
+        count => format!("{name} and {} more", count - 1),
+    }
+}
+
+/// Refuses to read standard input from a terminal: the user most likely forgot the file.
+pub(crate) fn check_stdin(file: &Path) -> anyhow::Result<()> {
+    if file == Path::new("-") && io::stdin().is_terminal() {
+        bail!("no input: name a file, or pipe one in; see --help");
+    }
+    Ok(())
+}
+
+/// Refuses files that cannot be opened, before anything is made for what they hold. Pipes are left
+/// alone: opening one may wait, and can be done once.
+pub(crate) fn check_open(files: &[PathBuf], are_documents: bool) -> anyhow::Result<()> {
+    for file in files.iter().filter(|file| *file != Path::new("-")) {
+        let is_file_or_missing = file.metadata().map_or(true, |found| found.is_file());
+        if is_file_or_missing {
+            open_input(file)?;
+        } else if file.is_dir() && !are_documents {
+            bail!(
+                "{} is a folder; --docs reads the documents in it, --images the pictures",
+                file.display()
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Refuses files that can be read only once, for an option that reads documents twice.
+pub(crate) fn refuse_pipes(files: &[PathBuf], option: &str) -> anyhow::Result<()> {
+    let is_pipe = |file: &&PathBuf| {
+        *file == Path::new("-") || file.metadata().is_ok_and(|it| !it.is_file() && !it.is_dir())
+    };
+    match files.iter().find(is_pipe) {
+        Some(pipe) => bail!(
+            "{option} reads the documents twice, and {} can be read only once; write it to a file \
+             first",
+            pipe.display()
+        ),
+        None => Ok(()),
+    }
+}
+
+/// About how much all files hold, or `None` if one of them does not tell.
+pub(crate) fn estimate(
+    files: &[PathBuf],
+    options: &InputOptions,
+) -> anyhow::Result<Option<InputEstimate>> {
+    let mut all = InputEstimate::default();
+    for file in files {
+        match estimate_input(file, options)? {
+            Some(estimate) => all = all.plus(estimate),
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(all))
+}
+
+/// Prints what was guessed of the columns of a file.
+pub(crate) fn report_guess(file: &Path, summary: &InputSummary) {
+    if let Some(guess) = &summary.guess {
+        let name = name_of(file);
+        message!("{name}: {guess}; --fingerprint-field N and --id-field N name other columns");
+    }
+}
+
+/// Prints what was guessed of the columns of a file, and the bad records that were skipped.
+pub(crate) fn report_skipped(file: &Path, summary: &InputSummary) {
+    let name = name_of(file);
+    report_guess(file, summary);
+    for bad in &summary.skipped {
+        message!("{name}: {}: {}", bad.place, bad.reason);
+    }
+    if summary.skipped_count > 0 {
+        let count = counted(summary.skipped_count, "bad record", "bad records");
+        message!("{name}: {count} skipped");
+    }
+}

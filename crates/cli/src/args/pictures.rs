@@ -1,0 +1,208 @@
+//! The pictures of a folder in place of files of fingerprints.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use fpstore::{Error, Fingerprint, IdRef, Recipe, Store};
+use fpstore_images::{
+    Admission, Orientation, PictureHash, PictureOptions, PictureRecipe, PictureSummary,
+    hash_pictures, read_gray,
+};
+
+use crate::args::resources::ResourceArgs;
+use crate::output::text::counted;
+use crate::session::monitor::Monitor;
+
+/// Pictures for 'build' and 'add'.
+#[derive(Args, Debug)]
+pub(crate) struct PictureArgs {
+    /// Hash the pictures in a folder; ids are paths below DIR
+    ///
+    /// Folders below DIR are searched, too. JPEG, PNG, GIF (the first frame), WebP, BMP and TIFF are read. A picture that cannot be read
+    /// is named; then no record is written, unless --skip-bad leaves such pictures out. Hidden files
+    /// are passed over.
+    #[arg(long, value_name = "DIR", help_heading = "Documents", conflicts_with_all = [
+        "docs", "recipe", "fingerprint_field", "radix", "input_format",
+        "bits",
+    ])]
+    images: Option<PathBuf>,
+    /// The hash of pictures: phash or dhash, 64 bits each, as Python's imagehash makes them
+    /// [default: phash, or that of the store]
+    #[arg(
+        long,
+        value_name = "HASH",
+        help_heading = "Documents",
+        requires = "images",
+        hide_short_help = true
+    )]
+    image_hash: Option<PictureHash>,
+    /// Hash the pixels as they are stored, as imagehash does; else pictures are turned as their EXIF
+    /// data say
+    #[arg(long, help_heading = "Documents", requires = "images", hide_short_help = true)]
+    ignore_exif: bool,
+}
+
+/// The pictures of a folder, and how they become fingerprints.
+pub(crate) struct Pictures {
+    folder: PathBuf,
+    recipe: PictureRecipe,
+    options: PictureOptions,
+}
+
+impl PictureArgs {
+    /// Whether the input is a folder of pictures.
+    pub(crate) fn are_given(&self) -> bool {
+        self.images.is_some()
+    }
+
+    /// Refuses a second input, and what is no folder. The store as a plain argument is none: it was
+    /// taken for that of `-s` before.
+    pub(crate) fn check(&self, files: &[PathBuf]) -> anyhow::Result<()> {
+        let Some(folder) = &self.images else { return Ok(()) };
+        if let Some(file) = files.first() {
+            bail!(
+                "--images reads the pictures of one folder, and {} would be another input; -s names \
+                 the store",
+                file.display()
+            );
+        }
+        if !folder.is_dir() {
+            bail!("{} is no folder; --images reads the pictures of one", folder.display());
+        }
+        Ok(())
+    }
+
+    /// The recipe of a new store of the pictures and its usual distance, if a folder of them is named.
+    pub(crate) fn of_new(&self) -> Option<(Recipe, u32)> {
+        let recipe = self.recipe_beside(None);
+        self.images.as_ref().map(|_| (recipe.to_recipe(), recipe.hash.usual_k()))
+    }
+
+    /// The recipe for a store that has one of pictures, or for a new one.
+    fn recipe_beside(&self, stored: Option<PictureRecipe>) -> PictureRecipe {
+        let orientation = match (self.ignore_exif, stored) {
+            (true, _) => Orientation::Stored,
+            (false, Some(stored)) => stored.orientation,
+            (false, None) => Orientation::Exif,
+        };
+        let usual = stored.map_or(PictureHash::PHash, |stored| stored.hash);
+        PictureRecipe { hash: self.image_hash.unwrap_or(usual), orientation }
+    }
+
+    /// The pictures, if a folder of them is named; `store` is the one that takes them.
+    pub(crate) fn prepare(
+        &self,
+        store: Option<&Store>,
+        skip_bad: bool,
+        resources: &ResourceArgs,
+        monitor: &Monitor,
+    ) -> anyhow::Result<Option<Pictures>> {
+        let Some(folder) = &self.images else { return Ok(None) };
+        let stored = store.and_then(Store::recipe);
+        let stored = stored.as_ref().and_then(PictureRecipe::of_recipe);
+        let recipe = self.recipe_beside(stored);
+        let mut options = PictureOptions::new(recipe)
+            .skip_bad(skip_bad)
+            .threads(resources.threads()?.unwrap_or(0))
+            .observer(monitor.observer());
+        if let Some(memory) = resources.memory {
+            options = options.memory(usize::try_from(memory.as_u64() / 2).unwrap_or(usize::MAX));
+        }
+        Ok(Some(Pictures { folder: folder.clone(), recipe, options }))
+    }
+}
+
+impl Pictures {
+    /// The recipe of the fingerprints.
+    pub(crate) fn recipe(&self) -> Recipe {
+        self.recipe.to_recipe()
+    }
+
+    /// The distance that is usual for the hash.
+    pub(crate) fn usual_k(&self) -> u32 {
+        self.recipe.hash.usual_k()
+    }
+
+    /// Gives the fingerprints and ids to `push`, and says what was passed over. An id that is refused
+    /// makes a picture a bad one. Returns the number of bad ones.
+    pub(crate) fn push_all(
+        &self,
+        monitor: &Monitor,
+        quiet: bool,
+        mut push: impl FnMut(Fingerprint, IdRef<'_>) -> Result<(), Error>,
+    ) -> anyhow::Result<u64> {
+        let read = hash_pictures(&self.folder, &self.options, |fingerprint, id| {
+            match push(fingerprint, id.into()) {
+                Ok(()) => Ok(Admission::Taken),
+                Err(Error::InvalidId { reason }) => {
+                    Ok(Admission::Refused { reason: format!("bad id: {reason}") })
+                }
+                Err(error) => Err(anyhow::Error::from(error)),
+            }
+        });
+        match read {
+            Ok(summary) => {
+                monitor.suspend(|| report(&summary, quiet));
+                Ok(summary.bad_count)
+            }
+            Err(error) => match error.downcast::<fpstore_images::Error>() {
+                Ok(fpstore_images::Error::Interrupted) => Err(Error::Interrupted.into()),
+                Ok(fpstore_images::Error::BadPictures(summary)) => {
+                    monitor.suspend(|| name_bad(&summary));
+                    let all =
+                        counted(summary.picture_count + summary.bad_count, "picture", "pictures");
+                    bail!(
+                        "{} of {all} cannot be read, so nothing was written; --skip-bad leaves such \
+                         pictures out and counts them",
+                        summary.bad_count
+                    )
+                }
+                Ok(error) => Err(error.into()),
+                Err(error) => Err(error),
+            },
+        }
+    }
+}
+
+/// Prints the bad pictures, and what was passed over.
+fn report(summary: &PictureSummary, quiet: bool) {
+    name_bad(summary);
+    if summary.bad_count > 0 {
+        message!("{} left out", counted(summary.bad_count, "bad picture", "bad pictures"));
+    }
+    if quiet {
+        return;
+    }
+    if summary.other_count > 0 {
+        let files = counted(summary.other_count, "other file", "other files");
+        message!("{files} passed over, by the endings of their names");
+    }
+    if summary.passed_over_count > 0 {
+        let what = counted(summary.passed_over_count, "hidden file", "hidden files");
+        message!("{what}, links to folders or devices passed over");
+    }
+}
+
+fn name_bad(summary: &PictureSummary) {
+    for bad in &summary.bad {
+        message!("{bad}");
+    }
+    if summary.bad_count > summary.bad.len() as u64 {
+        message!("...");
+    }
+}
+
+/// The fingerprint of a picture, by the recipe of a store.
+pub(crate) fn fingerprint_of(store: &Store, file: &Path) -> anyhow::Result<Fingerprint> {
+    let recipe = store.recipe().context("the store is empty and has no recipe")?;
+    let Some(recipe) = PictureRecipe::of_recipe(&recipe) else {
+        bail!(
+            "the store was not made by --images, so it is not known how its fingerprints were made; \
+             ask with a fingerprint"
+        );
+    };
+    let picture = read_gray(file, recipe.orientation)
+        .map_err(|reason| anyhow::anyhow!("{}: {reason}", file.display()))?;
+    Ok(recipe.hash.fingerprint(&picture))
+}

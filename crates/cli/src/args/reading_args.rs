@@ -1,0 +1,197 @@
+//! The options that say how documents are read.
+
+use anyhow::bail;
+use bytesize::ByteSize;
+use clap::{Arg, Args};
+use fpstore_documents::{
+    DocumentFormat, DocumentOptions, FileChoice, HtmlPart, TextEncoding, TextFormat,
+};
+use fpstore_text::PassageUnit;
+
+use super::resources::ReadingLimits;
+use crate::session::choice::choice;
+
+/// How documents are read.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Documents")]
+pub(crate) struct ReadingArgs {
+    /// The format of the documents [default: by the end of each name; JSON Lines for -]
+    #[arg(long, value_parser = choice::<DocumentFormat>(), value_name = "FORMAT")]
+    docs_format: Option<DocumentFormat>,
+    /// The field or column of the id [default: id, url, uri, ...]
+    ///
+    /// Without it, id is taken, else the only field with another usual name, which is said. In JSON,
+    /// doc.id is the field id of the object doc.
+    #[arg(long, value_name = "NAME")]
+    id_field: Option<String>,
+    /// Take the number of the line or row as id, after the name of the file if there are several
+    #[arg(long, hide_short_help = true)]
+    line_ids: bool,
+    /// The field or column of the text [default: text, content, body, ...]
+    ///
+    /// Without it, text is taken, else the only field with another usual name, which is said. In JSON
+    /// and Parquet, doc.body is the field body of the object doc, and messages[].content the
+    /// field content of all elements of the array messages, joined by line feeds.
+    #[arg(long, value_name = "NAME")]
+    text_field: Option<String>,
+    /// What the text in a field is
+    #[arg(
+        long,
+        value_parser = choice::<TextFormat>(),
+        value_name = "FORMAT",
+        default_value_t,
+        hide_short_help = true
+    )]
+    text_format: TextFormat,
+    /// Take each passage of a text as a document: paragraph, line, or words:N
+    ///
+    /// A paragraph is lines without a blank one between them; words:100 is 100 words in a row. The id
+    /// of a passage is that of its document, #, and its number there from 1, as in page.html#3.
+    #[arg(long, value_name = "UNIT", hide_short_help = true)]
+    unit: Option<PassageUnit>,
+    /// utf-8, detect, or a name such as gbk, big5, windows-1252
+    #[arg(long, value_name = "NAME", default_value = "utf-8", hide_short_help = true)]
+    encoding: String,
+    /// The text of a page: its main part, all of it, or by the length of the main part
+    #[arg(
+        long,
+        value_parser = choice::<HtmlPart>(),
+        value_name = "PART",
+        default_value_t,
+        hide_short_help = true
+    )]
+    html_part: HtmlPart,
+    /// The longest document, record or page, after decompression; a longer one is bad [default:
+    /// 64MiB, or an eighth of --memory where that is less]
+    #[arg(long, value_name = "SIZE", hide_short_help = true)]
+    max_document: Option<ByteSize>,
+    /// Of folders, read only files that match; GLOB is a name, or with a slash a path below
+    #[arg(long, value_name = "GLOB", hide_short_help = true)]
+    include: Vec<String>,
+    /// Of folders, leave out files and folders that match
+    #[arg(long, value_name = "GLOB", hide_short_help = true)]
+    exclude: Vec<String>,
+    /// Of folders, read hidden files too
+    #[arg(long, hide_short_help = true)]
+    hidden: bool,
+}
+
+/// Leaves the options for documents out of the short help of commands that mostly take other inputs.
+pub(crate) fn in_long_help(arg: Arg) -> Arg {
+    let names = ["docs_format", "id_field", "text_field", "recipe", "access", "radix"];
+    if names.contains(&arg.get_id().as_str()) { arg.hide_short_help(true) } else { arg }
+}
+
+impl ReadingArgs {
+    /// The name of the field of the text, if it is given.
+    pub(crate) fn text_field(&self) -> Option<&str> {
+        self.text_field.as_deref()
+    }
+
+    /// The first option that differs from its default.
+    pub(crate) fn first_given(&self) -> Option<&'static str> {
+        self.given().next()
+    }
+
+    /// The first option that differs from its default, but the field of the id.
+    pub(crate) fn first_but_id(&self) -> Option<&'static str> {
+        self.given().find(|name| *name != "--id-field")
+    }
+
+    /// Whether the format of the files is given.
+    pub(crate) fn names_format(&self) -> bool {
+        self.docs_format.is_some()
+    }
+
+    /// The number of the column of ids in lines, if one is given.
+    pub(crate) fn id_column(&self) -> anyhow::Result<Option<usize>> {
+        let Some(id_field) = &self.id_field else { return Ok(None) };
+        match id_field.parse() {
+            Ok(column) if column > 0 => Ok(Some(column)),
+            _ => bail!(
+                "--fingerprint-field is the number of a column, so --id-field must be one too, and \
+                 is '{id_field}'"
+            ),
+        }
+    }
+
+    /// The options that differ from their defaults.
+    fn given(&self) -> impl Iterator<Item = &'static str> {
+        let given = [
+            (self.docs_format.is_some(), "--docs-format"),
+            (self.id_field.is_some(), "--id-field"),
+            (self.line_ids, "--line-ids"),
+            (self.text_field.is_some(), "--text-field"),
+            (self.text_format != TextFormat::Plain, "--text-format"),
+            (self.unit.is_some(), "--unit"),
+            (self.encoding != "utf-8", "--encoding"),
+            (self.html_part != HtmlPart::Auto, "--html-part"),
+            (self.max_document.is_some(), "--max-document"),
+            (!self.include.is_empty(), "--include"),
+            (!self.exclude.is_empty(), "--exclude"),
+            (self.hidden, "--hidden"),
+        ];
+        given.into_iter().filter(|(given, _)| *given).map(|(_, name)| name)
+    }
+
+    /// The first option on texts that differs from its default.
+    pub(crate) fn first_for_texts(&self) -> Option<&'static str> {
+        let of_texts = ["--text-field", "--text-format", "--html-part", "--unit"];
+        self.given().find(|name| of_texts.contains(name))
+    }
+
+    /// Refuses options that only files have where texts are given.
+    pub(crate) fn check_unused(&self) -> anyhow::Result<()> {
+        match self.first_given() {
+            Some(option) => bail!("{option} is for files; with --literal none are read"),
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn holds_features(&self) -> bool {
+        self.docs_format == Some(DocumentFormat::Features)
+    }
+
+    /// The options of reading.
+    pub(crate) fn options(
+        &self,
+        skip_bad: bool,
+        limits: ReadingLimits,
+    ) -> anyhow::Result<DocumentOptions> {
+        let files = FileChoice::default()
+            .include(&self.include)?
+            .exclude(&self.exclude)?
+            .hidden(self.hidden);
+        if self.line_ids && self.id_field.is_some() {
+            bail!("--line-ids takes no field as id; leave --id-field out");
+        }
+        let mut options = DocumentOptions::default()
+            .line_ids(self.line_ids)
+            .text_format(self.text_format)
+            .unit(self.unit)
+            .encoding(TextEncoding::named(&self.encoding)?)
+            .html(self.html_part)
+            .skip_bad(skip_bad)
+            .files(files)
+            .threads(limits.threads.unwrap_or(0));
+        if let Some(field) = &self.id_field {
+            options = options.id_field(field);
+        }
+        if let Some(field) = &self.text_field {
+            options = options.text_field(field);
+        }
+        if let Some(memory) = limits.memory {
+            options = options.memory(memory.as_u64());
+        }
+        if let Some(len) = self.max_document {
+            if len.as_u64() == 0 {
+                bail!("--max-document 0: a document has at least one byte");
+            }
+            options = options.max_document(len.as_u64());
+        }
+        Ok(match self.docs_format {
+            None => options,
+            Some(format) => options.format(format),
+        })
+    }
+}

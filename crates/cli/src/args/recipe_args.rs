@@ -1,0 +1,233 @@
+//! The options that choose a recipe: by name, from a file, or changed part by part.
+
+use std::path::Path;
+
+use anyhow::{Context, anyhow, bail};
+use clap::Args;
+use fpstore::Recipe;
+use fpstore_base::read_inputs;
+use fpstore_text::{
+    CountWeight, Error, FeatureHash, HashKey, RecipeChanges, TextHasher, TextRecipe, TieRule,
+    Tokenizer,
+};
+
+use super::recipe_files::RecipeFileArgs;
+use crate::session::choice::bare_choice;
+
+/// How texts become fingerprints.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "From texts to fingerprints")]
+pub(crate) struct RecipeArgs {
+    /// minhash, simhash, code, 1e0ng, or a file with a recipe as 'info' prints it [default: minhash;
+    /// simhash where features with weights are given]
+    #[arg(long, value_name = "RECIPE")]
+    recipe: Vec<String>,
+    /// How texts are cut: words, letters, characters, python-characters; for Chinese also jieba,
+    /// forward, backward, fewest
+    #[arg(long, value_name = "HOW", hide_short_help = true)]
+    segment: Option<String>,
+    /// Words in a row that make a feature, or letters with --segment letters
+    #[arg(long, value_name = "W", hide_short_help = true, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    shingle: Option<u32>,
+    /// Characters in a row that make a feature, in scripts without spaces or with --segment
+    /// characters [default: 2 signs, as of Chinese; 6 letters, as of Thai]
+    #[arg(long, value_name = "N", hide_short_help = true, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    ngram: Option<u32>,
+    /// What the count of a feature is worth: once, log, count
+    #[arg(long, value_name = "RULE", hide_short_help = true)]
+    count: Option<String>,
+    /// Only the N heaviest features of a text vote
+    #[arg(long, value_name = "N", hide_short_help = true, value_parser = clap::value_parser!(u32).range(1..))]
+    top: Option<u32>,
+    /// siphash-1-3, siphash-2-4, md5-low-64, fnv-1
+    #[arg(long, value_name = "HASH", hide_short_help = true)]
+    hash: Option<String>,
+    /// The key of the hash, 32 hex digits
+    #[arg(long, value_name = "HEX", hide_short_help = true)]
+    hash_key: Option<String>,
+    /// What a tie of votes gives: zero, one
+    #[arg(long, value_name = "BIT", value_parser = bare_choice::<TieRule>(), hide_short_help = true)]
+    tie: Option<TieRule>,
+    /// Tell capitals from small letters
+    #[arg(long, hide_short_help = true)]
+    keep_case: bool,
+    /// Tell compatibility characters, such as full-width letters, from plain ones
+    #[arg(long, hide_short_help = true)]
+    keep_form: bool,
+    /// Keep vowel marks and accents of Hebrew and Arabic, which most texts leave out
+    #[arg(long, hide_short_help = true)]
+    keep_marks: bool,
+    #[command(flatten)]
+    resources: RecipeFileArgs,
+}
+
+/// The recipe of a command if the user names none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DefaultRecipe {
+    /// The one that finds most duplicates.
+    Best,
+    /// SimHash, because the name of the command says so.
+    SimHash,
+}
+
+impl DefaultRecipe {
+    fn name(self) -> &'static str {
+        match self {
+            DefaultRecipe::Best => TextRecipe::DEFAULT_NAME,
+            DefaultRecipe::SimHash => "simhash",
+        }
+    }
+}
+
+impl RecipeArgs {
+    /// Whether the user named a recipe.
+    pub(crate) fn is_given(&self) -> bool {
+        !self.recipe.is_empty()
+    }
+
+    /// The one recipe that the user named.
+    fn name(&self) -> anyhow::Result<Option<&str>> {
+        match self.recipe.as_slice() {
+            [] => Ok(None),
+            [name] => Ok(Some(name)),
+            _ => bail!("--recipe is given twice; fingerprints of two recipes cannot be compared"),
+        }
+    }
+
+    /// The first option that changes a recipe, if no recipe is named that it changes.
+    pub(crate) fn first_change(&self) -> Option<&'static str> {
+        let RecipeFileArgs { df, stop_words, weights } = &self.resources;
+        let given = [
+            (self.segment.is_some(), "--segment"),
+            (self.shingle.is_some(), "--shingle"),
+            (self.ngram.is_some(), "--ngram"),
+            (self.count.is_some(), "--count"),
+            (self.top.is_some(), "--top"),
+            (self.hash.is_some(), "--hash"),
+            (self.hash_key.is_some(), "--hash-key"),
+            (self.tie.is_some(), "--tie"),
+            (self.keep_case, "--keep-case"),
+            (self.keep_form, "--keep-form"),
+            (self.keep_marks, "--keep-marks"),
+            (df.is_some(), "--df"),
+            (stop_words.is_some(), "--stop-words"),
+            (weights.is_some(), "--weights"),
+        ];
+        let first = given.into_iter().find(|(given, _)| *given).map(|(_, name)| name);
+        first.filter(|_| !self.is_given())
+    }
+
+    /// The hasher of the recipe of a store. Options may only name its lists and tables.
+    pub(crate) fn hasher_of(&self, recipe: &Recipe) -> anyhow::Result<TextHasher> {
+        let hasher = self.resources.hasher_of(recipe)?;
+        let mut changed = hasher.recipe().clone();
+        self.change(&mut changed)?;
+        if changed != *hasher.recipe() {
+            bail!(
+                "the recipe of the store decides how its texts are cut and weighed; leave that out"
+            );
+        }
+        Ok(hasher)
+    }
+
+    /// Prints which recipe was used, if the user named none.
+    pub(crate) fn report_default(&self, default: DefaultRecipe, for_features: bool) {
+        if !self.is_given() && self.segment.is_none() && self.shingle.is_none() && !for_features {
+            message!("used recipe {}; --recipe names another", default.name());
+        }
+    }
+
+    /// The hasher for texts, or for ready features.
+    pub(crate) fn hasher(&self, for_features: bool) -> anyhow::Result<TextHasher> {
+        self.hasher_or(DefaultRecipe::Best, for_features)
+    }
+
+    /// The same with another recipe for texts if none is given.
+    pub(crate) fn hasher_or(
+        &self,
+        default: DefaultRecipe,
+        for_features: bool,
+    ) -> anyhow::Result<TextHasher> {
+        match (for_features, self.name()?) {
+            (true, None) => self.changed(TextRecipe::of_given_features()),
+            (false, None) => self.changed(TextRecipe::named(default.name())?),
+            (_, Some(name)) => self.hasher_named(name, for_features),
+        }
+    }
+
+    /// The hashers of all recipes that are given, or of `all` that have a name.
+    pub(crate) fn hashers(
+        &self,
+        for_features: bool,
+        all: bool,
+    ) -> anyhow::Result<Vec<(String, TextHasher)>> {
+        let names = TextRecipe::NAMES.iter().map(|name| name.to_string());
+        let names = if all { names.collect() } else { self.recipe.clone() };
+        if names.is_empty() {
+            let name = if for_features { "simhash" } else { DefaultRecipe::Best.name() };
+            return Ok(vec![(name.into(), self.hasher(for_features)?)]);
+        }
+        let named = |name: String| Ok((name.clone(), self.hasher_named(&name, for_features)?));
+        names.into_iter().map(named).collect()
+    }
+
+    fn hasher_named(&self, name: &str, for_features: bool) -> anyhow::Result<TextHasher> {
+        let mut recipe = base_recipe(name)?;
+        // Features that are given need no cutting, whatever method takes them.
+        if for_features && TextRecipe::NAMES.contains(&name) {
+            recipe.tokenizer = Tokenizer::Given;
+        }
+        self.changed(recipe)
+    }
+
+    fn changed(&self, mut recipe: TextRecipe) -> anyhow::Result<TextHasher> {
+        let resources = self.resources.load()?;
+        resources.name_in(&mut recipe)?;
+        self.change(&mut recipe)?;
+        Ok(TextHasher::with_resources(&recipe, resources)?)
+    }
+
+    fn change(&self, recipe: &mut TextRecipe) -> anyhow::Result<()> {
+        let changes = RecipeChanges {
+            segment: self.segment.as_deref().map(Tokenizer::named).transpose()?,
+            usual_shingle: self.recipe.is_empty(),
+            shingle: self.shingle,
+            ngram: self.ngram,
+            count: self.count.as_deref().map(CountWeight::named).transpose()?,
+            top: self.top,
+            tie: self.tie,
+            hash: self.hash.as_deref().map(FeatureHash::spelled).transpose()?,
+            hash_key: self.hash_key.as_deref().map(HashKey::from_hex).transpose()?,
+            keep_case: self.keep_case,
+            keep_form: self.keep_form,
+            keep_marks: self.keep_marks,
+        };
+        changes.apply(recipe).map_err(|error| match error {
+            Error::UselessChange { part, with } => {
+                anyhow!("--{} has no meaning with {with}", part.replace('_', "-"))
+            }
+            error => error.into(),
+        })
+    }
+}
+
+/// A recipe by name, else from a file.
+fn base_recipe(name: &str) -> anyhow::Result<TextRecipe> {
+    let path = Path::new(name);
+    match TextRecipe::named(name) {
+        Err(_) if path.is_file() => {
+            let text =
+                read_inputs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;
+            // 'info' prints it indented, and the first line may have a word in front.
+            let lines: Vec<&str> = text
+                .lines()
+                .map(|line| line.trim().trim_start_matches("recipe").trim())
+                .filter(|line| !line.is_empty())
+                .collect();
+            let recipe = Recipe::from_text(&lines.join("\n"));
+            let recipe = recipe.with_context(|| format!("{name} holds no recipe"))?;
+            TextRecipe::from_recipe(&recipe).with_context(|| name.to_string())
+        }
+        recipe => Ok(recipe?),
+    }
+}

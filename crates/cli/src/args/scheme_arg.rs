@@ -1,0 +1,87 @@
+//! The options `--scheme`, `--budget` and `--distance` of new tables: which ones a segment gets.
+
+use anyhow::bail;
+use clap::Args;
+use fpstore::plan::{Budget, FAMILIES};
+use fpstore::{SchemeChoice, Store};
+
+use crate::session::choice::distance;
+use crate::session::costs;
+
+/// For which queries tables are chosen, and how large they may be.
+#[derive(Args, Debug)]
+pub(crate) struct BudgetArgs {
+    /// The usual distance of queries, in bits [default: that of the recipe or the store, else 3]
+    #[arg(short, long = "distance", value_name = "K", value_parser = distance())]
+    pub(crate) k: Option<u32>,
+    /// The space for the tables, such as 12GB or 16B/fp [default: 12 bytes for each fingerprint,
+    /// 18.5 where K is 6 or more, and 1 MiB]
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) budget: Option<Budget>,
+}
+
+/// The tables of a new segment.
+#[derive(Args, Debug)]
+pub(crate) struct SchemeArgs {
+    /// The tables: auto, a name or a file of masks; see 'fpstore help schemes' [default: auto, or
+    /// those of the largest segment]
+    #[arg(long, value_name = "SCHEME")]
+    scheme: Option<String>,
+    #[command(flatten)]
+    auto: BudgetArgs,
+}
+
+impl SchemeArgs {
+    /// The usual distance of queries, if the user names it.
+    pub(crate) fn k(&self) -> Option<u32> {
+        self.auto.k
+    }
+
+    pub(crate) fn budget(&self) -> Option<Budget> {
+        self.auto.budget
+    }
+
+    /// The first of these options that is given.
+    pub(crate) fn first_given(&self) -> Option<&'static str> {
+        let given = [
+            (self.auto.k.is_some(), "-k"),
+            (self.scheme.is_some(), "--scheme"),
+            (self.auto.budget.is_some(), "--budget"),
+        ];
+        given.iter().find(|(given, _)| *given).map(|(_, option)| *option)
+    }
+
+    /// The tables of a new store, where queries usually ask within `k` bits.
+    pub(crate) fn choice(&self, k: u32) -> anyhow::Result<SchemeChoice> {
+        scheme_choice(self.scheme.as_deref().unwrap_or("auto"), k, self.auto.budget)
+    }
+
+    /// The tables of another segment of a store, if the user chooses them.
+    pub(crate) fn choice_beside(&self, store: &Store) -> anyhow::Result<Option<SchemeChoice>> {
+        match self.first_given() {
+            None => Ok(None),
+            Some(_) => self.choice(self.auto.k.unwrap_or(store.tuned_k())).map(Some),
+        }
+    }
+}
+
+/// The choice that `--scheme` names, by the costs of this machine.
+fn scheme_choice(text: &str, k: u32, budget: Option<Budget>) -> anyhow::Result<SchemeChoice> {
+    if budget.is_some() && text != "auto" {
+        bail!("--budget is for --scheme auto, not for --scheme {text}");
+    }
+    Ok(SchemeChoice::parse(text, k, budget)?.by_costs(costs::of_this_machine()))
+}
+
+/// Every name of a scheme with the masks that it stands for.
+pub(crate) fn scheme_names() -> String {
+    let mut help = String::new();
+    for family in FAMILIES {
+        let name = match family.alias {
+            Some(alias) => format!("{}, {alias}", family.name),
+            None => family.name.into(),
+        };
+        help += &format!("  {name:<20} {}\n", family.about);
+    }
+    help
+}

@@ -1,0 +1,45 @@
+//! The options of commands that add segments to a store: their label, the kind of their ids, and
+//! the name of the job.
+
+use clap::Args;
+use fpstore::IdPolicy;
+use fpstore::writer::dated_label;
+
+use crate::session::choice::bare_choice;
+
+/// The label of what is added.
+#[derive(Args, Debug)]
+pub(crate) struct LabelArgs {
+    /// The label of new segments, such as 2026-11 or today; see 'expire'
+    #[arg(long, value_name = "LABEL", default_value = "", hide_default_value = true)]
+    label: String,
+}
+
+impl LabelArgs {
+    /// The label, with a date in place of `today` and `yesterday`.
+    pub(crate) fn label(&self) -> String {
+        dated_label(&self.label)
+    }
+
+    /// The word that stands for a day, if the label is one.
+    pub(crate) fn word(&self) -> Option<&str> {
+        Some(self.label.as_str()).filter(|label| dated_label(label) != *label)
+    }
+}
+
+/// The kind of the ids of a segment.
+#[derive(Args, Debug)]
+pub(crate) struct IdTypeArgs {
+    /// The kind of ids; auto takes u64 if every id is a canonical decimal
+    #[arg(long, alias = "ids", value_parser = bare_choice::<IdPolicy>(), default_value_t,
+          hide_short_help = true)]
+    pub(crate) id_type: IdPolicy,
+}
+
+/// The name of a job that may run again.
+#[derive(Args, Debug)]
+pub(crate) struct RunArgs {
+    /// Remember NAME in the store; if it is there already, do nothing
+    #[arg(long, value_name = "NAME")]
+    pub(crate) run: Option<String>,
+}

@@ -1,0 +1,113 @@
+//! One share of a join: `--share`, and what it reads.
+
+use std::str::FromStr;
+
+use anyhow::bail;
+use clap::Args;
+use fpstore::Store;
+use fpstore::join::{JoinPlan, PlanReads, Share};
+
+use crate::output::text::counted;
+
+/// The part of a join that this process does.
+#[derive(Args, Debug)]
+pub(crate) struct ShareArgs {
+    /// Do only share I of N, I from 0 to N-1
+    ///
+    /// The shares of a join have each pair once together, so N processes can do it side by side.
+    /// The input is a store, the same one for all of them.
+    #[arg(long, value_name = "I/N")]
+    share: Option<ShareArg>,
+    /// Print what a share would read, and join nothing
+    ///
+    /// Prints the plan: 'reads=ranges' if each share reads its part of some tables,
+    /// 'reads=everything' if each reads all of them.
+    #[arg(long, hide_short_help = true)]
+    explain: bool,
+    /// Fail unless the store is at generation G, see 'info'
+    ///
+    /// Shares of different generations do not fit together.
+    #[arg(long, value_name = "G", hide_short_help = true)]
+    generation: Option<u64>,
+}
+
+/// `I/N`.
+#[derive(Clone, Copy, Debug)]
+struct ShareArg(Share);
+
+impl FromStr for ShareArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let numbers = text.split_once('/').and_then(|(number, count)| {
+            Some(Share { number: number.parse().ok()?, count: count.parse().ok()? })
+        });
+        match numbers {
+            Some(share @ Share { number, count }) if number < count && count <= 1024 => {
+                Ok(ShareArg(share))
+            }
+            _ => Err("expected I/N with I from 0 to N-1 and N from 1 to 1024, as 0/8".into()),
+        }
+    }
+}
+
+impl ShareArgs {
+    /// The share, if one was given.
+    pub(crate) fn share(&self) -> Option<Share> {
+        self.share.map(|share| share.0)
+    }
+
+    pub(crate) fn explain(&self) -> bool {
+        self.explain
+    }
+
+    /// The first of these options that was given.
+    pub(crate) fn first_given(&self) -> Option<&'static str> {
+        let given = [
+            (self.share.is_some(), "--share"),
+            (self.explain, "--explain"),
+            (self.generation.is_some(), "--generation"),
+        ];
+        given.into_iter().find(|(given, _)| *given).map(|(_, name)| name)
+    }
+
+    /// Refuses these options where the input is files, which have no tables.
+    pub(crate) fn check(&self, has_files: bool, confirms: bool) -> anyhow::Result<()> {
+        match self.first_given() {
+            Some(option) if has_files => bail!(
+                "{option} is for a store, and these are files; 'build' one of them first, with \
+                 --scheme blocks-4 for k = 3"
+            ),
+            Some(option) if confirms => bail!(
+                "{option} divides pairs of fingerprints; --confirm compares all documents at once"
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses a store at another generation.
+    pub(crate) fn check_generation(&self, store: &Store) -> fpstore::Result<()> {
+        self.generation.map_or(Ok(()), |wanted| store.expect_generation(wanted))
+    }
+}
+
+/// The plan of shares within `k` bits of a store, and what to say of it.
+pub(crate) fn plan_of(store: &Store, k: u32) -> anyhow::Result<(JoinPlan, String)> {
+    if k > 63 {
+        bail!("within 64 bits every two fingerprints are a pair; shares are for a k up to 63");
+    }
+    let plan = JoinPlan::of(store, k)?;
+    let words = match plan.reads() {
+        PlanReads::Ranges => {
+            let tables = counted(u64::from(k) + 1, "table", "tables");
+            format!("a share reads its range of {tables}")
+        }
+        _ => format!(
+            "each share reads everything: not all segments have {} tables of separate bits; a \
+             store with --scheme {} has them",
+            k + 1,
+            plan.scheme()
+        ),
+    };
+    Ok((plan, words))
+}

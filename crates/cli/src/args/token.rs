@@ -1,0 +1,48 @@
+//! A client of a server, with the token that the user gives.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow};
+use clap::Args;
+use fpstore_base::read_inputs;
+use fpstore_client::Client;
+
+use crate::session::command::variable;
+
+/// The token for a server.
+#[derive(Args, Debug)]
+pub(crate) struct TokenFileArg {
+    /// The token for the server, in the first line of a file [default: $FPSTORE_TOKEN]
+    #[arg(long, value_name = "FILE", requires = "server", hide_short_help = true)]
+    token_file: Option<PathBuf>,
+}
+
+impl TokenFileArg {
+    /// A client of the server at the address of `--server`.
+    pub(crate) fn client(&self, url: &str) -> anyhow::Result<Client> {
+        let client = Client::new(url).map_err(|error| anyhow!("--server {error}"))?;
+        Ok(match self.token()? {
+            Some(token) => client.token(token),
+            None => client,
+        })
+    }
+
+    /// The token that the user gives, if any.
+    fn token(&self) -> anyhow::Result<Option<String>> {
+        match &self.token_file {
+            Some(path) => first_token(path).map(Some),
+            None => variable("FPSTORE_TOKEN")
+                .map(|token| token.into_string().ok().context("FPSTORE_TOKEN is not UTF-8"))
+                .transpose(),
+        }
+    }
+}
+
+/// The first token of a file.
+fn first_token(path: &Path) -> anyhow::Result<String> {
+    let name = path.display();
+    let text = read_inputs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;
+    let mut lines = text.lines().map(str::trim);
+    let token = lines.find(|line| !line.is_empty() && !line.starts_with('#'));
+    Ok(token.with_context(|| format!("{name} holds no token"))?.into())
+}

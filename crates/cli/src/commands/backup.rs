@@ -1,0 +1,151 @@
+//! `fpstore backup`: makes a folder hold the state of the store, and copies what it lacks.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use fpstore::Store;
+use fpstore::writer::{self, BackedUp, BackupOptions};
+use fpstore_client::Client;
+
+use crate::args::resources::{ProgressArgs, QuietArgs, rate};
+use crate::args::time::Time;
+use crate::args::token::TokenFileArg;
+use crate::output::text::{bytes, counted};
+use crate::session::command::ExitStatus;
+use crate::session::stores::StoreArg;
+use crate::session::wait::WaitArgs;
+
+/// Between two looks for a signal.
+const LISTENING: Duration = Duration::from_millis(100);
+
+const LONG_ABOUT: &str = "\
+Make FOLDER hold the state of the store, also while others write to it. Only segments that FOLDER \
+lacks are copied; each copy is checked completely. FOLDER is a store of the same id and generation, \
+which can be read at any time: it changes in one step, when all files are there.
+
+Files that the new state does not need are removed from FOLDER, so it holds one state; for several, \
+use several folders; 'query --as-of' and 'log' ask those. To restore a store, copy FOLDER. A FOLDER \
+with another store, or with a later state, is refused.
+
+With --server the state is that of 'fpstore serve' at URL; whoever may read there may copy. --every \
+TIME goes on and copies each newer state, so that FOLDER follows the store: searches of this machine \
+open FOLDER, and refresh. It tries again while the store cannot be reached.
+
+An interrupted backup keeps what it has copied, and the next one goes on.";
+
+const AFTER_HELP: &str = "\
+Examples:
+  fpstore backup /mnt/backup/pages.fps -s pages.fps
+  fpstore backup /mnt/backup/pages.fps -s pages.fps --max-rate 50MB/s --verify
+  fpstore backup pages.fps --server http://192.0.2.7:7700 --every 10s
+
+Exit status: 0 done; 2 error, FOLDER is as before.";
+
+/// Copy the state of the store to a folder, which takes only what it lacks
+#[derive(Args, Debug)]
+#[command(long_about = LONG_ABOUT, after_help = AFTER_HELP)]
+pub(crate) struct BackupArgs {
+    /// The directory of the copy; made if there is none
+    #[arg(value_name = "FOLDER")]
+    folder: PathBuf,
+    #[command(flatten)]
+    store: StoreArg,
+    /// Copy the state of 'fpstore serve' at http://ADDRESS:PORT or unix:PATH
+    #[arg(long, value_name = "URL", conflicts_with = "store")]
+    server: Option<String>,
+    #[command(flatten)]
+    token: TokenFileArg,
+    /// Go on, and look for a newer state after this time, such as 10s
+    #[arg(long, value_name = "TIME")]
+    every: Option<Time>,
+    /// Also check the segments that are in FOLDER already, and copy damaged ones again
+    #[arg(long)]
+    verify: bool,
+    /// Copy no faster than this, such as 20MB/s
+    #[arg(long, value_name = "RATE", value_parser = rate)]
+    max_rate: Option<u64>,
+    #[command(flatten)]
+    wait: WaitArgs,
+    #[command(flatten)]
+    progress: ProgressArgs,
+    #[command(flatten)]
+    quiet: QuietArgs,
+}
+
+pub(crate) fn run(args: &BackupArgs) -> anyhow::Result<ExitStatus> {
+    let monitor = args.progress.monitor(args.quiet.is_on())?;
+    let options = BackupOptions::default()
+        .verify(args.verify)
+        .max_rate(args.max_rate)
+        .wait(args.wait.duration())
+        .observer(monitor.observer());
+    let mut source = Source::of(args)?;
+    let mut told = None;
+    for round in 0.. {
+        match source.backup(&args.folder, &options) {
+            Ok(done) => {
+                if told.take().is_some() {
+                    message!("copied again");
+                }
+                if !args.quiet.is_on() && (round == 0 || done.is_new) {
+                    monitor.suspend(|| report(&done));
+                }
+            }
+            Err(error) if round == 0 || monitor.check().is_err() => return Err(error),
+            // Who follows a store goes on when it is back.
+            Err(error) => {
+                let why = format!("{error:#}");
+                if told.as_ref() != Some(&why) {
+                    monitor.suspend(|| message!("not copied, the state before stays: {why}"));
+                }
+                told = Some(why);
+            }
+        }
+        let Some(Time(pause)) = args.every else { break };
+        let end = Instant::now() + pause;
+        while Instant::now() < end {
+            std::thread::sleep(LISTENING.min(end.saturating_duration_since(Instant::now())));
+            monitor.check()?;
+        }
+    }
+    monitor.finish();
+    Ok(ExitStatus::Done)
+}
+
+/// Where states come from.
+enum Source {
+    Store(Store),
+    Server(Client),
+}
+
+impl Source {
+    fn of(args: &BackupArgs) -> anyhow::Result<Self> {
+        if let Some(url) = &args.server {
+            return Ok(Source::Server(args.token.client(url)?));
+        }
+        Ok(Source::Store(args.store.open()?))
+    }
+
+    /// Copies the newest state.
+    fn backup(&mut self, to: &Path, options: &BackupOptions) -> anyhow::Result<BackedUp> {
+        match self {
+            Source::Store(store) => {
+                store.refresh()?;
+                Ok(writer::backup(store, to, options)?)
+            }
+            Source::Server(client) => Ok(fpstore_client::backup(client, to, options)?),
+        }
+    }
+}
+
+fn report(done: &BackedUp) {
+    message!(
+        "{} holds generation {}: {} copied, {}; {} there already",
+        done.path.display(),
+        done.generation,
+        counted(done.copied, "segment", "segments"),
+        bytes(done.copied_len),
+        done.kept,
+    );
+}

@@ -1,0 +1,73 @@
+//! The clusters of an earlier run, read from the output of `cluster`.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use fpstore::Fingerprint;
+use fpstore::join::EarlierClusters;
+use fpstore_base::read_inputs;
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+struct JsonCluster {
+    cluster: u64,
+    members: Vec<JsonMember>,
+}
+
+#[derive(Deserialize)]
+struct JsonMember {
+    fingerprint: String,
+    ids: Vec<String>,
+}
+
+/// Reads the lines or the JSON lines of an earlier run.
+pub(crate) fn read(path: &Path) -> anyhow::Result<EarlierClusters> {
+    let file =
+        read_inputs::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+    let mut earlier = EarlierClusters::default();
+    for (number, line) in (1..).zip(BufReader::new(file).lines()) {
+        let place = || format!("{}: line {number}", path.display());
+        let line = line.with_context(place)?;
+        if line.starts_with('{') {
+            take_object(&mut earlier, &line).with_context(place)?;
+        } else {
+            take_line(&mut earlier, &line).with_context(place)?;
+        }
+    }
+    Ok(earlier)
+}
+
+fn take_object(earlier: &mut EarlierClusters, line: &str) -> anyhow::Result<()> {
+    let cluster: JsonCluster = serde_json::from_str(line)?;
+    for member in cluster.members {
+        if member.ids.is_empty() {
+            earlier.insert(cluster.cluster, member.fingerprint.parse()?, None);
+        }
+        for id in member.ids {
+            earlier.insert(cluster.cluster, Fingerprint::default(), Some(&id));
+        }
+    }
+    Ok(())
+}
+
+fn take_line(earlier: &mut EarlierClusters, line: &str) -> anyhow::Result<()> {
+    let mut columns: Vec<&str> = line.splitn(7, '\t').collect();
+    // Where features were compared, a similarity comes before the fingerprint. An id is the rest of
+    // the line, tabs included.
+    if columns.get(4).is_some_and(|column| column.contains('.')) {
+        columns.remove(4);
+    } else {
+        columns = line.splitn(6, '\t').collect();
+    }
+    let [cluster, _, _, _, fingerprint, id] = columns.as_slice() else {
+        bail!(
+            "{} columns, expected cluster, size, diameter, distance, fingerprint and id",
+            columns.len()
+        );
+    };
+    let cluster =
+        cluster.parse().with_context(|| format!("'{cluster}' is not a cluster number"))?;
+    earlier.insert(cluster, fingerprint.parse()?, Some(*id).filter(|id| !id.is_empty()));
+    Ok(())
+}

@@ -1,0 +1,283 @@
+//! `fpstore contamination`: finds the items of a benchmark in a corpus.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::bail;
+use clap::Args;
+use fpstore::rows::ContaminationRow;
+use fpstore_base::chain;
+use fpstore_corpus::Event;
+use fpstore_corpus::contamination::{
+    Contamination, ContaminationCheck, FoundItem, SHORT_WORDS, ShingleRule, ShingleRules,
+};
+use fpstore_documents::DocumentOptions;
+use fpstore_report::page::ContaminationPage;
+
+use crate::args::documents::report;
+use crate::args::inputs::{SkipBadArgs, inputs, refuse_pipes, title_of};
+use crate::args::reading_args::ReadingArgs;
+use crate::args::resources::{ProgressArgs, QuietArgs, ThreadArgs};
+use crate::output::page::{self, page_path};
+use crate::output::row_writer::RowWriter;
+use crate::output::sink::Sink;
+use crate::output::text::{TableFormat, counted, grouped};
+use crate::session::command::ExitStatus;
+
+const LONG_ABOUT: &str = "\
+Find which items of a benchmark a corpus holds, and where; with -o copy the corpus without the \
+documents that hold one.
+
+A document holds an item if one passage, which may have half as many words again as the item, has \
+enough of the item's shingles: runs of --shingle words, of which it must have the part --contains. \
+Items of less than 50 words have --short-shingle and --short-contains; where that leaves no room for \
+one word exchanged (by default below 12 words), the item must be whole. Items of fewer words than \
+--min-words are counted, and not looked for. Case, punctuation and white space make no difference. \
+All such passages are found, and no others.
+
+A line for each item and document has the item, the part, the file, the id of the document, and \
+where the passage that holds most begins and ends in its text: in characters, then in bytes. An item \
+is named by the number of its line, or by --against-id-field.
+
+-o writes the documents that hold no item as 'dedup --docs' does, byte for byte. Documents without \
+text stay, and so do bad records with --skip-bad.";
+
+const AFTER_HELP: &str = "\
+Examples:
+  fpstore contamination --against test.jsonl --docs corpus/ --found found.tsv
+  fpstore contamination --against gsm8k.jsonl --against-text-field question --docs corpus/ -o clean/
+  fpstore contamination --against test.jsonl --docs all.jsonl.zst --html found.html
+
+Exit status: 0 done; 2 error.";
+
+/// Find which items of a benchmark a corpus holds, and copy the corpus without them
+#[derive(Args, Debug)]
+#[command(long_about = LONG_ABOUT, after_help = AFTER_HELP)]
+pub(crate) struct ContaminationArgs {
+    /// Files and folders of documents
+    #[arg(value_name = "CORPUS", required = true)]
+    files: Vec<PathBuf>,
+    /// The files hold documents, as they do here in any case
+    #[arg(long, help_heading = "Documents")]
+    docs: bool,
+    /// A file or folder with the items of a benchmark; may be repeated
+    #[arg(long, value_name = "FILE", required = true)]
+    against: Vec<PathBuf>,
+    /// The field or column of the text of items [default: that of --text-field]
+    #[arg(long, value_name = "NAME")]
+    against_text_field: Option<String>,
+    /// The field or column of the id of items [default: the number of the line or row is the id]
+    #[arg(long, value_name = "NAME")]
+    against_id_field: Option<String>,
+    #[command(flatten)]
+    rules: RuleArgs,
+    /// Copy the documents that hold no item to a folder, or of one file to a file
+    #[arg(short, long, value_name = "PATH")]
+    output: Option<PathBuf>,
+    /// Write the lines to FILE instead of standard output
+    #[arg(long, value_name = "FILE")]
+    found: Option<PathBuf>,
+    /// The format of the lines
+    #[arg(long, value_enum, default_value = "tsv")]
+    format: TableFormat,
+    /// Write a page for a browser that shows items beside the passages that hold them
+    #[arg(long, value_name = "FILE", value_parser = page_path)]
+    html: Option<PathBuf>,
+    /// The pairs of an item and a document that the page shows; of more, a sample
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "html",
+        default_value = "200",
+        hide_short_help = true
+    )]
+    html_max: usize,
+    /// Replace existing files
+    #[arg(short, long)]
+    force: bool,
+    #[command(flatten)]
+    bad: SkipBadArgs,
+    #[command(flatten)]
+    threads: ThreadArgs,
+    #[command(flatten)]
+    progress: ProgressArgs,
+    #[command(flatten)]
+    quiet: QuietArgs,
+    #[command(flatten)]
+    reading: ReadingArgs,
+}
+
+/// How much of an item a passage must hold.
+#[derive(Args, Debug)]
+struct RuleArgs {
+    /// The words of a shingle of items of 50 words or more
+    #[arg(long, value_name = "N", default_value_t = ShingleRules::default().long.shingle)]
+    shingle: usize,
+    /// The part of the shingles of such an item that a passage must hold
+    #[arg(long, value_name = "PART", default_value_t = ShingleRules::default().long.contained)]
+    contains: f64,
+    /// The words of a shingle of shorter items
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = ShingleRules::default().short.shingle,
+        hide_short_help = true
+    )]
+    short_shingle: usize,
+    /// The part of the shingles of a shorter item that a passage must hold
+    #[arg(
+        long,
+        value_name = "PART",
+        default_value_t = ShingleRules::default().short.contained,
+        hide_short_help = true
+    )]
+    short_contains: f64,
+    /// Items with fewer words are not looked for
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = ShingleRules::default().words_min,
+        hide_short_help = true
+    )]
+    min_words: usize,
+}
+
+impl RuleArgs {
+    fn rules(&self) -> ShingleRules {
+        ShingleRules {
+            long: ShingleRule { shingle: self.shingle, contained: self.contains },
+            short: ShingleRule { shingle: self.short_shingle, contained: self.short_contains },
+            words_min: self.min_words,
+        }
+    }
+}
+
+impl ContaminationArgs {
+    /// How the items are read.
+    fn item_options(&self) -> DocumentOptions {
+        let mut options = DocumentOptions::default().skip_bad(self.bad.skip_bad);
+        if let Some(field) = self.against_text_field.as_deref().or(self.reading.text_field()) {
+            options = options.text_field(field);
+        }
+        match &self.against_id_field {
+            Some(field) => options.id_field(field),
+            None => options.line_ids(true),
+        }
+    }
+}
+
+pub(crate) fn run(args: &ContaminationArgs) -> anyhow::Result<ExitStatus> {
+    if args.html.is_some() {
+        refuse_pipes(&args.against, "--html")?;
+    }
+    if args.format == TableFormat::Parquet && args.found.is_none() {
+        bail!("--format parquet writes a file; name it with --found");
+    }
+    let against = inputs(&args.against)?;
+    let files = inputs(&args.files)?;
+    let page = args.html.as_deref().map(|path| page::open(path, args.force, "the lines"));
+    let page = page.transpose()?;
+    let quiet = args.quiet.is_on();
+    let out = match &args.found {
+        Some(path) => Sink::open(path, args.force)?,
+        None => Sink::stdout(),
+    };
+    let monitor = args.progress.monitor_beside(quiet, args.found.is_none())?;
+    let options = args.reading.options(args.bad.skip_bad, args.threads.reading()?)?;
+    let tell = |event: Event<'_>| match event {
+        Event::Read(summary) => monitor.suspend(|| report(summary)),
+        Event::NotCopied(error) => {
+            monitor.suspend(|| message!("{}; its documents were left out", chain(error)));
+        }
+        _ => {}
+    };
+    let item_options = args.item_options();
+    let mut check = ContaminationCheck::new(&against, item_options.clone(), &files, options)
+        .rules(args.rules.rules())
+        .replace(args.force)
+        .threads(args.threads.count()?)
+        .observer(monitor.observer());
+    if let Some(output) = &args.output {
+        check = check.output(output);
+    }
+    if !quiet {
+        check = check.listener(&tell);
+    }
+    let mut shown = ContaminationPage::sample(args.html_max);
+    let mut rows = RowWriter::new::<ContaminationRow<'_>>(args.format, out, &[])?;
+    let account = check.run(|found: FoundItem<'_>| -> anyhow::Result<()> {
+        if page.is_some() {
+            shown.take(found.held());
+        }
+        rows.push(&found.row)
+    })?;
+    rows.finish()?;
+    if let (Some(mut page), Some(path)) = (page, &args.html) {
+        let options = item_options.observer(monitor.observer());
+        let html = account.page(shown, &against, &options, &title_of(&files, path))?;
+        page.write_all(html.as_bytes())?;
+        page.finish()?;
+    }
+    monitor.finish();
+    if !quiet {
+        report_account(args, &account);
+    }
+    if account.uncopied_count > 0 && args.output.is_some() {
+        bail!(
+            "{} could not be read to the end, see above: none of the documents in them is in an \
+             output; the others are complete",
+            counted(account.uncopied_count, "file", "files"),
+        );
+    }
+    Ok(ExitStatus::Done)
+}
+
+fn report_account(args: &ContaminationArgs, account: &Contamination) {
+    if let Some(guess) = &account.items_read.guess {
+        message!("items: {guess}; --against-text-field names another");
+    }
+    if account.items_read.skipped_count > 0 {
+        report(&account.items_read);
+    }
+    message!(
+        "{} of {} found, {} of them whole, in {} of {}",
+        grouped(account.found_item_count),
+        counted(account.item_count, "item", "items"),
+        grouped(account.whole_item_count),
+        grouped(account.contaminated_count),
+        counted(account.document_count, "document", "documents"),
+    );
+    if account.short_count > 0 {
+        message!(
+            "{} of fewer than {SHORT_WORDS} words: a passage must hold {} of the shingles of {} words, or \
+             all where that leaves no room for an exchanged word",
+            counted(account.short_count, "item", "items"),
+            args.rules.short_contains,
+            args.rules.short_shingle,
+        );
+    }
+    if account.unjudged_count > 0 {
+        let ids: Vec<String> = account.unjudged.iter().map(ToString::to_string).collect();
+        let more = if account.unjudged_count > ids.len() as u64 { ", ..." } else { "" };
+        message!(
+            "{} with fewer than {} words not looked for: {}{more}; --min-words changes that",
+            counted(account.unjudged_count, "item", "items"),
+            args.rules.min_words,
+            ids.join(", "),
+        );
+    }
+    let damaged_count = account.documents_read.damaged_count;
+    if args.output.is_some() && damaged_count > 0 {
+        message!(
+            "{} in no output",
+            counted(damaged_count, "damaged record is", "damaged records are")
+        );
+    }
+    if args.output.is_some() {
+        message!(
+            "{} kept in {}",
+            counted(account.clean_count(), "document", "documents"),
+            counted(account.file_count, "file", "files"),
+        );
+    }
+}

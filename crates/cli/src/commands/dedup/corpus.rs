@@ -1,0 +1,250 @@
+//! `fpstore dedup --docs`: documents in, documents out.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::bail;
+use fpstore::Store;
+use fpstore::rows::{LossRow, RecordRow};
+use fpstore_base::chain;
+use fpstore_corpus::{Account, Cleaner, Error, Event, PassageFate};
+
+use super::cleaning_args::CleaningArgs;
+use super::overview;
+use super::removed::RemovedWriter;
+use crate::args::documents::{report, report_repeated_ids};
+use crate::commands::add::{is_known_run, report_known_run};
+use crate::output::row_writer::RowWriter;
+use crate::output::sink::Sink;
+use crate::output::text::{counted, counted_texts};
+use crate::run::merging::warn_unmerged;
+use crate::session::command::ExitStatus;
+use crate::session::monitor::Monitor;
+use crate::session::stores::StoreNames;
+
+/// What becomes of what is removed.
+#[derive(Clone, Copy)]
+pub(crate) struct Fate {
+    /// Whether it stays, with a mark.
+    annotates: bool,
+    /// Whether passages are compared, and not documents.
+    is_of_passages: bool,
+    passages: Option<PassageFate>,
+}
+
+impl Fate {
+    pub(crate) fn of(args: &CleaningArgs, is_of_passages: bool) -> Self {
+        let passages = args.passages;
+        let annotates = args.annotate.is_some() || passages == Some(PassageFate::Annotate);
+        Fate { annotates, is_of_passages, passages }
+    }
+
+    /// A count of what is compared.
+    pub(super) fn counted(self, count: u64) -> String {
+        counted_texts(count, self.is_of_passages)
+    }
+}
+
+/// A cleaning, and the lists that the program writes beside it.
+pub(crate) struct Settings {
+    pub(crate) cleaner: Cleaner<'static>,
+    /// Where the kept documents are listed, `-` is standard output; they are copied if there is no list.
+    pub(crate) list: Option<PathBuf>,
+    pub(crate) removed: Option<PathBuf>,
+    pub(crate) losses: Option<PathBuf>,
+    pub(crate) manifest: Option<PathBuf>,
+    /// A page, how many removed documents it shows, and its title.
+    pub(crate) html: Option<(PathBuf, usize, String)>,
+    pub(crate) force: bool,
+    pub(crate) fate: Fate,
+    pub(crate) adds: bool,
+    /// Whether nothing is copied or added, only told.
+    pub(crate) is_dry: bool,
+    /// The store, and the run by which it knows the work.
+    pub(crate) stored: Option<Store>,
+    /// The names of the stores, if several are compared with.
+    pub(crate) stores: Option<StoreNames>,
+    pub(crate) run: Option<String>,
+    pub(crate) quiet: bool,
+}
+
+pub(crate) fn run(settings: Settings, monitor: &Monitor) -> anyhow::Result<ExitStatus> {
+    let Settings {
+        cleaner, list, removed, losses, manifest, html, force, stored, run, quiet, ..
+    } = settings;
+    let page = html.as_ref().map(|(path, ..)| path);
+    let lists = list.iter().chain(&removed).chain(&losses).chain(page);
+    let lists: Vec<PathBuf> = lists.cloned().collect();
+    let tell = |event: Event<'_>| tell(event, monitor, quiet);
+    if let (true, Some(stored)) = (settings.is_dry, &stored)
+        && is_known_run(stored, run.as_deref(), quiet)
+    {
+        return Ok(ExitStatus::Done);
+    }
+    // A list in a file is complete before the store has its documents.
+    let has_list = list.as_ref().is_some_and(|list| list.is_file());
+    let cleaning = match cleaner.observer(monitor.observer()).listener(&tell).begin() {
+        Ok(Some(cleaning)) => cleaning,
+        Err(error) if !(has_list && matches!(error, Error::KnownRun { .. })) => {
+            return Err(error.into());
+        }
+        Ok(None) | Err(_) => {
+            if let (false, Some(stored), Some(run)) = (quiet, &stored, &run) {
+                report_known_run(&stored.info().path, run);
+            }
+            return Ok(ExitStatus::Done);
+        }
+    };
+    let replaces = force || cleaning.is_resumed();
+    let sink = |path: Option<PathBuf>| path.map(|path| Sink::open(&path, replaces)).transpose();
+    let opened = || {
+        let (list, removed) = (sink(list)?, sink(removed)?);
+        let (losses, manifest) = (sink(losses)?, sink(manifest)?);
+        let html =
+            html.map(|(path, most, title)| anyhow::Ok((Sink::open(&path, replaces)?, most, title)));
+        anyhow::Ok((list, removed, losses, manifest, html.transpose()?))
+    };
+    let (list, removed, losses, manifest, html) = opened().inspect_err(|_| cleaning.give_up())?;
+    let (fate, adds) = (settings.fate, settings.adds);
+    let is_list = list.is_some() || settings.is_dry;
+    let cleaned = cleaning.run().inspect_err(|error| {
+        if let (Error::TooMuchLost { overview, .. }, false) = (error, quiet) {
+            monitor.suspend(|| overview::report(overview, &|count| fate.counted(count)));
+        }
+    })?;
+    if let Some(out) = list {
+        let mut rows = RowWriter::tsv::<RecordRow<'_>>(out)?;
+        let width = cleaned.width();
+        cleaned.for_each_kept(|fingerprint, id| {
+            rows.push(&RecordRow { fingerprint: width.hex(fingerprint), id: Some(id) })
+        })?;
+        rows.finish()?;
+    }
+    if let Some(out) = removed {
+        let mut rows = RemovedWriter::new(out, settings.stores)?;
+        cleaned.for_each_removed(|removed| rows.push(removed))?;
+        rows.finish()?;
+    }
+    let overview = (!quiet || losses.is_some() || manifest.is_some() || html.is_some())
+        .then(|| cleaned.overview())
+        .transpose()?;
+    if let (Some(out), Some(overview)) = (losses, &overview) {
+        let mut rows = RowWriter::tsv::<LossRow<'_>>(out)?;
+        overview.losses.iter().try_for_each(|loss| rows.push(&loss.row()))?;
+        rows.finish()?;
+    }
+    if let (Some((mut out, most, title)), Some(overview)) = (html, &overview) {
+        out.write_all(cleaned.page(overview, most, &title)?.as_bytes())?;
+        out.finish()?;
+    }
+    // It names all other files.
+    if let (Some(mut out), Some(overview)) = (manifest, &overview) {
+        let manifest = cleaned.manifest(overview, &lists)?;
+        out.write_all(manifest.to_json().as_bytes())?;
+        out.finish()?;
+    }
+    let account = cleaned.finish()?;
+    monitor.finish();
+    if let (Some(overview), false) = (&overview, quiet) {
+        overview::report(overview, &|count| fate.counted(count));
+    }
+    if !quiet {
+        report_account(&account, fate, adds, is_list);
+        if settings.is_dry {
+            message!("--dry-run: nothing was copied or added");
+        }
+    }
+    if account.uncopied_count > 0 {
+        let of_these = match account.left_out_count {
+            0 => "nothing of it".into(),
+            count => format!("none of the {} before that", fate.counted(count)),
+        };
+        bail!(
+            "{} could not be read to the end, see above: {of_these} is in an output{}; the others are \
+             complete",
+            counted(account.uncopied_count, "file", "files"),
+            if adds { " or in the store" } else { "" }
+        );
+    }
+    Ok(ExitStatus::Done)
+}
+
+fn tell(event: Event<'_>, monitor: &Monitor, quiet: bool) {
+    match event {
+        Event::Resumed { done, count } if !quiet => {
+            message!("going on with unfinished work: {done} of {count} parts are read");
+        }
+        Event::Joined { done, count } if !quiet => monitor.suspend(|| match count - done {
+            0 => message!("near documents were found before; they are compared"),
+            _ => message!("going on with unfinished work: {done} of {count} parts are joined"),
+        }),
+        Event::Read(summary) => monitor.suspend(|| report(summary)),
+        Event::ManyUnlike(unlike) => monitor.suspend(|| {
+            message!(
+                "warning: {unlike}; this takes long, and less with a smaller -k, which misses more; \
+                 text that many documents share can be cut out first, see 'fpstore help clean'"
+            );
+        }),
+        Event::RepeatedIds(found) => monitor.suspend(|| report_repeated_ids(found)),
+        Event::NotCopied(error) => {
+            monitor.suspend(|| message!("{}; its documents were left out", chain(error)));
+        }
+        Event::Unmerged(error) => monitor.suspend(|| warn_unmerged(error)),
+        Event::NotRemoved(error) => monitor.suspend(|| {
+            let why = chain(error);
+            message!("warning: all is done, but {why}; the same command removes what is left");
+        }),
+        _ => {}
+    }
+}
+
+fn report_account(account: &Account, fate: Fate, adds: bool, is_list: bool) {
+    let of_kind = |count| fate.counted(count);
+    message!(
+        "{}: {} {}, {} {}",
+        of_kind(account.document_count()),
+        of_kind(account.kept_count),
+        if adds { "kept and added" } else { "kept" },
+        of_kind(account.removed_count()),
+        match fate.passages {
+            Some(PassageFate::Drop(_)) => "repeated",
+            _ if fate.annotates => "marked",
+            _ => "removed",
+        },
+    );
+    if let Some(passages) = fate.passages {
+        let changed = counted(account.changed_count, "document", "documents");
+        let dropped = counted(account.dropped_count, "document", "documents");
+        match passages {
+            PassageFate::Cut => message!(
+                "passages were cut out of {changed}; {dropped} went whole, because nothing was left"
+            ),
+            PassageFate::Drop(_) => message!("{dropped} went whole; the others stay as they are"),
+            PassageFate::Annotate => {
+                let has = if account.changed_count == 1 { "has" } else { "have" };
+                message!("{changed} {has} marked passages");
+            }
+        }
+    }
+    if is_list {
+        return;
+    }
+    let bad_count = account.bad_count - account.damaged_count;
+    let kinds = [
+        (account.empty_count, "document without fingerprint", "documents without fingerprint"),
+        (bad_count, "bad record", "bad records"),
+    ];
+    let stay = kinds.iter().filter(|(count, ..)| *count > 0);
+    let stay: Vec<String> = stay.map(|(count, one, many)| counted(*count, one, many)).collect();
+    if !stay.is_empty() {
+        let is_one = account.empty_count + bad_count == 1;
+        let (verb, them) =
+            if is_one { ("stays as it is", "it") } else { ("stay as they are", "they") };
+        message!("{} {verb}, because {them} cannot be compared", stay.join(" and "));
+    }
+    if account.damaged_count > 0 {
+        let is_one = account.damaged_count == 1;
+        let damaged = counted(account.damaged_count, "damaged record", "damaged records");
+        message!("{damaged} {} in no output, see above", if is_one { "is" } else { "are" });
+    }
+}

@@ -1,0 +1,220 @@
+//! `fpstore dedup` for ready fingerprints: the records that are no near-duplicates, in their order.
+
+use std::path::{Path, PathBuf};
+
+use fpstore::input::InputOptions;
+use fpstore::join::{Dedup, dedup};
+use fpstore::rows::{Reason, RecordRow, RemovedRow, Side};
+use fpstore::{IdRef, Recipe, Store, Width, Writer, WriterOptions};
+use fpstore_corpus::Error;
+
+use super::removed::RemovedWriter;
+use crate::args::resources::ResourceArgs;
+use crate::commands::add::is_known_run;
+use crate::output::row_writer::RowWriter;
+use crate::output::sink::{OutputArgs, Sink};
+use crate::output::text::counted;
+use crate::run::join_input::{Ids, Order};
+use crate::run::merging::merged;
+use crate::run::new_records::NewRecords;
+use crate::session::command::ExitStatus;
+use crate::session::monitor::Monitor;
+use crate::session::stores::StoreNames;
+
+/// Which records are compared, how, and where they go.
+pub(crate) struct Settings<'a> {
+    pub(crate) files: &'a [PathBuf],
+    pub(crate) read: InputOptions,
+    pub(crate) recipe: Recipe,
+    pub(crate) stored: Option<Store>,
+    /// The names of the stores, if several are compared with.
+    pub(crate) stores: Option<StoreNames>,
+    pub(crate) within: bool,
+    pub(crate) keeps_last: bool,
+    pub(crate) k: u32,
+    pub(crate) output: &'a OutputArgs,
+    pub(crate) removed: Option<&'a Path>,
+    /// The store that the kept records are added to.
+    pub(crate) add: Option<(&'a Path, WriterOptions)>,
+    pub(crate) run: Option<&'a str>,
+    pub(crate) resources: &'a ResourceArgs,
+    pub(crate) quiet: bool,
+}
+
+pub(crate) fn run(settings: Settings<'_>, monitor: &Monitor) -> anyhow::Result<ExitStatus> {
+    let Settings { files, read, recipe, mut stored, within, k, resources, run, quiet, .. } =
+        settings;
+    if let Some(done) = known_run(stored.as_ref(), run, settings.output, quiet) {
+        return done;
+    }
+    let mut out = RowWriter::tsv::<RecordRow<'_>>(settings.output.open()?)?;
+    let removed = settings.removed.map(|path| Sink::open(path, settings.output.force));
+    let removed = removed.transpose()?;
+    // The lock is taken before the store is read, so that no other process adds the same records.
+    let mut writer = match settings.add {
+        Some((path, options)) => Some(Writer::with_options(path, options)?),
+        None => None,
+    };
+    if let Some(writer) = &writer {
+        stored = Some(writer.store().clone());
+        // The same run may have ended while this one waited.
+        if let Some(done) = known_run(stored.as_ref(), run, settings.output, quiet) {
+            return done;
+        }
+    }
+    let is_added = writer.is_some();
+    let order = if settings.keeps_last { Order::Falling } else { Order::Rising };
+    // The list of removed records names their own ids.
+    let ids = match removed {
+        Some(_) => Ids::WithPositions(order),
+        None => Ids::Positions(order),
+    };
+    let width = recipe.width();
+    let mut records = NewRecords::new(files, read, resources)?;
+    let opened = records.make_store(recipe, ids, monitor)?;
+    let options = resources.join_options(k, monitor)?;
+    let done = dedup(&opened.store, stored.as_ref(), within, &options)?;
+
+    let count = records.count();
+    let removed = removed.map(|out| RemovedWriter::new(out, settings.stores)).transpose()?;
+    let mut kept = match removed {
+        // Those that are listed are taken out.
+        Some(_) => Positions::all(count),
+        None => Positions::none(count),
+    };
+    let removed = match removed {
+        Some(rows) => Some(write_removed(&done, (ids, width), rows, &mut kept, monitor)?),
+        None => {
+            done.for_each_kept(|_, id| -> anyhow::Result<()> {
+                kept.insert(id.map_or(0, |id| ids.split(id).0));
+                Ok(monitor.check()?)
+            })?;
+            None
+        }
+    };
+    let kept_count = kept.count();
+    write_kept(&mut records, &kept, &mut out, (writer.as_mut(), width), monitor)?;
+    out.finish()?;
+    removed.map_or(Ok(()), RemovedWriter::finish)?;
+    drop((done, opened, stored));
+    if let Some(writer) = writer {
+        merged(writer.finish(), monitor)?;
+    }
+    monitor.finish();
+    if !quiet {
+        message!(
+            "{}: {} {}, {} removed",
+            counted(count, "new record", "new records"),
+            counted(kept_count, "record", "records"),
+            if is_added { "kept and added" } else { "kept" },
+            counted(count - kept_count, "record", "records"),
+        );
+    }
+    Ok(ExitStatus::Done)
+}
+
+/// The end of the command if the store has added the records of the run before: all of them would be found
+/// there. Their list is complete before that, so it is there unless it was printed or lost.
+fn known_run(
+    stored: Option<&Store>,
+    run: Option<&str>,
+    output: &OutputArgs,
+    quiet: bool,
+) -> Option<anyhow::Result<ExitStatus>> {
+    let (stored, run) = (stored?, run?);
+    if output.output.as_ref().is_some_and(|list| list.is_file()) {
+        return is_known_run(stored, Some(run), quiet).then_some(Ok(ExitStatus::Done));
+    }
+    let known = || Error::KnownRun { run: run.into(), store: stored.info().path };
+    stored.has_run(run).then(|| Err(known().into()))
+}
+
+/// Writes the kept records in their order, and gives them to the writer.
+fn write_kept(
+    records: &mut NewRecords<'_>,
+    kept: &Positions,
+    out: &mut RowWriter,
+    (mut writer, width): (Option<&mut Writer>, Width),
+    monitor: &Monitor,
+) -> anyhow::Result<()> {
+    records.read_again(|position, fingerprint, id| {
+        monitor.check()?;
+        if !kept.contains(position) {
+            return Ok(());
+        }
+        if let Some(writer) = &mut writer {
+            match id {
+                Some(id) => writer.push(fingerprint, id)?,
+                None => writer.push_bare(fingerprint)?,
+            }
+        }
+        out.push(&RecordRow { fingerprint: width.hex(fingerprint), id })
+    })
+}
+
+/// Writes a line for each removed record, see the help, and takes it from the kept ones.
+fn write_removed(
+    done: &Dedup,
+    (ids, width): (Ids, Width),
+    mut rows: RemovedWriter,
+    kept: &mut Positions,
+    monitor: &Monitor,
+) -> anyhow::Result<RemovedWriter> {
+    done.for_each_dropped(|row| -> anyhow::Result<()> {
+        monitor.check()?;
+        let (position, id) = row.id.map(|id| ids.split(id)).unwrap_or_default();
+        kept.remove(position);
+        let other_id = match row.is_stored {
+            true => row.other_id,
+            false => row.other_id.and_then(|id| ids.split(id).1).map(IdRef::Text),
+        };
+        rows.push(RemovedRow {
+            fingerprint: width.hex(row.pair.first),
+            other: width.hex(row.pair.second),
+            distance: row.pair.distance(),
+            similarity: None,
+            id: id.map(IdRef::Text),
+            other_id,
+            side: if row.is_stored { Side::Stored } else { Side::New },
+            reason: Reason::Near,
+            other_store: row.other_store,
+        })
+    })?;
+    Ok(rows)
+}
+
+/// A set of positions of records, one bit each.
+struct Positions(Vec<u64>);
+
+impl Positions {
+    /// None of the positions below `end`.
+    fn none(end: u64) -> Self {
+        Positions(vec![0; end.div_ceil(64) as usize])
+    }
+
+    /// All positions below `end`.
+    fn all(end: u64) -> Self {
+        let mut words = vec![u64::MAX; end.div_ceil(64) as usize];
+        if let (Some(last), bits @ 1..) = (words.last_mut(), end % 64) {
+            *last = (1 << bits) - 1;
+        }
+        Positions(words)
+    }
+
+    fn insert(&mut self, position: u64) {
+        self.0[(position / 64) as usize] |= 1 << (position % 64);
+    }
+
+    fn remove(&mut self, position: u64) {
+        self.0[(position / 64) as usize] &= !(1 << (position % 64));
+    }
+
+    fn contains(&self, position: u64) -> bool {
+        // A file that grew meanwhile has more positions.
+        self.0.get((position / 64) as usize).is_some_and(|word| word >> (position % 64) & 1 == 1)
+    }
+
+    fn count(&self) -> u64 {
+        self.0.iter().map(|word| u64::from(word.count_ones())).sum()
+    }
+}

@@ -1,0 +1,35 @@
+//! `--removed`: what was removed, and what is there instead.
+
+use fpstore::rows::{RemovedInStoresRow, RemovedRow, Side};
+
+use crate::output::row_writer::RowWriter;
+use crate::output::sink::Sink;
+use crate::session::stores::{StoreNames, name_of};
+
+/// Writes a line for each removed record. Where several stores are compared with, it ends with the name
+/// of the store of a stored record.
+pub(crate) struct RemovedWriter {
+    rows: RowWriter,
+    stores: Option<StoreNames>,
+}
+
+impl RemovedWriter {
+    pub(crate) fn new(out: Sink, stores: Option<StoreNames>) -> anyhow::Result<Self> {
+        let rows = match stores {
+            Some(_) => RowWriter::tsv::<RemovedInStoresRow<'_>>(out)?,
+            None => RowWriter::tsv::<RemovedRow<'_>>(out)?,
+        };
+        Ok(RemovedWriter { rows, stores })
+    }
+
+    pub(crate) fn push(&mut self, removed: RemovedRow<'_>) -> anyhow::Result<()> {
+        let Some(names) = &self.stores else { return self.rows.push(&removed) };
+        let is_stored = removed.side == Side::Stored;
+        let other_store = is_stored.then(|| name_of(names, removed.other_store));
+        self.rows.push(&RemovedInStoresRow { removed, other_store })
+    }
+
+    pub(crate) fn finish(self) -> anyhow::Result<()> {
+        self.rows.finish()
+    }
+}

@@ -1,0 +1,128 @@
+//! `fpstore dump`: prints all records as lines that `build` reads, or as a table.
+
+use anyhow::bail;
+use clap::Args;
+use fpstore::IdRef;
+use fpstore::rows::RecordRow;
+
+use crate::args::format_args::TableArgs;
+use crate::args::resources::QuietArgs;
+use crate::output::row_writer::RowWriter;
+use crate::output::sink::OutputArgs;
+use crate::output::text::TableFormat;
+use crate::session::command::ExitStatus;
+use crate::session::stores::StorePlace;
+
+const LONG_ABOUT: &str = "\
+Print every fingerprint and id, in fingerprint order.
+
+Each line is one that 'build' reads, and so are JSON Lines and Parquet with --fingerprint-field \
+fingerprint, if all records have ids. Records do not say how the fingerprints were made, nor the \
+label of their segment: give 'build' the recipe of the store with --recipe (a name, or a file with \
+the recipe that 'info' prints), a label with --label, the same -k and --scheme, and --id-type text if \
+all ids are texts of digits. 'export' copies a store as it is.";
+
+const AFTER_HELP: &str = "\
+Examples:
+  fpstore dump -s pages.fps | zstd > pages.tsv.zst
+  fpstore dump -s pages.fps | fpstore build - -s larger.fps --scheme 4
+  fpstore dump -s pages.fps --format parquet -o pages.parquet
+
+Exit status: 0 done; 2 error.";
+
+/// Print every fingerprint and id, in fingerprint order
+#[derive(Args, Debug)]
+#[command(long_about = LONG_ABOUT, after_help = AFTER_HELP)]
+pub(crate) struct DumpArgs {
+    #[command(flatten)]
+    store: StorePlace,
+    /// The separator of fingerprint and id in lines: tab, comma, colon or space [default: tab]
+    #[arg(long, value_name = "C", value_parser = separator)]
+    separator: Option<char>,
+    /// Print at most N records
+    #[arg(long, value_name = "N")]
+    limit: Option<u64>,
+    #[command(flatten)]
+    format: TableArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+    #[command(flatten)]
+    quiet: QuietArgs,
+}
+
+/// One of the separators that `build` understands.
+fn separator(text: &str) -> Result<char, String> {
+    match text {
+        "tab" | "\t" | "\\t" => Ok('\t'),
+        "comma" | "," => Ok(','),
+        "colon" | ":" => Ok(':'),
+        "space" | " " => Ok(' '),
+        _ => Err("expected tab, comma, colon or space, which 'build' reads".into()),
+    }
+}
+
+/// Opens the output.
+fn open(args: &DumpArgs) -> anyhow::Result<RowWriter> {
+    let mut layout = args.format.layout();
+    if let (Some(_), true) = (args.separator, layout.format != TableFormat::Tsv) {
+        bail!("--separator is for lines; leave out --format");
+    }
+    let out = args.output.open()?;
+    layout.separator = args.separator.unwrap_or(layout.separator);
+    RowWriter::new::<RecordRow<'_>>(layout, out, &[])
+}
+
+/// Refuses an id that 'build' would not read as it is after this separator.
+fn check(record: RecordRow<'_>, separator: Option<char>) -> anyhow::Result<()> {
+    match (record.id, separator.unwrap_or('\t')) {
+        (Some(IdRef::Text(id)), separator) if id.starts_with(' ') && separator != '\t' => bail!(
+            "the id '{}' of {} begins with a space, which 'build' ignores after '{separator}'; use \
+             --separator tab",
+            id.escape_debug(),
+            record.fingerprint,
+        ),
+        _ => Ok(()),
+    }
+}
+
+pub(crate) fn run(args: &DumpArgs) -> anyhow::Result<ExitStatus> {
+    let store = args.store.open()?;
+    let width = store.width();
+    let mut rows = open(args)?;
+    let most = args.limit.unwrap_or(u64::MAX);
+    let mut count = 0;
+    let walked = store.for_each(|entry| -> Result<(), Stop> {
+        let fingerprint = entry.fingerprint();
+        let mut ids = entry.ids().peekable();
+        let bare = ids.peek().is_none().then_some(None);
+        for id in ids.map(|id| id.map(Some)).chain(bare.map(Ok)) {
+            if count == most {
+                return Err(Stop::Enough);
+            }
+            let record = RecordRow { fingerprint: width.hex(fingerprint), id: id? };
+            check(record, args.separator)
+                .and_then(|()| rows.push(&record))
+                .map_err(Stop::Failed)?;
+            count += 1;
+        }
+        Ok(())
+    });
+    if let Err(Stop::Failed(error)) = walked {
+        return Err(error);
+    }
+    rows.finish()?;
+    Ok(ExitStatus::Done)
+}
+
+/// Why a walk over a store ends early.
+enum Stop {
+    /// As many records are printed as were asked for.
+    Enough,
+    Failed(anyhow::Error),
+}
+
+impl From<fpstore::Error> for Stop {
+    fn from(error: fpstore::Error) -> Self {
+        Stop::Failed(error.into())
+    }
+}

@@ -1,0 +1,128 @@
+//! `fpstore expire`: removes whole segments by their label.
+
+use anyhow::anyhow;
+use clap::Args;
+use fpstore::info::SegmentInfo;
+use fpstore::writer::{Expired, Expiry};
+use fpstore::{Error, Writer, WriterOptions};
+
+use crate::args::resources::QuietArgs;
+use crate::output::text::{bytes, counted};
+use crate::session::command::ExitStatus;
+use crate::session::stores::StorePlace;
+use crate::session::wait::{WaitArgs, announcer};
+
+const LONG_ABOUT: &str = "\
+Remove whole segments by their label. Segments without a label stay. Readers that have removed \
+segments open keep them until they refresh.
+
+--older-than AGE removes segments whose label is a date that passed more than AGE ago: a day \
+(2026-11-05, also with a time behind it, or 20261105), a week (2026-W45), a month (2026-11) or a \
+year. 'add --label today' gives such labels. Today is the day in UTC; segments with other labels \
+stay, and are counted in a line.
+
+--before LABEL removes segments whose label sorts before LABEL, byte by byte. Labels that sort \
+before it must be of the same form, or one must begin as the other: 30d or 2026/11/01 are of \
+another form than 2026-11-05, and remove nothing.
+
+If no record would stay, nothing is removed without --all.";
+
+const AFTER_HELP: &str = "\
+Examples:
+  fpstore expire --older-than 30d --dry-run -s pages.fps
+  fpstore expire --before 2026-01 -s pages.fps
+
+Exit status: 0 done, even if there was nothing to remove; 2 error.";
+
+/// Remove segments by their label
+#[derive(Args, Debug)]
+#[command(long_about = LONG_ABOUT, after_help = AFTER_HELP)]
+pub(crate) struct ExpireArgs {
+    /// Remove segments whose label is a date of more than AGE ago: 30d, 6w, 3mo, 1y
+    #[arg(long, value_name = "AGE", required_unless_present = "before")]
+    older_than: Option<String>,
+    /// Remove segments whose label sorts before LABEL
+    #[arg(long, value_name = "LABEL", conflicts_with = "older_than")]
+    before: Option<String>,
+    /// Remove them even if no record stays
+    #[arg(long)]
+    all: bool,
+    /// Only print what would be removed
+    #[arg(long, short_alias = 'n')]
+    dry_run: bool,
+    #[command(flatten)]
+    store: StorePlace,
+    #[command(flatten)]
+    wait: WaitArgs,
+    #[command(flatten)]
+    quiet: QuietArgs,
+}
+
+pub(crate) fn run(args: &ExpireArgs) -> anyhow::Result<ExitStatus> {
+    let expiry = match (&args.older_than, &args.before) {
+        (Some(age), _) => Expiry::older_than(age)?,
+        (None, label) => Expiry::before(label.as_deref().unwrap_or_default()),
+    };
+    let expiry = expiry.all(args.all);
+    let refused = |error: Error| match error {
+        // The library names the option as all its doors do.
+        Error::InvalidOptions { reason } => {
+            anyhow!(
+                "{}: {}",
+                args.store.path().display(),
+                reason.replace("'all' allows", "--all allows")
+            )
+        }
+        error => error.into(),
+    };
+    let (expired, segments) = if args.dry_run {
+        let store = args.store.open()?;
+        (store.expiring(&expiry).map_err(refused)?, store.info().segments)
+    } else {
+        let options = WriterOptions::default().wait(args.wait.duration()).observer(announcer());
+        let mut writer = Writer::with_options(args.store.path(), options)?;
+        (writer.expire(&expiry).map_err(refused)?, writer.store().info().segments)
+    };
+    if !args.quiet.is_on() {
+        report(&expired, &expiry, args.dry_run);
+        report_passed_over(&segments, &expiry);
+    }
+    Ok(ExitStatus::Done)
+}
+
+/// Says which segments can never expire in this way, if there are such.
+fn report_passed_over(segments: &[SegmentInfo], expiry: &Expiry) {
+    let passed_over = segments.iter().filter(|segment| expiry.passes_over(segment));
+    let (bare, other): (Vec<_>, Vec<_>) = passed_over.partition(|segment| segment.label.is_empty());
+    let mut parts = Vec::new();
+    if !bare.is_empty() {
+        let count = counted(bare.len() as u64, "segment", "segments");
+        parts.push(format!("{count} without a label"));
+    }
+    if let Some(first) = other.first() {
+        let count = counted(other.len() as u64, "segment", "segments");
+        parts.push(format!("{count} with a label of another form, such as '{}'", first.label));
+    }
+    if !parts.is_empty() {
+        message!("passed over: {}", parts.join(", "));
+    }
+}
+
+fn report(expired: &Expired, expiry: &Expiry, dry_run: bool) {
+    let verb = if dry_run { "would be removed" } else { "removed" };
+    for segment in &expired.segments {
+        message!(
+            "segment {}, '{}', {}, {verb}",
+            segment.number,
+            segment.label,
+            counted(segment.fingerprint_count, "fingerprint", "fingerprints"),
+        );
+    }
+    if expired.segments.is_empty() {
+        message!("no segment has a label {}", expiry.description());
+        return;
+    }
+    let len = expired.segments.iter().map(|segment| segment.file_len).sum();
+    let count = counted(expired.segments.len() as u64, "segment", "segments");
+    message!("{count} {verb}, {}", bytes(len));
+}

@@ -1,0 +1,201 @@
+//! `fpstore plan`: shows the best schemes for a number of fingerprints, a distance and a budget.
+//!
+//! This file parses the request and runs the planner; `report` prints a plan as text or JSON, `svg`
+//! draws it, and `check` compares the expected cost of a store with the measured one. The cost
+//! model itself is in the library.
+
+mod check;
+mod report;
+mod svg;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use anyhow::{Context, bail};
+use clap::Args;
+use fpstore::Radix;
+use fpstore::input::{InputOptions, read_records};
+use fpstore::plan::{PlanRequest, Sample, UnitCosts};
+
+use crate::args::inputs::report_skipped;
+use crate::args::report_args::{ReportArgs, ReportOut};
+use crate::args::scheme_arg::BudgetArgs;
+use crate::output::sink::Sink;
+use crate::session::choice::choice;
+use crate::session::command::ExitStatus;
+use crate::session::costs;
+use crate::session::stores::StoreArg;
+
+const LONG_ABOUT: &str = "\
+Show the schemes for a number of fingerprints, the space and time of each, and which to choose.
+
+A scheme is on the frontier if no other is both smaller and faster. The chosen scheme is the \
+fastest within the budget; 'fpstore build' chooses in the same way. 'build --scheme NAME' takes \
+every name that is shown. A name that ends in -live, -dealt or -sorted cuts its masks from the \
+bits that vary in the data. Times are for one thread and a query for a stored fingerprint: hot \
+with all data in memory, cold with none.
+
+A sample shows how fingerprints crowd together; without one they are taken for random bits. A \
+FILE of fingerprints counts as a smaller collection of the same kind: if -n is larger, skew grows \
+with it, groups of near-duplicates do not.
+
+--calibrate measures the costs of single steps on this machine, in a second or two, and keeps \
+them in your cache folder for later plans and builds. --check compares the expected cost of the \
+queries of a store with the measured cost.";
+
+const AFTER_HELP: &str = "\
+Examples:
+  fpstore plan -n 1e9 --budget 12GB
+  fpstore plan -n 1e8 -k 6 --sample pages.tsv.zst --all --svg plan.svg
+  fpstore plan --check -s pages.fps
+
+Exit status: 0 done; 2 error.";
+
+/// Show which scheme is best for given numbers, and why
+#[derive(Args, Debug)]
+#[command(long_about = LONG_ABOUT, after_help = AFTER_HELP)]
+pub(crate) struct PlanArgs {
+    /// Number of distinct fingerprints, as 1e9 or 250000000; default: those of the sample
+    #[arg(short, value_name = "COUNT")]
+    n: Option<CountArg>,
+    #[command(flatten)]
+    auto: BudgetArgs,
+    /// Fingerprints of the kind to be stored, as 'build' reads them
+    #[arg(long, value_name = "FILE")]
+    sample: Option<PathBuf>,
+    /// How the fingerprints of the sample are spelled
+    #[arg(long, value_parser = choice::<Radix>(), default_value_t)]
+    radix: Radix,
+    /// Show all schemes, not only the frontier
+    #[arg(long)]
+    all: bool,
+    #[command(flatten)]
+    report: ReportArgs,
+    /// Draw bytes a fingerprint against microseconds
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// Measure the costs of steps on this machine, and keep them
+    #[arg(long)]
+    calibrate: bool,
+    /// Compare the expected cost of the queries of the store with the measured one
+    #[arg(long, conflicts_with_all = ["n", "budget", "sample", "all", "svg"])]
+    check: bool,
+    #[command(flatten)]
+    store: StoreArg,
+}
+
+/// A count, also with an exponent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct CountArg(u64);
+
+impl FromStr for CountArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("'{text}' is no count, expected one such as 1e9 or 250000000");
+        if let Ok(count) = text.parse() {
+            return Ok(CountArg(count));
+        }
+        let count: f64 = text.parse().map_err(|_| wrong())?;
+        let whole = count.fract() == 0.0 && (0.0..2_f64.powi(63)).contains(&count);
+        if whole { Ok(CountArg(count as u64)) } else { Err(wrong()) }
+    }
+}
+
+pub(crate) fn run(args: &PlanArgs) -> anyhow::Result<ExitStatus> {
+    let mut out = args.report.open()?;
+    let picture =
+        args.svg.as_deref().map(|path| Sink::open(path, args.report.output.force)).transpose()?;
+    if args.calibrate {
+        calibrate(args, &mut out)?;
+    }
+    let costs = costs::of_this_machine();
+    if args.check {
+        let store = args.store.open()?;
+        check::run(&store, args.auto.k.unwrap_or(store.tuned_k()), costs, out)?;
+        return Ok(ExitStatus::Done);
+    }
+    if args.calibrate && args.n.is_none() && args.sample.is_none() {
+        out.finish()?;
+        return Ok(ExitStatus::Done);
+    }
+    let (request, sample_count) = request_of(args, costs)?;
+    let plan = request.plan()?;
+    if let Some(mut picture) = picture {
+        picture.write_all(svg::draw(&request, &plan).as_bytes())?;
+        picture.finish()?;
+    }
+    let basis = report::Basis { sample_count, calibrated: costs != UnitCosts::SHIPPED };
+    report::print(&request, basis, &plan, args.all, out)?;
+    Ok(ExitStatus::Done)
+}
+
+/// The request, and the number of fingerprints in its sample if it has one.
+fn request_of(args: &PlanArgs, costs: UnitCosts) -> anyhow::Result<(PlanRequest, Option<usize>)> {
+    let (sample, distinct) = match &args.sample {
+        Some(path) => {
+            let (sample, distinct) = read_sample(path, args)?;
+            (Some(sample), Some(distinct))
+        }
+        None => (None, None),
+    };
+    let Some(count) = args.n.map(|arg| arg.0).or(distinct) else {
+        bail!("how many fingerprints? say -n COUNT, or --sample FILE for as many as it holds");
+    };
+    let budget = args.auto.budget.unwrap_or_default();
+    let request = PlanRequest::new(count, args.auto.k.unwrap_or(fpstore::options::DEFAULT_K))
+        .budget(budget)
+        .costs(costs);
+    Ok(match sample {
+        Some(sample) => {
+            let sample_count = sample.count();
+            (request.sample(sample), Some(sample_count))
+        }
+        None => (request, None),
+    })
+}
+
+/// The sample, and the number of distinct fingerprints in the file.
+fn read_sample(path: &Path, args: &PlanArgs) -> anyhow::Result<(Sample, u64)> {
+    let mut fingerprints = Vec::new();
+    let options = InputOptions::default().radix(args.radix);
+    let read = read_records(path, &options, |record| {
+        fingerprints.push(record.fingerprint);
+        Ok::<(), fpstore::Error>(())
+    })?;
+    report_skipped(path, &read);
+    fingerprints.sort_unstable();
+    fingerprints.dedup();
+    let distinct = fingerprints.len() as u64;
+    let sample = Sample::of_kind(fingerprints).with_context(|| path.display().to_string())?;
+    Ok((sample, distinct))
+}
+
+fn calibrate(args: &PlanArgs, out: &mut ReportOut) -> anyhow::Result<()> {
+    let costs = UnitCosts::measure()?;
+    let path = costs::keep(&costs)?;
+    let alone = args.n.is_none() && args.sample.is_none() && !args.check;
+    message!("measured the unit costs of this machine, kept in {}", path.display());
+    if alone {
+        report::print_costs(&costs, out)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_may_have_exponents() {
+        for (text, expected) in [("1e9", 1_000_000_000), ("250", 250), ("2.5e3", 2500), ("0", 0)] {
+            assert_eq!(text.parse(), Ok(CountArg(expected)));
+        }
+        assert_eq!("18446744073709551615".parse(), Ok(CountArg(u64::MAX)));
+        for text in ["", "-1", "1.5", "1e-3", "nan", "inf", "1e30", "many"] {
+            let error = text.parse::<CountArg>().unwrap_err();
+            assert!(error.contains("1e9"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! A plan as a table for people, or as JSON.
+
+use std::io::Write;
+
+use fpstore::plan::{PlanRequest, Radius, SchemeEstimate, SchemePlan, UnitCosts};
+use serde::Serialize;
+
+use crate::args::report_args::ReportOut;
+use crate::output::text::{ReportFormat, bytes, grouped};
+
+/// The knowledge that a plan is based on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Basis {
+    /// The number of fingerprints in the sample, if there is one.
+    pub(crate) sample_count: Option<usize>,
+    /// Whether the unit costs were measured on this machine.
+    pub(crate) calibrated: bool,
+}
+
+/// Prints the frontier and the choice, or all schemes.
+pub(crate) fn print(
+    request: &PlanRequest,
+    basis: Basis,
+    plan: &SchemePlan,
+    all: bool,
+    mut out: ReportOut,
+) -> anyhow::Result<()> {
+    let shown = plan.estimates.iter().filter(|e| all || e.on_frontier || e.chosen);
+    match out.format {
+        ReportFormat::Json => {
+            let report = Report {
+                fingerprints: request.fingerprint_count(),
+                k: request.k(),
+                budget_len: plan.budget_len.floor(),
+                sample: basis.sample_count,
+                calibrated: basis.calibrated,
+                schemes: shown.collect(),
+            };
+            out.write_json(&report)?;
+        }
+        ReportFormat::Text => write_text(&mut out.out, request, basis, plan, shown)?,
+    }
+    out.finish()
+}
+
+fn write_text<'a>(
+    out: &mut impl Write,
+    request: &PlanRequest,
+    basis: Basis,
+    plan: &SchemePlan,
+    shown: impl Iterator<Item = &'a SchemeEstimate>,
+) -> anyhow::Result<()> {
+    let data = match basis.sample_count {
+        Some(count) => format!("like a sample of {}", grouped(count as u64)),
+        None => "random bits".into(),
+    };
+    let costs =
+        if basis.calibrated { "measured on this machine" } else { "shipped, see --calibrate" };
+    writeln!(
+        out,
+        "{} fingerprints, {data}; k = {}; budget {} for tables; unit costs {costs}",
+        grouped(request.fingerprint_count()),
+        request.k(),
+        bytes(plan.budget_len as u64),
+    )?;
+    writeln!(
+        out,
+        "\n  {:<31} {:>6} {:>9} {:>6} {:>9} {:>7} {:>10} {:>9} {:>9} {:>6} {:>9}  why",
+        "scheme",
+        "tables",
+        "radii",
+        "B/fp",
+        "tables",
+        "probes",
+        "candidates",
+        "largest",
+        "hot us",
+        "pages",
+        "cold us"
+    )?;
+    for estimate in shown {
+        let mark = if estimate.chosen { '*' } else { ' ' };
+        writeln!(
+            out,
+            "{mark} {:<31} {:>6} {:>9} {:>6.1} {:>9} {:>7.0} {:>10} {:>9} {:>9} {:>6.0} {:>9}  {}",
+            estimate.name,
+            estimate.scheme.masks().len(),
+            radii_text(estimate.radii.as_deref()),
+            estimate.bytes_per_fingerprint,
+            bytes(estimate.tables_len as u64),
+            estimate.estimate.probes,
+            short(estimate.estimate.candidates + estimate.estimate.look_ups),
+            short(estimate.largest_group),
+            short(estimate.hot_micros),
+            estimate.cold_pages,
+            short(estimate.cold_micros),
+            estimate.reason,
+        )?;
+    }
+    let chosen = plan.chosen();
+    match chosen.scheme.syndrome_bits() {
+        0 => writeln!(out, "\nThe masks of {}, as --scheme FILE takes them:", chosen.name)?,
+        bits => writeln!(
+            out,
+            "\n--scheme {} keeps {bits} bits in place of the half that does not lead in the second\n\
+             table, see docs/syndromes.md. Its masks:",
+            chosen.name
+        )?,
+    }
+    for mask in chosen.scheme.masks() {
+        writeln!(out, "{mask:016x}")?;
+    }
+    Ok(())
+}
+
+/// Radii in few characters: `1,1`, `0 x14`, `scan`.
+fn radii_text(radii: Option<&[Radius]>) -> String {
+    let Some(radii) = radii else { return "scan".into() };
+    let texts: Vec<String> =
+        radii.iter().map(|radius| radius.map_or("-".into(), |r| r.to_string())).collect();
+    let runs: Vec<String> = texts
+        .chunk_by(|a, b| a == b)
+        .map(|run| match run.len() {
+            1 => run[0].clone(),
+            2 | 3 => run.join(","),
+            many => format!("{} x{many}", run[0]),
+        })
+        .collect();
+    match runs.join(",") {
+        text if text.len() > 12 => format!("{} tables", radii.iter().flatten().count()),
+        text => text,
+    }
+}
+
+/// About three digits.
+fn short(number: f64) -> String {
+    match number {
+        x if x >= 1e15 => format!("{x:.1e}"),
+        x if x >= 100.0 => grouped(x.round() as u64),
+        x if x >= 10.0 => format!("{x:.1}"),
+        x => format!("{x:.2}"),
+    }
+}
+
+/// Prints what was measured.
+pub(crate) fn print_costs(costs: &UnitCosts, to: &mut ReportOut) -> anyhow::Result<()> {
+    match to.format {
+        ReportFormat::Json => {
+            let map: serde_json::Map<String, serde_json::Value> =
+                costs.entries().into_iter().map(|(name, nanos)| (name, nanos.into())).collect();
+            to.write_json(&map)?;
+        }
+        ReportFormat::Text => {
+            let out = &mut to.out;
+            writeln!(out, "nanoseconds for each        here    shipped")?;
+            for ((name, here), (_, shipped)) in
+                costs.entries().iter().zip(UnitCosts::SHIPPED.entries())
+            {
+                writeln!(out, "{name:<20} {here:>11.2} {shipped:>10.2}")?;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    fingerprints: u64,
+    k: u32,
+    budget_len: f64,
+    /// Distinct fingerprints in the sample.
+    sample: Option<usize>,
+    calibrated: bool,
+    schemes: Vec<&'a SchemeEstimate>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn radii_are_short() {
+        assert_eq!(radii_text(None), "scan");
+        assert_eq!(radii_text(Some(&[Some(1), Some(1)])), "1,1");
+        assert_eq!(radii_text(Some(&[Some(0); 14])), "0 x14");
+        assert_eq!(radii_text(Some(&[Some(1), None, None, None, Some(0)])), "1,-,-,-,0");
+        let mixed = [Some(1), Some(0), None, Some(1), Some(0), None, Some(1)];
+        assert_eq!(radii_text(Some(&mixed)), "5 tables");
+    }
+
+    #[test]
+    fn numbers_have_about_three_digits() {
+        for (number, expected) in [(0.123, "0.12"), (12.34, "12.3"), (1234.5, "1 235")] {
+            assert_eq!(short(number), expected);
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! `fpstore query --from`: answers files of queries in batches.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::bail;
+use clap::Args;
+use fpstore::input::{InputOptions, read_records};
+use fpstore::join::{BatchMode, JoinOptions, search_many};
+use fpstore::{Fingerprint, Store};
+use fpstore_base::parallel::{Feed, Parallel};
+
+use crate::args::documents;
+use crate::args::inputs::{ReadArgs, inputs, report_skipped};
+use crate::args::resources::ResourceArgs;
+use crate::commands::query::options::QueryOptions;
+use crate::commands::query::output::{self, AnswerColumns, Query, Rendered};
+use crate::output::row_writer::{RowForm, RowWriter};
+use crate::output::sink::Sink;
+use crate::output::text::{TableFormat, counted};
+use crate::session::command::ExitStatus;
+use crate::session::document_reader::Documents;
+use crate::session::monitor::Monitor;
+
+/// The number of queries in a batch.
+const BATCH_COUNT: usize = 1 << 20;
+/// The bytes of ids after which a batch ends early.
+const BATCH_IDS_LEN: usize = 64 << 20;
+
+/// The number of queries that a thread takes at a time, where the nearest are wanted.
+const NEAREST_COUNT: usize = 64;
+
+/// Files of queries.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Queries from files")]
+pub(crate) struct QueryFileArgs {
+    /// Search all records of these files, which are read as by 'build'; - is standard input
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub(crate) from: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
+    #[command(flatten)]
+    pub(crate) resources: ResourceArgs,
+}
+
+pub(crate) fn run(
+    args: &QueryFileArgs,
+    store: &Store,
+    (documents, lines): (Option<&Documents>, InputOptions),
+    out: Sink,
+    options: &QueryOptions,
+) -> anyhow::Result<ExitStatus> {
+    let monitor = args.resources.monitor(options.quiet)?;
+    let columns = AnswerColumns { has_ids: true, ..options.columns() };
+    let out = output::open(options.layout, out, columns)?;
+    let mut batch = QueryBatch::new(store, options, &args.resources, &monitor, out)?;
+    let files = inputs(&args.from)?;
+    if let Some(documents) = documents {
+        batch.push_documents(&files, documents)?;
+    } else {
+        for file in files {
+            batch.push_file(&file, &lines)?;
+        }
+    }
+    batch.finish()
+}
+
+/// The id of a query of a batch, if it has one.
+fn id_of<'a>(ids: &'a str, id_ends: &[usize], at: usize) -> Option<&'a str> {
+    let start = at.checked_sub(1).map_or(0, |before| id_ends[before]);
+    Some(&ids[start..id_ends[at]]).filter(|id| !id.is_empty())
+}
+
+/// The queries of the current batch, and the output of all.
+pub(crate) struct QueryBatch<'a> {
+    store: &'a Store,
+    options: &'a QueryOptions,
+    join: JoinOptions,
+    monitor: &'a Monitor,
+    threads: usize,
+    answered: u64,
+    queries: Vec<Fingerprint>,
+    ids: String,
+    /// The end of the id of each query in `ids`; an empty id means none.
+    id_ends: Vec<usize>,
+    /// The sketches of the queries, if matches are confirmed.
+    sketches: Vec<u8>,
+    form: RowForm,
+    out: RowWriter,
+    /// The answers on their way to the output.
+    rendered: Rendered,
+    cut: u64,
+}
+
+impl<'a> QueryBatch<'a> {
+    pub(crate) fn new(
+        store: &'a Store,
+        options: &'a QueryOptions,
+        resources: &ResourceArgs,
+        monitor: &'a Monitor,
+        out: RowWriter,
+    ) -> anyhow::Result<Self> {
+        Ok(QueryBatch {
+            store,
+            options,
+            join: resources.join_options(options.k, monitor)?,
+            monitor,
+            threads: resources.threads()?.unwrap_or(0),
+            answered: 0,
+            queries: Vec::new(),
+            ids: String::new(),
+            id_ends: Vec::new(),
+            sketches: Vec::new(),
+            form: out.form.clone(),
+            out,
+            rendered: Rendered::default(),
+            cut: 0,
+        })
+    }
+
+    /// Adds the documents of files.
+    pub(crate) fn push_documents(
+        &mut self,
+        files: &[PathBuf],
+        documents: &Documents,
+    ) -> anyhow::Result<()> {
+        let monitor = self.monitor;
+        let summary = documents.each(files, monitor, |fingerprint, id, sketch| {
+            self.push(fingerprint, Some(&id.to_string()), sketch)
+        })?;
+        monitor.suspend(|| documents::report(&summary));
+        Ok(())
+    }
+
+    /// Adds the records of a file.
+    pub(crate) fn push_file(&mut self, file: &Path, lines: &InputOptions) -> anyhow::Result<()> {
+        let summary = read_records(file, lines, |record| {
+            let id = record.id.map(|id| id.to_string());
+            self.push(record.fingerprint, id.as_deref(), &[])
+        })?;
+        report_skipped(file, &summary);
+        Ok(())
+    }
+
+    /// Answers what is left, and ends the output.
+    pub(crate) fn finish(mut self) -> anyhow::Result<ExitStatus> {
+        self.answer()?;
+        self.out.finish()?;
+        self.monitor.finish();
+        let options = self.options;
+        if self.cut > 0 && options.layout.format != TableFormat::Json && !options.quiet {
+            message!("{} cut by --limit", counted(self.cut, "answer was", "answers were"));
+        }
+        Ok(if self.rendered.found { ExitStatus::Done } else { ExitStatus::Negative })
+    }
+
+    pub(crate) fn push(
+        &mut self,
+        query: Fingerprint,
+        id: Option<&str>,
+        sketch: &[u8],
+    ) -> anyhow::Result<()> {
+        self.queries.push(query);
+        self.sketches.extend_from_slice(sketch);
+        self.ids.push_str(id.unwrap_or_default());
+        self.id_ends.push(self.ids.len());
+        if self.queries.len() == BATCH_COUNT || self.ids.len() >= BATCH_IDS_LEN {
+            self.answer()?;
+        }
+        Ok(())
+    }
+
+    /// Finds the nearest of each query, on all threads.
+    fn answer_nearest(&mut self, count: usize, threads: usize) -> anyhow::Result<()> {
+        let QueryBatch { store, options, queries, ids, id_ends, form, monitor, .. } = self;
+        let (options, store) = (*options, *store);
+        let chunks: Vec<std::ops::Range<usize>> = (0..queries.len())
+            .step_by(NEAREST_COUNT)
+            .map(|start| start..queries.len().min(start + NEAREST_COUNT))
+            .collect();
+        let (queries, ids, id_ends, form) = (&*queries, &*ids, &*id_ends, &*form);
+        let work = || {
+            let mut searcher = store.searcher();
+            move |range: std::ops::Range<usize>| -> anyhow::Result<Rendered> {
+                let mut rendered = Rendered::default();
+                for at in range {
+                    let answer = searcher.nearest(queries[at], count, options.k)?;
+                    let (id, fingerprint) = (id_of(ids, id_ends, at), queries[at]);
+                    let (labels, stores) = (options.labels, options.stores.as_ref());
+                    let query = Query { id, fingerprint, labels, stores, ..Query::default() };
+                    rendered.add(form, query, &answer)?;
+                }
+                Ok(rendered)
+            }
+        };
+        let (out, found) = (&mut self.out, &mut self.rendered.found);
+        std::thread::scope(|scope| -> anyhow::Result<()> {
+            let feed = |feed: &mut Feed<_, _>| {
+                for chunk in chunks {
+                    if !feed.push(chunk, 1) {
+                        break;
+                    }
+                }
+            };
+            for done in Parallel::new(threads).run_in(scope, feed, work) {
+                monitor.check()?;
+                let mut rendered = done?;
+                rendered.write(out)?;
+                *found |= rendered.found;
+            }
+            Ok(())
+        })?;
+        self.forget();
+        Ok(())
+    }
+
+    /// Forgets the queries of the batch, which are answered.
+    fn forget(&mut self) {
+        self.answered += self.queries.len() as u64;
+        self.queries.clear();
+        self.ids.clear();
+        self.id_ends.clear();
+        self.sketches.clear();
+    }
+
+    fn answer(&mut self) -> anyhow::Result<()> {
+        if let Some(count) = self.options.nearest {
+            return self.answer_nearest(count, self.threads);
+        }
+        let QueryBatch {
+            queries,
+            ids,
+            id_ends,
+            sketches,
+            rendered,
+            options,
+            monitor,
+            answered,
+            ..
+        } = self;
+        let sketch_len = usize::from(self.store.sketch_len());
+        self.join = self.join.clone().observer(monitor.observer_after(*answered));
+        let (form, out, mut cut) = (&self.form, &mut self.out, 0);
+        let auto = BatchMode::Auto;
+        search_many(
+            self.store,
+            queries,
+            &self.join,
+            &options.limits,
+            auto,
+            |at, answer| -> anyhow::Result<()> {
+                let id = id_of(ids, id_ends, at);
+                let sketch = |threshold| (&sketches[at * sketch_len..][..sketch_len], threshold);
+                let confirm = options.confirm.map(sketch);
+                let (fingerprint, labels) = (queries[at], options.labels);
+                let stores = options.stores.as_ref();
+                let query = Query { id, fingerprint, confirm, labels, stores, explain: None };
+                rendered.add(form, query, &answer)?;
+                cut += u64::from(answer.outcome().cut);
+                rendered.write(out)
+            },
+        )?;
+        self.cut += cut;
+        self.forget();
+        Ok(())
+    }
+}
+
+/// Refuses options that make no sense for files of queries.
+pub(crate) fn check(args: &QueryFileArgs, explain: bool) -> anyhow::Result<()> {
+    if explain && !args.from.is_empty() {
+        bail!("--explain is for single queries; it cannot be used with --from");
+    }
+    Ok(())
+}

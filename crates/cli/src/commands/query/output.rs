@@ -1,0 +1,153 @@
+//! The answers to queries on their way to the output.
+
+use std::io::Write;
+
+use fpstore::join::confirm::sketch_similarity;
+use fpstore::rows::{AnswerRow, Explained, MatchRow};
+use fpstore::{Answer, Fingerprint, Hit, Width};
+
+use crate::output::row_writer::{Layout, RowForm, RowWriter};
+use crate::output::sink::Sink;
+use crate::output::text::TableFormat;
+use crate::session::stores::{StoreNames, name_of};
+
+/// A query: its fingerprint, and what else is known of it.
+#[derive(Clone, Default)]
+pub(crate) struct Query<'a> {
+    /// The id of its record, if it has one.
+    pub(crate) id: Option<&'a str>,
+    pub(crate) fingerprint: Fingerprint,
+    /// The sketch of its document, and the similarity that a match must have.
+    pub(crate) confirm: Option<(&'a [u8], f64)>,
+    /// Whether the labels of matches are printed.
+    pub(crate) labels: bool,
+    /// The names of the stores, if several are asked.
+    pub(crate) stores: Option<&'a StoreNames>,
+    /// How it was answered, if that is printed.
+    pub(crate) explain: Option<Explained>,
+}
+
+impl Query<'_> {
+    /// The row of an answer.
+    fn row(self, answer: &Answer<'_>) -> anyhow::Result<AnswerRow> {
+        let mut matches = Vec::with_capacity(answer.len());
+        for hit in answer.hits() {
+            let Some(names) = self.stores else {
+                matches.extend(self.match_row(&hit, answer.width())?);
+                continue;
+            };
+            for (store, hit) in hit.stores() {
+                let found = self.match_row(&hit, answer.width())?;
+                let store = Some(name_of(names, store).to_owned());
+                matches.extend(found.map(|found| MatchRow { store, ..found }));
+            }
+        }
+        Ok(AnswerRow {
+            id: self.id.map(Into::into),
+            query: answer.width().hex(self.fingerprint),
+            matches,
+            cut: answer.outcome().cut,
+            explain: self.explain,
+            ..AnswerRow::default()
+        })
+    }
+
+    /// A match without the documents that are not alike enough; `None` if no document is.
+    fn match_row(&self, hit: &Hit<'_>, width: Width) -> anyhow::Result<Option<MatchRow>> {
+        let (mut known, mut labels, mut similarities) = (Vec::new(), Vec::new(), Vec::new());
+        let mut ids = hit.ids();
+        while let Some(id) = ids.next() {
+            let id = id?;
+            if let Some((sketch, threshold)) = self.confirm {
+                let similarity = sketch_similarity(sketch, ids.sketch());
+                if similarity < threshold {
+                    continue;
+                }
+                similarities.push(similarity);
+            }
+            known.push(id.to_string());
+            if self.labels {
+                labels.push(ids.label().to_string());
+            }
+        }
+        if known.is_empty() {
+            if self.confirm.is_some() {
+                return Ok(None);
+            }
+            // Without ids, those of several segments are told apart by their labels alone.
+            labels.extend(hit.labels().filter(|_| self.labels).map(String::from));
+        }
+        Ok(Some(MatchRow {
+            fingerprint: width.hex(hit.fingerprint()),
+            distance: hit.distance(),
+            similarities: self.confirm.map(|_| similarities),
+            labels: self.labels.then_some(labels),
+            ids: Some(known),
+            ..MatchRow::default()
+        }))
+    }
+}
+
+/// Answers in their form; threads prepare them.
+#[derive(Default)]
+pub(crate) struct Rendered {
+    lines: Vec<u8>,
+    /// The rows of a table, which has no bytes before it is written.
+    rows: Vec<AnswerRow>,
+    /// Whether any of the queries found anything.
+    pub(crate) found: bool,
+}
+
+impl Rendered {
+    /// Adds the answer to a query.
+    pub(crate) fn add(
+        &mut self,
+        form: &RowForm,
+        query: Query<'_>,
+        answer: &Answer<'_>,
+    ) -> anyhow::Result<()> {
+        let row = query.row(answer)?;
+        self.found |= !row.matches.is_empty();
+        match form.format {
+            TableFormat::Tsv | TableFormat::Json | TableFormat::Csv => {
+                form.render(&mut self.lines, &row)?
+            }
+            TableFormat::Parquet => self.rows.push(row),
+        }
+        Ok(())
+    }
+
+    /// Writes the answers, and forgets them but for whether anything was found.
+    pub(crate) fn write(&mut self, out: &mut RowWriter) -> anyhow::Result<()> {
+        if let Some(lines) = out.lines() {
+            lines.write_all(&self.lines)?;
+        }
+        self.lines.clear();
+        self.rows.drain(..).try_for_each(|row| out.push(&row))
+    }
+}
+
+/// The columns of answers that are there only if somebody wants them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct AnswerColumns {
+    /// Whether queries have ids of their own.
+    pub(crate) has_ids: bool,
+    pub(crate) confirms: bool,
+    pub(crate) labels: bool,
+    pub(crate) stores: bool,
+}
+
+/// The output of answers, whose tables have the columns that the queries fill.
+pub(crate) fn open(layout: Layout, out: Sink, has: AnswerColumns) -> anyhow::Result<RowWriter> {
+    // A Parquet file has the same columns whatever asks.
+    let is_line = [TableFormat::Tsv, TableFormat::Csv].contains(&layout.format);
+    let columns = [
+        ("query_id", has.has_ids || !is_line),
+        ("similarity", has.confirms),
+        ("store", has.stores),
+        ("label", has.labels),
+    ];
+    let without: Vec<&str> =
+        columns.iter().filter(|(_, is_there)| !is_there).map(|(name, _)| *name).collect();
+    RowWriter::new::<AnswerRow>(layout, out, &without)
+}

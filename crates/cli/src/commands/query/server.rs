@@ -1,0 +1,209 @@
+//! `fpstore query --server`: the same questions and the same output, answered by `fpstore serve`.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::Args;
+use fpstore::Fingerprint;
+use fpstore::input::{InputOptions, read_all_records, read_records};
+use fpstore::rows::AnswerRow;
+use fpstore_client::{Client, ClientError, QueryOptions};
+use tokio::runtime::Runtime;
+
+use super::output::{self, AnswerColumns};
+use crate::args::inputs::{check_stdin, inputs, report_guess, report_skipped};
+use crate::args::token::TokenFileArg;
+use crate::output::bad_lines::{BadLines, write_bad};
+use crate::output::row_writer::{Layout, RowWriter};
+use crate::output::sink::Sink;
+use crate::output::text::TableFormat;
+use crate::session::command::ExitStatus;
+
+/// Queries of files that are asked together.
+const BATCH_COUNT: usize = 10_000;
+
+/// The server that is asked.
+#[derive(Args, Debug)]
+pub(crate) struct ServerArgs {
+    /// Ask 'fpstore serve' at http://ADDRESS:PORT or unix:PATH
+    #[arg(long, value_name = "URL", conflicts_with_all = ["store", "access", "as_of", "confirm", "explain",
+          "refresh", "id", "label", "labels", "docs", "fingerprint_field", "df", "stop_words", "weights"])]
+    pub(crate) server: Option<String>,
+    #[command(flatten)]
+    token: TokenFileArg,
+}
+
+/// What is asked of a server.
+pub(crate) struct Questions<'a> {
+    pub(crate) k: Option<u32>,
+    pub(crate) nearest: Option<u64>,
+    pub(crate) limit: Option<u64>,
+    /// `None` stands for standard input.
+    pub(crate) needles: &'a [Option<Fingerprint>],
+    pub(crate) texts: &'a [String],
+    pub(crate) from: &'a [PathBuf],
+    pub(crate) lines: InputOptions,
+    pub(crate) layout: Layout,
+    pub(crate) quiet: bool,
+}
+
+impl ServerArgs {
+    pub(crate) fn run(
+        &self,
+        url: &str,
+        questions: &Questions<'_>,
+        out: Sink,
+    ) -> anyhow::Result<ExitStatus> {
+        let mut client = self.token.client(url)?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.context("cannot start the connection")?;
+        // Whoever asks the wrong place hears so before the queries are read.
+        let info = runtime.block_on(client.info()).with_context(|| format!("cannot ask {url}"))?;
+        // All fields are named, so that no option is forgotten here.
+        let Questions { k, nearest: count, limit, .. } = *questions;
+        let mut session = Session {
+            runtime,
+            client,
+            url,
+            options: QueryOptions { k, count, limit, ..QueryOptions::default() },
+            questions,
+            out: output::open(
+                questions.layout,
+                out,
+                AnswerColumns {
+                    has_ids: !questions.from.is_empty(),
+                    stores: !info.stores.is_empty(),
+                    ..AnswerColumns::default()
+                },
+            )?,
+            found: false,
+        };
+        session.ask_all()?;
+        session.out.finish()?;
+        Ok(if session.found { ExitStatus::Done } else { ExitStatus::Negative })
+    }
+}
+
+struct Session<'a> {
+    runtime: Runtime,
+    client: Client,
+    url: &'a str,
+    options: QueryOptions,
+    questions: &'a Questions<'a>,
+    out: RowWriter,
+    found: bool,
+}
+
+impl Session<'_> {
+    fn doing(&self) -> String {
+        format!("cannot ask {}", self.url)
+    }
+
+    fn ask_all(&mut self) -> anyhow::Result<()> {
+        for needle in self.questions.needles {
+            match needle {
+                Some(needle) => self.ask_one(*needle)?,
+                None => self.ask_standard_input()?,
+            }
+        }
+        for text in self.questions.texts {
+            self.ask_text(text)?;
+        }
+        let mut batch: Vec<(Fingerprint, Option<String>)> = Vec::new();
+        if self.questions.from.is_empty() {
+            return Ok(());
+        }
+        for file in inputs(self.questions.from)? {
+            let read = read_records(&file, &self.questions.lines, |record| {
+                batch.push((record.fingerprint, record.id.map(|id| id.to_string())));
+                if batch.len() >= BATCH_COUNT {
+                    self.ask_batch(&batch)?;
+                    batch.clear();
+                }
+                anyhow::Ok(())
+            });
+            report_skipped(&file, &read?);
+        }
+        self.ask_batch(&batch)
+    }
+
+    fn ask_one(&mut self, needle: Fingerprint) -> anyhow::Result<()> {
+        let asked = self.runtime.block_on(self.client.query(needle, &self.options));
+        let answer = asked.with_context(|| self.doing())?;
+        self.print(answer)
+    }
+
+    fn ask_standard_input(&mut self) -> anyhow::Result<()> {
+        let file = Path::new("-");
+        check_stdin(file)?;
+        let mut bad_lines = BadLines::new(self.questions.lines.skips_bad());
+        let summary =
+            read_all_records(file, &self.questions.lines, |found| -> anyhow::Result<()> {
+                match found {
+                    Ok(record) => self.ask_one(record.fingerprint)?,
+                    Err(bad) => {
+                        bad_lines.note(bad.place, &bad.reason);
+                        if let (TableFormat::Json, Some(out)) =
+                            (self.questions.layout.format, self.out.lines())
+                        {
+                            write_bad(out, bad.place, &bad.reason)?;
+                        }
+                    }
+                }
+                // A program that writes line by line waits for each answer.
+                Ok(self.out.lines().map_or(Ok(()), Sink::flush)?)
+            })?;
+        report_guess(file, &summary);
+        bad_lines.finish()
+    }
+
+    fn ask_text(&mut self, text: &str) -> anyhow::Result<()> {
+        let asked = self.runtime.block_on(self.client.query_text(text, &self.options));
+        let answer = asked.with_context(|| self.doing())?;
+        self.print(answer)
+    }
+
+    fn ask_batch(&mut self, batch: &[(Fingerprint, Option<String>)]) -> anyhow::Result<()> {
+        if batch.is_empty() {
+            return Ok(());
+        }
+        let fingerprints: Vec<Fingerprint> = batch.iter().map(|(needle, _)| *needle).collect();
+        let mut answers = Vec::with_capacity(batch.len());
+        let take = |answer| {
+            answers.push(answer);
+            Ok::<(), ClientError>(())
+        };
+        let asked = self.client.query_all(&fingerprints, &self.options, take);
+        self.runtime.block_on(asked).with_context(|| self.doing())?;
+        for (mut answer, (_, id)) in answers.into_iter().zip(batch) {
+            answer.id.clone_from(id);
+            self.print(answer)?;
+        }
+        Ok(())
+    }
+
+    /// Prints what a store would be answered with.
+    fn print(&mut self, answer: AnswerRow) -> anyhow::Result<()> {
+        self.found |= !answer.matches.is_empty();
+        self.report_cut(&answer);
+        self.out.push(&AnswerRow { cut_by: None, generation: None, ..answer })
+    }
+
+    /// Says that an answer is not whole. Where the user did not ask for that, it is no mere remark.
+    fn report_cut(&self, answer: &AnswerRow) {
+        let Some(by) = answer.cut_by.as_deref().filter(|_| answer.cut) else { return };
+        let is_asked = by == "limit" && self.questions.limit.is_some();
+        if is_asked && (self.questions.quiet || self.questions.layout.format == TableFormat::Json) {
+            return;
+        }
+        let count = crate::output::text::counted(answer.matches.len() as u64, "match", "matches");
+        let by = match by {
+            "limit" if is_asked => "--limit",
+            "limit" => "the --max-matches of the server",
+            "ids" => "the --max-ids of the server",
+            _ => "the --deadline of the server",
+        };
+        message!("{}: cut to {count} by {by}", answer.query);
+    }
+}

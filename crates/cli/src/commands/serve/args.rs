@@ -1,0 +1,316 @@
+//! The options of `fpstore serve`.
+
+use std::io::Write;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{anyhow, bail};
+use bytesize::ByteSize;
+use clap::{Arg, Args};
+use fpstore::{Warm, WriterOptions};
+use fpstore_server::{
+    AccessEntry, AccessLog, Address, PageTemplates, ScrubOptions, ServeSettings, Tokens,
+    WritingOptions,
+};
+
+use super::limits::LimitArgs;
+use super::reread::{PairsArg, TokenArgs};
+use crate::args::recipe_files::RecipeFileArgs;
+use crate::args::resources::{QuietArgs, rate};
+use crate::args::segment_args::LabelArgs;
+use crate::args::time::Time;
+use crate::output::text::print_message;
+use crate::session::choice::choice;
+use crate::session::command::AccessArgs;
+use crate::session::stores::StoresPlace;
+use crate::session::wait::{WaitArgs, announcer};
+
+const LONG_ABOUT: &str = "\
+Answer queries over HTTP from a store, or from several (-s A -s B), for crawlers and people.
+
+It listens on this machine alone unless --listen says otherwise; then it asks for a token. \
+--writable lets clients remember what is new and delete ids; the server is then the one writer of \
+the store. Other machines need a token of --write-token-file to write, also with --no-auth. GET / is a page for people, /openapi.json describes all routes, docs/serve.md explains \
+them.
+
+The newest state of the store is looked for every --refresh-every, on SIGHUP, and by POST \
+/v1/refresh; SIGHUP also reads the files of tokens and --pairs again. The newest state is read into memory \
+before it is shown. If the store vanishes or is damaged, the state before is \
+still shown, and /readyz says so. SIGTERM and an interrupt end the server in order.
+
+It has no TLS; a reverse proxy before it has.";
+
+const AFTER_HELP: &str = "\
+Examples:
+  fpstore serve -s pages.fps
+  curl 'http://127.0.0.1:7700/v1/query?fingerprint=c0f1789bed2eb9b8'
+  fpstore serve -s pages.fps --writable --listen 0.0.0.0:7700 --token-file read --write-token-file write
+
+Exit status: 0 ended by a signal, all that was answered is done; 2 error.";
+
+/// Answer queries over HTTP
+#[derive(Args, Debug)]
+#[command(long_about = LONG_ABOUT, after_help = AFTER_HELP, mut_args = in_long_help)]
+pub(crate) struct ServeArgs {
+    #[command(flatten)]
+    pub(crate) stores: StoresPlace,
+    #[command(flatten)]
+    access: AccessArgs,
+    /// Where to listen: ADDRESS:PORT, with port 0 for a free one, or unix:PATH
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7700")]
+    listen: String,
+    /// Who may use the Unix socket, as a file mode
+    #[arg(long, value_name = "MODE", default_value = "600", value_parser = file_mode)]
+    socket_mode: u32,
+    /// Threads that read requests and search; as many again search what takes long [default: one
+    /// for each core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=256))]
+    threads: Option<u64>,
+    /// How often to look for a newer state of the store
+    #[arg(long, alias = "refresh", value_name = "TIME",
+          default_value_t = Time(ServeSettings::default().refresh))]
+    refresh_every: Time,
+    /// For how long refreshes may fail before /readyz says that the server is not ready
+    #[arg(long, value_name = "TIME", default_value_t = Time(ServeSettings::default().stale_after))]
+    stale_after: Time,
+    /// Read the whole store again this often, to find damage of the disk early; see /metrics
+    #[arg(long, value_name = "TIME")]
+    scrub_every: Option<Time>,
+    /// The most bytes that this reads in a second
+    #[arg(long, value_name = "RATE", default_value = "20MB/s", requires = "scrub_every",
+          value_parser = rate)]
+    scrub_rate: u64,
+    /// What to read into memory before a state is shown; queries of what was not wait for the disk
+    #[arg(long, value_parser = choice::<Warm>(), value_name = "WHAT", default_value_t = Warm::All)]
+    warm: Warm,
+    #[command(flatten)]
+    pub(super) tokens: TokenArgs,
+    /// Let other machines read without a token
+    #[arg(long)]
+    no_auth: bool,
+    /// Let other machines add and delete without a token
+    #[arg(long, requires = "writable")]
+    anyone_may_write: bool,
+    /// A name of this server, for a proxy that passes it on; may be repeated
+    ///
+    /// On this machine without a token, only requests to localhost are answered, because a page in a
+    /// browser could send others.
+    #[arg(long, value_name = "NAME")]
+    host: Vec<String>,
+    #[command(flatten)]
+    writing: WritingArgs,
+    #[command(flatten)]
+    resources: RecipeFileArgs,
+    /// Print a line of JSON for each request to standard output
+    #[arg(long)]
+    access_log: bool,
+    /// How long to go on after SIGTERM while /readyz says so, for a balancer to see it
+    #[arg(long, value_name = "TIME")]
+    drain_delay: Option<Time>,
+    #[command(flatten)]
+    templates: TemplateArgs,
+    #[command(flatten)]
+    limits: LimitArgs,
+    #[command(flatten)]
+    pub(crate) quiet: QuietArgs,
+}
+
+/// The help of `--access`, whose default is another one here; and limits and what few
+/// need only in the long help.
+fn in_long_help(arg: Arg) -> Arg {
+    let arg = match arg.get_id().as_str() {
+        "access" => arg.help(
+            "How to read the store: from a memory map; all of it into memory first; or auto: into \
+             memory on a network file system, if it takes at most a quarter of the memory [default: \
+             auto]",
+        ),
+        "quiet" | "access_log" | "drain_delay" => arg.help_heading(None::<&str>),
+        _ => arg,
+    };
+    let rare = [
+        "access",
+        "threads",
+        "warm",
+        "host",
+        "socket_mode",
+        "stale_after",
+        "scrub_every",
+        "scrub_rate",
+        "commit_every",
+        "pairs",
+        "drain_delay",
+    ]
+    .contains(&arg.get_id().as_str());
+    if rare || arg.get_help_heading() == Some("Limits") { arg.hide_short_help(true) } else { arg }
+}
+
+/// How the server writes.
+#[derive(Args, Debug)]
+#[command(
+    next_help_heading = "Writing",
+    mut_arg("label", |arg| arg.requires("writable"))
+)]
+struct WritingArgs {
+    /// Let clients add and delete; nobody else can write to the store meanwhile
+    #[arg(long)]
+    writable: bool,
+    #[command(flatten)]
+    label: LabelArgs,
+    /// The longest time until what was answered with "durable": false is durable
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value_t = Time(WritingOptions::default().commit_every),
+        requires = "writable"
+    )]
+    commit_every: Time,
+    /// Memory for commits, and as much for merging segments
+    #[arg(long, value_name = "SIZE", default_value = "512MiB", requires = "writable")]
+    memory: ByteSize,
+    /// Merge segments only when a client asks for it
+    #[arg(long, requires = "writable")]
+    no_compact: bool,
+    #[command(flatten)]
+    wait: WaitArgs,
+    #[command(flatten)]
+    pairs: PairsArg,
+}
+
+/// How the page shows what an id stands for.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Page")]
+struct TemplateArgs {
+    /// Where the page leads from an id, such as https://example.org/{id}; {id} alone if ids are
+    /// addresses
+    #[arg(long, value_name = "TEMPLATE", value_parser = template)]
+    link: Option<String>,
+    /// The picture that the page shows for an id
+    #[arg(long, value_name = "TEMPLATE", value_parser = template)]
+    image: Option<String>,
+}
+
+fn template(text: &str) -> Result<String, String> {
+    if text.contains("{id}") { Ok(text.into()) } else { Err("expected {id} in it".into()) }
+}
+
+/// Prints a request that was answered. A log that cannot be written must not end the server.
+fn print_entry(entry: &AccessEntry<'_>) {
+    let mut line = serde_json::to_vec(entry).expect("a vector takes all bytes");
+    line.push(b'\n');
+    let _ = std::io::stdout().lock().write_all(&line);
+}
+
+/// A mode of a file in octal, such as `660`.
+fn file_mode(text: &str) -> Result<u32, String> {
+    match u32::from_str_radix(text, 8) {
+        Ok(mode) if mode <= 0o777 => Ok(mode),
+        _ => Err("expected three octal digits, such as 660".into()),
+    }
+}
+
+impl ServeArgs {
+    /// Where to listen, and the settings of the server, checked.
+    pub(crate) fn settings(&self) -> anyhow::Result<(Address, ServeSettings)> {
+        let address: Address = self.listen.parse().map_err(|error| anyhow!("--listen {error}"))?;
+        let tokens = self.tokens.open()?;
+        self.check(&address, &tokens)?;
+        let is_guarded = tokens.guard_reading();
+        let hosts = match &address {
+            Address::Tcp(_) if address.is_local() && !is_guarded => Some(self.host.clone()),
+            _ => None,
+        };
+        let files = self.resources.clone();
+        let defaults = ServeSettings::default();
+        let settings = ServeSettings {
+            // It stays up for long, so that the safest way is the default.
+            open: self.access.options().unwrap_or_default(),
+            threads: self.threads.map_or(defaults.threads, |it| usize::try_from(it).unwrap_or(1)),
+            refresh: self.refresh_every.0,
+            stale_after: self.stale_after.0,
+            scrub: self
+                .scrub_every
+                .map(|every| ScrubOptions { every: every.0, max_rate: self.scrub_rate }),
+            warm: Some(self.warm).filter(|&warm| warm != Warm::None),
+            socket_mode: self.socket_mode,
+            tokens,
+            anyone_may_write: self.anyone_may_write,
+            hosts,
+            templates: PageTemplates {
+                link: self.templates.link.clone(),
+                image: self.templates.image.clone(),
+            },
+            limits: self.limits.0.clone(),
+            pairs: self.pairs().read()?.unwrap_or_default(),
+            writing: self.writing.options(),
+            hasher_of: Arc::new(move |recipe| {
+                files.hasher_of(recipe).map_err(|error| format!("{error:#}"))
+            }),
+            drain_delay: self.drain_delay.map_or(Duration::ZERO, |delay| delay.0),
+            access_log: self.access_log.then_some(print_entry as AccessLog),
+            log: print_message,
+        };
+        Ok((address, settings))
+    }
+
+    pub(super) fn pairs(&self) -> &PairsArg {
+        &self.writing.pairs
+    }
+
+    /// Checks the options that belong together.
+    fn check(&self, address: &Address, tokens: &Tokens) -> anyhow::Result<()> {
+        if self.writing.writable {
+            self.stores.check_one("--writable")?;
+        }
+        if self.scrub_every.is_some() {
+            self.stores.check_one("--scrub-every")?;
+        }
+        if self.writing.wait.is_given() && !self.writing.writable {
+            bail!("--wait is for servers that write; add --writable");
+        }
+        if let Some(word) = self.writing.label.word() {
+            bail!(
+                "--label {word} is a day when the server starts, and stays that day; give it the date"
+            );
+        }
+        if self.tokens.write_token_file.is_some() && !self.writing.writable {
+            bail!("--write-token-file is for servers that write; add --writable");
+        }
+        if !address.is_local() {
+            if !tokens.guard_reading() && !self.no_auth {
+                bail!(
+                    "--listen {} lets other machines ask: give --token-file with tokens that may \
+                     read, or --no-auth if everybody may",
+                    self.listen
+                );
+            }
+            if self.writing.writable && !tokens.guard_writing() && !self.anyone_may_write {
+                bail!(
+                    "--writable at {} lets other machines add and delete: give --write-token-file \
+                     with tokens that may write, or listen at 127.0.0.1 or unix:PATH; \
+                     --anyone-may-write if everybody may",
+                    self.listen
+                );
+            }
+        }
+        if self.writing.writable && tokens.guard_reading() && !tokens.guard_writing() {
+            bail!(
+                "with --token-file, --writable needs --write-token-file with tokens that may write"
+            );
+        }
+        Ok(())
+    }
+}
+
+impl WritingArgs {
+    fn options(&self) -> Option<WritingOptions> {
+        let WritingArgs { writable, label, commit_every, memory, no_compact, wait, .. } = self;
+        let writer = WriterOptions::default()
+            .label(label.label())
+            .compact(false)
+            .memory(memory.as_u64())
+            .wait(wait.duration())
+            .observer(announcer());
+        let (commit_every, merge) = (commit_every.0, !no_compact);
+        writable.then_some(WritingOptions { writer, commit_every, merge })
+    }
+}

@@ -1,0 +1,197 @@
+//! `fpstore serve`: runs the server of the library, heeds signals, prints messages.
+
+mod args;
+mod limits;
+mod reread;
+
+use std::future::poll_fn;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use anyhow::Context as _;
+use fpstore::{Error, IoError};
+use fpstore_server::{Address, Listener, Server};
+
+pub(crate) use args::ServeArgs;
+use reread::{PairsArg, TokenArgs};
+
+use crate::output::text::counted;
+use crate::session::command::ExitStatus;
+use crate::session::monitor::INTERRUPTED;
+
+/// What is left to say when a mapped file has no more bytes where there were some.
+#[cfg(unix)]
+const LOST_PAGE: &[u8] = b"fpstore: ended by SIGBUS: a file of the store was cut short while it was mapped, or \
+    the disk cannot read it; 'fpstore verify' finds which one, and --access memory does not depend on \
+    the files\n";
+
+/// Lets the log say why a server has ended that read a page which is gone.
+#[cfg(unix)]
+#[expect(unsafe_code, reason = "a handler of a signal")]
+fn tell_of_lost_pages() {
+    let tell = || {
+        // SAFETY: `write` may be called in a handler, and the bytes are static.
+        unsafe { libc::write(libc::STDERR_FILENO, LOST_PAGE.as_ptr().cast(), LOST_PAGE.len()) };
+        let _ = signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGBUS);
+    };
+    // SAFETY: the handler calls only what may be called in one, and does not return to the read.
+    // If it cannot be set, the system alone says how the server ended.
+    let _ = unsafe { signal_hook::low_level::register(signal_hook::consts::SIGBUS, tell) };
+}
+
+pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<ExitStatus> {
+    #[cfg(unix)]
+    tell_of_lost_pages();
+    let (address, settings) = args.settings()?;
+    let threads = settings.threads;
+    let judged = [settings.pairs.different_count(), settings.pairs.duplicate_count()];
+    allow_connections(settings.limits.max_connections);
+    let paths = args.stores.paths();
+    let server = match paths.as_slice() {
+        [path] => Server::open(path, settings)?,
+        paths => Server::open_all(paths, settings)?,
+    };
+    let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(threads)
+        // Searches, and some for what waits: refreshes, and the end of the writer.
+        .max_blocking_threads(threads + 8)
+        .thread_name("serve")
+        .enable_all()
+        .build()
+        .context("cannot start threads")?;
+    let ended = runtime.block_on(async {
+        let listener = match listen(&server, &address) {
+            Ok(listener) => listener,
+            Err(error) => {
+                server.close().await?;
+                return Err(error);
+            }
+        };
+        heed_signals(&server, &args.tokens, args.pairs())?;
+        if !args.quiet.is_on() {
+            report_pairs(judged);
+            message!("serving {} at {}", names.join(", "), listener.address());
+        }
+        Ok(server.run(listener).await?)
+    });
+    // A search that is still under way answers nobody.
+    runtime.shutdown_timeout(Duration::from_millis(100));
+    ended?;
+    if !args.quiet.is_on() {
+        message!("ended");
+    }
+    Ok(ExitStatus::Done)
+}
+
+/// Says how many judged pairs are obeyed, and how many the server does not look at.
+fn report_pairs([different, duplicates]: [usize; 2]) {
+    if different + duplicates > 0 {
+        message!(
+            "obeying {} of different documents; not those of duplicates, {duplicates}",
+            counted(different as u64, "judged pair", "judged pairs"),
+        );
+    }
+}
+
+fn listen(server: &Server, address: &Address) -> anyhow::Result<Listener> {
+    server.bind(address).map_err(|error| match (error, address) {
+        (Error::Io(IoError { doing, path, source }), Address::Tcp(_)) => anyhow::Error::new(source)
+            .context(format!("cannot {doing} {}; --listen names another address", path.display())),
+        (error, _) => error.into(),
+    })
+}
+
+/// Raises the limit of open files, which is often 1 024, as far as the system allows.
+fn allow_connections(connections: u64) {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, getrlimit, setrlimit};
+        // Segments, their locks and temporary files take some too.
+        let wanted = connections.saturating_add(1024);
+        let mut limit = getrlimit(Resource::Nofile);
+        let most = limit.maximum.unwrap_or(u64::MAX).min(wanted);
+        if limit.current.is_some_and(|current| current < most) {
+            limit.current = Some(most);
+            let _ = setrlimit(Resource::Nofile, limit);
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = connections;
+}
+
+/// SIGTERM and an interrupt end the server; SIGHUP makes it read the files of tokens and of judged
+/// pairs again, and look for a newer state.
+#[cfg(unix)]
+fn heed_signals(server: &Server, tokens: &TokenArgs, pairs: &PairsArg) -> anyhow::Result<()> {
+    use fpstore_base::chain;
+    use tokio::signal::unix::{SignalKind, signal};
+
+    let doing = "cannot listen to signals";
+    let mut terminate = signal(SignalKind::terminate()).context(doing)?;
+    let mut interrupt = signal(SignalKind::interrupt()).context(doing)?;
+    end_when_asked(server, move |context| {
+        let asked = [terminate.poll_recv(context), interrupt.poll_recv(context)];
+        asked.iter().any(Poll::is_ready)
+    });
+    let mut hang_up = signal(SignalKind::hangup()).context(doing)?;
+    let (server, tokens, pairs) = (server.clone(), tokens.clone(), pairs.clone());
+    tokio::spawn(async move {
+        while hang_up.recv().await.is_some() {
+            let (server, tokens, pairs) = (server.clone(), tokens.clone(), pairs.clone());
+            let _ = tokio::task::spawn_blocking(move || {
+                let changed = tokens.open().and_then(|tokens| server.set_tokens(tokens));
+                if let Err(error) = changed {
+                    message!("the tokens of before stay: {}", chain(&error));
+                }
+                match pairs.read() {
+                    Ok(Some(pairs)) => server.set_pairs(pairs),
+                    Ok(None) => {}
+                    Err(error) => message!("the judged pairs of before stay: {error:#}"),
+                }
+                // A failure is told by the readiness of the server.
+                let _ = server.refresh();
+            })
+            .await;
+        }
+    });
+    Ok(())
+}
+
+/// Ctrl-C, Ctrl-Break, a console that is closed and a system that shuts down end the server.
+#[cfg(not(unix))]
+fn heed_signals(server: &Server, _: &TokenArgs, _: &PairsArg) -> anyhow::Result<()> {
+    use tokio::signal::windows::{ctrl_break, ctrl_c, ctrl_close, ctrl_shutdown};
+
+    let doing = "cannot listen to the console";
+    let (mut interrupt, mut stop) = (ctrl_c().context(doing)?, ctrl_break().context(doing)?);
+    let (mut close, mut shutdown) = (ctrl_close().context(doing)?, ctrl_shutdown().context(doing)?);
+    end_when_asked(server, move |context| {
+        let asked = [
+            interrupt.poll_recv(context),
+            stop.poll_recv(context),
+            close.poll_recv(context),
+            shutdown.poll_recv(context),
+        ];
+        asked.iter().any(Poll::is_ready)
+    });
+    Ok(())
+}
+
+/// Ends the server in order when `asked` says so, and the process when it says so again: whoever asks
+/// twice, in any way, does not want to wait.
+fn end_when_asked(
+    server: &Server,
+    mut asked: impl FnMut(&mut Context<'_>) -> bool + Send + 'static,
+) {
+    let server = server.clone();
+    tokio::spawn(async move {
+        let mut come = |context: &mut Context<'_>| {
+            if asked(context) { Poll::Ready(()) } else { Poll::Pending }
+        };
+        poll_fn(&mut come).await;
+        server.shutdown();
+        poll_fn(&mut come).await;
+        std::process::exit(i32::from(INTERRUPTED));
+    });
+}

@@ -1,0 +1,343 @@
+//! The `fpstore` program. It uses only the public face of the library.
+//!
+//! `commands` has a file or folder for each command of `fpstore help`. Below it, each importing only
+//! from those after it: `run` (work that commands share), `args` (arguments that they share), `session`
+//! (signals, progress, the store), `output` (messages, rows, files).
+//!
+//! A command parses its arguments, calls the library and prints. Results go to standard output in a
+//! form that scripts can rely on; messages go to standard error and begin with `fpstore: `.
+
+#![deny(unsafe_code)]
+#![deny(clippy::print_stderr, clippy::print_stdout)]
+
+#[macro_use]
+mod output;
+mod args;
+mod commands;
+mod run;
+mod session;
+
+use std::any::TypeId;
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap_complete::CompleteEnv;
+use fpstore_base::read_inputs;
+
+use commands::serve;
+use commands::{
+    add, backup, build, cluster, commit, compact, compare, completions, contamination, dedup,
+    delete, df, dump, evaluate, expire, export, features, fingerprint, import, info, join, log,
+    man, pairs, plan, query, stats, verify,
+};
+use output::color::{self, ColorArgs};
+use output::exit::{NotFound, is_closed_pipe, is_interrupted};
+use output::text::stdout;
+use output::{corpus_error, hint};
+use run::topics::{Topic, list_of_topics, rare_options, with_topics};
+use run::{aliases, completing, meant, overview};
+use session::command::ExitStatus;
+use session::{memory, monitor};
+
+const EXAMPLES: &str = "\
+Examples:
+  fpstore build pages.tsv             make ./store.fps from lines of 'hex<TAB>id'
+  fpstore query c0f1789bed2eb9b8      find the fingerprints within 3 bits, and their ids
+  fpstore add more.tsv                add records; 'delete', 'expire' and 'compact' remove them
+  fpstore info                        show what the store holds and how large it is
+
+Exit status: 0 found or done; 1 not found, or damaged (verify); 2 error; 130 ended by a signal.";
+
+/// The names of the topics, then examples and exit status.
+fn after_help() -> String {
+    format!("Topics, as 'fpstore help documents':\n{}\n{EXAMPLES}", list_of_topics())
+}
+
+/// What a bug report should contain.
+const LONG_VERSION: &str =
+    concat!(env!("CARGO_PKG_VERSION"), "\nreads stores of format versions 2 to 3, writes 2 and 3");
+/// The program, and the formats of stores, which have numbers of their own.
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (format versions 2 to 3)");
+
+/// Exact near-duplicate search over 64-bit fingerprints, compressed, on disk.
+#[derive(Debug, Parser)]
+#[command(
+    name = "fpstore",
+    version = VERSION,
+    long_version = LONG_VERSION,
+    after_help = after_help(),
+    arg_required_else_help = true,
+    args_override_self = true
+)]
+struct Cli {
+    #[command(flatten)]
+    color: ColorArgs,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// Makes the enum of commands from their list: the name, the arguments, and the function that does
+/// the work. A command with exit status 1 is also named in the help above.
+macro_rules! commands {
+    ($($name:ident($module:ident::$args:ident) => $run:expr,)+) => {
+        #[derive(Debug, Subcommand)]
+        enum Command {
+            $($name(Box<$module::$args>),)+
+        }
+
+        impl Command {
+            fn run(&self) -> anyhow::Result<ExitStatus> {
+                match self {
+                    $(Command::$name(args) => $run(args),)+
+                }
+            }
+        }
+    };
+}
+
+commands! {
+    Build(build::BuildArgs) => build::run,
+    Add(add::AddArgs) => add::run,
+    Query(query::QueryArgs) => query::run,
+    Join(join::JoinArgs) => join::run,
+    Serve(serve::ServeArgs) => serve::run,
+    Pairs(pairs::PairsArgs) => pairs::run,
+    Cluster(cluster::ClusterArgs) => cluster::run,
+    Dedup(dedup::DedupArgs) => dedup::run,
+    Contamination(contamination::ContaminationArgs) => contamination::run,
+    Delete(delete::DeleteArgs) => delete::run,
+    Expire(expire::ExpireArgs) => expire::run,
+    Compact(compact::CompactArgs) => compact::run,
+    Commit(commit::CommitArgs) => commit::run,
+    Import(import::ImportArgs) => import::run,
+    Export(export::ExportArgs) => export::run,
+    Backup(backup::BackupArgs) => backup::run,
+    Info(info::InfoArgs) => info::run,
+    Log(log::LogArgs) => log::run,
+    Stats(stats::StatsArgs) => stats::run,
+    Plan(plan::PlanArgs) => plan::run,
+    Verify(verify::VerifyArgs) => verify::run,
+    Dump(dump::DumpArgs) => dump::run,
+    Fingerprint(fingerprint::FingerprintArgs) => fingerprint::run,
+    Simhash(fingerprint::SimhashArgs) => fingerprint::run_simhash,
+    Features(features::FeaturesArgs) => features::run,
+    Df(df::DfArgs) => df::run,
+    Compare(compare::CompareArgs) => compare::run,
+    Evaluate(evaluate::EvaluateArgs) => evaluate::run,
+    Completions(completions::CompletionsArgs) => completions::run,
+    Man(man::ManArgs) => run_man,
+}
+
+fn run_man(args: &man::ManArgs) -> anyhow::Result<ExitStatus> {
+    man::run(args, program())
+}
+
+impl Command {
+    /// What an interruption has left of the work, to be printed after it.
+    fn after_interruption(&self) -> &'static str {
+        match self {
+            Command::Compact(_) => "merges that were finished stay",
+            Command::Backup(_) => "segments that were copied stay, and the next backup goes on",
+            Command::Dedup(args) => args.after_interruption(),
+            Command::Serve(_) => "the server did not start",
+            _ => "nothing was changed",
+        }
+    }
+}
+
+/// The program as its users see it.
+fn program() -> clap::Command {
+    let program = overview::with_groups(overview::with_own_headings(Cli::command()));
+    completing::with_values(aliases::with_aliases(program))
+}
+
+/// Parses the arguments, runs the command and reports errors. The exit status is that of the
+/// command, 2 after an error, 130 after a signal.
+fn main() -> ExitCode {
+    memory::give_back();
+    CompleteEnv::with_factory(program).var(completing::VARIABLE).complete();
+    let mut arguments: Vec<OsString> = std::env::args_os().collect();
+    // The help on help itself, as for every other command.
+    if arguments.len() == 3
+        && arguments[1] == "help"
+        && ["-h", "--help"].map(OsString::from).contains(&arguments[2])
+    {
+        arguments[2] = "help".into();
+    }
+    if let Some(topic) = topic_asked(&arguments) {
+        return print_topic(topic);
+    }
+    let mut program = with_help_page(program(), &mut arguments);
+    let mut matches = program.try_get_matches_from_mut(&arguments).or_else(|error| {
+        match meant::after_error(&error, &arguments) {
+            Some(meant) => program.try_get_matches_from_mut(meant),
+            None => Err(error),
+        }
+    });
+    if let Some(meant) = matches.as_ref().ok().and_then(|given| meant::implied(given, &arguments)) {
+        matches = program.try_get_matches_from_mut(meant);
+    }
+    let matches = matches.unwrap_or_else(|error| aliases::with_good_tips(error, &arguments).exit());
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    color::set(cli.color.color);
+    let command = cli.command;
+    let given = arguments;
+    let of_command = matches.subcommand_name().and_then(|name| program.find_subcommand(name));
+    let offers = |option: &str| {
+        of_command.is_some_and(|it| it.get_arguments().any(|arg| arg.get_id() == option))
+    };
+    monitor::survive_file_limits();
+    read_inputs::remember();
+    let noted = match (matches.subcommand(), of_command) {
+        (Some((_, given)), Some(command)) => note_places(given, command),
+        _ => Ok(()),
+    };
+    match noted.and_then(|()| command.run()).map_err(corpus_error::unwrapped) {
+        Ok(ExitStatus::Done) => ExitCode::SUCCESS,
+        Ok(ExitStatus::Negative) => ExitCode::from(1),
+        Ok(ExitStatus::Interrupted) => ExitCode::from(monitor::INTERRUPTED),
+        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) if is_interrupted(&error) => {
+            message!("interrupted; {}", command.after_interruption());
+            ExitCode::from(monitor::INTERRUPTED)
+        }
+        Err(error) if error.is::<NotFound>() => {
+            message!("{error}");
+            ExitCode::from(1)
+        }
+        Err(error) => {
+            let told = format!("{error:#}");
+            message!("{told}");
+            if let Some(hint) = hint::of(&error, &told, &given, offers) {
+                message!("{hint}");
+            }
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// The options that name files to be written, in the order in which messages name two of them.
+const OUTPUTS: [&str; 9] =
+    ["output", "removed", "losses", "manifest", "found", "html", "svg", "lost_ids", "segment_file"];
+
+/// Notes all files that a command line names before any is opened, and refuses an output that would take
+/// the place of an input or of another output. What stands behind a command is an input, with --docs also
+/// a folder, and so is a file that an option names and that is no output.
+fn note_places(given: &clap::ArgMatches, command: &clap::Command) -> anyhow::Result<()> {
+    let paths = |id: &str| -> Vec<PathBuf> {
+        let words = given.try_get_raw(id).ok().flatten();
+        words.into_iter().flatten().map(PathBuf::from).collect()
+    };
+    let reads_folders = given.try_get_one::<bool>("docs").is_ok_and(|is_on| is_on == Some(&true));
+    for argument in command.get_positionals() {
+        for path in paths(argument.get_id().as_str()) {
+            match path.metadata() {
+                Ok(found) if found.is_dir() && reads_folders => read_inputs::note_folder(&path),
+                Ok(found) => read_inputs::note_file(&path, &found),
+                Err(_) => {}
+            }
+        }
+    }
+    let name_of = |argument: &clap::Arg| argument.get_long().map(|long| format!("--{long}"));
+    for argument in command.get_arguments() {
+        let is_path = argument.get_value_parser().type_id() == TypeId::of::<PathBuf>();
+        let id = argument.get_id().as_str();
+        if let (Some(option), true) = (name_of(argument), is_path && !OUTPUTS.contains(&id)) {
+            paths(id).iter().for_each(|path| read_inputs::note_input(&option, path));
+        }
+    }
+    for id in OUTPUTS {
+        let argument = command.get_arguments().find(|argument| argument.get_id() == id);
+        let Some(option) = argument.and_then(name_of) else { continue };
+        for path in paths(id) {
+            read_inputs::note_output(&option, &path).map_err(anyhow::Error::msg)?;
+        }
+    }
+    Ok(())
+}
+
+/// The topic of `fpstore help TOPIC`.
+fn topic_asked(arguments: &[OsString]) -> Option<&'static Topic> {
+    match arguments {
+        [_, help, name] if help == "help" => name.to_str().and_then(Topic::named),
+        _ => None,
+    }
+}
+
+fn print_topic(topic: &Topic) -> ExitCode {
+    let mut out = stdout();
+    let printed = writeln!(out, "{}", topic.help().to_string().trim_end());
+    match printed.and_then(|()| out.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            message!("{error}");
+            ExitCode::from(2)
+        }
+        _ => ExitCode::SUCCESS,
+    }
+}
+
+/// Lets `--help` print a page: the options that `-h` has, and the names of the others, with the topic
+/// that tells them. `fpstore help COMMAND --all` has the whole text of each option, as the manual.
+fn with_help_page(program: clap::Command, arguments: &mut Vec<OsString>) -> clap::Command {
+    let own = arguments.iter().take_while(|word| *word != "--").count();
+    let asks = arguments[..own].iter().position(|word| word == "--help");
+    let is_help = arguments.get(1).is_some_and(|word| word == "help");
+    let name = match (asks, arguments.len()) {
+        (None, 3) if is_help => &arguments[2],
+        (None, 4) if is_help && arguments[3] == "--all" => &arguments[2],
+        (Some(_), _) => &arguments[1],
+        _ => return program,
+    };
+    let found = name.to_str().and_then(|name| program.find_subcommand(name));
+    let Some(name) = found.map(|command| command.get_name().to_owned()) else { return program };
+    let is_all = is_help && asks.is_none() && arguments.len() == 4;
+    let option = if is_all { "--help" } else { "-h" };
+    match asks {
+        Some(at) => arguments[at] = option.into(),
+        None => *arguments = vec![arguments[0].clone(), name.clone().into(), option.into()],
+    }
+    if is_all {
+        return program;
+    }
+    program.mut_subcommand(&name, with_page)
+}
+
+/// The command whose short help is its page.
+fn with_page(command: clap::Command) -> clap::Command {
+    let name = command.get_name().to_owned();
+    let about = command.get_long_about().or(command.get_about()).cloned();
+    let after = command.get_after_long_help().or(command.get_after_help());
+    let after = after.map(ToString::to_string).unwrap_or_default();
+    let (command, told) = with_topics(command);
+    let heading = match told.is_empty() {
+        true => "Other options:",
+        false => "More options, told by 'fpstore help TOPIC':",
+    };
+    let rare = rare_options(&command, if told.is_empty() { "" } else { "(no topic)" });
+    let mut more = String::new();
+    if !told.is_empty() || !rare.is_empty() {
+        more += &format!("{heading}\n{told}{rare}\n");
+    }
+    if !after.is_empty() {
+        more += &format!("{after}\n");
+    }
+    more += &format!("All options in full: fpstore help {name} --all");
+    command.about(about.unwrap_or_default()).after_help(more)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_forms_of_the_version_name_the_format_versions() {
+        let (oldest, newest) = fpstore::FORMAT_VERSIONS.into_inner();
+        let expected =
+            format!("format versions {oldest} to {newest}, writes {oldest} and {newest}");
+        assert!(LONG_VERSION.ends_with(&expected), "{LONG_VERSION}");
+        assert!(VERSION.ends_with(&format!("(format versions {oldest} to {newest})")), "{VERSION}");
+    }
+}

@@ -1,0 +1,71 @@
+//! Bad records of standard input: each has its answer, and none of them ends the stream.
+
+use std::io::Write;
+
+use anyhow::bail;
+use fpstore::InputPlace;
+use serde::Serialize;
+
+use super::remedy::of_fingerprints;
+use super::text::counted;
+
+/// The number of bad records that are printed.
+const SHOWN_MAX: u64 = 10;
+
+/// Bad records of standard input, which are answered one by one and end nothing.
+pub(crate) struct BadLines {
+    are_allowed: bool,
+    count: u64,
+    /// What helps against the first one, if passing over it does not.
+    remedy: Option<String>,
+}
+
+/// A bad record as an answer in JSON.
+#[derive(Serialize)]
+struct BadAnswer<'a> {
+    place: String,
+    error: &'a str,
+}
+
+/// Writes a bad record as one JSON object on one line.
+pub(crate) fn write_bad(
+    out: &mut impl Write,
+    place: InputPlace,
+    error: &str,
+) -> anyhow::Result<()> {
+    serde_json::to_writer(&mut *out, &BadAnswer { place: place.to_string(), error })?;
+    Ok(writeln!(out)?)
+}
+
+impl BadLines {
+    pub(crate) fn new(are_allowed: bool) -> Self {
+        BadLines { are_allowed, count: 0, remedy: None }
+    }
+
+    /// Counts a bad record; the first ones are printed.
+    pub(crate) fn note(&mut self, place: InputPlace, reason: &str) {
+        self.count += 1;
+        if self.count == 1 {
+            self.remedy = of_fingerprints("standard input", reason, &|_| None);
+        }
+        if self.count <= SHOWN_MAX {
+            message!("standard input: {place}: {reason}");
+        }
+    }
+
+    /// Prints how many there were, and fails unless that is allowed.
+    pub(crate) fn finish(&self) -> anyhow::Result<()> {
+        if self.count == 0 {
+            return Ok(());
+        }
+        let count = counted(self.count, "bad record", "bad records");
+        if !self.are_allowed {
+            match &self.remedy {
+                Some(remedy) => bail!("standard input: {count} skipped; {remedy}"),
+                None => bail!("standard input: {count} skipped; --skip-bad makes that no error"),
+            }
+        }
+        message!("standard input: {count} skipped");
+        Ok(())
+    }
+}

@@ -1,0 +1,76 @@
+//! Errors of work on documents, in the words of the program.
+
+use std::fmt;
+
+use anyhow::anyhow;
+use fpstore_corpus::Error;
+
+use super::text::quoted;
+
+/// An error of the items of a benchmark, whose fields options of their own name.
+#[derive(Debug)]
+pub(crate) struct OfItems(pub(crate) fpstore_documents::Error);
+
+impl OfItems {
+    /// A hint with the options that are meant for items.
+    pub(crate) fn hint(&self, hint: String) -> String {
+        hint.replace("--text-field", "--against-text-field")
+            .replace("--id-field", "--against-id-field")
+    }
+}
+
+impl fmt::Display for OfItems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::error::Error for OfItems {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source()
+    }
+}
+
+/// The error of stores or of texts that an error of a corpus stands for, or what the user can do
+/// about it.
+pub(crate) fn unwrapped(error: anyhow::Error) -> anyhow::Error {
+    match error.downcast() {
+        Ok(Error::Store(error)) => error.into(),
+        Ok(Error::Text(error)) => error.into(),
+        Ok(Error::Items(error)) => OfItems(error).into(),
+        Ok(error @ Error::Exists { adds: true, .. }) => anyhow!(
+            "{error}; if an earlier run made it, the store has its documents, and --force would \
+             replace it by what the store has not: move it away, or give --force if that is meant"
+        ),
+        Ok(error @ Error::Exists { .. }) => {
+            anyhow!("{error}; --force replaces it once the new one is complete")
+        }
+        Ok(Error::KnownRun { run, store }) => {
+            let place = quoted(&store);
+            anyhow!(
+                "{}; 'fpstore dump -s {place}' prints the ids that it has. For the list of the kept \
+                 documents again, give the command without --add and --run and with a copy of the store \
+                 from before that run; or delete their ids from it ('fpstore delete'), and name another \
+                 --run",
+                Error::KnownRun { run, store }
+            )
+        }
+        Ok(error @ Error::Unfinished { .. }) => {
+            anyhow!(
+                "{error}; finish it with the command that began it, in which --max-loss and --target may \
+                 be others, or give it up with --force"
+            )
+        }
+        Ok(error @ Error::TooMuchLost { .. }) => anyhow!(
+            "{error}; nothing was added to a store. If the largest clusters should go, give the same \
+             command with a higher --max-loss, or without it, and it goes on from here; a higher \
+             --confirm or a smaller -k removes less, and begins again, with --force"
+        ),
+        Ok(error @ Error::TargetNotReached { least, .. }) => anyhow!(
+            "{error}; the same command with --target {least} goes on from here, and a lower --confirm or \
+             a larger -k begins again, with --force"
+        ),
+        Ok(error) => error.into(),
+        Err(error) => error,
+    }
+}

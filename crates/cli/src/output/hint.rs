@@ -1,0 +1,195 @@
+//! What the user can do about an error.
+
+use std::ffi::OsString;
+use std::io::ErrorKind;
+
+use fpstore::{Error, InputPlace, IoError};
+
+use super::pictures_in::holds_pictures;
+use super::{corpus_error, refused, remedy};
+
+const SKIP_BAD_HINT: &str = "--skip-bad counts bad records and goes on";
+
+const SKIPPED_BAD_HINT: &str = "--skip-bad skips records, and leaves out whole files only in \
+                                folders: leave the file out, mend it, or name its folder";
+
+const RECIPE_HINT: &str = "if the fingerprints were made by the recipe of the store, say so: \
+                           --recipe with its name, or with a file that holds what 'info' prints \
+                           of it";
+
+/// What helps where fingerprints of two widths meet.
+const WIDTH_HINT: &str = "fingerprints of another width are never near: --bits says how many bits those \
+                          in files have";
+
+/// What the user can do about an error, of which was `told`, of the command that was `given` and that
+/// `offers` some options.
+pub(crate) fn of(
+    error: &anyhow::Error,
+    told: &str,
+    given: &[OsString],
+    offers: impl Fn(&str) -> bool,
+) -> Option<String> {
+    // Outputs have errors of their own, which do not say it.
+    let of_system = || {
+        let causes = error.chain().filter_map(|cause| cause.downcast_ref());
+        let mut plain = causes.filter_map(fpstore_base::plain_cause);
+        plain.find(|cause| !told.contains(cause)).map(Into::into)
+    };
+    let of_items = || {
+        let items: &corpus_error::OfItems = error.downcast_ref()?;
+        // Their ids are the numbers of their lines in any case.
+        let offers = |option: &str| option != "line_ids" && offers(option);
+        of_text(&items.0, given, offers).map(|hint| items.hint(hint))
+    };
+    let store = error.downcast_ref().and_then(|error| of_store(error, given, &offers));
+    store
+        .or_else(|| error.downcast_ref().and_then(|error| of_text(error, given, &offers)))
+        .or_else(of_items)
+        .or_else(of_system)
+}
+
+fn of_store(error: &Error, given: &[OsString], offers: impl Fn(&str) -> bool) -> Option<String> {
+    match error {
+        Error::UnclearInput { fingerprint_column, id_column, radix, width, .. } => {
+            let mut more = Vec::new();
+            // The rest of the options would make other columns of it.
+            if fingerprint_column.is_some() && !offers("fingerprint_field") {
+                return None;
+            }
+            if let Some(column) = fingerprint_column {
+                more.extend(["--fingerprint-field".into(), column.to_string()]);
+                more.extend(id_column.iter().flat_map(|id| ["--id-field".into(), id.to_string()]));
+            }
+            more.extend(radix.iter().flat_map(|radix| ["--radix".into(), radix.to_string()]));
+            if let Some(width) = width.filter(|_| offers("bits")) {
+                more.extend(["--bits".into(), width.to_string()]);
+            }
+            (!more.is_empty()).then(|| format!("if it is so, say: {}", remedy::again(given, &more)))
+        }
+        Error::BadInput { name, place, reason } => {
+            let with_docs = |more: &[String]| remedy::with_docs(given, more).filter(|_| offers("docs"));
+            remedy::of_fingerprints(name, reason, &with_docs)
+                .or_else(|| {
+                    let is_first = *place == InputPlace::Line(1) && offers("fingerprint_field");
+                    is_first.then(|| remedy::of_first_line(name, reason, &with_docs))
+                })
+                .or_else(|| of_bad_record(given, offers))
+        }
+        Error::Io(IoError { path, source, .. })
+            if source.kind() == ErrorKind::IsADirectory && path.is_dir() =>
+        {
+            Some(remedy::of_folder(path, offers("images"), offers("docs")))
+        }
+        Error::NotAStore { path, .. } if path.is_dir() && holds_pictures(path) => {
+            Some(remedy::of_folder(path, offers("images"), offers("docs")))
+        }
+        Error::NotAStore { path, .. } if path.is_file() => {
+            Some(remedy::of_file_for_store(path, given))
+        }
+        Error::NoStore { path } => Some(remedy::of_no_store(path)),
+        Error::OtherGeneration { .. } => Some(remedy::OF_OTHER_GENERATION.into()),
+        Error::StoreExists { .. } if offers("force") => {
+            Some("--force replaces it once the new one is complete".into())
+        }
+        Error::Corrupt { path, .. } => {
+            // The file may be a segment outside of a store, such as one to import.
+            let store = path.parent().filter(|folder| folder.join("MANIFEST").exists())?;
+            Some(format!("run 'fpstore verify -s {}' for a full report", store.display()))
+        }
+        Error::NoSpace { .. } => Some(
+            "make room, or put temporary files elsewhere with --temp-dir; --skip-space-check \
+             starts anyway"
+                .into(),
+        ),
+        Error::TooManyPairs { .. } => Some(
+            "nothing was written; raise --max-pairs, lower -k, or leave out copies with --distinct"
+                .into(),
+        ),
+        Error::RecipeMismatch { store, given } if store.is_external() && given.is_external() => {
+            offers("bits").then(|| WIDTH_HINT.into())
+        }
+        Error::RecipeMismatch { given, .. } if given.is_external() => {
+            offers("recipe").then(|| RECIPE_HINT.into())
+        }
+        Error::RecipeMismatch { store, given } => {
+            offers("unit").then(|| remedy::of_units(store, given)).flatten()
+        }
+        Error::Locked { .. } => Some(
+            "--wait waits until it has finished; 'fpstore serve --writable' never does, and is asked \
+             instead: POST /v1/check-and-add, PUT and DELETE /v1/ids, POST /v1/expire, /v1/label, \
+             /v1/compact; and for many records 'fpstore build' beside the store, then POST /v1/import"
+                .into(),
+        ),
+        Error::InvalidOptions { reason } => refused::options_for(reason).map(Into::into),
+        Error::Compacting { .. } => Some("--wait waits until it has finished".into()),
+        _ => None,
+    }
+}
+
+/// What the user can do about an error in a document.
+fn of_text(
+    error: &fpstore_documents::Error,
+    given: &[OsString],
+    offers: impl Fn(&str) -> bool,
+) -> Option<String> {
+    if let fpstore_documents::Error::UnclearFields { likely, .. } = error {
+        let options = [
+            ("--id-field", &likely.id_field),
+            ("--text-field", &likely.text_field),
+            ("--fingerprint-field", &likely.fingerprint_field),
+        ];
+        let options = options.iter().filter(|(name, _)| remedy::is_offered(name, &offers));
+        let named = options.filter_map(|(name, field)| Some((*name, field.as_deref()?)));
+        let mut more: Vec<String> =
+            named.flat_map(|(name, field)| [name.to_string(), field.to_string()]).collect();
+        more.extend(likely.radix.iter().flat_map(|it| ["--radix".into(), it.to_string()]));
+        if likely.line_ids && offers("line_ids") {
+            more.push("--line-ids".into());
+        }
+        return Some(match more.is_empty() {
+            true => remedy::fields(&offers),
+            false => format!("if it is so, say: {}", remedy::again(given, &more)),
+        });
+    }
+    if let fpstore_documents::Error::Io(IoError { path, .. }) = error
+        && !path.exists()
+    {
+        let name = path.display();
+        return match (offers("literal"), offers("text")) {
+            (true, _) if offers("store") => Some(format!(
+                "'{name}' names a file here: with --literal it is the text itself, with -s the id of a \
+                 record"
+            )),
+            (true, _) => {
+                Some(format!("'{name}' names a file here: with --literal it is the text itself"))
+            }
+            (_, true) => Some(format!("'{name}' names a file here: --text asks with a text")),
+            _ => None,
+        };
+    }
+    let helps = |found: Option<String>| found.or_else(|| of_bad_record(given, &offers));
+    match error {
+        fpstore_documents::Error::BadInput { reason, .. } if remedy::says_what_to_do(reason) => {
+            None
+        }
+        fpstore_documents::Error::BadInput { name, reason, .. } => {
+            helps(remedy::of_documents(name, reason, &offers))
+        }
+        // A file that is damaged as a whole is no bad record.
+        error if error.is_of_file() && skips_bad(given) => helps(None),
+        _ => None,
+    }
+}
+
+/// Whether bad records are skipped already.
+fn skips_bad(given: &[OsString]) -> bool {
+    given.iter().any(|word| word == "--skip-bad")
+}
+
+/// What to do about a bad record where the command can skip it.
+fn of_bad_record(given: &[OsString], offers: impl Fn(&str) -> bool) -> Option<String> {
+    offers("skip_bad").then(|| match skips_bad(given) {
+        true => SKIPPED_BAD_HINT.into(),
+        false => SKIP_BAD_HINT.into(),
+    })
+}

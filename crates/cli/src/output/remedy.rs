@@ -1,0 +1,351 @@
+//! What helps against a bad record, where passing over records would only lose them.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use fpstore::{Radix, Recipe, Store};
+use fpstore_text::TextRecipe;
+
+use super::pictures_in::{holds_pictures, is_picture};
+
+/// Entries of a folder that are looked at for stores.
+const BESIDE_MAX: usize = 10_000;
+/// Stores that a message names.
+const SHOWN_MAX: usize = 5;
+
+/// Whether a command has a long option, as users write it.
+pub(crate) fn is_offered(option: &str, offers: &dyn Fn(&str) -> bool) -> bool {
+    offers(&option.trim_start_matches('-').replace('-', "_"))
+}
+
+/// The options of a command that name fields, of those that it `offers`.
+pub(crate) fn fields(offers: &dyn Fn(&str) -> bool) -> String {
+    let names = ["--id-field", "--text-field", "--fingerprint-field"];
+    let offered: Vec<&str> = names.into_iter().filter(|name| is_offered(name, offers)).collect();
+    let named = match &offered[..] {
+        [] => String::new(),
+        [one] => format!("{one} names the field"),
+        [names @ .., last] => format!("{} and {last} name the fields", names.join(", ")),
+    };
+    match offers("line_ids") {
+        true => format!("{named}; --line-ids takes numbers of lines as ids"),
+        false => named,
+    }
+}
+
+/// Fields that tables of documents often begin with.
+const USUAL: [&str; 14] = [
+    "id", "doc_id", "docid", "document", "url", "uri", "text", "content", "body", "title", "name",
+    "key", "path", "file",
+];
+
+/// The name of standard input in errors.
+const STANDARD_INPUT: &str = "standard input";
+
+const PICTURE: &str = "the input is a picture; 'fpstore build --images FOLDER' hashes the pictures of a \
+    folder";
+
+const DOCUMENTS: &str = "documents are read by 'fpstore build --docs' and 'fpstore fingerprint', and a column or \
+    field of fingerprints by 'fpstore build --fingerprint-field NAME'";
+
+/// What the user can do about a store at another generation.
+pub(crate) const OF_OTHER_GENERATION: &str = "'fpstore backup' and 'fpstore export --hard-link' \
+    keep a state in a folder of its own: name that folder with -s";
+
+/// What the user can do where the recipes of a store and of what is given differ in what a passage is;
+/// `None` if they do not.
+pub(crate) fn of_units(store: &Recipe, given: &Recipe) -> Option<String> {
+    let unit = |recipe| TextRecipe::from_recipe(recipe).ok().map(|recipe| recipe.unit);
+    match (unit(store)?, unit(given)?) {
+        (of_store, of_given) if of_store == of_given => None,
+        (Some(unit), None) => Some(format!(
+            "the store holds passages of texts: --unit {unit} compares passages with it"
+        )),
+        (Some(unit), Some(_)) => Some(format!(
+            "the store holds other passages of texts: leave out --unit, or say --unit {unit}"
+        )),
+        (None, _) => Some(
+            "the store holds whole documents: leave out --unit, or build a store of passages with \
+             'fpstore build --docs --unit'"
+                .into(),
+        ),
+    }
+}
+
+/// What the user can do where there is no store: a store beside the place with a near name, or how
+/// the place came about.
+pub(crate) fn of_no_store(path: &Path) -> String {
+    let variable = std::env::var_os("FPSTORE").filter(|value| !value.is_empty());
+    let is_default = variable.as_deref().map_or(path == Path::new("store.fps"), |it| path == it);
+    let meant = match variable.is_some() {
+        _ if !is_default => String::new(),
+        true => "$FPSTORE names it; ".into(),
+        false => "it is meant where neither -s nor $FPSTORE names one; ".into(),
+    };
+    let stores = stores_beside(path);
+    match nearest(path, &stores) {
+        Some(near) if !is_default => format!("{meant}did you mean {}?", near.display()),
+        _ if stores.is_empty() || !is_default => {
+            format!("{meant}make one with 'fpstore build FILE -s {}'", path.display())
+        }
+        _ => {
+            let shown: Vec<String> =
+                stores.iter().take(SHOWN_MAX).map(|store| store.display().to_string()).collect();
+            let more = if stores.len() > SHOWN_MAX { ", ..." } else { "" };
+            let lies = if stores.len() == 1 { "is a store" } else { "are stores" };
+            format!("{meant}here {lies}: {}{more}; 'fpstore build' makes one", shown.join(", "))
+        }
+    }
+}
+
+/// The stores in the folder of a path.
+fn stores_beside(path: &Path) -> Vec<PathBuf> {
+    let folder = match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut stores: Vec<PathBuf> = entries
+        .take(BESIDE_MAX)
+        .filter(|entry| Store::is_at(entry.path()))
+        .map(|entry| path.with_file_name(entry.file_name()))
+        .collect();
+    stores.sort();
+    stores
+}
+
+/// The store beside a path whose name is nearly the same, if there is one.
+pub(crate) fn near_store(path: &Path) -> Option<PathBuf> {
+    nearest(path, &stores_beside(path)).cloned()
+}
+
+/// That of the stores whose name is most like that of the path, with or without its ending, if few
+/// letters differ.
+fn nearest<'a>(path: &Path, stores: &'a [PathBuf]) -> Option<&'a PathBuf> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    let distance = |store: &&PathBuf| {
+        let other = store.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+        let stem = other.strip_suffix(".fps").unwrap_or(&other);
+        [&*other, stem].map(|other| strsim::damerau_levenshtein(&name, other)).into_iter().min()
+    };
+    let near = stores.iter().min_by_key(distance)?;
+    let distance = distance(&near)?;
+    (distance <= 2.max(name.len() / 4) && distance < name.len()).then_some(near)
+}
+
+/// What the user can do about a file where a store is expected.
+pub(crate) fn of_file_for_store(path: &Path, given: &[OsString]) -> String {
+    let file = path.display();
+    let from = given.iter().position(|word| word == "--from").and_then(|at| given.get(at + 1));
+    match from {
+        Some(from) => {
+            let from = in_quotes(&from.to_string_lossy());
+            format!("'fpstore join {from} {file}' compares the records of two files")
+        }
+        None => format!("'fpstore build {file} -s NAME.fps' makes a store of a file"),
+    }
+}
+
+/// The command that was given, with more options, as a shell takes it.
+pub(crate) fn again(given: &[OsString], more: &[String]) -> String {
+    let given = given.iter().skip(1).map(|word| word.to_string_lossy());
+    let words: Vec<String> = ["fpstore".into()]
+        .into_iter()
+        .chain(given)
+        .chain(more.iter().map(|word| word.as_str().into()))
+        .map(|word| in_quotes(&word))
+        .collect();
+    words.join(" ")
+}
+
+/// A word as a shell takes it.
+fn in_quotes(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%^".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.into(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+/// The command that reads documents, with more options, as a shell takes it; `None` if it cannot.
+type WithDocs<'a> = &'a dyn Fn(&[String]) -> Option<String>;
+
+/// The command that was given, with `--docs` and more options. A query takes documents in files.
+pub(crate) fn with_docs(given: &[OsString], more: &[String]) -> Option<String> {
+    let is_query = given.get(1).is_some_and(|name| name == "query");
+    if is_query && !given.iter().any(|word| word.to_string_lossy().starts_with("--from")) {
+        return None;
+    }
+    let (head, rest) = given.split_at(given.len().min(2));
+    let more = ["--docs"].into_iter().chain(more.iter().map(String::as_str)).map(OsString::from);
+    let with_docs: Vec<OsString> =
+        head.iter().cloned().chain(more).chain(rest.iter().cloned()).collect();
+    Some(again(&with_docs, &[]))
+}
+
+/// What is said of documents where fingerprints are read.
+fn documents(with_docs: WithDocs<'_>) -> String {
+    match with_docs(&[]) {
+        Some(command) => {
+            format!(
+                "if it holds documents, say: {command}; --fingerprint-field NAME reads a field of \
+                     fingerprints"
+            )
+        }
+        None => DOCUMENTS.into(),
+    }
+}
+
+/// What the user can do about a first line that is no record: it is a header, or the columns are in
+/// another order.
+pub(crate) fn of_first_line(name: &str, reason: &str, with_docs: WithDocs<'_>) -> String {
+    let columns =
+        "--fingerprint-field N and --id-field N name the columns of the fingerprint and the id";
+    let text = reason.strip_prefix('\'').and_then(|text| text.split_once("' is not a fingerprint"));
+    let is_usual =
+        |text: &str| USUAL.contains(&text.trim_matches('"').to_ascii_lowercase().as_str());
+    // A pipe has no name that says the format.
+    let format = ["--docs-format".into(), "csv".into()];
+    let more = if has_end(name, &["csv", "tsv", "tab"]) { &[][..] } else { &format };
+    match text.filter(|(text, _)| is_usual(text)).and_then(|_| with_docs(more)) {
+        Some(command) => format!("if the table holds documents, say: {command}; {columns}"),
+        None => columns.into(),
+    }
+}
+
+/// What the user can do about a folder where a file is read.
+pub(crate) fn of_folder(folder: &Path, has_images: bool, has_docs: bool) -> String {
+    let name = folder.display();
+    match (holds_pictures(folder), has_images) {
+        (true, true) => format!("{name} holds pictures: --images {name} reads them"),
+        (true, false) => format!(
+            "{name} holds pictures: 'fpstore build --images {name} -s NAME.fps' makes a store of them"
+        ),
+        (false, _) if has_docs => format!("--docs reads the documents in {name}"),
+        (false, _) => format!("{name} is a folder; name a file, or a store"),
+    }
+}
+
+/// What the user can do about a bad record of fingerprints, if its fault shows that the whole file
+/// is of another kind than was said.
+pub(crate) fn of_fingerprints(name: &str, reason: &str, with_docs: WithDocs<'_>) -> Option<String> {
+    if let Some(text) = reason.strip_prefix('\'')
+        && let Some((text, _)) = text.split_once("' is not a fingerprint")
+    {
+        return of_text(name, text, reason, with_docs);
+    }
+    if is_picture(Path::new(name)) {
+        return Some(PICTURE.into());
+    }
+    if reason.starts_with("byte ") && reason.contains("not UTF-8") {
+        let binary = "the input looks binary";
+        return Some(if has_end(name, &["parquet"]) {
+            format!("{binary}; {}", documents(with_docs))
+        } else {
+            format!("{binary}; --input-format reads binary fingerprints, and {DOCUMENTS}")
+        });
+    }
+    None
+}
+
+fn of_text(name: &str, text: &str, reason: &str, with_docs: WithDocs<'_>) -> Option<String> {
+    let expects = |radix: Radix| reason.ends_with(radix.expected());
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    if let Some(digits) = text.strip_prefix('-')
+        && is_number(digits)
+        && !expects(Radix::SignedDecimal)
+    {
+        return Some("--radix sdec reads signed decimal numbers".into());
+    }
+    if is_number(text) && text.len() > 16 && expects(Radix::Hex) {
+        return Some("--radix dec reads decimal numbers, sdec signed ones".into());
+    }
+    if text.starts_with('{') || text.starts_with('[') {
+        return Some(format!("the input looks like JSON; {}", documents(with_docs)));
+    }
+    if text.starts_with('<') {
+        return Some(format!("the input looks like HTML or XML; {}", documents(with_docs)));
+    }
+    if text.starts_with("PAR1") {
+        return Some(format!("the input is Parquet; {}", documents(with_docs)));
+    }
+    let is_of_documents = ["jsonl", "ndjson", "json", "parquet", "html", "htm"];
+    has_end(name, &is_of_documents).then(|| documents(with_docs))
+}
+
+/// Whether a name ends so, before `.gz` or `.zst`.
+fn has_end(name: &str, ends: &[&str]) -> bool {
+    let name = name.to_ascii_lowercase();
+    let name = name.strip_suffix(".gz").or(name.strip_suffix(".zst")).unwrap_or(&name);
+    name.rsplit_once('.').is_some_and(|(_, end)| ends.contains(&end))
+}
+
+/// Whether the reason of a bad record says what to do, and passing over such records would lose most
+/// of the file.
+pub(crate) fn says_what_to_do(reason: &str) -> bool {
+    ["is an array", "an array, expected one object a line", "is an object, expected a text"]
+        .iter()
+        .any(|part| reason.contains(part))
+}
+
+/// What the user can do about a bad record of documents.
+pub(crate) fn of_documents(
+    name: &str,
+    reason: &str,
+    offers: &dyn Fn(&str) -> bool,
+) -> Option<String> {
+    if let Some(text) = reason.strip_prefix('\'')
+        && let Some((text, _)) = text.split_once("' is not a fingerprint")
+    {
+        return of_text("", text, reason, &|_| None);
+    }
+    if is_picture(Path::new(name)) {
+        return Some(PICTURE.into());
+    }
+    if name == STANDARD_INPUT && reason.starts_with("expected value at column 1") {
+        let format = "standard input is read as JSON Lines; --docs-format csv reads a table";
+        return Some(format!("{format}, text one document"));
+    }
+    if reason.starts_with("no field '") {
+        return Some(fields(offers));
+    }
+    // Passing over such a record would lose all that seems to stand between its quotes.
+    let is_quote = reason.contains("the quote that opens") || reason.contains("the quote opens");
+    is_quote
+        .then(|| "close or double the quote; quotes in tab-separated tables mean nothing".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_another_kind_is_told_from_a_bad_record() {
+        for (name, text, part) in [
+            ("a.tsv", "{\"id\":1", "--docs"),
+            ("a", "<html>", "--docs"),
+            ("a.JSONL.gz", "xyz", "--docs"),
+            ("a.tsv", "1234567890123456789", "--radix dec"),
+            ("a.tsv", "-900", "--radix sdec"),
+        ] {
+            let reason = format!("'{text}' is not a fingerprint: expected 1 to 16 hex digits");
+            let remedy = of_fingerprints(name, &reason, &|_| None).unwrap();
+            assert!(remedy.contains(part), "{remedy}");
+        }
+        for reason in [
+            "'xyz' is not a fingerprint: digit 1 is 'x', expected 1 to 16 hex digits".into(),
+            format!(
+                "'99999999999999999999' is not a fingerprint: it is out of range, expected {}",
+                Radix::Decimal.expected()
+            ),
+        ] {
+            assert_eq!(of_fingerprints("a.txt", &reason, &|_| None), None);
+        }
+        let remedy = of_fingerprints("a.bin", "byte 1 of the line is not UTF-8", &|_| None);
+        assert!(remedy.unwrap().contains("--input-format"));
+        assert!(
+            of_documents("a.csv", "the quote that opens in line 2 has no end", &|_| true).is_some()
+        );
+        assert_eq!(of_documents("a.jsonl", "expected value at column 1", &|_| true), None);
+    }
+}

@@ -1,0 +1,211 @@
+//! Writes the rows of the library in one format: lines, CSV, JSON or Parquet.
+//!
+//! A command makes a [`RowWriter`] once and pushes rows. Commands whose threads prepare the output
+//! render rows with a [`RowForm`], which threads share, and give the bytes to the writer.
+
+use std::io::Write;
+
+use fpstore::IdRef;
+use fpstore::rows::{Cell, Column, Kind, Row};
+use serde::Serialize;
+
+use super::color::{self, Marked};
+use super::csv;
+use super::sink::Sink;
+use super::table::Table;
+use super::text::{IdPrinter, TableFormat};
+
+/// The format of rows, and whether lines begin with the names of their columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Layout {
+    pub(crate) format: TableFormat,
+    pub(crate) header: bool,
+    /// Between the columns of lines; CSV has commas.
+    pub(crate) separator: char,
+}
+
+impl Layout {
+    pub(crate) fn new(format: TableFormat, header: bool) -> Self {
+        let separator = if format == TableFormat::Csv { ',' } else { '\t' };
+        Layout { format, header, separator }
+    }
+}
+
+impl From<TableFormat> for Layout {
+    fn from(format: TableFormat) -> Self {
+        Layout::new(format, false)
+    }
+}
+
+/// The form of rows as bytes.
+#[derive(Clone)]
+pub(crate) struct RowForm {
+    pub(crate) format: TableFormat,
+    printer: IdPrinter,
+    separator: char,
+    /// The columns that every line has, if there is a line with their names. Without one, cells that
+    /// are absent are left out.
+    columns: Option<Vec<bool>>,
+    is_colored: bool,
+}
+
+impl RowForm {
+    /// The form of rows of a kind; with names it has all columns but those in `without`.
+    pub(crate) fn new<R: Row>(layout: impl Into<Layout>, out: &Sink, without: &[&str]) -> Self {
+        let Layout { format, header, separator } = layout.into();
+        let is_csv = format == TableFormat::Csv;
+        // In lines with tabs a number has its mark behind it.
+        let is_kept = |column: &Column| {
+            !without.contains(&column.name) && (is_csv || column.kind != Kind::Bool)
+        };
+        let has_names = is_csv || header && format == TableFormat::Tsv;
+        RowForm {
+            format,
+            printer: IdPrinter::new(out.is_terminal()),
+            separator,
+            columns: has_names.then(|| R::COLUMNS.iter().map(is_kept).collect()),
+            is_colored: format == TableFormat::Tsv && color::is_on(out.is_terminal()),
+        }
+    }
+
+    /// The line with the names of the columns, if there is one.
+    pub(crate) fn header<R: Row>(&self) -> Option<String> {
+        let columns = self.columns.as_ref()?;
+        let kept = R::COLUMNS.iter().zip(columns).filter(|(_, is_kept)| **is_kept);
+        let names: Vec<&str> = kept.map(|(column, _)| column.name).collect();
+        Some(names.join(&self.separator.to_string()) + "\n")
+    }
+
+    /// Adds a row as lines or as a line of JSON; a row of a table has no bytes of its own.
+    pub(crate) fn render<R: Row + Serialize>(
+        &self,
+        out: &mut Vec<u8>,
+        row: &R,
+    ) -> anyhow::Result<()> {
+        match self.format {
+            TableFormat::Tsv | TableFormat::Csv => row.lines(|cells| self.line(out, cells)),
+            TableFormat::Json => {
+                serde_json::to_writer(&mut *out, row)?;
+                out.push(b'\n');
+                Ok(())
+            }
+            TableFormat::Parquet => Ok(()),
+        }
+    }
+
+    fn line(&self, out: &mut Vec<u8>, cells: &[Cell<'_>]) -> anyhow::Result<()> {
+        let is_csv = self.format == TableFormat::Csv;
+        let mut is_first = true;
+        // The digits in which a later fingerprint differs from it are marked.
+        let mut first = None;
+        for (at, cell) in cells.iter().enumerate() {
+            let is_kept = self.columns.as_ref().map(|columns| columns.get(at) == Some(&true));
+            match cell {
+                // Belongs to the number before.
+                Cell::Exact(is_exact) if !is_csv => {
+                    out.extend_from_slice(if *is_exact { b"" } else { b"+" });
+                    continue;
+                }
+                _ if is_kept == Some(false) => continue,
+                Cell::Absent if is_kept.is_none() => continue,
+                _ if is_first => is_first = false,
+                _ => write!(out, "{}", self.separator)?,
+            }
+            // Only a text at the end of a line may have tabs.
+            let shown = |text| match is_csv || at + 1 == cells.len() {
+                true => self.printer.show(text),
+                false => self.printer.show_column(text),
+            };
+            match *cell {
+                Cell::Fingerprint(fingerprint) => match first.replace(fingerprint) {
+                    Some(from) if self.is_colored => {
+                        write!(out, "{}", Marked { fingerprint, from })?
+                    }
+                    _ => write!(out, "{fingerprint}")?,
+                },
+                Cell::Number(number) | Cell::Id(Some(IdRef::U64(number))) => {
+                    write!(out, "{number}")?;
+                }
+                Cell::Distance(distance) => write!(out, "{distance}")?,
+                Cell::Similarity(similarity) => write!(out, "{similarity:.4}")?,
+                Cell::Id(Some(IdRef::Text(text))) | Cell::Text(text) if is_csv => {
+                    csv::push(out, &shown(text));
+                }
+                Cell::Id(Some(IdRef::Text(text))) | Cell::Text(text) => {
+                    out.extend_from_slice(shown(text).as_bytes());
+                }
+                Cell::Exact(is_exact) => write!(out, "{is_exact}")?,
+                Cell::Id(None) | Cell::Absent => {}
+            }
+        }
+        out.push(b'\n');
+        Ok(())
+    }
+}
+
+/// Where rows of a kind go.
+pub(crate) struct RowWriter {
+    pub(crate) form: RowForm,
+    to: Destination,
+    /// The bytes of a row, kept for the next one.
+    line: Vec<u8>,
+}
+
+enum Destination {
+    Lines(Box<Sink>),
+    Table(Box<Table>),
+}
+
+impl RowWriter {
+    /// A table, and lines with names, have all columns of the rows but those in `without`.
+    pub(crate) fn new<R: Row>(
+        layout: impl Into<Layout>,
+        mut out: Sink,
+        without: &[&str],
+    ) -> anyhow::Result<Self> {
+        let form = RowForm::new::<R>(layout, &out, without);
+        if let Some(names) = form.header::<R>() {
+            out.write_all(names.as_bytes())?;
+        }
+        let to = match form.format {
+            TableFormat::Tsv | TableFormat::Json | TableFormat::Csv => {
+                Destination::Lines(Box::new(out))
+            }
+            TableFormat::Parquet => {
+                Destination::Table(Box::new(Table::new(out, R::TABLE, R::COLUMNS, without)?))
+            }
+        };
+        Ok(RowWriter { form, to, line: Vec::new() })
+    }
+
+    /// Rows in lines.
+    pub(crate) fn tsv<R: Row>(out: Sink) -> anyhow::Result<Self> {
+        RowWriter::new::<R>(TableFormat::Tsv, out, &[])
+    }
+
+    pub(crate) fn push<R: Row + Serialize>(&mut self, row: &R) -> anyhow::Result<()> {
+        match &mut self.to {
+            Destination::Lines(out) => {
+                self.line.clear();
+                self.form.render(&mut self.line, row)?;
+                Ok(out.write_all(&self.line)?)
+            }
+            Destination::Table(table) => row.lines(|cells| table.push(cells)),
+        }
+    }
+
+    /// The lines, unless rows go to a table.
+    pub(crate) fn lines(&mut self) -> Option<&mut Sink> {
+        match &mut self.to {
+            Destination::Lines(out) => Some(out),
+            Destination::Table(_) => None,
+        }
+    }
+
+    pub(crate) fn finish(self) -> anyhow::Result<()> {
+        match self.to {
+            Destination::Lines(out) => out.finish(),
+            Destination::Table(table) => table.finish(),
+        }
+    }
+}

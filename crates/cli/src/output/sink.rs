@@ -1,0 +1,197 @@
+//! The destination of results: standard output, a device or pipe, or a file that appears only when
+//! it is complete, compressed as its name says. All files that the program writes for a user go
+//! through here.
+
+use std::fs::{self, Metadata};
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use fpstore::writer::check_output;
+use fpstore_base::source::{Compression, Encoder};
+use fpstore_base::waiting::WaitingFile;
+use fpstore_corpus::NewFile;
+
+use super::text::{InPlaceOfBar, Named, Stdout, stdout};
+
+/// The most links that lead to a file, as on Linux.
+const LINKS_MAX: usize = 40;
+
+/// The destination of the results.
+#[derive(Args, Debug)]
+pub(crate) struct OutputArgs {
+    /// Write to FILE, which appears when it is complete [default: -, standard output]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Replace existing files
+    #[arg(short, long)]
+    pub(crate) force: bool,
+}
+
+impl OutputArgs {
+    pub(crate) fn open(&self) -> anyhow::Result<Sink> {
+        match &self.output {
+            Some(path) => Sink::open(path, self.force),
+            None => Ok(Sink::stdout()),
+        }
+    }
+}
+
+/// The open destination; a file gets its name by [`Sink::finish`].
+pub(crate) struct Sink {
+    out: Encoder<Stdout>,
+    /// The bytes written so far, before they are compressed.
+    len: u64,
+    is_stdout: bool,
+    is_terminal: bool,
+    /// The file and its name, if there is to be one.
+    file: Option<(NewFile, String)>,
+}
+
+impl Sink {
+    /// Standard output.
+    pub(crate) fn stdout() -> Self {
+        Sink::of(stdout(), io::stdout().is_terminal(), true)
+    }
+
+    fn of(out: Stdout, is_terminal: bool, is_stdout: bool) -> Self {
+        Sink { out: Encoder::Plain(out), len: 0, is_stdout, is_terminal, file: None }
+    }
+
+    /// The destination that `path` names: `-` is standard output; devices and pipes are written
+    /// to; a file is new, or with `replace` it takes the place of the old one, at the end of the
+    /// links that lead there. A file whose name ends in `.gz` or `.zst` is compressed.
+    pub(crate) fn open(path: &Path, replace: bool) -> anyhow::Result<Self> {
+        let name = path.display().to_string();
+        let cannot = || format!("cannot write {name}");
+        match name.as_str() {
+            "-" => return Ok(Sink::stdout()),
+            #[cfg(unix)]
+            "/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1" => return Ok(Sink::stdout()),
+            #[cfg(unix)]
+            "/dev/stderr" | "/dev/fd/2" | "/proc/self/fd/2" => {
+                use std::os::fd::AsFd;
+                let file = io::stderr().as_fd().try_clone_to_owned().map(fs::File::from);
+                return Sink::device(file.and_then(WaitingFile::of).with_context(cannot)?, name);
+            }
+            _ => {}
+        }
+        let found = match fs::metadata(path) {
+            Ok(metadata) => Some(metadata),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(error).with_context(cannot),
+        };
+        match &found {
+            None => {}
+            Some(metadata) if metadata.is_dir() => bail!("cannot write {name}: it is a directory"),
+            // Already open, so nothing is replaced.
+            Some(_) if path.starts_with("/dev/fd") || path.starts_with("/proc/self/fd") => {
+                return Sink::device(WaitingFile::append(path).with_context(cannot)?, name);
+            }
+            Some(metadata) if metadata.is_file() && replace => {}
+            Some(metadata) if metadata.is_file() => {
+                bail!("{name} exists; --force replaces it once the new one is complete")
+            }
+            Some(metadata) if takes_bytes(metadata) => {
+                return Sink::device(WaitingFile::append(path).with_context(cannot)?, name);
+            }
+            Some(_) => bail!("cannot write {name}: it is a socket or a disk; name a file"),
+        }
+        let cannot_create = || format!("cannot create {name}");
+        let compression = Compression::of(path);
+        let path = end_of_links(path).with_context(cannot_create)?;
+        check_output(&path)?;
+        let file = NewFile::create(path, found).with_context(cannot_create)?;
+        let to = file.file().and_then(WaitingFile::of).with_context(cannot)?;
+        let out = buffered(Named::new(name.clone(), Box::new(to)));
+        let out = Encoder::new(compression, out).with_context(cannot)?;
+        Ok(Sink { out, len: 0, is_stdout: false, is_terminal: false, file: Some((file, name)) })
+    }
+
+    fn device(device: WaitingFile, name: String) -> anyhow::Result<Self> {
+        let is_terminal = device.file().is_terminal();
+        let to: Box<dyn Write + Send> = match is_terminal {
+            true => Box::new(InPlaceOfBar(device)),
+            false => Box::new(device),
+        };
+        Ok(Sink::of(buffered(Named::new(name, to)), is_terminal, false))
+    }
+
+    /// Whether this is the standard output.
+    pub(crate) fn is_stdout(&self) -> bool {
+        self.is_stdout
+    }
+
+    /// Whether what is written is compressed.
+    pub(crate) fn is_compressed(&self) -> bool {
+        !matches!(self.out, Encoder::Plain(_))
+    }
+
+    /// Whether results go to a terminal, so that control characters must be escaped.
+    pub(crate) fn is_terminal(&self) -> bool {
+        self.is_terminal
+    }
+
+    /// The number of bytes written so far.
+    pub(crate) fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Writes what is buffered, and gives a file its name.
+    pub(crate) fn finish(self) -> anyhow::Result<()> {
+        self.out.finish()?.flush()?;
+        match self.file {
+            Some((file, name)) => {
+                // It may have been found among the inputs since.
+                check_output(file.path())?;
+                file.publish().with_context(|| format!("cannot write {name}"))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let len = self.out.write(bytes)?;
+        self.len += len as u64;
+        Ok(len)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+fn buffered(out: Named) -> BufWriter<Named> {
+    BufWriter::with_capacity(1 << 16, out)
+}
+
+/// Whether bytes can be written to something that is neither a file nor a directory: to terminals,
+/// the null device and named pipes, not to sockets and disks.
+fn takes_bytes(metadata: &Metadata) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        let kind = metadata.file_type();
+        kind.is_char_device() || kind.is_fifo()
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = metadata;
+        true
+    }
+}
+
+/// The path to which the links at `path` lead; what it names need not exist.
+fn end_of_links(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_path_buf();
+    for _ in 0..LINKS_MAX {
+        match fs::read_link(&path) {
+            Ok(target) => path = path.parent().unwrap_or(Path::new("")).join(target),
+            Err(_) => return Ok(path),
+        }
+    }
+    Err(io::Error::other("too many links"))
+}

@@ -1,0 +1,337 @@
+//! Output for scripts and for people: formats, messages, numbers, and ids on a terminal.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use clap::ValueEnum;
+use fpstore_base::Interrupted;
+pub(crate) use fpstore_plot::numbers::{bytes, grouped};
+use indicatif::{ProgressBar, ProgressDrawTarget};
+
+/// The output format of answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RowFormat {
+    /// Tab-separated columns
+    Tsv,
+    /// One JSON object on each line
+    Json,
+    /// Comma-separated columns below a line with their names
+    Csv,
+}
+
+/// The output format of results that are a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TableFormat {
+    /// Tab-separated columns
+    Tsv,
+    /// One JSON object on each line
+    Json,
+    /// Comma-separated columns below a line with their names
+    Csv,
+    /// A Parquet file; needs -o
+    Parquet,
+}
+
+impl From<RowFormat> for TableFormat {
+    fn from(format: RowFormat) -> Self {
+        match format {
+            RowFormat::Tsv => TableFormat::Tsv,
+            RowFormat::Json => TableFormat::Json,
+            RowFormat::Csv => TableFormat::Csv,
+        }
+    }
+}
+
+/// The output format of reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReportFormat {
+    /// For people
+    Text,
+    /// One JSON object
+    Json,
+}
+
+/// Prints a message to standard error, after the name of the program. A standard error that cannot
+/// be written is ignored; `eprintln!` would panic.
+macro_rules! message {
+    ($($arguments:tt)*) => {
+        $crate::output::text::print_message(format_args!($($arguments)*))
+    };
+}
+
+/// See the macro `message`.
+pub(crate) fn print_message(message: fmt::Arguments<'_>) {
+    let mut line = format!("fpstore: {message}");
+    let mut stderr = io::stderr();
+    if stderr.is_terminal() {
+        // Names of files come from other people.
+        line = without_controls(&line).into_owned();
+    }
+    let _ = writeln!(stderr, "{line}");
+}
+
+/// A destination of bytes that names itself in errors.
+pub(crate) struct Named {
+    name: String,
+    to: Box<dyn Write + Send>,
+}
+
+impl Named {
+    pub(crate) fn new(name: String, to: Box<dyn Write + Send>) -> Self {
+        Named { name, to }
+    }
+
+    fn name_error(&self, source: io::Error) -> io::Error {
+        if Interrupted::is_in(&source) {
+            return source;
+        }
+        io::Error::new(source.kind(), CannotWrite { name: self.name.clone(), source })
+    }
+}
+
+impl Write for Named {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.to.write(bytes).map_err(|error| self.name_error(error))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush().map_err(|error| self.name_error(error))
+    }
+}
+
+#[derive(Debug)]
+struct CannotWrite {
+    name: String,
+    source: io::Error,
+}
+
+impl fmt::Display for CannotWrite {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cannot write {}", self.name)
+    }
+}
+
+impl std::error::Error for CannotWrite {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.source)
+    }
+}
+
+/// Standard output, buffered.
+pub(crate) type Stdout = BufWriter<Named>;
+
+/// Standard output, of which a write that waits for its reader ends with a signal.
+pub(crate) fn stdout() -> Stdout {
+    let name = "standard output".to_string();
+    BufWriter::with_capacity(1 << 16, Named::new(name, raw_stdout()))
+}
+
+fn raw_stdout() -> Box<dyn Write + Send> {
+    if io::stdout().is_terminal() {
+        return Box::new(InPlaceOfBar(plain_stdout()));
+    }
+    plain_stdout()
+}
+
+/// The progress bar that stands on the last line of the terminal.
+static BAR: Mutex<Option<ProgressBar>> = Mutex::new(None);
+
+/// Notes that this bar is drawn on the terminal.
+pub(crate) fn note_bar(bar: &ProgressBar) {
+    *BAR.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar.clone());
+}
+
+/// Results on a terminal. The first of them takes the place of the bar, which is drawn no more: a line may
+/// be written in parts, and a bar would be drawn over its beginning.
+pub(super) struct InPlaceOfBar<W>(pub(super) W);
+
+impl<W: Write> Write for InPlaceOfBar<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let bar = BAR.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(bar) = bar {
+            bar.finish_and_clear();
+            bar.set_draw_target(ProgressDrawTarget::hidden());
+        }
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+fn plain_stdout() -> Box<dyn Write + Send> {
+    #[cfg(unix)]
+    {
+        use fpstore_base::waiting::WaitingFile;
+        use std::os::fd::AsFd;
+        let copy = io::stdout().as_fd().try_clone_to_owned().map(std::fs::File::from);
+        if let Ok(file) = copy.and_then(WaitingFile::of) {
+            return Box::new(file);
+        }
+    }
+    Box::new(io::stdout())
+}
+
+/// Prints ids, and escapes their control characters on a terminal, which would obey them: ids come
+/// from other people.
+#[derive(Clone)]
+pub(crate) struct IdPrinter {
+    escape: bool,
+}
+
+impl IdPrinter {
+    /// Escapes control characters if the output is a terminal.
+    pub(crate) fn new(is_terminal: bool) -> Self {
+        IdPrinter { escape: is_terminal }
+    }
+
+    /// For standard output.
+    pub(crate) fn for_stdout() -> Self {
+        IdPrinter::new(io::stdout().is_terminal())
+    }
+
+    /// An id in a column before the last one, with its tabs escaped.
+    pub(crate) fn show_column<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        match self.show(text) {
+            Cow::Borrowed(text) if text.contains('\t') => Cow::Owned(text.replace('\t', "\\t")),
+            shown => shown,
+        }
+    }
+
+    pub(crate) fn show<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        if self.escape { without_controls(text) } else { Cow::Borrowed(text) }
+    }
+}
+
+/// The text with the characters escaped that a terminal obeys, or that change the order in which
+/// it shows others.
+fn without_controls(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_unsafe) {
+        return Cow::Borrowed(text);
+    }
+    let escape = |c: char| if is_unsafe(c) { c.escape_default().to_string() } else { c.into() };
+    let escaped = text.chars().map(escape);
+    Cow::Owned(escaped.collect())
+}
+
+/// Control characters, the ends of lines and paragraphs, and the marks of writing direction, which
+/// can make one name look like another.
+fn is_unsafe(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}')
+        || matches!(c, '\u{2066}'..='\u{2069}')
+}
+
+/// A count with its noun, singular or plural.
+pub(crate) fn counted(count: u64, singular: &str, plural: &str) -> String {
+    format!("{} {}", grouped(count), if count == 1 { singular } else { plural })
+}
+
+/// A count of what documents are compared by: whole, or by their passages.
+pub(crate) fn counted_texts(count: u64, are_passages: bool) -> String {
+    match are_passages {
+        true => counted(count, "passage", "passages"),
+        false => counted(count, "document", "documents"),
+    }
+}
+
+/// A path as a shell takes it.
+pub(crate) fn quoted(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:,@%".contains(c);
+    if text.chars().all(is_plain) {
+        text.into()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use indicatif::TermLike;
+
+    use super::*;
+
+    /// A terminal that keeps what it is sent.
+    #[derive(Clone, Debug, Default)]
+    struct Terminal(Arc<Mutex<String>>);
+
+    impl Terminal {
+        fn take(&self, text: &str) -> io::Result<()> {
+            self.0.lock().unwrap().push_str(text);
+            Ok(())
+        }
+    }
+
+    impl TermLike for Terminal {
+        fn width(&self) -> u16 {
+            80
+        }
+        fn move_cursor_up(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_down(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_right(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_left(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+        fn write_line(&self, text: &str) -> io::Result<()> {
+            self.take(&format!("{text}\n"))
+        }
+        fn write_str(&self, text: &str) -> io::Result<()> {
+            self.take(text)
+        }
+        fn clear_line(&self) -> io::Result<()> {
+            self.take("<cleared>")
+        }
+        fn flush(&self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl Write for Terminal {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.take(str::from_utf8(bytes).unwrap()).map(|()| bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_row_on_the_terminal_takes_the_place_of_the_bar() {
+        let terminal = Terminal::default();
+        let target = ProgressDrawTarget::term_like(Box::new(terminal.clone()));
+        let bar = ProgressBar::with_draw_target(Some(9), target);
+        note_bar(&bar);
+        bar.tick();
+        assert!(terminal.0.lock().unwrap().contains("0/9"));
+        let mut rows = InPlaceOfBar(terminal.clone());
+        rows.write_all(b"a row, and half ").unwrap();
+        bar.reset();
+        bar.set_position(3);
+        bar.tick();
+        rows.write_all(b"of another\n").unwrap();
+        let shown = terminal.0.lock().unwrap().clone();
+        assert!(shown.ends_with("<cleared>a row, and half of another\n"), "{shown:?}");
+    }
+
+    #[test]
+    fn control_characters_do_not_reach_a_terminal() {
+        let terminal = IdPrinter { escape: true };
+        assert_eq!(terminal.show("a\u{1b}[31mb\tc"), "a\\u{1b}[31mb\\tc");
+        assert_eq!(terminal.show("a\u{202e}fdp.exe\u{2069}"), "a\\u{202e}fdp.exe\\u{2069}");
+        assert_eq!(terminal.show("\u{4e2d}\u{6587}"), "\u{4e2d}\u{6587}");
+        assert_eq!(IdPrinter { escape: false }.show("a\tb"), "a\tb");
+    }
+}

@@ -1,0 +1,121 @@
+//! Other words for commands and options, which the help does not list, and tips that would mislead.
+
+use std::ffi::OsString;
+
+use clap::builder::ArgPredicate;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, ArgAction, Command};
+
+/// What people also call commands.
+const COMMANDS: [(&str, &[&str]); 6] = [
+    ("query", &["search", "find"]),
+    ("build", &["create", "init"]),
+    ("add", &["insert"]),
+    ("delete", &["rm", "remove"]),
+    ("compact", &["merge"]),
+    ("info", &["ls", "show"]),
+];
+
+/// What people also call options, by their ids; a short name is last.
+const OPTIONS: [(&str, &[&str], Option<char>); 5] = [
+    ("k", &["max-distance", "radius", "k"], None),
+    ("threads", &["jobs"], Some('j')),
+    ("limit", &["max-matches"], Some('n')),
+    ("format", &["output-format"], None),
+    ("store", &["db"], None),
+];
+
+/// Formats that have an option of their own.
+const FORMATS: [&str; 3] = ["json", "csv", "tsv"];
+
+/// Commands that remove something: a tip must not lead there.
+const REMOVING: [&str; 5] = ["expire", "delete", "remove", "rm", "compact"];
+
+/// Options that lose something: a tip must not lead there.
+const LOSING: [&str; 4] = ["--skip-bad", "--force", "--drop", "--allow-empty"];
+
+/// The program that takes these words, too.
+pub(crate) fn with_aliases(mut program: Command) -> Command {
+    for (name, aliases) in COMMANDS {
+        program = program.mut_subcommand(name, |command| command.aliases(aliases.iter().copied()));
+    }
+    program.mut_subcommands(with_other_options)
+}
+
+fn with_other_options(command: Command) -> Command {
+    let mut formats = Vec::new();
+    let command = command.mut_args(|mut arg| {
+        let id = arg.get_id().as_str().to_owned();
+        for (_, aliases, short) in OPTIONS.iter().filter(|(of, ..)| *of == id) {
+            if arg.get_long().is_some() {
+                arg = arg.aliases(aliases.iter().copied());
+            }
+            if let Some(short) = short {
+                arg = arg.short_alias(*short);
+            }
+        }
+        if id == "format" {
+            let has =
+                |name: &str| arg.get_possible_values().iter().any(|it| it.matches(name, true));
+            formats = FORMATS.into_iter().filter(|name| has(name)).collect();
+            for name in &formats {
+                arg = arg.default_value_if(*name, ArgPredicate::IsPresent, *name);
+            }
+        }
+        arg
+    });
+    let flag = |name: &'static str| {
+        Arg::new(name).long(name).action(ArgAction::SetTrue).hide(true).conflicts_with("format")
+    };
+    command.args(formats.into_iter().map(flag))
+}
+
+/// The error of the parser without tips that lead to a loss, or to nothing, and with one where a target
+/// is named as elsewhere a source.
+pub(crate) fn with_good_tips(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
+    if error.kind() == ErrorKind::UnknownArgument {
+        // It says to pass the option as a value, after '--'.
+        error.remove(ContextKind::Suggested);
+        if let Some(tip) = tip_on_target(&error, arguments) {
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+        }
+    }
+    keep_tips(&mut error, ContextKind::SuggestedArg, &LOSING);
+    keep_tips(&mut error, ContextKind::SuggestedSubcommand, &REMOVING);
+    error
+}
+
+/// How the target of a copy is named, where two places are.
+fn tip_on_target(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
+    let is_place = |word: &str| !word.starts_with('-');
+    let Some(ContextValue::String(second)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let first = arguments.get(2)?.to_str().filter(|word| is_place(word) && is_place(second))?;
+    match arguments[1].to_str()? {
+        "backup" => Some(format!(
+            "-s names the store, and the folder of the copy stands alone: fpstore backup {second} -s {first}"
+        )),
+        "export" => Some(format!("-o names the new store: fpstore export {first} -o {second}")),
+        _ => None,
+    }
+}
+
+/// Removes suggestions that begin with one of these words.
+fn keep_tips(error: &mut clap::Error, kind: ContextKind, without: &[&str]) {
+    let is_bad =
+        |tip: &String| tip.split_whitespace().next().is_some_and(|it| without.contains(&it));
+    match error.remove(kind) {
+        Some(ContextValue::Strings(mut tips)) => {
+            tips.retain(|tip| !is_bad(tip));
+            if !tips.is_empty() {
+                error.insert(kind, ContextValue::Strings(tips));
+            }
+        }
+        Some(ContextValue::String(tip)) if is_bad(&tip) => {}
+        Some(tip) => {
+            error.insert(kind, tip);
+        }
+        None => {}
+    }
+}

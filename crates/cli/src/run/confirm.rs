@@ -1,0 +1,107 @@
+//! `--confirm`: near pairs of documents, confirmed by their features.
+
+use anyhow::bail;
+use clap::Args;
+use fpstore::Store;
+use fpstore::join::confirm::{Confirmer, Goal};
+
+use super::join_input::{JoinInputArgs, ToConfirm};
+use crate::args::documents::report;
+use crate::args::inputs::refuse_pipes;
+use crate::args::resources::ResourceArgs;
+use crate::output::text::counted;
+use crate::session::choice::distance;
+use crate::session::monitor::Monitor;
+
+/// What is near: the distance of fingerprints, and whether documents are confirmed.
+#[derive(Args, Debug)]
+pub(crate) struct NearArgs {
+    /// The distance in bits, inclusive [default: by the store or recipe, else 3]
+    #[arg(short, long = "distance", value_name = "K", value_parser = distance())]
+    pub(crate) k: Option<u32>,
+    /// Keep only near documents whose features have Jaccard similarity S or more
+    ///
+    /// It is exact with --docs, and estimated from the sketches of a store. Without -k the distance
+    /// is chosen so that of pairs of similarity S one in a hundred is missed, and fewer of others.
+    #[arg(long, value_name = "S", value_parser = similarity)]
+    pub(crate) confirm: Option<f64>,
+}
+
+fn similarity(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(similarity) if similarity > 0.0 && similarity <= 1.0 => Ok(similarity),
+        _ => Err("expected a similarity above 0 and at most 1, such as 0.8".into()),
+    }
+}
+
+/// What is confirmed, and how.
+pub(crate) struct Confirmation<'a, G> {
+    /// What is looked for.
+    pub(crate) goal: G,
+    pub(crate) threshold: f64,
+    /// The distance of candidates, if the user names one.
+    pub(crate) k: Option<u32>,
+    pub(crate) max_pairs: Option<u64>,
+    pub(crate) resources: &'a ResourceArgs,
+    pub(crate) monitor: &'a Monitor,
+}
+
+impl<G: Goal + Copy> Confirmation<'_, G> {
+    /// Confirms the near pairs of the input of a join. Returns what is looked for, and the distance of
+    /// candidates.
+    ///
+    /// `reads_texts` as in [`JoinInputArgs::open`].
+    pub(crate) fn of(
+        &self,
+        input: &JoinInputArgs,
+        reads_texts: bool,
+    ) -> anyhow::Result<(G::Found, u32)> {
+        match input.to_confirm(self.resources, reads_texts)? {
+            ToConfirm::Documents(documents, files) => {
+                refuse_pipes(files, "--confirm")?;
+                documents.check_texts()?;
+                let k = self.k.map_or_else(|| documents.candidate_k(self.threshold), Ok)?;
+                let reading = documents.source.options().clone().observer(self.monitor.observer());
+                let confirmed = fpstore_corpus::confirm_documents::<_, anyhow::Error>(
+                    &self.confirmer(k)?,
+                    files,
+                    documents.hasher()?,
+                    &reading,
+                    |summary| self.monitor.suspend(|| report(summary)),
+                )?;
+                Ok((confirmed, k))
+            }
+            ToConfirm::Store(store) => {
+                let k = candidate_k(&store, self.threshold, self.k)?;
+                Ok((self.confirmer(k)?.sketches(&store)?, k))
+            }
+        }
+    }
+
+    fn confirmer(&self, k: u32) -> anyhow::Result<Confirmer<G>> {
+        let options = self.resources.join_options(k, self.monitor)?.max_pairs(self.max_pairs);
+        Ok(Confirmer::new(self.threshold, options)?.to(self.goal))
+    }
+
+    /// Says how many were candidates, pairs or documents.
+    pub(crate) fn report(&self, candidates: &str, k: u32) {
+        message!(
+            "{candidates} within {} have different features, and were compared; {} or more is \
+             confirmed",
+            counted(k.into(), "bit", "bits"),
+            self.threshold,
+        );
+    }
+}
+
+/// As that of the library; says what helps where a store has no sketches.
+pub(crate) fn candidate_k(store: &Store, threshold: f64, k: Option<u32>) -> anyhow::Result<u32> {
+    if store.sketch_len() == 0 {
+        bail!(
+            "{} keeps no sketches of its documents; build it with --sketch, or name the documents \
+             with --docs",
+            store.info().path.display()
+        );
+    }
+    Ok(fpstore_corpus::candidate_k(store, threshold, k)?)
+}

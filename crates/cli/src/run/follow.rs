@@ -1,0 +1,158 @@
+//! `fpstore add --follow`: adds a stream of records in batches.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::bail;
+use clap::Args;
+use fpstore::Error;
+use fpstore::input::InputOptions;
+use fpstore::writer::{NewRecord, SharedWriter};
+
+use super::merging::{merged, warn_unmerged};
+use super::stream::{BatchArgs, CommitSchedule, Stream, conclude, when_free};
+use crate::output::text::{Stdout, counted, stdout};
+use crate::session::command::ExitStatus;
+use crate::session::document_reader::Documents;
+use crate::session::monitor::Monitor;
+use crate::session::received::Received;
+
+/// With more records than these a batch goes to the writer before it is complete, because they
+/// would fill the memory.
+const BUFFERED_MAX: usize = 1 << 16;
+
+/// Whether to follow standard input, and when to commit.
+#[derive(Args, Debug)]
+pub(crate) struct FollowArgs {
+    /// Read lines from standard input until it ends, and commit them in batches
+    #[arg(long)]
+    follow: bool,
+    #[command(flatten)]
+    pub(crate) batch: BatchArgs,
+}
+
+impl FollowArgs {
+    pub(crate) fn is_on(&self) -> bool {
+        self.follow
+    }
+
+    /// Refuses files beside the stream.
+    pub(crate) fn check(&self, files: &[PathBuf]) -> anyhow::Result<()> {
+        if self.follow && files.iter().any(|file| file != Path::new("-")) {
+            bail!("--follow reads standard input; to add files, leave it out");
+        }
+        Ok(())
+    }
+}
+
+/// The records of a stream on their way into a store.
+struct Following {
+    writer: SharedWriter,
+    /// Records that the writer does not have yet.
+    buffered: Vec<NewRecord>,
+    /// Records that the writer has and that are not committed.
+    pushed: u64,
+    durable: u64,
+    /// Whether segments are merged after a commit: until that fails, which is said once.
+    is_merging: bool,
+    out: Stdout,
+}
+
+/// `fpstore add --follow`.
+pub(crate) fn add(
+    args: &FollowArgs,
+    writer: SharedWriter,
+    (lines, documents): (&InputOptions, Option<Documents>),
+    monitor: &Monitor,
+    (is_merging, quiet): (bool, bool),
+) -> anyhow::Result<ExitStatus> {
+    let mut stream = Stream::start(lines, documents);
+    let mut following = Following {
+        writer,
+        buffered: Vec::new(),
+        pushed: 0,
+        durable: 0,
+        is_merging,
+        out: stdout(),
+    };
+    let mut schedule = CommitSchedule::new(&args.batch);
+    let followed = following.follow(&mut stream, &mut schedule, monitor);
+    // Whatever ended the stream, the records that came are added.
+    monitor.forget_signal();
+    let rest = following.commit(monitor);
+    let Following { mut writer, durable, .. } = following;
+    monitor.finish();
+    let added = counted(durable, "record was added", "records were added");
+    let status = conclude(followed, rest, &added)?;
+    if status != ExitStatus::Done {
+        return Ok(status);
+    }
+    if durable > 0 {
+        when_free(monitor, || writer.writer().map(drop))?;
+        merged(writer.finish(), monitor)?;
+    }
+    if !quiet {
+        message!("{}", counted(durable, "record added", "records added"));
+    }
+    stream.finish()?;
+    Ok(ExitStatus::Done)
+}
+
+impl Following {
+    /// Takes records until the input or the user ends the stream.
+    fn follow(
+        &mut self,
+        stream: &mut Stream,
+        schedule: &mut CommitSchedule,
+        monitor: &Monitor,
+    ) -> anyhow::Result<()> {
+        loop {
+            let received = stream.next(schedule.time_left());
+            monitor.check()?;
+            match received {
+                Received::Record(record) => self.buffered.push(record),
+                Received::Empty(_) | Received::Bad(..) | Received::Nothing => {}
+                Received::End => return Ok(()),
+            }
+            if schedule.is_due(self.buffered.len() as u64 + self.pushed) {
+                self.commit(monitor)?;
+            } else if self.buffered.len() >= BUFFERED_MAX {
+                self.push_all(monitor)?;
+            }
+        }
+    }
+
+    fn push_all(&mut self, monitor: &Monitor) -> anyhow::Result<()> {
+        when_free(monitor, || self.writer.writer().map(drop))?;
+        let writer = self.writer.writer()?;
+        for record in self.buffered.drain(..) {
+            writer.push_record(&record)?;
+            self.pushed += 1;
+        }
+        Ok(())
+    }
+
+    /// Commits all records that came, and says so.
+    fn commit(&mut self, monitor: &Monitor) -> anyhow::Result<()> {
+        if self.buffered.is_empty() && self.pushed == 0 {
+            return Ok(());
+        }
+        self.push_all(monitor)?;
+        // What the writer has would be lost with a commit that a signal stops.
+        let committed = monitor.deaf(|| self.writer.writer()?.commit_alone())?;
+        self.pushed = 0;
+        self.durable += committed.report.record_count;
+        let merged = if self.is_merging { self.writer.writer()?.merge_due() } else { Ok(()) };
+        // Who reads the line below may write to the store at once.
+        self.writer.end_turn();
+        // A program that reads this line may forget the records.
+        writeln!(self.out, "{}\t{}", self.durable, committed.generation)?;
+        self.out.flush()?;
+        if let Err(error) = merged {
+            monitor.check()?;
+            self.is_merging = false;
+            monitor.suspend(|| warn_unmerged(&Error::Unmerged { source: Box::new(error) }));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,194 @@
+//! The page of `fpstore cluster --html`: its options, its texts, its file.
+
+use std::io::Write;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use bytesize::ByteSize;
+use clap::{Arg, Args};
+use fpstore::rows::ClusterRow;
+use fpstore_documents::{DocumentOptions, read_texts};
+use fpstore_report::page::{
+    About, GroupPage, GroupTexts, LargestGroups, MakeFingerprint, Template,
+};
+use fpstore_text::TextHasher;
+
+use crate::args::documents::report;
+use crate::args::resources::ResourceArgs;
+use crate::output::page::{self, page_path};
+use crate::output::sink::Sink;
+use crate::output::text::{counted, grouped};
+use crate::session::monitor::Monitor;
+
+/// The options that bound a page.
+const MORE: &str = "--html-groups or --html-max";
+
+/// The options of a page with groups.
+#[derive(Args, Debug)]
+pub(crate) struct GroupPageArgs {
+    /// Write a page for a browser that shows the groups and their differences
+    ///
+    /// The largest group comes first. Rows are then printed only with -o, --format or --keep.
+    #[arg(long, value_name = "FILE", value_parser = page_path)]
+    pub(crate) html: Option<PathBuf>,
+    /// Documents that hold the texts of the page, by their ids; may be repeated
+    ///
+    /// With --docs the documents themselves hold them.
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "html",
+        conflicts_with = "docs",
+        hide_short_help = true
+    )]
+    pub(crate) texts: Vec<PathBuf>,
+    /// Link each id of the page, as to https://example.org/{id}
+    ///
+    /// {fingerprint} stands for the fingerprint. What {id} stands for is escaped, but at the
+    /// beginning: there it is an address itself.
+    #[arg(long, value_name = "TEMPLATE", requires = "html", hide_short_help = true)]
+    link: Option<Template>,
+    /// Show a picture of each id on the page, as from thumbnails/{id}.jpg
+    ///
+    /// It is a template as --link; a path is relative to the page.
+    #[arg(long, value_name = "TEMPLATE", requires = "html", hide_short_help = true)]
+    image: Option<Template>,
+    /// The longest page; groups that do not fit are left out, the smallest first
+    #[arg(
+        long,
+        value_name = "SIZE",
+        requires = "html",
+        default_value = "32MiB",
+        hide_short_help = true
+    )]
+    html_max: ByteSize,
+    /// The groups on the page at most; smaller ones are left out
+    #[arg(
+        long,
+        value_name = "COUNT",
+        requires = "html",
+        default_value = "1000",
+        hide_short_help = true
+    )]
+    html_groups: NonZeroUsize,
+}
+
+/// A page that is open, and its groups.
+pub(crate) struct OpenPage {
+    out: Sink,
+    pub(crate) groups: LargestGroups,
+}
+
+/// Documents in files, which have the texts of a page.
+pub(crate) struct TextSource<'a> {
+    pub(crate) files: &'a [PathBuf],
+    pub(crate) options: DocumentOptions,
+    /// Makes the fingerprints by which documents with one id are told apart, if it is known how
+    /// they were made.
+    pub(crate) hasher: Option<TextHasher>,
+}
+
+impl TextSource<'_> {
+    /// Reads the texts of a page.
+    fn read(
+        self,
+        page: &GroupPage,
+        resources: &ResourceArgs,
+        monitor: &Monitor,
+        quiet: bool,
+    ) -> anyhow::Result<GroupTexts> {
+        let mut texts = page.texts(&resources.temp_dir())?;
+        let mut make = self.hasher.map(|mut hasher| move |text: &str| hasher.fingerprint(text));
+        let options = self.options.observer(monitor.observer());
+        let summary = read_texts::<anyhow::Error>(self.files, &options, |id, text| {
+            let make = make.as_mut().map(|make| make as MakeFingerprint<'_>);
+            Ok(texts.take(&id.to_string(), text, make)?)
+        })?;
+        if !quiet {
+            monitor.suspend(|| report(&summary));
+        }
+        Ok(texts)
+    }
+}
+
+impl GroupPageArgs {
+    /// Whether there is to be a page.
+    pub(crate) fn is_given(&self) -> bool {
+        self.html.is_some()
+    }
+
+    /// The groups on the page at most.
+    pub(crate) fn group_max(&self) -> usize {
+        self.html_groups.get()
+    }
+
+    /// Opens the page and collects its groups, if there is to be one.
+    pub(crate) fn open(&self, force: bool) -> anyhow::Result<Option<OpenPage>> {
+        let Some(path) = &self.html else { return Ok(None) };
+        let out = page::open(path, force, "clusters")?;
+        let groups = LargestGroups::within(self.html_max.as_u64());
+        Ok(Some(OpenPage { out, groups: groups.at_most(self.html_groups.get()) }))
+    }
+
+    /// Writes the page with the groups that were collected.
+    pub(crate) fn write(
+        &self,
+        page: OpenPage,
+        source: Option<TextSource<'_>>,
+        about: &About<'_>,
+        resources: &ResourceArgs,
+        monitor: &Monitor,
+        quiet: bool,
+    ) -> anyhow::Result<()> {
+        let OpenPage { mut out, groups } = page;
+        let page = GroupPage::of(groups);
+        let texts =
+            source.map(|source| source.read(&page, resources, monitor, quiet)).transpose()?;
+        let has_texts = texts.is_some();
+        let (link, image) = (self.link.as_ref(), self.image.as_ref());
+        let about = About { link, image, more: MORE, ..*about };
+        let written = page.write(&about, texts, || monitor.check())?;
+        out.write_all(written.html.as_bytes())?;
+        out.finish()?;
+        monitor.finish();
+        if !quiet && let Some(path) = &self.html {
+            let left_out = match written.left_out_count {
+                0 => String::new(),
+                left => {
+                    format!("; {} smaller ones left out, a larger {MORE} shows more", grouped(left))
+                }
+            };
+            let groups = match about.judged {
+                true => counted(written.group_count, "pair", "pairs"),
+                false => counted(written.group_count, "cluster", "clusters"),
+            };
+            message!("wrote {} with {groups}{left_out}", path.display());
+            if has_texts && written.missing_count > 0 {
+                let documents = counted(written.missing_count, "document", "documents");
+                message!("no text was found for {documents} of the page");
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `--html` of a command that shows pairs to judge instead of groups.
+pub(crate) fn of_pairs(arg: Arg) -> Arg {
+    match arg.get_id().as_str() {
+        "html" => arg.help("Write a page with pairs of every distance to judge, instead of rows").long_help(
+            "Write a page with pairs of every distance to judge, instead of rows\n\nUp to -k, or 24 \
+             bits. A sample of the documents is paired with their nearest ones. The judgements are \
+             saved as labels for 'fpstore evaluate'.",
+        ),
+        "html_groups" => arg.long("html-pairs").default_value("30").help("The pairs on the page"),
+        "html_max" => arg.help("The longest page; pairs that do not fit are left out"),
+        _ => arg,
+    }
+}
+
+impl OpenPage {
+    /// Takes a group.
+    pub(crate) fn take(&mut self, group: &ClusterRow) {
+        self.groups.take_cluster(group);
+    }
+}

@@ -1,0 +1,362 @@
+//! The input of a join: a store, or files that become a temporary store.
+
+use std::path::PathBuf;
+
+use anyhow::bail;
+use clap::Args;
+use fpstore::input::{InputOptions, read_records};
+use fpstore::{
+    BuildOptions, Builder, Error, Fingerprint, IdPolicy, IdRef, Recipe, Store, TemporaryBuilder,
+    TemporaryStore,
+};
+
+use super::group_page::TextSource;
+use crate::args::documents::{DocumentArgs, report};
+use crate::args::inputs::{ReadArgs, estimate, inputs, refuse_pipes, report_skipped, title_of};
+use crate::args::resources::ResourceArgs;
+use crate::session::command::AccessArgs;
+use crate::session::document_reader::Documents;
+use crate::session::monitor::Monitor;
+use crate::session::stores::{Asked, StoreNames, StoresArg};
+
+/// A store, or files of fingerprints and ids, or of documents.
+#[derive(Args, Debug)]
+#[command(mut_arg("store", |arg| arg.conflicts_with("inputs")))]
+pub(crate) struct JoinInputArgs {
+    /// A store, or files as 'build' reads them, or - [default: the store of -s]; with --docs also
+    /// folders
+    #[arg(value_name = "STORE|FILE")]
+    inputs: Vec<PathBuf>,
+    #[command(flatten)]
+    stores: StoresArg,
+    #[command(flatten)]
+    access: AccessArgs,
+    #[command(flatten)]
+    read: ReadArgs,
+    #[command(flatten)]
+    documents: DocumentArgs,
+}
+
+/// Where the records of a temporary store come from.
+#[derive(Clone, Copy)]
+pub(crate) enum Source<'a> {
+    /// Files of fingerprints and ids.
+    Records(InputOptions),
+    /// Files of documents.
+    Documents(&'a Documents),
+}
+
+/// Documents whose near pairs are to be confirmed.
+pub(crate) enum ToConfirm<'a> {
+    /// Those in files.
+    Documents(Box<Documents>, &'a [PathBuf]),
+    /// Those of a store, by their sketches.
+    Store(Store),
+}
+
+/// An open store.
+pub(crate) struct Opened {
+    pub(crate) store: Store,
+    /// The distance, unless the user names one.
+    pub(crate) default_k: u32,
+    /// The names of the stores, if several are asked as one.
+    pub(crate) stores: Option<StoreNames>,
+    /// The temporary store, which is removed with this value.
+    _temporary: Option<TemporaryStore>,
+}
+
+impl Opened {
+    /// One store, or several that are asked as one.
+    pub(crate) fn asked(paths: &[PathBuf], access: AccessArgs) -> anyhow::Result<Self> {
+        let asked = Asked::open(paths, &access.open_options())?;
+        let default_k = asked.store.tuned_k();
+        Ok(Opened { default_k, store: asked.store, stores: asked.names, _temporary: None })
+    }
+}
+
+impl JoinInputArgs {
+    /// Whether the input consists of files, whose records have an order.
+    pub(crate) fn has_files(&self) -> bool {
+        let is_file = |one: &PathBuf| self.documents.are_given() || !one.is_dir();
+        self.inputs.first().is_some_and(is_file)
+    }
+
+    /// Prints which recipe was used, if the input holds documents and the user named none.
+    pub(crate) fn report_default(&self) {
+        if self.documents.are_given() {
+            self.documents.report_default();
+        }
+    }
+
+    /// The name of the input for a page that other people see: without its folders.
+    pub(crate) fn title(&self) -> String {
+        title_of(&self.inputs, &self.usual())
+    }
+
+    /// The texts of the documents: those of the input, or for fingerprints those in `files`. There
+    /// are none where features are given.
+    pub(crate) fn text_source<'a>(
+        &'a self,
+        files: &'a [PathBuf],
+        resources: &ResourceArgs,
+    ) -> anyhow::Result<Option<TextSource<'a>>> {
+        let options = self.documents.options(&self.read, resources.reading()?)?;
+        let documents = self.documents.prepare_beside(true, &self.read, resources.reading()?)?;
+        if let Some(documents) = documents.filter(Documents::have_texts) {
+            if self.documents.hold_features() {
+                return Ok(None);
+            }
+            let hasher = Some(documents.hasher()?.clone());
+            return Ok(Some(TextSource { files: &self.inputs, options, hasher }));
+        }
+        if files.is_empty() {
+            return Ok(None);
+        }
+        // Ready fingerprints may have been made in any way.
+        let hasher = match self.has_files() {
+            true => None,
+            false => {
+                let path = self.inputs.first().cloned().unwrap_or_else(|| self.usual());
+                self.documents.hasher_of(&self.access.open(&path)?)
+            }
+        };
+        Ok(Some(TextSource { files, options, hasher }))
+    }
+
+    /// Refuses documents that can be read only once, for an option that reads them twice.
+    pub(crate) fn check_twice(&self, option: &str) -> anyhow::Result<()> {
+        if self.documents.are_given() { refuse_pipes(&self.inputs, option) } else { Ok(()) }
+    }
+
+    /// What is confirmed: documents in files, or those of a store.
+    ///
+    /// `reads_texts` as in [`JoinInputArgs::open`].
+    pub(crate) fn to_confirm(
+        &self,
+        resources: &ResourceArgs,
+        reads_texts: bool,
+    ) -> anyhow::Result<ToConfirm<'_>> {
+        let (read, limits) = (&self.read, resources.reading()?);
+        let documents = self.documents.prepare_beside(reads_texts, read, limits)?;
+        match documents.filter(|_| self.documents.are_given()) {
+            Some(_) if self.inputs.is_empty() => {
+                bail!("--docs needs the files or folders of the documents")
+            }
+            Some(documents) => Ok(ToConfirm::Documents(Box::new(documents), &self.inputs)),
+            None if self.has_files() => {
+                bail!("--confirm compares documents; add --docs to read them")
+            }
+            None => {
+                self.stores.check_one("--confirm")?;
+                let path = self.inputs.first().cloned().unwrap_or_else(|| self.usual());
+                let opened = self.access.open(&path);
+                let is_other = opened.as_ref().err().is_some_and(|error| {
+                    matches!(error.downcast_ref(), Some(Error::NotAStore { .. }))
+                });
+                if is_other && path.is_dir() {
+                    bail!("{} is not a store; if it holds documents, add --docs", path.display());
+                }
+                Ok(ToConfirm::Store(opened?))
+            }
+        }
+    }
+
+    /// The store that is meant, if there is one and no other input.
+    fn usual(&self) -> PathBuf {
+        self.stores.paths().swap_remove(0)
+    }
+
+    /// Refuses several stores for what asks one: `what` is an option or a command.
+    pub(crate) fn check_one(&self, what: &str) -> anyhow::Result<()> {
+        self.stores.check_one(what)
+    }
+
+    /// Opens stores, whose width must be the one that is given, if one is.
+    fn stored(&self, paths: &[PathBuf]) -> anyhow::Result<Opened> {
+        let opened = Opened::asked(paths, self.access)?;
+        self.read.of_width(opened.store.width())?;
+        Ok(opened)
+    }
+
+    /// Opens the store, or makes a temporary one of the files. With `reads_texts` the command reads
+    /// documents besides the fingerprints, see [`JoinInputArgs::text_source`].
+    pub(crate) fn open(
+        &self,
+        resources: &ResourceArgs,
+        monitor: &Monitor,
+        ids: Ids,
+        reads_texts: bool,
+    ) -> anyhow::Result<Opened> {
+        if ids != Ids::AsTheyAre && !self.has_files() {
+            bail!("a store does not keep the order of its records; name files, or another rule");
+        }
+        if self.access.is_given() && self.has_files() {
+            bail!("--access says how to read a store, and these are files; leave it out");
+        }
+        let (read, limits) = (&self.read, resources.reading()?);
+        let documents = self.documents.prepare_beside(reads_texts, read, limits)?;
+        if self.documents.are_given() {
+            let Some(documents) = &documents else { bail!("there is no recipe for --docs") };
+            let source = Source::Documents(documents);
+            let each: &mut EachRecord<'_> = &mut |_, _, _| Ok(());
+            let recipe = documents.source.recipe();
+            return temporary_store(&self.inputs, source, recipe, resources, monitor, ids, each);
+        }
+        if documents.is_some() {
+            bail!("--recipe is for documents; add --docs to read them");
+        }
+        match self.inputs.as_slice() {
+            [] => self.stored(&self.stores.paths()),
+            [one] if one.is_dir() => self.stored(std::slice::from_ref(one)),
+            files => {
+                if let Some(folder) = files.iter().find(|file| file.is_dir()) {
+                    bail!(
+                        "{} is a directory; name one store, or files, or each of several stores \
+                         with -s",
+                        folder.display()
+                    );
+                }
+                let each: &mut EachRecord<'_> = &mut |_, _, _| Ok(());
+                let source = Source::Records(self.documents.lines(&self.read)?);
+                let recipe = Recipe::external_of(self.read.width());
+                temporary_store(files, source, recipe, resources, monitor, ids, each)
+            }
+        }
+    }
+}
+
+/// The ids of a temporary store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ids {
+    /// The ids of the files.
+    AsTheyAre,
+    /// The positions of the records: numbers, which take less than texts.
+    Positions(Order),
+    /// Texts: the position of each record, followed by its id.
+    WithPositions(Order),
+}
+
+/// The order of positions of records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// The first record has the smallest id.
+    Rising,
+    /// The last record has the smallest id.
+    Falling,
+}
+
+impl Order {
+    /// The number of a position; and back.
+    fn number_of(self, position: u64) -> u64 {
+        if self == Order::Falling { !position } else { position }
+    }
+}
+
+impl Ids {
+    /// The position of a record in its id in the store, and the record's own id. Without positions it
+    /// is 0.
+    pub(crate) fn split(self, id: IdRef<'_>) -> (u64, Option<&str>) {
+        match (self, id) {
+            (Ids::Positions(order), IdRef::U64(number)) => (order.number_of(number), None),
+            (Ids::WithPositions(order), IdRef::Text(id)) => {
+                let (position, own) = id.split_at_checked(POSITION_LEN).unwrap_or((id, ""));
+                let number = u64::from_str_radix(position, 16).unwrap_or_default();
+                (order.number_of(number), own.strip_prefix('\t'))
+            }
+            (_, IdRef::Text(id)) => (0, Some(id)),
+            (_, IdRef::U64(_)) => (0, None),
+        }
+    }
+
+    fn policy(self) -> IdPolicy {
+        match self {
+            Ids::AsTheyAre => IdPolicy::Auto,
+            Ids::Positions(_) => IdPolicy::U64,
+            Ids::WithPositions(_) => IdPolicy::Text,
+        }
+    }
+
+    /// Gives a record to the builder, unless it takes whole files.
+    fn push(
+        self,
+        builder: &mut Builder,
+        fingerprint: Fingerprint,
+        position: u64,
+        id: Option<IdRef<'_>>,
+    ) -> Result<(), Error> {
+        match (self, id) {
+            (Ids::AsTheyAre, Some(id)) => builder.push(fingerprint, id),
+            (Ids::AsTheyAre, None) => builder.push_bare(fingerprint),
+            (Ids::Positions(order), _) => builder.push(fingerprint, order.number_of(position)),
+            (Ids::WithPositions(order), id) => {
+                let number = order.number_of(position);
+                let id = id.map_or(String::new(), |id| format!("\t{id}"));
+                builder.push(fingerprint, &format!("{number:016x}{id}"))
+            }
+        }
+    }
+}
+
+/// The number of hex digits of a position.
+const POSITION_LEN: usize = 16;
+
+/// Is called with each record: the number of its file, the fingerprint, and the id in the file.
+pub(crate) type EachRecord<'a> =
+    dyn FnMut(usize, Fingerprint, Option<IdRef<'_>>) -> Result<(), Error> + 'a;
+
+/// Builds a store of one table with all records of the files. `each` is called if the records get
+/// positions.
+pub(crate) fn temporary_store(
+    files: &[PathBuf],
+    source: Source<'_>,
+    recipe: Recipe,
+    resources: &ResourceArgs,
+    monitor: &Monitor,
+    ids: Ids,
+    each: &mut EachRecord<'_>,
+) -> anyhow::Result<Opened> {
+    let files = inputs(files)?;
+    let usual_k = recipe.width().usual_k();
+    let options = BuildOptions::default()
+        .ids(ids.policy())
+        .recipe(recipe)
+        .memory(resources.memory.map(|memory| memory.as_u64()))
+        .threads(resources.threads()?)
+        .observer(monitor.observer());
+    let mut temporary = TemporaryBuilder::create(&resources.temp_dir(), options)?;
+    let builder = temporary.builder();
+    let mut position = 0;
+    let mut default_k = usual_k;
+    match source {
+        Source::Documents(documents) => {
+            default_k = documents.source.usual_k();
+            let summary = documents.push_all(&files, monitor, |fingerprint, id, _| {
+                each(0, fingerprint, Some(id))?;
+                position += 1;
+                ids.push(builder, fingerprint, position - 1, Some(id))
+            });
+            let summary = summary.inspect_err(|_| monitor.report_loss(builder.record_count()))?;
+            monitor.suspend(|| report(&summary));
+        }
+        Source::Records(input) => {
+            if let Some(expected) = estimate(&files, &input)? {
+                builder.expect(&expected, !resources.skip_space_check)?;
+            }
+            for (number, file) in files.iter().enumerate() {
+                let read = match ids {
+                    Ids::AsTheyAre => builder.read(file, &input),
+                    ids => read_records(file, &input, |record| {
+                        each(number, record.fingerprint, record.id)?;
+                        position += 1;
+                        ids.push(builder, record.fingerprint, position - 1, record.id)
+                    }),
+                };
+                let summary = read.inspect_err(|_| monitor.report_loss(builder.record_count()))?;
+                monitor.suspend(|| report_skipped(file, &summary));
+            }
+        }
+    }
+    let temporary = temporary.finish()?;
+    let store = temporary.store().clone();
+    Ok(Opened { store, default_k, stores: None, _temporary: Some(temporary) })
+}

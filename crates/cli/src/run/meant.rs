@@ -1,0 +1,140 @@
+//! What a user meant who left out an option that the arguments imply.
+//!
+//! The arguments are changed to those that say it, before a command sees them. So a guess is never
+//! more than an option that could have been typed, and each but a store or a pipe, which are plain to
+//! see, is said on standard error.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+
+use clap::ArgMatches;
+use clap::error::{Error, ErrorKind};
+use clap::parser::ValueSource;
+use fpstore::Store;
+use fpstore_documents::DocumentFiles;
+
+use crate::output::pictures_in::holds_pictures;
+
+/// Where options are put: behind the name of the command.
+const AT: usize = 2;
+
+/// The commands that read files of fingerprints or documents, and the arguments that name the files.
+const READERS: [(&str, &[&str]); 7] = [
+    ("add", &["files"]),
+    ("build", &["files"]),
+    ("cluster", &["inputs"]),
+    ("dedup", &["files"]),
+    ("join", &["asked", "searched"]),
+    ("pairs", &["inputs"]),
+    ("query", &["from"]),
+];
+
+/// The arguments with `-` for a query whose fingerprints come through a pipe.
+pub(crate) fn after_error(error: &Error, arguments: &[OsString]) -> Option<Vec<OsString>> {
+    let is_query = arguments.get(1).is_some_and(|name| name == "query");
+    let is_missing = error.kind() == ErrorKind::MissingRequiredArgument;
+    let is_piped = is_query && is_missing && !io::stdin().is_terminal();
+    is_piped.then(|| inserted(arguments, &["-".into()]))
+}
+
+/// The arguments with the options that they imply; `None` if they imply none.
+pub(crate) fn implied(matches: &ArgMatches, arguments: &[OsString]) -> Option<Vec<OsString>> {
+    let (name, given) = matches.subcommand()?;
+    let (store, with_store) = store(name, given, arguments).unzip();
+    let arguments = with_store.as_deref().unwrap_or(arguments);
+    documents(name, given, arguments, store.as_deref()).or(with_store)
+}
+
+/// Takes the one directory that holds a store, among arguments that name fingerprints or their files,
+/// for that of `-s`. Returns it with the arguments that say so.
+fn store(
+    name: &str,
+    given: &ArgMatches,
+    arguments: &[OsString],
+) -> Option<(PathBuf, Vec<OsString>)> {
+    if is_given(given, "store") || is_given(given, "segment_file") || is_given(given, "server") {
+        return None;
+    }
+    let places: Vec<PathBuf> = match name {
+        "query" => match given.get_many::<String>("needles") {
+            Some(needles) => {
+                needles.filter(|text| text.contains(['.', '/', '\\'])).map(PathBuf::from).collect()
+            }
+            // `--from` takes all that follows it, the store among it.
+            None => {
+                let from = given.get_many::<PathBuf>("from").filter(|from| from.len() > 1)?;
+                from.filter(|path| Store::is_at(path)).cloned().collect()
+            }
+        },
+        "add" | "build" | "dedup" => given.get_many::<PathBuf>("files")?.cloned().collect(),
+        _ => return None,
+    };
+    // A new store, or one whose name is misspelt, has no directory, but a name that no other file has.
+    let is_new = |path: &&PathBuf| path.extension() == Some(OsStr::new("fps")) && !path.exists();
+    let mut stores = places.iter().filter(|path| Store::is_at(path) || is_new(path));
+    let (Some(store), None) = (stores.next(), stores.next()) else { return None };
+    let at = arguments.iter().rposition(|word| word == store.as_os_str())?;
+    let mut rest = arguments.to_vec();
+    rest.remove(at);
+    let mut more = vec!["-s".into(), store.clone().into()];
+    let has_needles = places.len() > 1
+        || ["text", "file", "from", "id"].iter().any(|option| is_given(given, option))
+        || given.try_get_many::<String>("needles").ok().flatten().is_some_and(|it| it.len() > 1);
+    if name == "query" && !has_needles && !io::stdin().is_terminal() {
+        more.push("-".into());
+    }
+    Some((store.clone(), inserted(&rest, &more)))
+}
+
+/// Adds `--docs` where the files hold documents by their names, or are folders, and `--images` where one
+/// folder holds pictures.
+fn documents(
+    name: &str,
+    given: &ArgMatches,
+    arguments: &[OsString],
+    store: Option<&Path>,
+) -> Option<Vec<OsString>> {
+    let says_otherwise = ["docs", "fingerprint_field", "images", "input_format", "radix"]
+        .iter()
+        .any(|id| is_given(given, id));
+    let (_, names) = READERS.iter().find(|(reader, _)| *reader == name)?;
+    if says_otherwise {
+        return None;
+    }
+    let all = names.iter().filter_map(|name| given.get_many::<PathBuf>(name)).flatten();
+    let is_input = |path: &&Path| !Store::is_at(path) && Some(*path) != store;
+    let files: Vec<&Path> = all.map(PathBuf::as_path).filter(is_input).collect();
+    // Documents are not compared with a list that is a store.
+    if name == "join" && files.len() < names.len() {
+        return None;
+    }
+    if let [folder] = files[..]
+        && folder.is_dir()
+        && holds_pictures(folder)
+    {
+        // Other commands say how a store is made of them.
+        if !given.ids().any(|id| id == "ignore_exif") {
+            return None;
+        }
+        let at = arguments.iter().rposition(|word| word == folder.as_os_str())?;
+        let mut rest = arguments.to_vec();
+        rest.remove(at);
+        message!("{} holds pictures, so --images is meant", folder.display());
+        return Some(inserted(&rest, &["--images".into(), folder.into()]));
+    }
+    let reason = DocumentFiles::look_like(&files)?;
+    message!("{reason}, so --docs is meant");
+    Some(inserted(arguments, &["--docs".into()]))
+}
+
+/// Whether the user gives an option of a command that has it.
+fn is_given(given: &ArgMatches, option: &str) -> bool {
+    let known = given.ids().any(|id| id == option);
+    known && given.value_source(option) == Some(ValueSource::CommandLine)
+}
+
+fn inserted(arguments: &[OsString], more: &[OsString]) -> Vec<OsString> {
+    let (head, rest) = arguments.split_at(AT.min(arguments.len()));
+    [head, more, rest].concat()
+}

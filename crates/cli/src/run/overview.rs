@@ -1,0 +1,100 @@
+//! The commands in groups, by what people do: the help of the program, and the list in its manual.
+
+use std::fmt::Write;
+
+use clap::{Args, Command};
+
+use crate::args::recipe_args::RecipeArgs;
+
+/// The groups. A test checks that each command stands in one of them, once.
+pub(crate) const GROUPS: [(&str, &[&str]); 7] = [
+    ("Make a store", &["build", "commit", "import", "plan"]),
+    ("Ask it", &["query", "join", "serve"]),
+    ("Find and remove duplicates", &["pairs", "cluster", "dedup", "contamination"]),
+    ("Change a store", &["add", "delete", "expire", "compact", "export", "backup"]),
+    ("Inspect a store", &["info", "log", "stats", "verify", "dump"]),
+    ("Work with texts", &["fingerprint", "simhash", "compare", "features", "df", "evaluate"]),
+    ("Set up a shell", &["completions", "man"]),
+];
+
+/// The program with its commands in groups.
+pub(crate) fn with_groups(program: Command) -> Command {
+    let header = *program.get_styles().get_header();
+    let literal = *program.get_styles().get_literal();
+    let names = program.get_subcommands().map(|command| command.get_name().len());
+    let width = names.max().unwrap_or_default();
+    let mut list = String::new();
+    for (group, names) in GROUPS {
+        let _ = writeln!(list, "{header}{group}:{header:#}");
+        for command in commands(&program, names) {
+            let name = command.get_name();
+            let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+            let padding = " ".repeat(width - name.len());
+            let _ = writeln!(list, "  {literal}{name}{literal:#}{padding}  {about}");
+        }
+        list.push('\n');
+    }
+    let template = format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{list}\
+         {header}Options:{header:#}\n{{options}}{{after-help}}"
+    );
+    program.help_template(template)
+}
+
+/// The program with headings over the options that belong under them: that of the last options of
+/// a group would hold for those that follow, too.
+pub(crate) fn with_own_headings(program: Command) -> Command {
+    let recipe = RecipeArgs::augment_args(Command::new("recipe"));
+    let of_recipe: Vec<_> = recipe.get_arguments().map(|arg| arg.get_id().clone()).collect();
+    let heading = recipe.get_arguments().find_map(|arg| arg.get_help_heading());
+    program.mut_subcommands(|command| {
+        command.mut_args(|arg| match arg.get_help_heading() == heading {
+            true if !of_recipe.contains(arg.get_id()) => arg.help_heading(None::<&str>),
+            _ => arg,
+        })
+    })
+}
+
+/// The commands of these names.
+pub(crate) fn commands<'a>(
+    program: &'a Command,
+    names: &'a [&str],
+) -> impl Iterator<Item = &'a Command> {
+    names.iter().filter_map(|name| program.find_subcommand(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn options_of_every_command_stand_under_no_heading() {
+        let program = crate::program();
+        for command in program.get_subcommands() {
+            let common = ["quiet", "output", "force", "format", "skip_bad", "memory", "threads"];
+            let common =
+                command.get_arguments().filter(|it| common.contains(&it.get_id().as_str()));
+            for arg in common.filter(|arg| arg.get_help_heading().is_some()) {
+                // 'query' takes some with --from alone, 'serve' with --writable.
+                let own = match command.get_name() {
+                    "query" => "Queries from files",
+                    "serve" => "Writing",
+                    name => panic!("{name}: {arg:?}"),
+                };
+                assert_eq!(arg.get_help_heading(), Some(own), "{arg:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_command_stands_in_one_group() {
+        let program = crate::Cli::command();
+        let mut names: Vec<&str> = program.get_subcommands().map(Command::get_name).collect();
+        let mut listed: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| *names).copied().collect();
+        names.sort_unstable();
+        listed.sort_unstable();
+        assert_eq!(listed, names);
+    }
+}

@@ -1,0 +1,90 @@
+//! Records that the store had before they are added: probably the input was added before.
+
+use std::path::Path;
+
+use fpstore::input::{InputOptions, read_records};
+use fpstore::{Fingerprint, Id, IdRef, Store};
+
+use crate::output::text::counted;
+
+/// The records that are looked at.
+const LOOKED_AT: usize = 1000;
+
+/// The first records of an input.
+#[derive(Default)]
+pub(crate) struct FirstRecords {
+    records: Vec<(Fingerprint, Option<Id>)>,
+    /// Whether the input has more.
+    has_more: bool,
+}
+
+/// How many records of an input the store had before.
+pub(crate) struct Repeated {
+    count: u64,
+    is_least: bool,
+}
+
+impl FirstRecords {
+    /// Those of the first file. What cannot be read twice, such as a pipe, is not looked at.
+    pub(crate) fn of_files<'a>(
+        files: impl IntoIterator<Item = &'a Path>,
+        input: &InputOptions,
+    ) -> Self {
+        let mut files = files.into_iter();
+        let mut first = FirstRecords::default();
+        let Some(file) = files.next().filter(|file| file.is_file()) else { return first };
+        let read =
+            read_records(file, input, |record| match first.push(record.fingerprint, record.id) {
+                true => Ok(()),
+                false => Err(Stop::Enough),
+            });
+        // Who adds the file is told what is wrong with it.
+        if matches!(read, Err(Stop::Failed)) {
+            return FirstRecords::default();
+        }
+        first.has_more |= files.next().is_some();
+        first
+    }
+
+    /// Takes a record unless there are enough, and says whether it did.
+    pub(crate) fn push(&mut self, fingerprint: Fingerprint, id: Option<IdRef<'_>>) -> bool {
+        self.has_more |= self.records.len() == LOOKED_AT;
+        if !self.has_more {
+            self.records.push((fingerprint, id.map(IdRef::to_id)));
+        }
+        !self.has_more
+    }
+
+    /// How many of them are stored, if nearly all are.
+    pub(crate) fn stored_in(&self, store: &Store) -> Option<Repeated> {
+        let records = self.records.iter().map(|(value, id)| (*value, id.as_ref().map(Id::as_ref)));
+        let count = store.count_stored(records).unwrap_or(0);
+        let is_most = count > 0 && count * 10 >= self.records.len() as u64 * 9;
+        is_most.then_some(Repeated { count, is_least: self.has_more })
+    }
+}
+
+impl Repeated {
+    /// Prints it, after the records were added.
+    pub(crate) fn report(&self) {
+        let (was, is) = if self.count == 1 { ("was", "is") } else { ("were", "are") };
+        message!(
+            "  {}{} of the input {was} in the store before, and {is} there twice now; --replace keeps \
+             one record of an id, --run NAME makes a repeated command do nothing",
+            if self.is_least { "at least " } else { "" },
+            counted(self.count, "record", "records"),
+        );
+    }
+}
+
+/// Why the first records of a file are read no further.
+enum Stop {
+    Enough,
+    Failed,
+}
+
+impl From<fpstore::Error> for Stop {
+    fn from(_: fpstore::Error) -> Self {
+        Stop::Failed
+    }
+}

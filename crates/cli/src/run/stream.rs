@@ -1,0 +1,185 @@
+//! Records of standard input as they come, when to commit them, and what the end means, for
+//! `fpstore add --follow` and `fpstore dedup --add -`.
+
+use std::num::NonZeroU64;
+use std::path::Path;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use anyhow::{anyhow, bail};
+use clap::Args;
+use fpstore::Error;
+use fpstore::input::{InputOptions, read_all_records};
+use fpstore::writer::NewRecord;
+use fpstore_documents::DocumentSummary;
+
+use crate::args::documents::report;
+use crate::args::inputs::report_guess;
+use crate::output::bad_lines::BadLines;
+use crate::output::exit::{is_closed_pipe, is_interrupted};
+use crate::session::command::ExitStatus;
+use crate::session::document_reader::Documents;
+use crate::session::monitor::Monitor;
+use crate::session::received::Received;
+
+/// The number of records that may wait between the reader and the writer.
+const WAITING_MAX: usize = 1 << 12;
+/// How long to wait for a record before checking for a signal.
+const WAIT_MAX: Duration = Duration::from_millis(100);
+/// The pause between two attempts to take the lock.
+const ATTEMPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// The size of batches.
+#[derive(Args, Debug)]
+pub(crate) struct BatchArgs {
+    /// For streams: commit after N records
+    #[arg(long, value_name = "N", default_value = "1000", hide_short_help = true)]
+    batch_count: NonZeroU64,
+    /// For streams: commit after S seconds, even fewer records
+    #[arg(long, value_name = "S", default_value_t = 1.0, value_parser = seconds, hide_short_help = true)]
+    batch_seconds: f64,
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if (0.0..=1e6).contains(&seconds) => Ok(seconds),
+        _ => Err("expected a number of seconds from 0 to 1000000".into()),
+    }
+}
+
+/// The records of standard input, read by a thread of its own.
+pub(crate) struct Stream {
+    received: Receiver<Received>,
+    reader: JoinHandle<anyhow::Result<DocumentSummary>>,
+    bad: BadLines,
+}
+
+impl Stream {
+    /// Starts to read fingerprints, or documents if there are any.
+    pub(crate) fn start(lines: &InputOptions, documents: Option<Documents>) -> Self {
+        let (sender, received) = sync_channel(WAITING_MAX);
+        let options = *lines;
+        let send = move |received| sender.send(received).map_err(|_| Error::Interrupted);
+        let reader = std::thread::spawn(move || match documents {
+            Some(documents) => documents.read_stream(send),
+            None => read_fingerprints(&options, send),
+        });
+        Stream { received, reader, bad: BadLines::new(lines.skips_bad()) }
+    }
+
+    /// The next record, or what else there is to say within a short time.
+    pub(crate) fn next(&mut self, wait: Duration) -> Received {
+        match self.received.recv_timeout(wait.min(WAIT_MAX)) {
+            Ok(received) => {
+                if let Received::Bad(place, reason) = &received {
+                    self.bad.note(*place, reason);
+                }
+                received
+            }
+            Err(RecvTimeoutError::Timeout) => Received::Nothing,
+            Err(RecvTimeoutError::Disconnected) => Received::End,
+        }
+    }
+
+    /// Fails with the error that ended the reading, or if there were bad records that the user has
+    /// not allowed.
+    pub(crate) fn finish(self) -> anyhow::Result<()> {
+        let read = self
+            .reader
+            .join()
+            .map_err(|_| anyhow!("the thread that reads standard input has panicked"))?;
+        report(&read?);
+        self.bad.finish()
+    }
+}
+
+fn read_fingerprints(
+    options: &InputOptions,
+    send: impl Fn(Received) -> Result<(), Error>,
+) -> anyhow::Result<DocumentSummary> {
+    let file = Path::new("-");
+    let summary = read_all_records(file, options, |found| {
+        send(match found {
+            Ok(record) => {
+                let id = record.id.map(|id| id.to_id());
+                Received::Record(NewRecord::new(record.fingerprint, id))
+            }
+            Err(bad) => Received::Bad(bad.place, bad.reason.clone()),
+        })
+    })?;
+    report_guess(file, &summary);
+    Ok(DocumentSummary::default())
+}
+
+/// Decides when to commit.
+pub(crate) struct CommitSchedule {
+    count_max: u64,
+    wait: Duration,
+    since: Option<Instant>,
+}
+
+impl CommitSchedule {
+    pub(crate) fn new(args: &BatchArgs) -> Self {
+        let wait = Duration::from_secs_f64(args.batch_seconds);
+        CommitSchedule { count_max: args.batch_count.get(), wait, since: None }
+    }
+
+    /// How long to wait for the next record.
+    pub(crate) fn time_left(&self) -> Duration {
+        self.since.map_or(WAIT_MAX, |since| self.wait.saturating_sub(since.elapsed()))
+    }
+
+    /// Whether to commit now, with `pending` records that wait for it.
+    pub(crate) fn is_due(&mut self, pending: u64) -> bool {
+        if pending == 0 {
+            self.since = None;
+            return false;
+        }
+        let since = *self.since.get_or_insert_with(Instant::now);
+        let due = pending >= self.count_max || since.elapsed() >= self.wait;
+        if due {
+            self.since = None;
+        }
+        due
+    }
+}
+
+/// Does what needs the writer lock as soon as it is free. Fails after a signal.
+pub(crate) fn when_free<T>(
+    monitor: &Monitor,
+    mut attempt: impl FnMut() -> Result<T, Error>,
+) -> Result<T, Error> {
+    loop {
+        match attempt() {
+            Err(Error::Locked { .. }) => monitor.check()?,
+            done => return done,
+        }
+        std::thread::sleep(ATTEMPT_PAUSE);
+    }
+}
+
+/// What the end of a stream means for the program: `served` says how the stream ended, `rest` how
+/// its last commit did, and `added` what it has added in all.
+pub(crate) fn conclude(
+    served: anyhow::Result<()>,
+    rest: anyhow::Result<()>,
+    added: &str,
+) -> anyhow::Result<ExitStatus> {
+    let error = match (served, rest) {
+        (Ok(()), Ok(())) => return Ok(ExitStatus::Done),
+        // Worse than anything that may have ended the stream.
+        (_, Err(error)) if !is_closed_pipe(&error) => error,
+        (Err(error), _) | (_, Err(error)) => error,
+    };
+    if is_interrupted(&error) {
+        message!("interrupted; {added}");
+        return Ok(ExitStatus::Interrupted);
+    }
+    // For other commands this is no error; here somebody waits for answers that do not come.
+    if is_closed_pipe(&error) {
+        bail!("standard output was closed; {added}, and what followed was not read");
+    }
+    message!("{added} before this");
+    Err(error)
+}

@@ -1,0 +1,252 @@
+//! Help topics: what many commands have in common, told once.
+//!
+//! `fpstore help documents` prints a topic, and the manual has a page for each. The help of a command
+//! names the options of topics in a line each ([`with_topics`]). Texts of options are those of the
+//! arguments themselves.
+
+use std::fmt::Write;
+
+use clap::builder::Resettable;
+use clap::{Arg, Args, Command, Id};
+
+use super::stream::BatchArgs;
+use super::topic_texts::{
+    CLEAN, CLUSTERS, CONFIRM, DOCUMENTS, ENVIRONMENT, EXIT_STATUS, INPUT, LABELS, MEMORY, OUTPUT,
+    QUERIES, RECIPES, SCHEMES, STREAMS,
+};
+use crate::args::documents::FieldArgs;
+use crate::args::format_args::HeaderArg;
+use crate::args::help::help_of;
+use crate::args::inputs::ReadArgs;
+use crate::args::reading_args::ReadingArgs;
+use crate::args::recipe_args::RecipeArgs;
+use crate::args::resources::{QuietArgs, ResourceArgs};
+use crate::args::scheme_arg::{SchemeArgs, scheme_names};
+use crate::args::segment_args::IdTypeArgs;
+use crate::output::color::ColorArgs;
+use crate::output::sink::OutputArgs;
+use crate::session::wait::WaitArgs;
+
+/// Columns of the list of options that a command has from topics.
+const WIDTH: usize = 96;
+
+/// What many commands have in common.
+pub(crate) struct Topic {
+    pub(crate) name: &'static str,
+    /// What it is about, in a line.
+    pub(crate) about: &'static str,
+    text: fn() -> String,
+    options: fn(Command) -> Command,
+}
+
+/// All topics, in the order in which they are listed.
+pub(crate) const TOPICS: [Topic; 14] = [
+    Topic {
+        name: "input",
+        about: "Files of fingerprints and ids, and how they are read",
+        text: || INPUT.into(),
+        options: |to| IdTypeArgs::augment_args(FieldArgs::augment_args(ReadArgs::augment_args(to))),
+    },
+    Topic {
+        name: "documents",
+        about: "Files of documents, their ids and their texts",
+        text: || DOCUMENTS.into(),
+        options: ReadingArgs::augment_args,
+    },
+    Topic {
+        name: "recipes",
+        about: "How texts become fingerprints",
+        text: || RECIPES.into(),
+        options: RecipeArgs::augment_args,
+    },
+    Topic {
+        name: "confirm",
+        about: "Near documents whose features are compared",
+        text: || CONFIRM.into(),
+        options: |to| to,
+    },
+    Topic {
+        name: "queries",
+        about: "What a query can be, and what it prints",
+        text: || QUERIES.into(),
+        options: |to| to,
+    },
+    Topic {
+        name: "clean",
+        about: "A corpus without near-duplicates: what is copied and listed",
+        text: || CLEAN.into(),
+        options: |to| to,
+    },
+    Topic {
+        name: "clusters",
+        about: "What a cluster is, which documents are kept, and the page of clusters",
+        text: || CLUSTERS.into(),
+        options: |to| to,
+    },
+    Topic {
+        name: "schemes",
+        about: "The tables of a store, for which k they are fast, and their space",
+        text: || format!("{SCHEMES}\n\n{}", scheme_names().trim_end()),
+        options: SchemeArgs::augment_args,
+    },
+    Topic {
+        name: "labels",
+        about: "Labels of segments, and jobs that may run again",
+        text: || LABELS.into(),
+        options: |to| to,
+    },
+    Topic {
+        name: "streams",
+        about: "Records that come one after another, and when they are durable",
+        text: || STREAMS.into(),
+        options: BatchArgs::augment_args,
+    },
+    Topic {
+        name: "memory",
+        about: "Memory, threads, temporary files, progress, and waiting for others",
+        text: || MEMORY.into(),
+        options: |to| WaitArgs::augment_args(ResourceArgs::augment_args(to)),
+    },
+    Topic {
+        name: "output",
+        about: "Formats, files, colours and messages",
+        text: || OUTPUT.into(),
+        options: |to| {
+            let to = HeaderArg::augment_args(OutputArgs::augment_args(to));
+            ColorArgs::augment_args(QuietArgs::augment_args(to))
+        },
+    },
+    Topic {
+        name: "exit-status",
+        about: "What the exit status of each command says",
+        text: || EXIT_STATUS.into(),
+        options: |to| to,
+    },
+    Topic {
+        name: "environment",
+        about: "Variables of the environment, and files that are kept",
+        text: || ENVIRONMENT.into(),
+        options: |to| to,
+    },
+];
+
+impl Topic {
+    /// The topic of this name.
+    pub(crate) fn named(name: &str) -> Option<&'static Topic> {
+        TOPICS.iter().find(|topic| topic.name == name)
+    }
+
+    /// The text before the options.
+    pub(crate) fn text(&self) -> String {
+        (self.text)()
+    }
+
+    /// The topic as a command that has its options, for help and manual.
+    pub(crate) fn command(&self) -> Command {
+        let command = Command::new(self.name).about(self.about).disable_help_flag(true);
+        // The arguments of a command that these exclude or need are not here.
+        let none = || Resettable::<Id>::Reset;
+        (self.options)(command).mut_args(|arg| {
+            let alone = arg.conflicts_with(none()).requires(none());
+            alone.hide_short_help(false).help_heading(None::<&str>)
+        })
+    }
+
+    /// The whole topic, as `fpstore help` prints it.
+    pub(crate) fn help(&self) -> clap::builder::StyledStr {
+        let options = self.command();
+        let has_options = options.get_arguments().next().is_some();
+        let text = format!("{}.\n\n{}", self.about, self.text());
+        let template = if has_options { "{about}\n\nOptions:\n{options}" } else { "{about}\n" };
+        options.about(text).help_template(template).render_long_help()
+    }
+
+    /// Whether an option of a command is told here; one with words of its own is not.
+    fn has(&self, arg: &Arg, own: &Command) -> bool {
+        own.get_arguments().any(|it| it.get_id() == arg.get_id() && help_of(it) == help_of(arg))
+    }
+}
+
+/// The command without the options that topics tell, and a line for each of the topics that have
+/// some of its options.
+pub(crate) fn with_topics(mut command: Command) -> (Command, String) {
+    let mut list = String::new();
+    for topic in &TOPICS {
+        let own = topic.command();
+        let told: Vec<Arg> =
+            command.get_arguments().filter(|arg| topic.has(arg, &own)).cloned().collect();
+        if told.is_empty() {
+            continue;
+        }
+        let ids: Vec<_> = told.iter().map(|arg| arg.get_id().clone()).collect();
+        command = command.mut_args(|arg| {
+            let is_told = ids.contains(arg.get_id());
+            if is_told { arg.hide(true) } else { arg }
+        });
+        write_names(&mut list, topic.name, &told);
+    }
+    (command, list)
+}
+
+/// The names of the options that the short help leaves out, and no topic tells, behind `title`.
+pub(crate) fn rare_options(command: &Command, title: &str) -> String {
+    let is_rare = |arg: &&Arg| arg.is_hide_short_help_set() && !arg.is_hide_set();
+    let rare: Vec<Arg> = command.get_arguments().filter(is_rare).cloned().collect();
+    let mut list = String::new();
+    if !rare.is_empty() {
+        write_names(&mut list, title, &rare);
+    }
+    list
+}
+
+/// Adds lines with the names of options, the first of them behind `title`.
+fn write_names(list: &mut String, title: &str, options: &[Arg]) {
+    let mut line = format!("  {title:<11}");
+    for option in options {
+        let word = spelling(option);
+        if line.len() + word.len() + 2 > WIDTH {
+            let _ = writeln!(list, "{}", line.trim_end());
+            line = " ".repeat(13);
+        }
+        let _ = write!(line, "{word}, ");
+    }
+    let _ = writeln!(list, "{}", line.trim_end_matches(", "));
+}
+
+fn spelling(arg: &Arg) -> String {
+    match (arg.get_short(), arg.get_long()) {
+        (Some(short), Some(long)) => format!("-{short}/--{long}"),
+        (Some(short), None) => format!("-{short}"),
+        (None, long) => format!("--{}", long.unwrap_or_default()),
+    }
+}
+
+/// The names of the topics with what they are about.
+pub(crate) fn list_of_topics() -> String {
+    let line = |topic: &Topic| format!("  {:<12} {}\n", topic.name, topic.about);
+    TOPICS.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_option_is_told_by_two_topics() {
+        let mut known = std::collections::HashMap::new();
+        for topic in &TOPICS {
+            for arg in topic.command().get_arguments() {
+                let before = known.insert(arg.get_id().clone(), topic.name);
+                assert_eq!(before, None, "{}: {}", topic.name, arg.get_id());
+            }
+        }
+    }
+
+    #[test]
+    fn topics_have_the_names_of_no_command() {
+        let program = crate::program();
+        for topic in &TOPICS {
+            assert!(program.find_subcommand(topic.name).is_none(), "{}", topic.name);
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Documents that become fingerprints, or bring them along in a field.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
+use fpstore::writer::NewRecord;
+use fpstore::{Error, Fingerprint, IdRef};
+use fpstore_corpus::{DocumentSource, Take};
+use fpstore_documents::{Admission, BadRecords, DocumentOptions, DocumentSummary, ReadyForm};
+use fpstore_text::TextHasher;
+
+use super::monitor::Monitor;
+use super::received::Received;
+
+/// Documents that become fingerprints, or the recipe of fingerprints that are read elsewhere.
+pub(crate) struct Documents {
+    /// Where the fingerprints come from.
+    pub(crate) source: DocumentSource,
+    are_given: bool,
+}
+
+impl Documents {
+    /// Documents whose texts become fingerprints.
+    pub(crate) fn of_texts(hasher: TextHasher, options: DocumentOptions) -> Self {
+        Documents { source: DocumentSource::of_texts(hasher, options), are_given: true }
+    }
+
+    /// Documents that have a fingerprint in the field that `options` name for the text.
+    pub(crate) fn of_field(
+        hasher: Option<TextHasher>,
+        form: ReadyForm,
+        options: DocumentOptions,
+    ) -> Self {
+        Documents { source: DocumentSource::of_field(hasher, form, options), are_given: true }
+    }
+
+    /// The recipe of fingerprints that are read elsewhere.
+    pub(crate) fn elsewhere(hasher: TextHasher) -> Self {
+        let source = DocumentSource::of_texts(hasher, DocumentOptions::default());
+        Documents { source, are_given: false }
+    }
+
+    /// The same with sketches of this many bytes.
+    pub(crate) fn sketched(self, sketch_len: u8) -> Self {
+        Documents { source: self.source.sketched(sketch_len), ..self }
+    }
+
+    /// What makes fingerprints of the texts.
+    pub(crate) fn hasher(&self) -> anyhow::Result<&TextHasher> {
+        self.source
+            .hasher()
+            .filter(|_| self.have_texts())
+            .context("--fingerprint-field reads no texts, so nothing can be made of them")
+    }
+
+    /// Refuses documents without texts, for --confirm.
+    pub(crate) fn check_texts(&self) -> anyhow::Result<()> {
+        if !self.source.has_texts() {
+            bail!(
+                "--confirm compares texts, and --fingerprint-field reads none; make fingerprints of \
+                 the texts with --docs"
+            );
+        }
+        Ok(())
+    }
+
+    /// Whether the files hold documents, with texts or fingerprints.
+    pub(crate) fn are_given(&self) -> bool {
+        self.are_given
+    }
+
+    /// Whether the files hold texts, or the features of texts.
+    pub(crate) fn have_texts(&self) -> bool {
+        self.are_given && self.source.has_texts()
+    }
+
+    /// The largest distance at which nearly all documents of a similarity are found.
+    pub(crate) fn candidate_k(&self, similarity: f64) -> anyhow::Result<u32> {
+        Ok(self.hasher()?.recipe().candidate_k(similarity))
+    }
+
+    /// Gives the fingerprints, ids and sketches of all documents to `take`.
+    pub(crate) fn each(
+        &self,
+        files: &[PathBuf],
+        monitor: &Monitor,
+        mut take: impl FnMut(Fingerprint, IdRef<'_>, &[u8]) -> anyhow::Result<()>,
+    ) -> anyhow::Result<DocumentSummary> {
+        let options = self.source.options().clone().observer(monitor.observer());
+        self.source.for_each(files, &options, |fingerprint, id, sketch| {
+            fingerprint.map_or(Ok(()), |fingerprint| take(fingerprint, id, sketch))?;
+            Ok(Admission::Taken)
+        })
+    }
+
+    /// Gives all documents to a builder, a writer or a function; an id that is refused is a bad
+    /// record.
+    pub(crate) fn ingest(
+        &self,
+        files: &[PathBuf],
+        monitor: &Monitor,
+        into: &mut impl Take,
+    ) -> anyhow::Result<DocumentSummary> {
+        Ok(self.source.clone().observer(monitor.observer()).ingest(files, into)?)
+    }
+
+    /// As [`Documents::ingest`], with a function.
+    pub(crate) fn push_all(
+        &self,
+        files: &[PathBuf],
+        monitor: &Monitor,
+        mut push: impl FnMut(Fingerprint, IdRef<'_>, &[u8]) -> Result<(), Error>,
+    ) -> anyhow::Result<DocumentSummary> {
+        self.ingest(files, monitor, &mut push)
+    }
+
+    /// Gives the documents of standard input to `send`, each as it comes, bad records among them.
+    pub(crate) fn read_stream(
+        &self,
+        send: impl Fn(Received) -> Result<(), Error> + Clone + Send + Sync + 'static,
+    ) -> anyhow::Result<DocumentSummary> {
+        let told = {
+            let send = send.clone();
+            // If nobody listens any more, the next document ends the reading.
+            BadRecords::new(move |place, reason| drop(send(Received::Bad(place, reason.into()))))
+        };
+        let options = self.source.options().clone().skip_bad(true).bad_records(told);
+        let mut read =
+            self.source.for_each(&["-".into()], &options, |fingerprint, id, sketch| {
+                let id = id.to_id();
+                send(match fingerprint {
+                    Some(fingerprint) => Received::Record(NewRecord {
+                        fingerprint,
+                        id: Some(id),
+                        sketch: sketch.into(),
+                    }),
+                    None => Received::Empty(id),
+                })?;
+                Ok::<_, anyhow::Error>(Admission::Taken)
+            })?;
+        // Bad records were told one by one.
+        read.skipped_count = 0;
+        read.skipped.clear();
+        Ok(read)
+    }
+}

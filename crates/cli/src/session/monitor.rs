@@ -1,0 +1,312 @@
+//! The progress and the interruption of long commands.
+
+use std::fmt;
+use std::io::{self, IsTerminal};
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use fpstore::{Observer, Phase, Progress, Step};
+use fpstore_base::waiting::end_waits_on;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+#[cfg(unix)]
+use signal_hook::flag;
+
+use super::wait::WaitNotice;
+use crate::output::text::{bytes, counted, grouped, note_bar};
+
+/// The exit status of an interrupted program: as in shells, 128 plus the number of the signal.
+pub(crate) const INTERRUPTED: u8 = 130;
+
+/// How progress is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shown {
+    Not,
+    /// As a bar that is drawn again and again, on a terminal.
+    AsBar,
+    /// As a line for each phase, and then one now and then, for files and pipes.
+    AsLines,
+}
+
+/// The progress bar of a long command, and whether a signal has asked it to stop.
+pub(crate) struct Monitor {
+    interrupted: Arc<AtomicBool>,
+    /// Whether observers let the work go on after a signal.
+    is_deaf: Arc<AtomicBool>,
+    bar: Arc<Bar>,
+}
+
+impl Monitor {
+    /// For commands on documents, which have no `--progress`: shows progress on a terminal, unless
+    /// the command is quiet or prints its results to the terminal.
+    pub(crate) fn on_documents(quiet: bool, prints: bool) -> anyhow::Result<Self> {
+        let prints_to_terminal = prints && io::stdout().is_terminal();
+        let is_shown = io::stderr().is_terminal() && !quiet && !prints_to_terminal;
+        Monitor::start(if is_shown { Shown::AsBar } else { Shown::Not })
+    }
+
+    /// Starts to handle signals, and to show progress as it is to be shown.
+    pub(crate) fn start(shown: Shown) -> anyhow::Result<Self> {
+        let interrupted = Arc::<AtomicBool>::default();
+        listen(&interrupted).context("cannot listen to signals")?;
+        end_waits_on(interrupted.clone());
+        if shown == Shown::AsLines {
+            message!("progress: begun");
+        }
+        Ok(Monitor { interrupted, is_deaf: Arc::default(), bar: Arc::new(Bar::new(shown)) })
+    }
+
+    /// Shows all progress; stops the work after a signal.
+    pub(crate) fn observer(&self) -> Observer {
+        let (interrupted, bar) = (self.interrupted.clone(), self.bar.clone());
+        let is_deaf = self.is_deaf.clone();
+        let notice = WaitNotice::default();
+        Observer::new(move |progress| {
+            if notice.is_due(&progress) {
+                bar.bar.suspend(WaitNotice::print);
+            }
+            bar.show(progress);
+            if interrupted.load(Ordering::Relaxed) && !is_deaf.load(Ordering::Relaxed) {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        })
+    }
+
+    /// As [`Monitor::observer`], for one of several searches: adds the `queries` of the earlier
+    /// ones. How many will follow is unknown.
+    pub(crate) fn observer_after(&self, queries: u64) -> Observer {
+        self.observer().of_part(move |mut progress| {
+            if progress.phase == Phase::Search {
+                progress.done += queries;
+                progress.total = None;
+            }
+            progress
+        })
+    }
+
+    /// Fails after a signal; for work that reports no progress.
+    pub(crate) fn check(&self) -> Result<(), fpstore::Error> {
+        if self.interrupted.load(Ordering::Relaxed) {
+            return Err(fpstore::Error::Interrupted);
+        }
+        Ok(())
+    }
+
+    /// Does a step that a signal must not stop half way. [`Monitor::check`] finds the signal after it.
+    pub(crate) fn deaf<T>(&self, step: impl FnOnce() -> T) -> T {
+        self.is_deaf.store(true, Ordering::Relaxed);
+        let done = step();
+        self.is_deaf.store(false, Ordering::Relaxed);
+        done
+    }
+
+    /// Forgets a signal, so that a short last step is done.
+    pub(crate) fn forget_signal(&self) {
+        self.interrupted.store(false, Ordering::Relaxed);
+    }
+
+    /// Hides the bar while `print` writes lines.
+    pub(crate) fn suspend(&self, print: impl FnOnce()) {
+        self.bar.bar.suspend(print);
+    }
+
+    /// Removes the bar, and prints how many records were read before a failure.
+    pub(crate) fn report_loss(&self, record_count: u64) {
+        self.finish();
+        if record_count > 0 {
+            message!(
+                "{} read before this; nothing was written",
+                counted(record_count, "record was", "records were"),
+            );
+        }
+    }
+
+    /// Removes the bar.
+    pub(crate) fn finish(&self) {
+        self.bar.bar.finish_and_clear();
+    }
+}
+
+impl Drop for Monitor {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
+/// Sets the flag at the first signal that asks the program to end, so that the command ends in
+/// order; a second one ends the program at once.
+#[cfg(unix)]
+fn listen(interrupted: &Arc<AtomicBool>) -> io::Result<()> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        let flag = interrupted.clone();
+        flag::register_conditional_shutdown(signal, INTERRUPTED.into(), flag)?;
+        flag::register(signal, interrupted.clone())?;
+    }
+    Ok(())
+}
+
+/// As above, of the events of a console.
+#[cfg(windows)]
+fn listen(interrupted: &Arc<AtomicBool>) -> io::Result<()> {
+    let interrupted = interrupted.clone();
+    let asked = move || {
+        if interrupted.swap(true, Ordering::Relaxed) {
+            std::process::exit(INTERRUPTED.into());
+        }
+    };
+    ctrlc::set_handler(asked).map_err(io::Error::other)
+}
+
+/// Makes a write past the limit on the length of files an error, as on a full disk, where the
+/// system would end the process.
+pub(crate) fn survive_file_limits() {
+    #[cfg(unix)]
+    let _ = flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
+}
+
+type LastLine = (Phase, Option<Step>, Instant);
+type OnBar = (Phase, Option<u64>, Option<Step>);
+
+/// A progress bar that restarts with each phase.
+struct Bar {
+    bar: ProgressBar,
+    width: u16,
+    /// The phase that is shown, its units in all, and the step.
+    shown: Mutex<Option<OnBar>>,
+    /// The phase, the step and the time of the last line, where progress is shown as lines.
+    line: Option<Mutex<Option<LastLine>>>,
+}
+
+impl Bar {
+    fn new(how: Shown) -> Self {
+        let target = match how {
+            Shown::AsBar => ProgressDrawTarget::stderr_with_hz(10),
+            Shown::Not | Shown::AsLines => ProgressDrawTarget::hidden(),
+        };
+        let width = columns().unwrap_or(WIDTH_MIN);
+        let bar = ProgressBar::with_draw_target(None, target).with_style(style(
+            Phase::Read,
+            false,
+            width,
+        ));
+        if how == Shown::AsBar {
+            note_bar(&bar);
+        }
+        let line = (how == Shown::AsLines).then(Mutex::default);
+        Bar { bar, width, shown: Mutex::new(None), line }
+    }
+
+    /// Prints a line if the phase or the step is new, or the last line is some time ago.
+    fn show_line(&self, line: &Mutex<Option<LastLine>>, progress: Progress) {
+        let Progress { phase, done, total, step, .. } = progress;
+        let mut last = line.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_recent = |(before, of, at): LastLine| {
+            (before, of) == (phase, step) && at.elapsed() < BETWEEN_LINES
+        };
+        if last.is_some_and(is_recent) {
+            return;
+        }
+        *last = Some((phase, step, Instant::now()));
+        let name = match step {
+            Some(Step { number, count, .. }) => {
+                format!("step {number} of {count}, {}", phase.name())
+            }
+            None => phase.name().to_string(),
+        };
+        let count = |count| match phase {
+            Phase::Documents | Phase::Copy => bytes(count),
+            _ => grouped(count),
+        };
+        match (phase, total.filter(|total| *total > 0)) {
+            (Phase::Wait, _) | (Phase::Join, None) => message!("progress: {name}"),
+            (Phase::Join, Some(total)) => {
+                message!("progress: {name} {} %", 100 * done.min(total) / total);
+            }
+            (_, Some(total)) => {
+                let percent = 100 * done.min(total) / total;
+                message!("progress: {name} {percent} %, {} of {}", count(done), count(total));
+            }
+            (_, None) => message!("progress: {name}, {}", count(done)),
+        }
+    }
+
+    fn show(&self, progress: Progress) {
+        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        let phase = shown.map(|(phase, ..)| phase);
+        // Reading documents also counts records, but the total is known for bytes only.
+        if (phase, progress.phase) == (Some(Phase::Documents), Phase::Read) {
+            return;
+        }
+        // A join knows how much there is to do once it has chosen its way.
+        let now = (progress.phase, progress.total, progress.step);
+        if *shown != Some(now) {
+            *shown = Some(now);
+            if phase != Some(progress.phase) {
+                self.bar.reset();
+            }
+            self.bar.set_style(style(progress.phase, progress.total.is_some(), self.width));
+            self.bar.set_message(match progress.step {
+                Some(Step { number, count, .. }) => {
+                    format!("{number}/{count} {}", progress.phase.name())
+                }
+                None => progress.phase.name().into(),
+            });
+            match progress.total {
+                Some(total) => self.bar.set_length(total),
+                None => self.bar.unset_length(),
+            }
+        }
+        drop(shown);
+        self.bar.set_position(progress.done);
+        if let Some(line) = &self.line {
+            self.show_line(line, progress);
+        }
+    }
+}
+
+/// The columns of the terminal at standard error.
+fn columns() -> Option<u16> {
+    #[cfg(unix)]
+    {
+        let size = rustix::termios::tcgetwinsize(io::stderr()).ok()?;
+        Some(size.ws_col).filter(|&columns| columns > 0)
+    }
+    #[cfg(not(unix))]
+    None
+}
+
+/// The time between two lines of progress of one phase.
+const BETWEEN_LINES: Duration = Duration::from_secs(10);
+
+/// The columns that the longest line of progress needs.
+const WIDTH_MIN: u16 = 80;
+
+fn style(phase: Phase, has_total: bool, width: u16) -> ProgressStyle {
+    let template = match (phase, has_total) {
+        // A line that wraps is not removed completely.
+        (_, true) if width < WIDTH_MIN => "{msg:12} {percent:>3} %",
+        (_, false) if width < WIDTH_MIN => "{msg:12} {spinner}",
+        (Phase::Documents | Phase::Copy, true) => {
+            "{msg:12} [{bar:24}] {percent:>3} %  {decimal_bytes}  {decimal_bytes_per_sec}  {eta} left"
+        }
+        (Phase::Documents | Phase::Copy, false) => {
+            "{msg:12} {spinner}  {decimal_bytes}  {decimal_bytes_per_sec}  {elapsed}"
+        }
+        // Its units are no records.
+        (Phase::Join, true) => "{msg:12} [{bar:24}] {percent:>3} %  {elapsed}  {eta} left",
+        (Phase::Join, false) => "{msg:12} {spinner}  {elapsed}",
+        (Phase::Wait, _) => "{msg:12} {spinner}  {elapsed}",
+        (_, true) => "{msg:12} [{bar:24}] {percent:>3} %  {human_pos}  {rate}  {eta} left",
+        (_, false) => "{msg:12} {spinner}  {human_pos}  {rate}  {elapsed}",
+    };
+    let style = ProgressStyle::with_template(template).expect("the template is valid");
+    let rate = |state: &ProgressState, out: &mut dyn fmt::Write| {
+        let _ = write!(out, "{:.2} million/s", state.per_sec() / 1e6);
+    };
+    style.with_key("rate", rate).progress_chars("=> ").tick_chars("-\\|/-")
+}

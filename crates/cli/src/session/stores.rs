@@ -1,0 +1,213 @@
+//! `-s`: the store that a command works on, or several that it asks as one.
+
+use std::path::{Path, PathBuf};
+
+use clap::error::ErrorKind;
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
+use fpstore::{OpenOptions, Store, StoreIndex, Stores};
+
+use super::command::{open_map, variable};
+
+/// The stores that a command asks: the one declaration of `-s`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct StoresArg {
+    /// The store, or several as one [default: $FPSTORE, else store.fps]
+    #[arg(short = 's', long = "store", id = "store", value_name = "DIR")]
+    named: Vec<PathBuf>,
+}
+
+impl StoresArg {
+    /// The stores that the user has named.
+    pub(crate) fn named(&self) -> &[PathBuf] {
+        &self.named
+    }
+
+    /// Whether more than one is named.
+    pub(crate) fn are_several(&self) -> bool {
+        self.named.len() > 1
+    }
+
+    /// The stores that are meant: those that the user has named, else the usual one.
+    pub(crate) fn paths(&self) -> Vec<PathBuf> {
+        if self.named.is_empty() { vec![default_store()] } else { self.named.clone() }
+    }
+
+    /// Refuses several stores for what asks one: `what` is an option or a command.
+    pub(crate) fn check_one(&self, what: &str) -> anyhow::Result<()> {
+        if self.are_several() {
+            anyhow::bail!("{what} {}", one_alone(&self.named));
+        }
+        Ok(())
+    }
+}
+
+/// The option where a command takes one store.
+pub(crate) fn of_one(arg: Arg) -> Arg {
+    arg.help("The directory of the store [default: $FPSTORE, else store.fps]")
+}
+
+/// Why several stores are refused, and what to do.
+fn one_alone(named: &[PathBuf]) -> String {
+    let named: Vec<String> = named.iter().map(|path| path.display().to_string()).collect();
+    format!(
+        "takes one store, and -s names {}: {}; ask each by itself, or make one store of them with \
+         'fpstore import'",
+        named.len(),
+        named.join(", ")
+    )
+}
+
+/// The store that a command works on, if one is named. A second -s is refused: else the command would
+/// do half of what is asked.
+#[derive(Clone, Debug)]
+pub(crate) struct OneStoreArg {
+    pub(crate) named: Option<PathBuf>,
+}
+
+impl FromArgMatches for OneStoreArg {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let named = StoresArg::from_arg_matches(matches)?.named;
+        if named.len() > 1 {
+            let told = format!(
+                "the command {}\n\n'query', 'join', 'pairs', 'dedup' and 'serve' ask several stores as one\n",
+                one_alone(&named)
+            );
+            return Err(clap::Error::raw(ErrorKind::ArgumentConflict, told));
+        }
+        Ok(OneStoreArg { named: named.into_iter().next() })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = OneStoreArg::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl Args for OneStoreArg {
+    fn augment_args(command: Command) -> Command {
+        StoresArg::augment_args(command).mut_arg("store", of_one)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        OneStoreArg::augment_args(command)
+    }
+}
+
+/// The store that a command works on.
+#[derive(Clone, Debug)]
+pub(crate) struct StoreArg {
+    pub(crate) store: PathBuf,
+}
+
+impl StoreArg {
+    /// For a command that reads it once or in part.
+    pub(crate) fn open(&self) -> fpstore::Result<Store> {
+        open_map(&self.store)
+    }
+}
+
+impl FromArgMatches for StoreArg {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let named = OneStoreArg::from_arg_matches(matches)?.named;
+        Ok(StoreArg { store: named.unwrap_or_else(default_store) })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = StoreArg::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl Args for StoreArg {
+    fn augment_args(command: Command) -> Command {
+        OneStoreArg::augment_args(command)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        OneStoreArg::augment_args(command)
+    }
+}
+
+/// The store that a command reads: the only thing that its arguments can name.
+#[derive(Args, Debug)]
+pub(crate) struct StorePlace {
+    /// The directory of the store, as with -s
+    #[arg(value_name = "STORE", conflicts_with = "store")]
+    place: Option<PathBuf>,
+    #[command(flatten)]
+    store: StoreArg,
+}
+
+impl StorePlace {
+    pub(crate) fn path(&self) -> &Path {
+        self.place.as_ref().unwrap_or(&self.store.store)
+    }
+
+    /// For a command that reads it once or in part.
+    pub(crate) fn open(&self) -> fpstore::Result<Store> {
+        open_map(self.path())
+    }
+}
+
+/// The store that a command reads, or several with -s: the only thing that its arguments can name.
+#[derive(Args, Debug)]
+pub(crate) struct StoresPlace {
+    /// The directory of the store, as with -s
+    #[arg(value_name = "STORE", conflicts_with = "store")]
+    place: Option<PathBuf>,
+    #[command(flatten)]
+    stores: StoresArg,
+}
+
+impl StoresPlace {
+    pub(crate) fn paths(&self) -> Vec<PathBuf> {
+        self.place.as_ref().map_or_else(|| self.stores.paths(), |place| vec![place.clone()])
+    }
+
+    /// Refuses several stores for what asks one: `what` is an option or a command.
+    pub(crate) fn check_one(&self, what: &str) -> anyhow::Result<()> {
+        self.stores.check_one(what)
+    }
+}
+
+/// The store that is meant if none is named.
+pub(crate) fn default_store() -> PathBuf {
+    variable("FPSTORE").map_or_else(|| "store.fps".into(), PathBuf::from)
+}
+
+/// One store, or several that are asked as one.
+#[derive(Clone)]
+pub(crate) struct Asked {
+    /// What is searched.
+    pub(crate) store: Store,
+    /// The names of the stores, if there are several: answers then name the store of each id.
+    pub(crate) names: Option<StoreNames>,
+}
+
+/// The names of stores that are asked as one, as the user gave them.
+pub(crate) type StoreNames = std::sync::Arc<[String]>;
+
+impl Asked {
+    /// Opens the stores at these places, of which there is one at least.
+    pub(crate) fn open(paths: &[PathBuf], options: &OpenOptions) -> fpstore::Result<Self> {
+        if let [path] = paths {
+            return Ok(Asked { store: Store::with_options(path, options.clone())?, names: None });
+        }
+        let stores = Stores::with_options(paths, options.clone())?;
+        let names = paths.iter().map(|path| path.display().to_string()).collect();
+        Ok(Asked { store: stores.as_store().clone(), names: Some(names) })
+    }
+
+    /// What the store or the stores are called in a message.
+    pub(crate) fn title(&self) -> String {
+        match &self.names {
+            Some(names) => names.join(", "),
+            None => self.store.info().path.display().to_string(),
+        }
+    }
+}
+
+/// The name of a store among several.
+pub(crate) fn name_of(names: &StoreNames, store: StoreIndex) -> &str {
+    names.get(store.0).map_or("", String::as_str)
+}

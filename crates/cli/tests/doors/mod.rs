@@ -1,0 +1,180 @@
+//! Every door says the same: the cases of `doors/cases.json` through the library, the program and the
+//! server. `bindings/python/tests/test_doors.py` runs them through Python.
+//!
+//! A case goes through all doors. The table says by name, with the reason, which doors lack an
+//! operation or an option.
+
+#[cfg(unix)]
+mod http;
+mod library;
+mod names;
+mod program;
+
+use fpstore::{Fingerprint, Store};
+use serde_json::{Value, json};
+
+use crate::common::program::Desk;
+
+type Found = Result<Value, String>;
+
+fn cases() -> Value {
+    serde_json::from_str(include_str!("../../../../tests/doors/cases.json")).unwrap()
+}
+
+/// A desk with `records.tsv` and `store.fps` of a store of the table, `docs.jsonl` with the documents
+/// of the case, and `labels.tsv` with its labelled pairs.
+fn desk(table: &Value, case: &Value) -> Desk {
+    let desk = Desk::new();
+    if let Some(documents) = case["documents"].as_str() {
+        let documents = table["documents"][documents].as_array().unwrap();
+        let line = |it: &Value| format!("{}\n", json!({ "id": it[0], "text": it[1] }));
+        desk.write("docs.jsonl", documents.iter().map(line).collect::<String>());
+    }
+    if let Some(labels) = case["labels"].as_array() {
+        let line = |it: &Value| format!("{}\t{}\t{}\n", word(&it[0]), word(&it[1]), it[2]);
+        desk.write("labels.tsv", labels.iter().map(line).collect::<String>());
+    }
+    if let Some(items) = case["items"].as_array() {
+        desk.write("items.tsv", items.iter().map(record).collect::<String>());
+    }
+    if let Some(records) = case["store"].as_str().map(|name| &table["stores"][name]) {
+        let records = records.as_array().unwrap();
+        desk.write("records.tsv", records.iter().map(record).collect::<String>());
+        desk.ok(&["build", "records.tsv", "-s", "store.fps", "-q"], "");
+    }
+    desk
+}
+
+/// A record as the program reads it.
+fn record(record: &Value) -> String {
+    match record[1].as_str() {
+        Some(id) => format!("{}\t{id}\n", word(&record[0])),
+        None => format!("{}\n", word(&record[0])),
+    }
+}
+
+fn word(value: &Value) -> &str {
+    value.as_str().unwrap()
+}
+
+fn words(values: &Value) -> Vec<&str> {
+    values.as_array().map(|list| list.iter().map(word).collect()).unwrap_or_default()
+}
+
+fn fingerprint(value: &Value) -> Result<Fingerprint, String> {
+    word(value).parse().map_err(|error| format!("{error}"))
+}
+
+/// What a door answers otherwise than the case expects, value by value.
+fn fault(door: &str, case: &Value, found: Found) -> Option<String> {
+    let is_same = match &found {
+        Ok(found) => *found == case["expected"],
+        Err(_) => case["expected"] == "error",
+    };
+    let (name, expected) = (word(&case["case"]), &case["expected"]);
+    let found = found.map_or_else(|error| error, |found| found.to_string());
+    match (case["apart"][door].as_str(), is_same) {
+        (None, false) => Some(format!("{door}, {name}: {found}, expected {expected}")),
+        (Some(why), true) => {
+            Some(format!("{door}, {name}: no longer apart, so take the mark out ({why})"))
+        }
+        _ => None,
+    }
+}
+
+/// The names of all doors.
+const DOORS: [&str; 4] = ["library", "program", "http", "python"];
+
+/// Why a case does not go through a door.
+fn reason<'a>(table: &'a Value, case: &'a Value, door: &str) -> Option<&'a str> {
+    let lacking = &table["operations"][word(&case["operation"])][door];
+    lacking.as_str().or_else(|| case["without"][door].as_str())
+}
+
+fn each_case(door: &str, answer: impl Fn(&Desk, &Value) -> Found) {
+    let table = cases();
+    let cases = table["cases"].as_array().unwrap();
+    let cases = cases.iter().filter(|case| reason(&table, case, door).is_none());
+    let faults: Vec<String> =
+        cases.filter_map(|case| fault(door, case, answer(&desk(&table, case), case))).collect();
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// The values that a case expects of an object that has more.
+fn part(whole: &Value, case: &Value) -> Value {
+    let Some(expected) = case["expected"].as_object() else { return whole.clone() };
+    expected.keys().map(|name| (name.clone(), whole[name].clone())).collect()
+}
+
+fn built(store: &Store) -> Value {
+    let info = store.info();
+    json!({ "tuned_k": info.tuned_k, "tables": info.segments[0].tables.len() })
+}
+
+/// The points of a curve that a case lists.
+const POINT_COUNT: usize = 5;
+
+/// Pairs by their ids, because doors list them in other orders; the smaller id comes first.
+fn by_ids(mut rows: Vec<Value>) -> Value {
+    for row in &mut rows {
+        let (first, second) = (row["first_id"].clone(), row["second_id"].clone());
+        if first.as_str() > second.as_str() {
+            (row["first_id"], row["second_id"]) = (second, first);
+        }
+    }
+    rows.sort_by_key(|row| (row["first_id"].to_string(), row["second_id"].to_string()));
+    rows.into()
+}
+
+/// The records that are left in the store of a desk.
+fn left(desk: &Desk) -> u64 {
+    Store::open(desk.path("store.fps")).unwrap().info().id_count()
+}
+
+/// A similarity as lines have it.
+fn four_digits(similarity: f64) -> f64 {
+    (similarity * 1e4).round() / 1e4
+}
+
+/// The ids of the documents in `clean.jsonl`, in their order.
+fn kept_ids(desk: &Desk) -> Value {
+    let line = |line: &str| serde_json::from_str::<Value>(line).unwrap()["id"].clone();
+    desk.read("clean.jsonl").lines().map(line).collect()
+}
+
+#[test]
+fn the_library_answers_every_case() {
+    each_case("library", library::answer);
+}
+
+#[test]
+fn the_program_answers_every_case() {
+    each_case("program", program::answer);
+}
+
+#[cfg(unix)]
+#[test]
+fn the_server_answers_every_case() {
+    each_case("http", http::answer);
+}
+
+/// An operation of one door alone has nothing to be compared with, and a placeholder compares nothing.
+#[test]
+fn every_case_expects_something_of_two_doors_or_more() {
+    let table = cases();
+    let operations = table["operations"].as_object().unwrap();
+    for case in table["cases"].as_array().unwrap() {
+        let name = word(&case["case"]);
+        assert!(operations.contains_key(word(&case["operation"])), "{name}");
+        let doors = DOORS.iter().filter(|door| reason(&table, case, door).is_none());
+        assert!(doors.count() > 1, "{name}");
+        assert_ne!(case["expected"], json!({}), "{name}");
+    }
+    let lacking = operations.values();
+    let without = table["cases"].as_array().unwrap().iter().map(|case| &case["without"]);
+    for reasons in lacking.chain(without).filter_map(Value::as_object) {
+        for (door, reason) in reasons {
+            assert!(DOORS.contains(&door.as_str()) && word(reason).len() > 10, "{door}: {reason}");
+        }
+    }
+}

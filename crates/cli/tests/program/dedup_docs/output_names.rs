@@ -1,0 +1,137 @@
+//! The name of an output says what is in it, or is refused with a name that does.
+
+use std::fs;
+
+use super::formats::{archived, compressed, decompressed};
+use crate::common::documents;
+use crate::common::program::{Desk, names_in};
+
+const LINES: &str = "{\"id\":\"a\",\"text\":\"one two three four five six\"}\n\
+                     {\"id\":\"b\",\"text\":\"one two three four five six\"}\n";
+const KEPT: &str = "{\"id\":\"a\",\"text\":\"one two three four five six\"}\n";
+
+#[test]
+fn the_output_of_one_file_is_compressed_as_its_own_name_says() {
+    let desk = Desk::new();
+    for from in ["in.jsonl", "in.jsonl.gz", "in.jsonl.zst"] {
+        desk.write(from, compressed(from, LINES.as_bytes()));
+        for to in ["out.jsonl", "out.jsonl.gz", "out.ndjson.zst", "out"] {
+            desk.run(&["dedup", "--docs", from, "-o", to, "-f"], 0);
+            assert_eq!(decompressed(&desk, to), KEPT.as_bytes(), "{from} to {to}");
+            // The next command reads it by its name.
+            if to != "out" {
+                assert_eq!(desk.ok(&["fingerprint", to], "").lines().count(), 1);
+            }
+        }
+    }
+    let documents = documents::documents(8, 3, 40, 3);
+    let archive: String = (0..8).map(|at| archived(at, &documents[at])).collect();
+    desk.write("in.warc", &archive);
+    desk.run(&["dedup", "--docs", "in.warc", "--judge", "bytes", "-o", "out.warc.gz"], 0);
+    assert!(archive.as_bytes().starts_with(&decompressed(&desk, "out.warc.gz")[..100]));
+    // Each record is a member of its own.
+    let bytes = fs::read(desk.path("out.warc.gz")).unwrap();
+    let mut first = String::new();
+    std::io::Read::read_to_string(&mut flate2::read::GzDecoder::new(&bytes[..]), &mut first)
+        .unwrap();
+    assert_eq!(first, archived(0, &documents[0]));
+}
+
+#[test]
+fn a_name_of_another_format_is_refused_with_one_that_fits() {
+    let desk = Desk::with("in.jsonl", LINES);
+    desk.write("in.dat", LINES);
+    desk.write("a.txt", "one two three");
+    desk.write("b.txt", "one two three");
+    let table = "id,text\na,one two three four five six\n";
+    desk.write("in.csv", table);
+    desk.run(&["build", "--docs", "in.jsonl", "-s", "s.fps", "-q"], 0);
+    desk.run(&["dump", "-s", "s.fps", "--format", "parquet", "-o", "in.parquet"], 0);
+    let before = names_in(desk.folder());
+    let args = |from, to| ["dedup", "--docs", from, "-o", to];
+    for (args, told) in [
+        (&args("in.jsonl", "x.parquet")[..], "in.jsonl stay JSON Lines; name the output x.jsonl"),
+        (&args("in.jsonl", "x.csv.gz"), "name the output x.jsonl.gz"),
+        (&args("in.csv", "x.jsonl"), "in.csv stay CSV; name the output x.csv"),
+        (&args("a.txt", "kept.jsonl"), "name the list kept.txt"),
+        (
+            &["dedup", "--docs", "a.txt", "b.txt", "-o", "kept.txt.gz"],
+            "a list of those that are kept",
+        ),
+        (
+            &["dedup", "in.parquet", "--fingerprint-field", "fingerprint", "-o", "x.parquet.gz"],
+            "compressed inside, and its documents stay Parquet; name the output x.parquet",
+        ),
+        (
+            &["dedup", "in.parquet", "--fingerprint-field", "fingerprint", "-o", "x.jsonl"],
+            "name the output x.parquet",
+        ),
+        (
+            &[
+                "dedup",
+                "--docs",
+                "in.jsonl",
+                "--unit",
+                "line",
+                "--passages",
+                "annotate",
+                "-o",
+                "x.csv.gz",
+            ],
+            "are written as JSON Lines; name the output x.jsonl.gz",
+        ),
+    ] {
+        let (_, err) = desk.run(args, 2);
+        assert!(err.contains(told), "{args:?}: {err}");
+        assert_eq!(names_in(desk.folder()), before, "{args:?}");
+    }
+    // A file that is read as another format than its name says keeps its kind of name.
+    let format = ["--docs-format", "jsonl"];
+    desk.run(&[&args("in.dat", "x.jsonl")[..], &format].concat(), 0);
+    desk.write("odd.csv", LINES);
+    desk.run(&[&args("odd.csv", "x.csv")[..], &format].concat(), 0);
+    assert_eq!([desk.read("x.jsonl"), desk.read("x.csv")], [KEPT, KEPT]);
+}
+
+#[test]
+fn a_folder_has_no_name_of_a_file_and_standard_output_takes_no_copies() {
+    let desk = Desk::new();
+    desk.write("in/a.jsonl", LINES);
+    desk.write("in/b.jsonl", "");
+    desk.write("items.jsonl", LINES);
+    for command in [&["dedup", "--docs"][..], &["contamination", "--against", "items.jsonl"]] {
+        for (inputs, to, told) in [
+            (&["in"][..], "x.jsonl", "name a folder, such as x/, or x.jsonl/ if that is meant"),
+            (&["in/a.jsonl", "in/b.jsonl"], "x.gz", "name a folder, such as x/"),
+            (&["in/a.jsonl"], "-", "- is standard output"),
+            #[cfg(unix)]
+            (&["in/a.jsonl"], "/dev/stdout", "/dev/stdout is neither a file nor a folder"),
+            #[cfg(unix)]
+            (&["in/a.jsonl"], "/dev/null", "/dev/null is neither a file nor a folder"),
+        ] {
+            let args = [command, inputs, &["-o", to]].concat();
+            let (_, err) = desk.run(&args, 2);
+            assert!(err.contains(told), "{args:?}: {err}");
+        }
+        desk.assert_files(&["in", "items.jsonl"]);
+    }
+    desk.run(&["dedup", "--docs", "in", "-o", "x.jsonl/"], 0);
+    assert_eq!(desk.read("x.jsonl/a.jsonl"), KEPT);
+    // What is a folder already is meant as one.
+    desk.run(&["contamination", "--against", "items.jsonl", "in", "-o", "x.jsonl", "-f"], 0);
+}
+
+/// Lists and rows, too: all files of the program go through one place.
+#[test]
+fn lists_are_compressed_as_their_names_say() {
+    let desk = Desk::with("in.jsonl", LINES);
+    let args = ["dedup", "--docs", "in.jsonl", "-o", "out.jsonl", "--removed"];
+    desk.run(&[&args[..], &["r.tsv"]].concat(), 0);
+    desk.run(&[&args[..], &["r.tsv.gz", "--losses", "l.tsv.zst", "-f"]].concat(), 0);
+    assert_eq!(decompressed(&desk, "r.tsv.gz"), desk.read("r.tsv").as_bytes());
+    assert!(decompressed(&desk, "l.tsv.zst").starts_with(b"all"));
+    desk.run(&["build", "--docs", "in.jsonl", "-s", "s.fps", "-q"], 0);
+    let (_, err) =
+        desk.run(&["dump", "-s", "s.fps", "--format", "parquet", "-o", "p.parquet.gz"], 2);
+    assert!(err.contains("leave .gz or .zst out of the name"), "{err}");
+}

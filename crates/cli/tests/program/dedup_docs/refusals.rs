@@ -1,0 +1,438 @@
+//! What `dedup`, `contamination`, `pairs` and `cluster` refuse, and the advice that they give: it works.
+
+use std::fs;
+
+use serde_json::Value;
+
+use super::formats::record_of;
+use crate::common::program::{Desk, names_in};
+
+const TEXTS: [&str; 3] =
+    ["one two three four five six", "one two three four five six", "seven eight nine ten eleven"];
+
+fn desk() -> Desk {
+    let line = |(id, text): (usize, &&str)| {
+        format!("{{\"id\":\"d{id}\",\"text\":\"{text}\",\"lang\":\"en\"}}\n")
+    };
+    let lines: String = TEXTS.iter().enumerate().map(line).collect();
+    Desk::with("in.jsonl", &(lines + "{\"id\":\"none\",\"text\":\"\",\"lang\":\"de\"}\n"))
+}
+
+const ARGS: [&str; 5] = ["dedup", "--docs", "in.jsonl", "-o", "out.jsonl"];
+
+/// A field that no document has is misspelt. Nothing is left of the work: with other settings it could
+/// not go on.
+#[test]
+fn a_field_that_no_document_has_is_refused_and_leaves_nothing() {
+    let desk = desk();
+    for (option, value, told, help) in [
+        ("--source-field", "nope", "no document has the field 'nope'", "--source-field names"),
+        ("--url-field", "nope", "no document has the field 'nope'", "--url-field names"),
+        ("--keep", "best:nope", "no document has the field 'nope'", "the rule of --keep"),
+        ("--keep", "source:a", "no document has the field 'source'", "--source-field names"),
+    ] {
+        let (_, err) = desk.run(&[&ARGS[..], &[option, value]].concat(), 2);
+        assert!(err.contains(told) && err.contains(help), "{option}: {err}");
+        desk.assert_files(&["in.jsonl"]);
+    }
+    // So the right name works at once.
+    desk.run(&[&ARGS[..], &["--source-field", "lang"]].concat(), 0);
+    // What is no address is a bad record; otherwise documents of one number would be one page.
+    let numbers =
+        "{\"id\":1,\"text\":\"one two\",\"url\":5}\n{\"id\":2,\"text\":\"six\",\"url\":5}\n";
+    desk.write("n.jsonl", numbers);
+    let args = ["dedup", "--docs", "n.jsonl", "-o", "n2.jsonl", "--url-field", "url"];
+    let (_, err) = desk.run(&args, 2);
+    assert!(err.contains("n.jsonl: line 1: 5 in 'url', expected an address"), "{err}");
+}
+
+#[test]
+fn fields_of_files_without_fields_and_empty_folders_are_refused() {
+    let desk = desk();
+    desk.write("a.warc", record_of("conversion", "u1", "text/plain", TEXTS[0]));
+    desk.write("a.txt", TEXTS[0]);
+    fs::create_dir(desk.path("empty")).unwrap();
+    for args in [
+        &["dedup", "--docs", "a.warc", "-o", "o.warc", "--text-field", "content"][..],
+        &["dedup", "--docs", "a.txt", "-o", "o.txt", "--text-field", "content"],
+        &["pairs", "--docs", "a.warc", "--id-field", "content"],
+        &["cluster", "--docs", "a.txt", "--text-field", "content"],
+        &[
+            "contamination",
+            "--against",
+            "in.jsonl",
+            "a.warc",
+            "--text-field",
+            "content",
+            "--against-text-field",
+            "text",
+        ],
+        &["build", "--docs", "a.warc", "--text-field", "content"],
+    ] {
+        let (_, err) = desk.run(args, 2);
+        assert!(err.contains("no field 'content': "), "{args:?}: {err}");
+    }
+    for args in [
+        &["dedup", "--docs", "empty", "-o", "out"][..],
+        &["contamination", "--against", "empty", "in.jsonl"],
+        &["contamination", "--against", "in.jsonl", "empty"],
+        &["pairs", "--docs", "empty"],
+    ] {
+        let (_, err) = desk.run(args, 2);
+        assert!(err.contains("empty: no file to read: the folder holds none"), "{args:?}: {err}");
+    }
+    // Beside files with fields the name has a meaning.
+    desk.run(&["pairs", "--docs", "a.txt", "in.jsonl", "--text-field", "text"], 0);
+}
+
+/// A first line with another label than 1, 0 and -1 is a header only if it says so.
+#[test]
+fn a_label_that_is_spelled_wrong_is_no_header() {
+    let desk = desk();
+    desk.write("bad.tsv", "d0\td1\tsame\n");
+    desk.write("good.tsv", "id\tid\tLabel\nd0\td1\t0\n");
+    let pairs = |file| [&ARGS[..], &["--pairs", file]].concat();
+    let (_, err) = desk.run(&pairs("bad.tsv"), 2);
+    assert!(err.contains("bad.tsv: line 1: label 'same', expected 1, 0 or -1"), "{err}");
+    let (_, err) = desk.run(&pairs("good.tsv"), 0);
+    assert!(err.contains("3 documents kept"), "{err}");
+}
+
+/// What is said after a limit that was exceeded can be done.
+#[test]
+fn the_advice_after_a_limit_works() {
+    let desk = desk();
+    let args = |more: &[&'static str]| [&ARGS[..], more].concat();
+    let (_, err) = desk.run(&args(&["--max-loss", "10%"]), 2);
+    assert!(err.contains("would lose 33.3 % (1 of 3), and 10 % is allowed"), "{err}");
+    assert!(err.contains("begins again, with --force"), "{err}");
+    let (_, err) = desk.run(&args(&["--max-loss", "10%", "--confirm", "0.9"]), 2);
+    assert!(err.contains("differs in: confirm"), "{err}");
+    assert!(err.contains("in which --max-loss and --target may be others"), "{err}");
+    desk.run(&args(&["--max-loss", "10%", "--confirm", "0.9", "--force"]), 2);
+    let (_, err) = desk.run(&args(&["--max-loss", "50%", "--confirm", "0.9"]), 0);
+    assert!(err.contains("going on with unfinished work"), "{err}");
+    let (_, err) = desk.run(&args(&["--target", "1", "-f"]), 2);
+    assert!(err.contains("a target of 1 cannot be reached: 3 documents are left"), "{err}");
+    assert!(err.contains("the same command with --target 3 goes on from here"), "{err}");
+    let (_, err) = desk.run(&args(&["--target", "3", "-f"]), 0);
+    assert!(err.contains("going on with unfinished work"), "{err}");
+}
+
+/// A report with the name of a copy would take its place at the end, and the documents of the copy would
+/// be nowhere.
+#[test]
+fn a_report_that_has_the_place_of_a_copy_is_refused_before_the_work() {
+    let line = |id: usize| format!("{{\"id\":{id},\"text\":\"{}\"}}\n", TEXTS[id % 3]);
+    let desk = Desk::with("in/sub/a.jsonl", &(0..9).map(line).collect::<String>());
+    desk.write("in/b.jsonl", line(1));
+    desk.write("items.jsonl", line(2));
+    desk.write("out/sub/a.jsonl", "old");
+    desk.write("hard.tsv", "old");
+    desk.write("old.jsonl", line(0));
+    desk.run(&["build", "--docs", "old.jsonl", "-s", "s.fps", "-q"], 0);
+    let dump = desk.ok(&["dump", "-s", "s.fps"], "");
+    let dedup = ["dedup", "--docs", "in", "-s", "s.fps", "--within", "--add"];
+    let contamination = ["contamination", "--against", "items.jsonl", "--docs", "in"];
+    let fresh = [&dedup[..], &["-o", "new/"]].concat();
+    let dedup = [&dedup[..], &["-o", "out/", "-f"]].concat();
+    let contamination = [&contamination[..], &["-o", "out", "-f"]].concat();
+    for (args, options) in [
+        (&dedup, &["--removed", "--html", "--losses", "--manifest"][..]),
+        (&contamination, &["--found", "--html"]),
+    ] {
+        for (name, told) in [
+            ("out/sub/a.jsonl", "and the copy of sub/a.jsonl both are out/sub/a.jsonl"),
+            (
+                "out/../in/../out/sub/a.jsonl",
+                "and the copy of sub/a.jsonl both are out/sub/a.jsonl",
+            ),
+            ("out/b.jsonl", "and the copy of b.jsonl both are out/b.jsonl"),
+            ("out/.fpstore-dedup/r.tsv", "where this work keeps its progress"),
+            ("s.fps/r.tsv", "lies in a store"),
+            ("s.fps/new/r.tsv", "lies in the store"),
+            ("items.jsonl", "is an input, which would be overwritten"),
+            ("in/b.jsonl", "; name an"),
+            ("in/new.tsv", "whose files are read"),
+        ] {
+            for option in options {
+                // Each has something that the other has not.
+                let of_other =
+                    if *args == dedup { "items.jsonl" } else { "out/.fpstore-dedup/r.tsv" };
+                if name == of_other {
+                    continue;
+                }
+                let (out, err) = desk.run(&[&args[..], &[option, name]].concat(), 2);
+                assert!(out.is_empty() && err.contains(told), "{args:?} {option} {name}: {err}");
+                if !name.starts_with("in/") && !name.starts_with("s.fps") {
+                    assert!(err.contains(option), "{option}: {err}");
+                }
+                assert_eq!(desk.read("out/sub/a.jsonl"), "old");
+                desk.assert_files(&["hard.tsv", "in", "items.jsonl", "old.jsonl", "out", "s.fps"]);
+                assert_eq!(names_in(&desk.path("out")), ["sub"], "{option} {name}");
+            }
+        }
+    }
+    // Also where the copy is new: it is known before any work.
+    let (_, err) = desk.run(&[&fresh[..], &["--removed", "new/sub/a.jsonl"]].concat(), 2);
+    assert!(
+        err.contains("--removed and the copy of sub/a.jsonl both are new/sub/a.jsonl"),
+        "{err}"
+    );
+    let (_, err) = desk.run(&[&fresh[..], &["--removed", "new/sub"]].concat(), 2);
+    assert!(
+        err.contains("--removed and the copy of sub/a.jsonl both are new/sub/a.jsonl"),
+        "{err}"
+    );
+    let into_store = [&dedup[..7], &["-o", "s.fps/out/"]].concat();
+    let (_, err) = desk.run(&into_store, 2);
+    assert!(err.contains("lies in the store"), "{err}");
+    // Inputs that are no documents.
+    desk.write("out/b.jsonl", "1\t2\t1\n");
+    let (_, err) = desk.run(&[&dedup[..], &["--pairs", "out/b.jsonl"]].concat(), 2);
+    assert!(err.contains("out/b.jsonl is an input, which would be lost"), "{err}");
+    let (_, err) =
+        desk.run(&[&dedup[..], &["--pairs", "out/b.jsonl", "--html", "out/b.jsonl"]].concat(), 2);
+    assert!(err.contains("--pairs and --html both name it"), "{err}");
+    #[cfg(unix)]
+    {
+        fs::remove_file(desk.path("hard.tsv")).unwrap();
+        fs::hard_link(desk.path("out/sub/a.jsonl"), desk.path("hard.tsv")).unwrap();
+        std::os::unix::fs::symlink("out/sub/a.jsonl", desk.path("link.tsv")).unwrap();
+        std::os::unix::fs::symlink("out", desk.path("folder")).unwrap();
+        for name in ["hard.tsv", "link.tsv", "folder/sub/a.jsonl"] {
+            let (_, err) = desk.run(&[&dedup[..], &["--removed", name]].concat(), 2);
+            assert!(err.contains("--removed and the copy of sub/a.jsonl"), "{name}: {err}");
+        }
+    }
+    assert_eq!(desk.read("out/sub/a.jsonl"), "old");
+    assert_eq!(desk.ok(&["dump", "-s", "s.fps"], ""), dump);
+}
+
+/// Any two outputs of a command.
+#[test]
+fn two_outputs_of_one_name_are_refused_by_every_command() {
+    let desk = desk();
+    desk.write("pairs.tsv", "d0\td1\t1\n");
+    desk.run(&["build", "--docs", "in.jsonl", "-s", "s.fps", "-q"], 0);
+    for args in [
+        &["evaluate", "in.jsonl", "--pairs", "pairs.tsv", "-o", "x", "--svg", "./x"][..],
+        &["plan", "-n", "1e6", "-o", "x", "--svg", "./x"],
+        &["stats", "-s", "s.fps", "-o", "x", "--html", "./x"],
+        &["compare", "in.jsonl", "in.jsonl", "-o", "x", "--html", "./x"],
+        &["cluster", "-s", "s.fps", "-o", "x", "--html", "./x"],
+        &["pairs", "-s", "s.fps", "-o", "x", "--html", "./x"],
+        &["dedup", "in.jsonl", "-o", "x", "--removed", "./x"],
+    ] {
+        let (_, err) = desk.run(args, 2);
+        assert!(err.contains("--output and ") && err.contains(" both name ./x"), "{args:?}: {err}");
+        desk.assert_files(&["in.jsonl", "pairs.tsv", "s.fps"]);
+    }
+}
+
+/// Whoever repeats a night gets its list or is told that it cannot be had, and never an empty one.
+#[test]
+fn a_known_run_without_an_output_is_refused_and_with_one_nothing_is_done() {
+    let texts =
+        ["one two three four five", "six seven eight nine ten", "some other words again now"];
+    let line = |(id, text): (usize, &&str)| format!("{{\"id\":\"d{id}\",\"text\":\"{text}\"}}\n");
+    let desk = Desk::with("in.jsonl", &texts.iter().enumerate().map(line).collect::<String>());
+    desk.write("old.jsonl", "{\"id\":\"old\",\"text\":\"a b c d e f\"}\n");
+    desk.run(&["build", "--docs", "old.jsonl", "-s", "s.fps", "-q"], 0);
+    desk.run(&["dump", "-s", "s.fps", "-o", "old.tsv"], 0);
+    let night = |more: &[&'static str]| {
+        let args =
+            ["dedup", "--docs", "in.jsonl", "-s", "s.fps", "--within", "--add", "--run", "n1"];
+        [&args[..], more].concat()
+    };
+    let first = desk.ok(&night(&["--list"]), "");
+    assert_eq!(first.lines().count(), 3);
+    let stored = desk.ok(&["dump", "-s", "s.fps"], "");
+    let args = night(&["--list", "-o", "list.tsv", "--removed", "r.tsv"]);
+    for args in [&night(&["--list"]), &args] {
+        let (out, err) = desk.run(args, 2);
+        assert!(
+            out.is_empty() && err.contains("s.fps has added the documents of the run 'n1'"),
+            "{err}"
+        );
+        assert!(err.contains("'fpstore dump -s s.fps' prints the ids that it has"), "{err}");
+        desk.assert_files(&["in.jsonl", "old.jsonl", "old.tsv", "s.fps"]);
+    }
+    let (out, err) = desk.run(&night(&["--dry-run"]), 0);
+    assert!(out.is_empty() && err.contains("run n1 has added its records before"), "{err}");
+    assert!(!err.contains("removed"), "{err}");
+    // A list that is there was complete before the store had its documents.
+    desk.write("list.tsv", &first);
+    for more in [&["--list", "-o", "list.tsv"][..], &["--list", "-o", "list.tsv", "-f"]] {
+        let (_, err) = desk.run(&night(more), 0);
+        assert!(err.contains("run n1 has added its records before"), "{err}");
+        assert_eq!(desk.read("list.tsv"), first);
+    }
+    assert_eq!(desk.ok(&["dump", "-s", "s.fps"], ""), stored);
+    // Records of fingerprints.
+    desk.run(&["build", "old.tsv", "-s", "t.fps", "-q"], 0);
+    desk.write("new.tsv", &first);
+    let night = |more: &[&'static str]| {
+        let args = ["dedup", "new.tsv", "-s", "t.fps", "--within", "--add", "--run", "n1"];
+        [&args[..], more].concat()
+    };
+    assert_eq!(desk.ok(&night(&[]), ""), first);
+    for args in [&night(&[]), &night(&["-o", "gone.tsv"])] {
+        let (out, err) = desk.run(args, 2);
+        assert!(
+            out.is_empty() && err.contains("t.fps has added the documents of the run 'n1'"),
+            "{err}"
+        );
+    }
+    let (_, err) = desk.run(&night(&["-o", "list.tsv"]), 0);
+    assert!(err.contains("run n1 has added its records before"), "{err}");
+    // The advice gives the list again.
+    let ids: String =
+        first.lines().map(|line| format!("{}\n", line.split('\t').nth(1).unwrap())).collect();
+    desk.write("ids.txt", ids);
+    desk.run(&["delete", "-s", "t.fps", "--ids", "ids.txt", "-q"], 0);
+    let args = ["dedup", "new.tsv", "-s", "t.fps", "--within", "--add", "--run", "n1, again"];
+    assert_eq!(desk.ok(&args, ""), first);
+}
+
+#[test]
+fn outputs_of_one_name_and_outputs_that_are_inputs_are_refused_before_the_work() {
+    let desk = desk();
+    let before = desk.read("in.jsonl");
+    for (more, told) in [
+        (&["--removed", "x", "--losses", "./x"][..], "--removed and --losses both name ./x"),
+        (&["--manifest", "x", "--html", "x"], "--manifest and --html both name x"),
+        (&["--removed", "-", "--losses", "-"], "--removed and --losses both name -"),
+        (&["--removed", "out.jsonl"], "--output and --removed both name out.jsonl"),
+        (&["--removed", "in.jsonl", "-f"], "in.jsonl is an input, which would be lost"),
+    ] {
+        let (_, err) = desk.run(&[&ARGS[..], more].concat(), 2);
+        assert!(err.contains(told), "{more:?}: {err}");
+        desk.assert_files(&["in.jsonl"]);
+    }
+    for args in [
+        &["contamination", "--against", "in.jsonl", "in.jsonl", "-o", "x", "--found", "x"][..],
+        &["cluster", "--docs", "in.jsonl", "-o", "x", "--html", "x"],
+    ] {
+        let (_, err) = desk.run(args, 2);
+        assert!(err.contains("both name x"), "{args:?}: {err}");
+    }
+    for command in ["pairs", "cluster", "fingerprint"] {
+        let docs = if command == "fingerprint" { &[][..] } else { &["--docs"] };
+        let args = [&[command][..], docs, &["in.jsonl", "-o", "in.jsonl", "-f"]].concat();
+        // Nothing is read, so nothing is said of what it holds.
+        let (_, err) = desk.run(&args, 2);
+        assert_eq!(
+            err,
+            "fpstore: in.jsonl is an input, which would be lost; name another output\n"
+        );
+    }
+    assert_eq!(desk.read("in.jsonl"), before);
+}
+
+/// Hints name options that the command has, those of items for items, and they work.
+#[test]
+fn hints_name_options_of_the_command() {
+    let desk = desk();
+    let chat = "{\"id\":\"c\",\"messages\":[{\"role\":\"user\",\"content\":\"one two three four \
+                five six\"}]}\n";
+    desk.write("chat.jsonl", chat);
+    let told = |args: &[&str]| desk.run(args, 2).1;
+    let err = told(&["contamination", "--against", "chat.jsonl", "in.jsonl"]);
+    let field = "--against-text-field 'messages[].content'";
+    assert!(err.contains(field) && !err.contains("--line-ids"), "{err}");
+    let err = told(&["contamination", "--against", "in.jsonl", "chat.jsonl"]);
+    assert!(err.contains(" --text-field 'messages[].content'"), "{err}");
+    let text = ["--text-field", "messages[].content", "--against-text-field", "text"];
+    let args = ["contamination", "--against", "in.jsonl", "chat.jsonl"];
+    assert!(desk.ok(&[&args[..], &text].concat(), "").starts_with("1\t1.0000\tchat.jsonl\tc\t"));
+    let args = ["contamination", "--against", "in.jsonl", "in.jsonl"];
+    let err = told(&[&args[..], &["--against-text-field", "nope"]].concat());
+    assert!(err.contains("--against-id-field and --against-text-field name the fields"), "{err}");
+    let err =
+        told(&[&args[..], &["--text-field", "nope", "--against-text-field", "text"]].concat());
+    assert!(err.contains("--id-field and --text-field name the fields; --line-ids"), "{err}");
+    let err = told(&[&args[..], &["--format", "parquet"]].concat());
+    assert!(err.contains("name it with --found"), "{err}");
+    // A path that does not go on at an array says how it does.
+    let args = ["dedup", "--docs", "chat.jsonl", "-o", "o.jsonl", "--text-field"];
+    let err = told(&[&args[..], &["messages.content"]].concat());
+    assert!(err.contains("'messages' is an array; 'messages[].content' names the texts"), "{err}");
+    // Skipping such records would leave nothing.
+    assert!(!err.contains("--skip-bad"), "{err}");
+    desk.run(&[&args[..], &["messages[].content"]].concat(), 0);
+    desk.write("a.jsonl", "{\"id\":1,\"text\":nope}\n");
+    let err = told(&["dedup", "--docs", "a.jsonl", "-o", "b.jsonl"]);
+    assert!(err.contains("line 1: no JSON: a word that is not true, false or null"), "{err}");
+    for (more, help) in [
+        (&["--judge", "address"][..], "--url-field names it"),
+        (&["--judge", "bytes", "-k", "3"], "add near to --judge, or leave out -k"),
+        (&["--annotate", "x", "--cluster-size", "x"], "--annotate and --cluster-size name them"),
+        (&["--annotate", "x", "--max-loss", "1%"], "leave out --max-loss or --annotate"),
+        (&["--target", "1", "--per-cluster", "2"], "leave out --per-cluster or --target"),
+        (&["-k", "3", "--confirm-contains", "1"], "--confirm names it"),
+    ] {
+        let err = told(&[&ARGS[..], more].concat());
+        assert!(err.contains(help), "{more:?}: {err}");
+    }
+}
+
+/// The manifest has all that decides, by which fields were read, and all files.
+#[test]
+fn a_manifest_names_unit_fields_limits_pairs_and_the_page() {
+    let desk = desk();
+    desk.write("pairs.tsv", "d0\td2\t0\n");
+    let args = ["--max-loss", "50%", "--pairs", "pairs.tsv", "--manifest", "m.json"];
+    let args = [&ARGS[..], &args, &["--html", "page.html", "-q"]].concat();
+    desk.run(&args, 0);
+    let manifest: Value = serde_json::from_str(&desk.read("m.json")).unwrap();
+    let settings = &manifest["settings"];
+    assert_eq!((&settings["text-field"], &settings["id-field"]), (&"text".into(), &"id".into()));
+    assert_eq!((&settings["max-loss"], &settings["unit"]), (&0.5.into(), &Value::Null));
+    assert_eq!(manifest["pairs"]["path"], "pairs.tsv");
+    assert_eq!(manifest["pairs"]["sha256"].as_str().unwrap().len(), 64);
+    assert_eq!(manifest["outputs"][1]["path"], "page.html");
+    assert_eq!(manifest["losses"][0]["without_fingerprint"], 1);
+    let args = ["dedup", "--docs", "in.jsonl", "--list", "-o", "list.tsv", "--unit", "line"];
+    desk.run(&[&args[..], &["--manifest", "m.json", "-f", "-q"]].concat(), 0);
+    let manifest: Value = serde_json::from_str(&desk.read("m.json")).unwrap();
+    assert_eq!(manifest["settings"]["unit"], "line");
+    assert_eq!(manifest["outputs"][0]["path"], "list.tsv");
+}
+
+#[test]
+fn documents_without_fingerprint_are_counted_by_file_and_source() {
+    let desk = desk();
+    let args = [&ARGS[..], &["--source-field", "lang", "--losses", "l.tsv"]].concat();
+    let (_, err) = desk.run(&args, 0);
+    assert!(err.contains("1 document without fingerprint stays as it is"), "{err}");
+    let expected = "all\t\t3\t1\t1\nfile\tin.jsonl\t3\t1\t1\nsource\tde\t0\t0\t1\n\
+                    source\ten\t3\t1\t0\n";
+    assert_eq!(desk.read("l.tsv"), expected);
+}
+
+/// Where standard error is no terminal, progress is lines, and only where it is asked for.
+#[test]
+fn progress_is_lines_where_standard_error_is_no_terminal() {
+    let desk = desk();
+    let contamination = ["contamination", "--against", "in.jsonl", "in.jsonl", "--found", "f.tsv"];
+    for (args, told) in [(&ARGS[..], "step 2 of 3, join"), (&contamination, "begun")] {
+        let (_, err) = desk.run(&[args, &["-f"]].concat(), 0);
+        assert!(!err.contains("progress"), "{err}");
+        let (_, err) = desk.run(&[args, &["-f", "--progress", "always"]].concat(), 0);
+        assert!(err.contains(&format!("fpstore: progress: {told}\n")), "{err}");
+        assert!(!err.contains('\r'), "{err}");
+        assert!(err.ends_with('\n'), "{err}");
+    }
+}
+
+/// A file with several documents says how to ask with each.
+#[test]
+fn a_query_with_a_file_of_several_documents_says_how_to_ask_with_each() {
+    let desk = desk();
+    desk.run(&["build", "--docs", "in.jsonl", "-q"], 0);
+    let (_, err) = desk.run(&["query", "--file", "in.jsonl"], 2);
+    assert!(err.contains("'fpstore query --docs --from in.jsonl' asks with each"), "{err}");
+    assert!(desk.ok(&["query", "--docs", "--from", "in.jsonl"], "").contains("d2"));
+    assert!(names_in(desk.folder()).contains(&"store.fps".to_string()));
+}

@@ -1,0 +1,151 @@
+//! Fingerprints in fields of tables and JSON, and the same records written as such.
+
+use crate::common::program::Desk;
+use crate::common::{Record, clustered};
+
+const COUNT: usize = 500;
+
+/// A desk with the same records as lines, CSV (signed), TSV (hex), JSON (numbers, nested) and Parquet.
+fn desk() -> Desk {
+    let records: Vec<Record> = clustered(COUNT as u64, 11);
+    let id = |number: usize| format!("image {number}");
+    let (mut lines, mut csv, mut tsv) = (String::new(), "id,phash\n".to_string(), String::new());
+    let mut json = String::new();
+    tsv += "phash\tsize\tid\n";
+    for (number, (value, _)) in records.iter().enumerate() {
+        let id = id(number);
+        lines += &format!("{value:016x}\t{id}\n");
+        csv += &format!("\"{id}\",{}\n", value.cast_signed());
+        tsv += &format!("0x{value:x}\t7\t{id}\n");
+        json += &format!("{{\"meta\":{{\"phash\":{value}}},\"id\":\"{id}\"}}\n");
+    }
+    let desk = Desk::with("lines.tsv", &lines);
+    desk.write("signed.csv", csv);
+    desk.write("hex.tsv", tsv);
+    desk.write("numbers.jsonl", json);
+    desk.ok(&["build", "lines.tsv", "-s", "lines.fps", "-q"], "");
+    let parquet = ["dump", "-s", "lines.fps", "--format", "parquet", "-o", "dumped.parquet", "-q"];
+    desk.ok(&parquet, "");
+    desk
+}
+
+/// The files, and the options that read them.
+const FILES: [(&str, &[&str]); 4] = [
+    ("signed.csv", &["--fingerprint-field", "phash", "--radix", "sdec"]),
+    ("hex.tsv", &["--fingerprint-field", "phash"]),
+    ("numbers.jsonl", &["--fingerprint-field", "meta.phash"]),
+    ("dumped.parquet", &["--fingerprint-field", "fingerprint"]),
+];
+
+#[test]
+fn a_column_of_fingerprints_is_read_as_the_lines_are() {
+    let desk = desk();
+    let dumped = desk.ok(&["dump", "-s", "lines.fps"], "");
+    let sorted = |text: String| {
+        let mut lines: Vec<String> = text.lines().map(String::from).collect();
+        lines.sort();
+        lines
+    };
+    let pairs = sorted(desk.ok(&["pairs", "lines.tsv", "-q"], ""));
+    let found = desk.ok(&["query", "-s", "lines.fps", "--from", "lines.tsv", "-q"], "");
+    let kept = desk.ok(&["dedup", "lines.tsv", "-q"], "");
+    assert!(pairs.len() > 20 && kept.lines().count() < COUNT);
+    for (file, how) in FILES {
+        let with = |args: &[&'static str]| [args, how].concat();
+        desk.ok(&with(&["build", file, "-s", "same.fps", "-f", "-q"]), "");
+        assert_eq!(desk.ok(&["dump", "-s", "same.fps"], ""), dumped, "{file}");
+        assert_eq!(sorted(desk.ok(&with(&["pairs", file, "-q"]), "")), pairs, "{file}");
+        let from = with(&["query", "-s", "lines.fps", "-q", "--from", file]);
+        assert_eq!(sorted(desk.ok(&from, "")), sorted(found.clone()), "{file}");
+        desk.ok(&["build", "-s", "grown.fps", "-f", "-q", "--allow-empty"], "");
+        desk.ok(&with(&["add", file, "-s", "grown.fps", "-q"]), "");
+        assert_eq!(desk.ok(&["dump", "-s", "grown.fps"], ""), dumped, "{file}");
+        if file != "dumped.parquet" {
+            // That one is sorted, so other records come first.
+            let list = with(&["dedup", file, "--list", "-q"]);
+            assert_eq!(desk.ok(&list, ""), kept, "{file}");
+        }
+    }
+}
+
+#[test]
+fn tables_of_fingerprints_are_cleaned_like_documents() {
+    let desk = desk();
+    let kept = desk.ok(&["dedup", "lines.tsv", "-q"], "");
+    let args = ["dedup", "numbers.jsonl", "--fingerprint-field", "meta.phash", "-o", "clean.jsonl"];
+    desk.ok(&[&args[..], &["-q", "--removed", "removed.tsv"]].concat(), "");
+    let clean = desk.read("clean.jsonl");
+    assert_eq!(clean.lines().count(), kept.lines().count());
+    let all = desk.read("numbers.jsonl");
+    let mut of_input = all.lines();
+    assert!(clean.lines().all(|line| of_input.any(|other| other == line)));
+    assert_eq!(desk.read("removed.tsv").lines().count(), COUNT - clean.lines().count());
+    // A stream of JSON Lines is answered record by record.
+    desk.ok(&["build", "-s", "seen.fps", "-q"], "");
+    let stream = ["dedup", "-s", "seen.fps", "--fingerprint-field", "meta.phash", "--add", "-"];
+    let answers = desk.ok(&[&stream[..], &["-k", "3", "-q"]].concat(), &all);
+    let new = answers.lines().filter(|line| line.starts_with("new\t")).count();
+    assert_eq!((new, answers.lines().count()), (kept.lines().count(), COUNT));
+}
+
+#[test]
+fn what_is_no_fingerprint_is_refused_with_its_place_and_a_remedy() {
+    let desk = desk();
+    desk.write(
+        "more.jsonl",
+        "{\"id\":1,\"fp\":\"ff\"}\n{\"id\":2,\"fp\":1.5}\n{\"id\":3,\"fp\":null}\n",
+    );
+    for (args, part) in [
+        (&["signed.csv", "--fingerprint-field", "phash"][..], "sdec signed ones"),
+        (&["signed.csv", "--fingerprint-field", "hash"], "no column 'hash' among id, phash"),
+        (&["more.jsonl", "--fingerprint-field", "fp"], "line 2: invalid type: floating point"),
+        (&["lines.tsv", "--fingerprint-field", "fp", "--docs-format", "lines"], "no field 'fp'"),
+        (&["hex.tsv", "--fingerprint-field", "phash", "--text-field", "x"], "is for texts"),
+        (&["hex.tsv", "--fingerprint-field", "phash", "--sketch"], "add --docs"),
+        (&["hex.tsv", "--fingerprint-field", "phash", "--input-format", "u64le"], "leave out"),
+        (&["dumped.parquet"], "--fingerprint-field"),
+        (&["numbers.jsonl"], "--fingerprint-field"),
+    ] {
+        let (_, err) = desk.run(&[&["build", "-s", "no.fps"], args].concat(), 2);
+        assert!(err.contains(part), "{args:?}: {err}");
+        assert!(!desk.path("no.fps").exists());
+    }
+    let confirm = ["pairs", "hex.tsv", "--fingerprint-field", "phash", "--confirm", "0.8"];
+    assert!(desk.run(&confirm, 2).1.contains("--confirm compares texts"));
+    let annotated = ["dedup", "lines.tsv", "--annotate", "of", "-o", "x"];
+    assert!(desk.run(&annotated, 2).1.contains("--annotate is for documents"));
+    // A null has no fingerprint, which is said and is no fault.
+    let skip = ["build", "more.jsonl", "--fingerprint-field", "fp", "--skip-bad", "-s", "one.fps"];
+    let (_, err) = desk.run(&skip, 0);
+    assert!(
+        err.contains("1 bad record skipped")
+            && err.contains("without fingerprint (no features, or a null): 3"),
+        "{err}"
+    );
+    assert_eq!(desk.ok(&["dump", "-s", "one.fps"], ""), "00000000000000ff\t1\n");
+}
+
+#[test]
+fn a_dump_can_be_json_and_as_short_as_asked() {
+    let desk = desk();
+    let json = desk.ok(&["dump", "-s", "lines.fps", "--format", "json"], "");
+    desk.write("dumped.jsonl", json);
+    let build = ["build", "dumped.jsonl", "--fingerprint-field", "fingerprint", "-s", "again.fps"];
+    desk.ok(&[&build[..], &["-q"]].concat(), "");
+    let lines = desk.ok(&["dump", "-s", "lines.fps", "-q"], "");
+    assert_eq!(desk.ok(&["dump", "-s", "again.fps"], ""), lines);
+    for limit in [0, 1, 7, COUNT, COUNT + 1] {
+        let cut = desk.ok(&["dump", "-s", "lines.fps", "--limit", &limit.to_string()], "");
+        let expected: String = lines.split_inclusive('\n').take(limit).collect();
+        assert_eq!(cut, expected);
+    }
+    desk.run(&["dump", "-s", "lines.fps", "--format", "json", "--separator", ","], 2);
+    // Reports go to files by the same option.
+    for report in [&["info", "-s", "lines.fps"][..], &["stats", "-s", "lines.fps"]] {
+        let printed = desk.ok(&[report, &["--format", "json"]].concat(), "");
+        desk.ok(&[report, &["--format", "json", "-q", "-o", "report.json", "-f"]].concat(), "");
+        assert_eq!(desk.read("report.json"), printed);
+        let (_, err) = desk.run(&[report, &["-o", "report.json"]].concat(), 2);
+        assert!(err.contains("exists"), "{err}");
+    }
+}

@@ -1,0 +1,113 @@
+//! Stores of pictures: `--images`, `--image`, and what they say.
+
+use crate::common::program::Desk;
+use crate::common::root;
+
+/// A desk with a folder `photos` of the pictures that imagehash hashed.
+fn desk() -> Desk {
+    let desk = Desk::new();
+    let data = root().join("crates/images/tests/data");
+    for name in ["alpha.png", "nine.png", "wide.png", "turned.jpg"] {
+        desk.write(&format!("photos/{name}"), std::fs::read(data.join(name)).unwrap());
+    }
+    desk.write("photos/below/tall.png", std::fs::read(data.join("tall.png")).unwrap());
+    desk.write("photos/notes.txt", "no picture");
+    desk
+}
+
+/// The values are those of imagehash; `turned.jpg` is turned by its EXIF data.
+#[test]
+fn pictures_become_a_store_with_paths_as_ids() {
+    let desk = desk();
+    let (_, err) = desk.run(&["build", "--images", "photos", "-s", "p.fps"], 0);
+    assert!(err.contains("1 other file passed over"), "{err}");
+    assert!(err.contains("tuned for -k 10; next: fpstore query --image PICTURE"), "{err}");
+    let dump = desk.ok(&["dump", "p.fps"], "");
+    for line in ["a36f92c09d6ab5c8\tbelow/tall.png", "c6bc0a6395b51e3a\twide.png"] {
+        assert!(dump.contains(line), "{dump}");
+    }
+    assert_eq!(dump.lines().count(), 5);
+    let info = desk.ok(&["info", "p.fps"], "");
+    assert!(info.contains("hash=phash") && info.contains("orientation=exif"), "{info}");
+    let dhash = ["--image-hash", "dhash", "--ignore-exif", "-s", "d.fps", "-q"];
+    desk.ok(&[&["build", "--images", "photos"][..], &dhash].concat(), "");
+    let dump = desk.ok(&["dump", "d.fps"], "");
+    assert!(dump.contains("484b0b0bf0c4f918\tbelow/tall.png"), "{dump}");
+    let info = desk.ok(&["info", "d.fps"], "");
+    assert!(info.contains("hash=dhash") && info.contains("orientation=stored"), "{info}");
+}
+
+#[test]
+fn a_store_of_pictures_is_asked_with_a_picture_and_takes_more() {
+    let desk = desk();
+    // The store is a plain argument, as elsewhere.
+    desk.ok(&["build", "--images", "photos", "--image-hash", "dhash", "p.fps", "-q"], "");
+    let found = desk.ok(&["query", "--image", "photos/wide.png", "-s", "p.fps"], "");
+    assert_eq!(found, "a6a134f0c8cbccdc\ta6a134f0c8cbccdc\t0\twide.png\n");
+    std::fs::create_dir(desk.path("more")).unwrap();
+    std::fs::copy(desk.path("photos/wide.png"), desk.path("more/copy.png")).unwrap();
+    desk.ok(&["add", "--images", "more", "p.fps", "-q"], "");
+    let found = desk.ok(&["query", "--image", "photos/wide.png", "-s", "p.fps"], "");
+    assert!(found.lines().any(|line| line.ends_with("\tcopy.png")), "{found}");
+    // Another hash is another recipe.
+    let other = ["add", "--images", "more", "--image-hash", "phash", "-s", "p.fps"];
+    let (_, err) = desk.run(&other, 2);
+    assert!(err.contains("recipes differ"), "{err}");
+    desk.write("lines.tsv", "a6a134f0c8cbccdc\tx\n");
+    desk.ok(&["build", "lines.tsv", "-s", "lines.fps", "-q"], "");
+    let (_, err) = desk.run(&["query", "--image", "photos/wide.png", "-s", "lines.fps"], 2);
+    assert!(err.contains("was not made by --images"), "{err}");
+    let (_, err) = desk.run(&["add", "--images", "more", "-s", "lines.fps"], 2);
+    assert!(err.contains("recipes differ"), "{err}");
+}
+
+#[test]
+fn a_bad_picture_is_named_and_nothing_is_written_unless_it_is_left_out() {
+    let desk = desk();
+    let whole = std::fs::read(desk.path("photos/wide.png")).unwrap();
+    desk.write("photos/cut.png", &whole[..whole.len() / 2]);
+    desk.write("photos/phone.heic", "a picture");
+    let build = ["build", "--images", "photos", "-s", "p.fps"];
+    let (_, err) = desk.run(&build, 2);
+    assert!(err.contains("cut.png: ") && err.contains("phone.heic: "), "{err}");
+    assert!(err.contains("2 of 7 pictures cannot be read") && err.contains("--skip-bad"), "{err}");
+    assert!(!desk.path("p.fps").exists());
+    let (_, err) = desk.run(&[&build[..], &["--skip-bad"]].concat(), 0);
+    assert!(err.contains("2 bad pictures left out"), "{err}");
+    assert_eq!(desk.ok(&["dump", "p.fps"], "").lines().count(), 5);
+    let (_, err) = desk.run(&["query", "--image", "photos/cut.png", "-s", "p.fps"], 2);
+    assert!(err.contains("photos/cut.png: "), "{err}");
+    let (_, err) = desk.run(&["build", "--images", "photos/wide.png", "-s", "x.fps"], 2);
+    assert!(err.contains("is no folder"), "{err}");
+}
+
+#[test]
+fn pictures_are_known_where_texts_or_fingerprints_are_expected() {
+    let desk = desk();
+    let (_, err) = desk.run(&["build", "photos", "p.fps"], 0);
+    assert!(err.starts_with("fpstore: photos holds pictures, so --images is meant\n"), "{err}");
+    for args in [
+        &["query", "--file", "photos/wide.png", "p.fps"][..],
+        &["query", "--text", "a picture", "p.fps"],
+        &["add", "--docs", "photos", "p.fps"],
+    ] {
+        let (_, err) = desk.run(args, 2);
+        let says =
+            "the store holds fingerprints of pictures, not of texts: 'fpstore query --image FILE'";
+        assert!(err.contains(says) && !err.contains("recipe cannot"), "{args:?}: {err}");
+    }
+    desk.write("lines.tsv", "a6a134f0c8cbccdc\tx\n");
+    for args in [
+        &["pairs", "photos"][..],
+        &["cluster", "photos"],
+        &["dedup", "photos"],
+        &["join", "photos", "lines.tsv"],
+        &["query", "--from", "photos", "p.fps"],
+        &["build", "photos/wide.png"],
+        &["build", "--docs", "photos/wide.png"],
+    ] {
+        let (_, err) = desk.run(args, 2);
+        assert!(err.contains("'fpstore build --images "), "{args:?}: {err}");
+        assert!(!err.contains("skip-bad"), "{args:?}: {err}");
+    }
+}

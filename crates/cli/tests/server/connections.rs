@@ -1,0 +1,481 @@
+//! Clients that are slow, many, gone or rude do not keep `fpstore serve` from answering the others.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Resource, getrlimit, setrlimit};
+use serde_json::json;
+
+use crate::common::clustered;
+use crate::common::http::{Connection, Server, wait_for};
+use crate::common::program::Desk;
+use crate::server::queries::desk_of;
+
+const QUERY: &str = "/v1/query?fingerprint=1";
+
+fn desk() -> Desk {
+    desk_of(&clustered(500, 2))
+}
+
+#[test]
+fn a_head_that_drips_is_ended_and_an_idle_connection_is_not() {
+    let desk = desk();
+    let server = Server::start(&desk, &["--header-timeout", "400ms", "--idle-timeout", "1h"]);
+    let mut idle = server.connect();
+    let mut after_one = server.connect();
+    assert_eq!(after_one.ask("GET", QUERY, &[], b"").status, 200);
+    let mut slow = server.connect();
+    let start = Instant::now();
+    slow.stream.write_all(b"GET /healthz HT").unwrap();
+    // A byte now and then does not buy more time.
+    let mut writer = slow.stream.try_clone().unwrap();
+    std::thread::spawn(move || {
+        while writer.write_all(b"T").is_ok() {
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    });
+    assert!(slow.has_ended());
+    assert!(start.elapsed() >= Duration::from_millis(400));
+    // The second head of a connection drips, too.
+    let mut again = server.connect();
+    assert_eq!(again.ask("GET", QUERY, &[], b"").status, 200);
+    again.stream.write_all(b"GET /heal").unwrap();
+    assert!(again.has_ended());
+    std::thread::sleep(Duration::from_millis(600));
+    assert_eq!(idle.ask("GET", QUERY, &[], b"").status, 200);
+    assert_eq!(after_one.ask("GET", QUERY, &[], b"").status, 200);
+}
+
+#[test]
+fn a_connection_that_is_idle_for_too_long_is_ended() {
+    let desk = desk();
+    let server = Server::start(&desk, &["--idle-timeout", "300ms"]);
+    assert!(server.connect().has_ended());
+    let mut after_one = server.connect();
+    assert_eq!(after_one.ask("GET", QUERY, &[], b"").status, 200);
+    assert!(after_one.has_ended());
+}
+
+#[test]
+fn a_body_that_does_not_come_is_refused() {
+    let desk = desk();
+    let server = Server::start(&desk, &["--body-timeout", "300ms"]);
+    let head = "POST /v1/query HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
+    let mut slow = server.connect();
+    slow.stream.write_all(format!("{head}Content-Length: 100\r\n\r\n{{").as_bytes()).unwrap();
+    let answer = slow.answer();
+    assert_eq!((answer.status, answer.code().as_str()), (408, "slow-body"));
+    assert!(slow.has_ended());
+    // A stream ends with a line that says so.
+    let mut slow = server.connect();
+    let head = head.replace("application/json", "application/x-ndjson");
+    slow.stream.write_all(format!("{head}Content-Length: 100\r\n\r\n\"1\"\n").as_bytes()).unwrap();
+    let answer = slow.answer();
+    let body = String::from_utf8(answer.body).unwrap();
+    let lines: Vec<&str> = body.lines().collect();
+    assert_eq!(lines.len(), 2, "{body}");
+    assert!(lines[1].contains("slow-body"), "{body}");
+}
+
+#[test]
+fn a_body_over_the_limit_is_answered_though_the_client_writes_first() {
+    let desk = desk();
+    let server = Server::start(&desk, &["--max-body", "64KiB"]);
+    for len in [65537, 400_000, 4_000_000] {
+        let mut connection = server.connect();
+        let answer = connection.ask(
+            "POST",
+            "/v1/query",
+            &[("Content-Type", "application/json")],
+            &vec![b' '; len],
+        );
+        assert_eq!((answer.status, answer.code().as_str()), (413, "body-over-limit"));
+        assert_eq!(answer.header("connection"), Some("close"));
+        assert!(connection.has_ended());
+    }
+    // Whoever asks first is told before it sends anything.
+    let mut careful = server.connect();
+    careful
+        .stream
+        .write_all(
+            b"POST /v1/query HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+              Expect: 100-continue\r\nContent-Length: 99999\r\n\r\n",
+        )
+        .unwrap();
+    assert_eq!(careful.answer().status, 413);
+    // In chunks, of which the length is not announced.
+    let mut chunked = server.connect();
+    let head = b"POST /v1/query HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+                 Transfer-Encoding: chunked\r\n\r\n";
+    chunked.stream.write_all(head).unwrap();
+    for _ in 0..20 {
+        chunked.stream.write_all(format!("1000\r\n{}\r\n", " ".repeat(4096)).as_bytes()).unwrap();
+    }
+    chunked.stream.write_all(b"0\r\n\r\n").unwrap();
+    assert_eq!(chunked.answer().code(), "body-over-limit");
+}
+
+#[test]
+fn a_client_that_has_said_all_still_gets_its_answers() {
+    let desk = desk();
+    let server = Server::start(&desk, &[]);
+    let mut half = server.connect();
+    half.send("GET", "/v1/query?fingerprint=1&k=64&ids=0&limit=400", &[], b"");
+    half.send("POST", "/v1/query", &[("Content-Type", "application/x-ndjson")], b"\"1\"\n\"2\"\n");
+    half.send("HEAD", "/readyz", &[], b"");
+    half.stream.shutdown(Shutdown::Write).unwrap();
+    assert_eq!(half.answer().json()["matches"].as_array().unwrap().len(), 400);
+    assert_eq!(String::from_utf8(half.answer().body).unwrap().lines().count(), 2);
+    let rest = half.rest();
+    assert!(rest.starts_with("HTTP/1.1 200 OK\r\n") && rest.ends_with("\r\n\r\n"), "{rest}");
+}
+
+#[test]
+fn a_client_that_reads_no_answers_is_not_read_from_and_is_ended() {
+    let desk = desk();
+    let server = Server::start(&desk, &["--body-timeout", "1s"]);
+    let mut greedy = server.connect();
+    greedy.stream.set_write_timeout(Some(Duration::from_secs(20))).unwrap();
+    let head = b"POST /v1/query?k=64 HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\
+                 Content-Type: application/x-ndjson\r\n\r\n";
+    greedy.stream.write_all(head).unwrap();
+    // Each line is answered with tens of kilobytes: far more than any buffer holds.
+    let chunk = format!("500\r\n{}\r\n", "\"1\"\n".repeat(320));
+    let mut is_ended = false;
+    for _ in 0..100_000 {
+        if greedy.stream.write_all(chunk.as_bytes()).is_err() {
+            is_ended = true;
+            break;
+        }
+    }
+    assert!(is_ended);
+    let memory = std::fs::read_to_string(format!("/proc/{}/status", server.id())).unwrap();
+    let line = memory.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
+    let kib: u64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
+    assert!(kib < 500_000, "{line}");
+    assert_eq!(server.get(QUERY).status, 200);
+}
+
+#[test]
+fn two_thousand_connections_are_served_and_those_over_the_limit_are_told() {
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    setrlimit(Resource::Nofile, limit).unwrap();
+    let desk = desk();
+    let server = Server::start(&desk, &["--max-connections", "2000"]);
+    let open = || server.metric("fpstore_open_connections");
+    wait_for("the connections so far have ended", || open() <= 1.0);
+    let mut connections: Vec<Connection<TcpStream>> = (0..2000).map(|_| server.connect()).collect();
+    for connection in &mut connections {
+        connection.send("GET", QUERY, &[], b"");
+    }
+    for connection in &mut connections {
+        assert_eq!(connection.answer().status, 200);
+    }
+    let mut surplus = server.connect();
+    let answer = surplus.answer();
+    assert_eq!((answer.status, answer.code().as_str()), (503, "busy"));
+    assert!(answer.header("retry-after").is_some());
+    assert_eq!(answer.json()["error"]["limit"]["name"], "max-connections");
+    assert!(surplus.has_ended());
+    // Those that were there first are still served.
+    assert_eq!(connections[7].ask("GET", QUERY, &[], b"").status, 200);
+    drop(connections);
+    wait_for("there is room again", || server.get(QUERY).status == 200);
+}
+
+/// Telling takes a file and memory, so of very many at once only some are told; all of them end.
+#[test]
+fn of_a_crowd_over_the_limit_some_are_told_and_the_others_are_closed() {
+    let desk = desk();
+    let server = Server::start(&desk, &["--max-connections", "1"]);
+    // The connection by which the server was awaited may have the only place for a while.
+    let mut first = loop {
+        let mut one = server.connect();
+        if one.ask("GET", QUERY, &[], b"").status == 200 {
+            break one;
+        }
+    };
+    let crowd: Vec<TcpStream> =
+        (0..150).map(|_| TcpStream::connect(&server.address).unwrap()).collect();
+    let mut told = 0;
+    for mut stream in crowd {
+        // One that is closed at once may end as a reset.
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer);
+        if !answer.is_empty() {
+            assert!(answer.starts_with(b"HTTP/1.1 503 "), "{}", String::from_utf8_lossy(&answer));
+            told += 1;
+        }
+    }
+    assert!(told >= 64, "{told}");
+    let metrics = String::from_utf8(first.ask("GET", "/metrics", &[], b"").body).unwrap();
+    let refused =
+        metrics.lines().find_map(|it| it.strip_prefix("fpstore_connections_refused_total "));
+    assert!(refused.unwrap().parse::<u32>().unwrap() >= 150);
+}
+
+/// A search is not cut in slices, so only its deadline ends it.
+#[test]
+fn one_search_that_takes_too_long_is_ended_by_the_deadline() {
+    let desk = desk_of(&clustered(300_000, 5));
+    let server = Server::start(&desk, &["--threads", "1", "--deadline", "1ms"]);
+    for path in ["/v1/query?fingerprint=1&k=30&ids=0", "/v1/nearest?fingerprint=1&count=1000&ids=0"]
+    {
+        let answer = server.get(path);
+        assert_eq!(answer.status, 200);
+        assert_eq!(answer.json()["cut_by"], "deadline", "{path}");
+    }
+    let answer = server.get("/v1/query?fingerprint=1&k=0");
+    assert_eq!((answer.status, &answer.json()["cut"]), (200, &serde_json::Value::Null));
+}
+
+/// Sends a request that keeps the pool busy, and waits until it does.
+fn search_slowly(server: &Server) -> Connection<TcpStream> {
+    let slow = json!({ "fingerprints": vec!["1"; 100_000], "k": 30, "ids": 0, "limit": 1 });
+    let searched = || server.metric("fpstore_slow_total");
+    let before = searched();
+    let mut busy = server.connect();
+    busy.send(
+        "POST",
+        "/v1/query",
+        &[("Content-Type", "application/json")],
+        slow.to_string().as_bytes(),
+    );
+    // The lane may still be full.
+    wait_for("it is searched for", || searched() > before || busy.is_answered());
+    busy
+}
+
+#[test]
+fn a_search_that_takes_long_holds_nobody_up_and_its_lane_is_bounded() {
+    let desk = desk_of(&clustered(300_000, 5));
+    let args = ["--threads", "1", "--queue-timeout", "1ms", "--deadline", "2s"];
+    let server = Server::start(&desk, &args);
+    let mut answer = None;
+    wait_for("one is refused while the other is searched for", || {
+        let mut busy = search_slowly(&server);
+        // What is cheap is still answered by the only thread that reads requests.
+        assert_eq!(server.get(QUERY).status, 200);
+        // What is not finds its lane full, unless it comes at the end of a slice.
+        let mut refused = None;
+        while refused.is_none() && !busy.is_answered() {
+            let body = json!({ "fingerprints": vec!["1"; 300], "k": 30, "ids": 0, "limit": 1 });
+            let answer = server.post_json("/v1/query", &body);
+            refused = Some(answer).filter(|answer| answer.status == 503);
+        }
+        if let Some(refused) = &refused {
+            assert_eq!(refused.code(), "busy");
+            assert!(refused.header("retry-after").is_some());
+        }
+        // On a machine with much other work its own thread may have been late, too.
+        answer = Some(busy.answer()).filter(|it| refused.is_some() && it.status != 503);
+        answer.is_some()
+    });
+    let answer = answer.unwrap();
+    assert_eq!(answer.status, 200);
+    assert_eq!(answer.json()["answers"][99_999]["cut_by"], "deadline");
+}
+
+#[test]
+fn the_end_waits_for_what_is_under_way() {
+    let desk = desk_of(&clustered(300_000, 5));
+    let server = Server::start(&desk, &["--deadline", "1s", "--writable"]);
+    let mut busy = search_slowly(&server);
+    let mut idle = server.connect();
+    let address = server.address.clone();
+    let ended = std::thread::spawn(move || server.end());
+    assert!(idle.has_ended());
+    assert_eq!(busy.answer().status, 200);
+    let (status, stderr) = ended.join().unwrap();
+    assert_eq!(status.code(), Some(0), "{stderr}");
+    assert!(TcpStream::connect(address).is_err());
+}
+
+/// Lines are counted over all parts of a stream, and open connections are counted.
+#[test]
+fn an_error_of_a_later_part_of_a_stream_has_the_number_of_its_line() {
+    let desk = desk();
+    let server = Server::start(&desk, &[]);
+    let mut stream = server.connect();
+    let head = "POST /v1/query HTTP/1.1\r\nHost: localhost\r\n\
+        Content-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n";
+    stream.stream.write_all(head.as_bytes()).unwrap();
+    for (number, part) in [(1.0, "4\r\n\"1\"\n\r\n"), (2.0, "4\r\n\"2\"\n\r\n")] {
+        stream.stream.write_all(part.as_bytes()).unwrap();
+        let answered = || server.metric("fpstore_queries_total") >= number;
+        wait_for("the part is answered", answered);
+    }
+    // The stream, and the connection that asks for the metrics.
+    let open = server.metric("fpstore_open_connections");
+    assert!((2.0..10.0).contains(&open), "{open}");
+    stream.stream.write_all(b"9\r\nnonsense\n\r\n0\r\n\r\n").unwrap();
+    let answer = stream.answer();
+    assert!(answer.header("date").is_some_and(|date| date.ends_with(" GMT")), "{answer:?}");
+    let text = String::from_utf8(answer.body).unwrap();
+    let last: serde_json::Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+    assert!(last["error"]["message"].as_str().unwrap().starts_with("line 3: "), "{text}");
+}
+
+/// A stream that never ends must not keep the server from ending, nor lose a line in silence.
+#[test]
+fn a_stream_is_told_that_the_server_ends_after_the_answers_to_what_was_sent() {
+    let desk = desk();
+    let server = Server::start(&desk, &["--drain-timeout", "1m"]);
+    let mut stream = server.connect();
+    let head = "POST /v1/query HTTP/1.1\r\nHost: localhost\r\n\
+        Content-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n";
+    stream.stream.write_all(head.as_bytes()).unwrap();
+    let line = |stream: &mut Connection<TcpStream>| {
+        stream.stream.write_all(b"4\r\n\"1\"\n\r\n").unwrap();
+    };
+    line(&mut stream);
+    wait_for("the stream is answered", || server.metric("fpstore_queries_total") >= 1.0);
+    let mut idle = server.connect();
+    assert_eq!(idle.ask("GET", QUERY, &[], b"").status, 200);
+    let ended = std::thread::spawn(move || server.end());
+    assert!(idle.has_ended());
+    line(&mut stream);
+    let answer = stream.answer();
+    let text = String::from_utf8(answer.body).unwrap();
+    let lines: Vec<serde_json::Value> =
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 3, "{text}");
+    assert!(lines[..2].iter().all(|line| line["query"] == "0000000000000001"), "{text}");
+    let message = lines[2]["error"]["message"].as_str().unwrap();
+    assert_eq!(message, "the server is ending; send the rest again");
+    let (status, stderr) = ended.join().unwrap();
+    assert_eq!(status.code(), Some(0), "{stderr}");
+}
+
+#[test]
+fn a_unix_socket_is_for_its_owner_and_is_removed() {
+    let desk = desk();
+    let path = desk.path("near.sock");
+    let listen = format!("unix:{}", path.display());
+    let server = Server::begin(&desk, &["--listen", &listen]);
+    assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    let mut connection = Connection::new(UnixStream::connect(&path).unwrap());
+    assert_eq!(connection.ask("GET", QUERY, &[], b"").status, 200);
+    let (_, err) = desk.run(&["serve", "-s", "store.fps", "--listen", &listen], 2);
+    assert!(err.contains("another process listens there"), "{err}");
+    // The second one left the socket of the first alone.
+    let mut later = Connection::new(UnixStream::connect(&path).unwrap());
+    assert_eq!(later.ask("GET", QUERY, &[], b"").status, 200);
+    let (status, _) = server.end();
+    assert_eq!(status.code(), Some(0));
+    assert!(!path.exists());
+    // A server that ends leaves the socket of another one alone that has the name by now.
+    let first = Server::begin(&desk, &["--listen", &listen]);
+    std::fs::remove_file(&path).unwrap();
+    let second = Server::begin(&desk, &["--listen", &listen]);
+    assert_eq!(first.end().0.code(), Some(0));
+    let mut later = Connection::new(UnixStream::connect(&path).unwrap());
+    assert_eq!(later.ask("GET", QUERY, &[], b"").status, 200);
+    assert_eq!(second.end().0.code(), Some(0));
+    assert!(!path.exists());
+    // What a killed server left is in nobody's way; what is no socket is left alone.
+    Server::begin(&desk, &["--listen", &listen, "--socket-mode", "660"]).kill();
+    let server = Server::begin(&desk, &["--listen", &listen, "--socket-mode", "660"]);
+    assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o660);
+    drop(server);
+    std::fs::remove_file(&path).unwrap();
+    desk.write("near.sock", "precious");
+    let (_, err) = desk.run(&["serve", "-s", "store.fps", "--listen", &listen], 2);
+    assert!(err.contains("is not a socket"), "{err}");
+    assert_eq!(desk.read("near.sock"), "precious");
+}
+
+/// Clients that begin long bodies and do not end them must not take all memory.
+#[test]
+fn bodies_of_all_requests_share_a_budget() {
+    let desk = desk_of(&clustered(50, 1));
+    // The slow body must not time out on a slow machine.
+    let args = ["--max-body", "1MiB", "--max-bodies", "1MiB", "--body-timeout", "1h"];
+    let server = Server::start(&desk, &args);
+    let body = format!("{{\"fingerprint\":\"1\"{}}}", " ".repeat(700_000));
+    let mut slow = server.connect();
+    let head = format!(
+        "POST /v1/query HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+         Content-Length: {}\r\n\r\n",
+        body.len()
+    );
+    slow.stream.write_all(head.as_bytes()).unwrap();
+    slow.stream.write_all(&body.as_bytes()[..600_000]).unwrap();
+    let kind = "application/json";
+    wait_for("the part is there", || server.metric("fpstore_body_bytes") >= 600_000.0);
+    let refused = server.post("/v1/query", kind, &body);
+    assert_eq!(refused.code(), "bodies-over-limit");
+    assert_eq!(refused.header("retry-after"), Some("1"));
+    assert_eq!(server.post("/v1/query", kind, "{\"fingerprint\":\"1\"}").status, 200);
+    // A line of a stream is held until its end has come.
+    let stream = server.post("/v1/query", "application/x-ndjson", &body);
+    assert_eq!(stream.code(), "bodies-over-limit");
+    slow.stream.write_all(&body.as_bytes()[600_000..]).unwrap();
+    assert_eq!(slow.answer().status, 200);
+    assert_eq!(server.post("/v1/query", kind, &body).status, 200);
+}
+
+/// So must clients that ask for much and read nothing.
+#[test]
+fn long_answers_that_nobody_reads_share_the_budget_of_bodies() {
+    let desk = desk_of(&clustered(1000, 1));
+    let args = ["--max-bodies", "1MiB", "--max-body", "1MiB", "--body-timeout", "1h", "--threads"];
+    let server = Server::start(&desk, &[&args[..], &["2"]].concat());
+    // Longer than what the system takes for a client that does not read.
+    let body = json!({ "fingerprints": vec!["1"; 1000], "k": 64 }).to_string();
+    let kind = [("Content-Type", "application/json")];
+    let mut deaf = server.connect();
+    deaf.send("POST", "/v1/query", &kind, body.as_bytes());
+    wait_for("its answer is held", || server.metric("fpstore_body_bytes") > 2e6);
+    let refused = server.post("/v1/query", kind[0].1, &body);
+    assert_eq!((refused.status, refused.code().as_str()), (503, "bodies-over-limit"));
+    assert_eq!(refused.header("retry-after"), Some("1"));
+    assert_eq!(server.get(QUERY).status, 200, "short answers need no room");
+    let answer = deaf.answer();
+    assert_eq!(answer.status, 200);
+    assert_eq!(answer.json()["answers"].as_array().unwrap().len(), 1000);
+    wait_for("it is given back", || server.metric("fpstore_body_bytes") == 0.0);
+    assert_eq!(server.post("/v1/query", kind[0].1, &body).status, 200);
+}
+
+/// Linux lets clients connect that nobody has accepted, so the test sees none of it at its own end.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_server_without_files_to_open_says_so_once_and_recovers() {
+    const FILES: usize = 64;
+    let desk = desk();
+    let script = format!("ulimit -n {FILES}; exec \"$0\" serve -s store.fps --listen unix:s.sock");
+    let mut child = Command::new("sh")
+        .args(["-c", &script, env!("CARGO_BIN_EXE_fpstore")])
+        .current_dir(desk.path("."))
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let ask = || Connection::new(UnixStream::connect(desk.path("s.sock")).unwrap());
+    wait_for("it listens", || UnixStream::connect(desk.path("s.sock")).is_ok());
+    wait_for("it is ready", || ask().ask("GET", "/readyz", &[], b"").status == 200);
+    let idle: Vec<UnixStream> =
+        (0..FILES).map(|_| UnixStream::connect(desk.path("s.sock")).unwrap()).collect();
+    let line = lines.find(|line| line.contains("cannot accept")).unwrap();
+    assert!(line.contains("'ulimit -n NUMBER' allows more"), "{line}");
+    // As glibc says it, and musl.
+    let said = ["Too many open files", "No file descriptors available"];
+    assert!(said.iter().any(|of| line.contains(of)) && !line.contains("uncategorized"), "{line}");
+    drop(idle);
+    // The line between the two would be another one of the same failure.
+    assert!(lines.next().unwrap().ends_with("connections are accepted again"));
+    let metrics = ask().ask("GET", "/metrics", &[], b"").body;
+    let metrics = String::from_utf8(metrics).unwrap();
+    let failures =
+        metrics.lines().find_map(|line| line.strip_prefix("fpstore_accept_failures_total "));
+    assert!(failures.unwrap().parse::<u64>().unwrap() >= 1);
+    assert_eq!(ask().ask("GET", QUERY, &[], b"").status, 200);
+    child.kill().unwrap();
+    child.wait().unwrap();
+}

@@ -1,0 +1,173 @@
+//! What operators see: metrics of routes and of the process, a log of requests, a server that drains.
+
+use std::collections::BTreeSet;
+use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::common::http::{Server, wait_for};
+use crate::common::{clustered, root};
+use crate::server::queries::desk_of;
+
+#[test]
+fn times_are_counted_by_route_and_the_process_is_described() {
+    let desk = desk_of(&clustered(50, 1));
+    let server = Server::start(&desk, &[]);
+    let before = server.get("/metrics");
+    let text = String::from_utf8(before.body).unwrap();
+    assert!(!text.contains("route=\"/v1/query\""), "a route that nobody asked has no times");
+    for _ in 0..3 {
+        server.get("/v1/query?fingerprint=1");
+    }
+    let text = String::from_utf8(server.get("/metrics").body).unwrap();
+    let labels = "method=\"GET\",route=\"/v1/query\"";
+    assert!(text.contains(&format!("fpstore_request_seconds_count{{{labels}}} 3\n")), "{text}");
+    let last = format!("fpstore_request_seconds_bucket{{{labels},le=\"+Inf\"}} 3\n");
+    assert!(text.contains(&last), "{text}");
+    let version = format!("fpstore_build_info{{version=\"{}\"", env!("CARGO_PKG_VERSION"));
+    assert!(text.contains(&version), "{text}");
+    let info = server.get("/v1/info").json();
+    assert_eq!(info["version"], env!("CARGO_PKG_VERSION"));
+    let formats = fpstore::FORMAT_VERSIONS;
+    assert_eq!(info["format_versions"], serde_json::json!([formats.start(), formats.end()]));
+    assert_eq!(info["store"]["segments"][0]["format_version"], *formats.start());
+    assert!(server.metric("process_resident_memory_bytes") > 1e6);
+    assert!(server.metric("process_start_time_seconds") > 1e9);
+    // Each family is named once, before its numbers.
+    let families: Vec<&str> = text.lines().filter(|line| line.starts_with("# TYPE ")).collect();
+    let mut distinct = families.clone();
+    distinct.sort_unstable();
+    distinct.dedup();
+    assert_eq!(distinct.len(), families.len());
+}
+
+#[test]
+fn each_request_is_a_line_of_the_access_log() {
+    let desk = desk_of(&clustered(50, 1));
+    let log = std::fs::File::create(desk.path("access.log")).unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_fpstore"))
+        .args(["serve", "-s", "store.fps", "--listen", "unix:log.sock", "--access-log"])
+        .current_dir(desk.path("."))
+        .stdout(Stdio::from(log))
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let socket = desk.path("log.sock");
+    wait_for("it listens", || std::os::unix::net::UnixStream::connect(&socket).is_ok());
+    let stream = std::os::unix::net::UnixStream::connect(&socket).unwrap();
+    let mut connection = crate::common::http::Connection::new(stream);
+    let named = [("X-Request-Id", "mine-1")];
+    let answer = connection.ask("GET", "/v1/query?fingerprint=1&k=3", &named, b"");
+    assert_eq!(answer.header("x-request-id"), Some("mine-1"));
+    let len = answer.body.len();
+    let bad = [("X-Request-Id", "two words")];
+    let refused = connection.ask("GET", "/v1/query?fingerprint=zz", &bad, b"");
+    let given = refused.header("x-request-id").unwrap().to_string();
+    assert!(given.len() > 16 && !given.contains(' '), "{given}");
+    let _ = child.kill();
+    let _ = child.wait();
+    let log = std::fs::read_to_string(desk.path("access.log")).unwrap();
+    let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let [first, second] = lines.as_slice() else { panic!("{log}") };
+    assert_eq!((&first["request_id"], &first["status"]), (&"mine-1".into(), &200.into()));
+    assert_eq!((&first["method"], &first["path"]), (&"GET".into(), &"/v1/query".into()));
+    assert_eq!(first["bytes"], len);
+    assert!(first["code"].is_null() && first["client"].is_null());
+    let time = first["time"].as_str().unwrap();
+    assert!(time.starts_with("20") && time.ends_with('Z'), "{time}");
+    assert_eq!((&second["request_id"], &second["status"]), (&given.into(), &400.into()));
+    assert_eq!(second["code"], "bad-fingerprint");
+}
+
+#[test]
+fn a_draining_server_says_so_and_goes_on_to_answer() {
+    let desk = desk_of(&clustered(50, 1));
+    let server = Server::start(&desk, &["--drain-delay", "1h"]);
+    let mut connection = server.connect();
+    server.signal("TERM");
+    wait_for("it says so", || server.get("/readyz").status == 503);
+    assert_eq!(server.get("/readyz").json()["error"]["code"], "draining");
+    assert_eq!(connection.ask("GET", "/v1/query?fingerprint=1", &[], b"").status, 200);
+    assert_eq!(server.get("/v1/query?fingerprint=1").status, 200, "new connections, too");
+    server.signal("TERM");
+    assert_eq!(server.wait().0.code(), Some(130));
+    let server = Server::start(&desk, &["--drain-delay", "1ms"]);
+    assert_eq!(server.end().0.code(), Some(0));
+}
+
+/// Readers of a store find a page that the disk has damaged only when they need it; a scrub finds it
+/// before.
+#[test]
+fn a_scrub_counts_what_it_reads_and_finds_damage_that_no_query_met() {
+    let desk = desk_of(&clustered(5000, 2));
+    let server = Server::start(&desk, &["--scrub-every", "1ms", "--scrub-rate", "1GB/s"]);
+    wait_for("a pass is done", || server.metric("fpstore_scrub_passes_total") >= 1.0);
+    assert_eq!(server.metric("fpstore_scrub_faults"), 0.0);
+    assert!(server.metric("fpstore_scrub_last_pass_timestamp_seconds") > 1e9);
+    assert!(server.metric("fpstore_scrub_pages_total") >= 10.0);
+    let read = server.metric("fpstore_scrub_bytes_total");
+    assert!(read >= server.metric("fpstore_store_bytes"), "{read}");
+    assert!(server.get("/readyz").json()["scrub"].is_null());
+
+    let segment = desk.path("store.fps/segment-0000000000000001.fps");
+    let mut bytes = std::fs::read(&segment).unwrap();
+    let sound = bytes.clone();
+    let place = bytes.len() / 2;
+    bytes[place] ^= 1;
+    let put = |bytes: &[u8]| {
+        // In place, as a disk does it: the server has the file mapped.
+        let mut rights = std::fs::metadata(&segment).unwrap().permissions();
+        rights.set_mode(0o600);
+        std::fs::set_permissions(&segment, rights).unwrap();
+        let file = std::fs::File::options().write(true).open(&segment).unwrap();
+        file.write_all_at(&bytes[place..=place], place as u64).unwrap();
+    };
+    put(&bytes);
+    wait_for("the damage is found", || server.metric("fpstore_scrub_faults") >= 1.0);
+    let ready = server.get("/readyz");
+    assert_eq!(ready.status, 200, "all answers are right as before");
+    let found = ready.json();
+    assert!(found["scrub"]["message"].as_str().unwrap().contains("is corrupt at byte"), "{found}");
+    put(&sound);
+    wait_for("it is mended", || server.metric("fpstore_scrub_faults") == 0.0);
+    assert!(server.get("/readyz").json()["scrub"].is_null());
+    let (status, log) = server.end();
+    assert_eq!(status.code(), Some(0));
+    assert!(log.contains("scrub: ") && log.contains("'fpstore verify -s store.fps'"), "{log}");
+}
+
+#[test]
+fn a_slow_scrub_does_not_hold_up_the_end() {
+    let desk = desk_of(&clustered(5000, 2));
+    let server = Server::start(&desk, &["--scrub-every", "1h", "--scrub-rate", "100kB/s"]);
+    wait_for("it reads", || server.metric("fpstore_scrub_bytes_total") > 0.0);
+    assert_eq!(server.metric("fpstore_scrub_passes_total"), 0.0);
+    assert_eq!(server.end().0.code(), Some(0));
+}
+
+/// Alerts and plots of a number that does not exist would never fire, and nobody would know.
+#[test]
+fn the_shipped_alerts_and_the_dashboard_ask_for_metrics_that_exist() {
+    let desk = desk_of(&clustered(50, 1));
+    let server = Server::start(&desk, &["--writable"]);
+    server.get("/v1/query?fingerprint=1");
+    let metrics = String::from_utf8(server.get("/metrics").body).unwrap();
+    let metrics = metrics + &String::from_utf8(server.get("/metrics").body).unwrap();
+    let names: BTreeSet<&str> = metrics
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .map(|line| line.split(['{', ' ']).next().unwrap())
+        .collect();
+    let mut seen = 0;
+    for file in ["alerts.yml", "alerts_test.yml", "dashboard.json"] {
+        let path = root().join("tools/operations").join(file);
+        let text = std::fs::read_to_string(path).unwrap();
+        let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        for name in words.filter(|it| it.starts_with("fpstore_") || it.starts_with("process_")) {
+            assert!(names.contains(name), "{file}: {name}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 30);
+}

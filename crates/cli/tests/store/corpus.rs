@@ -1,0 +1,242 @@
+//! The module `corpus` does what the program does: the same bytes, rows and stores.
+
+use std::fs;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use fpstore::rows::{LossRow, Side};
+use fpstore::{Builder, Fingerprint, IdRef, Store, WriterOptions};
+use fpstore_corpus::{
+    Cleaner, DocumentSource, Error, Event, Judgement, KeepRule, KeepRules, LossLimit,
+};
+use fpstore_documents::DocumentOptions;
+use fpstore_text::{TextHasher, TextRecipe};
+
+use crate::common::documents::{documents, json_lines};
+use crate::common::program::{Desk, names_in};
+
+fn source() -> DocumentSource {
+    let hasher = TextHasher::new(&TextRecipe::default()).unwrap();
+    DocumentSource::of_texts(hasher, DocumentOptions::default())
+}
+
+/// Lines of documents, of which many are near or equal, and one is empty.
+fn lines(count: usize, seed: u64) -> String {
+    let none = "{\"id\":\"none\",\"text\":\"\"}\n";
+    none.to_string() + &json_lines(&documents(count, seed, 60, 4))
+}
+
+fn desk() -> Desk {
+    let desk = Desk::new();
+    desk.write("in/a.jsonl", lines(150, 31));
+    desk.write("in/b/c.jsonl", lines(80, 32));
+    desk.write("old.jsonl", lines(60, 31));
+    for store in ["s.fps", "t.fps"] {
+        desk.ok(&["build", "--docs", "old.jsonl", "-s", store, "-k", "7", "--sketch", "-q"], "");
+    }
+    desk
+}
+
+/// Asserts that two files or folders hold the same.
+fn assert_same(desk: &Desk, one: &str, other: &str) {
+    if !desk.path(one).is_dir() {
+        return assert!(desk.read(one) == desk.read(other), "{one} and {other}");
+    }
+    let names = names_in(&desk.path(one));
+    assert_eq!(names, names_in(&desk.path(other)));
+    for name in names {
+        assert_same(desk, &format!("{one}/{name}"), &format!("{other}/{name}"));
+    }
+}
+
+#[test]
+fn a_cleaning_by_the_library_is_that_of_the_program() {
+    let desk = desk();
+    for (number, (confirm, keep, store)) in [
+        (None, "first", false),
+        (Some("0.8"), "longest", false),
+        (None, "last", true),
+        (Some("0.8"), "first", true),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let (by_program, by_library) = (format!("program{number}"), format!("library{number}"));
+        let rows = format!("{number}.tsv");
+        let mut args = vec!["dedup", "--docs", "in", "--keep", keep, "-o", by_program.as_str()];
+        args.extend(["--removed", rows.as_str(), "-q"]);
+        args.extend(confirm.map_or(["-k", "7"], |is| ["--confirm", is]));
+        let run = format!("run{number}");
+        if store {
+            args.extend(["-s", "s.fps", "--within", "--add", "--run", run.as_str()]);
+        }
+        desk.run(&args, 0);
+
+        let cleaner = || {
+            Cleaner::new(source(), [desk.path("in")])
+                .keep(keep.parse::<KeepRules>().unwrap())
+                .confirm(confirm.map(|is| is.parse().unwrap()))
+                .k(confirm.is_none().then_some(7))
+                .against(store.then(|| Store::open(desk.path("t.fps")).unwrap()))
+                .within(true)
+                .add(store.then(|| WriterOptions::default().run(run.clone())))
+                .output(desk.path(&by_library))
+        };
+        let cleaned = cleaner().begin().unwrap().unwrap().run().unwrap();
+        let mut found = String::new();
+        cleaned
+            .for_each_removed(|row| -> Result<(), Error> {
+                let similarity = row.similarity.map(|is| format!("{is:.4}")).unwrap_or_default();
+                let side = if row.side == Side::Stored { "stored" } else { "new" };
+                found.push_str(&format!(
+                    "{}\t{}\t{}\t{similarity}\t{}\t{}\t{side}\t{}\n",
+                    row.fingerprint,
+                    row.other,
+                    row.distance,
+                    row.id.unwrap(),
+                    row.other_id.unwrap(),
+                    row.reason.name(),
+                ));
+                Ok(())
+            })
+            .unwrap();
+        assert_eq!(found, desk.read(&rows));
+        let mut kept_count = 0;
+        let count = |_: Fingerprint, _: IdRef<'_>| -> Result<(), Error> {
+            kept_count += 1;
+            Ok(())
+        };
+        cleaned.for_each_kept(count).unwrap();
+        let account = cleaned.finish().unwrap();
+        assert_eq!(account.removed_count(), found.lines().count() as u64);
+        assert_eq!((account.kept_count, account.document_count()), (kept_count, 230));
+        assert_eq!((account.empty_count, account.file_count), (2, 2));
+        assert_same(&desk, &by_program, &by_library);
+        assert_eq!(account.near_stored_count > 0, store);
+        // The last one finds almost all documents in the store.
+        assert!(account.near_new_count > 0 || number == 3);
+        if store {
+            assert_eq!(account.added_count, kept_count);
+            let dump = |store| desk.ok(&["dump", "-s", store], "");
+            assert_eq!(dump("t.fps"), dump("s.fps"));
+            // The run is known, so nothing is done, and nothing is refused.
+            assert!(cleaner().run().unwrap().was_added_before);
+        }
+    }
+}
+
+/// The table of the program has the counts of the library, and a limit ends the work with them.
+#[test]
+fn the_overview_of_the_library_is_that_of_the_program() {
+    let desk = desk();
+    let cleaner =
+        |output: &str| Cleaner::new(source(), [desk.path("in")]).output(desk.path(output));
+    desk.run(&["dedup", "--docs", "in", "-o", "one", "--losses", "losses.tsv", "-q"], 0);
+    let cleaned = cleaner("two").begin().unwrap().unwrap().run().unwrap();
+    let overview = cleaned.overview().unwrap();
+    assert_eq!(overview.judgement, Judgement::Features { similarity: 0.8, contained: None, k: 12 });
+    let rows = overview.losses.iter().map(fpstore_corpus::Loss::row);
+    let line = |row: LossRow<'_>| {
+        let LossRow { kind, name, document_count, removed_count, empty_count } = row;
+        format!("{kind}\t{name}\t{document_count}\t{removed_count}\t{empty_count}\n")
+    };
+    assert_eq!(rows.map(line).collect::<String>(), desk.read("losses.tsv"));
+    let account = cleaned.finish().unwrap();
+    let all = &overview.losses[0];
+    assert_eq!(
+        (all.document_count, all.removed_count),
+        (account.document_count(), account.removed_count())
+    );
+    assert_eq!(overview.losses.len(), 3);
+    let limited = |limit| cleaner("three").max_loss(LossLimit::new(limit).unwrap());
+    match limited(0.1).run().unwrap_err() {
+        Error::TooMuchLost { limit, overview: found, .. } => {
+            assert_eq!((limit.part(), *found), (0.1, overview));
+        }
+        error => panic!("{error}"),
+    }
+    assert_eq!(names_in(&desk.path("three")), [".fpstore-dedup"]);
+    assert_eq!(limited(1.0).run().unwrap(), account);
+    assert_same(&desk, "one", "three");
+}
+
+#[test]
+fn stopped_work_goes_on_with_the_same_settings() {
+    let desk = desk();
+    let cleaner = || Cleaner::new(source(), [desk.path("in")]).confirm(0.8);
+    cleaner().output(desk.path("whole")).run().unwrap();
+    let cleaning = cleaner().output(desk.path("out")).begin().unwrap().unwrap();
+    assert!(!cleaning.is_resumed());
+    // No file can be put there.
+    fs::create_dir(desk.path("out/a.jsonl")).unwrap();
+    let stopped = cleaning.run().err();
+    assert!(matches!(stopped, Some(Error::Store(fpstore::Error::Io { .. }))));
+    fs::remove_dir(desk.path("out/a.jsonl")).unwrap();
+    let other = cleaner().output(desk.path("out")).keep(KeepRule::Last).run();
+    assert!(matches!(&other, Err(Error::Unfinished { differences, .. }) if differences == "keep"));
+    let resumed = AtomicU64::new(0);
+    let listener = |event: Event<'_>| match event {
+        Event::Resumed { done, count } => {
+            assert_eq!((done, count), (1, 1));
+            resumed.fetch_add(1, Ordering::Relaxed);
+        }
+        // Both files count their documents from 0.
+        Event::RepeatedIds(found) => assert_eq!((found.count, found.is_least), (80, false)),
+        event => panic!("{event:?}"),
+    };
+    let cleaning = cleaner().output(desk.path("out")).listener(&listener).begin();
+    let cleaning = cleaning.unwrap().unwrap();
+    assert!(cleaning.is_resumed());
+    cleaning.run().unwrap().finish().unwrap();
+    assert_eq!(resumed.into_inner(), 1);
+    assert_same(&desk, "whole", "out");
+    let again = cleaner().output(desk.path("out")).run();
+    assert!(matches!(again, Err(Error::Exists { path, .. }) if path.ends_with("out/a.jsonl")));
+    cleaner().output(desk.path("out")).replace(true).run().unwrap();
+    assert_same(&desk, "whole", "out");
+}
+
+#[test]
+fn settings_that_do_not_fit_are_refused_before_anything_is_written() {
+    let desk = desk();
+    let cleaner = || Cleaner::new(source(), [desk.path("in")]).output(desk.path("out"));
+    let before = names_in(desk.folder());
+    for refused in [
+        cleaner().confirm(1.5),
+        cleaner().add(WriterOptions::default()),
+        cleaner().output(desk.path("in")),
+        cleaner().output(desk.path("in/b/x")),
+        Cleaner::new(source(), ["-"]).output(desk.path("out")),
+    ] {
+        let error = refused.run().unwrap_err();
+        let is_refused = matches!(error, Error::Store(fpstore::Error::InvalidOptions { .. }));
+        assert!(is_refused, "{error}");
+    }
+    assert_eq!(names_in(desk.folder()), before);
+}
+
+#[test]
+fn documents_are_ingested_as_the_program_builds_a_store() {
+    let desk = desk();
+    desk.ok(&["build", "--docs", "in", "-s", "program.fps", "-q"], "");
+    let mut builder = Builder::with_options(
+        desk.path("library.fps"),
+        fpstore::BuildOptions::default().recipe(source().recipe()),
+    )
+    .unwrap();
+    let summary = source().ingest(&[desk.path("in")], &mut builder).unwrap();
+    assert_eq!((summary.document_count, summary.empty_count), (230, 2));
+    builder.finish().unwrap();
+    let dump = |store| desk.ok(&["dump", "-s", store], "");
+    assert_eq!(dump("library.fps"), dump("program.fps"));
+    let mut count = 0;
+    let mut pass = |_: Fingerprint, _: IdRef<'_>, sketch: &[u8]| -> fpstore::Result<()> {
+        assert_eq!(sketch.len(), 32);
+        count += 1;
+        Ok(())
+    };
+    source().sketched(32).ingest(&[desk.path("in")], &mut pass).unwrap();
+    assert_eq!(count, 230);
+    let mut builder = Builder::new(desk.path("none.fps")).unwrap();
+    let missing = source().ingest(&[desk.path("missing")], &mut builder);
+    assert!(matches!(missing, Err(Error::Text(_))));
+}

@@ -1,0 +1,136 @@
+//! A folder that follows the store of a server.
+
+use fpstore_base::IoError;
+use std::cell::RefCell;
+use std::io::{self, Read};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use hyper::body::Bytes;
+use tokio::runtime::{self, Runtime};
+
+use super::{Client, ClientError};
+use fpstore::Result;
+use fpstore::writer::{BackedUp, BackupOptions, StateSource, backup_from};
+
+/// Bytes of a segment that are asked for at a time.
+const PART_LEN: u64 = 4 << 20;
+/// How often a request is sent whose connection breaks off.
+const TRIES: u32 = 5;
+/// The pause before it is sent again, which doubles each time.
+const PAUSE: Duration = Duration::from_millis(250);
+
+/// Makes the folder `to` hold the state that a server shows, as [`backup`](fpstore::writer::backup) does
+/// with a store of this machine: only what it lacks is sent, each segment is checked completely, and
+/// readers of the folder see whole states. Done again and again, the folder follows the store.
+///
+/// It blocks, and may not be called in the asynchronous part of a program; a thread of
+/// `spawn_blocking` is right. A connection that breaks off is opened again.
+///
+/// # Errors
+///
+/// As [`backup`](fpstore::writer::backup); [`Error::Io`](fpstore::Error::Io) if the server cannot be reached or refuses.
+///
+/// # Examples
+///
+/// ```no_run
+/// use fpstore_client::{Client, backup};
+/// use fpstore::writer::BackupOptions;
+///
+/// let mut client = Client::new("http://192.0.2.7:7700")?;
+/// let done = backup(&mut client, "pages.fps", &BackupOptions::default())?;
+/// println!("{} bytes", done.copied_len);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn backup(
+    client: &mut Client,
+    to: impl AsRef<Path>,
+    options: &BackupOptions,
+) -> Result<BackedUp> {
+    let url = client.url();
+    let runtime = runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(IoError::of("start a connection to", &url))?;
+    let server = Remote { url, asking: RefCell::new((client, runtime)) };
+    backup_from(&server, to, options)
+}
+
+/// The files of a server.
+struct Remote<'a> {
+    url: String,
+    asking: RefCell<(&'a mut Client, Runtime)>,
+}
+
+impl Remote<'_> {
+    fn ask(&self, name: &str, range: Option<Range<u64>>) -> io::Result<Bytes> {
+        let mut asking = self.asking.borrow_mut();
+        let (client, runtime) = &mut *asking;
+        runtime.block_on(async {
+            let mut tries = 0;
+            loop {
+                tries += 1;
+                match client.file(name, range.clone()).await {
+                    Ok(bytes) => return Ok(bytes),
+                    Err(ClientError::Connection { .. }) if tries < TRIES => {
+                        tokio::time::sleep(PAUSE * 2_u32.pow(tries)).await;
+                    }
+                    Err(error) => {
+                        let is_gone = |code: &str| code == "no-such-file";
+                        let kind = match &error {
+                            ClientError::Refused { code, .. } if is_gone(code) => {
+                                io::ErrorKind::NotFound
+                            }
+                            _ => io::ErrorKind::Other,
+                        };
+                        return Err(io::Error::new(kind, error));
+                    }
+                }
+            }
+        })
+    }
+}
+
+impl StateSource for Remote<'_> {
+    fn place(&self, name: &str) -> PathBuf {
+        format!("{}/v1/files/{name}", self.url).into()
+    }
+
+    fn open(&self, name: &str, len: Option<u64>) -> io::Result<Box<dyn Read + '_>> {
+        match len {
+            Some(len) => {
+                let name = name.into();
+                Ok(Box::new(Parts { server: self, name, rest: 0..len, part: Bytes::new() }))
+            }
+            None => Ok(Box::new(io::Cursor::new(self.ask(name, None)?))),
+        }
+    }
+}
+
+/// A segment that is read in parts.
+struct Parts<'a, 'client> {
+    server: &'a Remote<'client>,
+    name: String,
+    /// What was not asked for yet.
+    rest: Range<u64>,
+    part: Bytes,
+}
+
+impl Read for Parts<'_, '_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.part.is_empty() && !self.rest.is_empty() {
+            let end = self.rest.end.min(self.rest.start + PART_LEN);
+            let wanted = self.rest.start..end;
+            self.part = self.server.ask(&self.name, Some(wanted.clone()))?;
+            if self.part.len() as u64 != end - wanted.start {
+                let (asked, found) = (end - wanted.start, self.part.len());
+                return Err(io::Error::other(format!(
+                    "asked for {asked} bytes, the server sent {found}: it knows no ranges"
+                )));
+            }
+            self.rest.start = end;
+        }
+        let len = self.part.len().min(buffer.len());
+        buffer[..len].copy_from_slice(&self.part.split_to(len));
+        Ok(len)
+    }
+}

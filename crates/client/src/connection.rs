@@ -1,0 +1,182 @@
+//! The connection to a server: opened when it is needed, kept between requests.
+
+use std::ops::Range;
+use std::time::Duration;
+
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::Bytes;
+use hyper::client::conn::http1::{SendRequest, handshake};
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, RANGE, RETRY_AFTER};
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::time::{sleep, timeout};
+
+use super::error::ClientError;
+use super::url::{Place, ServerUrl};
+use crate::wire::{FailureBody, FailureFields};
+
+/// How long a connection may take.
+const CONNECT_TIME: Duration = Duration::from_secs(10);
+/// How often a busy server is asked again.
+const TRIES: u32 = 8;
+/// The longest pause before that.
+const PAUSE_MAX: Duration = Duration::from_secs(10);
+/// The longest answer that is read: more than a server sends, unless its limits were raised far.
+const ANSWER_LEN_MAX: usize = 1 << 30;
+
+/// A request to a route.
+#[derive(Debug)]
+pub(super) struct Call<'a> {
+    pub(super) method: Method,
+    /// The path and the parameters.
+    pub(super) path: &'a str,
+    /// The `Content-Type`; empty where there is no body.
+    pub(super) kind: &'static str,
+    pub(super) body: Bytes,
+    /// The bytes that are wanted of a file.
+    pub(super) range: Option<Range<u64>>,
+}
+
+/// The connection to a server.
+#[derive(Debug)]
+pub(super) struct Connection {
+    pub(super) url: ServerUrl,
+    pub(super) token: Option<String>,
+    pub(super) sender: Option<SendRequest<Full<Bytes>>>,
+}
+
+impl Connection {
+    /// Sends a request, again while the server is busy, and reads the whole answer, which is a success.
+    pub(super) async fn ask(&mut self, call: &Call<'_>) -> Result<Bytes, ClientError> {
+        let (status, bytes) = self.answer(call).await?;
+        if status.is_success() { Ok(bytes) } else { Err(refused(status, &bytes)) }
+    }
+
+    /// Sends a request, again while the server is busy, and reads the whole answer.
+    pub(super) async fn answer(
+        &mut self,
+        call: &Call<'_>,
+    ) -> Result<(StatusCode, Bytes), ClientError> {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let (head, bytes) = self.send(self.request(call)?).await?.into_parts();
+            if head.status == StatusCode::SERVICE_UNAVAILABLE && tries < TRIES {
+                let seconds = head.headers.get(RETRY_AFTER);
+                let seconds = seconds.and_then(|it| it.to_str().ok()?.parse().ok());
+                if let Some(seconds) = seconds {
+                    sleep(Duration::from_secs(seconds).min(PAUSE_MAX)).await;
+                    continue;
+                }
+            }
+            return Ok((head.status, bytes));
+        }
+    }
+
+    fn request(&self, call: &Call<'_>) -> Result<Request<Full<Bytes>>, ClientError> {
+        let mut request = Request::builder()
+            .method(call.method.clone())
+            .uri(format!("{}{}", self.url.prefix, call.path))
+            .header(HOST, self.url.host());
+        if let Some(token) = &self.token {
+            request = request.header(AUTHORIZATION, format!("Bearer {token}"));
+        }
+        if !call.kind.is_empty() {
+            request = request.header(CONTENT_TYPE, call.kind);
+        }
+        if let Some(range) = &call.range {
+            request = request.header(RANGE, format!("bytes={}-{}", range.start, range.end - 1));
+        }
+        request.body(Full::new(call.body.clone())).map_err(|_| ClientError::Invalid {
+            reason: "the address or the token has characters it cannot have".into(),
+        })
+    }
+
+    /// Sends a request, over the open connection if there is one, and reads the whole answer.
+    async fn send(
+        &mut self,
+        request: Request<Full<Bytes>>,
+    ) -> Result<Response<Bytes>, ClientError> {
+        let kept = match self.sender.take() {
+            // A server ends connections that were idle for long.
+            Some(mut kept) => kept.ready().await.is_ok().then_some(kept),
+            None => None,
+        };
+        let is_kept = kept.is_some();
+        let mut open = match kept {
+            Some(kept) => kept,
+            None => connect(&self.url).await?,
+        };
+        let again = is_kept.then(|| request.clone());
+        let mut answer = open.send_request(request).await;
+        // It may have ended just now. A question that is asked twice changes nothing.
+        if let (Err(error), Some(again)) = (&answer, again)
+            && (error.is_canceled() || error.is_closed() || error.is_incomplete_message())
+        {
+            open = connect(&self.url).await?;
+            answer = open.send_request(again).await;
+        }
+        let broken = ClientError::connection("the connection broke off");
+        let (head, body) = answer.map_err(broken)?.into_parts();
+        let broken = ClientError::connection("the answer broke off");
+        let body = Limited::new(body, ANSWER_LEN_MAX).collect().await;
+        let body = body.map_err(|error| match error.downcast::<hyper::Error>() {
+            Ok(error) => broken(*error),
+            Err(_) => ClientError::NotAServer {
+                reason: format!("it answered more than {ANSWER_LEN_MAX} bytes"),
+            },
+        });
+        let body = body?.to_bytes();
+        self.sender = Some(open);
+        Ok(Response::from_parts(head, body))
+    }
+}
+
+/// The error of an answer that is no success.
+pub(super) fn refused(status: StatusCode, bytes: &[u8]) -> ClientError {
+    match serde_json::from_slice(bytes) {
+        Ok(FailureBody { error: FailureFields { code, message, .. } }) => {
+            ClientError::Refused { code: code.into_owned(), message: message.into_owned() }
+        }
+        Err(_) => ClientError::NotAServer {
+            reason: format!("it answered {status}, and no reason; is it 'fpstore serve'?"),
+        },
+    }
+}
+
+async fn connect(url: &ServerUrl) -> Result<SendRequest<Full<Bytes>>, ClientError> {
+    match &url.place {
+        Place::Tcp(place) => {
+            let stream = timeout(CONNECT_TIME, TcpStream::connect(place)).await;
+            let stream =
+                stream.map_err(ClientError::connection(format!("{place} does not answer")));
+            let stream =
+                stream?.map_err(ClientError::connection(format!("cannot connect to {place}")))?;
+            let _ = stream.set_nodelay(true);
+            begin(stream).await
+        }
+        #[cfg(unix)]
+        Place::Unix(path) => {
+            let doing = format!("cannot connect to {}", path.display());
+            let stream = tokio::net::UnixStream::connect(path).await;
+            begin(stream.map_err(ClientError::connection(doing))?).await
+        }
+        #[cfg(not(unix))]
+        Place::Unix(_) => Err(ClientError::Invalid {
+            reason: "this system has no Unix sockets for fpstore".into(),
+        }),
+    }
+}
+
+async fn begin<S>(stream: S) -> Result<SendRequest<Full<Bytes>>, ClientError>
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
+    let begun = handshake(TokioIo::new(stream)).await;
+    let (sender, connection) =
+        begun.map_err(ClientError::connection("the connection broke off"))?;
+    tokio::spawn(connection);
+    Ok(sender)
+}

@@ -1,0 +1,103 @@
+//! The limits of a server: one list, from which come the fields, the options of `fpstore serve`, the
+//! names in errors and the defaults.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::spelling::millis;
+use fpstore::options::{K, NumberOption, count};
+
+/// The unit of limits that are times.
+const MILLISECONDS: &str = "ms";
+
+/// A limit of a number, from 1 on.
+const fn most(default: u64) -> NumberOption {
+    NumberOption { default: Some(default), min: 1, ..count("", "") }
+}
+
+/// A limit of a length.
+const fn mebibytes(default: u64) -> NumberOption {
+    NumberOption { default: Some(default << 20), unit: "bytes", ..count("", "") }
+}
+
+/// A limit of a time: at least a millisecond, at most some thirty years.
+const fn milliseconds(default: u64) -> NumberOption {
+    NumberOption { max: 1_000_000_000_000, unit: MILLISECONDS, ..most(default) }
+}
+
+/// Makes [`ServeLimits`], and of each of its fields an option.
+macro_rules! limits {
+    ($($(#[$spelling:meta])* $option:ident $field:ident: $kind:ty = $base:expr, $about:literal;)*) => {
+        /// What a client may ask for, and how long it may take. Errors name these limits as the
+        /// options of `fpstore serve` are named: `max_body` is `--max-body`.
+        #[derive(Clone, Debug, Deserialize, Serialize)]
+        pub struct ServeLimits {
+            $(#[doc = concat!($about, ".")] $(#[$spelling])* pub $field: $kind,)*
+        }
+
+        $(pub const $option: NumberOption =
+            NumberOption { name: stringify!($field), about: $about, ..$base };)*
+
+        /// The options of [`ServeLimits`]; times are in milliseconds.
+        pub const LIMIT_OPTIONS: &[NumberOption] = &[$($option),*];
+    };
+}
+
+limits! {
+    MAX_BODY max_body: u64 = mebibytes(16),
+        "The longest body of a request; of a stream, the longest line";
+    MAX_BODIES max_bodies: u64 = mebibytes(256),
+        "Bodies of all requests and long answers at a time, together; a further one is answered 503";
+    MAX_ANSWER max_answer: u64 = mebibytes(64),
+        "The longest answer; of a stream, the answer to one line";
+    MAX_BATCH max_batch: u64 = most(100_000), "Fingerprints in a batch of queries";
+    MAX_ITEMS max_items: u64 = most(10_000), "Items of a check-and-add, or ids of a deletion";
+    MAX_K max_k: u32 = NumberOption { default: Some(K.max), ..K }, "The largest distance";
+    MAX_MATCHES max_matches: u64 = most(1000), "Matches of a query, the nearest";
+    MAX_IDS max_ids: u64 = most(1000), "Ids of a match";
+    MAX_CONNECTIONS max_connections: u64 = most(1024),
+        "Connections at a time; a further one is answered 503";
+    #[serde(rename = "header_timeout_ms", with = "millis")]
+    HEADER_TIMEOUT header_timeout: Duration = milliseconds(5000),
+        "Time for the head of a request, from its first byte on";
+    #[serde(rename = "body_timeout_ms", with = "millis")]
+    BODY_TIMEOUT body_timeout: Duration = milliseconds(30_000),
+        "Time for the body of a request; of a stream, between two parts of it. Also how long a \
+         client may leave an answer unread";
+    #[serde(rename = "idle_timeout_ms", with = "millis")]
+    IDLE_TIMEOUT idle_timeout: Duration = milliseconds(60_000),
+        "How long a connection may be idle";
+    #[serde(rename = "deadline_ms", with = "millis")]
+    DEADLINE deadline: Duration = milliseconds(10_000),
+        "Time to search for the answer to a request; what was found until then is answered as cut";
+    #[serde(rename = "queue_timeout_ms", with = "millis")]
+    QUEUE_TIMEOUT queue_timeout: Duration = milliseconds(200),
+        "How long a request waits for a free thread or for the writer before it is answered 503";
+    #[serde(rename = "drain_timeout_ms", with = "millis")]
+    DRAIN_TIMEOUT drain_timeout: Duration = milliseconds(10_000),
+        "How long open requests may take when the server ends";
+}
+
+impl ServeLimits {
+    /// The limits with these values, in the units of the options.
+    ///
+    /// # Panics
+    ///
+    /// If a value is out of the range of its option.
+    pub fn of(value: impl Fn(&NumberOption) -> u64) -> Self {
+        let field = |limit: &NumberOption| match limit.unit {
+            MILLISECONDS => (format!("{}_{MILLISECONDS}", limit.name), value(limit).into()),
+            _ => (limit.name.into(), value(limit).into()),
+        };
+        let fields = LIMIT_OPTIONS.iter().map(field).collect();
+        serde_json::from_value(Value::Object(fields)).expect("the values are in their ranges")
+    }
+}
+
+impl Default for ServeLimits {
+    fn default() -> Self {
+        ServeLimits::of(|limit| limit.default.expect("each limit has a default"))
+    }
+}

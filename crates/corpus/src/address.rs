@@ -1,0 +1,234 @@
+//! Addresses of documents, brought to one spelling, and the documents that share one.
+
+use std::hash::Hasher;
+
+use siphasher::sip128::{Hasher128, SipHasher13};
+
+use super::error::{Error, Result};
+use super::number::{Number, Rank};
+use super::ranking::Ranking;
+use super::spool::Spools;
+use super::work::Work;
+use fpstore::rows::Reason;
+
+/// Parameters of a query that say how a reader came, and not which page is meant. Names that begin
+/// with `utm_` are others.
+const TRACKING: [&str; 20] = [
+    "_ga",
+    "_gl",
+    "dclid",
+    "fbclid",
+    "gbraid",
+    "gclid",
+    "gclsrc",
+    "igshid",
+    "jsessionid",
+    "li_fat_id",
+    "mc_cid",
+    "mc_eid",
+    "mkt_tok",
+    "msclkid",
+    "phpsessid",
+    "ttclid",
+    "twclid",
+    "vero_id",
+    "wbraid",
+    "yclid",
+];
+
+/// The canonical form of an address; `None` if there is nothing but white space.
+///
+/// Addresses of one page that are spelled in usual ways have one form:
+///
+/// * `http` and `https` are the same and left out; another scheme is in lower case.
+/// * The host is in lower case, without a dot at its end; the default port is left out.
+/// * The fragment is left out, unless it begins with `!`, as those that name pages do.
+/// * Slashes at the end of the path are left out.
+/// * Parameters that follow readers are left out: `utm_*`, `gclid`, `fbclid`, `msclkid`, session ids
+///   and their like. The others stay in their order.
+/// * Letters, digits and `-._~` behind a percent sign are written plainly, other codes in capitals.
+///
+/// Nothing else is equal: neither hosts with and without `www`, nor parameters in another order. A text
+/// without `://`, such as a DOI, stays as it is, without white space around it.
+///
+/// # Examples
+///
+/// ```
+/// use fpstore_corpus::canonical_address;
+///
+/// let form = canonical_address("HTTP://Example.com:80/a%7eb/?utm_source=x&id=7#top");
+/// assert_eq!(form.as_deref(), Some("example.com/a~b?id=7"));
+/// assert_eq!(form, canonical_address(" https://example.com/a~b?id=7 "));
+/// assert_ne!(form, canonical_address("https://example.com/a~b?id=8"));
+/// ```
+pub fn canonical_address(address: &str) -> Option<String> {
+    let address = address.trim();
+    if address.is_empty() {
+        return None;
+    }
+    let Some((scheme, rest)) = address.split_once("://") else { return Some(address.into()) };
+    let scheme = scheme.to_ascii_lowercase();
+    let (rest, fragment) = rest.split_once('#').unwrap_or((rest, ""));
+    let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let default_port = match scheme.as_str() {
+        "http" => ":80",
+        "https" => ":443",
+        "ftp" => ":21",
+        _ => "",
+    };
+
+    let mut form = String::with_capacity(address.len());
+    if scheme != "http" && scheme != "https" {
+        form.push_str(&scheme);
+        form.push_str("://");
+    }
+    let (user, host) = match authority.rsplit_once('@') {
+        Some((user, host)) => (Some(user), host),
+        None => (None, authority),
+    };
+    if let Some(user) = user {
+        form.push_str(user);
+        form.push('@');
+    }
+    let host = host.strip_suffix(default_port).unwrap_or(host).trim_end_matches(['.', ':']);
+    form.push_str(&host.to_lowercase());
+    push_plain(path.trim_end_matches('/'), &mut form);
+    let mut separator = '?';
+    let mut plain = String::new();
+    for parameter in query.split('&').filter(|parameter| !parameter.is_empty()) {
+        plain.clear();
+        push_plain(parameter, &mut plain);
+        if !is_tracking(plain.split('=').next().unwrap_or_default()) {
+            form.push(separator);
+            form.push_str(&plain);
+            separator = '&';
+        }
+    }
+    if fragment.starts_with('!') {
+        form.push('#');
+        push_plain(fragment, &mut form);
+    }
+    Some(form)
+}
+
+fn is_tracking(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    name.starts_with("utm_") || TRACKING.binary_search(&name.as_str()).is_ok()
+}
+
+/// Appends a part of an address, in which what need not be coded is not (RFC 3986, 6.2.2).
+fn push_plain(part: &str, form: &mut String) {
+    let mut rest = part;
+    while let Some(at) = rest.find('%') {
+        let (before, code) = rest.split_at(at);
+        form.push_str(before);
+        let byte = code.get(1..3).filter(|digits| digits.bytes().all(|it| it.is_ascii_hexdigit()));
+        let Some(byte) = byte.and_then(|digits| u8::from_str_radix(digits, 16).ok()) else {
+            form.push('%');
+            rest = &code[1..];
+            continue;
+        };
+        match byte {
+            b'-' | b'.' | b'_' | b'~' => form.push(byte.into()),
+            byte if byte.is_ascii_alphanumeric() => form.push(byte.into()),
+            byte => form.push_str(&format!("%{byte:02X}")),
+        }
+        rest = &code[3..];
+    }
+    form.push_str(rest);
+}
+
+/// The digest of the canonical form of an address, which is never 0; `None` if there is none.
+pub(super) fn address_digest(address: &str) -> Option<u128> {
+    let form = canonical_address(address)?;
+    let mut hasher = SipHasher13::new();
+    hasher.write(form.as_bytes());
+    Some(hasher.finish128().as_u128().max(1))
+}
+
+/// A document whose address a better one has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Namesake {
+    pub(super) number: Number,
+    /// The best document of the address.
+    pub(super) best: Number,
+    pub(super) best_fingerprint: u64,
+    /// That of addresses here.
+    pub(super) reason: Reason,
+}
+
+/// All documents but the best one of each address, by ascending number.
+pub(super) fn namesakes(
+    work: &Work<'_>,
+    spools: &Spools,
+    ranking: &Ranking,
+) -> Result<Vec<Namesake>> {
+    let Some(field) = work.settings.judged_url_field() else { return Ok(Vec::new()) };
+    let mut list: Vec<(u128, Rank, u64)> = Vec::new();
+    spools.each(|number, entry| {
+        let fingerprint = entry.fingerprint.value();
+        list.extend(entry.address.map(|it| (it, ranking.rank_of(number), fingerprint)));
+        Ok(())
+    })?;
+    if list.is_empty() && spools.len() > 0 {
+        return Err(Error::refused(format!(
+            "no document has the field '{field}', by whose addresses documents are compared"
+        )));
+    }
+    list.sort_unstable();
+    let mut namesakes = Vec::new();
+    for same in list.chunk_by(|one, other| one.0 == other.0) {
+        let (_, best, best_fingerprint) = same[0];
+        let best = ranking.number_of(best);
+        namesakes.extend(same[1..].iter().map(|&(_, rank, _)| {
+            let number = ranking.number_of(rank);
+            Namesake { number, best, best_fingerprint, reason: Reason::Address }
+        }));
+    }
+    namesakes.sort_unstable_by_key(|one| one.number);
+    Ok(namesakes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spellings_of_one_address_have_one_form() {
+        for (address, form) in [
+            ("http://a.b", "a.b"),
+            ("https://A.B/", "a.b"),
+            ("https://a.b:443/c/", "a.b/c"),
+            ("https://a.b:80/c", "a.b:80/c"),
+            ("http://a.b.:80//", "a.b"),
+            ("http://a.b/C?x=1&UTM_Source=y&z=#f", "a.b/C?x=1&z="),
+            ("http://a.b/c?gclid=1&fbclid=2&", "a.b/c"),
+            ("http://a.b?x=1", "a.b?x=1"),
+            ("http://a.b/#!/page", "a.b#!/page"),
+            ("http://u:P@A.b/", "u:P@a.b"),
+            ("http://a.b/%7E%2f%c3%a9%zz%", "a.b/~%2F%C3%A9%zz%"),
+            ("http://\u{c9}.b/\u{e9}%", "\u{e9}.b/\u{e9}%"),
+            ("FTP://A.b:21/c", "ftp://a.b/c"),
+            ("http://[::1]:80/x", "[::1]/x"),
+            (" doi:10.1/ABC ", "doi:10.1/ABC"),
+            ("http://", ""),
+        ] {
+            assert_eq!(canonical_address(address).as_deref(), Some(form), "{address}");
+        }
+        assert_eq!(canonical_address(" \n"), None);
+        assert!(TRACKING.is_sorted());
+    }
+
+    /// The form of a form is itself, whatever it is made of.
+    #[test]
+    fn a_form_stays_as_it_is() {
+        for address in
+            ["http://a.b/%25%37", "https://x/?%75tm_a=1", "http://a/?a=%26", "gopher://A"]
+        {
+            let form = canonical_address(address).unwrap();
+            let scheme = if form.contains("://") { "" } else { "http://" };
+            assert_eq!(canonical_address(&format!("{scheme}{form}")), Some(form));
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! A cleaning, step by step.
+//!
+//! The work has four steps, and each leaves files in a [`Job`], so that the same settings go on where
+//! earlier work was stopped:
+//!
+//! 1. `hash` reads the documents, some files at a time, and keeps a spool of each such batch: places,
+//!    fingerprints and ids.
+//! 2. `decide` finds the near documents, and decides which are dropped and why.
+//! 3. `write` copies the files without the dropped documents; each appears when it is complete.
+//! 4. [`Cleaned`] lists the dropped documents and the others, and adds the others to a store.
+
+use super::account::Account;
+use super::cleaned::Cleaned;
+use super::decide::Decisions;
+use super::error::{Error, Result};
+use super::event::Event;
+use super::job::{DECISIONS, Job};
+use super::loss::{LossLimit, largest_above};
+use super::settings::Cleaner;
+use super::spool::Spools;
+use super::targets::Targets;
+use super::work::{DECIDE, READ, WRITE, Work};
+use super::write::{self, Written};
+use super::{decide, hash, room, survey};
+use fpstore::Writer;
+
+impl<'a> Cleaner<'a> {
+    /// Does all the work: [`Cleaner::begin`], [`Cleaning::run`] and [`Cleaned::finish`].
+    ///
+    /// # Errors
+    ///
+    /// As these.
+    pub fn run(self) -> Result<Account> {
+        match self.begin()? {
+            Some(cleaning) => cleaning.run()?.finish(),
+            None => Ok(Account { was_added_before: true, ..Account::default() }),
+        }
+    }
+
+    /// Checks the settings, finds the files, locks the store if documents are added, and begins the
+    /// work or goes on with it. `None` if the store has added the documents of the same run before, so
+    /// that nothing is to be done: outputs are complete before that. Without outputs this is an error.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::Store`] with [`InvalidOptions`](fpstore::Error::InvalidOptions) if settings do not
+    ///   fit, an output would overwrite an input, or an input can be read only once; and if the store
+    ///   is locked or has another recipe.
+    /// * [`Error::Text`] if files cannot be found or copied.
+    /// * [`Error::Exists`], [`Error::Ended`], [`Error::InUse`] and [`Error::Unfinished`] of the output.
+    /// * [`Error::KnownRun`] if the store has added the documents of the same run before, and there are no
+    ///   outputs: all of them would be found stored, and none kept.
+    pub fn begin(self) -> Result<Option<Cleaning<'a>>> {
+        let mut work = Work::new(self)?;
+        let Cleaner { output, replace, add, resources, .. } = &work.settings;
+        let new_fields = work.settings.new_fields();
+        let originals = work.originals(&new_fields);
+        let targets =
+            output.as_deref().map(|output| Targets::new(&originals, output)).transpose()?;
+        let run = add.as_ref().and_then(|options| options.run.clone());
+        let is_known = |run: &str| work.stored.as_ref().is_some_and(|it| it.has_run(run));
+        let known = |run: &str| {
+            let store = work.stored.as_ref().map(|stored| stored.info().path);
+            Error::KnownRun { run: run.into(), store: store.unwrap_or_default() }
+        };
+        let mut job = match &targets {
+            Some(targets) => {
+                // With the same name of the run it is told below that nothing is to be done.
+                let has_added = |name: &str| run.as_deref() != Some(name) && is_known(name);
+                Job::open(&targets.job_folder(), &work.describe(), *replace, has_added)?
+            }
+            None => match run.as_deref().filter(|run| is_known(run)) {
+                Some(run) => return Err(known(run)),
+                None => Job::scratch(&work.temp_dir)?,
+            },
+        };
+        if let Some(targets) = targets.as_ref().filter(|_| !job.is_resumed()) {
+            // A job that has not begun is none.
+            if run.as_deref().is_some_and(is_known) {
+                return job.finish().map(|()| None);
+            }
+            if !replace {
+                targets.check_free(add.is_some()).map_err(|exists| {
+                    job.give_up();
+                    match exists {
+                        Error::Exists { path, .. } if job.has_ended() => Error::Ended { path },
+                        exists => exists,
+                    }
+                })?;
+            }
+        }
+        let run = run.unwrap_or_else(|| job.run().into());
+        // The lock is taken before the store is read, so that no other process adds the same records.
+        let writer = match (add, &work.stored) {
+            (Some(options), Some(stored)) => {
+                let recipe = work.settings.source.recipe();
+                let options = options.clone().run(run.clone()).recipe(recipe);
+                Some(Writer::with_options(stored.info().path, options)?)
+            }
+            _ => None,
+        };
+        if let Some(writer) = &writer {
+            // Another process may have added them while this one waited.
+            if !job.is_resumed() && writer.store().has_run(&run) {
+                return match targets {
+                    Some(_) => job.finish().map(|()| None),
+                    None => Err(known(&run)),
+                };
+            }
+        }
+        let temp_dir = match &resources.temp_dir {
+            Some(folder) => folder.clone(),
+            None => job.make_working_space()?,
+        };
+        if let Some(writer) = &writer {
+            work.stored = Some(writer.store().clone());
+        }
+        work.temp_dir = temp_dir;
+        Ok(Some(Cleaning { work, job, targets, writer, run }))
+    }
+}
+
+/// A cleaning that has begun.
+pub struct Cleaning<'a> {
+    work: Work<'a>,
+    job: Job,
+    targets: Option<Targets>,
+    writer: Option<Writer>,
+    /// The name under which the store remembers that it has added the documents.
+    run: String,
+}
+
+impl<'a> Cleaning<'a> {
+    /// Whether earlier work goes on. Its outputs may be there.
+    pub fn is_resumed(&self) -> bool {
+        self.job.is_resumed()
+    }
+
+    /// Removes the folder of the work if nothing is done yet; for a caller that cannot go on with it.
+    pub fn give_up(&self) {
+        self.job.give_up();
+    }
+
+    /// Reads the documents, decides which are removed, and writes the outputs.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::TooMuchLost`] if more is removed than [`Cleaner::max_loss`] allows.
+    /// * [`Error::Text`] if documents cannot be read or copied.
+    /// * [`Error::Store`] from joins, if an output cannot be written, or if the observer ends the
+    ///   work. The same settings then go on from there.
+    pub fn run(self) -> Result<Cleaned<'a>> {
+        let Cleaning { work, job, targets, run, .. } = &self;
+        let was_added = job.is_resumed() && work.stored.as_ref().is_some_and(|it| it.has_run(run));
+        let mut is_first = true;
+        loop {
+            work.steps.begin(READ);
+            let spools = hash::run(work, job).inspect_err(|_| job.give_up())?;
+            // Work that has come to decisions has told them.
+            let is_told = !std::mem::take(&mut is_first) || job.has(DECISIONS);
+            if !is_told && spools.repeated_ids().count > 0 {
+                work.tell(Event::RepeatedIds(spools.repeated_ids()));
+            }
+            // Settings that do not fit the documents are given again with others, which could not go on
+            // from here.
+            work.steps.begin(DECIDE);
+            let decisions = check_fields(work, &spools)
+                .and_then(|()| decide::run(work, job, &spools, was_added))
+                .inspect_err(|error| {
+                    if error.is_refusal() && !was_added {
+                        job.drop_all();
+                    }
+                })?;
+            // What the store has added is decided.
+            if let Some(limit) = work.settings.max_loss.filter(|_| !was_added) {
+                check_loss(work, &spools, &decisions, limit)?;
+            }
+            let Written { failed, of_passages } = match targets {
+                Some(targets) => {
+                    work.steps.begin(WRITE);
+                    if !work.settings.skip_space_check {
+                        room::check(work, &spools, &decisions, targets)?;
+                    }
+                    write::run(work, job, &spools, &decisions, targets)?
+                }
+                None => Written::default(),
+            };
+            if failed.is_empty() {
+                let Cleaning { work, mut job, targets, writer, run } = self;
+                job.remove_working_space();
+                let cleaned =
+                    Cleaned { work, job, targets, writer, run, spools, decisions, of_passages };
+                cleaned.check_sums()?;
+                return Ok(cleaned);
+            }
+            // A document may be kept instead of others only if it is copied. So without those of
+            // these files, everything is decided again.
+            let known = spools.left_out().into_iter().map(|number| number as u32);
+            job.leave_out(&known.chain(failed).collect::<Vec<_>>())?;
+        }
+    }
+}
+
+/// Refuses fields of sources and addresses that no document has: they are most likely misspelt.
+fn check_fields(work: &Work<'_>, spools: &Spools) -> Result<()> {
+    if spools.len() == 0 {
+        return Ok(());
+    }
+    let (source, url) = (work.settings.named_source_field(), work.settings.judged_url_field());
+    let missing = [
+        (source.filter(|_| !spools.has_source()), "which says where it comes from"),
+        (url.filter(|_| !spools.has_address()), "which holds its address"),
+    ];
+    match missing.into_iter().find_map(|(field, what)| Some((field?, what))) {
+        Some((field, what)) => {
+            Err(Error::refused(format!("no document has the field '{field}', {what}")))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Ends the work if more would be removed than the limit allows.
+fn check_loss(
+    work: &Work<'_>,
+    spools: &Spools,
+    decisions: &Decisions,
+    limit: LossLimit,
+) -> Result<()> {
+    let losses = survey::losses(work, spools, &decisions.dropped)?;
+    let Some(loss) = largest_above(&losses, limit) else { return Ok(()) };
+    let overview = survey::overview(work, spools, decisions)?;
+    Err(Error::TooMuchLost { loss: Box::new(loss.clone()), limit, overview: Box::new(overview) })
+}

@@ -1,0 +1,223 @@
+//! The work of a check: the items, then the corpus, then its copy.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use fpstore_base::Id;
+use fpstore_base::watch::Steps;
+use fpstore_documents::{Decided, DocumentFiles, DocumentOptions, DocumentSummary, RecordFate};
+
+use super::account::Contamination;
+use super::items::{Item, TextWords};
+use super::rules::ShingleRules;
+use super::scan::{Items, Scanner};
+use super::settings::ContaminationCheck;
+use super::write::{self, Dropped};
+use crate::error::{Error, Result};
+use crate::event::Event;
+use crate::originals::Originals;
+use crate::targets::Targets;
+use fpstore::rows::ContaminationRow;
+
+/// The ids that the account names.
+const SHOWN_MAX: usize = 10;
+
+/// An item that a document holds.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct FoundItem<'a> {
+    /// The item, the document, and where the passage stands.
+    pub row: ContaminationRow<'a>,
+    /// The passage.
+    pub passage: &'a str,
+}
+
+impl ContaminationCheck<'_> {
+    /// Does the work, and gives each item that a document holds to `take`: documents in their order,
+    /// the items of a document in theirs, each once with the passage that holds the most of it.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::Store`] with [`InvalidOptions`](fpstore::Error::InvalidOptions) if settings cannot be
+    ///   used, no item has words, an output would overwrite an input, or an input that is copied can
+    ///   be read only once.
+    /// * [`Error::Text`] if the files cannot be read or copied, [`Error::Items`] if those of the items
+    ///   cannot be read.
+    /// * [`Error::Exists`] if an output is there.
+    /// * [`Error::Store`] if an output cannot be written or the observer ends the work, and any error
+    ///   from `take`.
+    pub fn run<E: From<Error> + From<fpstore_documents::Error>>(
+        mut self,
+        mut take: impl FnMut(FoundItem<'_>) -> Result<(), E>,
+    ) -> Result<Contamination, E> {
+        self.rules.check()?;
+        let is_copied = self.output.is_some();
+        let steps = Steps::new(2 + u32::from(is_copied));
+        self.observer = steps.observed(self.observer.take());
+        let options = self.options.whole_files(is_copied).observer(self.observer.clone());
+        self.options = options.threads(self.threads);
+        let files = DocumentFiles::find(&self.paths, &self.options).map_err(Error::from)?;
+        let (options, paths) = (&self.options, &self.paths);
+        let originals =
+            Originals { files: &files, options, paths, new_fields: &[], passages: None };
+        let targets = match &self.output {
+            Some(output) => Some(self.targets(&originals, output)?),
+            None => None,
+        };
+        let items = self.items().map_err(|error| match error {
+            Error::Text(error) => Error::Items(error),
+            error => error,
+        });
+        let (items, ids, mut account) = items?;
+        steps.begin(2);
+        let mut is_found = vec![Found::No; items.list.len()];
+        let mut dropped = Dropped::new();
+        let make_scanner = {
+            let items = Arc::new(items);
+            move || {
+                let mut scanner = Scanner::new(items.clone());
+                move |text: &str| scanner.scan(text)
+            }
+        };
+        let read =
+            files.map_texts(options, None, make_scanner, |place, id, held| -> Result<(), E> {
+                if held.is_empty() {
+                    return Ok(());
+                }
+                account.contaminated_count += 1;
+                account.found_count += held.len() as u64;
+                if targets.is_some() {
+                    let (record, digest) = (place.record(), place.digest);
+                    let decided = Decided { record, digest, fate: RecordFate::Drop };
+                    dropped.entry(place.file).or_default().push(decided);
+                }
+                let file = files.get(place.file, options).map_or("", |file| file.name());
+                for one in &held {
+                    let known = &mut is_found[one.item as usize];
+                    *known =
+                        (*known).max(if one.contained < 1.0 { Found::Part } else { Found::Whole });
+                    let row = ContaminationRow {
+                        item: ids[one.item as usize].as_ref(),
+                        contained: one.contained,
+                        file,
+                        id,
+                        start: one.chars.start as u64,
+                        end: one.chars.end as u64,
+                        byte_start: one.bytes.start as u64,
+                        byte_end: one.bytes.end as u64,
+                    };
+                    take(FoundItem { row, passage: &one.passage })?;
+                }
+                Ok(())
+            })?;
+        self.tell(Event::Read(&read));
+        account.document_count = read.document_count;
+        account.found_item_count = is_found.iter().filter(|it| **it != Found::No).count() as u64;
+        account.whole_item_count = is_found.iter().filter(|it| **it == Found::Whole).count() as u64;
+        if let Some(targets) = &targets {
+            steps.begin(3);
+            let failed = write::run(&self, &originals, targets, &dropped, &read.unread)?;
+            account.uncopied_count = failed.len() as u64;
+            account.file_count = targets.all().count() as u64 - write::copies_of(targets, &failed);
+        }
+        account.documents_read = read;
+        Ok(account)
+    }
+
+    /// Where the copies go, which overwrite nothing.
+    fn targets(&self, originals: &Originals<'_>, output: &std::path::Path) -> Result<Targets> {
+        if let Some(pipe) = self.paths.iter().find(|path| crate::work::is_pipe(path)) {
+            return Err(Error::refused(format!(
+                "the documents are read twice, and {} can be read only once; write it to a file first",
+                pipe.display()
+            )));
+        }
+        if originals.options.passage_unit().is_some() {
+            return Err(Error::refused(
+                "passages are parts of records, so they cannot be copied without others; read whole \
+                 documents",
+            ));
+        }
+        let targets = Targets::new(originals, output)?;
+        let places = |paths: &[PathBuf]| -> Vec<PathBuf> {
+            paths.iter().filter_map(|path| path.canonicalize().ok()).collect()
+        };
+        let items = places(&self.item_paths);
+        let hit =
+            targets.all().find(|target| target.canonicalize().is_ok_and(|it| items.contains(&it)));
+        if let Some(target) = hit {
+            return Err(Error::refused(format!(
+                "{} would be overwritten, and holds items that are looked for; name another output",
+                target.display()
+            )));
+        }
+        if !self.replace {
+            targets.check_free(false)?;
+        }
+        Ok(targets)
+    }
+
+    /// Reads the items, and their ids.
+    fn items(&self) -> Result<(Items, Vec<Id>, Contamination)> {
+        let options = self.item_options.clone().observer(self.observer.clone());
+        let options: DocumentOptions = options.threads(self.threads);
+        let files = DocumentFiles::find(&self.item_paths, &options)?;
+        let rules: ShingleRules = self.rules;
+        let make_items = move || {
+            let mut words = TextWords::default();
+            move |text: &str| {
+                words.take(text);
+                Item::of(&words.hashes, &rules)
+            }
+        };
+        let mut account = Contamination::default();
+        let (mut list, mut ids) = (Vec::new(), Vec::new());
+        let read: DocumentSummary =
+            files.map_texts(&options, None, make_items, |_, id, item| -> Result<()> {
+                match item {
+                    Some(item) => {
+                        account.item_count += 1;
+                        account.short_count += u64::from(item.is_short());
+                        list.push(item);
+                        ids.push(id.to_id());
+                    }
+                    None => {
+                        account.unjudged_count += 1;
+                        if account.unjudged.len() < SHOWN_MAX {
+                            account.unjudged.push(id.to_id());
+                        }
+                    }
+                }
+                if u32::try_from(list.len()).is_err() {
+                    let reason = "more than 2^32 items".into();
+                    return Err(fpstore::Error::TooLarge { reason }.into());
+                }
+                Ok(())
+            })?;
+        if list.is_empty() {
+            return Err(Error::refused(match account.unjudged_count {
+                0 => "there are no items to look for".to_string(),
+                count => format!(
+                    "none of {count} items has {} words, so there is nothing to look for",
+                    rules.words_min
+                ),
+            }));
+        }
+        account.items_read = read;
+        Ok((Items::new(list), ids, account))
+    }
+
+    pub(super) fn tell(&self, event: Event<'_>) {
+        if let Some(listener) = self.listener {
+            listener(event);
+        }
+    }
+}
+
+/// How much of an item was found in one document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Found {
+    No,
+    Part,
+    Whole,
+}

@@ -1,0 +1,165 @@
+//! The documents that are dropped, and why.
+
+use std::io::{self, Read};
+
+use super::fields::{put_id, read_id};
+use super::number::Number;
+use fpstore::StoreIndex;
+use fpstore::join::confirm::LedDocument;
+use fpstore::rows::Reason;
+use fpstore_base::{Fingerprint, Id};
+use fpstore_disk::fields::{put_u32, put_u64, read_u32, read_u64};
+
+/// The reasons, by the numbers that stand for them.
+const REASONS: [Reason; 6] =
+    [Reason::Address, Reason::Bytes, Reason::Text, Reason::Near, Reason::Confirmed, Reason::Judged];
+
+/// A document that is dropped.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Dropped {
+    pub(super) number: Number,
+    pub(super) other: Other,
+    pub(super) other_fingerprint: Fingerprint,
+    /// The similarity of the two, if it was looked at.
+    pub(super) similarity: Option<f64>,
+    pub(super) reason: Reason,
+}
+
+/// The document that is there instead.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Other {
+    /// A new one that is kept.
+    New(Number),
+    /// A stored one, which may have no id; and its store, where several are asked as one.
+    Stored(Option<Id>, StoreIndex),
+}
+
+impl Dropped {
+    /// A document that goes by an earlier one whose features are alike. `number_of` gives the number
+    /// of a document that was compared.
+    pub(super) fn of_led(led: &LedDocument, number_of: impl Fn(u32) -> Number) -> Dropped {
+        Dropped {
+            number: number_of(led.document),
+            other: Other::New(number_of(led.leader)),
+            other_fingerprint: led.leader_fingerprint,
+            similarity: Some(led.similarity),
+            reason: Reason::Confirmed,
+        }
+    }
+
+    /// How alike it is to the other one, from 0 to 1: their similarity if it was looked at, else 1
+    /// less the part of the bits in which their fingerprints differ.
+    pub(super) fn likeness(&self, own: Fingerprint) -> f64 {
+        let distance = self.other_fingerprint.distance(own);
+        self.similarity.unwrap_or(1.0 - f64::from(distance) / 64.0)
+    }
+}
+
+/// All documents that are dropped, by ascending number.
+#[derive(Debug, Default)]
+pub(super) struct DroppedList(Vec<Dropped>);
+
+impl DroppedList {
+    pub(super) fn new(mut list: Vec<Dropped>) -> Self {
+        list.sort_unstable_by_key(|dropped| dropped.number);
+        DroppedList(list)
+    }
+
+    pub(super) fn len(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    pub(super) fn get(&self, number: Number) -> Option<&Dropped> {
+        let found = self.0.binary_search_by_key(&number, |dropped| dropped.number);
+        found.ok().map(|at| &self.0[at])
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Dropped> {
+        self.0.iter()
+    }
+
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        put_u64(&mut out, self.len());
+        for Dropped { number, other, other_fingerprint, similarity, reason } in &self.0 {
+            put_u32(&mut out, number.0);
+            put_u64(&mut out, other_fingerprint.value());
+            put_u64(&mut out, similarity.unwrap_or(-1.0).to_bits());
+            out.push(REASONS.iter().position(|other| other == reason).unwrap_or_default() as u8);
+            match other {
+                Other::New(number) => {
+                    out.push(0);
+                    put_u32(&mut out, number.0);
+                }
+                Other::Stored(id, store) => {
+                    let is_first = *store == StoreIndex::default();
+                    out.push(1 + u8::from(id.is_some()) + 2 * u8::from(!is_first));
+                    if !is_first {
+                        put_u64(&mut out, store.0 as u64);
+                    }
+                    if let Some(id) = id {
+                        put_id(&mut out, id.as_ref());
+                    }
+                }
+            }
+        }
+        out
+    }
+
+    pub(super) fn read(from: &mut &[u8]) -> io::Result<Self> {
+        let mut list = Vec::new();
+        for _ in 0..read_u64(from)? {
+            let number = Number(read_u32(from)?);
+            let other_fingerprint = Fingerprint::new(read_u64(from)?);
+            let similarity = f64::from_bits(read_u64(from)?);
+            let mut kind = [0; 2];
+            from.read_exact(&mut kind)?;
+            let reason = *REASONS.get(usize::from(kind[0])).ok_or(io::ErrorKind::InvalidData)?;
+            let other = match kind[1] {
+                0 => Other::New(Number(read_u32(from)?)),
+                kind => {
+                    let store = if kind > 2 { read_u64(from)? } else { 0 };
+                    let store = usize::try_from(store).map_err(|_| io::ErrorKind::InvalidData)?;
+                    let has_id = kind % 2 == 0;
+                    let id = has_id.then(|| read_id(from).map(|id| id.to_id())).transpose()?;
+                    Other::Stored(id, StoreIndex(store))
+                }
+            };
+            let similarity = Some(similarity).filter(|similarity| *similarity >= 0.0);
+            list.push(Dropped { number, other, other_fingerprint, similarity, reason });
+        }
+        Ok(DroppedList(list))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_comes_back_sorted() {
+        let dropped = |number: u32, other: Other, similarity| Dropped {
+            number: Number(number),
+            other,
+            other_fingerprint: Fingerprint::new(u64::from(number) << 33),
+            similarity,
+            reason: REASONS[number as usize % 6],
+        };
+        let list = [
+            dropped(9, Other::New(Number(2)), Some(0.0)),
+            dropped(3, Other::Stored(None, StoreIndex(0)), None),
+            dropped(7, Other::Stored(Some(Id::U64(u64::MAX)), StoreIndex(0)), Some(1.0)),
+            dropped(5, Other::Stored(Some(Id::Text("".into())), StoreIndex(2)), Some(0.25)),
+            dropped(6, Other::Stored(None, StoreIndex(1)), None),
+        ];
+        let bytes = DroppedList::new(list.to_vec()).to_bytes();
+        let read = DroppedList::read(&mut bytes.as_slice()).unwrap();
+        let numbers: Vec<u32> = read.iter().map(|dropped| dropped.number.0).collect();
+        assert_eq!(numbers, [3, 5, 6, 7, 9]);
+        for one in &list {
+            assert_eq!(read.get(one.number), Some(one));
+        }
+        assert_eq!(read.get(Number(4)), None);
+        assert!(DroppedList::read(&mut &bytes[..bytes.len() - 1]).is_err());
+    }
+}

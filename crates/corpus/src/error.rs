@@ -1,0 +1,170 @@
+//! The error of work on documents: one of stores, one of texts, or one of the outputs.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use super::loss::{Loss, LossLimit};
+use super::overview::Overview;
+use fpstore_base::Interrupted;
+
+/// The result of work on documents.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why documents could not be taken or cleaned.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// An error of a store, of a join, or of a file that was written; also
+    /// [`Interrupted`](fpstore::Error::Interrupted).
+    Store(fpstore::Error),
+    /// An error of the documents, or of the files that hold them.
+    Text(fpstore_documents::Error),
+    /// An error of the items of a benchmark, or of the files that hold them.
+    Items(fpstore_documents::Error),
+    /// An output is there already, and may not be replaced.
+    Exists {
+        /// The output.
+        path: PathBuf,
+        /// Whether documents are added to a store. If earlier work made the output and added its
+        /// documents, they would be near stored ones now, and none in what replaces it.
+        adds: bool,
+    },
+    /// An output is there already, made by the same cleaning, which was stopped when nothing but its own
+    /// folder was left to be removed.
+    Ended {
+        /// The output.
+        path: PathBuf,
+    },
+    /// The store has added the documents of a run of this name before, and there are no outputs that have
+    /// them: compared with this store all of them would be found there, and none be kept.
+    KnownRun {
+        /// The name of the run.
+        run: String,
+        /// The store.
+        store: PathBuf,
+    },
+    /// Another process works on the same output.
+    InUse {
+        /// The folder of the unfinished work.
+        folder: PathBuf,
+    },
+    /// There is unfinished work on the same output with other settings.
+    Unfinished {
+        /// The folder of the unfinished work.
+        folder: PathBuf,
+        /// The names of the settings that differ.
+        differences: String,
+    },
+    /// More documents are left than [`Cleaner::target`](super::Cleaner::target) allows, even at the most
+    /// lenient bar. The same settings with another target go on from there.
+    TargetNotReached {
+        /// The documents that should be left.
+        target: u64,
+        /// Those that are left.
+        least: u64,
+    },
+    /// More documents would be removed than [`Cleaner::max_loss`](super::Cleaner::max_loss) allows.
+    /// The same settings with another limit go on from there.
+    TooMuchLost {
+        /// The largest loss.
+        loss: Box<Loss>,
+        /// The limit.
+        limit: LossLimit,
+        /// All that would be lost.
+        overview: Box<Overview>,
+    },
+}
+
+impl Error {
+    /// Settings or inputs that cannot be used.
+    pub(super) fn refused(reason: impl Into<String>) -> Self {
+        Error::Store(fpstore::Error::InvalidOptions { reason: reason.into() })
+    }
+
+    /// Whether settings or inputs cannot be used.
+    pub(super) fn is_refusal(&self) -> bool {
+        matches!(self, Error::Store(fpstore::Error::InvalidOptions { .. }))
+    }
+
+    /// Whether the observer has ended the work.
+    pub(super) fn is_interruption(&self) -> bool {
+        matches!(self, Error::Store(fpstore::Error::Interrupted))
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Store(error) => error.fmt(f),
+            Error::Text(error) | Error::Items(error) => error.fmt(f),
+            Error::Exists { path, .. } => write!(f, "{} exists", path.display()),
+            Error::Ended { path } => write!(
+                f,
+                "{} exists: the same cleaning had ended when it was stopped; its outputs are complete, \
+                 and nothing is left to do",
+                path.display()
+            ),
+            Error::KnownRun { run, store } => write!(
+                f,
+                "{} has added the documents of the run '{run}' before, so all of them would be found \
+                 stored and none kept; nothing was changed",
+                store.display()
+            ),
+            Error::InUse { folder } => write!(
+                f,
+                "{} is in use: another process works on the same output",
+                folder.display()
+            ),
+            Error::Unfinished { folder, differences } => write!(
+                f,
+                "{} holds unfinished work that differs in: {differences}",
+                folder.display()
+            ),
+            Error::TargetNotReached { target, least } => write!(
+                f,
+                "a target of {target} cannot be reached: {least} documents are left at the most lenient \
+                 bar; lower it, or name a target of {least} or more"
+            ),
+            Error::TooMuchLost { loss, limit, .. } => {
+                write!(f, "{} would lose {loss}, and {limit} is allowed", loss.of)
+            }
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::Store(error) => error.source(),
+            Error::Text(error) | Error::Items(error) => error.source(),
+            _ => None,
+        }
+    }
+}
+
+impl From<fpstore::Error> for Error {
+    fn from(error: fpstore::Error) -> Self {
+        Error::Store(error)
+    }
+}
+
+impl From<fpstore_base::IoError> for Error {
+    fn from(error: fpstore_base::IoError) -> Self {
+        Error::Store(error.into())
+    }
+}
+
+impl From<fpstore_documents::Error> for Error {
+    fn from(error: fpstore_documents::Error) -> Self {
+        match error {
+            fpstore_documents::Error::Interrupted => Error::Store(fpstore::Error::Interrupted),
+            error => Error::Text(error),
+        }
+    }
+}
+
+impl From<Interrupted> for Error {
+    fn from(interrupted: Interrupted) -> Self {
+        Error::Store(interrupted.into())
+    }
+}

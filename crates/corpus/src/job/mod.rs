@@ -1,0 +1,444 @@
+//! The folder in which a job keeps what it has done, so that the same settings can go on with it.
+//!
+//! A file of the folder appears when it is complete. It begins with a line that says which file of which
+//! job it is, and ends with its digest; one that is damaged, of another job or under another name counts
+//! as missing. The folder is removed when the job is finished. Everything in it is reached through its
+//! handle, so that nothing that gets its name meanwhile is touched.
+
+mod written;
+
+use fpstore_base::IoError;
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::error::{Error, Result};
+use fpstore_disk::Digest;
+use fpstore_disk::DigestWriter;
+use fpstore_disk::{self as disk, NewFile, OwnFolder, ScratchDirectory};
+pub(super) use written::Output;
+use written::{Outputs, WRITTEN};
+
+/// Each file begins with a line of this word, the name of its job, and its own name.
+const MARK: &str = "fpstore-dedup";
+/// Bytes of a line that names a job, at most.
+const MARK_LEN_MAX: u64 = 1024;
+const DESCRIPTION: &str = "job.json";
+const LOCK: &str = "lock";
+/// How often, and after which pause, a folder is made again that another job removes meanwhile.
+const OPEN_TRIES: u32 = 1000;
+const OPEN_PAUSE: Duration = Duration::from_millis(2);
+/// The key of a description that says that nothing is left to do.
+const DONE: &str = "done";
+/// The names of the parts begin so.
+pub(super) const PART: &str = "spool-";
+/// Which documents are dropped, and why.
+pub(super) const DECISIONS: &str = "decisions";
+/// Which documents are candidates, and which of them near pairs connect.
+pub(super) const CONNECTIONS: &str = "connections";
+/// The numbers of the files that could not be copied.
+const LEFT_OUT: &str = "left-out";
+
+/// A job that is under way.
+#[derive(Debug)]
+pub(super) struct Job {
+    folder: Arc<OwnFolder>,
+    place: Place,
+    space: Option<WorkingSpace>,
+    is_resumed: bool,
+    /// Whether a job with the same settings had ended here, and only its folder was left.
+    has_ended: bool,
+    /// The name of the job where a store remembers that it has added its records.
+    run: String,
+    written: Mutex<Outputs>,
+}
+
+/// Where a job keeps its files.
+#[derive(Debug)]
+enum Place {
+    /// In a temporary folder: nobody can go on with it.
+    Scratch(ScratchDirectory),
+    /// In the folder of its name, under a lock that others see.
+    Named { lock: Mutex<Option<File>> },
+}
+
+impl Job {
+    fn new(folder: OwnFolder, place: Place) -> Self {
+        let (folder, written) = (Arc::new(folder), Mutex::default());
+        let run = new_run();
+        Job { folder, place, space: None, is_resumed: false, has_ended: false, run, written }
+    }
+
+    /// A job in a temporary folder, which cannot be resumed.
+    pub(super) fn scratch(parent: &Path) -> Result<Self> {
+        let scratch = ScratchDirectory::create(parent)?;
+        let folder = OwnFolder::open(scratch.path());
+        let folder = folder.map_err(IoError::of("use", scratch.path()))?;
+        Ok(Job::new(folder, Place::Scratch(scratch)))
+    }
+
+    /// The job in this folder, which is the one with these settings, or a new one. With `force`
+    /// another job there is given up, unless a store `has_added` its documents: to clean them again
+    /// would find all of them stored, and leave none in the outputs.
+    pub(super) fn open(
+        path: &Path,
+        settings: &Value,
+        force: bool,
+        has_added: impl Fn(&str) -> bool,
+    ) -> Result<Self> {
+        let cannot = || IoError::of("use", path);
+        let mut tries = 0;
+        let (folder, lock) = loop {
+            let opened = OwnFolder::open(path).and_then(|folder| {
+                // Nothing is put into a folder of somebody else.
+                match folder.names()?.into_iter().find(|name| !is_of_a_job(name)) {
+                    Some(name) => Ok(Err(foreign(path, &name))),
+                    None => folder.append(LOCK).map(|lock| Ok((folder, lock))),
+                }
+            });
+            tries += 1;
+            let (folder, lock) = match opened {
+                // Its job ended, and removed it, just now.
+                Err(gone) if disk::system::is_being_removed(&gone) && tries < OPEN_TRIES => {
+                    std::thread::sleep(OPEN_PAUSE);
+                    continue;
+                }
+                opened => opened.map_err(cannot())??,
+            };
+            if lock.try_lock().is_err() {
+                return Err(Error::InUse { folder: path.into() });
+            }
+            // Its job may have ended, and removed it, before it was locked.
+            if folder.holds(LOCK, &lock) {
+                break (folder, lock);
+            }
+        };
+        let names = folder.names().map_err(cannot())?;
+        if let Some(name) = names.iter().find(|name| !is_of_a_job(name)) {
+            return Err(foreign(path, name));
+        }
+        let mut job = Job::new(folder, Place::Named { lock: Mutex::new(Some(lock)) });
+        // What a killed process left of its working space. The lock says that it has ended.
+        for name in names.iter().filter(|name| ScratchDirectory::is_name(name)) {
+            job.folder.remove_tree(name).map_err(cannot())?;
+        }
+        // A description that is damaged is that of another job.
+        let earlier = job
+            .read(DESCRIPTION)?
+            .map(|bytes| serde_json::from_slice::<Value>(&bytes).unwrap_or_default());
+        let is_done = earlier.as_ref().is_some_and(|earlier| earlier[DONE] == true);
+        let is_same =
+            |earlier: &Value| earlier["settings"] == *settings && earlier["run"].is_string();
+        job.has_ended = is_done && earlier.as_ref().is_some_and(is_same);
+        let earlier = earlier.filter(|_| !is_done);
+        let resumed = earlier.as_ref().filter(|earlier| is_same(earlier));
+        let resumed = resumed.and_then(|earlier| earlier["run"].as_str()).map(str::to_string);
+        // What is left without a description, or beside that of another job, is of a job that never
+        // began, unless its own was lost.
+        let runs = job.runs(&names, earlier.as_ref()).map_err(cannot())?;
+        let mut others = runs.iter().filter(|&run| resumed.as_ref() != Some(run));
+        if !is_done && others.any(|run| has_added(run)) {
+            return Err(Error::refused(format!(
+                "the store has added the documents of the unfinished work in {}, so the outputs are \
+                 complete; finish it with the command that began it, on the same files, or move the \
+                 outputs away and remove it",
+                path.display()
+            )));
+        }
+        if let Some(run) = resumed {
+            job.is_resumed = true;
+            job.run = run;
+        } else {
+            let has_parts = names.iter().any(|name| name.starts_with(PART));
+            if let Some(earlier) = earlier.filter(|_| !force && has_parts) {
+                let differences = differences(&earlier["settings"], settings);
+                return Err(Error::Unfinished { folder: path.into(), differences });
+            }
+            job.clear().map_err(cannot())?;
+            let description = json!({"settings": settings, "run": job.run});
+            job.save_bytes(DESCRIPTION, description.to_string().as_bytes())?;
+        }
+        job.written = Mutex::new(Outputs::open(&job.folder).map_err(cannot())?);
+        Ok(job)
+    }
+
+    /// The runs that a description names, and those of which the files of the folder say that they
+    /// are parts.
+    fn runs(&self, names: &[String], described: Option<&Value>) -> io::Result<BTreeSet<String>> {
+        let named = described.into_iter().flat_map(|it| [&it["run"], &it["settings"]["run"]]);
+        let mut runs: BTreeSet<_> = named.filter_map(Value::as_str).map(Into::into).collect();
+        for name in names.iter().filter(|name| name.starts_with(PART) || *name == DECISIONS) {
+            let Some(file) = self.folder.open_file(name)? else { continue };
+            let mut line = Vec::new();
+            BufReader::new(file.take(MARK_LEN_MAX)).read_until(b'\n', &mut line)?;
+            let line = String::from_utf8_lossy(&line);
+            if let [MARK, run, _] = line.split(' ').collect::<Vec<_>>()[..] {
+                runs.insert(run.to_string());
+            }
+        }
+        Ok(runs)
+    }
+
+    /// The first line of a file. That of the description, which names the job, has no name of a job.
+    pub(super) fn mark(&self, name: &str) -> String {
+        let run = if name == DESCRIPTION { "" } else { &self.run };
+        format!("{MARK} {run} {name}\n")
+    }
+
+    /// Whether earlier work began this job.
+    pub(super) fn is_resumed(&self) -> bool {
+        self.is_resumed
+    }
+
+    /// Whether the outputs of a job with the same settings are complete: it was stopped when only its
+    /// folder was left to be removed.
+    pub(super) fn has_ended(&self) -> bool {
+        self.has_ended
+    }
+
+    /// Whether later work can go on with it.
+    pub(super) fn is_named(&self) -> bool {
+        matches!(self.place, Place::Named { .. })
+    }
+
+    pub(super) fn run(&self) -> &str {
+        &self.run
+    }
+
+    pub(super) fn folder(&self) -> &Arc<OwnFolder> {
+        &self.folder
+    }
+
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Makes a folder for files that are of use to this process alone. They are reached by its path, so it
+    /// has a name that nobody can guess: a folder that takes the place of the job's has no such name.
+    pub(super) fn make_working_space(&mut self) -> Result<PathBuf> {
+        let made = WorkingSpace::create(&self.folder);
+        let (space, path) = made.map_err(IoError::of("use", self.folder.path()))?;
+        self.space = Some(space);
+        Ok(path)
+    }
+
+    /// Removes that folder.
+    pub(super) fn remove_working_space(&mut self) {
+        self.space = None;
+    }
+
+    /// Writes a file of the job, which appears when it is complete: behind its mark, and sealed with
+    /// its digest.
+    pub(super) fn save<T>(
+        &self,
+        name: &str,
+        write: impl FnOnce(&mut DigestWriter<BufWriter<File>>) -> Result<T>,
+    ) -> Result<T> {
+        let path = self.path(name);
+        let cannot = || IoError::of("write", &path);
+        let file = self.folder.new_file(name).map_err(cannot())?;
+        let buffer = BufWriter::with_capacity(1 << 18, file.file().map_err(cannot())?);
+        let mut out = DigestWriter::new(buffer);
+        out.write_all(self.mark(name).as_bytes()).map_err(cannot())?;
+        let done = write(&mut out)?;
+        out.seal().map_err(cannot())?;
+        file.publish().map_err(cannot())?;
+        Ok(done)
+    }
+
+    /// Writes a file of these bytes.
+    pub(super) fn save_bytes(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        let cannot = IoError::of("write", self.path(name));
+        self.save(name, |out| Ok(out.write_all(bytes).map_err(cannot)?))
+    }
+
+    /// The bytes of a file of the job, without its mark; `None` if it is missing or damaged, or the
+    /// file of another job or name.
+    pub(super) fn read(&self, name: &str) -> Result<Option<Vec<u8>>> {
+        // Only what is resumed is read back.
+        let read = if self.is_named() { self.folder.read(name) } else { Ok(None) };
+        let Some(mut bytes) = read.map_err(IoError::of("read", self.path(name)))? else {
+            return Ok(None);
+        };
+        let len = bytes.len().saturating_sub(16);
+        let is_sound = Digest::read(&bytes, len) == Some(Digest::of(&bytes[..len]));
+        bytes.truncate(len);
+        let own = bytes.strip_prefix(self.mark(name).as_bytes());
+        Ok(own.filter(|_| is_sound).map(<[u8]>::to_vec))
+    }
+
+    /// Whether there is a file of this name, sound or not.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.folder.has(name).unwrap_or(false)
+    }
+
+    /// Removes a file of the job that is damaged.
+    pub(super) fn discard(&self, name: &str) -> Result<()> {
+        let removed = self.folder.remove_file(name);
+        Ok(removed.map_err(IoError::of("remove", self.path(name)))?)
+    }
+
+    /// What was written under this number, if anything was.
+    pub(super) fn output(&self, number: usize) -> Option<Output> {
+        self.written.lock().unwrap_or_else(PoisonError::into_inner).get(number)
+    }
+
+    /// Remembers an output, before it appears under its name.
+    pub(super) fn note_output(&self, number: usize, output: Output) -> Result<()> {
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(written.note(number, output)?)
+    }
+
+    /// The numbers of the files that could not be copied, though they could be read before.
+    pub(super) fn left_out(&self) -> Result<Vec<u32>> {
+        let bytes = self.read(LEFT_OUT)?.unwrap_or_default();
+        Ok(bytes
+            .chunks_exact(4)
+            .filter_map(|four| Some(u32::from_le_bytes(four.try_into().ok()?)))
+            .collect())
+    }
+
+    /// Remembers these numbers, and no others.
+    pub(super) fn leave_out(&self, numbers: &[u32]) -> Result<()> {
+        let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+        self.save_bytes(LEFT_OUT, &bytes)
+    }
+
+    /// Removes the folder if nothing is done yet that would be lost.
+    pub(super) fn give_up(&self) {
+        let names = self.folder.names().unwrap_or_default();
+        if !names.iter().any(|name| name.starts_with(PART)) {
+            let _ = self.remove();
+        }
+    }
+
+    /// Removes the folder with all that is done, which nobody can go on with. What cannot be removed
+    /// is given up by the next job.
+    pub(super) fn drop_all(&self) {
+        let _ = self.remove();
+    }
+
+    /// Removes the folder: nothing is left to do.
+    pub(super) fn finish(self) -> Result<()> {
+        if let Place::Scratch(scratch) = self.place {
+            return Ok(scratch.remove()?);
+        }
+        self.mark_done()?;
+        // The next job removes what cannot be removed now.
+        let _ = self.remove();
+        Ok(())
+    }
+
+    /// Says in its description that nothing is left to do.
+    fn mark_done(&self) -> Result<()> {
+        let described = self.read(DESCRIPTION)?.unwrap_or_default();
+        let described: Value = serde_json::from_slice(&described).unwrap_or_default();
+        let done = json!({DONE: true, "settings": described["settings"], "run": described["run"]});
+        let done = done.to_string();
+        if let Err(error) = self.save_bytes(DESCRIPTION, done.as_bytes())
+            && self.read(DESCRIPTION)?.as_deref() != Some(done.as_bytes())
+        {
+            return Err(error);
+        }
+        Ok(())
+    }
+
+    fn remove(&self) -> io::Result<()> {
+        let Place::Named { lock } = &self.place else { return Ok(()) };
+        if !disk::system::REMOVES_OPEN_FILES {
+            *self.written.lock().unwrap_or_else(PoisonError::into_inner) = Outputs::default();
+        }
+        self.clear()?;
+        self.folder.remove_file(LOCK)?;
+        if !disk::system::REMOVES_OPEN_FILES {
+            // Its name goes when it is closed. No other process can open it from now on.
+            drop(lock.lock().unwrap_or_else(PoisonError::into_inner).take());
+        }
+        self.folder.remove()
+    }
+
+    /// Removes all files but the lock; the description last, for it says that the others are of no
+    /// use, or what they are.
+    fn clear(&self) -> io::Result<()> {
+        let mut names = self.folder.names()?;
+        names.sort_by_key(|name| name == DESCRIPTION);
+        for name in names.iter().filter(|name| name.as_str() != LOCK) {
+            match ScratchDirectory::is_name(name) {
+                true => self.folder.remove_tree(name)?,
+                false => self.folder.remove_file(name)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A folder in the folder of a job, which is removed with its value.
+#[derive(Debug)]
+struct WorkingSpace {
+    folder: Arc<OwnFolder>,
+    name: String,
+}
+
+impl WorkingSpace {
+    fn create(folder: &Arc<OwnFolder>) -> io::Result<(Self, PathBuf)> {
+        let name = ScratchDirectory::new_name()?;
+        let path = folder.make_folder(&name)?;
+        Ok((WorkingSpace { folder: folder.clone(), name }, path))
+    }
+}
+
+impl Drop for WorkingSpace {
+    fn drop(&mut self) {
+        // The next job removes what stays.
+        let _ = self.folder.remove_tree(&self.name);
+    }
+}
+
+/// The error for a folder that holds a file of somebody else.
+fn foreign(path: &Path, name: &str) -> Error {
+    Error::refused(format!(
+        "{} holds '{name}', which no cleaning has made; move it away, or name another output",
+        path.display()
+    ))
+}
+
+/// A name that no other job has.
+fn new_run() -> String {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let nanos = since.map_or(0, |since| since.as_nanos());
+    format!("dedup-{nanos:x}-{}", std::process::id())
+}
+
+/// Whether a job gives this name to a file or folder.
+fn is_of_a_job(name: &str) -> bool {
+    let is_part = |name: &str| {
+        name.strip_prefix(PART).is_some_and(|at| at.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    // Earlier releases kept the run by itself.
+    [LOCK, DESCRIPTION, CONNECTIONS, DECISIONS, LEFT_OUT, WRITTEN, "run"].contains(&name)
+        || is_part(name)
+        || ScratchDirectory::is_name(name)
+        || NewFile::is_temporary_name(name)
+}
+
+/// The keys whose values differ.
+fn differences(one: &Value, other: &Value) -> String {
+    let keys = other.as_object().into_iter().flatten().map(|(key, _)| key.as_str());
+    let differ = keys.filter(|key| one.get(key) != other.get(key));
+    let named = differ.map(|key| match (key, one.get(key)) {
+        // The setting that nobody gave.
+        ("version", Some(Value::String(version))) => {
+            format!("the version of fpstore, which was {version}")
+        }
+        _ => key.to_string(),
+    });
+    named.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests;

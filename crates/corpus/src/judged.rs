@@ -1,0 +1,149 @@
+//! Pairs of documents that people have judged: those that are one, and those that are different.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use super::address::Namesake;
+use super::dropped::{Dropped, Other};
+use super::error::{Error, Result};
+use super::number::{Number, Rank};
+use super::ranking::Ranking;
+use super::spool::Spools;
+use super::work::Work;
+use fpstore::join::DisjointSets;
+use fpstore::rows::Reason;
+use fpstore_base::labels::Label;
+
+/// The judged pairs of which both documents are known.
+#[derive(Debug, Default)]
+pub(super) struct JudgedPairs {
+    /// The fingerprint of each new document that is judged, and its id.
+    known: HashMap<Number, (u64, String)>,
+    /// Pairs of new documents that are one.
+    one: Vec<(Number, Number)>,
+    /// For each id those that are judged different from it.
+    different: HashMap<String, HashSet<String>>,
+}
+
+impl JudgedPairs {
+    /// Finds the documents of the pairs. A pair is passed over if no new document
+    /// has one of its ids; a stored document may have it.
+    pub(super) fn of(work: &Work<'_>, spools: &Spools) -> Result<Self> {
+        let mut judged = JudgedPairs::default();
+        let Some(labels) = &work.settings.pairs else { return Ok(judged) };
+        let ids: HashSet<&str> = labels.rows().flat_map(|(one, other, _)| [one, other]).collect();
+        let mut numbers: HashMap<String, Number> = HashMap::new();
+        spools.each(|number, entry| {
+            let id = entry.id.to_string();
+            if !ids.contains(id.as_str()) {
+                return Ok(());
+            }
+            judged.known.insert(number, (entry.fingerprint.value(), id.clone()));
+            match numbers.insert(id, number) {
+                None => Ok(()),
+                Some(_) => Err(Error::refused(format!(
+                    "two documents have the id '{}', and it is judged; leave out its pairs",
+                    entry.id
+                ))),
+            }
+        })?;
+        for (one, other, label) in labels.rows() {
+            let both = numbers.get(one).zip(numbers.get(other));
+            match (label, both) {
+                (Label::Duplicate, Some((one, other))) => judged.one.push((*one, *other)),
+                (Label::Different, _) => {
+                    for (one, other) in [(one, other), (other, one)] {
+                        judged.different.entry(one.into()).or_default().insert(other.into());
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(judged)
+    }
+
+    fn is_different(&self, one: Number, other: Number) -> bool {
+        self.known.get(&other).is_some_and(|(_, id)| self.is_different_from(one, id))
+    }
+
+    /// Whether a document is judged different from that with an id.
+    fn is_different_from(&self, number: Number, id: &str) -> bool {
+        let own = self.known.get(&number).and_then(|(_, own)| self.different.get(own));
+        own.is_some_and(|others| others.contains(id))
+    }
+
+    /// The documents that go by their address or because they are judged to be one, by ascending
+    /// number, each with the best of all that are one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`] if two documents are judged different, and one by other pairs.
+    pub(super) fn join(
+        &self,
+        mut namesakes: Vec<Namesake>,
+        ranking: &Ranking,
+    ) -> Result<Vec<Namesake>> {
+        namesakes.retain(|one| !self.is_different(one.number, one.best));
+        if self.one.is_empty() {
+            return Ok(namesakes);
+        }
+        // The name of a set is its smallest rank, that of its best document.
+        let mut sets = DisjointSets::new(ranking.len() as u32);
+        let mut fingerprints: HashMap<Number, u64> =
+            self.known.iter().map(|(&number, known)| (number, known.0)).collect();
+        let mut joined: BTreeSet<Number> = BTreeSet::new();
+        let by_address = namesakes.iter().map(|one| (one.number, one.best));
+        for (one, other) in by_address.chain(self.one.iter().copied()) {
+            sets.union(ranking.rank_of(one).0, ranking.rank_of(other).0);
+            joined.extend([one, other]);
+        }
+        for namesake in &namesakes {
+            fingerprints.insert(namesake.best, namesake.best_fingerprint);
+        }
+        self.check(&mut sets, ranking)?;
+        let by_address: HashSet<Number> = namesakes.iter().map(|one| one.number).collect();
+        let namesake = |number| {
+            let best = ranking.number_of(Rank(sets.find(ranking.rank_of(number).0)));
+            let reason = match by_address.contains(&number) {
+                true => Reason::Address,
+                false => Reason::Judged,
+            };
+            // The best of an address has a fingerprint, and so has each that is judged.
+            let best_fingerprint = fingerprints.get(&best).copied().unwrap_or_default();
+            Namesake { number, best, best_fingerprint, reason }
+        };
+        Ok(joined.into_iter().map(namesake).filter(|one| one.number != one.best).collect())
+    }
+
+    /// Refuses documents that are judged different, and are one by other pairs.
+    fn check(&self, sets: &mut DisjointSets, ranking: &Ranking) -> Result<()> {
+        let numbers: HashMap<&str, Number> =
+            self.known.iter().map(|(&number, known)| (known.1.as_str(), number)).collect();
+        let all = self.different.iter();
+        let mut pairs: Vec<_> =
+            all.flat_map(|(one, others)| others.iter().map(move |other| (one, other))).collect();
+        pairs.sort_unstable();
+        for (one, other) in pairs {
+            let both = numbers.get(one.as_str()).zip(numbers.get(other.as_str()));
+            let mut set_of = |number: &Number| sets.find(ranking.rank_of(*number).0);
+            if both.is_some_and(|(a, b)| set_of(a) == set_of(b)) {
+                return Err(Error::refused(format!(
+                    "'{one}' and '{other}' are judged different, and one by other pairs or by their \
+                     address; leave out one of these judgements"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps the documents that are judged different from the one that they would go by.
+    pub(super) fn spare(&self, dropped: &mut Vec<Dropped>) {
+        if self.different.is_empty() {
+            return;
+        }
+        dropped.retain(|one| match &one.other {
+            Other::New(other) => !self.is_different(one.number, *other),
+            Other::Stored(Some(id), _) => !self.is_different_from(one.number, &id.to_string()),
+            Other::Stored(None, _) => true,
+        });
+    }
+}

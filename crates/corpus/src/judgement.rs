@@ -1,0 +1,70 @@
+//! By what documents are taken as near.
+
+use std::fmt;
+
+/// By what the documents of a cleaning are taken as near.
+///
+/// ```
+/// use fpstore_corpus::Judgement;
+///
+/// let judgement = Judgement::Features { similarity: 0.8, contained: None, k: 12 };
+/// assert!(judgement.to_string().starts_with("by Jaccard similarity 0.8 or more, computed"));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Judgement {
+    /// By equal texts alone; nothing that is near was looked for.
+    Exact,
+    /// By their fingerprints alone.
+    Fingerprints {
+        /// The distance in bits, inclusive.
+        k: u32,
+    },
+    /// By the Jaccard similarity of their features, computed exactly.
+    Features {
+        /// The least similarity.
+        similarity: f64,
+        /// The least part of the features of a document that is in the kept one, too, which has no
+        /// fewer; `None` if that is not asked.
+        contained: Option<f64>,
+        /// The distance within which documents are compared.
+        k: u32,
+    },
+    /// By the similarity that sketches tell.
+    Sketches {
+        /// The least similarity.
+        similarity: f64,
+        /// The distance within which documents are compared.
+        k: u32,
+    },
+}
+
+impl fmt::Display for Judgement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Judgement::Exact => f.write_str("by what is the same alone; near documents stay"),
+            Judgement::Fingerprints { k } => {
+                write!(f, "by fingerprints within {k} bits alone; no similarity was computed")
+            }
+            Judgement::Features { similarity, contained, k } => {
+                write!(
+                    f,
+                    "by Jaccard similarity {similarity} or more, computed from all features of \
+                     documents within {k} bits"
+                )?;
+                match contained {
+                    Some(1.0) => f.write_str(", and all features in the kept one"),
+                    Some(part) => {
+                        write!(f, ", and the part {part} of the features in the kept one")
+                    }
+                    None => Ok(()),
+                }
+            }
+            Judgement::Sketches { similarity, k } => write!(
+                f,
+                "by Jaccard similarity {similarity} or more, estimated from the sketches of documents \
+                 within {k} bits"
+            ),
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! Which of near documents is kept: a rule, how it is written, and what it looks at.
+
+use std::fmt;
+use std::str::FromStr;
+
+use jiff::civil::DateTime;
+use jiff::fmt::rfc2822;
+use jiff::{Timestamp, tz::TimeZone};
+
+use fpstore::{Error, Result};
+
+/// Which of near documents is kept. [`KeepRules`](super::KeepRules) are several such rules.
+///
+/// Of equal ones the first is kept. Documents without the field of a rule come last.
+///
+/// # Examples
+///
+/// ```
+/// use fpstore_corpus::KeepRule;
+///
+/// let rule: KeepRule = "newest:meta.date".parse()?;
+/// assert_eq!(rule, KeepRule::Newest("meta.date".into()));
+/// assert_eq!(rule.to_string(), "newest:meta.date");
+/// # Ok::<(), fpstore::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum KeepRule {
+    /// The first one.
+    #[default]
+    First,
+    /// The last one.
+    Last,
+    /// The one with the longest text.
+    Longest,
+    /// The one with the latest date in a field.
+    Newest(String),
+    /// The one with the largest number in a field.
+    Best(String),
+    /// The one whose source comes first in this list; others come last. The source is the value of
+    /// the field [`Cleaner::source_field`](super::Cleaner::source_field).
+    Source(Vec<String>),
+}
+
+impl FromStr for KeepRule {
+    type Err = Error;
+
+    /// # Errors
+    ///
+    /// [`Error::InvalidOptions`] if the text is none of [`KeepRule::NAMES`].
+    fn from_str(text: &str) -> Result<Self> {
+        match text.split_once(':') {
+            None if text == "first" => Ok(KeepRule::First),
+            None if text == "last" => Ok(KeepRule::Last),
+            None if text == "longest" => Ok(KeepRule::Longest),
+            Some(("newest", field)) if !field.is_empty() => Ok(KeepRule::Newest(field.into())),
+            Some(("best", field)) if !field.is_empty() => Ok(KeepRule::Best(field.into())),
+            Some(("source", source)) if !source.is_empty() => {
+                Ok(KeepRule::Source(source.split(',').map(str::to_string).collect()))
+            }
+            _ => {
+                let [names @ .., last] = KeepRule::NAMES.map(|(name, _)| name);
+                let reason = format!("expected {} or {last}", names.join(", "));
+                Err(Error::InvalidOptions { reason })
+            }
+        }
+    }
+}
+
+impl fmt::Display for KeepRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            KeepRule::First => f.write_str("first"),
+            KeepRule::Last => f.write_str("last"),
+            KeepRule::Longest => f.write_str("longest"),
+            KeepRule::Newest(field) => write!(f, "newest:{field}"),
+            KeepRule::Best(field) => write!(f, "best:{field}"),
+            KeepRule::Source(sources) => write!(f, "source:{}", sources.join(",")),
+        }
+    }
+}
+
+impl KeepRule {
+    /// How the rules are written, and which of near documents each keeps.
+    pub const NAMES: [(&str, &str); 6] = [
+        ("first", "the first one"),
+        ("last", "the last one"),
+        ("longest", "the one with the longest text"),
+        ("newest:FIELD", "the one with the latest date, time or seconds since 1970 in the field"),
+        ("best:FIELD", "the one with the largest number in the field"),
+        ("source:A,B", "the one whose source comes first in the list"),
+    ];
+
+    /// The field that ranks the documents, if the rule names one.
+    pub fn field(&self) -> Option<&str> {
+        match self {
+            KeepRule::Newest(field) | KeepRule::Best(field) => Some(field),
+            KeepRule::First | KeepRule::Last | KeepRule::Longest | KeepRule::Source(_) => None,
+        }
+    }
+
+    /// Whether documents may be equal by the rule.
+    pub(super) fn leaves_ties(&self) -> bool {
+        !matches!(self, KeepRule::First | KeepRule::Last)
+    }
+
+    /// Whether the rule needs documents; otherwise records will do.
+    pub fn needs_documents(&self) -> bool {
+        self.leaves_ties()
+    }
+
+    /// The merit of a document: of near ones the one with the largest is kept. A document without
+    /// the field has the least, which is 0. Or why the field is bad. `value` is that of the field of
+    /// the rule, or the source.
+    pub(super) fn merit(&self, value: Option<&str>, text_len: u64) -> Result<u64, String> {
+        let value = value.filter(|text| !text.trim().is_empty());
+        let merit = |read: fn(&str) -> Option<f64>, field: &str, expected: &str| {
+            let Some(text) = value else { return Ok(0) };
+            let number = read(text.trim()).filter(|number| !number.is_nan());
+            number.map(ordered).ok_or_else(|| format!("{text:?} in '{field}', expected {expected}"))
+        };
+        match self {
+            KeepRule::First | KeepRule::Last => Ok(0),
+            KeepRule::Longest => Ok(text_len),
+            KeepRule::Newest(field) => merit(
+                seconds,
+                field,
+                "a date such as 2026-11-22, a time such as 2026-11-22T08:00:00Z, or seconds since \
+                 1970",
+            ),
+            KeepRule::Best(field) => merit(|text| text.parse().ok(), field, "a number"),
+            KeepRule::Source(sources) => {
+                let after = sources
+                    .iter()
+                    .rev()
+                    .position(|source| Some(source.as_str()) == value.map(str::trim));
+                Ok(after.map_or(0, |after| after as u64 + 1))
+            }
+        }
+    }
+}
+
+/// A number above 0 whose order is that of the given ones.
+fn ordered(number: f64) -> u64 {
+    // Two zeros are equal.
+    let bits = (number + 0.0).to_bits();
+    if bits >> 63 == 0 { bits | 1 << 63 } else { !bits }
+}
+
+/// Seconds since 1970. A time without a zone is taken as UTC.
+fn seconds(text: &str) -> Option<f64> {
+    if let Ok(number) = text.parse() {
+        return Some(number);
+    }
+    let of = |at: Timestamp| at.as_second() as f64 + f64::from(at.subsec_nanosecond()) / 1e9;
+    let whole = || text.parse::<Timestamp>().ok();
+    let local = || text.parse::<DateTime>().ok()?.to_zoned(TimeZone::UTC).ok();
+    let mail = || rfc2822::parse(text).ok();
+    whole()
+        .or_else(|| local().map(|at| at.timestamp()))
+        .or_else(|| mail().map(|at| at.timestamp()))
+        .map(of)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_are_spelled_as_they_are_read() {
+        for text in ["first", "last", "longest", "newest:meta.date", "best:score", "source:a"] {
+            assert_eq!(text.parse::<KeepRule>().unwrap().to_string(), text);
+        }
+        for text in ["", "newest", "newest:", "oldest:date", "first:x"] {
+            assert!(text.parse::<KeepRule>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn sources_are_ranked_as_they_are_listed() {
+        let rule = KeepRule::Source(["curated", "wiki"].map(String::from).into());
+        let merits = [Some("curated"), Some("wiki"), Some("crawl"), Some(""), None];
+        assert_eq!(merits.map(|source| rule.merit(source, 9).unwrap()), [2, 1, 0, 0, 0]);
+    }
+
+    #[test]
+    fn the_order_of_numbers_is_kept() {
+        let numbers = [f64::NEG_INFINITY, -2.5, -1e-300, 0.0, 1e-300, 1.0, 1e10, f64::INFINITY];
+        let keys: Vec<u64> = numbers.iter().map(|&number| ordered(number)).collect();
+        assert!(keys.is_sorted_by(|a, b| a < b) && keys[0] > 0);
+        assert_eq!(ordered(-0.0), ordered(0.0));
+    }
+
+    #[test]
+    fn dates_of_all_usual_forms_are_read() {
+        let expected = Some(1_795_305_600.0);
+        for text in [
+            "1795305600",
+            "2026-11-22",
+            "2026-11-22T00:00:00",
+            "2026-11-22 00:00:00",
+            "2026-11-22T00:00:00Z",
+            "2026-11-22T01:00:00+01:00",
+            "2026-11-22T00:00:00.000Z",
+            "Sun, 22 Nov 2026 00:00:00 GMT",
+        ] {
+            assert_eq!(seconds(text), expected, "{text}");
+        }
+        for text in ["yesterday", "2026-13-01", "22.11.2026"] {
+            assert_eq!(seconds(text), None, "{text}");
+        }
+    }
+}

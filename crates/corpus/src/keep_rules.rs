@@ -1,0 +1,269 @@
+//! Rules in their order by which one of near documents is kept.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::keep::KeepRule;
+use fpstore::{Error, Result};
+
+/// Which of near documents is kept, by one rule after the other.
+///
+/// The first rule decides; the next one decides among those that are equal by it, and so on. Of
+/// documents that are equal by all rules the first is kept. A document without the field of a rule
+/// comes after all that have it.
+///
+/// # Examples
+///
+/// ```
+/// use fpstore_corpus::{KeepRule, KeepRules};
+///
+/// let rules: KeepRules = "source:curated,wiki,best:quality,longest".parse()?;
+/// let source = KeepRule::Source(vec!["curated".into(), "wiki".into()]);
+/// assert_eq!(rules.list(), [source, KeepRule::Best("quality".into()), KeepRule::Longest]);
+/// assert_eq!(rules.to_string(), "source:curated,wiki,best:quality,longest");
+/// # Ok::<(), fpstore::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeepRules(Vec<KeepRule>);
+
+impl Default for KeepRules {
+    fn default() -> Self {
+        KeepRule::First.into()
+    }
+}
+
+impl From<KeepRule> for KeepRules {
+    fn from(rule: KeepRule) -> Self {
+        KeepRules(vec![rule])
+    }
+}
+
+impl FromStr for KeepRules {
+    type Err = Error;
+
+    /// Reads rules with commas between them. A part that is no rule is one more source of the rule
+    /// [`KeepRule::Source`] before it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidOptions`] if a part is none of [`KeepRule::NAMES`], or if a rule follows
+    /// `first` or `last`, by which no two documents are equal.
+    fn from_str(text: &str) -> Result<Self> {
+        let mut list: Vec<KeepRule> = Vec::new();
+        for part in text.split(',') {
+            let rule = match (part.parse(), list.last_mut()) {
+                (Ok(rule), _) => rule,
+                (Err(_), Some(KeepRule::Source(sources))) if !part.is_empty() => {
+                    sources.push(part.into());
+                    continue;
+                }
+                (Err(error), _) => return Err(error),
+            };
+            if let Some(before) = list.last().filter(|rule| !rule.leaves_ties()) {
+                let reason = format!("'{rule}' comes after '{before}', which leaves no ties");
+                return Err(Error::InvalidOptions { reason });
+            }
+            list.push(rule);
+        }
+        Ok(KeepRules(list))
+    }
+}
+
+impl fmt::Display for KeepRules {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, rule) in self.0.iter().enumerate() {
+            write!(f, "{}{rule}", if at > 0 { "," } else { "" })?;
+        }
+        Ok(())
+    }
+}
+
+impl KeepRules {
+    /// The rules in their order.
+    pub fn list(&self) -> &[KeepRule] {
+        &self.0
+    }
+
+    /// Whether a rule needs documents; otherwise records will do.
+    pub fn needs_documents(&self) -> bool {
+        self.0.iter().any(KeepRule::needs_documents)
+    }
+
+    /// Whether only the order of the documents counts, and the last one is kept.
+    pub fn is_last(&self) -> bool {
+        self.0 == [KeepRule::Last]
+    }
+
+    /// Whether the last one is kept of documents that are equal by the other rules.
+    pub fn keeps_last(&self) -> bool {
+        self.0.contains(&KeepRule::Last)
+    }
+
+    /// The names of the fields that a cleaning by these rules reads beside ids and texts, each once: those
+    /// of the rules, that of the source, which is `source_field` if it is given, and `url_field`.
+    pub fn field_names(&self, source_field: Option<&str>, url_field: Option<&str>) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        let of_rules = self.list().iter().filter_map(KeepRule::field);
+        for name in of_rules.chain(self.source_field(source_field)).chain(url_field) {
+            if !names.iter().any(|other| other == name) {
+                names.push(name.into());
+            }
+        }
+        names
+    }
+
+    /// The field of sources, if they are asked for: the given one, or `source` for the rule of sources.
+    pub(super) fn source_field<'a>(&self, given: Option<&'a str>) -> Option<&'a str> {
+        let has_rule = self.list().iter().any(|rule| matches!(rule, KeepRule::Source(_)));
+        given.or(has_rule.then_some("source"))
+    }
+
+    /// The rules that give documents a merit.
+    pub(super) fn rating(&self) -> impl Iterator<Item = &KeepRule> {
+        self.0.iter().filter(|rule| rule.leaves_ties())
+    }
+
+    /// The merits of a document by all rules of [`KeepRules::rating`], or why one of its fields is bad.
+    /// `value` gives the value of a field, `source` is that of the field of sources.
+    pub(super) fn merits<'a>(
+        &self,
+        source: Option<&'a str>,
+        value: impl Fn(&str) -> Option<&'a str>,
+        text_len: u64,
+    ) -> Result<Vec<u64>, String> {
+        let merit = |rule: &KeepRule| {
+            let value = match rule {
+                KeepRule::Source(_) => source,
+                rule => rule.field().and_then(&value),
+            };
+            rule.merit(value, text_len)
+        };
+        self.rating().map(merit).collect()
+    }
+
+    /// The merit of a document as bytes, for engines that sort documents by themselves: of near ones
+    /// the one with the larger bytes is kept. Each rule but `first` and `last` has
+    /// [`MERIT_LEN`](KeepRules::MERIT_LEN) of them, which are 0 if the document has nothing that the
+    /// rule looks at. `value` gives the value of a field of [`KeepRules::field_names`], `text_len` is
+    /// the length of the text in bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidOptions`] if a field is no date or no number, which its rule needs.
+    pub fn merit<'a>(
+        &self,
+        source_field: Option<&str>,
+        value: impl Fn(&str) -> Option<&'a str>,
+        text_len: u64,
+    ) -> Result<Vec<u8>, Error> {
+        let source = self.source_field(source_field).and_then(&value);
+        let merits = self.merits(source, value, text_len);
+        let merits = merits.map_err(|reason| Error::InvalidOptions { reason })?;
+        Ok(merits.into_iter().flat_map(u64::to_be_bytes).collect())
+    }
+
+    /// Bytes of a merit for each rule; see [`KeepRules::merit`].
+    pub const MERIT_LEN: usize = size_of::<u64>();
+
+    /// Refuses a rule that looks at what no document has. `is_found` says for each rule but `first` and
+    /// `last`, in their order, whether any document has a merit by it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidOptions`] that names the rule.
+    pub fn check_found(&self, mut is_found: impl FnMut(usize) -> bool) -> Result<(), Error> {
+        for (at, rule) in self.rating().enumerate() {
+            let what = match rule {
+                KeepRule::Source(_) => "is of one of the sources".into(),
+                rule => match rule.field() {
+                    Some(field) => format!("has the field '{field}'"),
+                    None => continue,
+                },
+            };
+            if !is_found(at) {
+                let reason = format!("no document {what}, by which '{rule}' keeps");
+                return Err(Error::InvalidOptions { reason });
+            }
+        }
+        Ok(())
+    }
+
+    /// The positions of documents, the best one first. `merits` has those of one document after the
+    /// other, each by all rules of [`KeepRules::rating`].
+    pub(super) fn order(&self, merits: &[u64], document_count: usize) -> Vec<u32> {
+        let mut order: Vec<u32> = (0..document_count as u32).collect();
+        // The order in which equal ones stay, as the sort is stable.
+        if self.keeps_last() {
+            order.reverse();
+        }
+        let count = self.rating().count();
+        let of = |number: u32| &merits[number as usize * count..][..count];
+        if count > 0 {
+            order.sort_by(|&one, &other| of(other).cmp(of(one)));
+        }
+        order
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_are_spelled_as_they_are_read() {
+        for text in [
+            "first",
+            "longest,last",
+            "source:a,b c,newest:meta.date,best:score,longest,first",
+            "best:x,source:a",
+        ] {
+            assert_eq!(text.parse::<KeepRules>().unwrap().to_string(), text);
+        }
+        for (text, part) in [
+            ("", "expected first"),
+            ("first,longest", "'longest' comes after 'first', which leaves no ties"),
+            ("last,first", "leaves no ties"),
+            ("longest,wiki", "expected first"),
+            ("source:a,,longest", "expected first"),
+            ("source:", "expected first"),
+        ] {
+            let error = text.parse::<KeepRules>().unwrap_err().to_string();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn bytes_sort_as_merits_do_and_a_bad_field_is_named() {
+        let rules: KeepRules = "source:a,newest:date,longest,last".parse().unwrap();
+        assert!(rules.keeps_last() && !rules.is_last());
+        let of = |source: &'static str, date: &'static str, text_len| {
+            let value = |name: &str| match name {
+                "source" => Some(source),
+                "date" => Some(date),
+                _ => None,
+            };
+            rules.merit(None, value, text_len)
+        };
+        let merits = [of("b", "", 9), of("b", "2026-01-02", 1), of("a", "", 1), of("a", " ", 2)];
+        let merits = merits.map(Result::unwrap);
+        assert!(merits.is_sorted_by(|a, b| a < b));
+        assert!(merits.iter().all(|merit| merit.len() == 3 * KeepRules::MERIT_LEN));
+        assert_eq!(merits[0][..2 * KeepRules::MERIT_LEN], [0; 16]);
+        let error = of("a", "yesterday", 1).unwrap_err().to_string();
+        assert!(error.contains("\"yesterday\" in 'date'"), "{error}");
+        let error = rules.check_found(|at| at != 1).unwrap_err().to_string();
+        assert!(error.contains("no document has the field 'date'"), "{error}");
+        assert!(rules.check_found(|at| at != 2).is_ok());
+    }
+
+    #[test]
+    fn each_rule_decides_among_what_is_equal_by_the_ones_before() {
+        let merits = [[1, 5], [2, 0], [2, 7], [1, 5], [2, 7]].concat();
+        let order = |text: &str| text.parse::<KeepRules>().unwrap().order(&merits, 5);
+        assert_eq!(order("best:x,longest"), [2, 4, 1, 0, 3]);
+        assert_eq!(order("best:x,longest,first"), [2, 4, 1, 0, 3]);
+        assert_eq!(order("best:x,longest,last"), [4, 2, 1, 3, 0]);
+        assert_eq!("last".parse::<KeepRules>().unwrap().order(&[], 3), [2, 1, 0]);
+        assert_eq!(KeepRules::default().order(&[], 3), [0, 1, 2]);
+    }
+}

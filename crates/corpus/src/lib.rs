@@ -1,0 +1,125 @@
+//! Documents in, documents out: corpora without near-duplicates, and documents into stores.
+//!
+//! | to get | use |
+//! |---|---|
+//! | documents in a [`Builder`](fpstore::Builder) or a [`Writer`](fpstore::Writer) | [`DocumentSource::ingest`] |
+//! | files of documents without near-duplicates, byte for byte | [`Cleaner::run`] |
+//! | the same step by step, with a list of what is removed | [`Cleaner::begin`] |
+//! | documents that are in no files | [`DocumentTable`] |
+//!
+//! A [`DocumentSource`] says how documents become fingerprints. A [`Cleaner`] has the settings of a
+//! cleaning; [`Cleaning`] and [`Cleaned`] are its steps, and an [`Account`] is its result. The
+//! program, the Python package and other callers use these; nothing here prints, and an input is
+//! never changed.
+//!
+//! # Examples
+//!
+//! A list of the removed documents beside the clean corpus:
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use fpstore_corpus::{Cleaner, DocumentSource, KeepRule};
+//! use fpstore_documents::DocumentOptions;
+//! use fpstore_text::{TextHasher, TextRecipe};
+//! # let folder = tempfile::tempdir()?;
+//! # let (file, clean) = (folder.path().join("all.jsonl"), folder.path().join("clean/"));
+//! # let lines = ["{\"id\":\"a\",\"text\":\"one two three\"}\n", "{\"id\":\"b\",\"text\":\"one two three\"}\n"];
+//! # std::fs::write(&file, lines.concat())?;
+//!
+//! let hasher = TextHasher::new(&TextRecipe::default())?;
+//! let source = DocumentSource::of_texts(hasher, DocumentOptions::default());
+//! let cleaner = Cleaner::new(source, [file]).keep(KeepRule::Last).output(&clean);
+//! let cleaned = cleaner.begin()?.expect("there is no store").run()?;
+//! cleaned.for_each_removed(|removed| {
+//!     assert_eq!(removed.id, Some("a".into()));
+//!     assert_eq!(removed.other_id, Some("b".into()));
+//!     Ok::<(), fpstore_corpus::Error>(())
+//! })?;
+//! assert_eq!(cleaned.finish()?.kept_count, 1);
+//! # assert_eq!(std::fs::read_to_string(clean.join("all.jsonl"))?, lines[1]);
+//! # Ok(()) }
+//! ```
+
+mod account;
+mod address;
+mod bar;
+mod cleaned;
+mod cleaning;
+mod clusters;
+mod compared;
+mod compressed;
+pub mod contamination;
+mod copied;
+mod decide;
+mod decided;
+mod distance;
+mod dropped;
+mod error;
+mod event;
+mod exact;
+mod features;
+mod fields;
+mod hash;
+mod job;
+mod judged;
+mod judgement;
+mod keep;
+mod keep_rules;
+mod loss;
+mod manifest;
+mod near_rule;
+mod number;
+mod originals;
+mod other_fields;
+mod other_ids;
+mod output_name;
+mod overview;
+mod page;
+mod passage_fate;
+mod passages;
+mod ranking;
+mod reasons;
+mod room;
+mod sample;
+mod sampled;
+mod settings;
+mod sketches;
+mod source;
+mod spool;
+mod steps {
+    fpstore_base::counted_steps!();
+}
+mod survey;
+mod table;
+mod take;
+mod targets;
+#[cfg(test)]
+mod tests;
+mod texts;
+mod work;
+mod write;
+
+pub use account::Account;
+pub use address::canonical_address;
+pub use cleaned::Cleaned;
+pub use cleaning::Cleaning;
+pub use decided::DecidedDocument;
+pub use error::{Error, Result};
+pub use event::{Event, Listener};
+pub use fpstore_base::labels::{BadLabel, Label, LabelFile};
+pub use fpstore_disk::NewFile;
+pub use judgement::Judgement;
+pub use keep::KeepRule;
+pub use keep_rules::KeepRules;
+pub use loss::{Loss, LossLimit, LossOf};
+pub use manifest::{Manifest, ManifestFile};
+pub use near_rule::USUAL_SIMILARITY;
+pub use overview::{LargeCluster, Overview};
+pub use passage_fate::PassageFate;
+pub use reasons::{ReasonCounts, Reasons};
+pub use sampled::SampledDocument;
+pub use settings::Cleaner;
+pub use source::DocumentSource;
+pub use table::DocumentTable;
+pub use take::Take;
+pub use texts::{candidate_k, confirm_documents};

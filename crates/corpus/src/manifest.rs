@@ -1,0 +1,142 @@
+//! The manifest of a cleaning: what went in, what came out, by which settings, and how it was judged.
+
+use fpstore_base::IoError;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use serde::Serialize;
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+use super::account::Account;
+use super::copied::on_threads;
+use super::error::{Error, Result};
+use super::loss::LossOf;
+use super::overview::Overview;
+use fpstore_base::watch::Watch;
+use fpstore_disk as disk;
+
+/// Bytes of a file that are read at a time.
+const READ_LEN: usize = 1 << 20;
+
+/// A file, as it was when the manifest was made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct ManifestFile {
+    /// Its path, as it was given or found.
+    pub path: String,
+    /// Its length.
+    pub bytes: u64,
+    /// The SHA-256 of its bytes, in hexadecimal digits.
+    pub sha256: String,
+}
+
+/// What a cleaning took, gave and judged; see [`Cleaned::manifest`](super::Cleaned::manifest). It is
+/// written with [`Manifest::to_json`], and each of its files can be checked with `sha256sum`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Manifest {
+    /// The version of fpstore.
+    pub fpstore: &'static str,
+    /// The recipe of the fingerprints.
+    pub recipe: String,
+    /// By what documents were taken as near, in words.
+    pub judgement: String,
+    /// All settings that decide the result, by the names of the options of the program.
+    pub settings: Value,
+    /// How many documents were kept, removed and left, and why.
+    pub counts: Value,
+    /// The documents and the removed ones of each file and each source.
+    pub losses: Value,
+    /// The files of documents that were read, in order.
+    pub inputs: Vec<ManifestFile>,
+    /// The file of judged pairs, if there is one and its [name](crate::LabelFile::at) is known.
+    pub pairs: Option<ManifestFile>,
+    /// The files that were written, in order.
+    pub outputs: Vec<ManifestFile>,
+}
+
+impl Manifest {
+    /// The manifest as JSON over several lines, with a line end.
+    pub fn to_json(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).expect("it has only texts and numbers");
+        text.push('\n');
+        text
+    }
+}
+
+/// The counts of an account and an overview.
+pub(super) fn counts(account: &Account, overview: &Overview) -> Value {
+    let reasons = overview.reasons.each().into_iter();
+    let reasons = reasons.map(|(reason, count)| (reason.name().to_string(), Value::from(count)));
+    serde_json::json!({
+        "documents": account.document_count(),
+        "kept": account.kept_count,
+        "removed": account.removed_count(),
+        "removed_by_reason": reasons.collect::<serde_json::Map<_, _>>(),
+        "near_new": account.near_new_count,
+        "near_stored": account.near_stored_count,
+        "spared": account.spared_count,
+        "without_fingerprint": account.empty_count,
+        "bad_records": account.bad_count,
+        "damaged_records": account.damaged_count,
+        "added": account.added_count,
+        "files_left_out": account.uncopied_count,
+        "documents_left_out": account.left_out_count,
+    })
+}
+
+/// The losses of an overview.
+pub(super) fn losses(overview: &Overview) -> Value {
+    let of = |loss: &super::loss::Loss| {
+        let (kind, name) = match &loss.of {
+            LossOf::All => ("all", None),
+            LossOf::File(name) => ("file", Some(name)),
+            LossOf::Source(name) => ("source", Some(name)),
+        };
+        serde_json::json!({
+            "of": kind,
+            "name": name,
+            "documents": loss.document_count,
+            "removed": loss.removed_count,
+            "without_fingerprint": loss.empty_count,
+        })
+    };
+    overview.losses.iter().map(of).collect()
+}
+
+/// Digests files on all threads; the watch counts their bytes.
+pub(super) fn digest_files(
+    paths: &[PathBuf],
+    threads: Option<usize>,
+    watch: &Watch,
+) -> Result<Vec<ManifestFile>> {
+    let done = Mutex::new(vec![None; paths.len()]);
+    on_threads(threads, paths.len(), |at| {
+        let file = digest_file(&paths[at], watch)?;
+        done.lock().unwrap_or_else(PoisonError::into_inner)[at] = Some(file);
+        Ok(())
+    })?;
+    let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Ok(done.into_iter().map(|file| file.expect("each file was digested")).collect())
+}
+
+fn digest_file(path: &Path, watch: &Watch) -> Result<ManifestFile> {
+    let cannot = |source| Error::from(IoError::of("read", path)(source));
+    let mut file = disk::open(path).map_err(cannot)?;
+    let mut hasher = Sha256::new();
+    let mut buffer = vec![0; READ_LEN];
+    let mut bytes = 0;
+    loop {
+        let len = file.read(&mut buffer).map_err(cannot)?;
+        if len == 0 {
+            break;
+        }
+        hasher.update(&buffer[..len]);
+        bytes += len as u64;
+        watch.tick(len as u64)?;
+    }
+    let sha256 = hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(ManifestFile { path: path.display().to_string(), bytes, sha256 })
+}

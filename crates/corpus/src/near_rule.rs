@@ -1,0 +1,55 @@
+//! What makes documents near where the settings leave it open.
+//!
+//! Fingerprints alone take documents of few words for others that are written alike; see
+//! `docs/measurements/cleaning.md`. So features decide wherever they can be had.
+
+use super::error::Result;
+use super::settings::Cleaner;
+use super::work::is_pipe;
+use fpstore::Store;
+
+/// The Jaccard similarity of a cleaning that is told neither a similarity nor a distance.
+pub const USUAL_SIMILARITY: f64 = 0.8;
+
+/// The longest distance within which that is looked for: what MinHash needs. SimHash needs 17 bits,
+/// and a join within these takes too long.
+const USUAL_K_MAX: u32 = 12;
+
+impl Cleaner<'_> {
+    /// The similarity that near documents need, if features decide, and the distance within which
+    /// documents are compared: what the settings say, and what follows where they leave it open. See
+    /// [`Cleaner::confirm`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`](super::Error::Store) if a similarity is set for ready fingerprints.
+    pub fn near(&self) -> Result<(Option<f64>, u32)> {
+        if !self.reasons().near {
+            // What is the same has the same fingerprint.
+            return Ok((self.confirm, 0));
+        }
+        let candidate_k = |similarity: f64| -> Result<u32> {
+            Ok(self.source.text_hasher()?.recipe().candidate_k(similarity))
+        };
+        if self.confirm.is_none() && self.k.is_none() && self.can_confirm() {
+            let k = candidate_k(USUAL_SIMILARITY)?.min(USUAL_K_MAX);
+            return Ok((Some(USUAL_SIMILARITY), k));
+        }
+        let k = match (self.k, self.confirm) {
+            (Some(k), _) => k,
+            (None, Some(similarity)) => candidate_k(similarity)?,
+            (None, None) => self.stored.as_ref().map_or(self.source.usual_k(), Store::tuned_k),
+        };
+        Ok((self.confirm, k))
+    }
+
+    /// Whether the features of documents can be compared: there are texts, which are read twice, or
+    /// sketches of these in the store.
+    fn can_confirm(&self) -> bool {
+        self.source.text_hasher().is_ok()
+            && match &self.stored {
+                Some(stored) => stored.sketch_len() > 0,
+                None => !self.paths.iter().any(|path| is_pipe(path)),
+            }
+    }
+}

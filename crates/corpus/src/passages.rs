@@ -1,0 +1,217 @@
+//! Removed passages in the copies of their documents: the files are read once more for the places
+//! of the passages.
+
+use fpstore_base::IoError;
+use std::collections::{HashMap, HashSet};
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use fpstore_base::IdRef;
+use fpstore_base::source::Compression;
+use fpstore_base::watch::Watch;
+use fpstore_documents::{
+    Decided, DocumentOptions, DocumentPlace, Error as TextError, RecordFate, Wanted,
+};
+use fpstore_text::{PassageUnit, passages};
+
+use super::compressed::Compressed;
+use super::copied::{NewOutput, OutputPath, create};
+use super::dropped::DroppedList;
+use super::error::{Error, Result};
+use super::passage_fate::{PassageFate, PassagePlace, cuts, removed_part};
+use super::spool::Spools;
+use super::work::Work;
+
+/// The name of the attribute of removed passages.
+const ATTRIBUTE: &str = "fpstore_near";
+
+/// A passage that is removed.
+#[derive(Clone, Copy)]
+struct RemovedPassage {
+    /// Its position among the passages of its document.
+    position: usize,
+    /// See [`Dropped::likeness`](super::dropped::Dropped::likeness).
+    likeness: f64,
+    /// The digest of the record of its document.
+    record_digest: Option<u64>,
+}
+
+/// The removed passages of the documents of a file, by their records.
+type OfFile = HashMap<u64, Vec<RemovedPassage>>;
+
+/// The removed passages of a batch of files, by the numbers of the files.
+#[derive(Default)]
+pub(super) struct RemovedPassages(HashMap<usize, OfFile>);
+
+/// How documents with removed passages are copied.
+pub(super) struct PassageCopier<'a> {
+    work: &'a Work<'a>,
+    unit: PassageUnit,
+    fate: PassageFate,
+    options: DocumentOptions,
+    changed_count: AtomicU64,
+    dropped_count: AtomicU64,
+}
+
+impl<'a> PassageCopier<'a> {
+    /// `None` if documents are copied and not passages.
+    pub(super) fn of(work: &'a Work<'a>) -> Option<Self> {
+        let (unit, fate) = (work.options.passage_unit()?, work.settings.passages?);
+        // Files are read on several threads already, if there are as many batches of them. Bad
+        // records were told of before.
+        let is_spread = work.batches.len() > 1;
+        let options = work.options.clone().unit(None).fields(Vec::new()).observer(None);
+        let options = options.bad_records(None).threads(is_spread.then_some(1));
+        let (changed_count, dropped_count) = (AtomicU64::new(0), AtomicU64::new(0));
+        Some(PassageCopier { work, unit, fate, options, changed_count, dropped_count })
+    }
+
+    /// Whether attributes are written, and no copies.
+    pub(super) fn annotates(&self) -> bool {
+        self.fate == PassageFate::Annotate
+    }
+
+    /// The documents that were changed or annotated, and those that went whole.
+    pub(super) fn counts(&self) -> (u64, u64) {
+        (self.changed_count.load(Ordering::Relaxed), self.dropped_count.load(Ordering::Relaxed))
+    }
+
+    /// The removed passages of a batch.
+    pub(super) fn removed(
+        &self,
+        spools: &Spools,
+        dropped: &DroppedList,
+        batch: usize,
+        watch: &Watch,
+    ) -> Result<RemovedPassages> {
+        let mut all: HashMap<usize, OfFile> = HashMap::new();
+        spools.each_of(batch, |number, entry| {
+            watch.look().map_err(Error::from)?;
+            if let Some(dropped) = dropped.get(number) {
+                let position =
+                    position_of(entry.id).ok_or_else(|| self.changed(entry.file as usize))?;
+                let likeness = dropped.likeness(entry.fingerprint);
+                let record_digest = entry.record_digest;
+                let records = all.entry(entry.file as usize).or_default();
+                let removed = records.entry(entry.record).or_default();
+                removed.push(RemovedPassage { position, likeness, record_digest });
+            }
+            Ok::<(), Error>(())
+        })?;
+        Ok(RemovedPassages(all))
+    }
+
+    /// What becomes of the documents of a file that have removed passages, by ascending records.
+    pub(super) fn decide(&self, number: usize, removed: &RemovedPassages) -> Result<Vec<Decided>> {
+        let mut decided = Vec::new();
+        let Some(of_file) = removed.0.get(&number) else { return Ok(decided) };
+        let records: HashSet<u64> = of_file.keys().copied().collect();
+        let wanted: Arc<Wanted> = Arc::new(move |place| records.contains(&place.record()));
+        self.each_document(number, of_file, Some(wanted), |place, _, removed, places| {
+            let (record, digest) = (place.record(), place.digest);
+            let removed: Vec<usize> = removed.iter().map(|it| it.position).collect();
+            if removed.last().is_some_and(|&last| last >= places.len()) {
+                return Err(self.changed(number));
+            }
+            let fate = match self.fate {
+                PassageFate::Drop(part) if removed_part(&places, &removed) >= part => {
+                    RecordFate::Drop
+                }
+                PassageFate::Drop(_) | PassageFate::Annotate => return Ok(()),
+                PassageFate::Cut => {
+                    cuts(&places, &removed).map_or(RecordFate::Drop, RecordFate::Cut)
+                }
+            };
+            let count = match fate {
+                RecordFate::Drop => &self.dropped_count,
+                _ => &self.changed_count,
+            };
+            count.fetch_add(1, Ordering::Relaxed);
+            decided.push(Decided { record, digest, fate });
+            Ok(())
+        })?;
+        Ok(decided)
+    }
+
+    /// Writes the attributes of the documents of a file, one line for each in their order, to a new
+    /// file for `to`.
+    pub(super) fn annotate(
+        &self,
+        number: usize,
+        removed: &RemovedPassages,
+        (to, compression): (OutputPath<'_>, Option<Compression>),
+    ) -> Result<NewOutput> {
+        let cannot = || IoError::of("write", to.path);
+        let none = OfFile::new();
+        let of_file = removed.0.get(&number).unwrap_or(&none);
+        let (new, buffer) = create(to)?;
+        let mut out = Compressed::new(compression, false, buffer).map_err(cannot())?;
+        self.each_document(number, of_file, None, |_, id, removed, places| {
+            if !removed.is_empty() {
+                self.changed_count.fetch_add(1, Ordering::Relaxed);
+            }
+            let spans = removed.iter().map(|it| {
+                let chars = &places.get(it.position)?.chars;
+                Some((chars.start, chars.end, it.likeness))
+            });
+            let spans: Option<Vec<(usize, usize, f64)>> = spans.collect();
+            let spans = spans.ok_or_else(|| self.changed(number))?;
+            let line = serde_json::json!({ "id": id, "attributes": { ATTRIBUTE: spans } });
+            Ok(writeln!(out, "{line}").map_err(cannot())?)
+        })?;
+        let mut out = out.finish().map_err(cannot())?;
+        out.flush().map_err(cannot())?;
+        Ok((new, out))
+    }
+
+    /// Calls `each` with the place and the id of documents of a file, with their removed passages and the
+    /// places of all passages.
+    fn each_document(
+        &self,
+        number: usize,
+        of_file: &OfFile,
+        wanted: Option<Arc<Wanted>>,
+        mut each: impl FnMut(
+            DocumentPlace,
+            IdRef<'_>,
+            &[RemovedPassage],
+            Vec<PassagePlace>,
+        ) -> Result<()>,
+    ) -> Result<()> {
+        let files = self.work.files.part(number..number + 1);
+        let unit = self.unit;
+        let make_map = move || {
+            move |text: &str| -> Vec<PassagePlace> {
+                passages(text, unit).map(|passage| PassagePlace::of(&passage)).collect()
+            }
+        };
+        let mut met_count = 0;
+        let summary = files.map_texts(&self.options, wanted, make_map, |place, id, places| {
+            let removed = of_file.get(&place.record()).map_or(&[][..], Vec::as_slice);
+            met_count += usize::from(!removed.is_empty());
+            match removed.iter().all(|it| it.record_digest == place.digest) {
+                true => each(place, id, removed, places),
+                false => Err(self.changed(number)),
+            }
+        })?;
+        // The file was read to its end before.
+        match summary.unread.is_empty() && met_count == of_file.len() {
+            true => Ok(()),
+            false => Err(self.changed(number)),
+        }
+    }
+
+    fn changed(&self, number: usize) -> Error {
+        let file = self.work.files.get(number, &self.options);
+        let name = file.map_or(String::new(), |file| file.name().into());
+        let reason = "it was changed while it was cleaned; give the same command again".into();
+        TextError::BadFile { name, reason }.into()
+    }
+}
+
+/// The position of a passage among those of its document, which its id tells.
+pub(super) fn position_of(id: IdRef<'_>) -> Option<usize> {
+    let IdRef::Text(id) = id else { return None };
+    id.rsplit_once('#')?.1.parse::<usize>().ok()?.checked_sub(1)
+}

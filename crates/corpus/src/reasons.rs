@@ -1,0 +1,140 @@
+//! By which reasons documents are removed: those that are looked for, and those that are found.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::dropped::DroppedList;
+use fpstore::rows::Reason;
+
+/// By which reasons documents are removed.
+///
+/// ```
+/// use fpstore_corpus::Reasons;
+///
+/// let reasons: Reasons = "address,bytes".parse()?;
+/// assert!(reasons.address && reasons.bytes && !reasons.near);
+/// assert_eq!(reasons.to_string(), "address,bytes");
+/// # Ok::<(), fpstore::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reasons {
+    /// That they have the address of a better document; see
+    /// [`Cleaner::url_field`](super::Cleaner::url_field).
+    pub address: bool,
+    /// That their texts are the same bytes.
+    pub bytes: bool,
+    /// That their texts are the same tokens in the same order, as the recipe makes them.
+    pub text: bool,
+    /// That they are near, and confirmed if that is asked for. What is the same is near, too.
+    pub near: bool,
+}
+
+impl Reasons {
+    /// All of them.
+    pub const ALL: Reasons = Reasons { address: true, bytes: true, text: true, near: true };
+
+    /// How they are written, in the order in which they are looked for.
+    pub const NAMES: [&str; 4] = ["address", "bytes", "text", "near"];
+
+    fn list(self) -> [bool; 4] {
+        [self.address, self.bytes, self.text, self.near]
+    }
+
+    /// Whether texts are compared that are equal.
+    pub(super) fn is_exact(self) -> bool {
+        self.bytes || self.text
+    }
+}
+
+impl FromStr for Reasons {
+    type Err = fpstore::Error;
+
+    /// Reads names with commas between them.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidOptions`](fpstore::Error::InvalidOptions) for anything else.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let mut list = [false; 4];
+        for name in text.split(',') {
+            let Some(at) = Reasons::NAMES.iter().position(|other| *other == name) else {
+                let reason = format!("expected some of {}", Reasons::NAMES.join(","));
+                return Err(fpstore::Error::InvalidOptions { reason });
+            };
+            list[at] = true;
+        }
+        let [address, bytes, text, near] = list;
+        Ok(Reasons { address, bytes, text, near })
+    }
+}
+
+impl fmt::Display for Reasons {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = Reasons::NAMES.into_iter().zip(self.list()).filter(|(_, is_in)| *is_in);
+        f.write_str(&names.map(|(name, _)| name).collect::<Vec<_>>().join(","))
+    }
+}
+
+/// How many documents are removed by each reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ReasonCounts {
+    /// Documents that people have judged to be one with a better one; see
+    /// [`Cleaner::pairs`](super::Cleaner::pairs).
+    pub judged_count: u64,
+    /// Documents that have the address of a better one.
+    pub address_count: u64,
+    /// Documents whose text is the bytes of that of a kept one.
+    pub bytes_count: u64,
+    /// Other documents whose text is the tokens of that of a kept one.
+    pub text_count: u64,
+    /// Other documents that are near a kept one by their fingerprints alone.
+    pub near_count: u64,
+    /// Other documents whose similarity with a kept one was confirmed.
+    pub confirmed_count: u64,
+}
+
+impl ReasonCounts {
+    pub(super) fn of(dropped: &DroppedList) -> Self {
+        let mut counts = ReasonCounts::default();
+        for one in dropped.iter() {
+            *match one.reason {
+                Reason::Judged => &mut counts.judged_count,
+                Reason::Address => &mut counts.address_count,
+                Reason::Bytes => &mut counts.bytes_count,
+                Reason::Text => &mut counts.text_count,
+                Reason::Near => &mut counts.near_count,
+                Reason::Confirmed => &mut counts.confirmed_count,
+            } += 1;
+        }
+        counts
+    }
+
+    /// Each reason with its count, in order.
+    pub fn each(&self) -> [(Reason, u64); 6] {
+        [
+            (Reason::Judged, self.judged_count),
+            (Reason::Address, self.address_count),
+            (Reason::Bytes, self.bytes_count),
+            (Reason::Text, self.text_count),
+            (Reason::Near, self.near_count),
+            (Reason::Confirmed, self.confirmed_count),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_are_spelled_as_they_are_read() {
+        for text in ["address,bytes,text,near", "near", "bytes,text"] {
+            assert_eq!(text.parse::<Reasons>().unwrap().to_string(), text);
+        }
+        assert_eq!("near,bytes".parse::<Reasons>().unwrap().to_string(), "bytes,near");
+        for text in ["", "bytes,", "url", "confirmed"] {
+            assert!(text.parse::<Reasons>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! A sample of what a cleaning removed, with texts, for people to judge.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::hash::Hasher;
+
+use siphasher::sip::SipHasher13;
+
+use super::cleaned::Cleaned;
+use super::clusters::ClusterSizes;
+use super::dropped::Other;
+use super::error::Result;
+use super::number::Number;
+use super::sample::{Place, each_text};
+use fpstore::join::confirm::jaccard;
+use fpstore::rows::Reason;
+use fpstore_base::Id;
+
+/// A removed document beside the one that is kept instead, with their texts.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct SampledDocument {
+    /// The id of the removed document.
+    pub id: Id,
+    /// The id of the other one.
+    pub other_id: Id,
+    /// The text of the removed document.
+    pub text: String,
+    /// The text of the other one.
+    pub other_text: String,
+    /// The bits in which their fingerprints differ.
+    pub distance: u32,
+    /// The Jaccard similarity of their features, computed exactly.
+    pub similarity: f64,
+    /// Why it is removed.
+    pub reason: Reason,
+}
+
+impl Cleaned<'_> {
+    /// At most `most` of the documents that are removed because of a new one, in order; always the
+    /// same ones for the same corpus. Their texts are read again, and those that cannot be are left
+    /// out. Empty if the documents have no texts.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`](super::Error::Store) if the files of the work cannot be read or the observer ends it.
+    pub fn sample(&self, most: usize) -> Result<Vec<SampledDocument>> {
+        let work = &self.work;
+        let Ok(mut hasher) = work.settings.source.text_hasher().cloned() else {
+            return Ok(Vec::new());
+        };
+        // Those of the least hashes, so that a sample does not follow the order of the files.
+        let hash_of = |number: Number| {
+            let mut hasher = SipHasher13::new();
+            hasher.write_u32(number.0);
+            hasher.finish()
+        };
+        let mut drawn = BTreeSet::new();
+        for dropped in self.decisions.dropped.iter() {
+            if let Other::New(_) = dropped.other {
+                drawn.insert((hash_of(dropped.number), dropped.number.0));
+                if drawn.len() > most {
+                    drawn.pop_last();
+                }
+            }
+        }
+        let drawn: BTreeSet<u32> = drawn.into_iter().map(|(_, number)| number).collect();
+        let pairs: Vec<_> = drawn
+            .iter()
+            .filter_map(|&number| self.decisions.dropped.get(Number(number)))
+            .filter_map(|dropped| match dropped.other {
+                Other::New(other) => Some((dropped, other)),
+                Other::Stored(..) => None,
+            })
+            .collect();
+
+        let wanted: BTreeSet<u32> =
+            pairs.iter().flat_map(|(dropped, other)| [dropped.number.0, other.0]).collect();
+        let mut found: BTreeMap<u32, (Id, u64)> = BTreeMap::new();
+        let mut places: Vec<Option<Place>> = Vec::new();
+        let mut numbers = Vec::new();
+        self.spools.each(|number, entry| {
+            if wanted.contains(&number.0) {
+                found.insert(number.0, (entry.id.to_id(), entry.fingerprint.value()));
+                places.push(Some((entry.file as usize, entry.record, entry.id.to_id())));
+                numbers.push(number.0);
+            }
+            Ok(())
+        })?;
+        let mut texts: HashMap<u32, String> = HashMap::new();
+        each_text(work, places, |at, text| drop(texts.insert(numbers[at], text.into())))?;
+
+        let mut sample = Vec::new();
+        for (dropped, other) in pairs {
+            let (number, other) = (dropped.number.0, other.0);
+            let (Some(text), Some(other_text)) = (texts.get(&number), texts.get(&other)) else {
+                continue;
+            };
+            let (Some((id, fingerprint)), Some((other_id, other_fingerprint))) =
+                (found.get(&number), found.get(&other))
+            else {
+                continue;
+            };
+            let [mut one, mut two] = [text, other_text].map(|text| hasher.distinct_features(text));
+            one.sort_unstable();
+            two.sort_unstable();
+            sample.push(SampledDocument {
+                id: id.clone(),
+                other_id: other_id.clone(),
+                text: text.clone(),
+                other_text: other_text.clone(),
+                distance: (fingerprint ^ other_fingerprint).count_ones(),
+                similarity: jaccard(&one, &two),
+                reason: dropped.reason,
+            });
+        }
+        Ok(sample)
+    }
+
+    /// How many clusters there are of each number of documents, from 2 on.
+    pub fn cluster_sizes(&self) -> BTreeMap<u64, u64> {
+        let mut sizes = BTreeMap::new();
+        for count in ClusterSizes::new(&self.decisions.dropped, &self.decisions.spared).each() {
+            *sizes.entry(count).or_default() += 1;
+        }
+        sizes
+    }
+}

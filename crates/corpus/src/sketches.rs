@@ -1,0 +1,141 @@
+//! Step 2 with a similarity and a store: documents are near if their sketches are alike.
+
+use super::bar::{Bars, Decided, set_bar};
+use super::compared::Compared;
+use super::dropped::{Dropped, Other};
+use super::error::Result;
+use super::features::tell_unlike;
+use super::number::Number;
+use super::spool::Spools;
+use super::work::Work;
+use fpstore::Store;
+use fpstore::join::BatchMode;
+use fpstore::join::confirm::{Documents, sketch_similarity};
+use fpstore::join::search_many;
+use fpstore::rows::Reason;
+use fpstore::{Answer, Limits};
+use fpstore_base::Fingerprint;
+use fpstore_disk::{ScratchFile, ScratchFolder};
+
+/// The sketches of all documents, in a temporary file.
+struct SketchFile {
+    file: ScratchFile,
+    /// All have the length of those of the store.
+    len: usize,
+}
+
+impl SketchFile {
+    fn of(spools: &Spools, folder: &ScratchFolder, len: usize) -> Result<Self> {
+        const BUFFER_LEN: usize = 1 << 16;
+        let mut file = ScratchFile::create(folder)?;
+        let mut buffer = Vec::with_capacity(BUFFER_LEN);
+        spools.each(|_, entry| {
+            buffer.extend_from_slice(entry.sketch);
+            if buffer.len() >= BUFFER_LEN {
+                file.append(&buffer)?;
+                buffer.clear();
+            }
+            Ok(())
+        })?;
+        file.append(&buffer)?;
+        Ok(SketchFile { file, len })
+    }
+
+    fn get(&self, number: Number) -> Result<Vec<u8>, fpstore::Error> {
+        let mut sketch = vec![0; self.len];
+        self.file.read_at(&mut sketch, number.index() as u64 * self.len as u64)?;
+        Ok(sketch)
+    }
+}
+
+/// The documents that are alike to a stored one, or to one that is kept.
+pub(super) fn by_sketches(
+    work: &Work<'_>,
+    spools: &Spools,
+    compared: &Compared,
+    stored: &Store,
+    threshold: f64,
+) -> Result<Decided> {
+    let folder = ScratchFolder::new(work.temp_dir.clone());
+    let sketches = SketchFile::of(spools, &folder, stored.sketch_len().into())?;
+    let (mut numbers, mut fingerprints) = (Vec::new(), Vec::with_capacity(spools.len()));
+    spools.each(|number, entry| {
+        if compared.has(number) {
+            numbers.push(number);
+            fingerprints.push(entry.fingerprint);
+        }
+        Ok(())
+    })?;
+    let options = work.join_options(work.k);
+    let (limits, mode) = (Limits::default(), BatchMode::Auto);
+    let bars = Bars::Similarity(threshold);
+    let mut is_told = false;
+    set_bar(bars, work.settings.target, spools, compared, |bar| {
+        let mut list = Vec::new();
+        let mut is_dropped = vec![false; spools.len()];
+        search_many(stored, &fingerprints, &options, &limits, mode, |at, answer| {
+            if answer.is_empty() {
+                return Ok(());
+            }
+            let number = numbers[at];
+            let best = most_similar(number, &sketches.get(number)?, &answer, bar)?;
+            is_dropped[number.index()] = best.is_some();
+            list.extend(best);
+            Ok::<(), fpstore::Error>(())
+        })?;
+        if !work.settings.is_within() {
+            return Ok(list);
+        }
+
+        let rest: Vec<Number> =
+            compared.numbers().filter(|number| !is_dropped[number.index()]).collect();
+        let mut documents = Documents::of_sketches();
+        for &number in &rest {
+            let at = numbers.partition_point(|other| *other < number);
+            documents.push_sketch(fingerprints[at], &sketches.get(number)?);
+        }
+        let mut candidates = documents.candidates_to_lead(&options)?;
+        for (document, &number) in (0..).zip(&rest) {
+            if candidates.needs(document) {
+                candidates.take_sketch(document, &sketches.get(number)?)?;
+            }
+        }
+        // The first bar is the most lenient one; others say the same again.
+        if !std::mem::replace(&mut is_told, true) {
+            tell_unlike(work, &candidates, bar.into())?;
+        }
+        let led = candidates.lead(bar)?;
+        list.extend(led.iter().map(|led| Dropped::of_led(led, |document| rest[document as usize])));
+        Ok(list)
+    })
+}
+
+/// The document dropped for the stored one that is most similar, of equal ones the nearest; `None` if
+/// all are less similar than `threshold`.
+fn most_similar(
+    number: Number,
+    sketch: &[u8],
+    answer: &Answer<'_>,
+    threshold: f64,
+) -> fpstore::Result<Option<Dropped>> {
+    let mut best: Option<(f64, Fingerprint, Other)> = None;
+    for (store, hit) in answer.hits().flat_map(|hit| hit.stores()) {
+        let mut others = hit.ids();
+        while let Some(other) = others.next() {
+            let other = other?;
+            let similarity = sketch_similarity(sketch, others.sketch());
+            let least = best.as_ref().map_or(-1.0, |(similarity, ..)| *similarity);
+            if similarity >= threshold && similarity > least {
+                let other = Other::Stored(Some(other.to_id()), store);
+                best = Some((similarity, hit.fingerprint(), other));
+            }
+        }
+    }
+    Ok(best.map(|(similarity, other_fingerprint, other)| Dropped {
+        number,
+        other,
+        other_fingerprint,
+        similarity: Some(similarity),
+        reason: Reason::Confirmed,
+    }))
+}

@@ -1,0 +1,191 @@
+//! Where the fingerprints of documents come from: from their texts, or from a field of each.
+//!
+//! Builders and writers get their documents from here, and so does the cleaning of a corpus. A
+//! source knows the recipe of its fingerprints; it knows no store.
+
+use std::path::PathBuf;
+
+use fpstore_documents::{
+    Admission, Document, DocumentFiles, DocumentOptions, DocumentSummary, ReadyForm,
+};
+use fpstore_text::{TextHasher, Tokenizer, sketch};
+
+use super::error::{Error, Result};
+use super::take::Take;
+use fpstore_base::watch::Observer;
+use fpstore_base::{Fingerprint, IdRef, Recipe, Width};
+
+/// How documents in files become fingerprints.
+///
+/// # Examples
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use fpstore::Builder;
+/// use fpstore_corpus::DocumentSource;
+/// use fpstore_documents::DocumentOptions;
+/// use fpstore_text::{TextHasher, TextRecipe};
+/// # let folder = tempfile::tempdir()?;
+/// # let (file, path) = (folder.path().join("docs.jsonl"), folder.path().join("docs.fps"));
+///
+/// std::fs::write(&file, "{\"id\":\"a\",\"text\":\"one two three\"}\n")?;
+/// let hasher = TextHasher::new(&TextRecipe::default())?;
+/// let source = DocumentSource::of_texts(hasher, DocumentOptions::default());
+/// let mut builder = Builder::new(&path)?;
+/// let summary = source.ingest(&[file], &mut builder)?;
+/// assert_eq!(summary.document_count, 1);
+/// assert_eq!(builder.finish()?.info().id_count(), 1);
+/// # Ok(()) }
+/// ```
+#[derive(Clone, Debug)]
+pub struct DocumentSource {
+    /// That of the recipe, if it is known.
+    hasher: Option<TextHasher>,
+    /// The form of fingerprints in a field; `None` if they are made of texts.
+    ready: Option<ReadyForm>,
+    options: DocumentOptions,
+    sketch_len: u8,
+}
+
+impl DocumentSource {
+    /// Documents whose texts become fingerprints, or their passages: those that the options name, or
+    /// else the recipe. The recipe of the source then says so.
+    pub fn of_texts(hasher: TextHasher, options: DocumentOptions) -> Self {
+        let options = options.of_recipe(hasher.recipe());
+        let hasher = hasher.of_unit(options.passage_unit());
+        DocumentSource { hasher: Some(hasher), ready: None, options, sketch_len: 0 }
+    }
+
+    /// Documents that have a fingerprint in the field [`DocumentOptions::text_field`], in the given
+    /// form: a [`Radix`](fpstore_base::Radix) of 64 bits, or a [`ReadyForm`]. `hasher` is the one that
+    /// made them, if it is known; its fingerprints have 64 bits.
+    pub fn of_field(
+        hasher: Option<TextHasher>,
+        form: impl Into<ReadyForm>,
+        options: DocumentOptions,
+    ) -> Self {
+        DocumentSource { hasher, ready: Some(form.into()), options, sketch_len: 0 }
+    }
+
+    /// The width of the fingerprints.
+    pub fn width(&self) -> Width {
+        self.ready.map_or(Width::FULL, |form| form.width)
+    }
+
+    /// The same with sketches of this many bytes; 0 for none. A store with sketches takes no
+    /// document without one.
+    #[must_use]
+    pub fn sketched(self, sketch_len: u8) -> Self {
+        DocumentSource { sketch_len, ..self }
+    }
+
+    /// The same with another observer, which gets the progress and may end the work.
+    #[must_use]
+    pub fn observer(mut self, observer: impl Into<Option<Observer>>) -> Self {
+        self.options = self.options.observer(observer);
+        self
+    }
+
+    /// The recipe of the fingerprints.
+    pub fn recipe(&self) -> Recipe {
+        match &self.hasher {
+            Some(hasher) => hasher.recipe().to_recipe(),
+            None => Recipe::external_of(self.width()),
+        }
+    }
+
+    /// The distance that is usual for the recipe; that of the width if it is not known.
+    pub fn usual_k(&self) -> u32 {
+        let of_recipe = |hasher: &TextHasher| hasher.recipe().usual_k();
+        self.hasher.as_ref().map_or(self.width().usual_k(), of_recipe)
+    }
+
+    /// Whether the files hold texts, or the features of texts.
+    pub fn has_texts(&self) -> bool {
+        self.ready.is_none()
+    }
+
+    /// Whether the files hold features in place of texts.
+    pub(super) fn has_given_features(&self) -> bool {
+        self.hasher.as_ref().is_some_and(|it| it.recipe().tokenizer == Tokenizer::Given)
+    }
+
+    /// What makes fingerprints of the texts, or the recipe of ready ones if it is known.
+    pub fn hasher(&self) -> Option<&TextHasher> {
+        self.hasher.as_ref()
+    }
+
+    /// How the documents are read.
+    pub fn options(&self) -> &DocumentOptions {
+        &self.options
+    }
+
+    /// Bytes of the sketch of each document; 0 for none.
+    pub fn sketch_len(&self) -> u8 {
+        self.sketch_len
+    }
+
+    /// What makes fingerprints of the texts.
+    pub(super) fn text_hasher(&self) -> Result<&TextHasher> {
+        self.hasher.as_ref().filter(|_| self.has_texts()).ok_or_else(|| {
+            Error::refused("ready fingerprints have no texts, so nothing can be made of them")
+        })
+    }
+
+    /// Gives the documents in `paths` to a builder, a writer or a function. `-` is standard input,
+    /// and folders are searched. An id that is refused makes its record a bad one.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::Text`], as [`hash_documents`](fpstore_documents::hash_documents).
+    /// * [`Error::Store`] from `into`.
+    pub fn ingest(&self, paths: &[PathBuf], into: &mut impl Take) -> Result<DocumentSummary> {
+        self.for_each(paths, &self.options, |fingerprint, id, sketch| {
+            let Some(fingerprint) = fingerprint else { return Ok(Admission::Taken) };
+            match into.take(fingerprint, id, sketch) {
+                Ok(()) => Ok(Admission::Taken),
+                Err(fpstore::Error::InvalidId { reason }) => {
+                    Ok(Admission::Refused { reason: format!("bad id: {reason}") })
+                }
+                Err(error) => Err(error.into()),
+            }
+        })
+    }
+
+    /// Calls `take` with each document: its fingerprint, if it has features, its id and its sketch.
+    /// They are read as `options` say, and not as those of this source.
+    ///
+    /// # Errors
+    ///
+    /// As [`hash_documents`](fpstore_documents::hash_documents), and any error from `take`.
+    pub fn for_each<E: From<Error> + From<fpstore_documents::Error>>(
+        &self,
+        paths: &[PathBuf],
+        options: &DocumentOptions,
+        mut take: impl FnMut(Option<Fingerprint>, IdRef<'_>, &[u8]) -> Result<Admission, E>,
+    ) -> Result<DocumentSummary, E> {
+        let files = DocumentFiles::find(paths, options)?;
+        if self.sketch_len == 0 {
+            return self.read_plain(&files, options, |document| {
+                take(document.fingerprint, document.id, &[])
+            });
+        }
+        files.read_features(self.text_hasher()?, options, None, |document| {
+            let sketch = sketch(document.features, self.sketch_len);
+            take(document.fingerprint, document.id, &sketch)
+        })
+    }
+
+    /// Gives all documents of `files` to `take`, without features.
+    pub(super) fn read_plain<E: From<Error> + From<fpstore_documents::Error>>(
+        &self,
+        files: &DocumentFiles,
+        options: &DocumentOptions,
+        take: impl FnMut(Document<'_>) -> Result<Admission, E>,
+    ) -> Result<DocumentSummary, E> {
+        match self.ready {
+            Some(form) => files.read_fingerprints(form, options, take),
+            None => files.hash(self.text_hasher()?, options, take),
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Documents that are in no files: rows of a table, or a stream of them.
+//!
+//! A cleaning reads documents more than once, and resumes, lists and copies them by file and record.
+//! So rows become a file of JSON Lines, and all that follows is the same code with the same answers.
+
+use fpstore_base::IoError;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use super::error::{Error, Result};
+use fpstore_base::IdRef;
+use fpstore_disk::{ScratchDirectory, TemporaryFile};
+use fpstore_documents::{DocumentFormat, DocumentOptions};
+
+/// The fields of an id and of a text.
+const ID: &str = "id";
+const TEXT: &str = "text";
+
+/// Documents of a table, in a temporary file that goes with this value.
+///
+/// # Examples
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use fpstore_corpus::{Cleaner, DocumentSource, DocumentTable};
+/// use fpstore_text::{TextHasher, TextRecipe};
+///
+/// let mut table = DocumentTable::create(&std::env::temp_dir(), &[])?;
+/// for (id, text) in [(7_u64, "one two three"), (8, "One two three!"), (9, "")] {
+///     table.push(id.into(), text, &[])?;
+/// }
+/// let path = table.finish()?;
+/// let hasher = TextHasher::new(&TextRecipe::default())?;
+/// let source = DocumentSource::of_texts(hasher, table.options(Default::default()));
+/// let cleaned = Cleaner::new(source, [path]).begin()?.expect("there is no store").run()?;
+/// let mut gone = Vec::new();
+/// cleaned.for_each_document(|document| {
+///     if let Some(other) = document.other_record {
+///         gone.push((table.row_of(document.record), table.row_of(other)));
+///     }
+///     Ok::<(), fpstore_corpus::Error>(())
+/// })?;
+/// assert_eq!(gone, [(1, 0)]);
+/// # Ok(()) }
+/// ```
+#[derive(Debug)]
+pub struct DocumentTable {
+    // Removed first, then its directory.
+    out: BufWriter<TemporaryFile>,
+    path: PathBuf,
+    /// The names of the other fields.
+    fields: Vec<String>,
+    row_count: u64,
+    _directory: ScratchDirectory,
+}
+
+impl DocumentTable {
+    /// No documents yet, in a file in `folder`. `fields` names what the rows have beside ids and texts,
+    /// for the rules of [`Cleaner::keep`](super::Cleaner::keep).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`] if the file cannot be made, or a field is that of the ids or of the texts.
+    pub fn create(folder: &Path, fields: &[String]) -> Result<Self> {
+        if let Some(name) = fields.iter().find(|name| [ID, TEXT].contains(&name.as_str())) {
+            return Err(Error::refused(format!("'{name}' is the id or the text of a document")));
+        }
+        let directory = ScratchDirectory::create(folder)?;
+        let file = TemporaryFile::create(directory.path(), "table-")?;
+        let path = file.path().to_path_buf();
+        let out = BufWriter::with_capacity(1 << 18, file);
+        Ok(DocumentTable { out, path, fields: fields.into(), row_count: 0, _directory: directory })
+    }
+
+    /// Adds a document. One without a text has no fingerprint, and stays. `values` are those of the
+    /// other fields.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`] if it cannot be written.
+    pub fn push(&mut self, id: IdRef<'_>, text: &str, values: &[Option<&str>]) -> Result<()> {
+        let mut line = Map::new();
+        let id = match id {
+            IdRef::U64(number) => Value::from(number),
+            IdRef::Text(text) => Value::from(text),
+        };
+        line.insert(ID.into(), id);
+        line.insert(TEXT.into(), text.into());
+        for (name, value) in self.fields.iter().zip(values) {
+            put(&mut line, name, (*value).into());
+        }
+        let written = serde_json::to_writer(&mut self.out, &line).map_err(std::io::Error::from);
+        written
+            .and_then(|()| self.out.write_all(b"\n"))
+            .map_err(IoError::of("write", &self.path))?;
+        self.row_count += 1;
+        Ok(())
+    }
+
+    /// Ends the table, and returns the path from which its documents are read.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`] if the last ones cannot be written.
+    pub fn finish(&mut self) -> Result<PathBuf> {
+        self.out.flush().map_err(IoError::of("write", &self.path))?;
+        Ok(self.path.clone())
+    }
+
+    /// The number of documents.
+    pub fn row_count(&self) -> u64 {
+        self.row_count
+    }
+
+    /// How the documents are read: as `options` say, but for the format and the names of fields.
+    #[must_use]
+    pub fn options(&self, options: DocumentOptions) -> DocumentOptions {
+        options.format(DocumentFormat::JsonLines).id_field(ID).text_field(TEXT)
+    }
+
+    /// The row of the document of a record, counted from 0.
+    pub fn row_of(&self, record: u64) -> u64 {
+        // Lines are counted from 1.
+        record.saturating_sub(1)
+    }
+}
+
+/// Puts a value where a field of this name is looked for: `meta.date` is in `meta`.
+fn put(map: &mut Map<String, Value>, name: &str, value: Value) {
+    match name.split_once('.') {
+        None => drop(map.insert(name.into(), value)),
+        Some((outer, inner)) => {
+            let inside = map.entry(outer).or_insert_with(|| Value::Object(Map::new()));
+            if let Value::Object(inside) = inside {
+                put(inside, inner, value);
+            }
+        }
+    }
+}

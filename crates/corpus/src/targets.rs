@@ -1,0 +1,339 @@
+//! Where the documents that are kept go.
+
+use fpstore_base::IoError;
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeSet, HashMap};
+use std::fs;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use fpstore_base::read_inputs::{self, Identity, NamedOutput, place_of};
+use fpstore_base::source::Compression;
+use fpstore_documents::{DocumentFile, DocumentFormat, Error as TextError};
+
+use super::copied::OutputPath;
+use super::error::{Error, Result};
+use super::originals::Originals;
+use super::output_name::{check_file_name, check_folder_name, check_is_file, check_list_name};
+use super::passage_fate::PassageFate;
+use super::spool::Spools;
+use crate::steps::step;
+use fpstore::writer::check_output;
+use fpstore_disk::{self as disk, parent_of};
+
+/// The name of the list of the files that are kept, where files are documents.
+const KEPT_FILES: &str = "kept-files.txt";
+
+/// The output of each file.
+#[derive(Debug)]
+pub(super) struct Targets {
+    /// The folder of the output, or the file.
+    output: PathBuf,
+    is_folder: bool,
+    /// For each file the copy that is made of it; `None` if it is one document.
+    copies: Vec<Option<PathBuf>>,
+    /// The list of the files that are kept, if there are files that are one document.
+    kept_files: Option<PathBuf>,
+}
+
+impl Targets {
+    pub(super) fn new(originals: &Originals<'_>, output: &Path) -> Result<Self> {
+        let files: Vec<DocumentFile<'_>> = originals.each_file().collect();
+        let Originals { paths, options, .. } = *originals;
+        check_is_file(output)?;
+        let is_marked = !originals.new_fields.is_empty();
+        let annotates = originals.passages == Some(PassageFate::Annotate);
+        let is_whole = |file: &DocumentFile<'_>| file.format().is_one_document() && !annotates;
+        for file in &files {
+            let is_cut = originals.passages == Some(PassageFate::Cut);
+            if is_marked || is_cut || !is_whole(file) {
+                let checked = match originals.passages {
+                    Some(PassageFate::Annotate) => Ok(()),
+                    Some(PassageFate::Cut) => {
+                        file.check_cut_format(options)?;
+                        file.check_cut(options)
+                    }
+                    _ => {
+                        file.check_copy_format(is_marked)?;
+                        file.check_copy(options, is_marked)
+                    }
+                };
+                match checked {
+                    // It is reported when it is read or copied.
+                    Err(error) if file.is_left_out(options, &error) => {}
+                    checked => checked?,
+                }
+            }
+        }
+        let copied = files.iter().filter(|file| !is_whole(file)).count();
+        let has_whole = copied < files.len();
+        let ends_in_slash = output.as_os_str().as_encoded_bytes().ends_with(b"/");
+        let one_file = paths.len() == 1 && !paths[0].is_dir() || copied == 0 && !files.is_empty();
+        let is_folder = ends_in_slash || output.is_dir() || !one_file;
+        let root = match is_folder {
+            true => {
+                if !ends_in_slash && !output.is_dir() {
+                    check_folder_name(output)?;
+                }
+                common_folder(paths)?
+            }
+            false => PathBuf::new(),
+        };
+        let mut copies = Vec::new();
+        for file in &files {
+            copies.push(match is_whole(file) {
+                true => None,
+                false if !is_folder => {
+                    check_file_name(output, file, annotates)?;
+                    Some(output.to_path_buf())
+                }
+                false => {
+                    let path = absolute(file.path())?;
+                    let below = path.strip_prefix(&root).unwrap_or(&path);
+                    let mut copy = output.join(below).into_os_string();
+                    if annotates && file.format() != DocumentFormat::JsonLines {
+                        copy.push(".jsonl");
+                    }
+                    Some(copy.into())
+                }
+            });
+        }
+        let kept_files = has_whole.then(|| match is_folder {
+            true => output.join(KEPT_FILES),
+            false => output.to_path_buf(),
+        });
+        if has_whole && !is_folder {
+            check_list_name(output)?;
+        }
+        let targets = Targets { output: output.into(), is_folder, copies, kept_files };
+        targets.check_places(paths, &files)?;
+        Ok(targets)
+    }
+
+    /// The copy that is made of a file.
+    pub(super) fn copy_of(&self, number: usize) -> Option<OutputPath<'_>> {
+        self.copies.get(number)?.as_deref().map(|path| self.below(path))
+    }
+
+    /// The list of the files that are kept, if there are files that are one document.
+    pub(super) fn kept_files(&self) -> Option<OutputPath<'_>> {
+        self.kept_files.as_deref().map(|path| self.below(path))
+    }
+
+    fn below<'a>(&'a self, path: &'a Path) -> OutputPath<'a> {
+        let root = if self.is_folder { &self.output } else { parent_of(path) };
+        OutputPath { root, path }
+    }
+
+    /// How the copy of a file is compressed: as its own name says, where the user named it; in a
+    /// folder it has the name of the file, and is compressed as that is.
+    pub(super) fn compression_of(&self, file: &DocumentFile<'_>) -> Result<Option<Compression>> {
+        match (file.format().is_compressed_inside(), self.is_folder) {
+            (true, _) => Ok(None),
+            (false, true) => Ok(Compression::of_file(file.path()).map_err(TextError::from)?),
+            (false, false) => Ok(Compression::of(&self.output)),
+        }
+    }
+
+    /// The folder of the job: in the folder of the output, or beside the file.
+    pub(super) fn job_folder(&self) -> PathBuf {
+        const NAME: &str = ".fpstore-dedup";
+        match (self.is_folder, self.output.file_name()) {
+            (false, Some(name)) => {
+                let name = format!("{NAME}-{}", name.to_string_lossy());
+                self.output.with_file_name(name)
+            }
+            _ => self.output.join(NAME),
+        }
+    }
+
+    /// The number of outputs, without the copies of files that are left out.
+    pub(super) fn count_without(&self, spools: &Spools) -> u64 {
+        let copies = (0..)
+            .zip(&self.copies)
+            .filter(|(file, copy)| copy.is_some() && !spools.leaves_out(*file));
+        copies.count() as u64 + u64::from(self.kept_files.is_some())
+    }
+
+    /// Syncs the folders that hold outputs, with the folders between them and the folder of the output.
+    pub(super) fn sync_folders(&self) -> Result<()> {
+        // The output of a file that is left out does not exist, and its folder may be missing.
+        let written = self.all().filter(|output| fs::symlink_metadata(output).is_ok());
+        let mut folders = self.folders_of(written);
+        folders.insert(parent_of(&self.output).to_path_buf());
+        Ok(folders.iter().try_for_each(|folder| disk::sync_directory(folder))?)
+    }
+
+    /// The folders of some outputs, up to the folder of the output.
+    fn folders_of<'a>(&self, outputs: impl Iterator<Item = &'a PathBuf>) -> BTreeSet<PathBuf> {
+        let above = outputs.flat_map(|output| {
+            let above = output.ancestors().skip(1);
+            above.take_while(|folder| folder.starts_with(&self.output))
+        });
+        above.map(Path::to_path_buf).collect()
+    }
+
+    /// The folder of the output, or the file.
+    pub(super) fn output(&self) -> &Path {
+        &self.output
+    }
+
+    /// All outputs.
+    pub(super) fn all(&self) -> impl Iterator<Item = &PathBuf> {
+        self.copies.iter().flatten().chain(&self.kept_files)
+    }
+
+    /// Refuses an output that would overwrite an input, or be read as one the next time, and two
+    /// copies of one name.
+    fn check_places(&self, paths: &[PathBuf], files: &[DocumentFile<'_>]) -> Result<()> {
+        let mut seen = HashMap::new();
+        for (copy, file) in self.copies.iter().zip(files) {
+            let Some(copy) = copy else { continue };
+            if let Some(other) = seen.insert(copy, file.name()) {
+                let reason = format!("{} and {other} are the same file; name it once", file.name());
+                return Err(Error::refused(reason));
+            }
+        }
+        // An output that is not there overwrites nothing.
+        let places = files.iter().filter_map(|file| Some((identity_of(file.path())?, file)));
+        let inputs: HashMap<Identity, &DocumentFile<'_>> = places.collect();
+        for target in self.all() {
+            let overwritten = identity_of(target).and_then(|identity| inputs.get(&identity));
+            if let Some(file) = overwritten {
+                return Err(Error::refused(format!(
+                    "{} would be overwritten by the documents that are kept of it; name another \
+                     output",
+                    file.name()
+                )));
+            }
+        }
+        let output = absolute(&self.output)?;
+        for folder in paths.iter().filter(|path| path.is_dir()) {
+            let whole = folder.canonicalize().map_err(IoError::of("inspect", folder))?;
+            if output.starts_with(whole) {
+                return Err(Error::refused(format!(
+                    "{} lies in {}, whose files are read; name an output outside of it",
+                    self.output.display(),
+                    folder.display()
+                )));
+            }
+        }
+        self.check_named(files)
+    }
+
+    /// Refuses outputs that options of the program name, too, or in whose places it reads or keeps
+    /// something else; and links between the folder of the output and its files.
+    fn check_named(&self, files: &[DocumentFile<'_>]) -> Result<()> {
+        let output = place_of(&self.output);
+        let named = read_inputs::named_outputs();
+        let named: Vec<&NamedOutput> =
+            named.iter().filter(|it| !it.places.contains(&output)).collect();
+        let job = place_of(&self.job_folder());
+        if let Some(it) = named.iter().find(|it| it.places.iter().any(|at| at.starts_with(&job))) {
+            return Err(Error::refused(format!(
+                "{} names {}, which lies in {}, where this work keeps its progress; name another file",
+                it.option,
+                it.path.display(),
+                self.job_folder().display()
+            )));
+        }
+        let mut places = HashMap::new();
+        for named in &named {
+            places.extend(named.places.iter().map(|place| (place.as_path(), *named)));
+        }
+        let identities: HashMap<Identity, &NamedOutput> =
+            named.iter().filter_map(|it| Some((it.identity?, *it))).collect();
+        let mut folders: HashMap<&Path, PathBuf> = HashMap::new();
+        for (number, target) in
+            self.copies.iter().enumerate().chain([(usize::MAX, &self.kept_files)])
+        {
+            let Some(target) = target else { continue };
+            let folder = match folders.entry(parent_of(target)) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(new) => {
+                    check_output(target)?;
+                    new.insert(parent_of(&place_of(target)).to_path_buf())
+                }
+            };
+            let place = folder.join(target.file_name().unwrap_or_default());
+            let mut same = place.ancestors().filter_map(|place| places.get(place));
+            let same = same.next().or_else(|| identities.get(&identity_of(target)?));
+            if let Some(same) = same {
+                let of = files.get(number).map(|file| format!("the copy of {}", file.name()));
+                return Err(Error::refused(format!(
+                    "{} and {} both are {}; name another file",
+                    same.option,
+                    of.as_deref().unwrap_or("the list of the kept files"),
+                    target.display()
+                )));
+            }
+            if let Some(fault) = read_inputs::fault_of_output(target).filter(|_| target.exists()) {
+                return Err(Error::refused(format!("{} {fault}", target.display())));
+            }
+        }
+        let mut between = self.folders_of(self.all());
+        between.remove(&self.output);
+        match between.iter().find(|folder| folder.is_symlink()) {
+            Some(link) => Err(Error::refused(format!(
+                "{} is a symbolic link, and nothing is written through it; remove it, or name another \
+                 output",
+                link.display()
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses to replace files; `adds` is as in [`Error::Exists`].
+    pub(super) fn check_free(&self, adds: bool) -> Result<()> {
+        match self.all().find(|path| fs::symlink_metadata(path).is_ok()) {
+            Some(path) => Err(Error::Exists { path: path.clone(), adds }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The identity of a file, if it is there.
+fn identity_of(path: &Path) -> Option<Identity> {
+    step();
+    read_inputs::plain_identity(path)
+}
+
+/// The deepest folder that holds all files and folders that were given.
+fn common_folder(paths: &[PathBuf]) -> Result<PathBuf> {
+    let mut common: Option<PathBuf> = None;
+    for path in paths {
+        let path = absolute(path)?;
+        let folder = match path.is_dir() {
+            true => path,
+            false => path.parent().unwrap_or(Path::new("/")).to_path_buf(),
+        };
+        common = Some(match common {
+            None => folder,
+            Some(common) => {
+                let parts = common.components().zip(folder.components());
+                let same = parts.take_while(|(one, other)| one == other);
+                same.map(|(part, _)| part).collect()
+            }
+        });
+    }
+    Ok(common.unwrap_or_default())
+}
+
+/// The path from the root, without links in its folders; the last name may be that of a link, or of
+/// nothing.
+fn absolute(path: &Path) -> Result<PathBuf> {
+    let whole = || -> io::Result<PathBuf> {
+        let path = std::path::absolute(path)?;
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+            return path.canonicalize();
+        };
+        if path.components().next_back() == Some(Component::ParentDir) || path.is_dir() {
+            return path.canonicalize();
+        }
+        match parent.canonicalize() {
+            Ok(parent) => Ok(parent.join(name)),
+            Err(_) => Ok(path),
+        }
+    };
+    Ok(whole().map_err(IoError::of("inspect", path))?)
+}

@@ -1,0 +1,94 @@
+//! Confirmation of texts: the distance that a recipe needs, and documents in files.
+//!
+//! This is the part of a confirmation that knows the crate `fpstore-text`.
+
+use std::path::PathBuf;
+
+use fpstore_documents::{Admission, DocumentOptions, DocumentSummary, read_features};
+use fpstore_text::{TextHasher, TextRecipe};
+
+use fpstore::Store;
+use fpstore::join::confirm::{Confirmer, Goal};
+use fpstore::{Error, Result};
+
+/// The distance of candidates among the documents of a store with sketches: `k` if it is given, else
+/// the one that the recipe of the store needs for the similarity.
+///
+/// # Errors
+///
+/// [`Error::InvalidOptions`] if the store keeps no sketches, or if `k` is not given and the
+/// fingerprints were not made of texts.
+pub fn candidate_k(store: &Store, threshold: f64, k: Option<u32>) -> Result<u32> {
+    if store.sketch_len() == 0 {
+        let path = store.info().path;
+        let reason = format!("{} keeps no sketches of its documents", path.display());
+        return Err(Error::InvalidOptions { reason });
+    }
+    let recipe = store.recipe().and_then(|recipe| TextRecipe::from_recipe(&recipe).ok());
+    let chosen = k.or_else(|| recipe.map(|recipe| recipe.candidate_k(threshold)));
+    chosen.ok_or_else(|| {
+        let reason = "the recipe of the store is not one for texts; say with -k how near \
+                      candidates are";
+        Error::InvalidOptions { reason: reason.into() }
+    })
+}
+
+/// Confirms the pairs of the documents in files, by their features. `told` is called after the
+/// first reading with what was read.
+///
+/// The distance of the options is usually [`TextRecipe::candidate_k`] of the recipe of `hasher`.
+///
+/// # Errors
+///
+/// As [`Confirmer::features`] and [`read_features`].
+///
+/// # Examples
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("docs.txt");
+/// use fpstore_corpus::confirm_documents;
+/// use fpstore::join::{JoinOptions, confirm::Confirmer};
+/// use fpstore_documents::{DocumentFormat, DocumentOptions};
+/// use fpstore_text::{TextHasher, TextRecipe};
+///
+/// std::fs::write(&path, "one two three four five\nsix\none two three four five six\n")?;
+/// let recipe = TextRecipe::default();
+/// let options = JoinOptions::new(recipe.candidate_k(0.5));
+/// let reading = DocumentOptions::default().format(DocumentFormat::Lines);
+/// let confirmed = confirm_documents::<_, Box<dyn std::error::Error>>(
+///     &Confirmer::new(0.5, options)?,
+///     &[path],
+///     &TextHasher::new(&recipe)?,
+///     &reading,
+///     |summary| assert_eq!(summary.document_count, 3),
+/// )?;
+/// confirmed.for_each_pair(false, |pair| {
+///     let ids = [confirmed.id(pair.first)?, confirmed.id(pair.second)?];
+///     println!("{ids:?} {}", pair.similarity);
+///     Ok::<(), fpstore::Error>(())
+/// })?;
+/// # Ok(()) }
+/// ```
+pub fn confirm_documents<G: Goal, E: From<Error> + From<fpstore_documents::Error>>(
+    confirmer: &Confirmer<G>,
+    files: &[PathBuf],
+    hasher: &TextHasher,
+    reading: &DocumentOptions,
+    told: impl FnOnce(&DocumentSummary),
+) -> Result<G::Found, E> {
+    let mut told = Some(told);
+    confirmer.features(|take| {
+        let summary = read_features::<E>(files, hasher, reading, |document| {
+            if let Some(fingerprint) = document.fingerprint {
+                take(fingerprint, Some(document.id), document.features)?;
+            }
+            Ok(Admission::Taken)
+        })?;
+        if let Some(told) = told.take() {
+            told(&summary);
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,371 @@
+//! A cleaning under way: its settings, its files, and the store that it compares with.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use fpstore_documents::{DocumentFile, DocumentFiles, DocumentOptions, NewField};
+
+use super::error::{Error, Result};
+use super::event::Event;
+use super::judgement::Judgement;
+use super::originals::Originals;
+use super::other_fields::OtherFields;
+use super::passage_fate::PassageFate;
+use super::reasons::Reasons;
+use super::settings::Cleaner;
+use fpstore::Store;
+use fpstore::join::JoinOptions;
+use fpstore::options::PER_CLUSTER;
+use fpstore_base::labels::{Label, LabelFile};
+use fpstore_base::read_inputs::stamp_of;
+use fpstore_base::watch::{Phase, Steps, Watch};
+use fpstore_disk::Digest;
+
+/// A batch of files is full when it has this many bytes or files. After a crash, the files of one
+/// batch are read again.
+const BATCH_LEN: u64 = 64 << 20;
+// The corpora of tests are small, and have several batches all the same.
+const BATCH_COUNT: usize = if cfg!(test) { 2 } else { 4096 };
+
+/// The steps: all read and decide, and some write.
+pub(super) const READ: u32 = 1;
+pub(super) const DECIDE: u32 = 2;
+pub(super) const WRITE: u32 = 3;
+// Where documents are added to a store, that is the last step.
+
+/// All that the steps share.
+pub(super) struct Work<'a> {
+    pub(super) settings: Cleaner<'a>,
+    /// How the documents are read.
+    pub(super) options: DocumentOptions,
+    /// The fields that are read beside ids and texts.
+    pub(super) fields: OtherFields,
+    pub(super) files: DocumentFiles,
+    /// The files in batches: what is read again after a crash, and what a thread copies at a time.
+    pub(super) batches: Vec<Range<usize>>,
+    /// The store as it is while it is compared with.
+    pub(super) stored: Option<Store>,
+    /// The distance of near documents, or of those whose features are compared.
+    pub(super) k: u32,
+    /// By which documents are removed.
+    pub(super) reasons: Reasons,
+    /// The directory for temporary files.
+    pub(super) temp_dir: PathBuf,
+    /// See [`READ`] and those that follow.
+    pub(super) steps: Steps,
+}
+
+impl<'a> Work<'a> {
+    pub(super) fn new(mut settings: Cleaner<'a>) -> Result<Self> {
+        let (confirm, k) = settings.near()?;
+        settings.confirm = confirm;
+        settings.check()?;
+        let (is_written, is_added) = (settings.output.is_some(), settings.add.is_some());
+        let steps = Steps::new(DECIDE + u32::from(is_written) + u32::from(is_added));
+        let of_store = settings.add.as_mut().map(|add| &mut add.resources);
+        for resources in std::iter::once(&mut settings.resources).chain(of_store) {
+            resources.observer = steps.observed(resources.observer.take());
+        }
+        let sketch_len = settings.useful_sketch_len();
+        settings.source = settings.source.sketched(sketch_len);
+        let fields = OtherFields::of(&settings);
+        let reasons = settings.reasons();
+        let options = settings
+            .source
+            .options()
+            .clone()
+            .fields(fields.names().to_vec())
+            .new_fields(settings.new_fields().into_iter().map(|field| field.name).collect())
+            .whole_files(settings.output.is_some())
+            .digests(reasons.is_exact())
+            .observer(settings.resources.observer.clone());
+        let files = DocumentFiles::find(&settings.paths, &options)?;
+        Ok(Work {
+            batches: batches(&files, &options),
+            stored: settings.stored.clone(),
+            k,
+            temp_dir: settings.resources.temp_dir.clone().unwrap_or_else(std::env::temp_dir),
+            options,
+            reasons,
+            fields,
+            files,
+            steps,
+            settings,
+        })
+    }
+
+    /// By what documents are taken as near, at this bar.
+    pub(super) fn judgement(&self, bar: f64) -> Judgement {
+        if !self.reasons.near {
+            return Judgement::Exact;
+        }
+        let (similarity, k) = (bar, self.k);
+        match (self.settings.confirm, &self.stored) {
+            (None, _) => Judgement::Fingerprints { k: bar as u32 },
+            (Some(_), None) => {
+                let contained = self.settings.confirm_contains;
+                Judgement::Features { similarity, contained, k }
+            }
+            (Some(_), Some(_)) => Judgement::Sketches { similarity, k },
+        }
+    }
+
+    pub(super) fn join_options(&self, k: u32) -> JoinOptions {
+        JoinOptions::new(k)
+            .resources(self.settings.resources.clone())
+            .temp_dir(self.temp_dir.clone())
+    }
+
+    pub(super) fn watch(&self, phase: Phase, total: Option<u64>) -> Watch {
+        Watch::new(self.settings.resources.observer.clone(), phase, total)
+    }
+
+    /// Whether files are copied, so that the documents of one that cannot be are left out.
+    pub(super) fn copies_files(&self) -> bool {
+        self.settings.output.is_some()
+    }
+
+    pub(super) fn tell(&self, event: Event<'_>) {
+        if let Some(listener) = self.settings.listener {
+            listener(event);
+        }
+    }
+
+    /// The files, as they are copied with these fields.
+    pub(super) fn originals<'b>(&'b self, new_fields: &'b [NewField]) -> Originals<'b> {
+        let (files, options, paths) = (&self.files, &self.options, &self.settings.paths);
+        let passages = self.settings.passages;
+        Originals { files, options, paths, new_fields, passages }
+    }
+
+    /// The files, in order.
+    pub(super) fn each_file(&self) -> impl Iterator<Item = DocumentFile<'_>> {
+        self.originals(&[]).each_file()
+    }
+
+    /// The id of the store that is compared with; empty without one.
+    pub(super) fn store_id(&self) -> String {
+        let id = |stored: &Store| format!("{:032x}", u128::from_be_bytes(stored.info().store_id));
+        self.stored.as_ref().map(id).unwrap_or_default()
+    }
+
+    /// All that decides the result: work goes on only if nothing of it has changed.
+    pub(super) fn describe(&self) -> serde_json::Value {
+        let Cleaner { source, confirm, keep, annotate, add, .. } = &self.settings;
+        let files: Vec<_> = self
+            .each_file()
+            .map(|file| {
+                let since = file.modified().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+                let nanos = since.map(|since| since.as_nanos().to_string());
+                let stamp = file.file_len().and_then(|_| stamp_of(file.path()));
+                (file.name().to_string(), file.file_len(), nanos, stamp)
+            })
+            .collect();
+        let reading = source.options().clone().threads(0).observer(None);
+        serde_json::json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "recipe": source.recipe().to_string(),
+            "reading": format!("{reading:?}"),
+            "k": self.k,
+            "confirm": confirm,
+            "judge": self.reasons.to_string(),
+            "pairs": self.settings.pairs.as_ref().map(digest_of_pairs),
+            "url-field": self.settings.judged_url_field(),
+            "confirm-contains": self.settings.confirm_contains,
+            "keep": keep.to_string(),
+            "source-field": self.settings.named_source_field(),
+            "per-cluster": self.settings.per_cluster,
+            "annotate": annotate,
+            "cluster-size": self.settings.cluster_size,
+            "passages": self.settings.passages.map(|fate| fate.to_string()),
+            "within": self.settings.is_within(),
+            "against": self.store_id(),
+            "add": add.is_some(),
+            "run": add.as_ref().and_then(|options| options.run.clone()),
+            "label": add.as_ref().map_or("", |options| &options.label),
+            "files": files,
+        })
+    }
+}
+
+impl Cleaner<'_> {
+    /// Refuses settings that cannot be used together, before any work is done.
+    fn check(&self) -> Result<()> {
+        if let Some(similarity) = self.confirm {
+            if !(similarity > 0.0 && similarity <= 1.0) {
+                return Err(Error::refused(format!(
+                    "similarity {similarity}, expected one above 0 and at most 1"
+                )));
+            }
+            self.source.text_hasher()?;
+        }
+        if let Some(part) = self.confirm_contains {
+            if !(part > 0.0 && part <= 1.0) {
+                return Err(Error::refused(format!(
+                    "the part that is contained is {part}, expected one above 0 and at most 1"
+                )));
+            }
+            if self.confirm.is_none() {
+                return Err(Error::refused(
+                    "what is contained is looked for among documents of some similarity; name that, \
+                     too",
+                ));
+            }
+            if self.stored.is_some() {
+                return Err(Error::refused(
+                    "a store does not know what its documents contain; compare without it",
+                ));
+            }
+        }
+        self.check_reasons()?;
+        if self.source.options().passage_unit().is_some() {
+            if self.output.is_some() && self.passages.is_none() {
+                return Err(Error::refused(
+                    "passages are parts of records; say whether the removed ones are cut out, \
+                     annotated, or their documents dropped, or list them",
+                ));
+            }
+            if self.passages.is_some() && (self.annotate.is_some() || self.cluster_size.is_some()) {
+                return Err(Error::refused("new fields are of documents, and passages have none"));
+            }
+            if self.add.is_some() && self.passages.is_some_and(|fate| fate != PassageFate::Cut) {
+                return Err(Error::refused(
+                    "the store would have other passages than the outputs; cut them out, or do not \
+                     add them",
+                ));
+            }
+        }
+        if self.passages.is_some()
+            && (self.source.options().passage_unit().is_none() || self.output.is_none())
+        {
+            return Err(Error::refused(
+                "removed passages are cut out, annotated or dropped in outputs of passages; name an \
+                 output, and say what a passage is",
+            ));
+        }
+        PER_CLUSTER.check(self.per_cluster)?;
+        if self.target.is_some() && self.per_cluster > 1 {
+            return Err(Error::refused(
+                "the target says how many documents stay, and several of a cluster would be more",
+            ));
+        }
+        if self.target.is_some() && self.pairs.is_some() {
+            return Err(Error::refused(
+                "the target is reached by what is near, and judged pairs stay or go whatever they \
+                 are near; leave out one of these",
+            ));
+        }
+        if self.pairs.is_some() && !self.is_within() {
+            return Err(Error::refused(
+                "judged pairs are of new documents; compare these with one another, too",
+            ));
+        }
+        if self.target.is_some() && !self.reasons().near {
+            return Err(Error::refused(
+                "the target is reached by what is near; judge by that, too",
+            ));
+        }
+        if self.annotate.is_some() && self.annotate == self.cluster_size {
+            return Err(Error::refused("two new fields have one name"));
+        }
+        if self.max_loss.is_some() && self.annotate.is_some() {
+            return Err(Error::refused("documents that are annotated stay, so there is no loss"));
+        }
+        if self.add.is_some() && self.stored.is_none() {
+            return Err(Error::refused("documents are added to a store, and none is given"));
+        }
+        if let Some(stored) = &self.stored {
+            if self.add.is_some() && stored.is_united() {
+                return Err(Error::refused(
+                    "documents are added to one store, and several are given",
+                ));
+            }
+            let given = self.source.recipe();
+            if let Some(store) = stored.recipe().filter(|store| *store != given) {
+                return Err(fpstore::Error::RecipeMismatch { store, given }.into());
+            }
+            if self.confirm.is_some() && stored.sketch_len() == 0 {
+                return Err(Error::refused(format!(
+                    "{} keeps no sketches of its documents, so similarities are unknown",
+                    {
+                        let paths = stored.paths();
+                        let names: Vec<String> =
+                            paths.iter().map(|path| path.display().to_string()).collect();
+                        names.join(", ")
+                    }
+                )));
+            }
+        }
+        let reads_again = self.output.is_some() || self.confirm.is_some() && self.stored.is_none();
+        match self.paths.iter().find(|path| reads_again && is_pipe(path)) {
+            Some(pipe) => Err(Error::refused(format!(
+                "the documents are read twice, and {} can be read only once; write it to a file \
+                 first",
+                pipe.display()
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses reasons that cannot be looked for.
+    fn check_reasons(&self) -> Result<()> {
+        let applied = self.reasons();
+        let asked = self.judge.unwrap_or(applied);
+        let refused = if asked.address && self.url_field.is_none() {
+            "documents are compared by address, and no field of addresses is named"
+        } else if self.url_field.is_some() && !asked.address {
+            "a field of addresses is named, and documents are not compared by address"
+        } else if asked.address && !self.is_within() {
+            "a store knows no addresses; compare the new documents with one another, too"
+        } else if (asked.bytes, asked.text) != (applied.bytes, applied.text) {
+            "there are no texts, so equal texts cannot be told"
+        } else if !asked.near && self.stored.is_some() {
+            "a store knows fingerprints alone, so documents are compared with it by what is near"
+        } else if !asked.near && self.confirm.is_some() {
+            "what is confirmed is near; judge by that, too"
+        } else if !asked.near && self.k.is_some() {
+            "the distance is that of near documents; judge by that, too"
+        } else {
+            return Ok(());
+        };
+        Err(Error::refused(refused))
+    }
+
+    /// Sketches take time, and are of use only to be compared with stored ones, or kept.
+    fn useful_sketch_len(&self) -> u8 {
+        let has_use = self.add.is_some() || self.confirm.is_some();
+        let stored = self.stored.as_ref().filter(|_| has_use && self.source.has_texts());
+        stored.map_or(0, Store::sketch_len)
+    }
+}
+
+/// A digest of judged pairs, by which work that goes on knows them again.
+fn digest_of_pairs(labels: &LabelFile) -> String {
+    let line = |(one, other, label): (&str, &str, Label)| format!("{one}\t{other}\t{label:?}\n");
+    let text: String = labels.rows().map(line).collect();
+    Digest::of(text.as_bytes()).to_string()
+}
+
+/// Whether it can be read only once.
+pub(super) fn is_pipe(path: &Path) -> bool {
+    path == Path::new("-") || path.metadata().is_ok_and(|it| !it.is_file() && !it.is_dir())
+}
+
+/// The files, in batches.
+fn batches(files: &DocumentFiles, options: &DocumentOptions) -> Vec<Range<usize>> {
+    let mut batches: Vec<Range<usize>> = Vec::new();
+    let mut len = 0;
+    for number in 0..files.len() {
+        match batches.last_mut() {
+            Some(batch) if len < BATCH_LEN && batch.len() < BATCH_COUNT => batch.end += 1,
+            _ => {
+                batches.push(number..number + 1);
+                len = 0;
+            }
+        }
+        let file = files.get(number, options);
+        len += file.and_then(|file| file.file_len()).unwrap_or(0);
+    }
+    batches
+}

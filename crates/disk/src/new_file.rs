@@ -1,0 +1,325 @@
+//! A file that appears under its name when it is complete, in one step.
+//!
+//! Until then it has no name, so that the system removes it however the process ends. Where that
+//! is impossible it has a temporary name, and a later process removes it if this one is killed. All of
+//! it goes through the handle of its folder, whatever gets the name of the folder meanwhile.
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, Metadata};
+use std::io::{self, ErrorKind};
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use super::change::{Change, note};
+use super::fail_point::{FailPoint, fail_point};
+use super::files::{bare, create_directories, is_temporary_name, parent_of, renaming};
+use super::refused::Refused;
+use super::stale::remove_stale_files;
+use super::system::{self, Folder};
+
+const PREFIX: &str = ".fpstore-";
+const SUFFIX: &str = ".tmp";
+
+/// A file that is being written, and appears under its name when it is complete.
+///
+/// Dropping it leaves nothing behind, and neither does the end of the process.
+///
+/// # Examples
+///
+/// ```
+/// # fn main() -> std::io::Result<()> {
+/// use fpstore_disk::NewFile;
+/// use std::io::Write;
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("removed.tsv");
+///
+/// let file = NewFile::create(path.clone(), None)?;
+/// file.file()?.write_all(b"a\tb\n")?;
+/// assert!(!path.exists());
+/// file.publish()?;
+/// assert_eq!(std::fs::read(&path)?, b"a\tb\n");
+/// # Ok(()) }
+/// ```
+#[derive(Debug)]
+pub struct NewFile {
+    /// The name that it will get.
+    path: PathBuf,
+    folder: Folder,
+    file: File,
+    /// The name that it has until then, if any.
+    temporary: Option<OsString>,
+    /// Whether it takes the place of what has its name.
+    replaces: bool,
+    /// The file whose mode and owner it takes over.
+    replaced: Option<Metadata>,
+}
+
+impl NewFile {
+    /// A file that will be `path`. It replaces the file of which `replaced` is the metadata, and
+    /// takes over its mode and owner; if there is none, `path` must be free when the file is
+    /// complete.
+    ///
+    /// # Errors
+    ///
+    /// That of the system if it refuses.
+    pub fn create(path: PathBuf, replaced: Option<Metadata>) -> io::Result<Self> {
+        fail_point(parent_of(&path), FailPoint::Create)?;
+        let folder = Folder::open(parent_of(&path), true)?;
+        NewFile::create_in(folder, path, replaced.is_some(), replaced)
+    }
+
+    /// A file that will be `path`, which lies in the folder `root` or below it, in place of what has
+    /// this name now. The folders between are made where they are missing; no link below `root` is
+    /// followed.
+    pub fn create_below(root: &Path, path: &Path) -> io::Result<Self> {
+        create_directories(root)?;
+        let mut folder = Folder::open(root, true)?;
+        let mut at = root.to_path_buf();
+        let between = parent_of(path).strip_prefix(root).map_err(io::Error::other)?;
+        for part in between.components() {
+            let Component::Normal(part) = part else { continue };
+            let next = at.join(part);
+            let opened = match folder.open_folder(part) {
+                Err(Refused::Io(error)) if error.kind() == ErrorKind::NotFound => {
+                    fail_point(&next, FailPoint::Create)?;
+                    match folder.make_folder(part, false) {
+                        // Another process or thread makes the same one.
+                        Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                        made => {
+                            made?;
+                            note(&next, || Change::CreateDirectory(next.clone()));
+                        }
+                    }
+                    sync_names_of(&folder, &at)?;
+                    folder.open_folder(part)
+                }
+                opened => opened,
+            };
+            folder = opened.map_err(|refused| match refused {
+                Refused::Io(error) => error,
+                Refused::Kind(kind) => io::Error::new(
+                    ErrorKind::InvalidInput,
+                    format!("{} is {kind}; remove it, or name another output", next.display()),
+                ),
+            })?;
+            at = next;
+        }
+        fail_point(&at, FailPoint::Create)?;
+        let name = name_of(path)?;
+        let replaces = folder.has(name)?;
+        let found = folder.open_file(name, false).ok().and_then(|file| file.metadata().ok());
+        let found = found.filter(Metadata::is_file);
+        NewFile::create_in(folder, path.into(), replaces, found)
+    }
+
+    /// A file that will be `path` in its folder, which is open.
+    pub(super) fn create_in(
+        folder: Folder,
+        path: PathBuf,
+        replaces: bool,
+        replaced: Option<Metadata>,
+    ) -> io::Result<Self> {
+        name_of(&path)?;
+        let unnamed = folder.unnamed_file();
+        // It will have a second name for a moment, which a process that is killed then leaves.
+        if replaces || unnamed.is_none() {
+            clean(&folder, parent_of(&path));
+        }
+        let (file, temporary) = match unnamed {
+            Some(file) => (file, None),
+            None => {
+                let (file, name) = with_temporary_name(&path, |name| folder.create_file(name))?;
+                (file, Some(name))
+            }
+        };
+        // The lock says that the file is in use.
+        let _ = file.try_lock();
+        Ok(NewFile { path, folder, file, temporary, replaces, replaced })
+    }
+
+    /// Whether a file that is being written has a name like this, where it has one.
+    pub fn is_temporary_name(name: &str) -> bool {
+        name.strip_suffix(SUFFIX).is_some_and(|name| is_temporary_name(name, PREFIX))
+    }
+
+    /// A file that never gets a name, for bytes that are of use to this process alone.
+    ///
+    /// # Errors
+    ///
+    /// That of the system if it refuses.
+    pub fn scratch(folder: &Path) -> io::Result<File> {
+        fail_point(folder, FailPoint::Create)?;
+        tempfile::tempfile_in(folder)
+    }
+
+    /// Makes a folder for such files, and those above it, where they are missing. Their names are
+    /// durable.
+    ///
+    /// # Errors
+    ///
+    /// That of the system if it refuses.
+    pub fn make_folder(path: &Path) -> io::Result<()> {
+        create_directories(path)
+    }
+
+    /// The name that the file will get.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The file, to write to.
+    ///
+    /// # Errors
+    ///
+    /// That of the system if it refuses.
+    pub fn file(&self) -> io::Result<File> {
+        self.file.try_clone()
+    }
+
+    /// Makes the file durable, gives it its name, and makes the name durable.
+    ///
+    /// # Errors
+    ///
+    /// That of the system if it refuses; [`io::ErrorKind::AlreadyExists`] if the name is taken and
+    /// nothing is replaced. Where the last rename or sync reported the error, the whole file may
+    /// have its name.
+    pub fn publish(mut self) -> io::Result<()> {
+        self.appear()?;
+        sync_names_of(&self.folder, parent_of(&self.path))
+    }
+
+    /// As [`NewFile::publish`]; the name is durable once its folder is synced.
+    pub fn publish_for_now(mut self) -> io::Result<()> {
+        self.appear()
+    }
+
+    fn appear(&mut self) -> io::Result<()> {
+        if let Some(replaced) = &self.replaced {
+            system::take_over(&self.file, replaced)?;
+        }
+        let path = self.path.clone();
+        fail_point(&path, FailPoint::Sync)?;
+        self.file.sync_all()?;
+        let from = || path.with_file_name(".fpstore-new.tmp");
+        note(&path, || Change::CreateFile(from()));
+        note(&path, || {
+            let bytes = bytes_of(&self.file);
+            Change::Write { path: from(), end: bytes.len() as u64, bytes }
+        });
+        note(&path, || Change::Sync(from()));
+        renaming(&from(), &path, || self.take_name())
+    }
+
+    fn take_name(&mut self) -> io::Result<()> {
+        let to = name_of(&self.path)?;
+        let from = match &self.temporary {
+            Some(name) => name,
+            None if !self.replaces => return self.folder.name_file(&self.file, to),
+            // A link never replaces a file, so there is a second name for a moment.
+            None => {
+                let link = |name: &OsStr| self.folder.name_file(&self.file, name);
+                self.temporary.insert(with_temporary_name(&self.path, link)?.1)
+            }
+        };
+        match self.replaces {
+            true => self.folder.rename(from, to)?,
+            false => self.folder.rename_to_free_name(from, to)?,
+        }
+        self.temporary = None;
+        Ok(())
+    }
+}
+
+impl Drop for NewFile {
+    fn drop(&mut self) {
+        if let Some(name) = &self.temporary {
+            let _ = self.folder.remove_file(name);
+        }
+    }
+}
+
+/// The last part of a path.
+fn name_of(path: &Path) -> io::Result<&OsStr> {
+    let refused = || io::Error::new(ErrorKind::InvalidInput, "it is no name of a file");
+    path.file_name().ok_or_else(refused)
+}
+
+/// What `make` makes under a temporary name beside `path`, and that name.
+fn with_temporary_name<T>(
+    path: &Path,
+    mut make: impl FnMut(&OsStr) -> io::Result<T>,
+) -> io::Result<(T, OsString)> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(PREFIX).suffix(SUFFIX).disable_cleanup(true);
+    let made = builder.make_in(parent_of(path), |path| make(name_of(path)?)).map_err(bare)?;
+    let (made, path) = made.into_parts();
+    Ok((made, name_of(&path)?.into()))
+}
+
+/// Makes the names in an open folder durable; `path` is its name in tests.
+fn sync_names_of(folder: &Folder, path: &Path) -> io::Result<()> {
+    fail_point(path, FailPoint::SyncDirectory)?;
+    folder.sync()?;
+    note(path, || Change::SyncDirectory(path.into()));
+    Ok(())
+}
+
+/// Removes what killed processes left in a folder, the first time that this process writes there: a
+/// folder may get very many files.
+fn clean(folder: &Folder, path: &Path) {
+    static CLEANED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+    if CLEANED.lock().unwrap_or_else(PoisonError::into_inner).insert(path.into()) {
+        remove_stale_files(folder, path, NewFile::is_temporary_name);
+    }
+}
+
+/// The bytes of an open file, for tests that replay changes.
+fn bytes_of(file: &File) -> Vec<u8> {
+    let mut bytes = vec![0; file.metadata().map_or(0, |of| of.len() as usize)];
+    // A file without a name may be open for writing alone; tests have those that are not.
+    let _ = system::read_exact_at(file, &mut bytes, 0);
+    bytes
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::io::Write;
+
+    use std::fs;
+
+    use super::*;
+
+    /// The second name of a file that replaces another one, of a killed process, of this one, and of
+    /// somebody else who chose a name like it.
+    #[test]
+    fn second_names_of_killed_processes_are_removed_and_those_in_use_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        for name in ["out.tsv", ".fpstore-abc123.tmp", ".fpstore-notes.tmp", "fpstore-abc123.tmp"] {
+            fs::write(at(name), name).unwrap();
+        }
+        let other = tempfile::tempdir_in(folder.path()).unwrap();
+        let replaced = || Some(at("out.tsv").metadata().unwrap());
+        // As in the moment in which it has its second name.
+        let in_use = NewFile::create(other.path().join("out.tsv"), replaced()).unwrap();
+        let named = Folder::open(folder.path(), true).unwrap();
+        named.name_file(&in_use.file, OsStr::new(".fpstore-use123.tmp")).unwrap();
+        let new = NewFile::create(at("out.tsv"), replaced()).unwrap();
+        new.file().unwrap().write_all(b"new").unwrap();
+        new.publish().unwrap();
+        let mut names: Vec<String> = fs::read_dir(folder.path())
+            .unwrap()
+            .map(|entry| entry.unwrap())
+            .filter(|entry| entry.path().is_file())
+            .map(|entry| entry.file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        assert_eq!(
+            names,
+            [".fpstore-notes.tmp", ".fpstore-use123.tmp", "fpstore-abc123.tmp", "out.tsv"]
+                .map(String::from)
+        );
+        assert_eq!(fs::read(at("out.tsv")).unwrap(), b"new");
+    }
+}

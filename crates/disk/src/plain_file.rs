@@ -1,0 +1,46 @@
+//! Opening a file of a store by its name, where something else may stand under that name.
+//!
+//! A directory that others may write to can hold a pipe, a device or a directory in the place of a
+//! file. Opening a pipe waits for its other end, for ever if there is none. So every file of a store
+//! is opened here, without waiting, and refused unless it is a plain file. Nothing here reads.
+
+use std::fs::{self, File, FileType};
+use std::path::Path;
+
+pub use super::refused::Refused;
+use super::system;
+
+/// Opens a plain file for reading. Follows symbolic links.
+pub fn open(path: &Path) -> Result<File, Refused> {
+    open_if(path, fs::metadata(path)?.file_type(), true)
+}
+
+/// Opens a plain file for reading that has this name itself: a symbolic link to it is refused.
+pub fn open_unlinked(path: &Path) -> Result<File, Refused> {
+    open_if(path, fs::symlink_metadata(path)?.file_type(), false)
+}
+
+fn open_if(path: &Path, found: FileType, follows_links: bool) -> Result<File, Refused> {
+    // Opening some devices has effects, so they are refused unopened.
+    refuse_others(found)?;
+    let mut options = File::options();
+    options.read(true);
+    system::never_wait(&mut options, follows_links);
+    let file = options.open(path)?;
+    // Another file may have got the name since.
+    refuse_others(file.metadata()?.file_type())?;
+    Ok(file)
+}
+
+/// Refuses all but plain files.
+pub fn refuse_others(file_type: FileType) -> Result<(), Refused> {
+    if file_type.is_file() { Ok(()) } else { Err(Refused::Kind(kind_of(file_type))) }
+}
+
+fn kind_of(file_type: FileType) -> &'static str {
+    match file_type {
+        kind if kind.is_dir() => "a directory",
+        kind if kind.is_symlink() => "a symbolic link",
+        kind => system::special_kind(kind).unwrap_or("no plain file"),
+    }
+}

@@ -1,0 +1,387 @@
+//! Linux, macOS, FreeBSD.
+
+use std::ffi::OsStr;
+use std::ffi::OsString;
+use std::fs::{File, Metadata, Permissions};
+use std::fs::{FileType, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
+
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, statat};
+use rustix::io::Errno;
+
+use crate::refused::Refused;
+
+/// Whether a file that is open, or mapped, can be removed.
+pub const REMOVES_OPEN_FILES: bool = true;
+
+/// Whether a directory can be renamed while a file in it is open.
+pub const MOVES_FOLDERS_IN_USE: bool = true;
+
+/// Lets an opening return at once whatever stands under the name.
+pub fn never_wait(options: &mut OpenOptions, follows_links: bool) {
+    let links = if follows_links { OFlags::empty() } else { OFlags::NOFOLLOW };
+    options.custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY | links).bits().cast_signed());
+}
+
+/// What a file is that is neither a plain file nor a directory nor a link.
+pub fn special_kind(of: FileType) -> Option<&'static str> {
+    match of {
+        of if of.is_fifo() => Some("a named pipe"),
+        of if of.is_socket() => Some("a socket"),
+        of if of.is_block_device() || of.is_char_device() => Some("a device"),
+        _ => None,
+    }
+}
+
+/// Whether a directory lies on a file system that another machine or program serves. `false` where
+/// the system does not tell.
+pub fn is_on_network(directory: &Path) -> bool {
+    #[cfg(target_os = "linux")]
+    {
+        // The type is as wide as the platform has it; all numbers have 32 bits.
+        rustix::fs::statfs(directory).is_ok_and(|found| is_network_type(found.f_type as u32))
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = directory;
+        false
+    }
+}
+
+/// Whether `statfs` gives this number for a network file system. From `statfs(2)` and the sources
+/// of Linux, of BeeGFS, GPFS (Spectrum Scale) and Lustre.
+#[cfg(target_os = "linux")]
+fn is_network_type(number: u32) -> bool {
+    matches!(
+        number,
+        0x6969             // NFS
+            | 0x517b       // SMB
+            | 0xfe53_4d42  // SMB 2 and 3
+            | 0xff53_4d42  // CIFS
+            | 0x6573_5546  // FUSE: sshfs, s3fs, gcsfuse, GlusterFS
+            | 0x0102_1997  // 9p
+            | 0x5346_414f  // AFS
+            | 0x6b41_4653  // AFS of the kernel
+            | 0x1983_0326  // BeeGFS
+            | 0x00c3_6400  // Ceph
+            | 0x7375_7245  // Coda
+            | 0x4750_4653  // GPFS
+            | 0x0bd0_0bd0  // Lustre
+            | 0x786f_4256 // folders of a VirtualBox host
+    )
+}
+
+/// Whether two are of one file.
+pub fn is_same(one: &Metadata, other: &Metadata) -> bool {
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
+
+/// Whether two directories are on one disk. `false` where the system does not tell.
+pub fn is_on_same_disk(one: &Path, other: &Path) -> bool {
+    let device = |path: &Path| path.metadata().map(|metadata| metadata.dev()).ok();
+    device(one) == device(other)
+}
+
+/// Whether `path` is a name of an open file.
+pub fn is_name_of(path: &Path, file: &File) -> bool {
+    let (own, there) = (file.metadata(), std::fs::symlink_metadata(path));
+    matches!((own, there), (Ok(own), Ok(there)) if is_same(&own, &there))
+}
+
+/// Removes a file, also a write-protected one.
+pub fn remove_file(path: &Path) -> io::Result<()> {
+    std::fs::remove_file(path)
+}
+
+/// Removes a directory with all that is in it.
+pub fn remove_tree(path: &Path) -> io::Result<()> {
+    std::fs::remove_dir_all(path)
+}
+
+/// Whether a file or directory belongs to the user of this process.
+pub fn is_own(metadata: &Metadata) -> bool {
+    metadata.uid() == rustix::process::geteuid().as_raw()
+}
+
+/// How many names a file has.
+pub fn link_count(metadata: &Metadata) -> u64 {
+    metadata.nlink()
+}
+
+/// The rights on a file; `None` where the system has no such rights.
+pub fn mode_of(metadata: &Metadata) -> Option<u32> {
+    Some(metadata.mode() & 0o777)
+}
+
+/// Sets the rights on a file. Does nothing where the system has no such rights.
+pub fn set_mode(file: &File, mode: u32) -> io::Result<()> {
+    file.set_permissions(Permissions::from_mode(mode))
+}
+
+/// Sets the rights on a file that an opening makes.
+pub fn create_with_mode(options: &mut OpenOptions, mode: u32) {
+    options.mode(mode);
+}
+
+#[cfg(feature = "write")]
+/// Sets the rights on a temporary file or directory that will be made.
+pub fn temporary_with_mode(builder: &mut tempfile::Builder<'_, '_>, mode: u32) {
+    builder.permissions(Permissions::from_mode(mode));
+}
+
+/// Gives a file the mode of the one that it will replace, and its owner if the system allows it.
+pub fn take_over(file: &File, replaced: &Metadata) -> io::Result<()> {
+    let own = file.metadata()?;
+    if (own.uid(), own.gid()) != (replaced.uid(), replaced.gid()) {
+        let _ = std::os::unix::fs::fchown(file, Some(replaced.uid()), Some(replaced.gid()));
+    }
+    set_mode(file, replaced.mode() & 0o777)
+}
+
+/// A directory, open to be synced; `None` where the system makes names durable by itself.
+pub fn directory_to_sync(path: &Path) -> io::Result<Option<File>> {
+    if_readable(File::open(path))
+}
+
+/// Makes the names in an open directory durable.
+pub fn sync_directory(directory: &File) -> io::Result<()> {
+    directory.sync_all()
+}
+
+/// A directory may be writable and not readable; the system syncs it in time.
+fn if_readable(opened: io::Result<File>) -> io::Result<Option<File>> {
+    match opened {
+        Err(refused) if refused.kind() == io::ErrorKind::PermissionDenied => Ok(None),
+        opened => opened.map(Some),
+    }
+}
+
+/// Whether a file that is open for reading can be synced and protected.
+pub const SYNCS_WHAT_IT_READS: bool = true;
+
+/// Whether an opening failed because what has the name is being removed at this moment.
+pub fn is_being_removed(failed: &io::Error) -> bool {
+    failed.kind() == io::ErrorKind::NotFound
+}
+
+/// Whether a directory was not renamed to `path` because something is there.
+pub fn is_taken(failed: &io::Error, _: &Path) -> bool {
+    matches!(failed.kind(), io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists)
+}
+
+#[cfg(feature = "write")]
+/// Gives a temporary file the name of another one; where that fails, it stays.
+pub fn replace(name: tempfile::TempPath, to: &Path) -> Result<(), tempfile::PathPersistError> {
+    name.persist(to)
+}
+
+/// Whether a file was not replaced because somebody has it open.
+pub fn is_in_use(_: &io::Error) -> bool {
+    false
+}
+
+/// A second name for a file, of which the first may be a symbolic link: a link as such in a store
+/// would break when the file that it leads to is moved.
+pub fn hard_link(from: &Path, to: &Path) -> io::Result<()> {
+    Ok(linkat(CWD, from, CWD, to, AtFlags::SYMLINK_FOLLOW)?)
+}
+
+/// An open directory, whose files are reached through it, whatever gets its name later. No name in it is
+/// followed where it is a link.
+#[derive(Debug)]
+pub struct Folder(File);
+impl Folder {
+    /// Opens a directory, at the end of links only if `follows_links`.
+    pub fn open(path: &Path, follows_links: bool) -> io::Result<Self> {
+        let links = if follows_links { OFlags::empty() } else { OFlags::NOFOLLOW };
+        match rustix::fs::open(path, FOLDER_FLAGS | links, Mode::empty()) {
+            // A directory may be writable and not readable.
+            #[cfg(target_os = "linux")]
+            Err(Errno::ACCESS) => {
+                let flags = FOLDER_FLAGS | links | OFlags::PATH;
+                Ok(Folder(rustix::fs::open(path, flags, Mode::empty())?.into()))
+            }
+            opened => Ok(Folder(opened?.into())),
+        }
+    }
+
+    /// Opens a directory in it.
+    pub fn open_folder(&self, name: &OsStr) -> Result<Self, Refused> {
+        match rustix::fs::openat(&self.0, name, FOLDER_FLAGS | OFlags::NOFOLLOW, Mode::empty()) {
+            // Systems report one or the other for a link.
+            Err(Errno::LOOP | Errno::MLINK | Errno::NOTDIR) => {
+                Err(Refused::Kind(match statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW) {
+                    Ok(of) if rustix::fs::FileType::from_raw_mode(of.st_mode).is_symlink() => {
+                        "a symbolic link"
+                    }
+                    _ => "no folder",
+                }))
+            }
+            opened => Ok(Folder(opened.map_err(io::Error::from)?.into())),
+        }
+    }
+
+    /// Makes a directory in it, which only its owner may read if it `is_private`.
+    pub fn make_folder(&self, name: &OsStr, is_private: bool) -> io::Result<()> {
+        let mode = if is_private { Mode::RWXU } else { Mode::from_raw_mode(0o777) };
+        Ok(rustix::fs::mkdirat(&self.0, name, mode)?)
+    }
+
+    pub fn try_clone(&self) -> io::Result<Self> {
+        self.0.try_clone().map(Folder)
+    }
+
+    /// Whether it belongs to the user of this process.
+    pub fn is_own(&self) -> io::Result<bool> {
+        self.0.metadata().map(|metadata| is_own(&metadata))
+    }
+
+    /// Whether it has this name, which is no link to it.
+    pub fn is_at(&self, path: &Path) -> bool {
+        is_name_of(path, &self.0)
+    }
+
+    /// The names in it.
+    pub fn names(&self) -> io::Result<Vec<OsString>> {
+        let mut names = Vec::new();
+        for entry in rustix::fs::Dir::read_from(&self.0)? {
+            let entry = entry?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            if name != "." && name != ".." {
+                names.push(name.into());
+            }
+        }
+        Ok(names)
+    }
+
+    /// Whether anything has this name in it, also a link that leads nowhere.
+    pub fn has(&self, name: &OsStr) -> io::Result<bool> {
+        match statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Err(Errno::NOENT) => Ok(false),
+            found => Ok(found.map(|_| true)?),
+        }
+    }
+
+    /// Opens a file in it for reading, or makes it where it is missing and appends to it.
+    pub fn open_file(&self, name: &OsStr, appends: bool) -> Result<File, Refused> {
+        let how = match appends {
+            true => OFlags::RDWR | OFlags::APPEND | OFlags::CREATE,
+            false => OFlags::RDONLY,
+        };
+        let flags = how | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        match rustix::fs::openat(&self.0, name, flags, Mode::RUSR | Mode::WUSR) {
+            Err(Errno::LOOP | Errno::MLINK) => Err(Refused::Kind("a symbolic link")),
+            opened => Ok(opened.map_err(io::Error::from)?.into()),
+        }
+    }
+
+    /// Makes a file in it, under a name that nothing has.
+    pub fn create_file(&self, name: &OsStr) -> io::Result<File> {
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        Ok(rustix::fs::openat(&self.0, name, flags, Mode::from_raw_mode(0o666))?.into())
+    }
+
+    /// A file in it without a name, or `None` where the system or the file system has no such files.
+    pub fn unnamed_file(&self) -> Option<File> {
+        #[cfg(target_os = "linux")]
+        {
+            // The name is given through /proc.
+            let can_be_named = Path::new("/proc/self/fd").is_dir();
+            let flags = OFlags::RDWR | OFlags::TMPFILE | OFlags::CLOEXEC;
+            let open = || rustix::fs::openat(&self.0, ".", flags, Mode::from_raw_mode(0o666));
+            can_be_named.then(open)?.ok().map(File::from)
+        }
+        #[cfg(not(target_os = "linux"))]
+        None
+    }
+
+    /// Gives a file without a name its name, which nothing has.
+    pub fn name_file(&self, file: &File, name: &OsStr) -> io::Result<()> {
+        let open = format!("/proc/self/fd/{}", file.as_raw_fd());
+        Ok(linkat(CWD, open, &self.0, name, AtFlags::SYMLINK_FOLLOW)?)
+    }
+
+    /// Renames a file in it, in place of the one that is there.
+    pub fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+        Ok(rustix::fs::renameat(&self.0, from, &self.0, to)?)
+    }
+
+    /// Renames a file in it to a name that nothing has.
+    pub fn rename_to_free_name(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+        #[cfg(any(target_os = "linux", target_vendor = "apple"))]
+        {
+            let flags = rustix::fs::RenameFlags::NOREPLACE;
+            match rustix::fs::renameat_with(&self.0, from, &self.0, to, flags) {
+                // The file system cannot do it in one step.
+                Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
+                renamed => return Ok(renamed?),
+            }
+        }
+        linkat(&self.0, from, &self.0, to, AtFlags::empty())?;
+        self.remove_file(from)
+    }
+
+    /// Removes a file in it, or a link; no directory.
+    pub fn remove_file(&self, name: &OsStr) -> io::Result<()> {
+        Ok(rustix::fs::unlinkat(&self.0, name, AtFlags::empty())?)
+    }
+
+    /// Removes a directory in it with all that is in it.
+    pub fn remove_tree(&self, name: &OsStr) -> io::Result<()> {
+        let below = self.open_folder(name).map_err(io::Error::from)?;
+        for name in below.names()? {
+            match rustix::fs::unlinkat(&below.0, &name, AtFlags::empty()) {
+                // As Linux and as POSIX report a directory.
+                Err(Errno::ISDIR | Errno::PERM) => below.remove_tree(&name)?,
+                removed => removed?,
+            }
+        }
+        Ok(rustix::fs::unlinkat(&self.0, name, AtFlags::REMOVEDIR)?)
+    }
+
+    /// Makes its names durable.
+    pub fn sync(&self) -> io::Result<()> {
+        match rustix::fs::fsync(&self.0) {
+            // One that is not readable is synced by the system in time.
+            Err(Errno::BADF) => Ok(()),
+            synced => Ok(synced?),
+        }
+    }
+}
+const FOLDER_FLAGS: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+/// Fills `buffer` from `offset` on.
+pub fn read_exact_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, buffer, offset)
+}
+
+/// The name of a file with these bytes; `None` if the system has no such names.
+pub fn name_of_bytes(bytes: Vec<u8>) -> Option<OsString> {
+    Some(std::os::unix::ffi::OsStringExt::from_vec(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whoever runs tests as root may read every directory, so the refusal is made up.
+    #[test]
+    fn a_directory_that_is_not_readable_is_synced_by_the_system_and_a_missing_one_is_an_error() {
+        assert!(if_readable(Err(io::ErrorKind::PermissionDenied.into())).unwrap().is_none());
+        assert!(if_readable(Err(io::ErrorKind::NotFound.into())).is_err());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn network_file_systems_are_known_by_their_numbers() {
+        assert!(is_network_type(0x6969) && is_network_type(0x6573_5546));
+        let local = [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994, 0x794c_7630, 0x2fc1_2fc1];
+        assert!(local.into_iter().all(|number| !is_network_type(number)));
+        assert!(!is_on_network(&std::env::temp_dir().join("no such directory")));
+    }
+}

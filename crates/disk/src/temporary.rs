@@ -1,0 +1,297 @@
+//! Files and directories under temporary names, which get their final names once they are whole.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tempfile::{NamedTempFile, TempDir};
+
+use super::change::{Change, note};
+use super::fail_point::{FailPoint, fail_point};
+use super::files::{
+    RANDOM_LEN, bare, remove_directory_tree, remove_file, renaming, sync, without_path,
+};
+use super::plain_file::{self, Refused};
+use super::refused::Result;
+use super::system;
+use fpstore_base::IoError;
+
+/// How often, and after which pause, a file that is in use is replaced, where no open file can be.
+const REPLACE_TRIES: u32 = 5000;
+const REPLACE_PAUSE: Duration = Duration::from_millis(2);
+
+/// A file under a temporary name. Dropping it removes it, unless it got another name.
+#[derive(Debug)]
+pub struct TemporaryFile {
+    file: File,
+    /// Absent once it has its final name.
+    name: Option<tempfile::TempPath>,
+    path: PathBuf,
+    directory: PathBuf,
+    /// Whether it is a second name of a file, which is open for reading alone.
+    is_link: bool,
+}
+
+impl TemporaryFile {
+    /// Creates a file in the directory of a store, under a name that starts with `prefix`. Whoever
+    /// may read the directory may read the file.
+    pub fn create_in_store(directory: &Path, prefix: &str) -> Result<Self> {
+        let created = TemporaryFile::create(directory, prefix)?;
+        share_as(&created.file, directory);
+        Ok(created)
+    }
+
+    /// Creates a file in `directory` under a name that starts with `prefix`.
+    pub fn create(directory: &Path, prefix: &str) -> Result<Self> {
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(prefix).rand_bytes(RANDOM_LEN).disable_cleanup(true);
+        // Temporary files are private by default. Those that get a final name should be as open as the
+        // file mode mask of the user lets new files be, and those in a store as open as the store.
+        system::temporary_with_mode(&mut builder, 0o666);
+        let created = fail_point(directory, FailPoint::Create)
+            .and_then(|()| builder.tempfile_in(directory))
+            .map(NamedTempFile::into_parts);
+        let (file, name) = created.map_err(without_path("create a file in", directory))?;
+        let path = name.to_path_buf();
+        note(&path, || Change::CreateFile(path.clone()));
+        let directory = directory.into();
+        Ok(TemporaryFile { file, name: Some(name), path, directory, is_link: false })
+    }
+
+    /// Gives the file at `from` a second name in `directory` that starts with `prefix`: a hard link.
+    /// Where `from` is a symbolic link, the file that it leads to gets the name. Fails where the
+    /// system has no hard links between the two places.
+    pub fn link(directory: &Path, prefix: &str, from: &Path) -> io::Result<Self> {
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(prefix).rand_bytes(RANDOM_LEN).disable_cleanup(true);
+        fail_point(directory, FailPoint::Create)?;
+        let linked = builder.make_in(directory, |path| {
+            system::hard_link(from, path)?;
+            Ok(plain_file::open_unlinked(path).inspect_err(|refused| {
+                if matches!(refused, Refused::Kind(_)) {
+                    let _ = std::fs::remove_file(path);
+                }
+            })?)
+        });
+        let (file, name) = linked.map_err(bare)?.into_parts();
+        open_as(&file, directory);
+        let path = name.to_path_buf();
+        note(&path, || Change::CreateFile(path.clone()));
+        note(&path, || {
+            let bytes = std::fs::read(from).unwrap_or_default();
+            Change::Write { path: path.clone(), end: bytes.len() as u64, bytes }
+        });
+        let directory = directory.into();
+        Ok(TemporaryFile { file, name: Some(name), path, directory, is_link: true })
+    }
+
+    /// The temporary name.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Makes the finished file read-only and durable. A second name of a file that its writer has
+    /// made durable stays as it is where that needs an opening for writing.
+    pub fn protect_and_sync(&self) -> Result<()> {
+        if self.is_link && !system::SYNCS_WHAT_IT_READS {
+            return Ok(());
+        }
+        let protect = || {
+            fail_point(&self.directory, FailPoint::Protect)?;
+            let mut permissions = self.file.metadata()?.permissions();
+            permissions.set_readonly(true);
+            self.file.set_permissions(permissions)
+        };
+        protect().map_err(IoError::of("protect a file in", &self.directory))?;
+        self.sync(&self.directory)
+    }
+
+    /// Makes the bytes durable; `shown` is the path in messages.
+    pub fn sync(&self, shown: &Path) -> Result<()> {
+        sync(&self.file, shown, || Change::Sync(self.path.clone()))
+    }
+
+    /// Moves the file to `path`, at which nothing may be. After an error it may be there.
+    pub fn rename_to_free_name(self, path: &Path) -> io::Result<()> {
+        self.rename(path, |name| name.persist_noclobber(path))
+    }
+
+    /// Moves the file to `path`, in place of the file that is there, in one step. After an error
+    /// either of them may be there.
+    pub fn rename_over(self, path: &Path) -> io::Result<()> {
+        self.rename(path, |name| {
+            let (mut name, mut tries) = (name, 0);
+            loop {
+                match system::replace(name, path) {
+                    // Somebody reads the file that is there, which takes an instant.
+                    Err(failed) if system::is_in_use(&failed.error) && tries < REPLACE_TRIES => {
+                        (name, tries) = (failed.path, tries + 1);
+                        std::thread::sleep(REPLACE_PAUSE);
+                    }
+                    Err(failed) if system::is_in_use(&failed.error) => {
+                        let (waited, error) = (REPLACE_PAUSE * tries, failed.error);
+                        let reason = format!(
+                            "{error}: others had it open whenever this was tried, for {} s; it is as it was",
+                            waited.as_secs()
+                        );
+                        let error = io::Error::new(error.kind(), reason);
+                        return Err(tempfile::PathPersistError { error, path: failed.path });
+                    }
+                    done => return done,
+                }
+            }
+        })
+    }
+
+    fn rename(
+        mut self,
+        to: &Path,
+        rename: impl FnOnce(tempfile::TempPath) -> std::result::Result<(), tempfile::PathPersistError>,
+    ) -> io::Result<()> {
+        renaming(&self.path, to, || match self.name.take().map(rename) {
+            Some(Err(failed)) => {
+                self.name = Some(failed.path);
+                Err(failed.error)
+            }
+            Some(Ok(())) | None => Ok(()),
+        })
+    }
+}
+
+impl Drop for TemporaryFile {
+    fn drop(&mut self) {
+        if self.name.is_some() {
+            // What stays is removed by the next writer.
+            let _ = remove_file(&self.path);
+        }
+    }
+}
+
+impl Write for TemporaryFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        fail_point(&self.directory, FailPoint::Write)?;
+        let written = self.file.write(bytes).map_err(bare)?;
+        let end = || (&self.file).stream_position();
+        note(&self.path, || Change::Write {
+            path: self.path.clone(),
+            end: end().unwrap_or(u64::MAX),
+            bytes: bytes.get(..written).unwrap_or_default().into(),
+        });
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Seek for TemporaryFile {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.file.seek(to)
+    }
+}
+
+/// A directory under a temporary name. Dropping it removes it with all that is in it, unless it was
+/// renamed.
+#[derive(Debug)]
+pub struct TemporaryDirectory {
+    path: PathBuf,
+    /// Whether nothing has the temporary name any more.
+    is_gone: bool,
+    /// A file in it that is open for as long as it is there.
+    mark: Option<File>,
+}
+
+impl TemporaryDirectory {
+    /// Creates a directory in `parent` under a name that starts with `prefix`.
+    pub fn create(parent: &Path, prefix: &OsStr) -> Result<Self> {
+        TemporaryDirectory::with_mode(parent, prefix, 0o777)
+    }
+
+    /// As [`TemporaryDirectory::create`]; nobody else may read it.
+    pub(super) fn private(parent: &Path, prefix: &OsStr) -> Result<Self> {
+        TemporaryDirectory::with_mode(parent, prefix, 0o700)
+    }
+
+    fn with_mode(parent: &Path, prefix: &OsStr, mode: u32) -> Result<Self> {
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(prefix).rand_bytes(RANDOM_LEN);
+        system::temporary_with_mode(&mut builder, mode);
+        let path = fail_point(parent, FailPoint::Create)
+            .and_then(|()| builder.tempdir_in(parent))
+            .map(TempDir::keep)
+            .map_err(without_path("create a directory in", parent))?;
+        note(&path, || Change::CreateDirectory(path.clone()));
+        Ok(TemporaryDirectory { path, is_gone: false, mark: None })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Keeps a file of the directory open, and locked if it is, until the directory has been removed.
+    pub(super) fn keep_open(&mut self, mark: File) {
+        self.mark = Some(mark);
+    }
+
+    /// Removes the directory with all that is in it.
+    pub(super) fn remove(mut self) -> Result<()> {
+        self.remove_tree().map_err(IoError::of("remove", &self.path))
+    }
+
+    fn remove_tree(&mut self) -> io::Result<()> {
+        self.is_gone = true;
+        if !system::REMOVES_OPEN_FILES {
+            self.mark = None;
+        }
+        remove_directory_tree(&self.path)
+    }
+
+    /// Moves the directory to `path`. After an error it may be there.
+    pub fn rename(mut self, path: &Path) -> io::Result<()> {
+        renaming(&self.path, path, || {
+            std::fs::rename(&self.path, path)?;
+            self.is_gone = true;
+            Ok(())
+        })
+    }
+}
+
+impl Drop for TemporaryDirectory {
+    fn drop(&mut self) {
+        if !self.is_gone {
+            // What stays is removed by the next builder.
+            let _ = self.remove_tree();
+        }
+    }
+}
+
+/// Lets those read a new file who may read its directory: one writer with a strict file mode mask
+/// must not shut readers out of a store that they share. Nobody else may write to it.
+fn share_as(file: &File, directory: &Path) {
+    let Some((own, of_directory)) = modes_of(file, directory) else { return };
+    let rights = of_directory & 0o444 | 0o600;
+    if own != rights {
+        // A system without such rights leaves the file as it is.
+        let _ = system::set_mode(file, rights);
+    }
+}
+
+/// Lets those who may read the directory read a file that got a second name there. The rights that
+/// others have by its first name stay: both names are one file.
+fn open_as(file: &File, directory: &Path) {
+    let Some((own, of_directory)) = modes_of(file, directory) else { return };
+    let rights = own | of_directory & 0o444;
+    if own != rights {
+        // The file of another user stays as it is.
+        let _ = system::set_mode(file, rights);
+    }
+}
+
+/// The rights on a file, and on a directory.
+fn modes_of(file: &File, directory: &Path) -> Option<(u32, u32)> {
+    let own = system::mode_of(&file.metadata().ok()?)?;
+    Some((own, system::mode_of(&std::fs::metadata(directory).ok()?)?))
+}

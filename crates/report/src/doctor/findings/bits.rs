@@ -1,0 +1,236 @@
+//! Findings about single bits and pairs of them.
+
+use super::{Finding, FindingCode, Severity};
+use crate::doctor::words::StatisticsWords as _;
+use crate::doctor::words::{bits, listed};
+use fpstore::profile::{BitPair, Statistics};
+use fpstore_plot::numbers::{grouped, percent};
+
+/// With this many fingerprints a bit that never varies is no accident: of random sets 1 in 10^7
+/// has one.
+const DEAD_COUNT_MIN: u64 = 32;
+/// A bit that varies in fewer than one of this number of fingerprints counts as dead.
+const NEARLY_DEAD: u64 = 1000;
+/// Shares of ones outside 0.3 to 0.7 cost a table a fifth of a bit and more each.
+const BIAS: f64 = 0.2;
+/// The least number of standard deviations from one half.
+const BIAS_DEVIATIONS: f64 = 6.0;
+/// The least correlation of two bits that are called correlated.
+const CORRELATION: f64 = 0.5;
+/// The share of fingerprints with an even, or odd, number of ones.
+const PARITY_SHARE: f64 = 0.99;
+const PARITY_COUNT_MIN: u64 = 64;
+/// The most pairs that a sentence names.
+const PAIRS_NAMED: usize = 3;
+
+/// A bit that does not vary.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stuck {
+    pub(super) bit: u32,
+    /// Stuck at 1; otherwise at 0.
+    pub(super) one: bool,
+    /// Without exception.
+    pub(super) always: bool,
+}
+
+/// The bits that do not vary, or hardly ever, in descending order.
+pub(super) fn stuck_bits(statistics: &Statistics) -> Vec<Stuck> {
+    let n = statistics.counted_distinct();
+    let stuck = statistics.bits.iter().filter_map(|bit| {
+        let rare = bit.ones.min(n - bit.ones);
+        let always = rare == 0 && n >= DEAD_COUNT_MIN;
+        let nearly = n >= NEARLY_DEAD && rare <= n / NEARLY_DEAD;
+        (always || nearly).then_some(Stuck { bit: bit.bit, one: 2 * bit.ones > n, always })
+    });
+    stuck.collect()
+}
+
+/// `explained` are findings that explain some bits already; hashes of pictures have a constant bit 63.
+pub(super) fn findings(
+    statistics: &Statistics,
+    explained: &[Finding],
+    are_of_pictures: bool,
+) -> Vec<Finding> {
+    let explains = |code: FindingCode| explained.iter().any(|finding| finding.code == code);
+    let mut findings = Vec::new();
+    if !explains(FindingCode::ZeroExtended) {
+        findings.extend(dead(statistics, are_of_pictures));
+    }
+    let copied = copied(statistics);
+    if !explains(FindingCode::SignExtended) {
+        findings.extend(copied_finding(&copied));
+        findings.extend(correlated(statistics, &copied));
+    }
+    findings.extend(biased(statistics));
+    findings.extend(parity(statistics));
+    findings
+}
+
+fn dead(statistics: &Statistics, are_of_pictures: bool) -> Option<Finding> {
+    let mut stuck = stuck_bits(statistics);
+    stuck.retain(|stuck| !are_of_pictures || stuck.bit != 63);
+    if stuck.is_empty() {
+        return None;
+    }
+    let part = |one: bool| -> Option<String> {
+        let of: Vec<u32> = stuck.iter().filter(|s| s.one == one).map(|s| s.bit).collect();
+        let verb = if of.len() == 1 { "is" } else { "are" };
+        (!of.is_empty()).then(|| format!("{} {verb} {}", bits(&of), u32::from(one)))
+    };
+    let parts: Vec<String> = [part(false), part(true)].into_iter().flatten().collect();
+    let always = stuck.iter().all(|stuck| stuck.always);
+    let count = stuck.len() as u32;
+    let are = if count == 1 { "is" } else { "are" };
+    Some(Finding {
+        code: FindingCode::DeadBits,
+        severity: match count {
+            1..=3 => Severity::Note,
+            4..=15 => Severity::Warning,
+            _ => Severity::Serious,
+        },
+        sentence: format!(
+            "{count} of 64 bits {are} dead, the same in {}: {}",
+            if always { "every fingerprint" } else { "all but one in a thousand fingerprints" },
+            listed(&parts),
+        ),
+        remedy: format!(
+            "look for the cause where the fingerprints are made (a short hash, a mask, a cut \
+             number): only {} bits tell documents apart; --scheme auto cuts tables from these",
+            64 - count
+        ),
+    })
+}
+
+/// For each bit that repeats or negates a higher one, the pair with the highest of them.
+fn copied(statistics: &Statistics) -> Vec<BitPair> {
+    let mut copied: Vec<BitPair> = Vec::new();
+    for pair in statistics.correlated.iter().filter(|pair| pair.correlation.abs() > 0.9999) {
+        match copied.iter_mut().find(|known| known.low == pair.low) {
+            Some(known) if known.high < pair.high => *known = *pair,
+            Some(_) => {}
+            None => copied.push(*pair),
+        }
+    }
+    copied.sort_by_key(|pair| std::cmp::Reverse(pair.low));
+    copied
+}
+
+fn copied_finding(copied: &[BitPair]) -> Option<Finding> {
+    let count = copied.len();
+    if count == 0 {
+        return None;
+    }
+    let half = count == 32 && copied.iter().all(|p| p.high == p.low + 32 && p.correlation > 0.0);
+    let what = if half {
+        "bits 31-0 repeat bits 63-32".into()
+    } else {
+        let shown = copied.iter().take(PAIRS_NAMED).map(|pair| {
+            let verb = if pair.correlation > 0.0 { "repeats" } else { "negates" };
+            format!("bit {} always {verb} bit {}", pair.low, pair.high)
+        });
+        let mut shown: Vec<String> = shown.collect();
+        if count > PAIRS_NAMED {
+            shown.push(format!("{} more", count - PAIRS_NAMED));
+        }
+        listed(&shown)
+    };
+    Some(Finding {
+        code: FindingCode::CopiedBits,
+        severity: if count > 3 { Severity::Serious } else { Severity::Warning },
+        sentence: format!("{what}, so {} of 64 bits carry nothing new", count),
+        remedy: "look for the cause where the fingerprints are made: each of the 64 bits needs \
+                 hash bits of its own"
+            .into(),
+    })
+}
+
+fn correlated(statistics: &Statistics, copied: &[BitPair]) -> Option<Finding> {
+    let is_copy = |bit: u32| copied.iter().any(|pair| pair.low == bit);
+    let strong: Vec<&BitPair> = statistics
+        .correlated
+        .iter()
+        .filter(|p| p.correlation.abs() >= CORRELATION && !is_copy(p.high) && !is_copy(p.low))
+        .collect();
+    if strong.is_empty() {
+        return None;
+    }
+    let shown = strong
+        .iter()
+        .take(PAIRS_NAMED)
+        .map(|pair| format!("{} and {} ({:+.2})", pair.high, pair.low, pair.correlation));
+    let shown: Vec<String> = shown.collect();
+    let count = strong.len();
+    let what = match count {
+        1 => "two bits vary together,".into(),
+        _ => format!("{count} pairs of bits vary together, such as"),
+    };
+    Some(Finding {
+        code: FindingCode::CorrelatedBits,
+        severity: if count >= 64 { Severity::Warning } else { Severity::Note },
+        sentence: format!(
+            "{what} {}: tables that have both in their masks are more crowded",
+            shown.join(", ")
+        ),
+        remedy:
+            "build with --scheme auto, which keeps such bits apart where that is faster; if the \
+                 fingerprints are your own, give each bit its own hash"
+                .into(),
+    })
+}
+
+fn biased(statistics: &Statistics) -> Option<Finding> {
+    let n = statistics.counted_distinct() as f64;
+    let stuck = stuck_bits(statistics);
+    let is_biased = |share: f64| {
+        let off = (share - 0.5).abs();
+        off > BIAS && off * 2.0 * n.sqrt() > BIAS_DEVIATIONS
+    };
+    let biased: Vec<_> = statistics
+        .bits
+        .iter()
+        .filter(|bit| is_biased(bit.share) && !stuck.iter().any(|stuck| stuck.bit == bit.bit))
+        .collect();
+    let worst = biased.iter().max_by(|a, b| {
+        let off = |share: f64| (share - 0.5).abs();
+        off(a.share).total_cmp(&off(b.share))
+    })?;
+    let named: Vec<u32> = biased.iter().map(|bit| bit.bit).collect();
+    let worth = statistics.effective_bits.unwrap_or(64.0);
+    Some(Finding {
+        code: FindingCode::BiasedBits,
+        severity: if worth < 56.0 { Severity::Warning } else { Severity::Note },
+        sentence: format!(
+            "{} of 64 bits {} uneven ({}), most of all bit {} with {} ones: all 64 are worth \
+             {worth:.1} even ones",
+            named.len(),
+            if named.len() == 1 { "is" } else { "are" },
+            bits(&named),
+            worst.bit,
+            percent(worst.share),
+        ),
+        remedy:
+            "build with --scheme auto, which takes it into account; if the fingerprints are your \
+                 own, look for features that nearly all documents share"
+                .into(),
+    })
+}
+
+fn parity(statistics: &Statistics) -> Option<Finding> {
+    let n = statistics.counted_distinct();
+    let odd: u64 = statistics.popcounts.iter().skip(1).step_by(2).sum();
+    let most = odd.max(n - odd);
+    if n < PARITY_COUNT_MIN || (most as f64) < PARITY_SHARE * n as f64 {
+        return None;
+    }
+    let parity = if odd > n / 2 { "odd" } else { "even" };
+    let all = match n - most {
+        0 => "every fingerprint has".into(),
+        few => format!("all but {} fingerprints have", grouped(few)),
+    };
+    Some(Finding {
+        code: FindingCode::EvenDistances,
+        severity: Severity::Note,
+        sentence: format!("{all} an {parity} number of ones, so distances between them are even"),
+        remedy: "ask for an even k: an odd one finds hardly more than the even one below it".into(),
+    })
+}

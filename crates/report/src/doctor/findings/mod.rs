@@ -1,0 +1,45 @@
+//! Findings: problems and facts that statistics show, each with a plain sentence and a remedy.
+//!
+//! [`findings`] joins the findings of all files: `spelling` for values that were read in the wrong
+//! format, `pictures` for hashes of pictures, `bits` for single bits and pairs, `load` for the cost of
+//! queries. The report, the page and `fpstore build` print them. They read statistics, never a store.
+
+mod bits;
+mod finding;
+mod load;
+mod pictures;
+mod spelling;
+
+pub use finding::{Finding, FindingCode, Severity};
+
+use fpstore::profile::Statistics;
+
+/// The findings, the most severe first, then in the order of [`FindingCode`].
+///
+/// Evenly random fingerprints give no finding, however many they are, as long as the tuned
+/// distance fits their number.
+pub fn findings(statistics: &Statistics) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if statistics.fingerprint_count == 0 {
+        findings.push(Finding {
+            code: FindingCode::Empty,
+            severity: Severity::Note,
+            sentence: "there are no fingerprints".into(),
+            remedy: "check that the input is the one you meant".into(),
+        });
+        return findings;
+    }
+    let spelled = spelling::findings(statistics);
+    let explains_bits = spelled.iter().any(|finding| {
+        !matches!(finding.code, FindingCode::ZeroExtended | FindingCode::SignExtended)
+    });
+    let of_pictures = pictures::finding(statistics);
+    if !explains_bits {
+        findings.extend(bits::findings(statistics, &spelled, of_pictures.is_some()));
+    }
+    findings.extend(of_pictures);
+    findings.extend(spelled);
+    findings.extend(load::findings(statistics));
+    findings.sort_by_key(|finding| (std::cmp::Reverse(finding.severity), finding.code));
+    findings
+}

@@ -1,0 +1,163 @@
+//! Bits, lists and statistics in words.
+
+use fpstore::profile::{NearestDistances, Statistics, TableStatistics};
+use fpstore_plot::numbers::{grouped, percent, rounded};
+
+/// Distances up to this one are always shown.
+const SHOWN_MIN: u32 = 12;
+
+/// Bits, given in descending order, with runs drawn together: `bits 63-44, 7 and 0`.
+pub(super) fn bits(bits: &[u32]) -> String {
+    let mut runs: Vec<(u32, u32)> = Vec::new();
+    for &bit in bits {
+        match runs.last_mut() {
+            Some((_, low)) if *low == bit + 1 => *low = bit,
+            _ => runs.push((bit, bit)),
+        }
+    }
+    let named: Vec<String> = runs
+        .iter()
+        .map(|&(high, low)| if high == low { high.to_string() } else { format!("{high}-{low}") })
+        .collect();
+    let noun = if bits.len() == 1 { "bit" } else { "bits" };
+    format!("{noun} {}", listed(&named))
+}
+
+/// Things in a row: `a`, `a and b`, `a, b and c`.
+pub(super) fn listed(things: &[String]) -> String {
+    match things {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// Sentences about statistics that the report, the page and the findings share.
+pub(super) trait StatisticsWords {
+    /// The name of a table: its number, and its segment where there are several.
+    fn name_of(&self, table: &TableStatistics) -> String;
+    /// The number of distinct fingerprints that were counted.
+    fn counted_distinct(&self) -> u64;
+    /// The message where there is no finding.
+    fn all_clear(&self) -> &'static str;
+    /// The matches expected by chance, in a sentence.
+    fn chance_sentence(&self) -> String;
+}
+
+impl StatisticsWords for Statistics {
+    fn name_of(&self, table: &TableStatistics) -> String {
+        let several = self.tables.iter().any(|other| other.segment != table.segment);
+        match table.segment {
+            Some(segment) if several => format!("table {} of segment {segment}", table.table.0),
+            _ => format!("table {}", table.table.0),
+        }
+    }
+
+    fn counted_distinct(&self) -> u64 {
+        self.sampling.map_or(self.fingerprint_count, |sampling| sampling.fingerprint_count)
+    }
+
+    fn all_clear(&self) -> &'static str {
+        match self.counted_distinct() {
+            0..32 => "nothing to report, but there are too few fingerprints for most findings",
+            _ => "nothing to report: no bit, table or fingerprint stands out",
+        }
+    }
+
+    fn chance_sentence(&self) -> String {
+        // The first distance at which it shows.
+        let seen = self.by_chance.iter().find(|at| at.random >= 0.1);
+        let seen = seen.map_or(String::new(), |at| {
+            let found = rounded(at.random);
+            let n = grouped(self.fingerprint_count);
+            format!("at k = {} and {n} fingerprints a random query finds {found} by chance", at.k)
+        });
+        let safe = self.distance_without_chance().map_or(String::new(), |k| {
+            format!("up to k = {k} fewer than one query in a thousand finds anything by chance")
+        });
+        let parts = [seen, safe];
+        parts.iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join("; ")
+    }
+}
+
+/// Sentences about the distances to nearest neighbours.
+pub(super) trait NearestWords {
+    /// The share of fingerprints that would have another one within `k` bits by chance.
+    fn chance_within(&self, k: u32) -> f64;
+    /// The greatest distance that is worth showing.
+    fn last_shown(&self) -> u32;
+    /// What the distances suggest for k.
+    fn sentence(&self) -> String;
+}
+
+/// The greatest distance that was measured.
+fn distance_max(distances: &NearestDistances) -> u32 {
+    distances.counts.len().saturating_sub(1) as u32
+}
+
+impl NearestWords for NearestDistances {
+    fn chance_within(&self, k: u32) -> f64 {
+        self.by_chance.get(k as usize).copied().unwrap_or_default()
+    }
+
+    fn last_shown(&self) -> u32 {
+        let proposed = self.proposed_k.map_or(0, |k| k + 4);
+        proposed.clamp(SHOWN_MIN, distance_max(self))
+    }
+
+    fn sentence(&self) -> String {
+        match self.proposed_k {
+            Some(k) => {
+                let near = percent(self.share_within(k));
+                format!(
+                    "proposed: -k {k}; {near} of the fingerprints have another within {k} bits, \
+                     {} by chance, and few more lie just beyond",
+                    percent(self.chance_within(k))
+                )
+            }
+            None if self.share_within(distance_max(self)) == 0.0 => format!(
+                "no k is proposed: of {} fingerprints none has another within {} bits",
+                grouped(self.fingerprint_count),
+                distance_max(self)
+            ),
+            None => {
+                "no k is proposed: no gap parts near fingerprints from the others; judge pairs \
+                     of each distance"
+                    .into()
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fpstore::Scheme;
+    use fpstore::profile::{Collector, random_matches};
+
+    fn of_random(fingerprint_count: u64) -> Statistics {
+        let mut statistics = Collector::new().finish(&Scheme::named("2", 3).unwrap());
+        statistics.fingerprint_count = fingerprint_count;
+        for expected in &mut statistics.by_chance {
+            expected.random = random_matches(fingerprint_count, expected.k);
+            expected.alike = expected.random;
+        }
+        statistics
+    }
+
+    #[test]
+    fn matches_by_chance_are_put_into_a_sentence() {
+        assert_eq!(
+            of_random(1_000_000_000).chance_sentence(),
+            "at k = 8 and 1 000 000 000 fingerprints a random query finds 0.28 by chance; up to \
+             k = 5 fewer than one query in a thousand finds anything by chance"
+        );
+        assert!(of_random(1).chance_sentence().contains("up to k = 19"));
+    }
+
+    #[test]
+    fn runs_of_bits_are_drawn_together() {
+        assert_eq!(bits(&[63, 62, 61, 7, 1, 0]), "bits 63-61, 7 and 1-0");
+        assert_eq!(bits(&[5]), "bit 5");
+    }
+}

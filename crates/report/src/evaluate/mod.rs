@@ -1,0 +1,36 @@
+//! How well fingerprints find the duplicates that people have labelled, by distance.
+//!
+//! A caller lists pairs of documents with a [`Label`] each ([`LabelledPairs`], or a [`LabelFile`] with
+//! ids) and gives the fingerprints of the documents, as a list or as
+//! [`MeasuredDocuments`]. An [`Evaluation`] then says for each `k` what a
+//! search would find, find wrongly and miss; which `k` is best; and what to expect in a larger
+//! collection ([`Forecast`]). [`svg`] draws it. Nothing here knows a recipe.
+//!
+//! ```
+//! use fpstore::Fingerprint;
+//! use fpstore_report::evaluate::{Evaluation, Label, LabelledPairs};
+//!
+//! let fingerprints = [0, 1, 255].map(|value| Some(Fingerprint::new(value)));
+//! let mut pairs = LabelledPairs::default();
+//! pairs.insert(0, 1, Label::Duplicate)?;
+//! pairs.insert(0, 2, Label::Different)?;
+//! let found = Evaluation::of(&pairs, &fingerprints, false, None)?;
+//! let best = found.best();
+//! assert_eq!((best.k, best.f1), (1, 1.0));
+//! assert_eq!((found.points()[8].found, found.points()[8].wrong), (1, 1));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod curve;
+mod documents;
+mod evaluation;
+mod forecast;
+mod measure;
+mod plot;
+
+pub use curve::{K_MAX, Point};
+pub use documents::{MeasuredDocuments, without_id};
+pub use evaluation::Evaluation;
+pub use forecast::{Expected, Forecast};
+pub use fpstore_base::labels::{BadLabel, BadPair, Label, LabelFile, LabelledPairs};
+pub use plot::svg;

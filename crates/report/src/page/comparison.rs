@@ -1,0 +1,187 @@
+//! The page of two documents, and where they differ. It needs no script.
+
+use fpstore_base::Fingerprint;
+use fpstore_plot::numbers::grouped;
+use maud::{Markup, html};
+
+use super::bits;
+use super::wording::{STYLE, beginning, characters, counted};
+use super::words::{Differences, Part, differences};
+use crate::frame::Page;
+
+/// The characters of a text that the page shows at most.
+const TEXT_MAX: usize = 500_000;
+/// Unchanged text longer than this is folded, but for its ends.
+const FOLD: usize = 600;
+const ENDS: usize = 200;
+
+/// What a page shows of two documents.
+///
+/// ```
+/// use fpstore_report::page::Comparison;
+///
+/// let comparison = Comparison {
+///     names: ["old", "new"],
+///     fingerprints: [7.into(), 15.into()],
+///     estimate: None,
+///     texts: Some(["the quick fox", "the slow fox"]),
+///     features: None,
+/// };
+/// assert!(comparison.page().contains("<del>quick</del><ins>slow</ins>"));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Comparison<'a> {
+    /// What the documents are called.
+    pub names: [&'a str; 2],
+    /// Their fingerprints.
+    pub fingerprints: [Fingerprint; 2],
+    /// The similarity that the distance estimates, if it is known how.
+    pub estimate: Option<f64>,
+    /// Their texts, if they are known.
+    pub texts: Option<[&'a str; 2]>,
+    /// Their features, if they are known.
+    pub features: Option<ComparedFeatures<'a>>,
+}
+
+/// Features of two documents.
+#[derive(Clone, Copy, Debug)]
+pub struct ComparedFeatures<'a> {
+    /// Their Jaccard similarity.
+    pub jaccard: f64,
+    /// How many both documents have.
+    pub common_count: usize,
+    /// How many only one document has, and the first of them.
+    pub only: [(usize, &'a [String]); 2],
+    /// The option that shows more of them.
+    pub more: &'a str,
+}
+
+impl Comparison<'_> {
+    /// The page.
+    pub fn page(&self) -> String {
+        let [one, other] = self.names;
+        let body = html! {
+            main {
+                h1 { bdi { (one) } " and " bdi { (other) } }
+                (self.facts())
+                @if let Some(texts) = self.texts { (text_section(texts)) }
+                @if let Some(features) = &self.features { (feature_section(self.names, features)) }
+                section aria-label="Bits" {
+                    h2 { "Fingerprints" }
+                    (bits::grids(self.names, self.fingerprints))
+                }
+            }
+            footer { "fpstore " (env!("CARGO_PKG_VERSION")) }
+        };
+        let title = format!("{one} and {other}");
+        let policy = "img-src data:; base-uri 'none'; form-action 'none'";
+        Page { title: &title, made_by: "fpstore", policy, styles: &[STYLE], body }.write()
+    }
+
+    fn facts(&self) -> Markup {
+        let [one, other] = self.fingerprints;
+        let mut facts = vec![("distance", counted(one.distance(other).into(), "bit", "bits"))];
+        if let Some(estimate) = self.estimate {
+            facts.push(("similarity that it estimates", format!("{estimate:.3}")));
+        }
+        if let Some(features) = &self.features {
+            facts.push(("Jaccard similarity of features", format!("{:.3}", features.jaccard)));
+            facts.push(("features that both have", grouped(features.common_count as u64)));
+        }
+        html! { dl.facts { @for (name, value) in facts { div { dt { (name) } dd { (value) } } } } }
+    }
+}
+
+fn text_section(texts: [&str; 2]) -> Markup {
+    let shown = texts.map(|text| beginning(text, TEXT_MAX));
+    let [(first, _), (second, _)] = shown;
+    let found = differences(first, second);
+    let parts = &found.parts;
+    let cut = ["first", "second"].into_iter().zip(texts).zip(shown).filter(|(_, (_, all))| !all);
+    html! {
+        section aria-label="Texts" {
+            h2 { "Texts" }
+            @for ((name, text), _) in cut {
+                p.note {
+                    "The beginning of the " (name) " text is shown and compared: "
+                    (grouped(TEXT_MAX as u64)) " of " (characters(text.chars().count())) "."
+                }
+            }
+            (key(&found))
+            div.text dir="auto" {
+                @for (number, part) in parts.iter().enumerate() {
+                    @match part {
+                        Part::Removed(text) => del { (text) },
+                        Part::Added(text) => ins { (text) },
+                        Part::Same(text) => (same(text, number == 0, number + 1 == parts.len())),
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What the marks mean, and what is not marked.
+fn key(found: &Differences<'_>) -> Markup {
+    let places = counted(found.space_count, "place", "places");
+    html! {
+        @if !found.is_same() {
+            p.key { span { del { "only in the first" } } span { ins { "only in the second" } } }
+        } @else if found.space_count == 0 {
+            p { "The texts are the same." }
+        }
+        @if found.space_count > 0 {
+            p.soft {
+                @if found.is_same() {
+                    "The texts differ in white space alone, in " (places) ": "
+                } @else {
+                    "White space also differs in " (places) ", which are not marked: "
+                }
+                "lines are broken elsewhere, or spaces were added. The text has those of the first."
+            }
+        }
+    }
+}
+
+/// Unchanged text, folded in the middle if it is long.
+fn same(text: &str, is_start: bool, is_end: bool) -> Markup {
+    let len = text.chars().count();
+    if len <= FOLD {
+        return html! { (text) };
+    }
+    // Between two words, if there is a space near.
+    let at = |count: usize| {
+        let end = beginning(text, count).0.len();
+        text[..end].rfind(' ').filter(|space| end - space < 25).unwrap_or(end)
+    };
+    let start = if is_start { 0 } else { at(ENDS) };
+    let end = if is_end { text.len() } else { at(len - ENDS) };
+    let hidden = &text[start..end];
+    html! {
+        (text[..start])
+        details.fold {
+            summary { "\u{22ef} " (characters(hidden.chars().count())) " the same \u{22ef}" }
+            (hidden)
+        }
+        (text[end..])
+    }
+}
+
+fn feature_section(names: [&str; 2], features: &ComparedFeatures<'_>) -> Markup {
+    html! {
+        section aria-label="Features" {
+            h2 { "Features that one of them has" }
+            div.sides {
+                @for (name, (count, list)) in names.into_iter().zip(features.only) {
+                    div {
+                        h3 { bdi { (name) } ": " (counted(count as u64, "feature", "features")) }
+                        ul { @for text in list { li { bdi { (text) } } } }
+                        @if !list.is_empty() && list.len() < count {
+                            p.soft { "The first " (list.len()) " are shown; " (features.more) " shows more." }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! The page of items of a benchmark beside the passages of a corpus that hold them. It needs no
+//! script.
+
+use std::cmp::Ordering;
+use std::collections::{BinaryHeap, HashMap};
+use std::hash::Hasher;
+
+use fpstore_plot::numbers::grouped;
+use maud::{Markup, html};
+use siphasher::sip::SipHasher13;
+
+use super::wording::{STYLE, beginning, characters};
+use super::words::{Part, differences};
+use crate::frame::Page;
+
+/// The characters of an item and of a passage that the page shows at most.
+const TEXT_MAX: usize = 20_000;
+
+/// An item, and the passage of a document that holds it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HeldItem {
+    /// The id of the item.
+    pub item: String,
+    /// The part of its shingles that the passage holds.
+    pub contained: f64,
+    /// The name of the file of the document.
+    pub file: String,
+    /// The id of the document.
+    pub id: String,
+    /// The characters of the passage in the text of the document.
+    pub chars: std::ops::Range<u64>,
+    /// The passage.
+    pub passage: String,
+}
+
+/// A page of items that documents hold: a sample of them, always the same for the same corpus.
+///
+/// ```
+/// use fpstore_report::page::{ContaminationPage, HeldItem};
+///
+/// let mut page = ContaminationPage::sample(100);
+/// page.take(HeldItem {
+///     item: "7".into(),
+///     contained: 0.8,
+///     file: "crawl.jsonl".into(),
+///     id: "a".into(),
+///     chars: 10..29,
+///     passage: "is the sky blue now".into(),
+/// });
+/// let texts = page.items().map(|item| (item.into(), "Is the sky blue?".into())).collect();
+/// let html = page.write("crawl", &[("items found", "1".into())], &texts);
+/// assert!(html.contains("<ins> now</ins>"), "{html}");
+/// ```
+#[derive(Debug)]
+pub struct ContaminationPage {
+    most: usize,
+    count: u64,
+    /// Those with the least hashes; the greatest of them on top.
+    kept: BinaryHeap<Kept>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    hash: u64,
+    held: HeldItem,
+}
+
+impl Kept {
+    fn key(&self) -> (u64, &str, &str) {
+        (self.hash, &self.held.item, &self.held.id)
+    }
+}
+
+impl PartialEq for Kept {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for Kept {}
+
+impl PartialOrd for Kept {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Kept {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+impl ContaminationPage {
+    /// A page that shows at most `most` items in documents.
+    pub fn sample(most: usize) -> Self {
+        ContaminationPage { most, count: 0, kept: BinaryHeap::new() }
+    }
+
+    /// Takes an item that a document holds, and keeps it if it is in the sample.
+    pub fn take(&mut self, held: HeldItem) {
+        self.count += 1;
+        let mut hasher = SipHasher13::new();
+        for text in [&held.item, &held.file, &held.id] {
+            hasher.write(text.as_bytes());
+            hasher.write_u8(0xff);
+        }
+        self.kept.push(Kept { hash: hasher.finish(), held });
+        if self.kept.len() > self.most {
+            self.kept.pop();
+        }
+    }
+
+    /// The ids of the items whose texts the page shows.
+    pub fn items(&self) -> impl Iterator<Item = &str> {
+        self.kept.iter().map(|kept| kept.held.item.as_str())
+    }
+
+    /// The page, with facts beneath its title, and the texts of items by their ids. Those of which
+    /// the least is held come first: they are the ones to judge.
+    pub fn write(
+        self,
+        title: &str,
+        facts: &[(&str, String)],
+        texts: &HashMap<String, String>,
+    ) -> String {
+        let mut shown: Vec<HeldItem> = self.kept.into_iter().map(|kept| kept.held).collect();
+        shown.sort_by(|one, other| {
+            let by_part = one.contained.total_cmp(&other.contained);
+            by_part.then_with(|| {
+                (&one.item, &one.file, &one.id).cmp(&(&other.item, &other.file, &other.id))
+            })
+        });
+        let body = html! {
+            main {
+                h1 { "Items of a benchmark in " bdi { (title) } }
+                dl.facts { @for (name, value) in facts { div { dt { (name) } dd { (value) } } } }
+                @if self.count == 0 {
+                    p.note { "No document holds an item." }
+                } @else {
+                    @if (shown.len() as u64) < self.count {
+                        p.note {
+                            "A sample of " (grouped(shown.len() as u64)) " of the "
+                            (grouped(self.count)) " pairs of an item and a document is shown."
+                        }
+                    }
+                    p.key {
+                        span { del { "only in the item" } }
+                        span { ins { "only in the document" } }
+                    }
+                }
+                div #groups { @for held in &shown { (article(held, texts.get(&held.item))) } }
+            }
+            footer { "fpstore " (env!("CARGO_PKG_VERSION")) }
+        };
+        let policy = "img-src data:; base-uri 'none'; form-action 'none'";
+        let title = format!("Items of a benchmark in {title}");
+        Page { title: &title, made_by: "fpstore", policy, styles: &[STYLE], body }.write()
+    }
+}
+
+fn article(held: &HeldItem, text: Option<&String>) -> Markup {
+    let (passage, is_all) = beginning(&held.passage, TEXT_MAX);
+    let item = text.map(|text| beginning(text.trim(), TEXT_MAX));
+    html! {
+        article {
+            h2 {
+                span { "Item " bdi { (held.item) } }
+                span.badge { (percent(held.contained)) " of its shingles" }
+            }
+            p.line.soft {
+                span { "document " bdi.id { (held.id) } }
+                span { bdi { (held.file) } }
+                span { "characters " (grouped(held.chars.start)) " to " (grouped(held.chars.end)) }
+            }
+            @match item {
+                None => {
+                    p.note { "The text of the item was not found; this is the passage." }
+                    div.text dir="auto" { (passage) }
+                },
+                Some((item, all_of_item)) => {
+                    @if !(is_all && all_of_item) {
+                        p.note { "The first " (characters(TEXT_MAX)) " are shown and compared." }
+                    }
+                    @if item == passage {
+                        p.soft { "The passage is the item, letter for letter." }
+                    } @else if held.contained >= 1.0 {
+                        p.soft { "All its shingles are here: case and punctuation are not compared." }
+                    }
+                    div.text dir="auto" {
+                        @for part in differences(item, passage).parts {
+                            @match part {
+                                Part::Removed(text) => del { (text) },
+                                Part::Added(text) => ins { (text) },
+                                Part::Same(text) => (text),
+                            }
+                        }
+                    }
+                },
+            }
+        }
+    }
+}
+
+/// A part in percent, rounded down, so that 100 % is all.
+fn percent(part: f64) -> String {
+    format!("{} %", (part * 100.0 + 1e-9).floor())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn held(item: &str, id: &str, passage: &str, contained: f64) -> HeldItem {
+        let (file, chars) = ("a.jsonl".into(), 0..passage.len() as u64);
+        HeldItem {
+            item: item.into(),
+            contained,
+            file,
+            id: id.into(),
+            chars,
+            passage: passage.into(),
+        }
+    }
+
+    #[test]
+    fn hostile_texts_and_ids_are_shown_as_text() {
+        let mut page = ContaminationPage::sample(10);
+        let hostile = "<script>alert(1)</script><img src=x onerror=alert(2)>";
+        page.take(held(hostile, hostile, hostile, 0.5));
+        let texts = HashMap::from([(hostile.to_string(), format!("{hostile} & more"))]);
+        let html = page.write(hostile, &[("items", hostile.into())], &texts);
+        assert!(!html.contains("<script") && !html.contains("<img"), "{html}");
+        assert!(html.contains("&lt;script&gt;") && html.contains("default-src 'none'"));
+    }
+
+    #[test]
+    fn a_sample_does_not_depend_on_the_order() {
+        let ids: Vec<String> = (0..500).map(|at| at.to_string()).collect();
+        let page_of = |ids: &mut dyn Iterator<Item = &String>| {
+            let mut page = ContaminationPage::sample(20);
+            ids.for_each(|id| page.take(held("i", id, "a passage", 1.0)));
+            page.write("t", &[], &HashMap::new())
+        };
+        let (one, other) = (page_of(&mut ids.iter()), page_of(&mut ids.iter().rev()));
+        assert_eq!(one, other);
+        assert_eq!(one.matches("<article").count(), 20);
+        assert!(one.contains("A sample of 20 of the 500 pairs"));
+        let empty = ContaminationPage::sample(5).write("t", &[], &HashMap::new());
+        assert!(empty.contains("No document holds an item."));
+    }
+
+    #[test]
+    fn the_doubtful_come_first_and_all_is_a_hundred_percent() {
+        let mut page = ContaminationPage::sample(5);
+        page.take(held("whole", "b", "x y", 1.0));
+        page.take(held("half", "a", "x", 0.999));
+        let html = page.write("t", &[], &HashMap::from([("whole".into(), "x y".into())]));
+        assert!(html.find("half").unwrap() < html.find("whole").unwrap());
+        assert!(html.contains("99 %") && html.contains("100 %"));
+        assert!(html.contains("letter for letter"));
+    }
+}

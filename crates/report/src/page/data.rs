@@ -1,0 +1,204 @@
+//! What the script of a page reads: the groups as JSON.
+
+use serde::Serialize;
+
+use super::largest::{GroupDocument, GroupFacts, ShownGroup};
+use super::texts::{Doubt, GroupTexts, ShownText};
+use super::words::{Part, differences};
+use fpstore::Result;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<&'a str>,
+    fingerprint: String,
+    distance: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    similarity: Option<f64>,
+    #[serde(flatten)]
+    text: Option<Text>,
+}
+
+#[derive(Serialize)]
+struct Text {
+    #[serde(flatten)]
+    content: Content,
+    /// The places where the white space differs from that of the first text, which the parts
+    /// have.
+    #[serde(skip_serializing_if = "is_none")]
+    spaces: u64,
+    /// The characters of the text; if the page shows fewer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    len: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    doubt: Option<&'static str>,
+}
+
+fn is_none(count: &u64) -> bool {
+    *count == 0
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Content {
+    /// A text that others are compared with.
+    Text(String),
+    /// The parts of a text, compared with the first one of the group.
+    Parts(Vec<JsonPart>),
+}
+
+/// A part in the least space: what both texts have is a number of UTF-16 units, what was removed a
+/// negative one, what was added a text.
+#[derive(Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+enum JsonPart {
+    Units(i64),
+    Added(String),
+}
+
+impl From<Part<'_>> for JsonPart {
+    fn from(part: Part<'_>) -> Self {
+        let units = |text: &str| text.encode_utf16().count() as i64;
+        match part {
+            Part::Same(text) => JsonPart::Units(units(text)),
+            Part::Removed(text) => JsonPart::Units(-units(text)),
+            Part::Added(text) => JsonPart::Added(text.into()),
+        }
+    }
+}
+
+/// JSON that grows up to a limit.
+pub(super) struct Json {
+    pub(super) text: String,
+    len_max: usize,
+    /// Whether any document has a text.
+    pub(super) has_texts: bool,
+    /// The documents whose texts were not found.
+    pub(super) missing_count: u64,
+    pub(super) group_count: u64,
+    pub(super) document_count: u64,
+}
+
+impl Json {
+    pub(super) fn within(len_max: usize) -> Self {
+        Json {
+            text: "[".into(),
+            len_max,
+            has_texts: false,
+            missing_count: 0,
+            group_count: 0,
+            document_count: 0,
+        }
+    }
+
+    /// Adds a group; whether there is room for more. A group that has too little room for two of
+    /// its documents is left out.
+    pub(super) fn push(
+        &mut self,
+        group: &ShownGroup,
+        texts: Option<&mut GroupTexts>,
+    ) -> Result<bool> {
+        let mut own = String::new();
+        let comma = if self.group_count > 0 { ",\n" } else { "\n" };
+        let GroupFacts { number, size, diameter, diameter_is_exact } = group.facts;
+        own.push_str(&format!(
+            "{comma}{{\"number\":{number},\"size\":{size},\"diameter\":{diameter},\
+             \"exact\":{diameter_is_exact},\"documents\":["
+        ));
+        let (count, missing_count) = self.push_documents(&mut own, group, texts)?;
+        own.push_str("]}");
+        if count >= 2 {
+            self.text.push_str(&own);
+            self.group_count += 1;
+            self.document_count += count;
+            self.missing_count += missing_count;
+        }
+        Ok(count == group.documents.len() as u64)
+    }
+
+    /// Adds the documents for which there is room. Returns how many they are, and how many of them
+    /// have no text.
+    fn push_documents(
+        &mut self,
+        own: &mut String,
+        group: &ShownGroup,
+        mut texts: Option<&mut GroupTexts>,
+    ) -> Result<(u64, u64)> {
+        let (mut count, mut missing_count) = (0, 0);
+        let mut first: Option<String> = None;
+        for document in &group.documents {
+            let GroupDocument { id, fingerprint, distance, similarity } = document;
+            let found = match &mut texts {
+                Some(texts) => texts.next(id.as_deref(), *fingerprint)?,
+                None => None,
+            };
+            let has_text = found.is_some();
+            let text = found.map(|found| text_beside(found, &mut first));
+            let document = Document {
+                id: id.as_deref(),
+                fingerprint: fingerprint.to_string(),
+                distance: *distance,
+                similarity: similarity.map(|it| (it * 1e4).round() / 1e4),
+                text,
+            };
+            // A script element ends at '</', whatever the JSON says.
+            let json = serde_json::to_string(&document).expect("texts and numbers are JSON");
+            let json = json.replace('<', "\\u003c");
+            if self.text.len() + own.len() + json.len() + 8 > self.len_max {
+                break;
+            }
+            if count > 0 {
+                own.push(',');
+            }
+            own.push_str(&json);
+            count += 1;
+            self.has_texts |= has_text;
+            missing_count += u64::from(!has_text);
+        }
+        Ok((count, missing_count))
+    }
+
+    /// Ends the JSON.
+    pub(super) fn close(&mut self) {
+        self.text.push_str("\n]");
+    }
+}
+
+/// A text as it is beside the first one of its group, which it becomes if there is none.
+fn text_beside(found: ShownText, first: &mut Option<String>) -> Text {
+    let shown = found.text.chars().count() as u64;
+    let (content, spaces) = match first {
+        None => {
+            *first = Some(found.text.clone());
+            (Content::Text(found.text), 0)
+        }
+        Some(first) => {
+            let differences = differences(first, &found.text);
+            let parts = differences.parts.into_iter().map(Into::into).collect();
+            (Content::Parts(parts), differences.space_count)
+        }
+    };
+    Text {
+        content,
+        spaces,
+        len: (shown < found.len).then_some(found.len),
+        doubt: match found.doubt {
+            Doubt::None => None,
+            Doubt::OtherFingerprint => Some("fingerprint"),
+            Doubt::Namesakes => Some("namesakes"),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_count_the_units_of_the_script() {
+        let parts = differences("a \u{1f600} b end", "a \u{1f601} b end");
+        let parts: Vec<JsonPart> = parts.parts.into_iter().map(Into::into).collect();
+        use JsonPart::{Added, Units};
+        assert_eq!(parts, [Units(2), Units(-2), Added("\u{1f601}".into()), Units(6)]);
+    }
+}

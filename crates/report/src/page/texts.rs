@@ -1,0 +1,152 @@
+//! The texts of the documents that a page shows, by their ids.
+//!
+//! Several documents may have one id. Their fingerprints tell them apart, if it is known how they
+//! were made; otherwise the page says that a text is in doubt.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use super::largest::ShownGroup;
+use super::wording::beginning;
+use fpstore::Result;
+use fpstore_base::Fingerprint;
+use fpstore_disk::{ByteTable, ScratchFolder};
+
+/// The characters of a text that a page shows at most.
+const TEXT_MAX: usize = 20_000;
+
+/// The text of a document.
+pub(super) struct ShownText {
+    /// The beginning of the text.
+    pub(super) text: String,
+    /// The characters of the whole text.
+    pub(super) len: u64,
+    pub(super) doubt: Doubt,
+}
+
+/// Whether a text is surely that of a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Doubt {
+    None,
+    /// The text of this id has another fingerprint.
+    OtherFingerprint,
+    /// There is another document of this id, and none knows which is meant.
+    Namesakes,
+}
+
+/// The texts of the documents that a page shows. Keeps them in a temporary file.
+#[derive(Debug)]
+pub struct GroupTexts {
+    table: ByteTable,
+    places: HashMap<String, Vec<Place>>,
+}
+
+/// A document that is wanted, and its text.
+#[derive(Debug)]
+struct Place {
+    fingerprint: Fingerprint,
+    found: Option<Found>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Found {
+    /// In the table.
+    number: usize,
+    len: u64,
+    doubt: Doubt,
+}
+
+/// Gives a document whose text was not found that of another one with the same id and fingerprint.
+fn fill(list: &mut [Place]) {
+    for at in 0..list.len() {
+        let sure = |it: &&Place| it.found.is_some_and(|found| found.doubt == Doubt::None);
+        if !sure(&&list[at]) {
+            let wanted = list[at].fingerprint;
+            let other = list.iter().filter(sure).find(|other| other.fingerprint == wanted);
+            list[at].found = other.and_then(|other| other.found).or(list[at].found);
+        }
+    }
+}
+
+/// Makes the fingerprint of a text, as those of the groups were made; `None` if it has none.
+pub type MakeFingerprint<'a> = &'a mut dyn FnMut(&str) -> Option<Fingerprint>;
+
+impl GroupTexts {
+    pub(super) fn of(groups: &[ShownGroup], folder: &Path) -> Result<Self> {
+        let mut places: HashMap<String, Vec<Place>> = HashMap::new();
+        for document in groups.iter().flat_map(|group| &group.documents) {
+            let Some(id) = &document.id else { continue };
+            let place = Place { fingerprint: document.fingerprint, found: None };
+            match places.get_mut(id) {
+                Some(list) => list.push(place),
+                None => drop(places.insert(id.clone(), vec![place])),
+            }
+        }
+        let table = ByteTable::create(&ScratchFolder::new(folder.into()))?;
+        Ok(GroupTexts { table, places })
+    }
+
+    /// Takes the text of any document, and keeps it if the page shows the document. With `make`,
+    /// documents with one id are told apart by their fingerprints.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`](fpstore::Error::Io) if the temporary file cannot be written.
+    pub fn take(&mut self, id: &str, text: &str, make: Option<MakeFingerprint<'_>>) -> Result<()> {
+        let Some(list) = self.places.get_mut(id) else { return Ok(()) };
+        let is_sure = |it: &Place| it.found.is_some_and(|found| found.doubt == Doubt::None);
+        let doubt = match make.map(|make| make(text)) {
+            Some(fingerprint) => {
+                let is_it = |it: &&mut Place| Some(it.fingerprint) == fingerprint && !is_sure(it);
+                if let Some(place) = list.iter_mut().find(is_it) {
+                    place.found = Some(store(&mut self.table, text, Doubt::None)?);
+                    return Ok(());
+                }
+                if list.iter().any(|it| Some(it.fingerprint) == fingerprint) {
+                    return Ok(());
+                }
+                Doubt::OtherFingerprint
+            }
+            None if list.iter().any(|it| it.found.is_some()) => {
+                let found = list.iter_mut().filter_map(|it| it.found.as_mut());
+                found.for_each(|found| found.doubt = Doubt::Namesakes);
+                return Ok(());
+            }
+            None => Doubt::None,
+        };
+        if list.iter().any(|it| it.found.is_none()) {
+            let found = store(&mut self.table, text, doubt)?;
+            list.iter_mut().filter(|it| it.found.is_none()).for_each(|it| it.found = Some(found));
+        }
+        Ok(())
+    }
+
+    /// Ends the taking.
+    pub(super) fn finish(&mut self) {
+        self.places.values_mut().for_each(|list| fill(list));
+    }
+
+    /// The text of a document of a group, each time that of the next document with this id and
+    /// fingerprint.
+    pub(super) fn next(
+        &mut self,
+        id: Option<&str>,
+        fingerprint: Fingerprint,
+    ) -> Result<Option<ShownText>> {
+        let Some(list) = id.and_then(|id| self.places.get_mut(id)) else { return Ok(None) };
+        let Some(at) = list.iter().position(|it| it.fingerprint == fingerprint) else {
+            return Ok(None);
+        };
+        let Some(found) = list.remove(at).found else { return Ok(None) };
+        let bytes = self.table.get(found.number)?.unwrap_or_default();
+        let text = String::from_utf8(bytes).map_err(|_| self.table.damaged())?;
+        Ok(Some(ShownText { text, len: found.len, doubt: found.doubt }))
+    }
+}
+
+fn store(table: &mut ByteTable, text: &str, doubt: Doubt) -> Result<Found> {
+    let (shown, is_all) = beginning(text, TEXT_MAX);
+    table.push(shown.as_bytes())?;
+    let len = if is_all { shown.chars().count() } else { text.chars().count() };
+    Ok(Found { number: table.len() - 1, len: len as u64, doubt })
+}

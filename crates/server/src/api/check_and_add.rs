@@ -1,0 +1,195 @@
+//! `/v1/check-and-add`: is it new? Then remember it.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Instant;
+
+use fpstore_base::{Fingerprint, Id, IdRef, Recipe};
+use fpstore_text::sketch;
+use hyper::{Response, StatusCode};
+
+use super::price::Price;
+use super::text;
+use crate::protocol::failure::Failure;
+use crate::protocol::params::fingerprint;
+use crate::protocol::request::{self, HttpRequest, ResponseBody, json_response};
+use crate::state::limits::CheckLimits as _;
+use crate::state::opened::Opened;
+use crate::state::shared::Shared;
+use crate::writing::{Added, Answered, Items, TURN_NANOS, Verdict, Writing, cut};
+use fpstore::Error;
+use fpstore::Limits;
+use fpstore::writer::{Ahead, Compared, NewRecord};
+use fpstore_client::wire::{AddAnswer, AddBody, AddItem, AddStatus, AddedItem, NearItem};
+
+/// How often costly items are compared before the writer, at most. Then the writer does what is left.
+const TRIES: u32 = 5;
+
+pub(crate) async fn answer(
+    server: &Arc<Shared>,
+    request: HttpRequest,
+) -> Result<Response<ResponseBody>, Failure> {
+    let start = Instant::now();
+    let writing = writing(server)?;
+    let bytes = request::whole_json(server, request).await?;
+    let asked: AddBody = request::json(&bytes)?;
+    server.limits.check_items(asked.items.len(), "items")?;
+    let opened = server.live.opened();
+    let k = server.limits.k(asked.k, opened.tuned_k)?;
+    let price = Price::of(server.live.store(), k, asked.items.len());
+    price.check(asked.max_cost)?;
+    let durable = asked.durable.unwrap_or(true);
+    let has_texts = asked.items.iter().any(|item| item.text.is_some());
+    let items = if has_texts {
+        // Texts take long, and the body is borrowed, so that it is parsed again.
+        drop(asked);
+        let opened = Arc::clone(&opened);
+        let work = move || {
+            let AddBody { items, same_recipe, .. } = request::json(&bytes)?;
+            items_of(&opened, &items, same_recipe)
+        };
+        server.lanes.quick(&server.live, work).await??
+    } else {
+        items_of(&opened, &asked.items, asked.same_recipe)?
+    };
+    let fingerprints: Vec<Fingerprint> = items.iter().map(|item| item.fingerprint).collect();
+    let deadline = start + server.limits.deadline;
+    let ahead = (price.sum > TURN_NANOS).then(|| Ahead::new(fingerprints.iter().copied(), k));
+    let pairs = server.pairs();
+    let mut items = Items { records: items, k, pairs, ahead, is_last_try: false };
+    let mut tries = 0;
+    let Added { verdicts, durable, generation } = loop {
+        tries += 1;
+        items.is_last_try = tries == TRIES;
+        if let Some(ahead) = items.ahead.take() {
+            items.ahead = Some(compared(server, ahead, deadline).await?);
+        }
+        match writing.add(&server.live, items, durable, deadline).await? {
+            Answered::Added(added) => break added,
+            Answered::Behind(behind) => items = behind,
+        }
+    };
+    let added = verdicts.iter().filter(|verdict| matches!(verdict, Verdict::New)).count() as u64;
+    let width = opened.width;
+    let results =
+        fingerprints.into_iter().zip(verdicts).map(|(fingerprint, verdict)| match verdict {
+            Verdict::New => {
+                let fingerprint = width.hex(fingerprint);
+                AddedItem { status: AddStatus::New, fingerprint, near: None }
+            }
+            Verdict::Near { fingerprint: found, distance, ids, pending } => {
+                let fingerprint = width.hex(fingerprint);
+                let near = Some(NearItem { fingerprint: width.hex(found), distance, ids, pending });
+                AddedItem { status: AddStatus::Near, fingerprint, near }
+            }
+        });
+    let answer = AddAnswer { results: results.collect(), added, durable, generation };
+    Ok(json_response(StatusCode::OK, &answer))
+}
+
+/// Compares items with the state that is shown, in the lane of slow questions: the writer must not
+/// wait for that.
+async fn compared(
+    server: &Arc<Shared>,
+    mut ahead: Ahead,
+    deadline: Instant,
+) -> Result<Ahead, Failure> {
+    ahead.set_out(server.live.store());
+    let limits = Limits::default().deadline(deadline);
+    let mut ahead = Some(ahead);
+    let live = Arc::clone(&server.live);
+    let slice = move |end| {
+        let compared = ahead.as_mut()?.compare(&limits, Some(end), true);
+        match compared {
+            Ok(Compared::All) => ahead.take().map(Ok),
+            Ok(Compared::Some | Compared::Costly) => None,
+            Ok(Compared::Cut) => Some(Err(cut())),
+            Err(error) => {
+                live.health.note_damage(&error);
+                Some(Err(Failure::from(error)))
+            }
+        }
+    };
+    server.live.metrics.slow.fetch_add(1, Relaxed);
+    server.lanes.slow(&server.live, slice).await?
+}
+
+/// The writer of the server, if it has one.
+pub(crate) fn writing(server: &Shared) -> Result<&Writing, Failure> {
+    server.writing.as_ref().ok_or_else(|| {
+        let message = "this server only reads; it writes if it is started with --writable";
+        Failure::new(StatusCode::FORBIDDEN, "not-writable", message)
+    })
+}
+
+/// The items of a request, with the fingerprints of texts.
+pub(super) fn items_of(
+    opened: &Opened,
+    asked: &[AddItem<'_>],
+    same_recipe: Option<bool>,
+) -> Result<Vec<NewRecord>, Failure> {
+    let mut hasher = None;
+    let mut items = Vec::with_capacity(asked.len());
+    for (at, item) in asked.iter().enumerate() {
+        let item = match (&item.fingerprint, &item.text) {
+            (Some(hex), None) => given(opened, same_recipe, hex),
+            (None, Some(text)) => {
+                if hasher.is_none() {
+                    hasher = Some(text::hasher(opened)?);
+                }
+                let hasher = hasher.as_mut().expect("it was made above");
+                let fingerprint = hasher.fingerprint(text).ok_or_else(text::no_features);
+                fingerprint.map(|fingerprint| {
+                    let sketch = match opened.sketch_len {
+                        0 => Box::default(),
+                        len => sketch(&hasher.distinct_features(text), len).into(),
+                    };
+                    NewRecord { fingerprint, id: None, sketch }
+                })
+            }
+            _ => Err(Failure::bad("bad-json", "expected either 'fingerprint' or 'text'")),
+        }
+        .and_then(|found| Ok(NewRecord { id: id_of(item.id.as_deref())?, ..found }))
+        .and_then(|found| match (&found.id, opened.sketch_len) {
+            (None, 1..) => Err(Failure::bad("no-id", "this store keeps sketches, which need ids")),
+            _ => Ok(found),
+        })
+        .map_err(|failure| failure.of_part(format_args!("item {}", at + 1)))?;
+        items.push(item);
+    }
+    Ok(items)
+}
+
+/// A ready fingerprint.
+fn given(opened: &Opened, same_recipe: Option<bool>, hex: &str) -> Result<NewRecord, Failure> {
+    let conflict = |code, message: &str| Err(Failure::new(StatusCode::CONFLICT, code, message));
+    if opened.sketch_len > 0 {
+        let message = "this store keeps a sketch of each document, which a fingerprint does not \
+                       have; send 'text'";
+        return conflict("needs-text", message);
+    }
+    let is_external = opened.recipe.as_ref().is_none_or(Recipe::is_external);
+    if !is_external && same_recipe != Some(true) {
+        let message = "this store has a recipe for texts: send 'text', or \"same_recipe\": true if \
+                       these fingerprints were made by it";
+        return conflict("recipe-not-said", message);
+    }
+    let fingerprint = fingerprint(hex)?;
+    match opened.width.fits(fingerprint) {
+        true => Ok(NewRecord::new(fingerprint, None)),
+        false => Err(Error::TooWide { fingerprint, width: opened.width }.into()),
+    }
+}
+
+/// An id that a store can keep.
+pub(crate) fn id_of(id: Option<&str>) -> Result<Option<Id>, Failure> {
+    match id.map(|id| (id, IdRef::fault_of_text(id))) {
+        Some((_, Some(fault))) => {
+            let message =
+                format!("the id: {fault}, expected 1 to 65535 bytes without NUL, CR or LF");
+            Err(Failure::bad("bad-id", message))
+        }
+        Some((id, None)) => Ok(Some(Id::Text(id.into()))),
+        None => Ok(None),
+    }
+}

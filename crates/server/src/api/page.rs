@@ -1,0 +1,39 @@
+//! The page for people, and the description of the interface for programs.
+
+use hyper::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderValue, X_CONTENT_TYPE_OPTIONS};
+use hyper::{Response, StatusCode};
+
+use crate::protocol::request::{JSON, ResponseBody, response};
+
+/// The description of the interface.
+pub(crate) const OPEN_API: &str = include_str!("openapi.json");
+
+/// Files of the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum File {
+    Page,
+    Style,
+    Script,
+    OpenApi,
+}
+
+/// The page runs its own script and style, speaks with this server, and shows pictures.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
+                      img-src http: https: data:; base-uri 'none'; form-action 'none'; \
+                      frame-ancestors 'none'";
+
+pub(crate) fn answer(file: File) -> Response<ResponseBody> {
+    let (kind, text) = match file {
+        File::Page => ("text/html; charset=utf-8", include_str!("page/page.html")),
+        File::Style => ("text/css; charset=utf-8", include_str!("page/page.css")),
+        File::Script => ("text/javascript; charset=utf-8", include_str!("page/page.js")),
+        File::OpenApi => (JSON, OPEN_API),
+    };
+    let mut response = response(StatusCode::OK, kind, text);
+    let headers = response.headers_mut();
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+    headers.insert("referrer-policy", HeaderValue::from_static("no-referrer"));
+    response
+}

@@ -1,0 +1,152 @@
+//! `/v1/query` and `/v1/nearest`: one fingerprint, or many in JSON or binary.
+
+use std::sync::Arc;
+
+use fpstore_base::Fingerprint;
+use hyper::{Method, Response, StatusCode};
+
+use super::answers::{Encoder, Needles};
+use super::question::{Done, Wanted, answers_to};
+use super::stream;
+use crate::protocol::failure::Failure;
+use crate::protocol::memory_budget::HeldBody;
+use crate::protocol::params::{fingerprint, joined, options_of, pairs};
+use crate::protocol::request::{
+    self, BINARY, HttpRequest, JSON, Kind, NDJSON, ResponseBody, response,
+};
+use crate::protocol::slow_clients::BusyGuard;
+use crate::state::limits::CheckLimits as _;
+use crate::state::shared::Shared;
+use fpstore::rows::Explained;
+use fpstore_client::wire::{QueryBody, QueryOptions};
+
+pub(crate) async fn answer(
+    server: &Arc<Shared>,
+    wanted: Wanted,
+    request: HttpRequest,
+    busy: BusyGuard,
+) -> Result<Response<ResponseBody>, Failure> {
+    if request.method() != Method::POST {
+        let (options, hex) = options_of(pairs(request.uri())?, wanted.params(), "fingerprint")?;
+        let hex = hex.ok_or_else(|| {
+            Failure::bad("no-fingerprint", "the parameter 'fingerprint' is missing")
+        })?;
+        return one(server, wanted, fingerprint(&hex)?, &options).await;
+    }
+    let kind = Kind::of(request.headers())?;
+    match kind.name.as_str() {
+        JSON => json_body(server, wanted, request).await,
+        BINARY => binary_body(server, wanted, request).await,
+        NDJSON => {
+            let options = url_options(&request, wanted.in_stream())?;
+            stream::answer(server, options, wanted, request, busy)
+        }
+        _ => Err(kind.unknown(&format!("{JSON}, {NDJSON} or {BINARY}"))),
+    }
+}
+
+fn url_options(request: &HttpRequest, allowed: &[&str]) -> Result<QueryOptions, Failure> {
+    Ok(options_of(pairs(request.uri())?, allowed, "")?.0)
+}
+
+/// The answer to one query, as an object with the generation of the store.
+pub(crate) async fn one(
+    server: &Arc<Shared>,
+    wanted: Wanted,
+    fingerprint: Fingerprint,
+    options: &QueryOptions,
+) -> Result<Response<ResponseBody>, Failure> {
+    let needles = Needles::Bare { values: vec![fingerprint], _charge: None };
+    let mut done = answers_to(server, wanted, needles, options, Encoder::Object).await?;
+    let explained = match options.explain {
+        Some(true) => Some(Explained::of(server.live.store(), done.k, done.stats)?),
+        _ => None,
+    };
+    Encoder::Object.end_all(&mut done.bytes.bytes, done.generation, |out| {
+        if let Some(explained) = explained {
+            out.extend_from_slice(b",\"explain\":");
+            serde_json::to_writer(out, &explained).expect("a vector takes all bytes");
+        }
+    });
+    Ok(signed(JSON, done))
+}
+
+async fn json_body(
+    server: &Arc<Shared>,
+    wanted: Wanted,
+    request: HttpRequest,
+) -> Result<Response<ResponseBody>, Failure> {
+    let in_url = url_options(&request, wanted.params())?;
+    let (head, body) = request.into_parts();
+    let bytes = request::whole(server, &head.headers, body).await?;
+    let asked: QueryBody<'_> = request::json(&bytes)?;
+    if wanted == Wanted::Near && asked.options.count.is_some() {
+        let message = "'count' is for /v1/nearest; here 'limit' keeps the nearest matches";
+        return Err(Failure::bad("unknown-parameter", message));
+    }
+    if wanted == Wanted::Nearest && asked.options.limit.is_some() {
+        let message = "'limit' is for /v1/query; here 'count' says how many are wanted";
+        return Err(Failure::bad("unknown-parameter", message));
+    }
+    let options = joined(in_url, asked.options)?;
+    let list = match (asked.fingerprint, asked.fingerprints) {
+        (Some(hex), None) => return one(server, wanted, fingerprint(&hex)?, &options).await,
+        (None, Some(list)) => list,
+        _ => {
+            let message = "expected 'fingerprint' with one, or 'fingerprints' with a list of them";
+            return Err(Failure::bad("no-fingerprint", message));
+        }
+    };
+    if options.explain == Some(true) {
+        let message = "'explain' is for one fingerprint, not for a list";
+        return Err(Failure::bad("bad-parameter", message));
+    }
+    server.limits.check_batch(list.len())?;
+    let mut needles = Vec::with_capacity(list.len());
+    for (at, hex) in list.iter().enumerate() {
+        let of_part =
+            |failure: Failure| failure.of_part(format_args!("fingerprint {} of the list", at + 1));
+        needles.push(fingerprint(&hex.0).map_err(of_part)?);
+    }
+    // Many lists may wait for their turn; their texts are read, and take ten times the memory.
+    drop(list);
+    let needles = bare(needles, bytes);
+    let mut done = answers_to(server, wanted, needles, &options, Encoder::List).await?;
+    Encoder::List.end_all(&mut done.bytes.bytes, done.generation, |_| {});
+    Ok(signed(JSON, done))
+}
+
+async fn binary_body(
+    server: &Arc<Shared>,
+    wanted: Wanted,
+    request: HttpRequest,
+) -> Result<Response<ResponseBody>, Failure> {
+    let options = url_options(&request, wanted.in_binary())?;
+    let (head, body) = request.into_parts();
+    let bytes = request::whole(server, &head.headers, body).await?;
+    let (values, rest) = bytes.as_chunks::<8>();
+    if !rest.is_empty() {
+        let message = format!(
+            "the body has {} bytes, expected 8 for each fingerprint: u64, little-endian",
+            bytes.len()
+        );
+        return Err(Failure::bad("bad-body-length", message));
+    }
+    server.limits.check_batch(values.len())?;
+    let needles = values.iter().map(|value| u64::from_le_bytes(*value).into()).collect();
+    let needles = bare(needles, bytes);
+    Ok(signed(BINARY, answers_to(server, wanted, needles, &options, Encoder::Binary).await?))
+}
+
+/// What was read from a body, which is let go.
+fn bare(values: Vec<Fingerprint>, body: HeldBody) -> Needles {
+    let charge = body.into_charge(size_of_val(&values[..]));
+    Needles::Bare { values, _charge: Some(charge) }
+}
+
+/// The response with these answers, and the name of the state that was searched.
+fn signed(kind: &'static str, done: Done) -> Response<ResponseBody> {
+    let mut response = response(StatusCode::OK, kind, done.bytes.sealed());
+    done.witness.sign(response.headers_mut());
+    response
+}

@@ -1,0 +1,374 @@
+//! A question to the store: what is wanted, within which limits, and who searches for it.
+//!
+//! A search that should cost little runs on the thread that read the request, because a hand-over to
+//! another thread costs three times the processor time of the whole request. All others run in one of
+//! two lanes: quick ones, and slow ones, which are done in slices.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+use fpstore_base::Fingerprint;
+
+use super::answers::{Encoder, Needles};
+use super::price::{INLINE_NANOS, Price};
+use crate::protocol::failure::Failure;
+use crate::protocol::memory_budget::AnswerBytes;
+use crate::protocol::request::no_room;
+use crate::state::limits::CheckLimits as _;
+use crate::state::limits::number_within;
+use crate::state::live_store::LiveStore;
+use crate::state::opened::Witness;
+use crate::state::shared::Shared;
+use fpstore::options::{IDS, LIMIT};
+use fpstore::{Answer, Limits, SearchStats, Searcher};
+use fpstore::{Error, Result as StoreResult};
+use fpstore_client::wire::limits::{MAX_ANSWER, MAX_IDS, MAX_MATCHES};
+use fpstore_client::wire::query_options::COUNT;
+use fpstore_client::wire::{Lane, QueryOptions};
+
+/// A query on the thread that reads requests ends after comparing this many values, and begins again
+/// in the next lane: a crowd of near values must not hold all connections up.
+const INLINE_COMPARED: u64 = 50_000;
+/// The same in the lane of quick questions.
+const QUICK_COMPARED: u64 = 5_000_000;
+/// Quick questions that take longer than this together begin again in the lane of slow ones.
+const QUICK_TIME: Duration = Duration::from_millis(50);
+/// Searches that should take at least this long look at the clock each time.
+const CLOCK_NANOS: f64 = 20_000.0;
+
+/// Which matches are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// All within `k`.
+    Near,
+    /// The nearest, however many are within `k`.
+    Nearest,
+}
+
+impl Wanted {
+    /// The parameters that such a query takes: those of all bodies first, then `ids`, which a
+    /// binary answer has none of, then `explain`, which is for a single query.
+    pub(crate) fn params(self) -> &'static [&'static str] {
+        match self {
+            Wanted::Near => &["k", "limit", "max_cost", "ids", "explain"],
+            Wanted::Nearest => &["k", "count", "max_cost", "ids", "explain"],
+        }
+    }
+
+    pub(crate) fn in_stream(self) -> &'static [&'static str] {
+        self.params_before("explain")
+    }
+
+    pub(crate) fn in_binary(self) -> &'static [&'static str] {
+        self.params_before("ids")
+    }
+
+    fn params_before(self, name: &str) -> &'static [&'static str] {
+        self.params().split(|param| *param == name).next().unwrap_or_default()
+    }
+}
+
+/// What is wanted of each fingerprint.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Question {
+    pub(crate) k: u32,
+    /// How many of the nearest are wanted, if not all within `k`.
+    pub(crate) count: Option<usize>,
+    /// Fewer matches than these are no answer: there may be others farther away.
+    enough: Option<usize>,
+    /// Matches that an answer keeps.
+    pub(crate) matches_max: usize,
+    /// Ids that a match keeps.
+    pub(crate) ids_max: usize,
+    pub(crate) deadline: Instant,
+}
+
+impl Question {
+    /// What the options ask for, within the limits of the server.
+    pub(crate) fn new(
+        server: &Shared,
+        options: &QueryOptions,
+        wanted: Wanted,
+    ) -> Result<Self, Failure> {
+        let limits = &server.limits;
+        let nearest = wanted == Wanted::Nearest;
+        let k = limits
+            .k(options.k, if nearest { limits.max_k } else { server.live.opened().tuned_k })?;
+        let matches =
+            |option, asked| number_within(option, asked, &MAX_MATCHES, limits.max_matches);
+        let count = matches(&COUNT, options.count.or(COUNT.default))?;
+        Ok(Question {
+            k,
+            count: nearest.then_some(count),
+            enough: None,
+            matches_max: matches(&LIMIT, options.limit)?,
+            ids_max: number_within(&IDS, options.ids, &MAX_IDS, limits.max_ids)?,
+            deadline: Instant::now() + limits.deadline,
+        })
+    }
+
+    fn search<'a>(
+        &self,
+        searcher: &'a mut Searcher,
+        needle: Fingerprint,
+        compared_max: Option<u64>,
+    ) -> StoreResult<Answer<'a>> {
+        let limits = Limits::default().deadline(self.deadline).max_compared(compared_max);
+        match self.count {
+            Some(count) => searcher.nearest_with(needle, count, self.k, &limits),
+            None => searcher.search_with(needle, self.k, &limits.limit(self.matches_max)),
+        }
+    }
+
+    /// Which limit cut an answer.
+    fn cut_by(&self, answer: &Answer<'_>) -> Option<&'static str> {
+        if !answer.outcome().cut {
+            return None;
+        }
+        // Past the deadline, what was kept need not be the nearest.
+        if Instant::now() >= self.deadline {
+            return Some("deadline");
+        }
+        Some("limit")
+    }
+}
+
+/// Questions that are answered together, from one state of the store.
+struct Job {
+    server: Arc<Shared>,
+    question: Question,
+    needles: Needles,
+    encoder: Encoder,
+    /// Expected nanoseconds of one search.
+    each: f64,
+}
+
+/// Answered questions.
+pub(crate) struct Done {
+    pub(crate) bytes: AnswerBytes,
+    pub(crate) generation: u64,
+    /// The state that was searched.
+    pub(crate) witness: Witness,
+    /// The distance of the question.
+    pub(crate) k: u32,
+    pub(crate) stats: SearchStats,
+}
+
+/// Answers questions about `needles` together.
+pub(crate) async fn answers_to(
+    server: &Arc<Shared>,
+    wanted: Wanted,
+    needles: Needles,
+    options: &QueryOptions,
+    encoder: Encoder,
+) -> Result<Done, Failure> {
+    let question = Question::new(server, options, wanted)?;
+    let price = Price::of(server.live.store(), question.k, needles.len());
+    price.check(options.max_cost)?;
+    let job = Job { server: Arc::clone(server), question, needles, encoder, each: price.each };
+    job.run(price.lane()).await
+}
+
+/// How much work is done at most before the job gives way.
+#[derive(Clone, Copy)]
+struct Effort {
+    /// Values that one search compares.
+    compared: Option<u64>,
+    /// When other work should have its turn.
+    end: Option<Instant>,
+}
+
+/// How far a job has come.
+#[derive(Default)]
+struct Progress {
+    /// Needles that are answered.
+    count: usize,
+    bytes: AnswerBytes,
+    sum: SearchStats,
+    cut: u64,
+}
+
+/// Why there is no answer.
+enum Stopped {
+    /// It costs more than was expected; a lane for costlier questions may try.
+    Costly,
+    Failed(Failure),
+}
+
+impl Job {
+    /// Searches in a lane, and in the next one where that costs more than it should.
+    async fn run(self, lane: Lane) -> Result<Done, Failure> {
+        let store = self.server.live.store();
+        let metrics = &self.server.live.metrics;
+        let here = if lane == Lane::Inline {
+            Some(self.question)
+        } else if let (Some(count), 1) = (self.question.count, self.needles.len()) {
+            // Where enough are very near, they are the nearest.
+            let is_cheap = |k: &u32| Price::of(store, *k, 1).each <= INLINE_NANOS / 4.0;
+            let k = (0..=64).take_while(is_cheap).last();
+            let enough = Some(count);
+            k.map(|k| Question { k: k.min(self.question.k), enough, ..self.question })
+        } else {
+            None
+        };
+        if let Some(question) = here.filter(|_| self.server.live.health.is_warm()) {
+            let effort = Effort { compared: Some(INLINE_COMPARED), end: None };
+            match self.answer(&question, effort) {
+                Ok(done) => {
+                    metrics.inline.fetch_add(1, Relaxed);
+                    return Ok(done);
+                }
+                Err(Stopped::Failed(failure)) => return Err(failure),
+                Err(Stopped::Costly) => {}
+            }
+        }
+        let server = Arc::clone(&self.server);
+        let job = if lane == Lane::Slow {
+            self
+        } else {
+            metrics.pooled.fetch_add(1, Relaxed);
+            let work = move || {
+                let end = Some(Instant::now() + QUICK_TIME);
+                let done =
+                    self.answer(&self.question, Effort { compared: Some(QUICK_COMPARED), end });
+                (done, self)
+            };
+            match server.lanes.quick(&server.live, work).await? {
+                (Ok(done), _) => return Ok(done),
+                (Err(Stopped::Failed(failure)), _) => return Err(failure),
+                (Err(Stopped::Costly), job) => job,
+            }
+        };
+        server.live.metrics.slow.fetch_add(1, Relaxed);
+        // All slices search one state.
+        let mut searcher = server.live.store().searcher();
+        let witness = Witness::of(&searcher.state_id());
+        let mut progress = Progress::default();
+        let slice = move |end| {
+            let effort = Effort { compared: None, end: Some(end) };
+            match job.advance(&mut searcher, &job.question, effort, &mut progress) {
+                Ok(false) => None,
+                Ok(true) => {
+                    let progress = std::mem::take(&mut progress);
+                    Some(Ok(job.done(&searcher, &witness, progress)))
+                }
+                Err(Stopped::Failed(failure)) => Some(Err(failure)),
+                Err(Stopped::Costly) => Some(Err(Failure::broken())),
+            }
+        };
+        server.lanes.slow(&server.live, slice).await?
+    }
+
+    /// Answers all at once, with the searcher of this thread.
+    fn answer(&self, question: &Question, effort: Effort) -> Result<Done, Stopped> {
+        with_searcher(&self.server.live, |searcher, witness| {
+            let mut progress = Progress::default();
+            match self.advance(searcher, question, effort, &mut progress)? {
+                true => Ok(self.done(searcher, witness, progress)),
+                false => Err(Stopped::Costly),
+            }
+        })
+    }
+
+    /// Goes on answering. Returns whether all are answered.
+    fn advance(
+        &self,
+        searcher: &mut Searcher,
+        question: &Question,
+        effort: Effort,
+        progress: &mut Progress,
+    ) -> Result<bool, Stopped> {
+        let max_answer = self.server.limits.max_answer;
+        let most = usize::try_from(max_answer).unwrap_or(usize::MAX);
+        // The clock costs a tenth of a search, and the search itself looks at it, too.
+        let looks = if self.each < CLOCK_NANOS { 16 } else { 1 };
+        let mut is_late = false;
+        let Progress { count, bytes: written, sum, cut } = progress;
+        let start = *count;
+        if start == 0 {
+            written.bytes.reserve(256);
+            self.encoder.begin_all(&mut written.bytes);
+        }
+        loop {
+            if !written.has_room(&self.server.bodies) {
+                return Err(Stopped::Failed(no_room(&self.server)));
+            }
+            let Some(needle) = self.needles.get(*count) else { return Ok(true) };
+            if *count > 0 && *count % looks == 0 && !is_late {
+                let now = Instant::now();
+                is_late = now >= question.deadline;
+                if !is_late && *count > start && effort.end.is_some_and(|end| now >= end) {
+                    return Ok(false);
+                }
+            }
+            *count += 1;
+            let bytes = &mut written.bytes;
+            if is_late {
+                self.encoder.push_late(bytes, needle, searcher.width());
+                *cut += 1;
+                continue;
+            }
+            let found = question.search(searcher, needle.fingerprint, effort.compared);
+            let answer = found.map_err(|error| Stopped::Failed(self.damage(error)))?;
+            let stats = answer.outcome().stats;
+            let is_costly =
+                effort.compared.is_some_and(|most| stats.candidates + stats.scanned >= most);
+            if is_costly || question.enough.is_some_and(|enough| answer.len() < enough) {
+                return Err(Stopped::Costly);
+            }
+            *sum += stats;
+            let cut_by = question.cut_by(&answer);
+            *cut += u64::from(cut_by.is_some());
+            self.encoder
+                .push(bytes, needle, &answer, cut_by, question.ids_max, most)
+                .map_err(|error| Stopped::Failed(self.damage(error)))?;
+            if bytes.len() > most {
+                let message = "the answer is too long; ask for fewer at a time, for fewer matches \
+                               (limit) or ids (ids), or take a stream of NDJSON";
+                let over = Failure::over("answer-over-limit", &MAX_ANSWER, max_answer, message);
+                return Err(Stopped::Failed(over));
+            }
+        }
+    }
+
+    /// Counts answered questions.
+    fn done(&self, searcher: &Searcher, witness: &Witness, progress: Progress) -> Done {
+        let Progress { bytes, sum, cut, .. } = progress;
+        self.server.live.metrics.searched(self.needles.len() as u64, cut, &sum);
+        let (k, generation) = (self.question.k, searcher.generation());
+        Done { bytes, generation, witness: witness.clone(), k, stats: sum }
+    }
+
+    fn damage(&self, error: Error) -> Failure {
+        self.server.live.health.note_damage(&error);
+        Failure::from(error)
+    }
+}
+
+thread_local! {
+    /// The searcher of this thread, and the state that it searches. It keeps that state until the
+    /// thread searches another one.
+    static SEARCHER: RefCell<Option<(u64, Searcher, Witness)>> = const { RefCell::new(None) };
+}
+
+/// Lends the searcher of this thread, which searches the state that is shown, and the name of that
+/// state.
+fn with_searcher<T>(live: &LiveStore, act: impl FnOnce(&mut Searcher, &Witness) -> T) -> T {
+    SEARCHER.with_borrow_mut(|kept| {
+        let epoch = live.epoch();
+        let made = || {
+            let searcher = live.store().searcher();
+            let witness = Witness::of(&searcher.state_id());
+            (epoch, searcher, witness)
+        };
+        let (of, searcher, witness) = kept.get_or_insert_with(made);
+        if *of != epoch {
+            searcher.follow(live.store());
+            *witness = Witness::of(&searcher.state_id());
+            *of = epoch;
+        }
+        act(searcher, witness)
+    })
+}

@@ -1,0 +1,225 @@
+//! Connections: accepted one by one, bounded in number and time, ended in order.
+//!
+//! hyper serves each of them. The loop is ours, because those of frameworks install no timer, and
+//! a client that sends its head a byte at a time would hold its connection for ever.
+
+use std::convert::Infallible;
+use std::future::poll_fn;
+use std::io;
+use std::net::IpAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::task::Poll;
+use std::time::Duration;
+
+use http_body_util::Either;
+use hyper::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::time::{sleep, timeout};
+
+use super::failure::{Failure, chain};
+use super::routes;
+use super::slow_clients::{Busy, TimedStream};
+use super::socket::{Listener, Socket};
+use crate::state::shared::Shared;
+use fpstore_base::IoError;
+use fpstore_client::wire::limits::{DRAIN_TIMEOUT, MAX_CONNECTIONS};
+
+/// Connections over the limit that are told so at the same time; further ones are just closed.
+const TURNED_AWAY_MAX: usize = 64;
+/// How long such a connection may take to read what it is told.
+const TURNED_AWAY_TIME: Duration = Duration::from_secs(1);
+/// After an error that the next connection would meet too, such as too many open files.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// What is read of a connection at a time, and the longest head: many connections may each hold so
+/// much.
+const READ_LEN: usize = 1 << 16;
+
+/// Accepts connections until `ends` is true, then waits for those that are open.
+pub(crate) async fn serve(server: Arc<Shared>, listener: Listener, ends: watch::Receiver<bool>) {
+    let most = usize::try_from(server.limits.max_connections).unwrap_or(usize::MAX);
+    let most = most.min(Semaphore::MAX_PERMITS);
+    let places = Arc::new(Semaphore::new(most));
+    let away = Arc::new(Semaphore::new(TURNED_AWAY_MAX));
+    let door = Door {
+        server: Arc::clone(&server),
+        places: Arc::clone(&places),
+        away,
+        ends: ends.clone(),
+        is_failing: AtomicBool::new(false),
+    };
+    let mut end = ends.clone();
+    {
+        let mut ended = pin!(end.wait_for(|ends| *ends));
+        loop {
+            let mut next = pin!(door.next(&listener));
+            let is_end = poll_fn(|context| {
+                if ended.as_mut().poll(context).is_ready() {
+                    return Poll::Ready(true);
+                }
+                next.as_mut().poll(context).map(|()| false)
+            });
+            if is_end.await {
+                break;
+            }
+        }
+    }
+    drop(listener);
+    let all = u32::try_from(most).unwrap_or(u32::MAX);
+    if timeout(server.limits.drain_timeout, places.acquire_many(all)).await.is_err() {
+        let open = server.live.metrics.connections_open.load(Relaxed);
+        server.live.log(format_args!(
+            "{open} requests were not done within --{}, and were ended",
+            DRAIN_TIMEOUT.flag()
+        ));
+    }
+}
+
+/// Lets connections in.
+struct Door {
+    server: Arc<Shared>,
+    /// One permit for each connection.
+    places: Arc<Semaphore>,
+    /// One permit for each connection that is turned away.
+    away: Arc<Semaphore>,
+    ends: watch::Receiver<bool>,
+    /// Whether the last connection could not be accepted.
+    is_failing: AtomicBool,
+}
+
+impl Door {
+    async fn next(&self, listener: &Listener) {
+        let accepted = match &listener.socket {
+            Socket::Tcp(listener) => listener.accept().await.map(|(stream, from)| {
+                // Answers are written whole, so there is nothing to wait for.
+                let _ = stream.set_nodelay(true);
+                self.enter(stream, Some(from.ip()));
+            }),
+            #[cfg(unix)]
+            Socket::Unix(listener) => {
+                listener.accept().await.map(|(stream, _)| self.enter(stream, None))
+            }
+        };
+        match accepted {
+            Ok(()) if self.is_failing.swap(false, Relaxed) => {
+                self.server.live.log(format_args!("connections are accepted again"));
+            }
+            Ok(()) => {}
+            Err(error) if is_of_client(&error) => {}
+            Err(error) => {
+                self.server.live.metrics.accept_failures.fetch_add(1, Relaxed);
+                if !self.is_failing.swap(true, Relaxed) {
+                    let refused = IoError::of("accept", "a connection")(error);
+                    let live = &self.server.live;
+                    live.log(format_args!("{}; it is tried again", chain(&refused)));
+                }
+                sleep(PAUSE).await;
+            }
+        }
+    }
+
+    fn enter<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
+        &self,
+        stream: S,
+        client: Option<IpAddr>,
+    ) {
+        let metrics = &self.server.live.metrics;
+        metrics.connections.fetch_add(1, Relaxed);
+        match Arc::clone(&self.places).try_acquire_owned() {
+            Ok(place) => {
+                metrics.connections_open.fetch_add(1, Relaxed);
+                let (server, ends) = (Arc::clone(&self.server), self.ends.clone());
+                tokio::spawn(attend(server, stream, client, place, ends));
+            }
+            Err(_) => {
+                metrics.connections_refused.fetch_add(1, Relaxed);
+                if let Ok(permit) = Arc::clone(&self.away).try_acquire_owned() {
+                    let most = self.server.limits.max_connections;
+                    tokio::spawn(turn_away(stream, most, permit));
+                }
+            }
+        }
+    }
+}
+
+/// Whether an error of `accept` is one of the connection alone.
+fn is_of_client(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted};
+    [ConnectionAborted, ConnectionReset, Interrupted].contains(&error.kind())
+}
+
+/// Answers the requests of a connection until one side ends it.
+async fn attend<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
+    server: Arc<Shared>,
+    stream: S,
+    client: Option<IpAddr>,
+    place: OwnedSemaphorePermit,
+    mut ends: watch::Receiver<bool>,
+) {
+    let limits = &server.limits;
+    let busy = Busy::default();
+    let stream = TimedStream::new(stream, busy.clone(), limits.header_timeout, limits.body_timeout);
+    let service = {
+        let server = Arc::clone(&server);
+        service_fn(move |request: Request<Incoming>| {
+            let (server, busy) = (Arc::clone(&server), busy.enter());
+            async move {
+                let request = request.map(Either::Left);
+                Ok::<_, Infallible>(routes::handle(&server, request, client, busy).await)
+            }
+        })
+    };
+    // This time-out also runs while nothing comes; that of heads is in `TimedStream`.
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.idle_timeout)
+        .half_close(true)
+        .max_buf_size(READ_LEN)
+        .serve_connection(TokioIo::new(stream), service);
+    let mut connection = pin!(connection);
+    let mut ended = pin!(ends.wait_for(|ends| *ends));
+    let mut is_told = false;
+    // An error is that of the client or of the network, and there is nobody to tell.
+    let _ = poll_fn(|context| {
+        if !is_told && ended.as_mut().poll(context).is_ready() {
+            is_told = true;
+            connection.as_mut().graceful_shutdown();
+        }
+        connection.as_mut().poll(context)
+    })
+    .await;
+    server.live.metrics.connections_open.fetch_sub(1, Relaxed);
+    drop(place);
+}
+
+/// Tells a client that there are too many connections.
+async fn turn_away<S: AsyncRead + AsyncWrite + Unpin>(
+    mut stream: S,
+    most: u64,
+    _permit: OwnedSemaphorePermit,
+) {
+    let failure = Failure::busy("too many connections").of_limit(&MAX_CONNECTIONS, most);
+    let mut body = Vec::new();
+    failure.write(&mut body);
+    let head = format!(
+        "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nRetry-After: 1\r\n\
+         Connection: close\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    );
+    let tell = async {
+        stream.write_all(&[head.as_bytes(), &body].concat()).await?;
+        stream.shutdown().await?;
+        // Closing with bytes unread would take the answer back.
+        let mut thrown_away = [0; 1024];
+        while stream.read(&mut thrown_away).await? > 0 {}
+        Ok::<(), io::Error>(())
+    };
+    let _ = timeout(TURNED_AWAY_TIME, tell).await;
+}

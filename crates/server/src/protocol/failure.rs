@@ -1,0 +1,116 @@
+//! What a client is told when a request cannot be answered: a status, a stable code, a sentence.
+
+use std::fmt::Display;
+
+use hyper::StatusCode;
+
+use fpstore::Error;
+use fpstore::options::NumberOption;
+use fpstore_client::wire::{FailureBody, FailureFields, FailureLimit};
+
+pub(crate) use fpstore_base::chain;
+
+/// Why an answer that is no failure of its request is no good one, for the access log.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FaultCode(pub(crate) &'static str);
+
+/// Why a request was not answered as it was asked.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) status: StatusCode,
+    /// Stable, for programs.
+    pub(crate) code: &'static str,
+    /// For people: what was found, what was expected, what helps.
+    pub(crate) message: String,
+    /// The limit that was met: the name of its option, and its value.
+    pub(crate) limit: Option<FailureLimit<'static>>,
+    /// What the request would cost, in microseconds, if it was refused for that.
+    pub(crate) cost_us: Option<f64>,
+    /// After how many seconds it is worth to try again.
+    pub(crate) retry_after: Option<u32>,
+    /// Which methods the place has, if another one was used.
+    pub(crate) allow: Option<Box<str>>,
+}
+
+impl Failure {
+    pub(crate) fn new(status: StatusCode, code: &'static str, message: impl Display) -> Self {
+        let message = message.to_string();
+        let (limit, cost_us, retry_after, allow) = (None, None, None, None);
+        Failure { status, code, message, limit, cost_us, retry_after, allow }
+    }
+
+    pub(crate) fn bad(code: &'static str, message: impl Display) -> Self {
+        Failure::new(StatusCode::BAD_REQUEST, code, message)
+    }
+
+    /// The request is larger than a limit allows.
+    pub(crate) fn over(
+        code: &'static str,
+        option: &NumberOption,
+        value: u64,
+        message: impl Display,
+    ) -> Self {
+        Failure::new(StatusCode::PAYLOAD_TOO_LARGE, code, message).of_limit(option, value)
+    }
+
+    /// A parameter is above a limit.
+    pub(crate) fn above(
+        code: &'static str,
+        option: &NumberOption,
+        value: u64,
+        message: impl Display,
+    ) -> Self {
+        let failure = Failure::over(code, option, value, message);
+        Failure { status: StatusCode::BAD_REQUEST, ..failure }
+    }
+
+    /// Says which part of the request is meant.
+    pub(crate) fn of_part(self, part: impl Display) -> Self {
+        Failure { message: format!("{part}: {}", self.message), ..self }
+    }
+
+    /// Names the limit that was met.
+    pub(crate) fn of_limit(self, option: &NumberOption, value: u64) -> Self {
+        let name = option.flag();
+        let message = format!("{}; the limit is --{name} {value}", self.message);
+        Failure { message, limit: Some(FailureLimit { name: name.into(), value }), ..self }
+    }
+
+    /// The server is busy now.
+    pub(crate) fn busy(message: impl Display) -> Self {
+        let failure = Failure::new(StatusCode::SERVICE_UNAVAILABLE, "busy", message);
+        Failure { retry_after: Some(1), ..failure }
+    }
+
+    pub(crate) fn internal(code: &'static str, message: impl Display) -> Self {
+        Failure::new(StatusCode::INTERNAL_SERVER_ERROR, code, message)
+    }
+
+    /// The work panicked or its thread is gone, which is a fault of the program.
+    pub(crate) fn broken() -> Self {
+        Failure::internal("internal", "the work broke down; the log of the server says where")
+    }
+
+    /// Writes it as one JSON object without an end of line.
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        let (code, message) = (self.code.into(), self.message.as_str().into());
+        let limit = self.limit.clone();
+        let body =
+            FailureBody { error: FailureFields { code, message, limit, cost_us: self.cost_us } };
+        serde_json::to_writer(out, &body).expect("a vector takes all bytes");
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        match error {
+            // What the store refuses, the request has asked.
+            Error::InvalidOptions { .. }
+            | Error::InvalidDistance { .. }
+            | Error::InvalidFingerprint(_) => Failure::bad("bad-parameter", chain(&error)),
+            Error::TooWide { .. } => Failure::bad("bad-fingerprint", chain(&error)),
+            Error::Corrupt { .. } => Failure::internal("store-damaged", chain(&error)),
+            _ => Failure::internal("store-failed", chain(&error)),
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! Requests and responses: bodies within their limits, and what all responses carry.
+
+use std::time::Duration;
+
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Either, Full, channel::Channel};
+use hyper::body::{Body as _, Bytes, Frame, Incoming};
+use hyper::header::{self, HeaderMap, HeaderValue};
+use hyper::{Request, Response, StatusCode};
+use tokio::time::{Instant, timeout_at};
+
+use super::failure::Failure;
+use super::memory_budget::HeldBody;
+use super::params::no_options;
+use crate::state::limits::millis;
+use crate::state::shared::Shared;
+use fpstore_client::wire::limits::{BODY_TIMEOUT, MAX_BODIES, MAX_BODY};
+
+/// Any error, as bodies of requests have them.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// The body of a response: whole, or in parts as they are made.
+pub type ResponseBody = Either<Full<Bytes>, Channel<Bytes>>;
+
+/// The body of a request: one of hyper, or one that a frontend hands over.
+pub(crate) type RequestBody = Either<Incoming, UnsyncBoxBody<Bytes, BoxError>>;
+
+/// A request with such a body.
+pub(crate) type HttpRequest = Request<RequestBody>;
+
+/// Of a body over the limit, as much as this many times the limit is read and thrown away: a client
+/// that is still writing would not see the answer.
+const DISCARDED: u64 = 8;
+
+pub(crate) const JSON: &str = "application/json";
+pub(crate) const NDJSON: &str = "application/x-ndjson";
+pub(crate) const BINARY: &str = "application/octet-stream";
+
+/// A response with this body.
+pub(crate) fn response(
+    status: StatusCode,
+    kind: &'static str,
+    body: impl Into<Bytes>,
+) -> Response<ResponseBody> {
+    let mut response = Response::new(Either::Left(Full::new(body.into())));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+pub(crate) fn no_room(server: &Shared) -> Failure {
+    let message = "the bodies and answers of other requests take all the memory for them";
+    let failure = server.live.refused(message).of_limit(&MAX_BODIES, server.bodies.most());
+    Failure { code: "bodies-over-limit", ..failure }
+}
+
+/// A response with this value as JSON, on one line.
+pub(crate) fn json_response(
+    status: StatusCode,
+    value: &impl serde::Serialize,
+) -> Response<ResponseBody> {
+    let mut bytes = serde_json::to_vec(value).expect("a vector takes all bytes");
+    bytes.push(b'\n');
+    response(status, JSON, bytes)
+}
+
+/// A response whose body comes in parts.
+pub(crate) fn streamed(kind: &'static str, body: Channel<Bytes>) -> Response<ResponseBody> {
+    let mut response = Response::new(Either::Right(body));
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    response
+}
+
+impl From<Failure> for Response<ResponseBody> {
+    fn from(failure: Failure) -> Self {
+        let mut body = Vec::new();
+        failure.write(&mut body);
+        body.push(b'\n');
+        let mut response = response(failure.status, JSON, body);
+        let headers = response.headers_mut();
+        if let Some(seconds) = failure.retry_after {
+            headers.insert(header::RETRY_AFTER, seconds.into());
+        }
+        if let Some(Ok(allow)) = failure.allow.map(|allow| HeaderValue::try_from(&*allow)) {
+            headers.insert(header::ALLOW, allow);
+        }
+        if failure.status == StatusCode::UNAUTHORIZED {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        if matches!(failure.code, "body-over-limit" | "slow-body" | "bad-body") {
+            // The rest of the body is still to come, and cannot be told from a request.
+            headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        response
+    }
+}
+
+/// The kind of a body, and its encoding if the client names one.
+#[derive(Debug, Default)]
+pub(crate) struct Kind {
+    /// In small letters; empty if the client names none.
+    pub(crate) name: String,
+    pub(crate) charset: Option<String>,
+}
+
+impl Kind {
+    pub(crate) fn of(headers: &HeaderMap) -> Result<Self, Failure> {
+        let mut values = headers.get_all(header::CONTENT_TYPE).iter();
+        let Some(value) = values.next() else { return Ok(Kind::default()) };
+        let value = value.to_str().ok().filter(|_| values.next().is_none());
+        let value =
+            value.ok_or_else(|| Failure::bad("bad-content-type", "expected one Content-Type"))?;
+        let mut parts = value.split(';').map(str::trim);
+        let name = parts.next().unwrap_or_default().to_ascii_lowercase();
+        let charset = parts.find_map(|part| {
+            let (name, value) = part.split_once('=')?;
+            name.trim()
+                .eq_ignore_ascii_case("charset")
+                .then(|| value.trim().trim_matches('"').into())
+        });
+        Ok(Kind { name, charset })
+    }
+
+    /// The failure for a kind that a route does not take.
+    pub(crate) fn unknown(&self, expected: &str) -> Failure {
+        let found = if self.name.is_empty() { "none".into() } else { format!("'{}'", self.name) };
+        let message = format!("Content-Type is {found}, expected {expected}");
+        Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "bad-content-type", message)
+    }
+}
+
+/// A body of JSON that is read whole, of a request without parameters.
+pub(crate) async fn whole_json(server: &Shared, request: HttpRequest) -> Result<HeldBody, Failure> {
+    no_options(request.uri())?;
+    let kind = Kind::of(request.headers())?;
+    if kind.name != JSON {
+        return Err(kind.unknown(JSON));
+    }
+    let (head, body) = request.into_parts();
+    whole(server, &head.headers, body).await
+}
+
+/// A body that is read whole.
+pub(crate) async fn whole(
+    server: &Shared,
+    headers: &HeaderMap,
+    mut body: RequestBody,
+) -> Result<HeldBody, Failure> {
+    refuse_encoding(headers)?;
+    let limits = &server.limits;
+    let most = limits.max_body;
+    let end = Instant::now() + limits.body_timeout;
+    let announced = body.size_hint().lower();
+    let mut bytes = server.bodies.body(announced);
+    let (mut len, mut has_room) = (0_u64, true);
+    if announced > most && headers.contains_key(header::EXPECT) {
+        // The client waits for leave to send it.
+        return Err(over(most, announced));
+    }
+    while let Some(frame) = next_frame(&mut body, end, limits.body_timeout).await? {
+        let Ok(data) = frame.into_data() else { continue };
+        len += data.len() as u64;
+        if len > most || announced > most {
+            bytes.clear();
+            if len.max(announced) > most.saturating_mul(DISCARDED) {
+                break;
+            }
+        } else if !has_room || !bytes.push(&data) {
+            has_room = false;
+            bytes.clear();
+        }
+    }
+    if len.max(announced) > most {
+        return Err(over(most, len.max(announced)));
+    }
+    if !has_room {
+        return Err(no_room(server));
+    }
+    Ok(bytes)
+}
+
+fn over(most: u64, len: u64) -> Failure {
+    let message = format!(
+        "the body has {len} bytes or more; send it in several requests, or a stream of NDJSON"
+    );
+    Failure::over("body-over-limit", &MAX_BODY, most, message)
+}
+
+/// The next part of a body.
+pub(crate) async fn next_frame(
+    body: &mut RequestBody,
+    end: Instant,
+    limit: Duration,
+) -> Result<Option<Frame<Bytes>>, Failure> {
+    match timeout_at(end, body.frame()).await {
+        Ok(Some(Ok(frame))) => Ok(Some(frame)),
+        Ok(None) => Ok(None),
+        Ok(Some(Err(error))) => {
+            Err(Failure::bad("bad-body", format!("the body broke off: {error}")))
+        }
+        Err(_) => {
+            let (option, limit) = (BODY_TIMEOUT.flag(), millis(limit));
+            let message = format!("the body did not come within --{option} {limit}");
+            Err(Failure::new(StatusCode::REQUEST_TIMEOUT, "slow-body", message))
+        }
+    }
+}
+
+/// Compressed bodies would be taken for garbage.
+pub(crate) fn refuse_encoding(headers: &HeaderMap) -> Result<(), Failure> {
+    match headers.get(header::CONTENT_ENCODING) {
+        Some(encoding) if encoding != "identity" => {
+            let message = "compressed bodies are not read; send it without Content-Encoding";
+            Err(Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "bad-content-encoding", message))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Parses a JSON body.
+pub(crate) fn json<'a, T: serde::Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Failure> {
+    serde_json::from_slice(bytes).map_err(|error| {
+        Failure::bad("bad-json", format!("the body is not what was expected: {error}"))
+    })
+}

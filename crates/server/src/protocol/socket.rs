@@ -1,0 +1,71 @@
+//! The socket that the server listens at.
+
+use fpstore_base::IoError;
+use tokio::net::TcpListener;
+#[cfg(unix)]
+use tokio::net::UnixListener;
+
+use super::address::Address;
+use fpstore::Result;
+#[cfg(unix)]
+use fpstore_disk::SocketFile;
+
+/// A socket at which a server listens. A Unix socket is removed with the value.
+#[derive(Debug)]
+pub struct Listener {
+    pub(crate) socket: Socket,
+    address: Address,
+    /// The file of a Unix socket.
+    #[cfg(unix)]
+    _file: Option<SocketFile>,
+}
+
+/// Where connections come from.
+#[derive(Debug)]
+pub(crate) enum Socket {
+    Tcp(TcpListener),
+    #[cfg(unix)]
+    Unix(UnixListener),
+}
+
+impl Listener {
+    /// Begins to listen, within a runtime. `mode` says who may use a Unix socket.
+    pub(crate) fn bind(address: &Address, mode: u32) -> Result<Self> {
+        match address {
+            Address::Tcp(at) => {
+                let listening = std::net::TcpListener::bind(at).and_then(|listener| {
+                    listener.set_nonblocking(true)?;
+                    let listener = TcpListener::from_std(listener)?;
+                    let address = Address::Tcp(listener.local_addr()?);
+                    Ok(Listener {
+                        socket: Socket::Tcp(listener),
+                        address,
+                        #[cfg(unix)]
+                        _file: None,
+                    })
+                });
+                Ok(listening.map_err(IoError::of("listen at", at.to_string()))?)
+            }
+            #[cfg(unix)]
+            Address::Unix(path) => {
+                let (file, listener) = SocketFile::listen(path, mode)?;
+                let listening = listener.set_nonblocking(true).and_then(|()| {
+                    let socket = Socket::Unix(UnixListener::from_std(listener)?);
+                    Ok(Listener { socket, address: address.clone(), _file: Some(file) })
+                });
+                Ok(listening.map_err(IoError::of("listen at", path))?)
+            }
+            #[cfg(not(unix))]
+            Address::Unix(_) => {
+                let _ = mode;
+                let reason = "this system has no Unix sockets for fpstore".into();
+                Err(Error::InvalidOptions { reason })
+            }
+        }
+    }
+
+    /// The address, with the port that the system has chosen if none was named.
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+}

@@ -1,0 +1,110 @@
+//! Checks of requests against the limits of the server. Errors name each limit and its value.
+
+use std::time::Duration;
+
+use crate::protocol::failure::Failure;
+use fpstore::options::{K, NumberOption};
+use fpstore_client::wire::ServeLimits;
+use fpstore_client::wire::limits::{MAX_BATCH, MAX_ITEMS, MAX_K};
+
+/// Checks a request against the limits.
+pub(crate) trait CheckLimits {
+    /// The distance of a request: what it asks for, else `default` as far as it is allowed.
+    fn k(&self, asked: Option<u32>, default: u32) -> Result<u32, Failure>;
+    /// Fails for more fingerprints than a batch may have.
+    fn check_batch(&self, count: usize) -> Result<(), Failure>;
+    /// Fails for more items or ids than a request may have.
+    fn check_items(&self, count: usize, things: &str) -> Result<(), Failure>;
+}
+
+impl CheckLimits for ServeLimits {
+    fn k(&self, asked: Option<u32>, default: u32) -> Result<u32, Failure> {
+        let k = asked.unwrap_or(default.min(self.max_k));
+        K.check(k).map_err(|error| Failure::bad("bad-k", error))?;
+        if k > self.max_k {
+            let message = format!("k={k} is more than this server searches");
+            return Err(Failure::above("k-over-limit", &MAX_K, self.max_k.into(), message));
+        }
+        Ok(k)
+    }
+
+    fn check_batch(&self, count: usize) -> Result<(), Failure> {
+        check_count(count, "fingerprints", "batch-over-limit", &MAX_BATCH, self.max_batch)
+    }
+
+    fn check_items(&self, count: usize, things: &str) -> Result<(), Failure> {
+        check_count(count, things, "items-over-limit", &MAX_ITEMS, self.max_items)
+    }
+}
+
+fn check_count(
+    count: usize,
+    things: &str,
+    code: &'static str,
+    limit: &NumberOption,
+    most: u64,
+) -> Result<(), Failure> {
+    if count as u64 > most {
+        let message = format!("{count} {things} at once; send them in several requests");
+        return Err(Failure::over(code, limit, most, message));
+    }
+    Ok(())
+}
+
+/// The number that an option asks for; without one as many as the server answers.
+pub(crate) fn number_within(
+    option: &NumberOption,
+    asked: Option<u64>,
+    limit: &NumberOption,
+    most: u64,
+) -> Result<usize, Failure> {
+    let number = asked.unwrap_or(most);
+    if number > most {
+        let message = format!("{}={number} is more than this server answers", option.name);
+        return Err(Failure::above("over-limit", limit, most, message));
+    }
+    option.check(number).map_err(|error| Failure::bad("bad-parameter", error))?;
+    Ok(usize::try_from(number).unwrap_or(usize::MAX))
+}
+
+/// A time as options spell it.
+pub(crate) fn millis(time: Duration) -> String {
+    format!("{}ms", time.as_millis())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fpstore::options::IDS;
+    use fpstore_client::wire::limits::MAX_MATCHES;
+
+    fn code<T>(checked: Result<T, Failure>) -> &'static str {
+        checked.err().map_or("", |failure| {
+            let limit = failure.limit.is_some();
+            assert_eq!(limit, failure.code.ends_with("over-limit"), "{failure:?}");
+            failure.code
+        })
+    }
+
+    #[test]
+    fn what_is_at_a_limit_is_allowed_and_one_more_is_not() {
+        let limits = ServeLimits { max_k: 8, max_batch: 5, max_items: 3, ..ServeLimits::default() };
+        assert_eq!(
+            (code(limits.check_batch(5)), code(limits.check_batch(6))),
+            ("", "batch-over-limit")
+        );
+        assert_eq!(code(limits.check_items(3, "ids")), "");
+        assert_eq!(code(limits.check_items(4, "ids")), "items-over-limit");
+        assert_eq!((limits.k(Some(8), 3).unwrap(), limits.k(None, 3).unwrap()), (8, 3));
+        assert_eq!(limits.k(None, 20).unwrap(), 8, "the default is no more than is allowed");
+        assert_eq!(
+            (code(limits.k(Some(9), 3)), code(limits.k(Some(65), 3))),
+            ("k-over-limit", "bad-k")
+        );
+        let within = |option, asked| number_within(option, asked, &MAX_MATCHES, 100);
+        assert_eq!((within(&IDS, None).unwrap(), within(&IDS, Some(100)).unwrap()), (100, 100));
+        assert_eq!(within(&IDS, Some(0)).unwrap(), 0);
+        assert_eq!(code(within(&IDS, Some(101))), "over-limit");
+        assert_eq!(code(within(&K, Some(65))), "bad-parameter");
+    }
+}

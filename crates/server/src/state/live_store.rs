@@ -1,0 +1,211 @@
+//! The store that is served: its newest state is read into memory, and then shown.
+//!
+//! Requests, the thread that follows the store and the threads of the writer share it.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
+
+use super::health::Health;
+use super::metrics::Metrics;
+use super::opened::{HasherOf, Opened};
+use super::scrubbed::Scrubbed;
+use crate::protocol::failure::{Failure, chain};
+use fpstore::Error;
+use fpstore::{Store, Warm};
+
+/// Takes lines for the operator.
+pub type Log = fn(fmt::Arguments<'_>);
+
+/// The last epoch of any server of this process: a thread may search for several.
+static EPOCH: AtomicU64 = AtomicU64::new(0);
+
+/// The store that is served.
+pub(crate) struct LiveStore {
+    store: Store,
+    pub(crate) path: PathBuf,
+    pub(crate) metrics: Metrics,
+    pub(crate) health: Health,
+    pub(crate) scrubbed: Scrubbed,
+    opened: RwLock<Arc<Opened>>,
+    /// Changes with `opened`, so that a thread sees with one load that its searcher is old.
+    epoch: AtomicU64,
+    /// One refresh at a time.
+    refreshing: Mutex<()>,
+    warm: Option<Warm>,
+    hasher_of: HasherOf,
+    log: Log,
+    /// Whether this server writes to the store.
+    writes: AtomicBool,
+    /// The id of the store that the server was started with.
+    first_id: [u8; 16],
+}
+
+impl LiveStore {
+    pub(crate) fn new(
+        store: Store,
+        path: PathBuf,
+        metrics: Metrics,
+        health: Health,
+        warm: Option<Warm>,
+        hasher_of: HasherOf,
+        log: Log,
+    ) -> Self {
+        let opened = RwLock::new(Arc::new(Opened::of(&store, &hasher_of, None)));
+        let (epoch, refreshing) = (AtomicU64::new(next_epoch()), Mutex::new(()));
+        let first_id = store.state_id().store_id;
+        LiveStore {
+            store,
+            path,
+            metrics,
+            health,
+            scrubbed: Scrubbed::default(),
+            opened,
+            epoch,
+            refreshing,
+            warm,
+            hasher_of,
+            log,
+            writes: AtomicBool::new(false),
+            first_id,
+        }
+    }
+
+    /// Notes that this server writes to the store, so that no other one should take its place.
+    pub(crate) fn note_writer(&self) {
+        self.writes.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// The directories of the stores that are served as one; none where one is served.
+    pub(crate) fn stores(&self) -> Vec<String> {
+        if !self.store.is_united() {
+            return Vec::new();
+        }
+        self.store.paths().iter().map(|path| path.display().to_string()).collect()
+    }
+
+    pub(crate) fn opened(&self) -> Arc<Opened> {
+        Arc::clone(&self.opened.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn epoch(&self) -> u64 {
+        self.epoch.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn log(&self, line: fmt::Arguments<'_>) {
+        (self.log)(line);
+    }
+
+    /// The failure for a request that comes at a busy time, which is counted.
+    pub(crate) fn refused(&self, message: impl fmt::Display) -> Failure {
+        self.metrics.refused.fetch_add(1, Ordering::Relaxed);
+        Failure::busy(message)
+    }
+
+    /// All counters, and the state of the server, in the text format of Prometheus.
+    pub(crate) fn metrics_text(&self, body_bytes: u64) -> String {
+        self.metrics.text(&self.store.info(), &self.health, &self.scrubbed, body_bytes)
+    }
+
+    /// Warms the store, and then shows its newest state now and then, until the returned end is
+    /// dropped.
+    pub(crate) fn follow(self: &Arc<Self>, every: Duration) -> std::io::Result<Sender<()>> {
+        let (end, ends) = channel::<()>();
+        let live = Arc::clone(self);
+        std::thread::Builder::new().name("refresh".into()).spawn(move || {
+            live.warm_up();
+            while ends.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
+                // A failure is told by the readiness of the server.
+                let _ = live.refresh();
+            }
+        })?;
+        Ok(end)
+    }
+
+    /// Reads the store into memory as far as was asked, and counts as warm from then on.
+    fn warm_up(&self) {
+        let Some(what) = self.warm else { return self.health.note_start(false) };
+        match self.store.warm(what) {
+            Ok(_) => self.health.note_start(true),
+            Err(error) => {
+                self.log(format_args!("the store cannot be read: {}", chain(&error)));
+                self.health.note_damage(&error);
+            }
+        }
+    }
+
+    /// Shows the newest state of the store, after it is warm. Returns whether it is another one.
+    pub(crate) fn refresh(&self) -> Result<bool, Error> {
+        let _one = self.refreshing.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = self.store.state_id().store_id;
+        let refreshed = match self.warm {
+            Some(what) => self.store.refresh_warm(what),
+            None => self.store.refresh(),
+        };
+        match &refreshed {
+            Ok(changed) => {
+                if self.health.note_good_refresh() {
+                    self.log(format_args!("the store can be read again"));
+                }
+                if *changed {
+                    if self.warm.is_some() {
+                        // It was warmed before it was shown, whatever became of the state before.
+                        self.health.note_start(true);
+                    }
+                    self.note_identity(before);
+                    self.show_newest();
+                }
+            }
+            Err(error) => {
+                self.metrics.refresh_failures.fetch_add(1, Ordering::Relaxed);
+                let error = chain(error);
+                if self.health.note_bad_refresh(&error) {
+                    self.log(format_args!(
+                        "refresh failed, the state before is still shown: {error}"
+                    ));
+                }
+            }
+        }
+        refreshed
+    }
+
+    /// Says so where another store has taken the place of the one that was shown. A server that only
+    /// reads follows it: that is how a store is built anew. One that writes has lost its own.
+    fn note_identity(&self, before: [u8; 16]) {
+        let now = self.store.state_id().store_id;
+        if now == before {
+            return;
+        }
+        let path = self.path.display();
+        self.log(format_args!("another store has taken the place of {path}, and is shown"));
+        if !self.writes.load(Ordering::Relaxed) {
+            return;
+        }
+        if now == self.first_id {
+            self.health.note_good_commit();
+        } else {
+            self.health.note_bad_commit(&chain(&Error::Replaced { path: self.path.clone() }));
+        }
+    }
+
+    fn show_newest(&self) {
+        let before = self.opened();
+        let next = Opened::of(&self.store, &self.hasher_of, Some(&before));
+        *self.opened.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(next);
+        self.epoch.store(next_epoch(), Ordering::Release);
+        let segments = self.store.info().segments;
+        self.health.forget_damage(|path| segments.iter().any(|segment| segment.path == path));
+        self.metrics.refreshes.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+fn next_epoch() -> u64 {
+    EPOCH.fetch_add(1, Ordering::Relaxed) + 1
+}

@@ -1,0 +1,246 @@
+//! Counters of the server, and their text for Prometheus.
+
+use std::fmt::Write;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+use hyper::StatusCode;
+
+use super::health::Health;
+use super::process;
+use super::scrubbed::Scrubbed;
+use fpstore::SearchStats;
+use fpstore::info::StoreInfo;
+
+/// Classes of status codes, from 1xx to 5xx.
+const CLASSES: usize = 5;
+/// Why requests are refused for want of a right, as the codes of failures say.
+const DENIALS: [&str; 3] = ["no-token", "wrong-token", "read-only-token"];
+/// Limits of the histogram of times: powers of 2 from 1 us to about 33 s.
+const BUCKETS: usize = 26;
+
+/// What is counted. All are totals since the start.
+#[derive(Debug, Default)]
+pub(crate) struct Metrics {
+    /// By the method and path of a route, the last for places that do not exist.
+    requests: Vec<RouteCounts>,
+    denied: [AtomicU64; DENIALS.len()],
+    pub(crate) connections: AtomicU64,
+    pub(crate) connections_open: AtomicU64,
+    pub(crate) connections_refused: AtomicU64,
+    pub(crate) accept_failures: AtomicU64,
+    pub(crate) queries: AtomicU64,
+    pub(crate) inline: AtomicU64,
+    pub(crate) pooled: AtomicU64,
+    pub(crate) slow: AtomicU64,
+    pub(crate) refused: AtomicU64,
+    pub(crate) cut: AtomicU64,
+    probes: AtomicU64,
+    candidates: AtomicU64,
+    scanned: AtomicU64,
+    pages: AtomicU64,
+    pub(crate) refreshes: AtomicU64,
+    pub(crate) refresh_failures: AtomicU64,
+    pub(crate) commits: AtomicU64,
+    pub(crate) commit_nanos: AtomicU64,
+    pub(crate) commit_failures: AtomicU64,
+    pub(crate) added: AtomicU64,
+    pub(crate) found_near: AtomicU64,
+    pub(crate) pending: AtomicU64,
+    pub(crate) deleted_ids: AtomicU64,
+    pub(crate) merges: AtomicU64,
+    pub(crate) merge_failures: AtomicU64,
+}
+
+/// The requests of a route.
+#[derive(Debug, Default)]
+struct RouteCounts {
+    method: &'static str,
+    path: &'static str,
+    by_class: [AtomicU64; CLASSES],
+    times: [AtomicU64; BUCKETS + 1],
+    time_nanos: AtomicU64,
+}
+
+impl Metrics {
+    /// Nothing counted yet; `routes` are the method and the path of each route.
+    pub(crate) fn new(routes: Vec<(&'static str, &'static str)>) -> Self {
+        let routes = routes.into_iter().chain([("", "other")]);
+        let counted = |(method, path)| RouteCounts { method, path, ..RouteCounts::default() };
+        Metrics { requests: routes.map(counted).collect(), ..Metrics::default() }
+    }
+
+    /// Counts a request that was answered; `route` is its position in the table.
+    pub(crate) fn answered(&self, route: Option<usize>, status: StatusCode, time: Duration) {
+        let route = &self.requests[route.unwrap_or(self.requests.len() - 1)];
+        let class = usize::from(status.as_u16() / 100).clamp(1, CLASSES) - 1;
+        route.by_class[class].fetch_add(1, Relaxed);
+        let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let micros = nanos.div_ceil(1000).max(1);
+        let bucket = (u64::BITS - (micros - 1).leading_zeros()) as usize;
+        route.times[bucket.min(BUCKETS)].fetch_add(1, Relaxed);
+        route.time_nanos.fetch_add(nanos, Relaxed);
+    }
+
+    /// Counts a request that was refused for want of a right.
+    pub(crate) fn denied(&self, code: &str) {
+        if let Some(at) = DENIALS.iter().position(|denial| *denial == code) {
+            self.denied[at].fetch_add(1, Relaxed);
+        }
+    }
+
+    /// Counts the steps of searches.
+    pub(crate) fn searched(&self, queries: u64, cut: u64, stats: &SearchStats) {
+        self.queries.fetch_add(queries, Relaxed);
+        self.probes.fetch_add(stats.probes, Relaxed);
+        self.candidates.fetch_add(stats.candidates, Relaxed);
+        if stats.scanned > 0 {
+            self.scanned.fetch_add(stats.scanned, Relaxed);
+        }
+        if stats.pages_checked > 0 {
+            self.pages.fetch_add(stats.pages_checked, Relaxed);
+        }
+        if cut > 0 {
+            self.cut.fetch_add(cut, Relaxed);
+        }
+    }
+
+    /// All counters, and the state of the server, in the text format of Prometheus.
+    pub(crate) fn text(
+        &self,
+        info: &StoreInfo,
+        health: &Health,
+        scrubbed: &Scrubbed,
+        body_bytes: u64,
+    ) -> String {
+        let mut out = String::new();
+        let _ = writeln!(out, "# HELP fpstore_requests_total Requests that were answered.");
+        let _ = writeln!(out, "# TYPE fpstore_requests_total counter");
+        for RouteCounts { method, path, by_class, .. } in &self.requests {
+            for (class, count) in by_class.iter().enumerate() {
+                let count = count.load(Relaxed);
+                if count > 0 {
+                    let _ = writeln!(
+                        out,
+                        "fpstore_requests_total{{method=\"{method}\",route=\"{path}\",status=\"{}xx\"}} {count}",
+                        class + 1
+                    );
+                }
+            }
+        }
+        self.write_denied(&mut out);
+        self.write_times(&mut out);
+        process::write(&mut out);
+        let mut number = |kind: &str, name: &str, help: &str, value: f64| {
+            let _ = writeln!(out, "# HELP fpstore_{name} {help}");
+            let _ = writeln!(out, "# TYPE fpstore_{name} {kind}");
+            let _ = writeln!(out, "fpstore_{name} {value}");
+        };
+        let mut total = |name, help, counter: &AtomicU64| {
+            number("counter", name, help, counter.load(Relaxed) as f64);
+        };
+        total("connections_total", "Connections that were accepted.", &self.connections);
+        total(
+            "connections_refused_total",
+            "Connections over the limit.",
+            &self.connections_refused,
+        );
+        total(
+            "accept_failures_total",
+            "Attempts to accept a connection that the system refused.",
+            &self.accept_failures,
+        );
+        total("queries_total", "Fingerprints that were searched for.", &self.queries);
+        total("inline_total", "Requests searched at once.", &self.inline);
+        total("pooled_total", "Requests searched in the pool.", &self.pooled);
+        total("slow_total", "Requests searched in the lane of costly ones.", &self.slow);
+        total("refused_total", "Requests refused because the server was busy.", &self.refused);
+        total("cut_total", "Answers that a limit cut.", &self.cut);
+        total("probes_total", "Blocks looked up.", &self.probes);
+        total("candidates_total", "Values compared after a probe.", &self.candidates);
+        total("scanned_total", "Values compared in passes.", &self.scanned);
+        total("pages_checked_total", "Pages verified by a query.", &self.pages);
+        total("refreshes_total", "States of the store that were shown.", &self.refreshes);
+        total("refresh_failures_total", "Refreshes that failed.", &self.refresh_failures);
+        total("commits_total", "Commits.", &self.commits);
+        total("commit_failures_total", "Commits that failed.", &self.commit_failures);
+        total("added_total", "Items that were new.", &self.added);
+        total("near_total", "Items that were near a known one.", &self.found_near);
+        total("deleted_ids_total", "Deleted ids.", &self.deleted_ids);
+        total("merges_total", "Merges of segments.", &self.merges);
+        total("merge_failures_total", "Merges that failed.", &self.merge_failures);
+        total("scrub_passes_total", "Times that the whole store was read.", &scrubbed.passes);
+        total("scrub_failures_total", "Scrubs that could not be done.", &scrubbed.failures);
+        total(
+            "scrub_bytes_total",
+            "Bytes that scrubs read, those read again, too.",
+            &scrubbed.bytes,
+        );
+        total("scrub_pages_total", "Pages whose checksums scrubs compared.", &scrubbed.pages);
+        let commit = self.commit_nanos.load(Relaxed) as f64 / 1e9;
+        number("counter", "commit_seconds_total", "Time spent in commits.", commit);
+        let mut now = |name, help, value| number("gauge", name, help, value);
+        let open = self.connections_open.load(Relaxed) as f64;
+        now("open_connections", "Connections that are open.", open);
+        now(
+            "body_bytes",
+            "Bytes of the bodies of requests and of long answers that are held.",
+            body_bytes as f64,
+        );
+        now("pending", "Added items that are not durable yet.", self.pending.load(Relaxed) as f64);
+        now("generation", "The generation that is shown.", info.generation as f64);
+        now("segments", "Live segments.", info.segments.len() as f64);
+        now("fingerprints", "Live fingerprints.", info.fingerprint_count() as f64);
+        now("ids", "Live ids.", info.id_count() as f64);
+        now("store_bytes", "Bytes of all segments.", info.file_len() as f64);
+        now("ready", "1 if /readyz says so.", f64::from(u8::from(health.fault().is_none())));
+        let failing = f64::from(u8::from(health.failing_commit().is_some()));
+        now("commits_failing", "1 while commits fail; /readyz has the reason.", failing);
+        let faults = scrubbed.faults.load(Relaxed) as f64;
+        now("scrub_faults", "Faults that the last scrub found; the log has them.", faults);
+        let last = scrubbed.last_pass.load(Relaxed) as f64;
+        now(
+            "scrub_last_pass_timestamp_seconds",
+            "The end of the last scrub, since 1970; 0 without one.",
+            last,
+        );
+        let age = health.seconds_since_good_refresh();
+        now("refresh_age_seconds", "Time since the last refresh that did not fail.", age);
+        out
+    }
+
+    fn write_denied(&self, out: &mut String) {
+        let name = "fpstore_denied_total";
+        let _ = writeln!(out, "# HELP {name} Requests without a token that may do what they ask.");
+        let _ = writeln!(out, "# TYPE {name} counter");
+        for (code, count) in DENIALS.iter().zip(&self.denied) {
+            let _ = writeln!(out, "{name}{{code=\"{code}\"}} {}", count.load(Relaxed));
+        }
+    }
+
+    fn write_times(&self, out: &mut String) {
+        let name = "fpstore_request_seconds";
+        let _ =
+            writeln!(out, "# HELP {name} Time to answer; of streams, to the head of the answer.");
+        let _ = writeln!(out, "# TYPE {name} histogram");
+        for RouteCounts { method, path, times, time_nanos, .. } in &self.requests {
+            let times: Vec<u64> = times.iter().map(|count| count.load(Relaxed)).collect();
+            if times.iter().all(|count| *count == 0) {
+                continue;
+            }
+            let labels = format!("method=\"{method}\",route=\"{path}\"");
+            let mut sum = 0;
+            for (bucket, count) in times.into_iter().enumerate() {
+                sum += count;
+                if bucket < BUCKETS {
+                    let most = (1_u64 << bucket) as f64 / 1e6;
+                    let _ = writeln!(out, "{name}_bucket{{{labels},le=\"{most}\"}} {sum}");
+                }
+            }
+            let seconds = time_nanos.load(Relaxed) as f64 / 1e9;
+            let _ = writeln!(out, "{name}_bucket{{{labels},le=\"+Inf\"}} {sum}");
+            let _ = writeln!(out, "{name}_sum{{{labels}}} {seconds}");
+            let _ = writeln!(out, "{name}_count{{{labels}}} {sum}");
+        }
+    }
+}

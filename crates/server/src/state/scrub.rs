@@ -1,0 +1,87 @@
+//! Reading the whole store again and again while it is served, so that damage of the disk is found
+//! before a query meets it.
+//!
+//! One thread verifies the newest state at a bounded rate, after all others where the system allows
+//! that. What it finds is counted and logged; answers do not depend on it, because no byte is used
+//! before its checksum was verified.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::lanes::step_back;
+use super::live_store::LiveStore;
+use crate::protocol::failure::chain;
+use fpstore::Error;
+use fpstore::{VerifyOptions, verify};
+use fpstore_base::watch::Observer;
+
+/// Faults of a pass that are logged; the others are counted.
+const LOGGED_MAX: usize = 10;
+
+/// How a server reads its store again, to find damage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScrubOptions {
+    /// How often a pass begins; the first one begins with the server. A pass that takes longer is
+    /// followed by the next one at once.
+    pub every: Duration,
+    /// The most bytes that are read in a second. A pass reads each file four times, as
+    /// [`verify`](fpstore::verify()) does.
+    pub max_rate: u64,
+}
+
+/// Scrubs until the returned end is dropped.
+pub(super) fn start(live: &Arc<LiveStore>, options: ScrubOptions) -> std::io::Result<Sender<()>> {
+    let (end, ends) = channel::<()>();
+    let live = Arc::clone(live);
+    std::thread::Builder::new().name("scrub".into()).spawn(move || {
+        step_back();
+        let ends = Arc::new(Mutex::new(ends));
+        loop {
+            let start = Instant::now();
+            pass(&live, options.max_rate, &ends);
+            let pause = options.every.saturating_sub(start.elapsed());
+            let ends = ends.lock().unwrap_or_else(PoisonError::into_inner);
+            if ends.recv_timeout(pause) == Err(RecvTimeoutError::Disconnected) {
+                return;
+            }
+        }
+    })?;
+    Ok(end)
+}
+
+/// Verifies the newest state once.
+fn pass(live: &Arc<LiveStore>, max_rate: u64, ends: &Arc<Mutex<Receiver<()>>>) {
+    let (counted, seen, ends) = (Arc::clone(live), AtomicU64::new(0), Arc::clone(ends));
+    let observer = Observer::new(move |progress| {
+        let before = seen.swap(progress.done, Relaxed);
+        counted.scrubbed.bytes.fetch_add(progress.done.saturating_sub(before), Relaxed);
+        let ends = ends.lock().unwrap_or_else(PoisonError::into_inner);
+        match ends.try_recv() {
+            Err(TryRecvError::Disconnected) => std::ops::ControlFlow::Break(()),
+            _ => std::ops::ControlFlow::Continue(()),
+        }
+    });
+    let options = VerifyOptions::default().samples(0).max_rate(Some(max_rate)).observer(observer);
+    match verify(&live.path, &options) {
+        Ok(report) => {
+            live.scrubbed.note(&report);
+            for fault in report.faults.iter().take(LOGGED_MAX) {
+                live.log(format_args!("scrub: {}", chain(fault)));
+            }
+            if let count @ 1.. = report.faults.len() {
+                live.log(format_args!(
+                    "scrub: faults found: {count}; 'fpstore verify -s {}' names all of them and what helps",
+                    live.path.display()
+                ));
+            }
+        }
+        // The server ends.
+        Err(Error::Interrupted) => {}
+        Err(error) => {
+            live.scrubbed.failures.fetch_add(1, Relaxed);
+            live.log(format_args!("the scrub could not be done: {}", chain(&error)));
+        }
+    }
+}

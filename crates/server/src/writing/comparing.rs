@@ -1,0 +1,117 @@
+//! Comparing the items of an addition with all that is known, in the turn of the writer.
+//!
+//! What is costly was compared before, with an earlier state ([`Ahead`]); then only what has changed
+//! since is compared here, as far as that does not hold the writer for long.
+
+use std::ops::Range;
+use std::time::Instant;
+
+use super::failures::not_written;
+use super::task::{Items, Verdict};
+use crate::protocol::failure::Failure;
+use fpstore::Limits;
+use fpstore::Result as StoreResult;
+use fpstore::join::JudgedPairs;
+use fpstore::writer::{Ahead, Apart, CheckedWriter, Compared, NewRecord, Verdict as Found};
+
+/// Ids that are named of what is near an item.
+const IDS_MAX: usize = 10;
+/// The nanoseconds for which comparing the items of a request may hold the writer.
+pub(crate) const TURN_NANOS: f64 = 2_000_000.0;
+/// Items that may be pending after a commit failed.
+const PENDING_MAX: usize = 100_000;
+
+/// The verdicts on the items of a request, and the positions of its new items among those that are
+/// pending.
+pub(super) type Checked = (Vec<Verdict>, Range<usize>);
+
+/// Compares items with all that is known; those that are new become pending. Returns their
+/// positions with the verdicts; `None` if that would take long, and was not done.
+pub(super) fn check_all(
+    writer: &mut CheckedWriter,
+    items: &mut Items,
+    deadline: Instant,
+) -> Result<Option<Checked>, Failure> {
+    let limits = Limits::default().deadline(deadline);
+    if let Some(ahead) = &mut items.ahead
+        && !catch_up(writer, ahead, &limits, items.is_last_try)?
+    {
+        return Ok(None);
+    }
+    let Items { records, k, pairs, ahead, .. } = items;
+    let before = writer.pending().len();
+    if before + records.len() > PENDING_MAX {
+        let message = "too many items are pending, because commits fail; see the log";
+        return Err(Failure::busy(message));
+    }
+    let verdicts: Result<Vec<Verdict>, Failure> = match ahead {
+        Some(ahead) => records
+            .iter()
+            .zip(ahead.nearest())
+            .map(|(item, nearest)| {
+                let found = writer.add_compared_judged(item, *k, nearest, &limits, pairs)?;
+                verdict_of(item, found, pairs)
+            })
+            .collect(),
+        None => records
+            .iter()
+            .map(|item| {
+                let found = writer.check_and_add_judged(item, *k, &limits, pairs)?;
+                verdict_of(item, found, pairs)
+            })
+            .collect(),
+    };
+    if verdicts.is_err() {
+        writer.forget(before..);
+    }
+    Ok(Some((verdicts?, before..writer.pending().len())))
+}
+
+/// Compares items with what has changed since they were compared. Returns whether all are; they
+/// are not if that would take long.
+fn catch_up(
+    writer: &mut CheckedWriter,
+    ahead: &mut Ahead,
+    limits: &Limits,
+    may_be_costly: bool,
+) -> Result<bool, Failure> {
+    let writer = writer.writer().map_err(|error| not_written(&error))?;
+    let store = writer.store();
+    ahead.set_out(store);
+    if !may_be_costly && ahead.expected_nanos() > TURN_NANOS {
+        return Ok(false);
+    }
+    match ahead.compare(limits, None, may_be_costly)? {
+        Compared::Cut => Err(cut()),
+        compared => Ok(compared == Compared::All && ahead.is_at(store)),
+    }
+}
+
+/// The verdict as it is sent. Ids that are judged different from the item are not named.
+fn verdict_of(item: &NewRecord, found: Found<'_>, pairs: &JudgedPairs) -> Result<Verdict, Failure> {
+    match found {
+        Found::Added => Ok(Verdict::New),
+        Found::Stored(hit) => {
+            let apart = Apart::of(item, pairs);
+            let ids = hit.ids().map(|id| Ok(id?.to_string()));
+            let ids = ids.filter(|id: &StoreResult<String>| {
+                let named = apart.as_ref().zip(id.as_ref().ok());
+                !named.is_some_and(|(apart, id)| apart.is_from(id))
+            });
+            let ids = ids.take(IDS_MAX).collect::<StoreResult<_>>()?;
+            let fingerprint = hit.fingerprint();
+            let distance = fingerprint.distance(item.fingerprint);
+            Ok(Verdict::Near { fingerprint, distance, ids, pending: false })
+        }
+        Found::Pending { record, distance } => {
+            let ids = record.id.iter().map(ToString::to_string).collect();
+            Ok(Verdict::Near { fingerprint: record.fingerprint, distance, ids, pending: true })
+        }
+        Found::Cut => Err(cut()),
+    }
+}
+
+/// The answer where there is no time to compare.
+pub(crate) fn cut() -> Failure {
+    Failure::busy("the store could not be searched within --deadline; nothing was added")
+}

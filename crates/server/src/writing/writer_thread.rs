@@ -1,0 +1,398 @@
+//! The thread of the writer: it takes requests in groups, and commits once for each.
+
+use std::fmt::Display;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use super::comparing::{Checked, check_all};
+use super::failures::{is_in_effect, is_of_disk, not_written};
+use super::merging::Merging;
+use super::task::{AddTask, Added, Answered, Items, Reply, Verdict, WritingOptions};
+use crate::protocol::failure::{Failure, chain};
+use crate::state::live_store::LiveStore;
+use fpstore::Store;
+use fpstore::writer::{CheckedWriter, Compaction, Writer};
+use fpstore::{Error, Result as StoreResult};
+
+/// Items that are committed together, as long as no single request has more.
+pub(super) const GROUP_COUNT: usize = 10_000;
+/// While commits fail, one is tried in this time; in tests many operations fail, one after the other.
+const RETRY_PAUSE: Duration = Duration::from_millis(if cfg!(test) { 20 } else { 1_000 });
+
+/// Work for the writer.
+pub(super) enum Task {
+    Add(AddTask),
+    /// A change of the whole store, after all that was added before.
+    Change(Change),
+    /// Commits what is pending and ends.
+    End {
+        reply: Reply<()>,
+    },
+}
+
+/// Runs a change and answers.
+pub(super) type Change = Box<dyn FnOnce(&mut WriterThread) + Send>;
+
+pub(super) struct WriterThread {
+    server: Arc<LiveStore>,
+    /// The store that the server was started with. It writes to no other one, though the writer opens
+    /// the store again after a failure.
+    identity: Identity,
+    writer: CheckedWriter,
+    receiver: Receiver<Task>,
+    options: WritingOptions,
+    merging: Option<Merging>,
+    /// When items must be committed at the latest that were answered before; while commits fail, when
+    /// the next one is tried.
+    due: Option<Instant>,
+}
+
+/// Tells a store from every other one, and from copies of it: its id, and its directory.
+#[derive(PartialEq, Eq)]
+struct Identity {
+    store_id: [u8; 16],
+    /// The device and the number of the directory.
+    directory: Option<(u64, u64)>,
+}
+
+impl Identity {
+    fn of(store: &Store, path: &Path) -> Self {
+        #[cfg(unix)]
+        let directory = std::fs::metadata(path).ok().map(|of| {
+            use std::os::unix::fs::MetadataExt;
+            (of.dev(), of.ino())
+        });
+        #[cfg(not(unix))]
+        let directory = {
+            let _ = path;
+            None
+        };
+        Identity { store_id: store.state_id().store_id, directory }
+    }
+}
+
+/// An addition that waits for the commit.
+struct Waiting {
+    verdicts: Vec<Verdict>,
+    /// The positions of its new items among those that are pending.
+    added: Range<usize>,
+    reply: Reply<Answered>,
+}
+
+impl WriterThread {
+    pub(super) fn new(
+        server: Arc<LiveStore>,
+        writer: CheckedWriter,
+        receiver: Receiver<Task>,
+        options: WritingOptions,
+        merging: Merging,
+    ) -> Self {
+        let identity = Identity::of(server.store(), &server.path);
+        let merging = Some(merging);
+        WriterThread { server, identity, writer, receiver, options, merging, due: None }
+    }
+
+    pub(super) fn run(mut self) {
+        loop {
+            let first = match self.due {
+                None => self.receiver.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(due) => {
+                    self.receiver.recv_timeout(due.saturating_duration_since(Instant::now()))
+                }
+            };
+            let tasks = match first {
+                Ok(first) => self.group(first),
+                Err(RecvTimeoutError::Timeout) => Vec::new(),
+                Err(RecvTimeoutError::Disconnected) => return,
+            };
+            if let Some(reply) = self.work(tasks) {
+                if let Some(merging) = self.merging.take() {
+                    merging.end();
+                }
+                let ended = self.lost();
+                // The lock is free before anybody hears that the server ends.
+                drop(self.writer);
+                let _ = reply.send(ended);
+                return;
+            }
+        }
+    }
+
+    /// A task, and those that came after it, up to the size of a group.
+    fn group(&self, first: Task) -> Vec<Task> {
+        let count = |task: &Task| match task {
+            Task::Add(add) => add.items.records.len(),
+            _ => 0,
+        };
+        let mut items = count(&first);
+        let mut tasks = vec![first];
+        while items < GROUP_COUNT
+            && let Ok(task) = self.receiver.try_recv()
+        {
+            items += count(&task);
+            tasks.push(task);
+        }
+        tasks
+    }
+
+    /// Does all tasks of a group. Returns where to say that the thread ends, if it does.
+    fn work(&mut self, tasks: Vec<Task>) -> Option<Reply<()>> {
+        let mut waiting = Vec::new();
+        let mut end = None;
+        for task in tasks {
+            match task {
+                Task::Add(task) => self.add(task, &mut waiting),
+                Task::Change(change) => {
+                    self.commit(&mut waiting);
+                    change(self);
+                }
+                Task::End { reply } => end = Some(reply),
+            }
+        }
+        let is_due = self.due.is_some_and(|due| Instant::now() >= due);
+        if !waiting.is_empty() || is_due || end.is_some() || self.pending() >= GROUP_COUNT {
+            self.commit(&mut waiting);
+        }
+        self.show_pending();
+        end
+    }
+
+    /// Fails if items are pending, which the end of the thread loses.
+    fn lost(&self) -> Result<(), Failure> {
+        let count = self.pending();
+        if count == 0 {
+            return Ok(());
+        }
+        let items = if count == 1 { "item that was" } else { "items that were" };
+        let lost = format_args!(
+            "{count} {items} answered with \"durable\": false could not be committed: lost"
+        );
+        Err(self.not_committed(lost))
+    }
+
+    /// The failure while commits fail; `effect` says what has become of the request.
+    fn not_committed(&self, effect: impl Display) -> Failure {
+        let why = self.server.health.failing_commit().map_or_else(String::new, |(why, _)| why);
+        let failure = Failure::busy(format_args!("commits fail, and {effect}: {why}"));
+        Failure { code: "commits-failing", ..failure }
+    }
+
+    /// The number of items that wait for their commit.
+    fn pending(&self) -> usize {
+        self.writer.pending().len()
+    }
+
+    fn show_pending(&self) {
+        self.server.metrics.pending.store(self.pending() as u64, Relaxed);
+    }
+
+    fn add(&mut self, task: AddTask, waiting: &mut Vec<Waiting>) {
+        let AddTask { mut items, durable, deadline, reply } = task;
+        if Instant::now() >= deadline {
+            let message = "the writer was busy for longer than --deadline; nothing was added";
+            let _ = reply.send(Err(self.server.refused(message)));
+            return;
+        }
+        let (verdicts, added) = match self.check_all(&mut items, deadline) {
+            Ok(Some(checked)) => checked,
+            Ok(None) => {
+                let _ = reply.send(Ok(Answered::Behind(items)));
+                return;
+            }
+            Err(failure) => {
+                let _ = reply.send(Err(failure));
+                return;
+            }
+        };
+        let is_open = |verdict: &Verdict| {
+            matches!(verdict, Verdict::New | Verdict::Near { pending: true, .. })
+        };
+        let is_open = verdicts.iter().any(is_open);
+        if durable && is_open {
+            waiting.push(Waiting { verdicts, added, reply });
+            return;
+        }
+        if is_open && self.server.health.failing_commit().is_some() {
+            self.writer.forget(added);
+            let effect = "nothing was added; \"durable\": true tries another commit";
+            let _ = reply.send(Err(self.not_committed(effect)));
+            return;
+        }
+        if !added.is_empty() {
+            self.show_pending();
+            self.due.get_or_insert_with(|| Instant::now() + self.options.commit_every);
+        }
+        self.count(&verdicts);
+        let generation = self.server.opened().generation;
+        let _ = reply.send(Ok(Answered::Added(Added { verdicts, durable: !is_open, generation })));
+    }
+
+    fn count(&self, verdicts: &[Verdict]) {
+        let added = verdicts.iter().filter(|verdict| matches!(verdict, Verdict::New)).count();
+        let metrics = &self.server.metrics;
+        metrics.added.fetch_add(added as u64, Relaxed);
+        metrics.found_near.fetch_add((verdicts.len() - added) as u64, Relaxed);
+    }
+
+    /// As [`check_all`], after the writer was opened again if the last change failed.
+    fn check_all(
+        &mut self,
+        items: &mut Items,
+        deadline: Instant,
+    ) -> Result<Option<Checked>, Failure> {
+        self.open().map_err(|error| not_written(&error))?;
+        check_all(&mut self.writer, items, deadline)
+    }
+
+    /// Opens the writer again after a failure.
+    fn open(&mut self) -> StoreResult<()> {
+        let opened = self.same_writer().map(drop);
+        if let Err(error) = &opened {
+            self.note_failure(error);
+        }
+        opened
+    }
+
+    /// The writer of the store that the server was started with.
+    fn same_writer(&mut self) -> StoreResult<&mut Writer> {
+        let writer = self.writer.writer()?;
+        if Identity::of(writer.store(), &self.server.path) == self.identity {
+            return self.writer.writer();
+        }
+        // Another writer may have the store that is there now.
+        self.writer.end_turn();
+        Err(Error::Replaced { path: self.server.path.clone() })
+    }
+
+    /// Notes that a change failed; the next one is tried soon.
+    fn note_failure(&mut self, error: &Error) {
+        let why = chain(error);
+        if self.server.health.note_bad_commit(&why) {
+            self.server.log(format_args!("commit failed: {why}"));
+        }
+        self.due = Some(Instant::now() + RETRY_PAUSE);
+    }
+
+    /// Notes that a change is durable, so that nothing is pending any more.
+    fn note_success(&mut self) {
+        if self.server.health.note_good_commit() {
+            self.server.log(format_args!("commits succeed again"));
+        }
+        self.due = None;
+    }
+
+    /// Makes all pending items durable, shows them, and answers those who wait for it. If nothing is
+    /// pending while commits fail, sees whether the disk takes changes again.
+    fn commit(&mut self, waiting: &mut Vec<Waiting>) {
+        let committed = match (self.pending(), self.server.health.failing_commit()) {
+            (0, None) => Ok(self.server.opened().generation),
+            (0, Some(_)) => {
+                let tried = self.same_writer().and_then(|writer| writer.check_disk());
+                tried.map(|()| self.server.opened().generation)
+            }
+            _ => self.commit_pending(),
+        };
+        let waiting = std::mem::take(waiting);
+        match committed {
+            Ok(generation) => {
+                self.note_success();
+                self.show_pending();
+                for Waiting { verdicts, reply, .. } in waiting {
+                    self.count(&verdicts);
+                    let added = Added { verdicts, durable: true, generation };
+                    let _ = reply.send(Ok(Answered::Added(added)));
+                }
+            }
+            Err(why) => {
+                self.server.metrics.commit_failures.fetch_add(1, Relaxed);
+                self.note_failure(&why);
+                // Only items whose senders believe that they are remembered stay pending. After an
+                // error that followed the effect, none is.
+                for request in waiting.iter().rev().filter(|_| !is_in_effect(&why)) {
+                    self.writer.forget(request.added.clone());
+                }
+                self.show_pending();
+                for Waiting { reply, .. } in waiting {
+                    let _ = reply.send(Err(not_written(&why)));
+                }
+            }
+        }
+    }
+
+    /// Returns the generation.
+    fn commit_pending(&mut self) -> StoreResult<u64> {
+        let start = Instant::now();
+        self.same_writer()?;
+        let committed = self.writer.commit();
+        if committed.as_ref().map_or_else(is_in_effect, |_| true) {
+            self.after_change(start);
+        }
+        Ok(committed?.generation)
+    }
+
+    /// Changes the store, of which nothing is pending. See [`Writing::change`](super::Writing::change).
+    pub(super) fn change<T>(
+        &mut self,
+        effect: &str,
+        change: impl FnOnce(&mut Writer) -> StoreResult<T>,
+    ) -> Result<(T, u64), Failure> {
+        if self.pending() > 0 {
+            return Err(self.not_committed(effect));
+        }
+        let start = Instant::now();
+        let before = self.server.opened().generation;
+        let changed = self.same_writer().and_then(|writer| {
+            let done = change(writer)?;
+            Ok((done, writer.store().generation()))
+        });
+        match &changed {
+            Ok(_) => self.note_success(),
+            Err(error) => {
+                self.writer.end_turn();
+                if is_of_disk(error) {
+                    self.note_failure(error);
+                }
+            }
+        }
+        let is_changed = |(_, generation): &(T, u64)| *generation != before;
+        if changed.as_ref().map_or_else(is_in_effect, is_changed) {
+            self.after_change(start);
+        }
+        changed.map_err(|error| not_written(&error))
+    }
+
+    /// Sets the label of what is added from now on; what was added before has the one before.
+    pub(super) fn set_label(&mut self, label: &str) -> Result<(), Failure> {
+        if self.pending() > 0 {
+            return Err(self.not_committed("the label is the one before"));
+        }
+        // First the label: a turn does not begin with one that the store refuses by now.
+        let set = self.writer.set_label(label).and_then(|()| self.same_writer().map(drop));
+        set.map_err(|error| not_written(&error))
+    }
+
+    /// Has segments merged, if the thread that merges has no other such wish.
+    pub(super) fn compact(&mut self, what: Compaction) -> Result<(), Failure> {
+        match self.merging.as_ref().is_some_and(|merging| merging.ask(what)) {
+            true => Ok(()),
+            false => Err(Failure::busy("another merge was asked for and has not begun")),
+        }
+    }
+
+    /// Shows a change to those who ask, and has segments merged.
+    fn after_change(&self, start: Instant) {
+        // A failure is told by the readiness of the server; what was written stays written.
+        let _ = self.server.refresh();
+        let nanos = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.server.metrics.commits.fetch_add(1, Relaxed);
+        self.server.metrics.commit_nanos.fetch_add(nanos, Relaxed);
+        if let Some(merging) = self.merging.as_ref().filter(|_| self.options.merge) {
+            // If it has another wish, the thread will look anyway.
+            let _ = merging.ask(Compaction::Tier);
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! The distances to the nearest other fingerprint, and the k that they propose.
+//!
+//! Two kinds of neighbours show in such distances: near copies, of which most lie few bits away and
+//! fewer and fewer farther on, and strangers, of which more and more come with each bit. Between
+//! the two lies a gap. It is where a k belongs that finds the one kind and not the other.
+
+use crate::base::error::Result;
+use crate::join::{asked_count, for_each_nearest_other};
+use crate::plan::Sample;
+use crate::search::Hit;
+use crate::search::kernel::{Kernel, Task, Vector};
+use crate::store::Store;
+use fpstore_base::watch::Watch;
+
+/// The greatest distance that is looked for.
+const DISTANCE_MAX: u32 = 24;
+/// The least number with a near one that says anything about near ones.
+const NEAR_MIN: u64 = 8;
+/// The share of questions that may find a stranger within the proposed k.
+const CHANCE_MAX: f64 = 0.01;
+/// Counts that differ by less than this share of the fingerprints are about equal.
+const EVEN_SHARE: f64 = 0.005;
+
+/// How far the nearest other fingerprint is, for a sample of all fingerprints.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct NearestDistances {
+    /// The fingerprints in the sample: all of them if there are few.
+    #[cfg_attr(feature = "serde", serde(rename = "fingerprints"))]
+    pub fingerprint_count: u64,
+    /// By distance, 0 to 24: those of the sample whose nearest other fingerprint lies there. Equal
+    /// ones are one fingerprint, so there is none at 0.
+    pub counts: Vec<u64>,
+    /// By distance, 0 to 24: the share that would have another within that distance if the bits
+    /// were independent, with the shares of ones that they have.
+    pub by_chance: Vec<f64>,
+    /// The k at the end of the near ones, where the gap begins. `None` if none shows.
+    pub proposed_k: Option<u32>,
+}
+
+impl NearestDistances {
+    /// The distances in a store, for the first fingerprints of a sample of it. `alike` is, by
+    /// distance, the mean number of matches by chance of a query with the same shares of ones.
+    pub(super) fn of_store(
+        store: &Store,
+        sample: &Sample,
+        fingerprint_count: u64,
+        alike: &[f64],
+        watch: &Watch,
+    ) -> Result<Self> {
+        let mut counts = vec![0; DISTANCE_MAX as usize + 1];
+        let mut note = |other: Option<&Hit<'_>>| {
+            other.into_iter().for_each(|other| count(&mut counts, other.distance()));
+            watch.tick(1)?;
+            Ok(watch.look()?)
+        };
+        let (n, most) = (fingerprint_count, DISTANCE_MAX);
+        let asked = for_each_nearest_other(store, sample, n, most, |_, other| note(other))?;
+        Ok(NearestDistances::new(asked, counts, fingerprint_count, alike))
+    }
+
+    /// The distances among distinct values, for the first fingerprints of a sample of them.
+    pub(super) fn of_values(values: &[u64], sample: &Sample, alike: &[f64]) -> Self {
+        let kernel = Kernel::detect();
+        let mut counts = vec![0; DISTANCE_MAX as usize + 1];
+        let asked = asked_count(sample, values.len() as u64);
+        for &wanted in sample.values().iter().take(asked) {
+            let nearest = kernel.run(NearestOf { values, wanted });
+            nearest.into_iter().for_each(|distance| count(&mut counts, distance));
+        }
+        NearestDistances::new(asked, counts, values.len() as u64, alike)
+    }
+
+    fn new(asked: usize, counts: Vec<u64>, n: u64, alike: &[f64]) -> Self {
+        let others = n.saturating_sub(1) as f64 / n.max(1) as f64;
+        // Those within a distance are spread as rare events are.
+        let by_chance = alike.iter().map(|alike| 1.0 - (-alike * others).exp());
+        let by_chance: Vec<f64> = by_chance.take(counts.len()).collect();
+        let strangers = asked as u64 - counts.iter().sum::<u64>();
+        let proposed_k = propose(&counts, strangers, &by_chance);
+        NearestDistances { fingerprint_count: asked as u64, counts, by_chance, proposed_k }
+    }
+
+    /// The share of the sample that has another fingerprint within `k` bits; up to 24.
+    pub fn share_within(&self, k: u32) -> f64 {
+        let within: u64 = self.counts.iter().take(k as usize + 1).sum();
+        within as f64 / self.fingerprint_count.max(1) as f64
+    }
+}
+
+fn count(counts: &mut [u64], distance: u32) {
+    if let Some(count) = counts.get_mut(distance as usize) {
+        *count += 1;
+    }
+}
+
+/// The k at the gap between near fingerprints and strangers.
+///
+/// It is the least distance where the counts, each taken with its two neighbours, are about lowest.
+/// Before it they must be four times as high, and beyond it twice. `strangers` have no other
+/// within the distances counted. Chance alone must find hardly anything there.
+fn propose(counts: &[u64], strangers: u64, by_chance: &[f64]) -> Option<u32> {
+    let smooth = |at: usize| {
+        let around = counts.iter().skip(at.saturating_sub(1)).take(if at == 0 { 2 } else { 3 });
+        let (sum, len) = around.fold((0, 0), |(sum, len), count| (sum + count, len + 1));
+        sum as f64 / f64::from(len.max(1))
+    };
+    let smoothed: Vec<f64> = (0..counts.len()).map(smooth).collect();
+    let last = by_chance.iter().rposition(|&chance| chance <= CHANCE_MAX)?;
+    let even = EVEN_SHARE * (counts.iter().sum::<u64>() + strangers) as f64;
+    let highest = |part: &[f64]| part.iter().copied().fold(0.0, f64::max);
+    let is_gap = |&(at, &level): &(usize, &f64)| {
+        let (before, beyond) = smoothed.split_at(at);
+        let beyond = highest(beyond).max(strangers as f64);
+        // Where hardly anything is left, strangers may be far beyond.
+        let parts = 2.0 * level <= beyond || level <= even;
+        at <= last && 4.0 * level <= highest(before) && parts
+    };
+    let mut gaps = smoothed.iter().enumerate().filter(is_gap);
+    let lowest = gaps.clone().map(|(_, level)| *level).reduce(f64::min)?;
+    let (gap, _) = gaps.find(|(_, level)| **level <= lowest + even)?;
+    let near: u64 = counts.iter().take(gap + 1).sum();
+    (near >= NEAR_MIN).then_some(gap as u32)
+}
+
+/// The distance of the nearest other one among distinct values, up to [`DISTANCE_MAX`].
+#[derive(Clone, Copy)]
+struct NearestOf<'a> {
+    values: &'a [u64],
+    wanted: u64,
+}
+
+impl Task for NearestOf<'_> {
+    type Output = Option<u32>;
+
+    #[inline(always)]
+    fn run<V: Vector>(self, vector: V) -> Option<u32> {
+        let NearestOf { values, wanted } = self;
+        let mut nearest = DISTANCE_MAX + 1;
+        let (lines, rest) = values.as_chunks();
+        for line in lines {
+            let mut near = vector.near_words(line, wanted, nearest - 1);
+            while near != 0 {
+                let distance = (line[near.trailing_zeros() as usize % 8] ^ wanted).count_ones();
+                near &= near - 1;
+                if distance > 0 && distance < nearest {
+                    nearest = distance;
+                }
+            }
+        }
+        for value in rest {
+            let distance = (value ^ wanted).count_ones();
+            if distance > 0 && distance < nearest {
+                nearest = distance;
+            }
+        }
+        (nearest <= DISTANCE_MAX).then_some(nearest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bytes::scramble::scramble;
+    use crate::plan::Sampler;
+    use crate::profile::by_chance::matches_by_agreement;
+    use fpstore_base::Fingerprint;
+
+    /// A hundred times three near copies, up to two bits from the first, among two thousand others.
+    fn copies_among_strangers() -> Vec<u64> {
+        let strangers = (0..2000).map(scramble);
+        let copies = (0..100).flat_map(|i| [scramble(i) ^ 1 << (i % 64), scramble(i) ^ 5 << 20]);
+        let mut values: Vec<u64> = strangers.chain(copies).collect();
+        values.sort_unstable();
+        values.dedup();
+        values
+    }
+
+    fn of(values: &[u64]) -> NearestDistances {
+        let sample = Sampler::new(Sampler::CAPACITY);
+        let sample = values.iter().fold(sample, |mut sampler, &value| {
+            sampler.push(Fingerprint::new(value));
+            sampler
+        });
+        let alike = matches_by_agreement(values.len() as u64, &[0.5; 64]);
+        NearestDistances::of_values(values, &sample.finish().unwrap(), &alike)
+    }
+
+    #[test]
+    fn distances_are_those_of_a_scan() {
+        let values = copies_among_strangers();
+        let mut expected = vec![0; DISTANCE_MAX as usize + 1];
+        for value in &values {
+            let others = values.iter().filter(|other| *other != value);
+            let nearest = others.map(|other| (other ^ value).count_ones()).min().unwrap();
+            count(&mut expected, nearest);
+        }
+        let distances = of(&values);
+        assert_eq!(distances.counts, expected);
+        assert_eq!(distances.fingerprint_count, values.len() as u64);
+    }
+
+    #[test]
+    fn a_gap_is_proposed_where_there_is_one() {
+        assert_eq!(of(&copies_among_strangers()).proposed_k, Some(4));
+        let strangers: Vec<u64> = (0..2000).map(scramble).collect();
+        let distances = of(&strangers);
+        assert_eq!(distances.proposed_k, None, "{distances:?}");
+        let fading = [0, 90, 60, 30, 10, 4, 2, 3, 9, 20, 50];
+        let certain = [0.0; 11];
+        assert_eq!(propose(&fading, 0, &certain), Some(6));
+        // Chance finds too many at the gap.
+        let chance = [0.0, 0.0, 0.0, 0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7];
+        assert_eq!(propose(&fading, 0, &chance), None);
+        // Strangers alone, and near ones that never end.
+        assert_eq!(propose(&[0, 0, 0, 1, 2, 5, 20, 80], 0, &certain), None);
+        assert_eq!(propose(&[0, 9, 9, 9, 9, 9, 9, 9], 0, &certain), None);
+        assert_eq!(propose(&[0, 90, 20, 0, 0, 0], 1000, &certain), Some(4));
+    }
+}

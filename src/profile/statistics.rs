@@ -1,0 +1,221 @@
+//! The statistics of a store or an input.
+
+use crate::base::error::Result;
+use crate::plan::profile::SizeClass;
+use crate::plan::{PlanRequest, Sample};
+use crate::profile::by_chance::random_matches;
+use crate::profile::nearest::NearestDistances;
+use crate::profile::table::TableStatistics;
+use crate::scheme::Scheme;
+use fpstore_base::Fingerprint;
+
+/// Statistics of the fingerprints of a store or an input.
+///
+/// Everything is exact, unless [`sampling`](Self::sampling) says that it is of a sample.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct Statistics {
+    /// The records that [`record_count`](Self::record_count) and the counts of single fingerprints
+    /// count.
+    pub counted: Counted,
+    /// Distinct fingerprints; estimated if this is a sample.
+    #[cfg_attr(feature = "serde", serde(rename = "fingerprints"))]
+    pub fingerprint_count: u64,
+    /// Records over all fingerprints, always exact.
+    #[cfg_attr(feature = "serde", serde(rename = "records"))]
+    pub record_count: u64,
+    /// The sample, if there were too many distinct fingerprints to hold them all.
+    #[cfg_attr(feature = "serde", serde(rename = "sample"))]
+    pub sampling: Option<Sampling>,
+    /// The distance that the tables are meant for.
+    pub tuned_k: u32,
+    /// The bits, bit 63 first.
+    pub bits: Vec<BitStatistics>,
+    /// The number of even bits that would carry the same information as these bits, taken as
+    /// independent: the collision entropy of the shares of ones, at most 64. `None` for fewer than
+    /// two fingerprints.
+    pub effective_bits: Option<f64>,
+    /// Pairs of bits with a strong and significant correlation, strongest first, ties by descending
+    /// bit. From at most 2^20 fingerprints.
+    pub correlated: Vec<BitPair>,
+    /// The fingerprints with the most records, most first, ties by ascending fingerprint. At
+    /// most ten, and none that has a single one.
+    pub heaviest: Vec<HeavyFingerprint>,
+    /// Records of the fingerprint 0, always exact.
+    pub zero_count: u64,
+    /// Records of the fingerprint of 64 ones, always exact.
+    pub all_ones_count: u64,
+    /// Deleted fingerprints that stay in the tables until their segments are compacted. The
+    /// statistics of tables count them; nothing else here does.
+    pub deleted_in_tables: u64,
+    /// Fingerprints by their number of records; `total` sums the records.
+    pub duplicates: Vec<SizeClass>,
+    /// Fingerprints by their number of ones, 0 to 64.
+    pub popcounts: Vec<u64>,
+    /// Fingerprints that are exactly a number of double precision, as JavaScript has them.
+    pub double_count: u64,
+    /// Fingerprints with hex digits 0 to 9 only.
+    pub decimal_looking_count: u64,
+    /// The least and the greatest fingerprint.
+    pub range: Option<(Fingerprint, Fingerprint)>,
+    /// The matches expected by chance, for distances 0 to 64.
+    #[cfg_attr(feature = "serde", serde(rename = "chance"))]
+    pub by_chance: Vec<ExpectedMatches>,
+    /// How far the nearest other fingerprint is; `None` if this is a sample, or of too
+    /// few, or if a [`Collector`](crate::profile::Collector) was told to leave it out.
+    pub nearest: Option<NearestDistances>,
+    /// The tables of the store, or those that a store of the input would have.
+    pub tables: Vec<TableStatistics>,
+    /// A sample for the planner; `None` if there are too few fingerprints for one.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub scheme_sample: Option<Sample>,
+}
+
+/// The things that count as records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+#[non_exhaustive]
+pub enum Counted {
+    /// The records of an input.
+    Records,
+    /// The ids of a store; a fingerprint without one counts as one.
+    Ids,
+    /// The fingerprints of a store without ids, which does not know how often each occurred.
+    Fingerprints,
+}
+
+impl Counted {
+    /// The noun for `count` of them.
+    pub fn noun(self, count: u64) -> &'static str {
+        match (self, count) {
+            (Counted::Records, 1) => "record",
+            (Counted::Records, _) => "records",
+            (Counted::Ids, 1) => "id",
+            (Counted::Ids, _) => "ids",
+            (Counted::Fingerprints, 1) => "fingerprint",
+            (Counted::Fingerprints, _) => "fingerprints",
+        }
+    }
+}
+
+/// How a sample was taken: by a hash of the fingerprint, with all its records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct Sampling {
+    /// Distinct fingerprints in the sample.
+    #[cfg_attr(feature = "serde", serde(rename = "fingerprints"))]
+    pub fingerprint_count: u64,
+    /// One distinct fingerprint in this number is in the sample.
+    pub one_in: u64,
+}
+
+/// The share of ones in a bit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct BitStatistics {
+    /// The bit, 63 the most significant.
+    pub bit: u32,
+    /// The distinct fingerprints in which it is 1, among those counted.
+    pub ones: u64,
+    /// The share of ones among distinct fingerprints, 0 to 1; one half for none.
+    pub share: f64,
+    /// The share of ones among records, always exact.
+    pub record_share: f64,
+}
+
+/// Two bits that are set together more or less often than by chance.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct BitPair {
+    /// The higher bit.
+    pub high: u32,
+    /// The lower bit.
+    pub low: u32,
+    /// Pearson's correlation: 1 if they are always equal, -1 if they always differ.
+    pub correlation: f64,
+}
+
+/// A fingerprint with many records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct HeavyFingerprint {
+    /// The fingerprint.
+    pub fingerprint: Fingerprint,
+    /// The number of its records.
+    pub count: u64,
+    /// Whether the count is exact; otherwise it is estimated from a sample of the records.
+    pub exact: bool,
+}
+
+/// The mean number of matches that a query finds by chance within a distance.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct ExpectedMatches {
+    /// The distance.
+    pub k: u32,
+    /// By a random query, whatever is stored: n * (C(64,0) + ... + C(64,k)) / 2^64.
+    pub random: f64,
+    /// By a query with the same shares of ones as the stored fingerprints, bits taken as
+    /// independent.
+    pub alike: f64,
+}
+
+impl Statistics {
+    /// The greatest distance at which fewer than one query in a thousand finds a match by chance;
+    /// `None` if there is none.
+    pub fn distance_without_chance(&self) -> Option<u32> {
+        let few = |expected: &&ExpectedMatches| expected.random.max(expected.alike) < 1e-3;
+        self.by_chance.iter().take_while(few).last().map(|expected| expected.k)
+    }
+
+    /// The scheme of the tables. Segments may have different ones; the first segment, and so the
+    /// oldest, stands for all.
+    ///
+    /// # Errors
+    ///
+    /// As [`Scheme::from_masks`]; a store without fingerprints has no tables.
+    pub fn scheme(&self) -> Result<Scheme> {
+        let first = self.tables.first().and_then(|table| table.segment);
+        let of_first = self.tables.iter().filter(|table| table.segment == first);
+        Scheme::of_tables(of_first.map(|table| (table.mask, table.telling_bits)), self.tuned_k)
+    }
+
+    /// The request to the planner for these fingerprints and this distance.
+    ///
+    /// ```no_run
+    /// let store = fpstore::Store::open("pages.fps")?;
+    /// let plan = fpstore::profile::profile(&store)?.plan_request().plan()?;
+    /// println!("{}", plan.chosen().name);
+    /// # Ok::<(), fpstore::Error>(())
+    /// ```
+    pub fn plan_request(&self) -> PlanRequest {
+        let request = PlanRequest::new(self.fingerprint_count, self.tuned_k);
+        match &self.scheme_sample {
+            Some(sample) => request.sample(sample.clone()),
+            None => request,
+        }
+    }
+
+    /// By distance, the matches of a query with the same shares of ones.
+    pub(super) fn matches_alike(&self) -> Vec<f64> {
+        self.by_chance.iter().map(|expected| expected.alike).collect()
+    }
+
+    pub(super) fn expected_by_chance(
+        fingerprint_count: u64,
+        alike: &[f64],
+    ) -> Vec<ExpectedMatches> {
+        let at = |(k, &alike): (u32, &f64)| {
+            let random = random_matches(fingerprint_count, k);
+            ExpectedMatches { k, random, alike }
+        };
+        (0..=64).zip(alike).map(at).collect()
+    }
+}

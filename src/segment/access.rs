@@ -1,0 +1,119 @@
+//! How the bytes of segment files come into memory: mapped, or read.
+//!
+//! [`Access`] is what a user chooses; [`Access::settle`] decides for the files at hand. `segment`
+//! maps or reads accordingly, and is the same over both. Nothing here opens a file.
+
+use std::path::Path;
+use std::sync::OnceLock;
+
+use sysinfo::{MemoryRefreshKind, RefreshKind, System};
+
+use crate::base::error::{Error, Result};
+use fpstore_disk::system;
+
+/// How a store gets the bytes of its segments; see [`OpenOptions::access`](crate::OpenOptions).
+///
+/// The answers are the same, and pages are verified when they are first used in either case.
+/// Queries of a store that is in memory take as long, or less where the system gives large pages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+#[non_exhaustive]
+pub enum Access {
+    /// `Memory` where the directory lies on a network file system, the segments together take at
+    /// most a quarter of the memory of the machine or of the control group, and the system tells
+    /// both; `Map` everywhere else. Network file systems are known on Linux: NFS, SMB, FUSE, 9p,
+    /// AFS, BeeGFS, Ceph, Coda, GPFS, Lustre, VirtualBox folders.
+    #[default]
+    Auto,
+    /// Maps the files. Opening takes the same time for few and many fingerprints, processes share
+    /// the memory, and the system takes it back when it is short. A program that shortens a file,
+    /// or a network disk or device that fails, ends the process with SIGBUS.
+    Map,
+    /// Reads the files into memory of this process, which it keeps until the store and all that
+    /// uses it are dropped. Opening reads every byte. From then on nothing that happens to the files
+    /// can hurt, and they may be removed.
+    Memory,
+}
+
+fpstore_base::choices!(Access {
+    Map = "map": "From a memory map",
+    Memory = "memory": "All of it into memory first, which no change to the files can hurt",
+    Auto = "auto": "Into memory on a network file system, if it takes at most a quarter of the memory",
+});
+
+/// `Auto` reads at most this part of the memory.
+const AUTO_SHARE: u64 = 4;
+
+impl Access {
+    /// What is done with segments of `len` bytes together in a directory: `Map` or `Memory`.
+    pub(crate) fn settle(self, directory: &Path, len: u64) -> Result<Self> {
+        match self {
+            Access::Map => Ok(Access::Map),
+            Access::Auto if !system::is_on_network(directory) => Ok(Access::Map),
+            Access::Auto | Access::Memory => self.settle_within(directory, len, usable_memory()),
+        }
+    }
+
+    /// As [`Access::settle`] on a network file system and with so many bytes of memory; 0 if they
+    /// are unknown.
+    fn settle_within(self, directory: &Path, len: u64, memory: u64) -> Result<Self> {
+        if self == Access::Auto {
+            return Ok(if len <= memory / AUTO_SHARE { Access::Memory } else { Access::Map });
+        }
+        if memory > 0 && len > memory {
+            let reason = format!(
+                "the segments of {} take {len} bytes, more than the {memory} bytes of memory; map \
+                 them instead of reading them",
+                directory.display()
+            );
+            return Err(Error::InvalidOptions { reason });
+        }
+        Ok(Access::Memory)
+    }
+}
+
+/// Bytes of memory of the machine, or of the control group that limits this process. 0 if the
+/// system does not tell.
+///
+/// The system is asked once in a process: that takes 0.1 ms, and small batches less.
+pub(crate) fn usable_memory() -> u64 {
+    static MEMORY: OnceLock<u64> = OnceLock::new();
+    *MEMORY.get_or_init(ask_for_memory)
+}
+
+fn ask_for_memory() -> u64 {
+    let memory = MemoryRefreshKind::nothing().with_ram();
+    match System::new_with_specifics(RefreshKind::nothing().with_memory(memory)) {
+        Ok(system) => {
+            let group = system.cgroup_limits().map_or(u64::MAX, |limits| limits.total_memory);
+            system.total_memory().min(group)
+        }
+        Err(_) => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn auto_reads_what_fits_a_quarter_of_the_memory() {
+        let settle = |access: Access, len, memory| {
+            access.settle_within(Path::new("pages.fps"), len, memory).map_err(|e| e.to_string())
+        };
+        assert_eq!(settle(Access::Auto, 0, 100), Ok(Access::Memory));
+        assert_eq!(settle(Access::Auto, 25, 100), Ok(Access::Memory));
+        assert_eq!(settle(Access::Auto, 26, 100), Ok(Access::Map));
+        assert_eq!(settle(Access::Auto, 26, 0), Ok(Access::Map), "the memory is unknown");
+        assert_eq!(settle(Access::Memory, 100, 100), Ok(Access::Memory));
+        assert_eq!(settle(Access::Memory, 101, 0), Ok(Access::Memory), "the memory is unknown");
+        let refused = settle(Access::Memory, 101, 100).unwrap_err();
+        assert!(refused.contains("pages.fps take 101 bytes, more than the 100"), "{refused}");
+    }
+
+    #[test]
+    fn this_machine_tells_its_memory() {
+        assert!(usable_memory() > 1 << 20);
+    }
+}

@@ -1,0 +1,132 @@
+//! One state of a store, by its name and by its files, for programs that copy or serve stores.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::Store;
+use crate::base::error::Result;
+use crate::format::{deletions, manifest};
+use crate::search::Searcher;
+use crate::search::snapshot::Snapshot;
+use crate::segment::open_file;
+use fpstore_disk::Digest;
+
+/// The name of the file that names all others of a state.
+pub const MANIFEST: &str = manifest::FILE_NAME;
+
+/// Identifies one state of a store. Of several stores that are read as one, it combines theirs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct StateId {
+    /// The id of the store.
+    pub store_id: [u8; 16],
+    /// The number of manifests that the store has had.
+    pub generation: u64,
+    /// The SipHash-1-3-128 of the manifest under a key of zeros.
+    pub manifest: [u8; 16],
+}
+
+impl StateId {
+    fn of(state: &Snapshot) -> Self {
+        StateId {
+            store_id: state.store_id(),
+            generation: state.generation(),
+            manifest: state.manifest_digest().bytes(),
+        }
+    }
+}
+
+/// A file of a state.
+#[derive(Debug)]
+pub struct StateFile {
+    /// The bytes, or the open file that has them.
+    pub contents: FileContents,
+    /// The number of bytes.
+    pub len: u64,
+    /// The SipHash-1-3-128 of the bytes under a key of zeros.
+    pub digest: [u8; 16],
+    /// The state that the file is part of.
+    pub state: StateId,
+    /// Keeps a writer from removing the file while it is read.
+    pub held: HeldState,
+}
+
+/// Where the bytes of a file of a state are.
+#[derive(Debug)]
+pub enum FileContents {
+    /// In memory.
+    Bytes(Vec<u8>),
+    /// In a file, from its start.
+    File(File),
+}
+
+/// Keeps the files of a state from being removed, as an open store does.
+#[derive(Clone, Debug)]
+pub struct HeldState(#[expect(dead_code, reason = "held for its locks")] Arc<Snapshot>);
+
+impl Store {
+    /// Identifies the state that this handle shows.
+    pub fn state_id(&self) -> StateId {
+        StateId::of(&self.snapshot())
+    }
+
+    /// The directories of the stores that this handle reads, one unless they are
+    /// [united](Store::is_united).
+    pub fn paths(&self) -> Vec<PathBuf> {
+        let state = self.snapshot();
+        match state.states() {
+            [] => vec![state.path().into()],
+            states => states.iter().map(|state| state.path().into()).collect(),
+        }
+    }
+
+    /// Whether this handle reads several stores as one, see [`Stores`](crate::Stores).
+    pub fn is_united(&self) -> bool {
+        self.snapshot().is_united()
+    }
+
+    /// A file of the state that this handle shows, by its name: [`MANIFEST`], or a name that the
+    /// manifest has. `None` if the state has no such file. A copy of all of them in a directory is
+    /// the store in this state.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`](crate::Error::Io) if a segment cannot be opened.
+    pub fn file(&self, name: &str) -> Result<Option<StateFile>> {
+        let state = self.snapshot();
+        let file = |contents, len, digest: Digest| {
+            let (digest, id) = (digest.bytes(), StateId::of(&state));
+            let held = HeldState(Arc::clone(&state));
+            Some(StateFile { contents, len, digest, state: id, held })
+        };
+        let whole = |bytes: Vec<u8>, digest| {
+            let len = bytes.len() as u64;
+            file(FileContents::Bytes(bytes), len, digest)
+        };
+        if name == MANIFEST {
+            return Ok(whole(state.manifest_bytes().to_vec(), state.manifest_digest()));
+        }
+        for open in state.segments() {
+            let entry = &open.entry;
+            if entry.file_name() == name {
+                let opened = open_file(&state.path().join(name))?;
+                return Ok(file(FileContents::File(opened), entry.file_len, entry.digest));
+            }
+            if let (Some(of), Some(deleted)) = (&entry.deletions, &open.deleted)
+                && deletions::file_name(of.number) == name
+            {
+                let bytes = deleted.encode(entry.digest);
+                let digest = Digest::of(&bytes);
+                return Ok(whole(bytes, digest));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Searcher {
+    /// Identifies the state that is searched.
+    pub fn state_id(&self) -> StateId {
+        StateId::of(self.snapshot())
+    }
+}
