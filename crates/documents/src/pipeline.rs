@@ -7,17 +7,17 @@ use std::time::Duration;
 use super::files::{DocumentFiles, DocumentPlace};
 use super::options::DocumentOptions;
 use super::reading::{Reader, Wanted};
-use super::ready::{Doubt, ReadyForm};
+use super::ready::{Ready, ReadyForm};
 use super::repeated_ids::IdNotes;
 use super::summary::DocumentSummary;
 use super::task::{
     self, BothTask, CountTask, Failure, Finished, HashTask, MapTask, Processed, ReadyTask, Task,
     TextTask,
 };
-use crate::error::{Error, Result};
+use crate::error::{Error, LikelyFields, Result};
 use fpstore_base::parallel::Parallel;
 use fpstore_base::watch::{Phase, Watch};
-use fpstore_base::{Fingerprint, IdRef};
+use fpstore_base::{Fingerprint, IdRef, Radix};
 use fpstore_text::{DfBuilder, TextDigests, TextHasher, Tokenizer};
 
 /// The longest wait for a result before the observer is called again.
@@ -469,4 +469,55 @@ impl<M> Work<'_, M> {
 /// Whether the recipe is for features that were made elsewhere.
 fn takes_features(hasher: &TextHasher) -> bool {
     hasher.recipe().tokenizer == Tokenizer::Given
+}
+
+/// The records of a file that decide between hex and decimal.
+const TOLD_COUNT: u64 = 100;
+
+/// Whether the fingerprints of a file may be hex or decimal, which their first texts tell.
+#[derive(Default)]
+struct Doubt {
+    file: usize,
+    count: u64,
+    plain: u64,
+    is_hex: bool,
+}
+
+impl Doubt {
+    /// Notes a fingerprint.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnclearFields`] if the texts so far may be hex or decimal, and nothing more tells.
+    fn note(
+        &mut self,
+        ready: &Ready,
+        file: usize,
+        files: &DocumentFiles,
+        field: &str,
+    ) -> Result<()> {
+        if file != self.file {
+            self.end(files, field)?;
+            *self = Doubt { file, ..Doubt::default() };
+        }
+        self.count += 1;
+        self.is_hex |= ready.is_hex == Some(true);
+        self.plain += u64::from(ready.is_hex == Some(false));
+        // The records of a stream are used as they come.
+        let told_count = if files.list[file].len.is_none() { 2 } else { TOLD_COUNT };
+        if self.count >= told_count { self.end(files, field) } else { Ok(()) }
+    }
+
+    /// Ends a file; a single text is no reason to refuse it.
+    fn end(&mut self, files: &DocumentFiles, field: &str) -> Result<()> {
+        if self.is_hex || self.plain < 2 {
+            return Ok(());
+        }
+        let reason = format!(
+            "'{field}' has numbers without a letter, which could be hex or decimal (--radix hex or dec)"
+        );
+        let likely = LikelyFields { radix: Some(Radix::Decimal), ..LikelyFields::default() };
+        let name = files.list[self.file].name.clone();
+        Err(Error::UnclearFields { name, reason, likely: likely.into() })
+    }
 }

@@ -3,8 +3,6 @@
 //! A reader turns the field into 16 hex digits, whatever its type and spelling, and
 //! [`ReadyTask`](super::task::ReadyTask) takes that for the text of the document.
 
-use super::files::DocumentFiles;
-use crate::error::{Error, LikelyFields, Result as OfFiles};
 use fpstore_base::column::is_plain;
 use fpstore_base::{Fingerprint, Radix, Width};
 
@@ -12,9 +10,6 @@ use fpstore_base::{Fingerprint, Radix, Width};
 const IS_HEX: char = 'h';
 /// Before the digits of a text that may be hex or decimal.
 const IS_PLAIN: char = '?';
-/// The records of a file that tell hex from decimal.
-const TOLD_COUNT: u64 = 100;
-
 /// How ready fingerprints are given in a field: their spelling in texts, and their width.
 ///
 /// Without a spelling texts are hex; a file whose texts may all be decimal is then refused. Numbers
@@ -95,7 +90,7 @@ impl ReadyForm {
 pub(super) struct Ready {
     pub(super) fingerprint: Option<Fingerprint>,
     /// Whether its text is hex, or may be decimal; `None` if it is a number, or the same in both.
-    is_hex: Option<bool>,
+    pub(super) is_hex: Option<bool>,
 }
 
 impl Ready {
@@ -113,54 +108,6 @@ impl Ready {
 /// The digits without a mark.
 pub(super) fn unmarked(digits: &str) -> &str {
     digits.strip_prefix([IS_HEX, IS_PLAIN]).unwrap_or(digits)
-}
-
-/// Whether the fingerprints of a file may be hex or decimal, which their first texts tell.
-#[derive(Default)]
-pub(super) struct Doubt {
-    file: usize,
-    count: u64,
-    plain: u64,
-    is_hex: bool,
-}
-
-impl Doubt {
-    /// Notes a fingerprint.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::UnclearFields`] if the texts so far may be hex or decimal, and nothing more tells.
-    pub(super) fn note(
-        &mut self,
-        ready: &Ready,
-        file: usize,
-        files: &DocumentFiles,
-        field: &str,
-    ) -> OfFiles<()> {
-        if file != self.file {
-            self.end(files, field)?;
-            *self = Doubt { file, ..Doubt::default() };
-        }
-        self.count += 1;
-        self.is_hex |= ready.is_hex == Some(true);
-        self.plain += u64::from(ready.is_hex == Some(false));
-        // The records of a stream are used as they come.
-        let told_count = if files.list[file].len.is_none() { 2 } else { TOLD_COUNT };
-        if self.count >= told_count { self.end(files, field) } else { Ok(()) }
-    }
-
-    /// Ends a file; a single text is no reason to refuse it.
-    pub(super) fn end(&mut self, files: &DocumentFiles, field: &str) -> OfFiles<()> {
-        if self.is_hex || self.plain < 2 {
-            return Ok(());
-        }
-        let reason = format!(
-            "'{field}' has numbers without a letter, which could be hex or decimal (--radix hex or dec)"
-        );
-        let likely = LikelyFields { radix: Some(Radix::Decimal), ..LikelyFields::default() };
-        let name = files.list[self.file].name.clone();
-        Err(Error::UnclearFields { name, reason, likely: likely.into() })
-    }
 }
 
 #[cfg(test)]

@@ -29,14 +29,26 @@ pub(super) fn owned_texts(py: Python<'_>, column: &ArrayRef) -> PyResult<Option<
     })
 }
 
-/// `None` where offsets or texts are not those that were checked before.
+/// `None` where offsets or texts are not those that were checked before. Bytes under a null have no
+/// meaning and are left out.
 fn copied_texts<O: OffsetSizeTrait>(column: &GenericStringArray<O>) -> Option<LargeStringArray> {
     let offsets: Vec<O> = column.value_offsets().to_vec();
     let (first, last) = (offsets.first()?.to_usize()?, offsets.last()?.to_usize()?);
-    let bytes = column.value_data().get(first..last)?.to_vec();
+    let bytes = column.value_data().get(first..last)?;
     let ends = offsets.iter().map(|offset| offset.to_usize()?.checked_sub(first));
-    let ends: Vec<i64> = ends.map(|end| i64::try_from(end?).ok()).collect::<Option<_>>()?;
-    checked(ends, bytes, copied_nulls(column.nulls()))
+    let ends: Vec<usize> = ends.collect::<Option<_>>()?;
+    let Some(nulls) = copied_nulls(column.nulls()) else {
+        let ends = ends.into_iter().map(|end| i64::try_from(end).ok());
+        return checked(ends.collect::<Option<_>>()?, bytes.to_vec(), None);
+    };
+    let (mut kept, mut kept_ends) = (Vec::with_capacity(bytes.len()), vec![0]);
+    for (row, range) in ends.windows(2).enumerate() {
+        if nulls.is_valid(row) {
+            kept.extend_from_slice(bytes.get(range[0]..range[1])?);
+        }
+        kept_ends.push(i64::try_from(kept.len()).ok()?);
+    }
+    checked(kept_ends, kept, Some(nulls))
 }
 
 fn copied_views(column: &StringViewArray) -> Option<LargeStringArray> {

@@ -1,12 +1,14 @@
 //! The socket that the server listens at.
 
-use fpstore_base::IoError;
+use std::io::ErrorKind;
+
+use fpstore_base::{IoError, chain};
 use tokio::net::TcpListener;
 #[cfg(unix)]
 use tokio::net::UnixListener;
 
 use super::address::Address;
-use fpstore::Result;
+use fpstore::{Error, Result};
 #[cfg(unix)]
 use fpstore_disk::SocketFile;
 
@@ -48,7 +50,14 @@ impl Listener {
             }
             #[cfg(unix)]
             Address::Unix(path) => {
-                let (file, listener) = SocketFile::listen(path, mode)?;
+                let listening = SocketFile::listen(path, mode);
+                let (file, listener) = listening.map_err(|error| match error.source.kind() {
+                    // The caller named a place that is taken.
+                    ErrorKind::AddrInUse | ErrorKind::AlreadyExists => {
+                        Error::InvalidOptions { reason: chain(&error) }
+                    }
+                    _ => error.into(),
+                })?;
                 let listening = listener.set_nonblocking(true).and_then(|()| {
                     let socket = Socket::Unix(UnixListener::from_std(listener)?);
                     Ok(Listener { socket, address: address.clone(), _file: Some(file) })
