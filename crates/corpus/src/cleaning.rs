@@ -23,6 +23,7 @@ use super::work::{DECIDE, READ, WRITE, Work};
 use super::write::{self, Written};
 use super::{decide, hash, room, survey};
 use fpstore::Writer;
+use fpstore_documents::Error as TextError;
 
 impl<'a> Cleaner<'a> {
     /// Does all the work: [`Cleaner::begin`], [`Cleaning::run`] and [`Cleaned::finish`].
@@ -181,7 +182,12 @@ impl<'a> Cleaning<'a> {
                     if !work.settings.skip_space_check {
                         room::check(work, &spools, &decisions, targets)?;
                     }
-                    write::run(work, job, &spools, &decisions, targets)?
+                    write::run(work, job, &spools, &decisions, targets).inspect_err(|error| {
+                        // The same settings read the files again.
+                        if matches!(error, Error::Text(TextError::Changed { .. })) && !was_added {
+                            job.forget_read();
+                        }
+                    })?
                 }
                 None => Written::default(),
             };

@@ -83,7 +83,7 @@ pub(super) fn copy_file(
     let is_changed = file.is_changed().map_err(IoError::of("inspect", file.path()))?;
     if is_changed {
         let reason = "it was changed while it was cleaned; give the same command again".into();
-        return Err(TextError::BadFile { name: file.name().into(), reason }.into());
+        return Err(TextError::Changed { name: file.name().into(), reason }.into());
     }
     Ok((new, out))
 }

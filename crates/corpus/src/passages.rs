@@ -206,7 +206,7 @@ impl<'a> PassageCopier<'a> {
         let file = self.work.files.get(number, &self.options);
         let name = file.map_or(String::new(), |file| file.name().into());
         let reason = "it was changed while it was cleaned; give the same command again".into();
-        TextError::BadFile { name, reason }.into()
+        TextError::Changed { name, reason }.into()
     }
 }
 

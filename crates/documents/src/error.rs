@@ -32,6 +32,13 @@ pub enum Error {
         /// What is wrong and what was expected.
         reason: String,
     },
+    /// A file is not what it was when it was read.
+    Changed {
+        /// The name of the input.
+        name: String,
+        /// What differs, and what helps.
+        reason: String,
+    },
     /// The fields of ids and texts are not named and cannot be told; nothing was read.
     UnclearFields {
         /// The name of the input.
@@ -97,7 +104,13 @@ pub struct LikelyFields {
 impl Error {
     /// Whether the error is of one file, so that others can be read or copied.
     pub fn is_of_file(&self) -> bool {
-        matches!(self, Error::Io { .. } | Error::BadFile { .. } | Error::BadInput { .. })
+        matches!(
+            self,
+            Error::Io { .. }
+                | Error::BadFile { .. }
+                | Error::BadInput { .. }
+                | Error::Changed { .. }
+        )
     }
 }
 
@@ -120,7 +133,9 @@ impl fmt::Display for Error {
             Error::BadInput { name, place, reason } => {
                 write!(f, "{name}: {place}: {}", shown(reason))
             }
-            Error::BadFile { name, reason } | Error::UnclearFields { name, reason, .. } => {
+            Error::BadFile { name, reason }
+            | Error::Changed { name, reason }
+            | Error::UnclearFields { name, reason, .. } => {
                 write!(f, "{name}: {}", shown(reason))
             }
             Error::InvalidInputs { reason } => f.write_str(reason),

@@ -283,6 +283,15 @@ impl Job {
         Ok(removed.map_err(IoError::of("remove", self.path(name)))?)
     }
 
+    /// Removes all that was read and decided, first what was decided. What cannot be removed is refused
+    /// again.
+    pub(super) fn forget_read(&self) {
+        let names = self.folder.names().unwrap_or_default();
+        let parts = names.iter().filter(|name| name.starts_with(PART)).map(String::as_str);
+        let all = [DECISIONS, CONNECTIONS].into_iter().chain(parts);
+        all.for_each(|name| drop(self.discard(name)));
+    }
+
     /// What was written under this number, if anything was.
     pub(super) fn output(&self, number: usize) -> Option<Output> {
         self.written.lock().unwrap_or_else(PoisonError::into_inner).get(number)

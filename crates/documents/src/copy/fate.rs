@@ -1,5 +1,6 @@
 //! What becomes of each record.
 
+use std::fmt;
 use std::io;
 use std::iter::Peekable;
 use std::ops::Range;
@@ -102,14 +103,26 @@ impl<'a> Fates<'a> {
     }
 
     fn differs(&self, record: u64) -> io::Error {
-        let reason = format!(
-            "{} is not the record that was read, so nothing of the file is copied: the file was \
-             changed, or its records are counted in two ways, which is a fault of fpstore",
-            (self.at)(record)
-        );
-        io::Error::new(io::ErrorKind::InvalidData, reason)
+        io::Error::new(io::ErrorKind::InvalidData, OtherRecord((self.at)(record)))
     }
 }
+
+/// A record that is not the one that was read.
+#[derive(Debug)]
+pub(super) struct OtherRecord(InputPlace);
+
+impl fmt::Display for OtherRecord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let OtherRecord(at) = self;
+        write!(
+            f,
+            "{at} is not the record that was read, so nothing of the file is copied: it was changed \
+             meanwhile, or fpstore counts its records in two ways; give the same command again"
+        )
+    }
+}
+
+impl std::error::Error for OtherRecord {}
 
 #[cfg(test)]
 pub(super) mod tests {

@@ -29,7 +29,7 @@ use super::paths;
 use super::reading::unreadable;
 use super::records::Lines;
 use crate::error::{Error, Result};
-use fate::Fates;
+use fate::{Fates, OtherRecord};
 use fpstore_base::source::{self, Source};
 use fpstore_base::watch::Watch;
 use fpstore_base::{InputPlace, IoError};
@@ -120,8 +120,8 @@ impl DocumentFile<'_> {
     ///
     /// # Errors
     ///
-    /// * [`Error::Io`] if the file cannot be read or `out` cannot be written, of `decisions`, and if a
-    ///   record is not the one that was read.
+    /// * [`Error::Changed`] if a record is not the one that was read.
+    /// * [`Error::Io`] if the file cannot be read or `out` cannot be written, and of `decisions`.
     /// * [`Error::BadFile`] if it is broken, or a record cannot get the field.
     /// * [`Error::Interrupted`] if the observer ends the work.
     pub fn copy_records(
@@ -139,8 +139,10 @@ impl DocumentFile<'_> {
             _ => InputPlace::Line,
         };
         let mut fates = Fates::new(decisions, other, at);
-        self.guarded(|| self.copy_as(options, new_fields, watch, out, &mut fates))?;
-        fates.end().map_err(|source| self.copy_error(source))
+        self.guarded(|| {
+            self.copy_as(options, new_fields, watch, out, &mut fates)?;
+            fates.end().map_err(|source| self.copy_error(source))
+        })
     }
 
     /// Does what may make the parsers of others panic.
@@ -208,9 +210,12 @@ impl DocumentFile<'_> {
     }
 
     fn copy_error(&self, source: io::Error) -> Error {
-        match fpstore_base::Interrupted::is_in(&source) {
-            true => Error::Interrupted,
-            false => Error::Io(IoError { doing: "copy", path: self.name().into(), source }),
+        if fpstore_base::Interrupted::is_in(&source) {
+            return Error::Interrupted;
+        }
+        match source.get_ref().and_then(|inner| inner.downcast_ref::<OtherRecord>()) {
+            Some(other) => Error::Changed { name: self.name().into(), reason: other.to_string() },
+            None => Error::Io(IoError { doing: "copy", path: self.name().into(), source }),
         }
     }
 }

@@ -24,9 +24,9 @@ use super::super::parquet_path::witness;
 use super::super::raw::digest_of;
 use super::cut;
 use super::fate::{Decided, Fates, NewField, NewFieldKind, RecordFate};
-use crate::error::{Error, Result};
+use crate::error::Result;
+use fpstore_base::Id;
 use fpstore_base::watch::Watch;
-use fpstore_base::{Id, IoError};
 
 /// Rows that are copied at a time.
 const RUN_LEN: usize = 1024;
@@ -45,7 +45,7 @@ pub(super) fn copy(
     fates: &mut Fates<'_>,
 ) -> Result<()> {
     let name = from.name();
-    let unreadable = |source| Error::Io(IoError { doing: "copy", path: name.into(), source });
+    let unreadable = |source| from.copy_error(source);
     let broken = |fault: ParquetError| match fault {
         ParquetError::External(cause) if cause.is::<io::Error>() => {
             unreadable(cause.downcast().map_or_else(io::Error::other, |cause| *cause))
@@ -340,6 +340,7 @@ mod tests {
 
     use super::super::super::{DocumentFiles, DocumentOptions, DocumentPlace, RecordDecisions};
     use super::*;
+    use crate::error::Error;
     use fpstore_base::watch::Phase;
 
     const GROUP_LEN: i64 = 3000;
