@@ -31,7 +31,7 @@ const HEAVIEST_MAX: usize = 10;
 /// # Examples
 ///
 /// ```
-/// use fpstore::profile::{FindingCode, Collector};
+/// use fpstore::profile::Collector;
 /// use fpstore::{Fingerprint, Scheme};
 ///
 /// let mut collector = Collector::new();
@@ -40,7 +40,7 @@ const HEAVIEST_MAX: usize = 10;
 ///     collector.push(Fingerprint::new(i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32));
 /// }
 /// let statistics = collector.finish(&Scheme::named("2", 3)?);
-/// assert_eq!(statistics.findings()[0].code, FindingCode::ZeroExtended);
+/// assert_eq!(statistics.bits[0].ones, 0);
 /// # Ok::<(), fpstore::Error>(())
 /// ```
 #[derive(Debug)]

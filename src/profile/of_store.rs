@@ -25,9 +25,8 @@ use fpstore_base::watch::{Observer, Phase, Watch};
 ///
 /// ```no_run
 /// let store = fpstore::Store::open("pages.fps")?;
-/// for finding in fpstore::profile::profile(&store)?.findings() {
-///     println!("{finding}");
-/// }
+/// let statistics = fpstore::profile::profile(&store)?;
+/// println!("{} distinct fingerprints", statistics.fingerprint_count);
 /// # Ok::<(), fpstore::Error>(())
 /// ```
 pub fn profile(store: &Store) -> Result<Statistics> {
