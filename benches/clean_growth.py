@@ -49,7 +49,7 @@ def write(path, count, length):
 def clean(program, folder, options):
     """Seconds of processor and clock, MiB of memory, and what the program says."""
     out = folder / "out.jsonl"
-    command = [program, "dedup", "--docs", "in.jsonl", *options, "-o", out.name]
+    command = [program, "clean", "in.jsonl", *options, "-o", out.name]
     began = time.monotonic()
     with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True) as process:
         said = process.stderr.read()

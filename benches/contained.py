@@ -54,7 +54,7 @@ def make(path, count, parts, is_edited):
 def removed(program, corpus, folder, bar, contains):
     """Returns the ids that are removed, and processor seconds."""
     listed = folder / "removed.tsv"
-    command = [program, "dedup", "--docs", corpus, "-o", folder / "clean.jsonl", "--keep", "longest"]
+    command = [program, "clean", corpus, "-o", folder / "clean.jsonl", "--keep", "longest"]
     command += ["--confirm", bar, "--confirm-contains", contains, "--removed", listed, "-f", "-q"]
     seconds, _ = measure(command)
     gone = {line.split("\t")[4] for line in listed.read_text().splitlines()}

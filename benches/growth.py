@@ -45,7 +45,7 @@ def files(program, folder, count):
     for at in range(count):
         lines = [json.dumps({"id": f"{at}-{of}", "text": words(source, 30)}) for of in range(2)]
         (folder / "in" / f"{at}.jsonl").write_text("\n".join(lines) + "\n")
-    return cpu_of([program, "dedup", "--docs", "in", "-k", "7", "-o", "out/", "-q"], folder)
+    return cpu_of([program, "clean", "in", "-k", "7", "-o", "out/", "-q"], folder)
 
 
 def copies(program, folder, count):
@@ -58,7 +58,7 @@ def copies(program, folder, count):
             for _ in range(3):
                 text[source.randrange(200)] = f"x{source.randrange(1 << 30)}"
             out.write(json.dumps({"id": str(at), "text": " ".join(text)}) + "\n")
-    return cpu_of([program, "dedup", "--docs", "in.jsonl", "-k", "7", "-o", "out.jsonl", "-q"], folder)
+    return cpu_of([program, "clean", "in.jsonl", "-k", "7", "-o", "out.jsonl", "-q"], folder)
 
 
 def ordinary(program, folder, count, *options):
@@ -75,7 +75,7 @@ def ordinary(program, folder, count, *options):
             if len(made) < 10_000:
                 made.append(text)
             out.write(json.dumps({"id": str(at), "text": " ".join(text)}) + "\n")
-    command = [program, "dedup", "--docs", "in.jsonl", *(options or ("-k", "7")), "-o", "out.jsonl", "-q"]
+    command = [program, "clean", "in.jsonl", *(options or ("-k", "7")), "-o", "out.jsonl", "-q"]
     return cpu_of(command, folder)
 
 

@@ -105,7 +105,7 @@ def main():
             label = (FIRST + datetime.timedelta(days=number)).isoformat()
             tonight, kept = folder / "tonight.jsonl", folder / "kept.jsonl"
             copies = crawl.night(number, args.documents, tonight)
-            command = [program, "dedup", "--docs", tonight, "-s", store, "--within", "--add",
+            command = [program, "clean", tonight, "-s", store, "--within", "--add",
                        "--label", label, "--run", label, "-o", kept, "-q", "--threads", "1"]
             spent = 0.0
             started = time.time()

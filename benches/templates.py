@@ -65,7 +65,7 @@ def measure(command):
 def clean(program, corpus, folder, rule):
     """Returns processor seconds, megabytes, the documents kept, and the list of removed ones."""
     removed = folder / "removed.tsv"
-    command = [program, "dedup", "--docs", corpus, "-o", folder / "clean.jsonl", *rule, "-q"]
+    command = [program, "clean", corpus, "-o", folder / "clean.jsonl", *rule, "-q"]
     seconds, memory = measure([*command, "--removed", removed])
     with open(folder / "clean.jsonl") as kept:
         count = sum(1 for _ in kept)

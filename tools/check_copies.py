@@ -105,7 +105,7 @@ class Run:
     def command(self):
         case, rules = self.case, self.case.rules
         self.paths = inputs(case, self.folder)
-        args = ["dedup", "--docs", *self.paths, "--threads", str(case.threads)]
+        args = ["clean", *self.paths, "--threads", str(case.threads)]
         if case.job == "contamination":
             args[0:1] = "contamination --against known.jsonl --against-id-field id --found found.tsv".split()
         if any(file.format == "lines" for file in case.files):
@@ -366,7 +366,7 @@ def check_memory(program):
         for kind, plain in [("small", content.replace(b"\n\n", b"").replace(b"\r", b"")), ("large", content)]:
             with tempfile.TemporaryDirectory(prefix="fpstore-copies-") as folder:
                 (Path(folder) / name).write_bytes(gzip.compress(plain, mtime=0))
-                args = [program, "dedup", "--docs", name, "-o", f"out-{name}", "--max-document", "1MiB", "-q"]
+                args = [program, "clean", name, "-o", f"out-{name}", "--max-document", "1MiB", "-q"]
                 # A child begins with the memory of its parent, so the parent must be small.
                 args[:0] = [sys.executable, "-SE", "-c", PEAK_OF]
                 done = subprocess.run(args, cwd=folder, capture_output=True)

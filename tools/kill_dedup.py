@@ -128,7 +128,7 @@ class Desk:
 def command(confirms, force=False):
     how = ["--confirm", "0.8"] if confirms else ["-s", "s.fps", "--within", "--add"]
     out = ["-o", "out/", "--removed", "out.tsv", *(["-f"] if force else [])]
-    return ["dedup", "--docs", "in", "--skip-bad", *how, *out]
+    return ["clean", "in", "--skip-bad", *how, *out]
 
 
 class Round:

@@ -201,7 +201,7 @@ def in_python(name):
 
 def fpstore(corpus, out, work, options, program=None):
     program = program or os.environ.get("FPSTORE", "fpstore")
-    command = [program, "dedup", "--docs", str(corpus), "-o", f"{out}/", "--temp-dir", str(work)]
+    command = [program, "clean", str(corpus), "-o", f"{out}/", "--temp-dir", str(work)]
     return command + options, lambda: kept_ids(out)
 
 

@@ -66,7 +66,7 @@ def test_the_kept_bytes_are_those_of_the_program(
     tmp_path: Path, program: str, keep: str, k: int | None
 ) -> None:
     inputs = corpus(tmp_path / "in")
-    command: list[str | Path] = [program, "dedup", "--docs", *inputs, "--keep", keep, "--quiet"]
+    command: list[str | Path] = [program, "clean", *inputs, "--keep", keep, "--quiet"]
     command += ["--source-field", "score"]
     command += ["-o", tmp_path / "theirs", "--removed", tmp_path / "removed.tsv"]
     if k is not None:
@@ -94,7 +94,7 @@ def test_losses_and_clusters_are_those_of_the_program(tmp_path: Path, program: s
     lines = [json.dumps({"id": f"t{at}", "text": f"{template} {at}"}) for at in range(110)]
     inputs.append(tmp_path / "in" / "three.jsonl")
     inputs[-1].write_text("".join(f"{line}\n" for line in lines))
-    command: list[str | Path] = [program, "dedup", "--docs", *inputs, "-o", tmp_path / "theirs"]
+    command: list[str | Path] = [program, "clean", *inputs, "-o", tmp_path / "theirs"]
     subprocess.run([*command, "--losses", tmp_path / "losses.tsv", "--quiet"], check=True)
     cleaned = fpstore.clean(inputs, tmp_path / "ours")
     overview = cleaned.overview
@@ -122,7 +122,7 @@ def test_losses_and_clusters_are_those_of_the_program(tmp_path: Path, program: s
 
 def test_what_is_kept_contains_what_goes(tmp_path: Path, program: str) -> None:
     inputs = corpus(tmp_path / "in")
-    command: list[str | Path] = [program, "dedup", "--docs", *inputs, "-o", tmp_path / "theirs"]
+    command: list[str | Path] = [program, "clean", *inputs, "-o", tmp_path / "theirs"]
     command += ["--confirm", "0.5", "--confirm-contains", "0.97", "--keep", "longest", "--quiet"]
     subprocess.run(command, check=True)
     options: dict[str, Any] = {"confirm": 0.5, "keep": "longest"}
@@ -135,7 +135,7 @@ def test_what_is_kept_contains_what_goes(tmp_path: Path, program: str) -> None:
 
 def test_several_of_a_cluster_stay_as_with_the_program(tmp_path: Path, program: str) -> None:
     inputs = corpus(tmp_path / "in")
-    command: list[str | Path] = [program, "dedup", "--docs", *inputs, "-o", tmp_path / "theirs"]
+    command: list[str | Path] = [program, "clean", *inputs, "-o", tmp_path / "theirs"]
     command += ["--per-cluster", "3", "--cluster-size", "size", "--source-field", "score"]
     subprocess.run([*command, "--quiet"], check=True)
     options: dict[str, Any] = {"cluster_size": "size", "source_field": "score"}
@@ -166,7 +166,7 @@ def test_reasons_and_targets_are_those_of_the_program(tmp_path: Path, program: s
     counts = {"judged": 0, "address": 1, "bytes": 0, "text": 1, "near": 0, "confirmed": 0}
     assert cleaned.overview.reasons == counts
 
-    command: list[str | Path] = [program, "dedup", "--docs", *inputs, "-o", tmp_path / "theirs"]
+    command: list[str | Path] = [program, "clean", *inputs, "-o", tmp_path / "theirs"]
     command += ["--removed", tmp_path / "r.tsv", "--confirm", "0.5", "--target", "100"]
     subprocess.run([*command, "--quiet"], check=True)
     cleaned = fpstore.clean(inputs, tmp_path / "ours", confirm=0.5, target=100)
@@ -195,7 +195,7 @@ def test_passages_judged_pairs_and_the_manifest_are_those_of_the_program(
         assert cleaned.manifest is not None
         assert cleaned.manifest["settings"]["passages"] == fate
         assert [file["path"] for file in cleaned.manifest["outputs"]] == [str(own)]
-        arguments = ["dedup", "--docs", str(tmp_path / "in.jsonl"), "--unit", "paragraph", "-q"]
+        arguments = ["clean", str(tmp_path / "in.jsonl"), "--unit", "paragraph", "-q"]
         subprocess.run([program, *arguments, "--passages", fate, "-o", str(other)], check=True)
         assert own.read_bytes() == other.read_bytes()
     with pytest.raises(fpstore.InputError, match="passages: expected cut, annotate, or drop:"):

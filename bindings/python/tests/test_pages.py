@@ -90,7 +90,7 @@ def test_pages_are_those_of_the_program(texts: fpstore.Store, tmp_path: Path, pr
     assert run("pairs", texts.path, "-k", 40, *by_texts) == texts.pairs_page(40, texts=docs).html()
     cleaned = fpstore.clean(docs, k=40, page=100)
     assert cleaned.page and cleaned.near_new == 2
-    by_program = run("dedup", "--docs", docs, "-k", 40, "-o", tmp_path / "out.jsonl", "--html-max", 100)
+    by_program = run("clean", docs, "-k", 40, "-o", tmp_path / "out.jsonl", "--html-max", 100)
     title = re.compile("<title>.*?</title>|<h1>.*?</h1>")
     assert title.sub("", by_program) == title.sub("", cleaned.page.html())
 

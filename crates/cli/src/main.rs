@@ -29,9 +29,9 @@ use fpstore_base::read_inputs;
 
 use commands::serve;
 use commands::{
-    add, backup, build, cluster, commit, compact, compare, completions, contamination, dedup,
-    delete, df, dump, evaluate, expire, export, features, fingerprint, import, info, join, log,
-    man, pairs, plan, query, stats, verify,
+    add, backup, build, clean, cluster, commit, compact, compare, completions, contamination,
+    dedup, delete, df, dump, evaluate, expire, export, features, fingerprint, import, info, join,
+    log, man, pairs, plan, query, stats, verify,
 };
 use output::color::{self, ColorArgs};
 use output::exit::{NotFound, is_closed_pipe, is_interrupted};
@@ -106,6 +106,7 @@ commands! {
     Serve(serve::ServeArgs) => serve::run,
     Pairs(pairs::PairsArgs) => pairs::run,
     Cluster(cluster::ClusterArgs) => cluster::run,
+    Clean(clean::CleanArgs) => clean::run,
     Dedup(dedup::DedupArgs) => dedup::run,
     Contamination(contamination::ContaminationArgs) => contamination::run,
     Delete(delete::DeleteArgs) => delete::run,
@@ -141,7 +142,7 @@ impl Command {
         match self {
             Command::Compact(_) => "merges that were finished stay",
             Command::Backup(_) => "segments that were copied stay, and the next backup goes on",
-            Command::Dedup(args) => args.after_interruption(),
+            Command::Clean(args) => args.after_interruption(),
             Command::Serve(_) => "the server did not start",
             _ => "nothing was changed",
         }
@@ -169,6 +170,9 @@ fn main() -> ExitCode {
     }
     if let Some(topic) = topic_asked(&arguments) {
         return print_topic(topic);
+    }
+    if let Some(meant) = meant::renamed(&arguments) {
+        arguments = meant;
     }
     let mut program = with_help_page(program(), &mut arguments);
     let mut matches = program.try_get_matches_from_mut(&arguments).or_else(|error| {

@@ -103,11 +103,6 @@ impl KeepRule {
         !matches!(self, KeepRule::First | KeepRule::Last)
     }
 
-    /// Whether the rule needs documents; otherwise records will do.
-    pub fn needs_documents(&self) -> bool {
-        self.leaves_ties()
-    }
-
     /// The merit of a document: of near ones the one with the largest is kept. A document without
     /// the field has the least, which is 0. Or why the field is bad. `value` is that of the field of
     /// the rule, or the source.

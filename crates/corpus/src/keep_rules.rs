@@ -84,16 +84,6 @@ impl KeepRules {
         &self.0
     }
 
-    /// Whether a rule needs documents; otherwise records will do.
-    pub fn needs_documents(&self) -> bool {
-        self.0.iter().any(KeepRule::needs_documents)
-    }
-
-    /// Whether only the order of the documents counts, and the last one is kept.
-    pub fn is_last(&self) -> bool {
-        self.0 == [KeepRule::Last]
-    }
-
     /// Whether the last one is kept of documents that are equal by the other rules.
     pub fn keeps_last(&self) -> bool {
         self.0.contains(&KeepRule::Last)
@@ -235,7 +225,7 @@ mod tests {
     #[test]
     fn bytes_sort_as_merits_do_and_a_bad_field_is_named() {
         let rules: KeepRules = "source:a,newest:date,longest,last".parse().unwrap();
-        assert!(rules.keeps_last() && !rules.is_last());
+        assert!(rules.keeps_last());
         let of = |source: &'static str, date: &'static str, text_len| {
             let value = |name: &str| match name {
                 "source" => Some(source),

@@ -1,10 +1,11 @@
 //! The options of commands that add segments to a store: their label, the kind of their ids, and
 //! the name of the job.
 
-use clap::Args;
+use clap::{Arg, Args};
 use fpstore::IdPolicy;
 use fpstore::writer::dated_label;
 
+use super::help::help_of;
 use crate::session::choice::bare_choice;
 
 /// The label of what is added.
@@ -42,4 +43,11 @@ pub(crate) struct RunArgs {
     /// Remember NAME in the store; if it is there already, do nothing
     #[arg(long, value_name = "NAME")]
     pub(crate) run: Option<String>,
+}
+
+/// An option that has a meaning with --add alone.
+pub(crate) fn with_add(arg: Arg) -> Arg {
+    let help = help_of(&arg);
+    let help = format!("With --add: {}{}", help[..1].to_lowercase(), &help[1..]);
+    arg.requires("add").hide_short_help(true).help(help)
 }

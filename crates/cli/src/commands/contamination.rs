@@ -39,7 +39,7 @@ A line for each item and document has the item, the part, the file, the id of th
 where the passage that holds most begins and ends in its text: in characters, then in bytes. An item \
 is named by the number of its line, or by --against-id-field.
 
--o writes the documents that hold no item as 'dedup --docs' does, byte for byte. Documents without \
+-o writes the documents that hold no item as 'clean' does, byte for byte. Documents without \
 text stay, and so do bad records with --skip-bad.";
 
 const AFTER_HELP: &str = "\

@@ -4,6 +4,7 @@
 pub(crate) mod add;
 pub(crate) mod backup;
 pub(crate) mod build;
+pub(crate) mod clean;
 pub(crate) mod cluster;
 pub(crate) mod commit;
 pub(crate) mod compact;

@@ -170,17 +170,23 @@ fn in_quotes(word: &str) -> String {
 /// The command that reads documents, with more options, as a shell takes it; `None` if it cannot.
 type WithDocs<'a> = &'a dyn Fn(&[String]) -> Option<String>;
 
-/// The command that was given, with `--docs` and more options. A query takes documents in files.
+/// The given command with `--docs` and more options, or `clean` for `dedup`. A query takes documents in
+/// files.
 pub(crate) fn with_docs(given: &[OsString], more: &[String]) -> Option<String> {
     let is_query = given.get(1).is_some_and(|name| name == "query");
     if is_query && !given.iter().any(|word| word.to_string_lossy().starts_with("--from")) {
         return None;
     }
     let (head, rest) = given.split_at(given.len().min(2));
-    let more = ["--docs"].into_iter().chain(more.iter().map(String::as_str)).map(OsString::from);
-    let with_docs: Vec<OsString> =
-        head.iter().cloned().chain(more).chain(rest.iter().cloned()).collect();
-    Some(again(&with_docs, &[]))
+    let has = |option: &str| rest.iter().any(|word| word == option);
+    let mut words = head.to_vec();
+    match head.get(1).is_some_and(|name| name == "dedup") && !(has("--add") && has("-")) {
+        true => words[1] = "clean".into(),
+        false => words.push("--docs".into()),
+    }
+    words.extend(more.iter().map(OsString::from));
+    words.extend_from_slice(rest);
+    Some(again(&words, &[]))
 }
 
 /// What is said of documents where fingerprints are read.

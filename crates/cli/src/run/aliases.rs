@@ -4,7 +4,9 @@ use std::ffi::OsString;
 
 use clap::builder::ArgPredicate;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Arg, ArgAction, Command};
+use clap::{Arg, ArgAction, Args, Command};
+
+use crate::commands::clean::CleanArgs;
 
 /// What people also call commands.
 const COMMANDS: [(&str, &[&str]); 6] = [
@@ -85,12 +87,19 @@ pub(crate) fn with_good_tips(mut error: clap::Error, arguments: &[OsString]) -> 
     error
 }
 
-/// How the target of a copy is named, where two places are.
+/// How the target of a copy is named, where two places are; and the command for documents that has an
+/// option which `dedup` lacks.
 fn tip_on_target(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
     let is_place = |word: &str| !word.starts_with('-');
     let Some(ContextValue::String(second)) = error.get(ContextKind::InvalidArg) else {
         return None;
     };
+    if arguments.get(1).is_some_and(|name| name == "dedup") {
+        let option = second.split('=').next().unwrap_or_default().trim_start_matches('-');
+        let clean = CleanArgs::augment_args(Command::new("clean"));
+        let has = clean.get_arguments().any(|arg| arg.get_long() == Some(option));
+        return has.then(|| format!("'fpstore clean' cleans documents, and has --{option}"));
+    }
     let first = arguments.get(2)?.to_str().filter(|word| is_place(word) && is_place(second))?;
     match arguments[1].to_str()? {
         "backup" => Some(format!(

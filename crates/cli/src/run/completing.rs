@@ -26,7 +26,7 @@ pub(crate) fn with_values(program: Command) -> Command {
             let id = arg.get_id().as_str();
             let names = arg.get_value_names().and_then(|names| names.first());
             let hint = match names.map(|name| name.as_str()) {
-                Some("FILE" | "FILES" | "LABELS" | "STORE|FILE" | "NEW" | "A" | "B") => {
+                Some("FILE" | "FILES" | "LABELS" | "STORE|FILE" | "NEW" | "CORPUS" | "A" | "B") => {
                     ValueHint::AnyPath
                 }
                 Some("DIR" | "STORE") => ValueHint::DirPath,
@@ -36,7 +36,7 @@ pub(crate) fn with_values(program: Command) -> Command {
             match (id, name.as_str()) {
                 ("recipe", _) => arg.add(ArgValueCompleter::new(recipes)),
                 ("scheme", _) => arg.add(ArgValueCompleter::new(schemes)),
-                ("keep", "dedup") => arg.add(ArgValueCompleter::new(rules)),
+                ("keep", "clean") => arg.add(ArgValueCompleter::new(rules)),
                 ("label", "query") | ("before", _) => arg.add(ArgValueCompleter::new(labels)),
                 _ if hint == ValueHint::Unknown || !arg.get_action().takes_values() => arg,
                 _ => arg.value_hint(hint),

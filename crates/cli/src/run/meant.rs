@@ -16,6 +16,7 @@ use fpstore_documents::DocumentFiles;
 
 use crate::output::pictures_in::holds_pictures;
 
+const FIELD: &str = "--fingerprint-field";
 /// Where options are put: behind the name of the command.
 const AT: usize = 2;
 
@@ -36,6 +37,34 @@ pub(crate) fn after_error(error: &Error, arguments: &[OsString]) -> Option<Vec<O
     let is_missing = error.kind() == ErrorKind::MissingRequiredArgument;
     let is_piped = is_query && is_missing && !io::stdin().is_terminal();
     is_piped.then(|| inserted(arguments, &["-".into()]))
+}
+
+/// The arguments of `clean` for those of `dedup --docs`, its former name. `dedup --docs --add -` answers
+/// the documents of a stream.
+pub(crate) fn renamed(arguments: &[OsString]) -> Option<Vec<OsString>> {
+    let (name, rest) = (arguments.get(1)?, arguments.get(AT..)?);
+    let has = |option: &str| rest.iter().any(|word| word == option);
+    let field = |(at, word): (usize, &OsString)| match word.to_str()?.strip_prefix(FIELD)? {
+        "" => rest.get(at + 1)?.to_str().map(str::to_owned),
+        value => value.strip_prefix('=').map(str::to_owned),
+    };
+    let names_field = || rest.iter().enumerate().find_map(field).is_some_and(|it| !is_number(&it));
+    if name != "dedup" || has("--add") && has("-") || !(has("--docs") || names_field()) {
+        return None;
+    }
+    message!("files of documents are cleaned by 'fpstore clean'; 'dedup' still does it, too");
+    Some(as_clean(arguments))
+}
+
+fn is_number(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// The same arguments for `clean`.
+fn as_clean(arguments: &[OsString]) -> Vec<OsString> {
+    let mut arguments = arguments.to_vec();
+    arguments[1] = "clean".into();
+    arguments
 }
 
 /// The arguments with the options that they imply; `None` if they imply none.
@@ -67,7 +96,9 @@ fn store(
                 from.filter(|path| Store::is_at(path)).cloned().collect()
             }
         },
-        "add" | "build" | "dedup" => given.get_many::<PathBuf>("files")?.cloned().collect(),
+        "add" | "build" | "clean" | "dedup" => {
+            given.get_many::<PathBuf>("files")?.cloned().collect()
+        }
         _ => return None,
     };
     // A new store, or one whose name is misspelt, has no directory, but a name that no other file has.
@@ -124,6 +155,10 @@ fn documents(
         return Some(inserted(&rest, &["--images".into(), folder.into()]));
     }
     let reason = DocumentFiles::look_like(&files)?;
+    if name == "dedup" {
+        message!("{reason}, so 'fpstore clean' is meant");
+        return Some(as_clean(arguments));
+    }
     message!("{reason}, so --docs is meant");
     Some(inserted(arguments, &["--docs".into()]))
 }

@@ -11,6 +11,7 @@ pub(crate) mod meant;
 pub(crate) mod merging;
 pub(crate) mod new_records;
 pub(crate) mod overview;
+pub(crate) mod removed;
 pub(crate) mod repeated;
 pub(crate) mod stream;
 pub(crate) mod topic_texts;

@@ -10,7 +10,7 @@ use crate::args::recipe_args::RecipeArgs;
 pub(crate) const GROUPS: [(&str, &[&str]); 7] = [
     ("Make a store", &["build", "commit", "import", "plan"]),
     ("Ask it", &["query", "join", "serve"]),
-    ("Find and remove duplicates", &["pairs", "cluster", "dedup", "contamination"]),
+    ("Find and remove duplicates", &["pairs", "cluster", "clean", "dedup", "contamination"]),
     ("Change a store", &["add", "delete", "expire", "compact", "export", "backup"]),
     ("Inspect a store", &["info", "log", "stats", "verify", "dump"]),
     ("Work with texts", &["fingerprint", "simhash", "compare", "features", "df", "evaluate"]),

@@ -47,29 +47,6 @@ sketch of 128 bytes has a standard deviation of 0.035 where the similarity is 0.
 Without -k the distance of candidates is chosen so that of pairs of similarity S one in a hundred is \
 missed, and fewer of others. The similarity stands after the distance in each line.";
 
-pub(crate) const CLEAN: &str = "\
-'dedup --docs' copies documents byte for byte, in their order, in files of the same format and \
-compression: with -o FOLDER each file under its path below the folder that all inputs share, with \
--o FILE the one file, compressed as FILE says. Where each file is a document, the paths of those that are kept are listed, \
-in FILE, or in FOLDER/kept-files.txt if FOLDER is there or ends with a slash. JSON Lines, CSV, TSV, \
-Parquet, lines and web archives can be copied. Documents without text and records that are bad stay, too, but for damaged records of web archives. With --annotate NAME nothing is removed: each document gets \
-a field NAME, which holds the id of the document that it duplicates, or null.
-
-Work with -o that was stopped, by a signal or a crash, goes on with the same command: what is done \
-is kept in FOLDER/.fpstore-dedup until all is done.
-
---removed FILE receives a line for each removed record: its fingerprint, that of the record that is \
-kept or stored, their distance, their similarity (with --confirm), the ids of both, 'new' or \
-'stored' for the other one, and why it was removed: address, bytes, text, near or confirmed. Of \
-several stored ones it is the nearest. With -s A -s B the line ends with the store of a stored one.
-
---docs takes the recipe of the store with -s. With --confirm S, documents are near only if the \
-Jaccard similarity of their features is S or more; the candidates are read again, and compared \
-exactly. With -s it is estimated from the sketches that the store keeps (build --sketch).
-
-It needs about 33 bytes of memory for each new record besides the join, with --confirm 110. \
-'fpstore help dedup --all' explains each option.";
-
 pub(crate) const QUERIES: &str = "\
 A query is a fingerprint, or with a store of documents a text (--text) or a file (--file). The files \
 that its recipe needs (--df, --stop-words, --weights) must be given again. --id ID searches for what \

@@ -11,8 +11,8 @@ use clap::{Arg, Args, Command, Id};
 
 use super::stream::BatchArgs;
 use super::topic_texts::{
-    CLEAN, CLUSTERS, CONFIRM, DOCUMENTS, ENVIRONMENT, EXIT_STATUS, INPUT, LABELS, MEMORY, OUTPUT,
-    QUERIES, RECIPES, SCHEMES, STREAMS,
+    CLUSTERS, CONFIRM, DOCUMENTS, ENVIRONMENT, EXIT_STATUS, INPUT, LABELS, MEMORY, OUTPUT, QUERIES,
+    RECIPES, SCHEMES, STREAMS,
 };
 use crate::args::documents::FieldArgs;
 use crate::args::format_args::HeaderArg;
@@ -40,7 +40,7 @@ pub(crate) struct Topic {
 }
 
 /// All topics, in the order in which they are listed.
-pub(crate) const TOPICS: [Topic; 14] = [
+pub(crate) const TOPICS: [Topic; 13] = [
     Topic {
         name: "input",
         about: "Files of fingerprints and ids, and how they are read",
@@ -69,12 +69,6 @@ pub(crate) const TOPICS: [Topic; 14] = [
         name: "queries",
         about: "What a query can be, and what it prints",
         text: || QUERIES.into(),
-        options: |to| to,
-    },
-    Topic {
-        name: "clean",
-        about: "A corpus without near-duplicates: what is copied and listed",
-        text: || CLEAN.into(),
         options: |to| to,
     },
     Topic {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use fpstore::writer::NewRecord;
-use fpstore::{Error, Fingerprint, IdRef};
+use fpstore::{Error, Fingerprint, IdRef, Recipe, Store};
 use fpstore_corpus::{DocumentSource, Take};
 use fpstore_documents::{Admission, BadRecords, DocumentOptions, DocumentSummary, ReadyForm};
 use fpstore_text::TextHasher;
@@ -142,5 +142,15 @@ impl Documents {
         read.skipped_count = 0;
         read.skipped.clear();
         Ok(read)
+    }
+}
+
+/// Refuses fingerprints of another recipe than the store's before any work is done.
+pub(crate) fn check_recipe(stored: Option<&Store>, given: &Recipe) -> Result<(), Error> {
+    match stored.and_then(Store::recipe) {
+        Some(store) if store != *given => {
+            Err(Error::RecipeMismatch { store, given: given.clone() })
+        }
+        _ => Ok(()),
     }
 }

@@ -6,7 +6,7 @@ use clap::error::ErrorKind;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use fpstore::{OpenOptions, Store, StoreIndex, Stores};
 
-use super::command::{open_map, variable};
+use super::command::{AccessArgs, open_map, variable};
 
 /// The stores that a command asks: the one declaration of `-s`.
 #[derive(Args, Clone, Debug)]
@@ -69,7 +69,7 @@ impl FromArgMatches for OneStoreArg {
         let named = StoresArg::from_arg_matches(matches)?.named;
         if named.len() > 1 {
             let told = format!(
-                "the command {}\n\n'query', 'join', 'pairs', 'dedup' and 'serve' ask several stores as one\n",
+                "the command {}\n\n'query', 'join', 'pairs', 'clean', 'dedup' and 'serve' query several stores together\n",
                 one_alone(&named)
             );
             return Err(clap::Error::raw(ErrorKind::ArgumentConflict, told));
@@ -196,6 +196,17 @@ impl Asked {
         let stores = Stores::with_options(paths, options.clone())?;
         let names = paths.iter().map(|path| path.display().to_string()).collect();
         Ok(Asked { store: stores.as_store().clone(), names: Some(names) })
+    }
+
+    /// Opens the stores that the user has named; `None` twice if there are none.
+    pub(crate) fn open_named(
+        stores: &StoresArg,
+    ) -> fpstore::Result<(Option<Store>, Option<StoreNames>)> {
+        if stores.named.is_empty() {
+            return Ok((None, None));
+        }
+        let asked = Asked::open(&stores.named, &AccessArgs::default().open_options())?;
+        Ok((Some(asked.store), asked.names))
     }
 
     /// What the store or the stores are called in a message.

@@ -179,7 +179,7 @@ fn check_and_add(desk: &Desk, case: &Value) -> Found {
 fn clean(desk: &Desk, case: &Value) -> Found {
     let given = arguments(case);
     let given: Vec<&str> = given.iter().map(String::as_str).collect();
-    let fixed = ["dedup", "--docs", "docs.jsonl", "-o", "clean.jsonl", "--removed", "removed.tsv"];
+    let fixed = ["clean", "docs.jsonl", "-o", "clean.jsonl", "--removed", "removed.tsv"];
     lines(desk, &[&fixed, &given[..]].concat())?;
     let names =
         ["fingerprint", "other", "distance", "similarity", "id", "other_id", "side", "reason"];

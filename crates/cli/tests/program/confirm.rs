@@ -126,7 +126,7 @@ fn dedup_drops_what_is_alike_to_an_earlier_kept_document() {
     let pairs = alike(&documents, 12, 0.8);
     let is_near = |one: usize, other: usize| pairs.contains_key(&(one, other));
     let dropped = oracle::dropped(0..0, 0..documents.len(), is_near);
-    let dedup = ["dedup", "--docs", "docs.jsonl", "--confirm", "0.8", "--list"];
+    let dedup = ["clean", "docs.jsonl", "--confirm", "0.8", "--list"];
     let (out, err) = desk.run(&[&dedup[..], &["--removed", "removed.tsv"]].concat(), 0);
     assert_eq!(out.lines().collect::<Vec<_>>(), kept(&documents, 0, &dropped));
     assert!(err.contains(&format!("{} documents removed", dropped.len())), "{err}");
@@ -148,7 +148,7 @@ fn documents_are_joined_without_confirmation_too() {
     assert!(err.contains(&format!("{} pairs within 7 bits", expected.len())), "{err}");
     assert!(err.contains("used recipe minhash"), "{err}");
     assert_eq!(out.lines().count(), expected.len());
-    let (kept, _) = desk.run(&["dedup", "--docs", "docs.jsonl", "-k", "7", "--list"], 0);
+    let (kept, _) = desk.run(&["clean", "docs.jsonl", "-k", "7", "--list"], 0);
     let (same, _) = desk.run(&["cluster", "--docs", "docs.jsonl", "--method", "leader", "-q"], 0);
     let dropped: usize = documents.len() - kept.lines().count();
     let clusters: BTreeSet<&str> = same.lines().map(|l| l.split('\t').next().unwrap()).collect();

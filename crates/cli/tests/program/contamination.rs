@@ -8,7 +8,7 @@ use fpstore_corpus::contamination::ContaminationCheck;
 use fpstore_documents::DocumentOptions;
 use serde_json::Value;
 
-use super::dedup_docs::formats::{CSV, JSON_LINES, TSV, compressed, decompressed, expected};
+use super::clean::formats::{CSV, JSON_LINES, TSV, compressed, decompressed, expected};
 use crate::common::documents::Document;
 use crate::common::program::{Desk, text};
 

@@ -62,7 +62,7 @@ fn a_column_of_fingerprints_is_read_as_the_lines_are() {
         assert_eq!(desk.ok(&["dump", "-s", "grown.fps"], ""), dumped, "{file}");
         if file != "dumped.parquet" {
             // That one is sorted, so other records come first.
-            let list = with(&["dedup", file, "--list", "-q"]);
+            let list = with(&["clean", file, "--list", "-q"]);
             assert_eq!(desk.ok(&list, ""), kept, "{file}");
         }
     }
@@ -72,7 +72,7 @@ fn a_column_of_fingerprints_is_read_as_the_lines_are() {
 fn tables_of_fingerprints_are_cleaned_like_documents() {
     let desk = desk();
     let kept = desk.ok(&["dedup", "lines.tsv", "-q"], "");
-    let args = ["dedup", "numbers.jsonl", "--fingerprint-field", "meta.phash", "-o", "clean.jsonl"];
+    let args = ["clean", "numbers.jsonl", "--fingerprint-field", "meta.phash", "-o", "clean.jsonl"];
     desk.ok(&[&args[..], &["-q", "--removed", "removed.tsv"]].concat(), "");
     let clean = desk.read("clean.jsonl");
     assert_eq!(clean.lines().count(), kept.lines().count());
@@ -113,7 +113,9 @@ fn what_is_no_fingerprint_is_refused_with_its_place_and_a_remedy() {
     let confirm = ["pairs", "hex.tsv", "--fingerprint-field", "phash", "--confirm", "0.8"];
     assert!(desk.run(&confirm, 2).1.contains("--confirm compares texts"));
     let annotated = ["dedup", "lines.tsv", "--annotate", "of", "-o", "x"];
-    assert!(desk.run(&annotated, 2).1.contains("--annotate is for documents"));
+    assert!(
+        desk.run(&annotated, 2).1.contains("'fpstore clean' cleans documents, and has --annotate")
+    );
     // A null has no fingerprint, which is said and is no fault.
     let skip = ["build", "more.jsonl", "--fingerprint-field", "fp", "--skip-bad", "-s", "one.fps"];
     let (_, err) = desk.run(&skip, 0);

@@ -90,7 +90,8 @@ fn folders_and_files_of_documents_are_known_by_their_names() {
     let (_, err) = desk.run(&["build", "corpus", "-s", "docs.fps"], 0);
     assert!(err.contains("corpus is a folder, so --docs is meant"), "{err}");
     assert!(err.contains("took 'url' for the ids, 'content' for the texts"), "{err}");
-    desk.run(&["dedup", "corpus", "-o", "clean"], 0);
+    let (_, err) = desk.run(&["dedup", "corpus", "-o", "clean"], 0);
+    assert!(err.contains("so 'fpstore clean' is meant"), "{err}");
     assert_eq!(desk.read("clean/a.jsonl").lines().count(), 1);
     let (out, _) = desk.run(&["pairs", "corpus/a.jsonl"], 0);
     assert!(out.contains("u/1\tu/2"), "{out}");
@@ -212,12 +213,13 @@ fn documents_that_come_as_fingerprints_get_the_command_that_reads_them() {
         &["join", "-", "img.fps"],
         &["query", "-s", "img.fps", "--from", "-"],
     ] {
-        let (command, rest) = (args[0], args[1..].join(" "));
+        let command = if args[0] == "dedup" { "clean" } else { &format!("{} --docs", args[0]) };
+        let rest = args[1..].join(" ");
         let (_, err) = desk.run_on(args, json, 2);
-        assert!(err.contains(&format!("say: fpstore {command} --docs {rest};")), "{err}");
+        assert!(err.contains(&format!("say: fpstore {command} {rest};")), "{err}");
         let (_, csv) = desk.run_on(args, table, 2);
         assert!(
-            csv.contains(&format!("say: fpstore {command} --docs --docs-format csv {rest};")),
+            csv.contains(&format!("say: fpstore {command} --docs-format csv {rest};")),
             "{csv}"
         );
         assert!(!err.contains("skip-bad") && !csv.contains("skip-bad"), "{err}{csv}");

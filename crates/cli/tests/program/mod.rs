@@ -1,10 +1,10 @@
 //! The promises of the program: commands, outputs, statuses.
 
 mod basics;
+mod clean;
 mod commit;
 mod confirm;
 mod contamination;
-mod dedup_docs;
 mod documents;
 mod fields;
 mod guesses;

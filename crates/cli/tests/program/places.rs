@@ -37,12 +37,9 @@ fn no_output_takes_the_place_of_an_input() {
     let others = contents();
     let before = fs::read(desk.path("store.fps/MANIFEST")).unwrap();
     for (args, input) in [
-        (
-            &["dedup", "--docs", "in/a.jsonl", "-o", "o.jsonl", "--removed", "in/../in/a.jsonl"][..],
-            true,
-        ),
-        (&["dedup", "--docs", "in/a.jsonl", "--list", "-o", "in/a.jsonl"], true),
-        (&["dedup", "--docs", "in", "--list", "-o", "in/new.tsv"], false),
+        (&["clean", "in/a.jsonl", "-o", "o.jsonl", "--removed", "in/../in/a.jsonl"][..], true),
+        (&["clean", "in/a.jsonl", "--list", "-o", "in/a.jsonl"], true),
+        (&["clean", "in", "--list", "-o", "in/new.tsv"], false),
         (&["dedup", "b.tsv", "-o", "b.tsv"], true),
         (&["dedup", "b.tsv", "--removed", "b.tsv"], true),
         (&["cluster", "--docs", "in/a.jsonl", "-o", "in/a.jsonl"], true),
@@ -76,17 +73,7 @@ fn no_output_takes_the_place_of_an_input() {
         (&["fingerprint", "in/a.jsonl", "--recipe", "my.recipe", "-o", "my.recipe"], true),
         (&["cluster", "b.tsv", "--stable", "old.tsv", "-o", "old.tsv"], true),
         (
-            &[
-                "dedup",
-                "--docs",
-                "in/a.jsonl",
-                "-o",
-                "o",
-                "--pairs",
-                "pairs.tsv",
-                "--removed",
-                "pairs.tsv",
-            ],
+            &["clean", "in/a.jsonl", "-o", "o", "--pairs", "pairs.tsv", "--removed", "pairs.tsv"],
             true,
         ),
         (&["build", "b.tsv", "--segment-file", "b.tsv"], true),

@@ -269,8 +269,7 @@ fn a_corpus_is_cleaned_against_several_stores() {
     for confirm in [false, true] {
         let folder = if confirm { "confirmed" } else { "near" };
         let removed = format!("{folder}.tsv");
-        let mut args =
-            vec!["dedup", "--docs", "corpus.jsonl", "-q", "-o", folder, "--removed", &removed];
+        let mut args = vec!["clean", "corpus.jsonl", "-q", "-o", folder, "--removed", &removed];
         args.extend(&stores);
         args.extend(confirm.then_some(["--confirm", "0.8"]).into_iter().flatten());
         desk.run(&args, 0);

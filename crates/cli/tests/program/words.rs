@@ -191,7 +191,7 @@ fn a_shell_is_offered_what_an_option_takes() {
     };
     assert!(offered(&["build", "--recipe", "min"]).contains("minhash"));
     assert!(offered(&["build", "--scheme", "hal"]).contains("halves"));
-    assert!(offered(&["dedup", "--keep", "lo"]).contains("longest"));
+    assert!(offered(&["clean", "--keep", "lo"]).contains("longest"));
     assert!(offered(&["query", "-s", "store.fps", "--label", "20"]).contains("2026-11"));
     let stores = offered(&["info", ""]);
     assert!(stores.contains("store.fps") && !stores.contains("in.tsv"), "{stores}");

@@ -62,7 +62,7 @@ fn a_cleaning_by_the_library_is_that_of_the_program() {
     {
         let (by_program, by_library) = (format!("program{number}"), format!("library{number}"));
         let rows = format!("{number}.tsv");
-        let mut args = vec!["dedup", "--docs", "in", "--keep", keep, "-o", by_program.as_str()];
+        let mut args = vec!["clean", "in", "--keep", keep, "-o", by_program.as_str()];
         args.extend(["--removed", rows.as_str(), "-q"]);
         args.extend(confirm.map_or(["-k", "7"], |is| ["--confirm", is]));
         let run = format!("run{number}");
@@ -130,7 +130,7 @@ fn the_overview_of_the_library_is_that_of_the_program() {
     let desk = desk();
     let cleaner =
         |output: &str| Cleaner::new(source(), [desk.path("in")]).output(desk.path(output));
-    desk.run(&["dedup", "--docs", "in", "-o", "one", "--losses", "losses.tsv", "-q"], 0);
+    desk.run(&["clean", "in", "-o", "one", "--losses", "losses.tsv", "-q"], 0);
     let cleaned = cleaner("two").begin().unwrap().unwrap().run().unwrap();
     let overview = cleaned.overview().unwrap();
     assert_eq!(overview.judgement, Judgement::Features { similarity: 0.8, contained: None, k: 12 });

@@ -8,7 +8,6 @@ use fpstore::rows::{Reason, RecordRow, RemovedRow, Side};
 use fpstore::{IdRef, Recipe, Store, Width, Writer, WriterOptions};
 use fpstore_corpus::Error;
 
-use super::removed::RemovedWriter;
 use crate::args::resources::ResourceArgs;
 use crate::commands::add::is_known_run;
 use crate::output::row_writer::RowWriter;
@@ -17,6 +16,7 @@ use crate::output::text::counted;
 use crate::run::join_input::{Ids, Order};
 use crate::run::merging::merged;
 use crate::run::new_records::NewRecords;
+use crate::run::removed::RemovedWriter;
 use crate::session::command::ExitStatus;
 use crate::session::monitor::Monitor;
 use crate::session::stores::StoreNames;

@@ -53,7 +53,7 @@ fn several_of_a_cluster_stay_and_tell_its_size() {
             let spared = spared(&documents, &removed, per_cluster, longest);
             let stays = |at: &usize| !removed.contains_key(at) || spared.contains(at);
             let count = per_cluster.to_string();
-            let mut args = vec!["dedup", "--docs", "in", "--keep", keep, "--per-cluster", &count];
+            let mut args = vec!["clean", "in", "--keep", keep, "--per-cluster", &count];
             args.extend(near_args(confirm));
             args.extend(["-o", "out", "-f", "--removed", "r.tsv"]);
             let (_, err) = desk.run(&args, 0);
@@ -88,7 +88,7 @@ fn marks_have_the_size_beside_the_id() {
     let documents = documents(120, 61);
     let removed = removed(&documents, Some(0.8), |_, _| 0);
     let desk = Desk::with("docs.jsonl", &json_lines(&documents));
-    let args = ["dedup", "--docs", "docs.jsonl", "--annotate", "copy_of", "-o", "out.jsonl"];
+    let args = ["clean", "docs.jsonl", "--annotate", "copy_of", "-o", "out.jsonl"];
     desk.run(&[&args[..], &["--cluster-size", "size"]].concat(), 0);
     let text = desk.read("out.jsonl");
     for (at, line) in text.lines().enumerate() {
@@ -100,7 +100,7 @@ fn marks_have_the_size_beside_the_id() {
     assert_eq!(text.lines().count(), documents.len());
     let (_, err) = desk.run(&[&args[..], &["-f", "--cluster-size", "copy_of"]].concat(), 2);
     assert!(err.contains("two new fields have one name"), "{err}");
-    let (_, err) = desk.run(&["dedup", "--docs", "docs.jsonl", "-o", "x", "--per-cluster", "0"], 2);
+    let (_, err) = desk.run(&["clean", "docs.jsonl", "-o", "x", "--per-cluster", "0"], 2);
     assert!(err.contains("per_cluster is 0, expected 1 to 4294967295 documents"), "{err}");
 }
 
@@ -118,7 +118,7 @@ fn documents_near_a_stored_one_are_not_spared() {
     let removed = removed(&unknown, None, |_, _| 0);
     let spared = spared(&unknown, &removed, 2, |_, _| 0);
     assert!(!spared.is_empty() && rest.len() < new.len());
-    let args = ["dedup", "--docs", "new.jsonl", "-s", "s.fps", "--within", "--per-cluster", "2"];
+    let args = ["clean", "new.jsonl", "-s", "s.fps", "--within", "--per-cluster", "2"];
     desk.run(&[&args[..], &["-o", "out.jsonl"]].concat(), 0);
     let stays = |at: &usize| !removed.contains_key(at) || spared.contains(at);
     let kept: Vec<Document> =

@@ -60,7 +60,7 @@ fn the_strictest_bar_is_taken_that_leaves_so_many() {
     let bars: Vec<f64> = (60..=100).rev().map(|bar| f64::from(bar) / 100.0).collect();
     let least = documents.len() - removed_at(&documents, |a, b| alike(a, b, 0.6)).len();
     let same = removed_at(&documents, |a, b| alike(a, b, 1.0)).len();
-    let args = ["dedup", "--docs", "docs.jsonl", "--confirm", "0.6", "-o", "k.jsonl", "-f"];
+    let args = ["clean", "docs.jsonl", "--confirm", "0.6", "-o", "k.jsonl", "-f"];
     let lists = |target: usize| {
         let target = target.to_string();
         let own = ["--target", &target, "--removed", "r.tsv"];
@@ -83,7 +83,7 @@ fn the_strictest_bar_is_taken_that_leaves_so_many() {
 
     // Fewer cannot be reached; the same command with another number goes on.
     let too_few = (least - 1).to_string();
-    let own = ["dedup", "--docs", "docs.jsonl", "--confirm", "0.6", "-o", "n.jsonl", "--target"];
+    let own = ["clean", "docs.jsonl", "--confirm", "0.6", "-o", "n.jsonl", "--target"];
     let (_, err) = desk.run(&[&own[..], &[&too_few]].concat(), 2);
     assert!(err.contains(&format!("{least} documents are left at the most lenient bar")), "{err}");
     assert!(!desk.path("n.jsonl").exists());
@@ -105,7 +105,7 @@ fn without_similarities_the_distance_is_the_bar() {
     for target in (least..documents.len()).step_by(11) {
         let (bar, removed) = expected(&documents, target, &bars, near).unwrap();
         let text = target.to_string();
-        let args = ["dedup", "--docs", "docs.jsonl", "-k", "12", "--target", &text, "-f"];
+        let args = ["clean", "docs.jsonl", "-k", "12", "--target", &text, "-f"];
         let (_, err) = desk.run(&[&args[..], &["-o", "k.jsonl"]].concat(), 0);
         assert!(err.contains(&format!("judged by fingerprints within {bar} bits")), "{err}");
         let left = desk.read("k.jsonl").lines().count();
@@ -116,7 +116,7 @@ fn without_similarities_the_distance_is_the_bar() {
         (&["--target", "9", "--per-cluster", "2"][..], "several of a cluster would be more"),
         (&["--target", "9", "--judge", "bytes"], "the target is reached by what is near"),
     ] {
-        let base = ["dedup", "--docs", "docs.jsonl", "-o", "x.jsonl"];
+        let base = ["clean", "docs.jsonl", "-o", "x.jsonl"];
         let (_, err) = desk.run(&[&base[..], args].concat(), 2);
         assert!(err.contains(expected), "{err}");
     }
@@ -130,7 +130,7 @@ fn documents_without_fingerprint_are_among_those_that_are_left() {
     let desk = Desk::with("docs.jsonl", &(json_lines(&documents) + &without));
     let clean = |target: usize, status: i32| {
         let target = target.to_string();
-        let args = ["dedup", "--docs", "docs.jsonl", "-k", "12", "--target", &target, "-f"];
+        let args = ["clean", "docs.jsonl", "-k", "12", "--target", &target, "-f"];
         desk.run(&[&args[..], &["-o", "left.jsonl"]].concat(), status).1
     };
     for target in [documents.len() - 6, documents.len() - 1, documents.len() + 5] {

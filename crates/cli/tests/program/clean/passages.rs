@@ -118,13 +118,13 @@ fn assert_cut_out(pages: &[Vec<Document>], confirm: Option<&str>) {
             false => cut(&pages[at], &removed[at]),
         };
         let expected = head.to_string() + &file(pages, record, cut);
-        let args = ["dedup", "--docs", name, "--unit", "paragraph", "--passages", "cut", "-o"];
+        let args = ["clean", name, "--unit", "paragraph", "--passages", "cut", "-o"];
         let out = format!("out/{name}");
         let (_, err) = desk.run(&[&args[..], &["out/"], &near].concat(), 0);
         assert_eq!(String::from_utf8(decompressed(&desk, &out)).unwrap(), expected);
         assert!(err.contains(&format!("cut out of {changed} documents; {whole} documents went")));
         // What is left has no near passages.
-        let args = ["dedup", "--docs", &out, "--unit", "paragraph", "--list"];
+        let args = ["clean", &out, "--unit", "paragraph", "--list"];
         let (_, err) = desk.run(&[&args[..], &near].concat(), 0);
         assert!(err.contains(" 0 passages removed"), "{err}");
     }
@@ -145,7 +145,7 @@ fn documents_go_by_the_part_of_them_that_is_repeated() {
     for least in ["0.01", "0.5", "1"] {
         let stays = |at: usize| part(at) < least.parse().unwrap();
         let fate = format!("drop:{least}");
-        let args = ["dedup", "--docs", "in", "--unit", "paragraph", "--passages", &fate];
+        let args = ["clean", "in", "--unit", "paragraph", "--passages", &fate];
         desk.run(&[&args[..], &["-o", &fate]].concat(), 0);
         let expected = file(&pages, line, |at| stays(at).then(|| text(&pages[at])));
         assert_eq!(desk.read(&format!("{fate}/a.jsonl")), expected);
@@ -156,12 +156,12 @@ fn documents_go_by_the_part_of_them_that_is_repeated() {
     for (at, page) in pages.iter().enumerate() {
         desk.write(&name(at), text(page));
     }
-    let args = ["dedup", "--docs", "in", "--unit", "paragraph", "--passages", "drop:0.5"];
+    let args = ["clean", "in", "--unit", "paragraph", "--passages", "drop:0.5"];
     desk.run(&[&args[..], &["-o", "whole"]].concat(), 0);
     let kept = (0..pages.len()).filter(|&at| part(at) < 0.5);
     let expected: String = kept.map(|at| name(at) + "\n").collect();
     assert_eq!(desk.read_names("whole"), expected);
-    let args = ["dedup", "--docs", "in", "--unit", "paragraph", "--passages", "cut", "-o", "cut"];
+    let args = ["clean", "in", "--unit", "paragraph", "--passages", "cut", "-o", "cut"];
     let (_, err) = desk.run(&args, 2);
     assert!(err.contains("000.txt: it is one document, and has no records"), "{err}");
 }
@@ -193,7 +193,7 @@ fn assert_annotated(pages: &[Vec<Document>], confirm: Option<&str>) {
         };
         (first..pages.len()).map(page).collect()
     };
-    let args = ["dedup", "--docs", "in", "--unit", "paragraph", "--passages", "annotate"];
+    let args = ["clean", "in", "--unit", "paragraph", "--passages", "annotate"];
     let (_, err) = desk.run(&[&args[..], &["-o", "out"], &near].concat(), 0);
     let marked = removed.iter().filter(|removed| !removed.is_empty()).count();
     assert!(err.contains(&format!("{marked} documents have marked passages")), "{err}");
@@ -223,7 +223,7 @@ fn attributes_in_one_file_are_compressed_as_its_name_says() {
     desk.write("d.csv", "id,text\n1,one two\n2,one two\n");
     let expected = "{\"attributes\":{\"fpstore_near\":[]},\"id\":\"1\"}\n\
                     {\"attributes\":{\"fpstore_near\":[[0,7,1.0]]},\"id\":\"2\"}\n";
-    let args = ["dedup", "--unit", "line", "--passages", "annotate", "-q", "-f", "--docs"];
+    let args = ["clean", "--unit", "line", "--passages", "annotate", "-q", "-f"];
     for docs in ["a.jsonl", "b.jsonl.gz", "c.jsonl.zst", "d.csv"] {
         for output in ["x.jsonl", "x.jsonl.gz", "x.jsonl.zst"] {
             desk.run(&[&args[..], &[docs, "-o", output]].concat(), 0);
@@ -248,7 +248,7 @@ fn the_text_is_cut_in_the_field_that_was_guessed_or_lies_deeper() {
         format!("{{\"id\":{at},\"content\":{text},\"m\":{{\"t\":{text}}}}}\n")
     };
     let desk = Desk::with("a.jsonl", &(line(0) + &line(1)));
-    let args = ["dedup", "--docs", "a.jsonl", "--unit", "paragraph", "--passages", "cut", "-q"];
+    let args = ["clean", "a.jsonl", "--unit", "paragraph", "--passages", "cut", "-q"];
     for (field, name) in [(&[][..], "content"), (&["--text-field", "m.t"], "t")] {
         desk.run(&[&args[..], field, &["-f", "-o", "out.jsonl"]].concat(), 0);
         let cut = line(1).replacen(
@@ -273,7 +273,7 @@ fn what_does_not_fit_passages_is_refused_before_any_work() {
         (&[&cut[..], &["--text-field", "text[]"]].concat(), "put together from arrays"),
         (&[&cut[..], &["--text-format", "html"]].concat(), "its texts are markup"),
     ] {
-        let output = desk.output(&[&["dedup", "--docs", "a.jsonl"], args].concat(), "");
+        let output = desk.output(&[&["clean", "a.jsonl"], args].concat(), "");
         assert_eq!(output.status.code(), Some(2), "{args:?}");
         let err = String::from_utf8(output.stderr).unwrap();
         assert!(err.contains(told), "{told}: {err}");
@@ -290,7 +290,7 @@ fn a_store_knows_its_passages_and_is_compared_with_no_others() {
     for (unit, store) in [(&["--unit", "paragraph"][..], "parts.fps"), (&[], "whole.fps")] {
         desk.run(&[&["build", "--docs", "a.jsonl", "-q", "-s", store], unit].concat(), 0);
     }
-    let (_, err) = desk.run(&["dedup", "--docs", "a.jsonl", "--list", "-s", "parts.fps"], 0);
+    let (_, err) = desk.run(&["clean", "a.jsonl", "--list", "-s", "parts.fps"], 0);
     assert!(err.contains(&format!("{count} passages: 0 passages kept")), "{err}");
     desk.run(&["add", "--docs", "a.jsonl", "-s", "parts.fps"], 0);
     let (_, err) = desk.run(&["info", "-s", "parts.fps"], 0);
@@ -300,7 +300,7 @@ fn a_store_knows_its_passages_and_is_compared_with_no_others() {
         (&["-s", "parts.fps", "--recipe", "minhash"], "--unit paragraph compares"),
         (&["-s", "whole.fps", "--unit", "line"], "holds whole documents"),
     ] {
-        let args = &[&["dedup", "--docs", "a.jsonl", "--list"], args].concat();
+        let args = &[&["clean", "a.jsonl", "--list"], args].concat();
         let (_, err) = desk.run(args, 2);
         assert!(err.contains("recipes differ: ") && err.contains(told), "{told}: {err}");
     }

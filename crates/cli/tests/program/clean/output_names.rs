@@ -16,7 +16,7 @@ fn the_output_of_one_file_is_compressed_as_its_own_name_says() {
     for from in ["in.jsonl", "in.jsonl.gz", "in.jsonl.zst"] {
         desk.write(from, compressed(from, LINES.as_bytes()));
         for to in ["out.jsonl", "out.jsonl.gz", "out.ndjson.zst", "out"] {
-            desk.run(&["dedup", "--docs", from, "-o", to, "-f"], 0);
+            desk.run(&["clean", from, "-o", to, "-f"], 0);
             assert_eq!(decompressed(&desk, to), KEPT.as_bytes(), "{from} to {to}");
             // The next command reads it by its name.
             if to != "out" {
@@ -27,7 +27,7 @@ fn the_output_of_one_file_is_compressed_as_its_own_name_says() {
     let documents = documents::documents(8, 3, 40, 3);
     let archive: String = (0..8).map(|at| archived(at, &documents[at])).collect();
     desk.write("in.warc", &archive);
-    desk.run(&["dedup", "--docs", "in.warc", "--judge", "bytes", "-o", "out.warc.gz"], 0);
+    desk.run(&["clean", "in.warc", "--judge", "bytes", "-o", "out.warc.gz"], 0);
     assert!(archive.as_bytes().starts_with(&decompressed(&desk, "out.warc.gz")[..100]));
     // Each record is a member of its own.
     let bytes = fs::read(desk.path("out.warc.gz")).unwrap();
@@ -48,36 +48,23 @@ fn a_name_of_another_format_is_refused_with_one_that_fits() {
     desk.run(&["build", "--docs", "in.jsonl", "-s", "s.fps", "-q"], 0);
     desk.run(&["dump", "-s", "s.fps", "--format", "parquet", "-o", "in.parquet"], 0);
     let before = names_in(desk.folder());
-    let args = |from, to| ["dedup", "--docs", from, "-o", to];
+    let args = |from, to| ["clean", from, "-o", to];
     for (args, told) in [
         (&args("in.jsonl", "x.parquet")[..], "in.jsonl stay JSON Lines; name the output x.jsonl"),
         (&args("in.jsonl", "x.csv.gz"), "name the output x.jsonl.gz"),
         (&args("in.csv", "x.jsonl"), "in.csv stay CSV; name the output x.csv"),
         (&args("a.txt", "kept.jsonl"), "name the list kept.txt"),
+        (&["clean", "a.txt", "b.txt", "-o", "kept.txt.gz"], "a list of those that are kept"),
         (
-            &["dedup", "--docs", "a.txt", "b.txt", "-o", "kept.txt.gz"],
-            "a list of those that are kept",
-        ),
-        (
-            &["dedup", "in.parquet", "--fingerprint-field", "fingerprint", "-o", "x.parquet.gz"],
+            &["clean", "in.parquet", "--fingerprint-field", "fingerprint", "-o", "x.parquet.gz"],
             "compressed inside, and its documents stay Parquet; name the output x.parquet",
         ),
         (
-            &["dedup", "in.parquet", "--fingerprint-field", "fingerprint", "-o", "x.jsonl"],
+            &["clean", "in.parquet", "--fingerprint-field", "fingerprint", "-o", "x.jsonl"],
             "name the output x.parquet",
         ),
         (
-            &[
-                "dedup",
-                "--docs",
-                "in.jsonl",
-                "--unit",
-                "line",
-                "--passages",
-                "annotate",
-                "-o",
-                "x.csv.gz",
-            ],
+            &["clean", "in.jsonl", "--unit", "line", "--passages", "annotate", "-o", "x.csv.gz"],
             "are written as JSON Lines; name the output x.jsonl.gz",
         ),
     ] {
@@ -99,7 +86,7 @@ fn a_folder_has_no_name_of_a_file_and_standard_output_takes_no_copies() {
     desk.write("in/a.jsonl", LINES);
     desk.write("in/b.jsonl", "");
     desk.write("items.jsonl", LINES);
-    for command in [&["dedup", "--docs"][..], &["contamination", "--against", "items.jsonl"]] {
+    for command in [&["clean"][..], &["contamination", "--against", "items.jsonl"]] {
         for (inputs, to, told) in [
             (&["in"][..], "x.jsonl", "name a folder, such as x/, or x.jsonl/ if that is meant"),
             (&["in/a.jsonl", "in/b.jsonl"], "x.gz", "name a folder, such as x/"),
@@ -115,7 +102,7 @@ fn a_folder_has_no_name_of_a_file_and_standard_output_takes_no_copies() {
         }
         desk.assert_files(&["in", "items.jsonl"]);
     }
-    desk.run(&["dedup", "--docs", "in", "-o", "x.jsonl/"], 0);
+    desk.run(&["clean", "in", "-o", "x.jsonl/"], 0);
     assert_eq!(desk.read("x.jsonl/a.jsonl"), KEPT);
     // What is a folder already is meant as one.
     desk.run(&["contamination", "--against", "items.jsonl", "in", "-o", "x.jsonl", "-f"], 0);
@@ -125,7 +112,7 @@ fn a_folder_has_no_name_of_a_file_and_standard_output_takes_no_copies() {
 #[test]
 fn lists_are_compressed_as_their_names_say() {
     let desk = Desk::with("in.jsonl", LINES);
-    let args = ["dedup", "--docs", "in.jsonl", "-o", "out.jsonl", "--removed"];
+    let args = ["clean", "in.jsonl", "-o", "out.jsonl", "--removed"];
     desk.run(&[&args[..], &["r.tsv"]].concat(), 0);
     desk.run(&[&args[..], &["r.tsv.gz", "--losses", "l.tsv.zst", "-f"]].concat(), 0);
     assert_eq!(decompressed(&desk, "r.tsv.gz"), desk.read("r.tsv").as_bytes());

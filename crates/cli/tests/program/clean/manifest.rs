@@ -27,7 +27,7 @@ fn a_manifest_has_settings_counts_and_digests_of_all_files() {
     let desk = Desk::new();
     desk.write("in/a.jsonl", json_lines(&documents[..90]));
     desk.write("in/b.jsonl", json_lines(&documents[90..]) + "{\"id\":\"empty\",\"text\":\"\"}\n");
-    let args = ["dedup", "--docs", "in", "--confirm", "0.8", "-o", "out", "--removed", "r.tsv"];
+    let args = ["clean", "in", "--confirm", "0.8", "-o", "out", "--removed", "r.tsv"];
     let args = [&args[..], &["--losses", "l.tsv", "--manifest", "m.json", "-q"]].concat();
     desk.run(&args, 0);
     let manifest: Value = serde_json::from_str(&desk.read("m.json")).unwrap();
@@ -48,7 +48,7 @@ fn a_manifest_has_settings_counts_and_digests_of_all_files() {
     assert_eq!(manifest["losses"][0]["removed"], gone);
     assert_eq!(manifest["fpstore"], env!("CARGO_PKG_VERSION"));
     // It is one of the files that are not replaced.
-    let args = ["dedup", "--docs", "in", "--list", "--manifest", "m.json"];
+    let args = ["clean", "in", "--list", "--manifest", "m.json"];
     let (_, err) = desk.run(&args, 2);
     assert!(err.contains("m.json exists"), "{err}");
 }

@@ -59,7 +59,7 @@ fn rules_decide_one_after_the_other() {
                 removed(&documents, confirm, |at, it| (longest(it), best(at, it))),
             ),
         ] {
-            let mut args = vec!["dedup", "--docs", "docs.jsonl", "--keep", rules, "-q"];
+            let mut args = vec!["clean", "docs.jsonl", "--keep", rules, "-q"];
             let similarity = confirm.map(|is| is.to_string());
             args.extend(near_args(similarity.as_deref()));
             desk.run(&[&args[..], &["-o", "kept.jsonl", "-f"]].concat(), 0);
@@ -80,7 +80,7 @@ fn rules_decide_one_after_the_other() {
         ("source:Curated,Wiki", "no document is of one of the sources"),
         ("longest,best:meta.z", "no document has the field 'meta.z', by which 'best:meta.z' keeps"),
     ] {
-        let args = ["dedup", "--docs", "docs.jsonl", "--keep", rules, "-o", "x.jsonl", "-f"];
+        let args = ["clean", "docs.jsonl", "--keep", rules, "-o", "x.jsonl", "-f"];
         let output = desk.output(&args, "");
         let err = text(output.stderr);
         assert!(output.status.code() == Some(2) && err.contains(part), "{rules}: {err}");

@@ -15,7 +15,7 @@ fn a_file_that_cannot_be_read_is_not_among_the_kept_files() {
     let packed = compressed("x.gz", format!("{text}, and more").as_bytes());
     desk.write("in/cut.txt.gz", &packed[..packed.len() / 2]);
     for output in ["out/", "list.txt"] {
-        let (_, err) = desk.run(&["dedup", "--docs", "in", "--skip-bad", "-o", output], 2);
+        let (_, err) = desk.run(&["clean", "in", "--skip-bad", "-o", output], 2);
         assert!(err.contains("cut.txt.gz") && err.contains("1 file could not be read"), "{err}");
     }
     assert_eq!(desk.read_names("out/kept-files.txt"), "in/whole.txt\n");
@@ -30,7 +30,7 @@ fn a_folder_whose_files_are_all_left_out_does_not_end_the_work() {
     desk.write("in/a.jsonl", line);
     desk.write("in/b/no-header.tsv", "");
     desk.write("items.jsonl", "{\"id\":1,\"text\":\"six other words of a benchmark\"}\n");
-    for args in [&["dedup"][..], &["contamination", "--against", "items.jsonl"]] {
+    for args in [&["clean"][..], &["contamination", "--against", "items.jsonl"]] {
         let args = [args, &["--docs", "in", "--skip-bad", "-o", "out/", "-f"]].concat();
         let (_, err) = desk.run(&args, 2);
         assert!(err.contains("no-header.tsv") && err.contains("the others are complete"), "{err}");
@@ -51,7 +51,7 @@ fn a_file_in_utf_16_is_left_out_of_the_copies_of_a_folder() {
     let utf16 = format!("\u{feff}{}", lines(&[3, 4, 5]));
     let utf16: Vec<u8> = utf16.encode_utf16().flat_map(u16::to_le_bytes).collect();
     desk.write("in/a.jsonl", utf16);
-    let (_, err) = desk.run(&["dedup", "--docs", "in", "--skip-bad", "-o", "out/"], 2);
+    let (_, err) = desk.run(&["clean", "in", "--skip-bad", "-o", "out/"], 2);
     assert!(err.contains("a.jsonl: its encoding is UTF-16LE"), "{err}");
     assert!(!desk.path("out/a.jsonl").exists());
     assert_eq!(desk.read("out/z.jsonl"), lines(&[1]));
@@ -68,7 +68,7 @@ fn a_format_that_takes_no_marks_and_no_cuts_is_refused_in_folders() {
     {
         desk.write(name, content);
         for how in [&["--annotate", "of"][..], &["--unit", "line", "--passages", "cut"]] {
-            let args = ["dedup", "--docs", "in", "--skip-bad", "-o", "out/"];
+            let args = ["clean", "in", "--skip-bad", "-o", "out/"];
             let (_, err) = desk.run(&[&args[..], how].concat(), 2);
             assert!(err.contains(name.trim_start_matches("in/")), "{err}");
             assert!(!desk.path("out/a.jsonl").exists(), "{name} {how:?}");
@@ -86,7 +86,7 @@ fn texts_without_words_are_compared_as_a_whole() {
     let lines: Vec<String> = texts.iter().enumerate().map(line).collect();
     let desk = Desk::with("a.jsonl", &lines.concat());
     for more in [&[][..], &["--confirm", "0.8"]] {
-        let args = ["dedup", "--docs", "a.jsonl", "-o", "b.jsonl", "--removed", "r.tsv", "-f"];
+        let args = ["clean", "a.jsonl", "-o", "b.jsonl", "--removed", "r.tsv", "-f"];
         let (_, err) = desk.run(&[&args[..], more].concat(), 0);
         assert!(err.contains("5 documents kept, 2 documents removed"), "{err}");
         assert!(err.contains("2 documents without fingerprint"), "{err}");
@@ -105,7 +105,7 @@ fn texts_without_words_are_compared_as_a_whole() {
     let info = desk.json(&["info", "-s", "s.fps"]);
     let old = info["recipe"].as_str().unwrap().replace("empty=text", "empty=nothing");
     desk.write("old.recipe", old);
-    let args = ["dedup", "--docs", "a.jsonl", "-o", "b.jsonl", "-f", "--recipe", "old.recipe"];
+    let args = ["clean", "a.jsonl", "-o", "b.jsonl", "-f", "--recipe", "old.recipe"];
     let (_, err) = desk.run(&args, 0);
     assert!(err.contains("9 documents without fingerprint"), "{err}");
 }
@@ -154,7 +154,7 @@ fn a_cut_file_is_left_out_as_a_whole_or_read_to_where_it_is_sound() {
         assert!((300..850).contains(&taken), "{name}: {taken}");
         assert_eq!(out.lines().count(), 900 + taken, "{name}");
         // A corpus is cleaned without any of it.
-        let args = ["dedup", "--docs", "in", "--skip-bad", "-o", "out", "--removed", "r.tsv"];
+        let args = ["clean", "in", "--skip-bad", "-o", "out", "--removed", "r.tsv"];
         let (_, err) = desk.run(&args, 2);
         assert!(err.contains(&format!("{taken} documents before that were left out")), "{err}");
         assert!(!desk.path("out").join(name).exists());
@@ -180,7 +180,7 @@ fn nul_bytes_behind_gzip_are_no_fault() {
     let (_, err) = desk.run(&["build", "--docs", "in"], 0);
     assert!(!err.contains("bad"), "{err}");
     assert_eq!(desk.json(&["info"])["ids"].as_u64(), Some(3 * 40 + 1));
-    let (_, err) = desk.run(&["dedup", "--docs", "in", "-o", "out"], 0);
+    let (_, err) = desk.run(&["clean", "in", "-o", "out"], 0);
     assert!(err.contains("121 documents"), "{err}");
     // Other bytes are one: nobody knows what they were to be.
     let name = "in/a.jsonl.gz";
@@ -228,7 +228,7 @@ fn damaged_records_of_web_archives_are_counted_and_in_no_copy() {
         let desk = Desk::new();
         desk.write(name, &bytes);
         let out = format!("out.{}", name.strip_prefix("a.").unwrap());
-        let args = ["dedup", "--docs", name, "-o", &out];
+        let args = ["clean", name, "-o", &out];
         desk.run(&args, 2);
         let (_, err) = desk.run(&[&args[..], &["--skip-bad", "--manifest", "m.json"]].concat(), 0);
         assert!(err.contains(told), "{name}: {err}");
@@ -247,7 +247,7 @@ fn damaged_records_of_web_archives_are_counted_and_in_no_copy() {
     let desk = Desk::new();
     let one = compressed("x.gz", whole.as_bytes());
     desk.write("a.warc.gz", &one[..one.len() - 20]);
-    let args = ["dedup", "--docs", "a.warc.gz", "-o", "out.warc.gz", "--skip-bad"];
+    let args = ["clean", "a.warc.gz", "-o", "out.warc.gz", "--skip-bad"];
     let (_, err) = desk.run(&args, 2);
     assert!(err.contains("the compressed data is cut"), "{err}");
     assert!(err.contains("whole files only in"), "{err}");

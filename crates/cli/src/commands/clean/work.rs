@@ -1,4 +1,4 @@
-//! `fpstore dedup --docs`: documents in, documents out.
+//! The work of `fpstore clean`: runs the job, then writes its lists and pages.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -9,22 +9,22 @@ use fpstore::rows::{LossRow, RecordRow};
 use fpstore_base::chain;
 use fpstore_corpus::{Account, Cleaner, Error, Event, PassageFate};
 
-use super::cleaning_args::CleaningArgs;
+use super::args::CleaningArgs;
 use super::overview;
-use super::removed::RemovedWriter;
 use crate::args::documents::{report, report_repeated_ids};
 use crate::commands::add::{is_known_run, report_known_run};
 use crate::output::row_writer::RowWriter;
 use crate::output::sink::Sink;
 use crate::output::text::{counted, counted_texts};
 use crate::run::merging::warn_unmerged;
+use crate::run::removed::RemovedWriter;
 use crate::session::command::ExitStatus;
 use crate::session::monitor::Monitor;
 use crate::session::stores::StoreNames;
 
 /// What becomes of what is removed.
 #[derive(Clone, Copy)]
-pub(crate) struct Fate {
+pub(super) struct Fate {
     /// Whether it stays, with a mark.
     annotates: bool,
     /// Whether passages are compared, and not documents.
@@ -33,7 +33,7 @@ pub(crate) struct Fate {
 }
 
 impl Fate {
-    pub(crate) fn of(args: &CleaningArgs, is_of_passages: bool) -> Self {
+    pub(super) fn of(args: &CleaningArgs, is_of_passages: bool) -> Self {
         let passages = args.passages;
         let annotates = args.annotate.is_some() || passages == Some(PassageFate::Annotate);
         Fate { annotates, is_of_passages, passages }
@@ -46,29 +46,29 @@ impl Fate {
 }
 
 /// A cleaning, and the lists that the program writes beside it.
-pub(crate) struct Settings {
-    pub(crate) cleaner: Cleaner<'static>,
+pub(super) struct Settings {
+    pub(super) cleaner: Cleaner<'static>,
     /// Where the kept documents are listed, `-` is standard output; they are copied if there is no list.
-    pub(crate) list: Option<PathBuf>,
-    pub(crate) removed: Option<PathBuf>,
-    pub(crate) losses: Option<PathBuf>,
-    pub(crate) manifest: Option<PathBuf>,
+    pub(super) list: Option<PathBuf>,
+    pub(super) removed: Option<PathBuf>,
+    pub(super) losses: Option<PathBuf>,
+    pub(super) manifest: Option<PathBuf>,
     /// A page, how many removed documents it shows, and its title.
-    pub(crate) html: Option<(PathBuf, usize, String)>,
-    pub(crate) force: bool,
-    pub(crate) fate: Fate,
-    pub(crate) adds: bool,
+    pub(super) html: Option<(PathBuf, usize, String)>,
+    pub(super) force: bool,
+    pub(super) fate: Fate,
+    pub(super) adds: bool,
     /// Whether nothing is copied or added, only told.
-    pub(crate) is_dry: bool,
+    pub(super) is_dry: bool,
     /// The store, and the run by which it knows the work.
-    pub(crate) stored: Option<Store>,
+    pub(super) stored: Option<Store>,
     /// The names of the stores, if several are compared with.
-    pub(crate) stores: Option<StoreNames>,
-    pub(crate) run: Option<String>,
-    pub(crate) quiet: bool,
+    pub(super) stores: Option<StoreNames>,
+    pub(super) run: Option<String>,
+    pub(super) quiet: bool,
 }
 
-pub(crate) fn run(settings: Settings, monitor: &Monitor) -> anyhow::Result<ExitStatus> {
+pub(super) fn run(settings: Settings, monitor: &Monitor) -> anyhow::Result<ExitStatus> {
     let Settings {
         cleaner, list, removed, losses, manifest, html, force, stored, run, quiet, ..
     } = settings;
@@ -182,7 +182,7 @@ fn tell(event: Event<'_>, monitor: &Monitor, quiet: bool) {
         Event::ManyUnlike(unlike) => monitor.suspend(|| {
             message!(
                 "warning: {unlike}; this takes long, and less with a smaller -k, which misses more; \
-                 text that many documents share can be cut out first, see 'fpstore help clean'"
+                 text that many documents share can be cut out first with --unit and --passages"
             );
         }),
         Event::RepeatedIds(found) => monitor.suspend(|| report_repeated_ids(found)),

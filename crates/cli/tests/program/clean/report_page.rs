@@ -12,7 +12,7 @@ fn each_pair_of_the_page_has_its_exact_similarity() {
     let documents = documents(300, 95);
     let removed = removed(&documents, None, |_, _| 0);
     let desk = Desk::with("docs.jsonl", &json_lines(&documents));
-    let args = ["dedup", "--docs", "docs.jsonl", "-o", "clean.jsonl", "--html", "page.html"];
+    let args = ["clean", "docs.jsonl", "-o", "clean.jsonl", "--html", "page.html"];
     desk.run(&[&args[..], &["-k", "7", "-q", "--html-max", "1000"]].concat(), 0);
     let page = desk.read("page.html");
     assert_eq!(page.matches("<article").count(), removed.len());
@@ -43,7 +43,7 @@ fn a_page_without_texts_has_the_counts_and_is_never_an_input() {
     let documents = documents(60, 96);
     let desk = Desk::with("docs.jsonl", &json_lines(&documents));
     desk.ok(&["build", "--docs", "docs.jsonl", "-s", "store.fps", "-q"], "");
-    let args = ["dedup", "--docs", "docs.jsonl", "-s", "store.fps", "--html", "page.html"];
+    let args = ["clean", "docs.jsonl", "-s", "store.fps", "--html", "page.html"];
     desk.run(&[&args[..], &["-o", "clean.jsonl", "-q"]].concat(), 0);
     let page = desk.read("page.html");
     assert!(page.contains("a store, which keeps no texts") && !page.contains("<article"));
@@ -51,7 +51,7 @@ fn a_page_without_texts_has_the_counts_and_is_never_an_input() {
     assert!(err.contains("docs.jsonl"), "{err}");
     assert_eq!(desk.read("docs.jsonl"), json_lines(&documents));
     let (_, err) = desk.run(&["dedup", "in.tsv", "--html", "page.html"], 2);
-    assert!(err.contains("--html is for documents"), "{err}");
+    assert!(err.contains("'fpstore clean' cleans documents, and has --html"), "{err}");
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn a_sample_of_passages_has_their_texts() {
         format!("{{\"id\":\"p{at}\",\"text\":\"{text}\"}}\n")
     };
     let desk = Desk::with("docs.jsonl", &(0..40).map(line).collect::<String>());
-    let args = ["dedup", "--docs", "docs.jsonl", "--unit", "paragraph", "--list", "-q"];
+    let args = ["clean", "docs.jsonl", "--unit", "paragraph", "--list", "-q"];
     desk.ok(&[&args[..], &["--html", "page.html"]].concat(), "");
     let page = desk.read("page.html");
     assert!(page.contains("<bdi class=\"id\">p1#1</bdi>"));

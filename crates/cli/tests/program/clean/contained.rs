@@ -35,7 +35,7 @@ fn what_is_kept_has_the_features_of_what_goes() {
             let gone: BTreeMap<usize, usize> = oracle::dropped(0..0, order, alike);
             let without = removed(&documents, Some(threshold), |at, _| key(at));
             assert!(gone.len() > 10 && gone.len() <= without.len(), "{}", gone.len());
-            let args = ["dedup", "--docs", "docs.jsonl", "--confirm", confirm, "--keep", keep];
+            let args = ["clean", "docs.jsonl", "--confirm", confirm, "--keep", keep];
             let more = ["--confirm-contains", part, "-o", "kept.jsonl", "-f"];
             let (_, err) = desk.run(&[&args[..], &more].concat(), 0);
             let judgement = match least {
@@ -51,7 +51,7 @@ fn what_is_kept_has_the_features_of_what_goes() {
         }
     }
     desk.ok(&["build", "--docs", "docs.jsonl", "-s", "s.fps", "--sketch", "-q"], "");
-    let args = ["dedup", "--docs", "docs.jsonl", "-o", "x.jsonl", "--confirm-contains"];
+    let args = ["clean", "docs.jsonl", "-o", "x.jsonl", "--confirm-contains"];
     for (more, part) in [
         (&["1.0", "-k", "7"][..], "documents of some similarity; name that, too"),
         (&["0", "--confirm", "0.8"], "the part that is contained is 0, expected one above 0"),

@@ -18,7 +18,7 @@ fn desk() -> Desk {
     Desk::with("in.jsonl", &(lines + "{\"id\":\"none\",\"text\":\"\",\"lang\":\"de\"}\n"))
 }
 
-const ARGS: [&str; 5] = ["dedup", "--docs", "in.jsonl", "-o", "out.jsonl"];
+const ARGS: [&str; 4] = ["clean", "in.jsonl", "-o", "out.jsonl"];
 
 /// A field that no document has is misspelt. Nothing is left of the work: with other settings it could
 /// not go on.
@@ -41,7 +41,7 @@ fn a_field_that_no_document_has_is_refused_and_leaves_nothing() {
     let numbers =
         "{\"id\":1,\"text\":\"one two\",\"url\":5}\n{\"id\":2,\"text\":\"six\",\"url\":5}\n";
     desk.write("n.jsonl", numbers);
-    let args = ["dedup", "--docs", "n.jsonl", "-o", "n2.jsonl", "--url-field", "url"];
+    let args = ["clean", "n.jsonl", "-o", "n2.jsonl", "--url-field", "url"];
     let (_, err) = desk.run(&args, 2);
     assert!(err.contains("n.jsonl: line 1: 5 in 'url', expected an address"), "{err}");
 }
@@ -53,8 +53,8 @@ fn fields_of_files_without_fields_and_empty_folders_are_refused() {
     desk.write("a.txt", TEXTS[0]);
     fs::create_dir(desk.path("empty")).unwrap();
     for args in [
-        &["dedup", "--docs", "a.warc", "-o", "o.warc", "--text-field", "content"][..],
-        &["dedup", "--docs", "a.txt", "-o", "o.txt", "--text-field", "content"],
+        &["clean", "a.warc", "-o", "o.warc", "--text-field", "content"][..],
+        &["clean", "a.txt", "-o", "o.txt", "--text-field", "content"],
         &["pairs", "--docs", "a.warc", "--id-field", "content"],
         &["cluster", "--docs", "a.txt", "--text-field", "content"],
         &[
@@ -73,7 +73,7 @@ fn fields_of_files_without_fields_and_empty_folders_are_refused() {
         assert!(err.contains("no field 'content': "), "{args:?}: {err}");
     }
     for args in [
-        &["dedup", "--docs", "empty", "-o", "out"][..],
+        &["clean", "empty", "-o", "out"][..],
         &["contamination", "--against", "empty", "in.jsonl"],
         &["contamination", "--against", "in.jsonl", "empty"],
         &["pairs", "--docs", "empty"],
@@ -132,7 +132,7 @@ fn a_report_that_has_the_place_of_a_copy_is_refused_before_the_work() {
     desk.write("old.jsonl", line(0));
     desk.run(&["build", "--docs", "old.jsonl", "-s", "s.fps", "-q"], 0);
     let dump = desk.ok(&["dump", "-s", "s.fps"], "");
-    let dedup = ["dedup", "--docs", "in", "-s", "s.fps", "--within", "--add"];
+    let dedup = ["clean", "in", "-s", "s.fps", "--within", "--add"];
     let contamination = ["contamination", "--against", "items.jsonl", "--docs", "in"];
     let fresh = [&dedup[..], &["-o", "new/"]].concat();
     let dedup = [&dedup[..], &["-o", "out/", "-f"]].concat();
@@ -222,7 +222,7 @@ fn two_outputs_of_one_name_are_refused_by_every_command() {
         &["compare", "in.jsonl", "in.jsonl", "-o", "x", "--html", "./x"],
         &["cluster", "-s", "s.fps", "-o", "x", "--html", "./x"],
         &["pairs", "-s", "s.fps", "-o", "x", "--html", "./x"],
-        &["dedup", "in.jsonl", "-o", "x", "--removed", "./x"],
+        &["clean", "in.jsonl", "-o", "x", "--removed", "./x"],
     ] {
         let (_, err) = desk.run(args, 2);
         assert!(err.contains("--output and ") && err.contains(" both name ./x"), "{args:?}: {err}");
@@ -241,8 +241,7 @@ fn a_known_run_without_an_output_is_refused_and_with_one_nothing_is_done() {
     desk.run(&["build", "--docs", "old.jsonl", "-s", "s.fps", "-q"], 0);
     desk.run(&["dump", "-s", "s.fps", "-o", "old.tsv"], 0);
     let night = |more: &[&'static str]| {
-        let args =
-            ["dedup", "--docs", "in.jsonl", "-s", "s.fps", "--within", "--add", "--run", "n1"];
+        let args = ["clean", "in.jsonl", "-s", "s.fps", "--within", "--add", "--run", "n1"];
         [&args[..], more].concat()
     };
     let first = desk.ok(&night(&["--list"]), "");
@@ -355,14 +354,14 @@ fn hints_name_options_of_the_command() {
     let err = told(&[&args[..], &["--format", "parquet"]].concat());
     assert!(err.contains("name it with --found"), "{err}");
     // A path that does not go on at an array says how it does.
-    let args = ["dedup", "--docs", "chat.jsonl", "-o", "o.jsonl", "--text-field"];
+    let args = ["clean", "chat.jsonl", "-o", "o.jsonl", "--text-field"];
     let err = told(&[&args[..], &["messages.content"]].concat());
     assert!(err.contains("'messages' is an array; 'messages[].content' names the texts"), "{err}");
     // Skipping such records would leave nothing.
     assert!(!err.contains("--skip-bad"), "{err}");
     desk.run(&[&args[..], &["messages[].content"]].concat(), 0);
     desk.write("a.jsonl", "{\"id\":1,\"text\":nope}\n");
-    let err = told(&["dedup", "--docs", "a.jsonl", "-o", "b.jsonl"]);
+    let err = told(&["clean", "a.jsonl", "-o", "b.jsonl"]);
     assert!(err.contains("line 1: no JSON: a word that is not true, false or null"), "{err}");
     for (more, help) in [
         (&["--judge", "address"][..], "--url-field names it"),
@@ -393,7 +392,7 @@ fn a_manifest_names_unit_fields_limits_pairs_and_the_page() {
     assert_eq!(manifest["pairs"]["sha256"].as_str().unwrap().len(), 64);
     assert_eq!(manifest["outputs"][1]["path"], "page.html");
     assert_eq!(manifest["losses"][0]["without_fingerprint"], 1);
-    let args = ["dedup", "--docs", "in.jsonl", "--list", "-o", "list.tsv", "--unit", "line"];
+    let args = ["clean", "in.jsonl", "--list", "-o", "list.tsv", "--unit", "line"];
     desk.run(&[&args[..], &["--manifest", "m.json", "-f", "-q"]].concat(), 0);
     let manifest: Value = serde_json::from_str(&desk.read("m.json")).unwrap();
     assert_eq!(manifest["settings"]["unit"], "line");

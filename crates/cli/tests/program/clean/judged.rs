@@ -78,7 +78,7 @@ fn judged_pairs_are_obeyed() {
         let judged = Judged::of(&documents, threshold);
         assert!(judged.different.len() > 10, "{}", judged.different.len());
         desk.write("judged.tsv", judged.lines(&documents));
-        let mut args = vec!["dedup", "--docs", "in.jsonl", "--pairs", "judged.tsv", "-f"];
+        let mut args = vec!["clean", "in.jsonl", "--pairs", "judged.tsv", "-f"];
         args.extend(["-o", "out.jsonl", "--removed", "r.tsv"]);
         args.extend(near_args(confirm));
         let (_, err) = desk.run(&args, 0);
@@ -106,7 +106,7 @@ fn judgements_that_contradict_or_name_two_documents_are_refused() {
     let lines = desk.read("in.jsonl");
     let run = |pairs: &str, more: &[&str]| {
         desk.write("judged.tsv", pairs);
-        let args = ["dedup", "--docs", "in.jsonl", "--pairs", "judged.tsv", "--list"];
+        let args = ["clean", "in.jsonl", "--pairs", "judged.tsv", "--list"];
         desk.run(&[&args[..], more].concat(), 2).1
     };
     let ids: Vec<String> = documents(6, 92).into_iter().map(|document| document.id).collect();

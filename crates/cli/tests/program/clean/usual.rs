@@ -13,8 +13,7 @@ const SKETCHES: &str = "by Jaccard similarity 0.8 or more, estimated from the sk
 fn the_shortest_command_compares_features() {
     let documents = documents(300, 97);
     let desk = Desk::with("docs.jsonl", &json_lines(&documents));
-    let listed =
-        |more: &[&str]| desk.run(&[&["dedup", "--docs", "docs.jsonl", "--list"], more].concat(), 0);
+    let listed = |more: &[&str]| desk.run(&[&["clean", "docs.jsonl", "--list"], more].concat(), 0);
     let (usual, err) = listed(&[]);
     assert!(err.contains(FEATURES), "{err}");
     let gone = removed(&documents, Some(0.8), |_, _| 0);
@@ -32,7 +31,7 @@ fn the_shortest_command_compares_features() {
 #[test]
 fn votes_are_looked_for_within_the_distance_that_a_join_can_do() {
     let desk = Desk::with("docs.jsonl", &json_lines(&documents(100, 98)));
-    let args = ["dedup", "--docs", "docs.jsonl", "--list", "--recipe", "simhash"];
+    let args = ["clean", "docs.jsonl", "--list", "--recipe", "simhash"];
     assert!(desk.run(&args, 0).1.contains(FEATURES));
     let (_, err) = desk.run(&[&args[..], &["--confirm", "0.8"]].concat(), 0);
     assert!(err.contains("within 17 bits"), "{err}");
@@ -43,7 +42,7 @@ fn fingerprints_decide_where_nothing_else_can_be_compared() {
     let lines = json_lines(&documents(60, 99));
     let desk = Desk::with("docs.jsonl", &lines);
     let says = |args: &[&str], input: &str, part: &str| {
-        let output = desk.output(&[&["dedup", "--list"], args].concat(), input);
+        let output = desk.output(&[&["clean", "--list"], args].concat(), input);
         let err = text(output.stderr);
         assert!(output.status.success() && err.contains(part), "{args:?}: {err}");
     };

@@ -122,7 +122,7 @@ fn files_that_are_something_else_are_named() {
         "in/e.jsonl",
         format!("{{\"id\":\"e\",\"text\":[\"{}\"]}}\n", "word ".repeat(10_000)),
     );
-    let (_, err) = desk.run(&["dedup", "--docs", "in", "--skip-bad", "-o", "out"], 2);
+    let (_, err) = desk.run(&["clean", "in", "--skip-bad", "-o", "out"], 2);
     for told in [
         "b.json: line 1: an array, expected one object a line; jq -c '.[]' FILE > NEW.jsonl",
         "c.jsonl: line 1: a \\u escape for half of a character (a lone surrogate) at column",
@@ -140,7 +140,7 @@ fn files_that_are_something_else_are_named() {
     }
     assert!(!desk.path("out/d.jsonl").exists());
     // A rule by a field that no document has keeps by chance.
-    let args = ["dedup", "--docs", "in/a.jsonl", "--keep", "newest:nope", "-o", "o.jsonl"];
+    let args = ["clean", "in/a.jsonl", "--keep", "newest:nope", "-o", "o.jsonl"];
     let (_, err) = desk.run(&args, 2);
     assert!(
         err.contains("no document has the field 'nope', by which 'newest:nope' keeps"),
@@ -163,7 +163,7 @@ fn texts_in_arrays_are_compared_and_their_documents_copied() {
         line(2, "what is the height of the tower", "three hundred metres and some more"),
     ];
     let desk = Desk::with("chat.jsonl", &lines.concat());
-    let args = ["dedup", "--docs", "chat.jsonl", "--id-field", "meta.url", "-o", "out.jsonl"];
+    let args = ["clean", "chat.jsonl", "--id-field", "meta.url", "-o", "out.jsonl"];
     let named = ["--text-field", "messages[].content", "--removed", "r.tsv"];
     desk.run(&[&args[..], &named].concat(), 0);
     assert_eq!(desk.read("out.jsonl"), lines[..2].concat());
@@ -187,8 +187,8 @@ fn documents_that_share_an_id_are_told() {
     desk.write("in/b.jsonl", line("\"b\"", one) + &line("7", two));
     let told = "2 documents have the id of an earlier one, such as 'a'";
     for args in [
-        &["dedup", "--docs", "in", "-o", "out"][..],
-        &["dedup", "--docs", "in", "--list", "-o", "list"],
+        &["clean", "in", "-o", "out"][..],
+        &["clean", "in", "--list", "-o", "list"],
         &["build", "--docs", "in"],
         &["fingerprint", "in", "-o", "prints"],
     ] {

@@ -22,7 +22,7 @@ fn copies_of_templates_are_confirmed_in_rounds_with_the_same_result() {
     let removed = removed(&documents, Some(0.8), |_, _| 0);
     assert!(removed.len() > 100);
     let desk = Desk::with("docs.jsonl", &json_lines(&documents));
-    desk.ok(&["dedup", "--docs", "docs.jsonl", "--confirm", "0.8", "-o", "kept.jsonl", "-q"], "");
+    desk.ok(&["clean", "docs.jsonl", "--confirm", "0.8", "-o", "kept.jsonl", "-q"], "");
     let kept: Vec<Document> = (0..documents.len())
         .filter(|at| !removed.contains_key(at))
         .map(|at| documents[at].clone())

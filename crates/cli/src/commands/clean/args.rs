@@ -1,22 +1,21 @@
-//! The options of `dedup` that have a meaning for documents alone.
+//! What `clean` does with documents, and what it reports.
 
 use std::path::PathBuf;
 
 use crate::output::page::page_path;
-use anyhow::bail;
 use clap::Args;
 use fpstore_corpus::{KeepRules, LossLimit, PassageFate, Reasons};
 
 /// What becomes of documents, and what is said of it.
 #[derive(Args, Debug)]
-pub(crate) struct CleaningArgs {
+pub(super) struct CleaningArgs {
     /// And the kept one has this part of a document's features, such as 1.0; see --confirm
     ///
     /// It then has no fewer features than the document. With 1.0 a document goes only if all its
     /// features are in the one that is kept. What is contained in a document that is less similar
     /// than --confirm says is not found. --keep longest finds the most.
     #[arg(long, value_name = "PART", hide_short_help = true)]
-    pub(crate) confirm_contains: Option<f64>,
+    pub(super) confirm_contains: Option<f64>,
     /// With --unit: what becomes of removed passages: cut, annotate, or drop:PART of a document
     ///
     /// cut takes them out of their texts, and leaves the rest of each record as it is. drop:0.5 drops
@@ -31,39 +30,39 @@ pub(crate) struct CleaningArgs {
         conflicts_with_all = ["list", "annotate", "cluster_size"],
         hide_short_help = true
     )]
-    pub(crate) passages: Option<PassageFate>,
+    pub(super) passages: Option<PassageFate>,
     /// The field that holds the address (URL) of a document; of one address the best stays
     ///
     /// Addresses are the same whether http or https, whatever the case of the host, without the default
     /// port, the fragment, slashes at the end and parameters that follow readers, such as utm_source.
     /// A document goes by its address before texts are compared; --keep says which one stays.
     #[arg(long, value_name = "NAME", hide_short_help = true)]
-    pub(crate) url_field: Option<String>,
+    pub(super) url_field: Option<String>,
     /// Remove documents by these reasons alone: address,bytes,text,near [default: all that apply]
     ///
     /// The first that holds is the reason: address, see --url-field; bytes, the texts are the same;
     /// text, they are the same tokens, as the recipe makes them; near, see -k and --confirm. Without
     /// near only what is the same is removed.
     #[arg(long, value_name = "REASONS", hide_short_help = true)]
-    pub(crate) judge: Option<Reasons>,
+    pub(super) judge: Option<Reasons>,
     /// Pairs that people have judged: id, id and 1 for one document, 0 for different ones
     ///
     /// The file is that of 'evaluate'. Of documents that are one the best by --keep stays. A document
     /// that is judged different from the one that it would go by stays, whatever else it is near. Ids
     /// that no document has change nothing.
     #[arg(long, value_name = "FILE", hide_short_help = true)]
-    pub(crate) pairs: Option<PathBuf>,
-    /// Of near records keep the first, last, longest, newest:FIELD, best:FIELD or source:A,B
+    pub(super) pairs: Option<PathBuf>,
+    /// Of near documents keep the first, last, longest, newest:FIELD, best:FIELD or source:A,B
     ///
     /// The field holds a date (newest) or a number (best); source:A,B prefers documents of source A,
     /// then of B, see --source-field. Several rules with commas between them decide one after the
     /// other, as in source:curated,wiki,best:quality,longest. Documents without the field of a rule
-    /// come last, and of equal ones the first is kept. All but first and last are for documents.
+    /// come last, and of equal ones the first is kept.
     #[arg(long, value_name = "RULES", default_value = "first")]
-    pub(crate) keep: KeepRules,
+    pub(super) keep: KeepRules,
     /// The field that says which source a document comes from [default: source, with --keep source:]
     #[arg(long, value_name = "NAME", hide_short_help = true)]
-    pub(crate) source_field: Option<String>,
+    pub(super) source_field: Option<String>,
     /// Raise the bar evenly, from what is the same, until at most N documents are left
     ///
     /// The bar goes from similarity 1 down to that of --confirm, or from distance 0 up to -k, one for
@@ -71,28 +70,28 @@ pub(crate) struct CleaningArgs {
     /// until N are left. If even the last bar leaves more than N, nothing is written. Documents without
     /// fingerprint are among the N, and stay in any case.
     #[arg(long, value_name = "N", hide_short_help = true)]
-    pub(crate) target: Option<u64>,
+    pub(super) target: Option<u64>,
     /// Stop before anything is written if more is removed, such as 50%
     ///
     /// It holds for all documents, and for each file and each source with 100 documents or more. The
     /// same command with a higher limit goes on from there.
     #[arg(long, value_name = "PART")]
-    pub(crate) max_loss: Option<LossLimit>,
+    pub(super) max_loss: Option<LossLimit>,
     /// Write to FILE how many documents all files, each file and each source have, and lose
     #[arg(long, value_name = "FILE", hide_short_help = true)]
-    pub(crate) losses: Option<PathBuf>,
+    pub(super) losses: Option<PathBuf>,
     /// Write to FILE what went in and came out, as JSON: settings, counts, SHA-256 of all files
     ///
     /// The files are read again for it. 'jq -r \'.inputs[], .outputs[] | "\(.sha256)  \(.path)"\' FILE
     /// | sha256sum -c' checks them later.
     #[arg(long, value_name = "FILE", hide_short_help = true)]
-    pub(crate) manifest: Option<PathBuf>,
+    pub(super) manifest: Option<PathBuf>,
     /// Write a page for a browser: counts, plots, and what goes beside what stays
     ///
     /// A slider shows how many documents of the sample would stay at a higher similarity; that of the
     /// sample is computed exactly, also without --confirm. Its texts are read again.
     #[arg(long, value_name = "FILE", value_parser = page_path)]
-    pub(crate) html: Option<PathBuf>,
+    pub(super) html: Option<PathBuf>,
     /// The removed documents that the page shows; of more, a sample
     #[arg(
         long,
@@ -101,59 +100,29 @@ pub(crate) struct CleaningArgs {
         default_value = "200",
         hide_short_help = true
     )]
-    pub(crate) html_max: usize,
+    pub(super) html_max: usize,
     /// Keep up to N documents of each cluster [default: 1]
     ///
     /// Of near documents the one that is kept in any case, and those that are the next best by
     /// --keep. Documents near a stored one are removed as ever.
     #[arg(long, value_name = "N", hide_short_help = true)]
-    pub(crate) per_cluster: Option<u32>,
+    pub(super) per_cluster: Option<u32>,
     /// Add a field NAME with the number of documents of its cluster to each document that stays
     ///
     /// It is 1 for a document that is near no other one, and null for bad records and for documents
     /// without text.
     #[arg(long, value_name = "NAME", hide_short_help = true, conflicts_with = "list")]
-    pub(crate) cluster_size: Option<String>,
+    pub(super) cluster_size: Option<String>,
     /// Keep all documents, and add a field NAME with the id of the one that each duplicates
     #[arg(long, value_name = "NAME")]
-    pub(crate) annotate: Option<String>,
-    /// With --docs: print fingerprint and id of each kept document instead of copying it
+    pub(super) annotate: Option<String>,
+    /// Print fingerprint and id of each kept document instead of copying it
     #[arg(long, conflicts_with = "annotate")]
-    pub(crate) list: bool,
-    /// With --docs: only tell what would be removed; copy and add nothing
+    pub(super) list: bool,
+    /// Print what would be removed and change nothing
     ///
     /// The lists and pages that other options name are written. What it takes is the time for finding,
     /// without that for copying.
     #[arg(long, short_alias = 'n', conflicts_with = "list")]
-    pub(crate) dry_run: bool,
-}
-
-impl CleaningArgs {
-    /// Refuses options for documents where records of fingerprints are given.
-    pub(crate) fn check_unused(&self) -> anyhow::Result<()> {
-        let given = [
-            (self.annotate.is_some(), "--annotate"),
-            (self.list, "--list"),
-            (self.dry_run, "--dry-run"),
-            (self.url_field.is_some(), "--url-field"),
-            (self.judge.is_some(), "--judge"),
-            (self.pairs.is_some(), "--pairs"),
-            (self.manifest.is_some(), "--manifest"),
-            (self.html.is_some(), "--html"),
-            (self.source_field.is_some(), "--source-field"),
-            (self.max_loss.is_some(), "--max-loss"),
-            (self.losses.is_some(), "--losses"),
-            (self.target.is_some(), "--target"),
-            (self.per_cluster.is_some(), "--per-cluster"),
-            (self.cluster_size.is_some(), "--cluster-size"),
-            (self.confirm_contains.is_some(), "--confirm-contains"),
-        ];
-        if let Some((_, option)) = given.iter().find(|(given, _)| *given) {
-            bail!("{option} is for documents; add --docs or --fingerprint-field to read them");
-        }
-        if self.keep.needs_documents() {
-            bail!("--keep {} is for documents; add --docs to read them", self.keep);
-        }
-        Ok(())
-    }
+    pub(super) dry_run: bool,
 }

@@ -58,7 +58,7 @@ impl Site {
 #[test]
 fn losses_are_counted_by_file_and_by_source() {
     let site = site();
-    let args = ["dedup", "--docs", "in", "--source-field", "from", "-o", "out"];
+    let args = ["clean", "in", "--source-field", "from", "-o", "out"];
     let args = [&args[..], &["--losses", "losses.tsv"]].concat();
     let (_, err) = site.desk.run(&args, 0);
     let mut expected = Vec::new();
@@ -114,7 +114,7 @@ fn too_large_a_loss_stops_before_anything_is_written() {
     for store in ["s.fps", "t.fps"] {
         desk.ok(&["build", "--docs", "old.jsonl", "-s", store, "-k", "7", "-q"], "");
     }
-    let args = ["dedup", "--docs", "in", "--within", "--add", "--removed", "r.tsv", "-q"];
+    let args = ["clean", "in", "--within", "--add", "--removed", "r.tsv", "-q"];
     let run =
         |store: &'static str, out: &'static str| [&args[..], &["-s", store, "-o", out]].concat();
     desk.run(&[&run("t.fps", "whole")[..], &["-f"]].concat(), 0);
@@ -153,12 +153,12 @@ fn too_large_a_loss_stops_before_anything_is_written() {
         (&["--max-loss", "50"][..], "expected a part of the documents, such as 50% or 0.5"),
         (&["--max-loss", "50%", "--annotate", "copy_of"], "documents that are annotated stay"),
     ] {
-        let output = desk.output(&[&["dedup", "--docs", "in", "-o", "x"], more].concat(), "");
+        let output = desk.output(&[&["clean", "in", "-o", "x"], more].concat(), "");
         let err = text(output.stderr);
         assert!(output.status.code() == Some(2) && err.contains(part), "{err}");
     }
     let (_, err) = desk.run(&["dedup", "old.tsv", "--max-loss", "50%"], 2);
-    assert!(err.contains("--max-loss is for documents; add --docs"), "{err}");
+    assert!(err.contains("'fpstore clean' cleans documents, and has --max-loss"), "{err}");
 }
 
 /// A list stops, too, and what only records of fingerprints are given has no table of files.
@@ -166,7 +166,7 @@ fn too_large_a_loss_stops_before_anything_is_written() {
 fn a_list_has_a_limit_of_its_loss() {
     let site = site();
     let list = |limit: &'static str, status| {
-        site.desk.run(&["dedup", "--docs", "in", "--list", "--max-loss", limit], status)
+        site.desk.run(&["clean", "in", "--list", "--max-loss", limit], status)
     };
     let (out, err) = list("20%", 2);
     assert_eq!(out, "");
@@ -182,7 +182,7 @@ fn files_that_are_documents_are_no_rows() {
     for at in 0..4 {
         desk.write(&format!("in/{at}.txt"), "one two three four five six");
     }
-    let (_, err) = desk.run(&["dedup", "--docs", "in", "-o", "out/", "--losses", "l.tsv"], 0);
+    let (_, err) = desk.run(&["clean", "in", "-o", "out/", "--losses", "l.tsv"], 0);
     assert_eq!(desk.read("l.tsv"), "all\t\t4\t3\t0\n");
     assert!(!err.contains("warning") && !err.contains(".txt"), "{err}");
 }

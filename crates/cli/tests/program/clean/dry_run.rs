@@ -11,8 +11,7 @@ fn a_dry_run_tells_what_would_go_and_copies_and_adds_nothing() {
     desk.write("new.jsonl", (0..7).map(record).collect::<String>());
     desk.ok(&["build", "--docs", "old.jsonl", "-s", "s.fps", "-q"], "");
     let (info, names) = (desk.json(&["info", "-s", "s.fps"]), names_in(&desk.path("s.fps")));
-    let args =
-        ["dedup", "--docs", "new.jsonl", "-s", "s.fps", "--within", "--add", "-o", "out.jsonl"];
+    let args = ["clean", "new.jsonl", "-s", "s.fps", "--within", "--add", "-o", "out.jsonl"];
 
     let dry = [&args[..], &["--dry-run", "--removed", "dry.tsv"]].concat();
     let (out, told) = desk.run(&dry, 0);
@@ -31,5 +30,5 @@ fn a_dry_run_tells_what_would_go_and_copies_and_adds_nothing() {
     assert_eq!(desk.read("dry.tsv"), desk.read("real.tsv"));
 
     let (_, refused) = desk.run(&["dedup", "a.tsv", "--dry-run"], 2);
-    assert!(refused.contains("--dry-run is for documents"), "{refused}");
+    assert!(refused.contains("'fpstore clean' cleans documents, and has --dry-run"), "{refused}");
 }

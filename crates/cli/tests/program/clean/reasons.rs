@@ -117,7 +117,7 @@ fn each_removed_document_goes_by_the_first_reason_that_holds() {
         let longest = |page: &Page| Reverse(if keep == "longest" { page.text.len() } else { 0 });
         let threshold = confirm.map(|is| is.parse().unwrap());
         let expected = expected(&pages, threshold, by_address, longest);
-        let mut args = vec!["dedup", "--docs", "in", "--keep", keep, "-o", "out/", "-f"];
+        let mut args = vec!["clean", "in", "--keep", keep, "-o", "out/", "-f"];
         args.extend(near_args(confirm));
         args.extend(by_address.then_some(["--url-field", "url"]).into_iter().flatten());
         args.extend(["--removed", "r.tsv"]);
@@ -165,7 +165,7 @@ fn without_what_is_near_only_the_same_is_removed() {
         ("address,bytes,text", true, true, true),
         ("bytes,text", false, true, true),
     ] {
-        let mut args = vec!["dedup", "--docs", "docs.jsonl", "--judge", judge, "-o", "k.jsonl"];
+        let mut args = vec!["clean", "docs.jsonl", "--judge", judge, "-o", "k.jsonl"];
         args.extend(by_address.then_some(["--url-field", "url"]).into_iter().flatten());
         let (_, err) = desk.run(&[&args[..], &["-f", "--removed", "r.tsv"]].concat(), 0);
         assert!(err.contains("judged by what is the same alone; near documents stay"), "{err}");
@@ -208,7 +208,7 @@ fn without_what_is_near_only_the_same_is_removed() {
 fn leaving_out_equal_texts_leaves_their_name_out() {
     let pages = pages(200, 72);
     let desk = Desk::with("docs.jsonl", &lines(&pages).concat());
-    let args = ["dedup", "--docs", "docs.jsonl", "-k", "7", "-f", "-q", "--removed"];
+    let args = ["clean", "docs.jsonl", "-k", "7", "-f", "-q", "--removed"];
     desk.run(&[&args[..], &["all.tsv", "-o", "all.jsonl"]].concat(), 0);
     desk.run(&[&args[..], &["near.tsv", "-o", "near.jsonl", "--judge", "near"]].concat(), 0);
     assert_eq!(desk.read("all.jsonl"), desk.read("near.jsonl"));
@@ -239,8 +239,7 @@ fn a_store_is_compared_with_what_is_left_of_an_address() {
     ];
     desk.write("new.jsonl", new.concat());
     for (near, reason) in [(["--confirm", "0.8"], "confirmed"), (["-k", "7"], "near")] {
-        let args =
-            ["dedup", "--docs", "new.jsonl", "-s", "s.fps", "--within", "--url-field", "url"];
+        let args = ["clean", "new.jsonl", "-s", "s.fps", "--within", "--url-field", "url"];
         let out = ["-o", "out.jsonl", "-f", "--removed", "r.tsv"];
         desk.run(&[&args[..], &near, &out].concat(), 0);
         let rows = desk.read("r.tsv");
@@ -272,7 +271,7 @@ fn of_an_address_and_a_cluster_no_more_stay_than_were_asked_for() {
         line("e", "something else entirely", 3),
     ];
     let desk = Desk::with("docs.jsonl", &all.concat());
-    let args = ["dedup", "--docs", "docs.jsonl", "--confirm", "0.8", "--url-field", "url"];
+    let args = ["clean", "docs.jsonl", "--confirm", "0.8", "--url-field", "url"];
     let more = ["--per-cluster", "2", "--cluster-size", "n", "--removed", "r.tsv", "-o", "k.jsonl"];
     desk.run(&[&args[..], &more].concat(), 0);
     let found = desk.read("r.tsv");
@@ -305,11 +304,11 @@ fn reasons_that_cannot_be_looked_for_are_refused() {
     ] {
         let docs: &[&str] = if args[0] == "--fingerprint-field" { &[] } else { &["--docs"] };
         let base = ["a.jsonl", "-o", "b.jsonl"];
-        let (_, err) = desk.run(&[&["dedup"], docs, &base, args].concat(), 2);
+        let (_, err) = desk.run(&[&["clean"], docs, &base, args].concat(), 2);
         assert!(err.contains(expected), "{args:?}: {err}");
         assert!(!desk.path("b.jsonl").exists());
     }
     desk.write("prints.tsv", "0123456789abcdef\ta\n");
     let (_, err) = desk.run(&["dedup", "prints.tsv", "--judge", "bytes"], 2);
-    assert!(err.contains("--judge is for documents"), "{err}");
+    assert!(err.contains("'fpstore clean' cleans documents, and has --judge"), "{err}");
 }

@@ -31,7 +31,7 @@ fn the_documents_that_were_judged_are_removed_however_many_crs_end_a_line() {
     ] {
         let desk = Desk::new();
         desk.write(&format!("in/{name}"), compressed(name, lines.concat().as_bytes()));
-        let args = ["dedup", "--docs", "in", "--max-document", LEN_MAX, "-o", "out/", "-f"];
+        let args = ["clean", "in", "--max-document", LEN_MAX, "-o", "out/", "-f"];
         let (_, err) = desk.run(&[&args[..], &["--removed", "r.tsv"], more].concat(), 0);
         assert!(err.contains("5 documents: 4 documents kept, 1 document removed"), "{err}");
         let without = |gone: usize| -> String {
@@ -54,7 +54,7 @@ fn marks_cuts_and_stores_are_of_the_documents_that_were_judged() {
     let desk = Desk::new();
     let all = lines(json_line);
     desk.write("c.jsonl", all.concat());
-    let args = ["dedup", "--docs", "c.jsonl", "--max-document", LEN_MAX, "-q", "-o"];
+    let args = ["clean", "c.jsonl", "--max-document", LEN_MAX, "-q", "-o"];
     desk.run(&[&args[..], &["marked.jsonl", "--annotate", "of"]].concat(), 0);
     let marked = desk.read("marked.jsonl");
     let of: Vec<&str> = marked.matches("\"of\":\"a\"").collect();
@@ -84,7 +84,7 @@ fn an_archive_of_which_nothing_is_kept_is_still_one() {
         for name in [&format!("a.{name}"), name] {
             desk.write(&format!("in/{name}"), compressed(name, record.as_bytes()));
         }
-        desk.run(&["dedup", "--docs", "in", "-o", "out/"], 0);
+        desk.run(&["clean", "in", "-o", "out/"], 0);
         let copy = format!("out/{name}");
         assert_eq!(decompressed(&desk, &copy), b"", "{name}");
         assert_eq!(fs::read(desk.path(&copy)).unwrap().is_empty(), name == "b.warc");
@@ -129,7 +129,7 @@ fn a_damaged_column_that_is_only_copied_is_a_fault_of_its_file() {
     };
     let check = ["contamination", "--against", "in/a.jsonl"];
     // The intact file is copied, and its document is kept.
-    assert!(run(0, &["dedup"]).contains("4 documents: 3 documents kept"));
+    assert!(run(0, &["clean"]).contains("4 documents: 3 documents kept"));
     run(0, &check);
     let reader = SerializedFileReader::new(fs::File::open(&path).unwrap()).unwrap();
     let group = reader.metadata().row_group(0).clone();
@@ -141,7 +141,7 @@ fn a_damaged_column_that_is_only_copied_is_a_fault_of_its_file() {
     let metadata = metadata.add_row_group(group).build();
     let mut file = fs::File::options().append(true).open(&path).unwrap();
     ParquetMetaDataWriter::new(&mut file, &metadata).finish().unwrap();
-    for command in [&["dedup"][..], &check] {
+    for command in [&["clean"][..], &check] {
         let err = run(2, command);
         assert!(err.contains("b.parquet: its parser broke down"), "{err}");
         let err = run(2, &[command, &["--skip-bad"]].concat());

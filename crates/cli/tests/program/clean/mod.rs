@@ -78,7 +78,7 @@ fn web_archives_are_cleaned_record_by_record() {
     for name in ["a.warc", "a.warc.gz"] {
         let desk = Desk::new();
         desk.write(&format!("in/{name}"), compressed(name, file(&|_| true).as_bytes()));
-        let args = ["dedup", "--docs", "in", "--confirm", "0.8", "-o", "out", "--removed", "r.tsv"];
+        let args = ["clean", "in", "--confirm", "0.8", "-o", "out", "--removed", "r.tsv"];
         let (_, err) = desk.run(&args, 0);
         assert!(err.contains("1 response that is no page or text passed over"), "{err}");
         // The title differs, so that similarities do, too.
@@ -103,9 +103,9 @@ fn web_archives_are_cleaned_record_by_record() {
 fn records_without_ids_go_by_their_lines() {
     let lines = ["{\"text\":\"<b>one</b> two three\"}\n", "{\"text\":\"one two three\"}\n"];
     let desk = Desk::with("a.jsonl", &lines.concat());
-    let (_, err) = desk.run(&["dedup", "--docs", "a.jsonl", "-o", "b.jsonl"], 2);
+    let (_, err) = desk.run(&["clean", "a.jsonl", "-o", "b.jsonl"], 2);
     assert!(err.contains("--line-ids"), "{err}");
-    let args = ["dedup", "--docs", "a.jsonl", "--line-ids", "--removed", "r.tsv", "-o", "b.jsonl"];
+    let args = ["clean", "a.jsonl", "--line-ids", "--removed", "r.tsv", "-o", "b.jsonl"];
     desk.run(&args, 0);
     assert_eq!(desk.read("r.tsv"), "");
     desk.run(&[&args[..], &["--text-format", "html", "-f"]].concat(), 0);
@@ -130,7 +130,7 @@ fn what_is_kept_is_the_same_bytes_in_every_format_and_compression() {
                     let bytes = format.file(&documents[part], |_| true);
                     desk.write(name, compressed(name, &bytes));
                 }
-                let mut args = vec!["dedup", "--docs", "in", "-o", "out/", "--removed", "r.tsv"];
+                let mut args = vec!["clean", "in", "-o", "out/", "--removed", "r.tsv"];
                 args.extend(["--threads", threads]);
                 args.extend(near_args(confirm));
                 let (out, err) = desk.run(&args, 0);
@@ -184,7 +184,7 @@ fn the_rule_says_which_of_near_documents_is_kept() {
         ("best:score", removed(&documents, Some(0.7), largest)),
         ("newest:score", removed(&documents, Some(0.7), largest)),
     ] {
-        let args = ["dedup", "--docs", "docs.jsonl", "--confirm", "0.7", "--keep", rule];
+        let args = ["clean", "docs.jsonl", "--confirm", "0.7", "--keep", rule];
         desk.run(&[&args[..], &["-o", "kept.jsonl", "-f"]].concat(), 0);
         let stays = |at: usize| !removed.contains_key(&at);
         let kept = fs::read(desk.path("kept.jsonl")).unwrap();
@@ -196,7 +196,7 @@ fn the_rule_says_which_of_near_documents_is_kept() {
         results.insert(kept);
     }
     assert_eq!(results.len(), 4);
-    let bad = ["dedup", "--docs", "docs.jsonl", "--keep", "newest:text", "-o", "x.jsonl"];
+    let bad = ["clean", "docs.jsonl", "--keep", "newest:text", "-o", "x.jsonl"];
     let (_, err) = desk.run(&bad, 2);
     assert!(err.contains("in 'text', expected a date such as 2026-11-22"), "{err}");
 }
@@ -209,7 +209,7 @@ fn large_documents_are_confirmed_in_rounds_with_the_same_result() {
     desk.write("docs.jsonl", JSON_LINES.file(&documents, |_| true));
     let last = removed(&documents, Some(0.8), |at, _| std::cmp::Reverse(at));
     assert!(last.len() > 50);
-    let args = ["dedup", "--docs", "docs.jsonl", "--confirm", "0.8", "--keep", "last", "-q"];
+    let args = ["clean", "docs.jsonl", "--confirm", "0.8", "--keep", "last", "-q"];
     let to = ["-o", "kept.jsonl", "--removed", "removed.tsv"];
     desk.ok(&[&args[..], &to].concat(), "");
     let kept = fs::read(desk.path("kept.jsonl")).unwrap();
@@ -230,7 +230,7 @@ fn documents_are_marked_instead_of_removed() {
     let removed = removed(&documents, Some(0.8), |_, _| 0);
     let desk = Desk::new();
     desk.write("docs.jsonl.gz", compressed("x.gz", &JSON_LINES.file(&documents, |_| true)));
-    let args = ["dedup", "--docs", "docs.jsonl.gz", "--annotate", "copy_of", "-o", "out.jsonl.gz"];
+    let args = ["clean", "docs.jsonl.gz", "--annotate", "copy_of", "-o", "out.jsonl.gz"];
     let (_, err) = desk.run(&args, 0);
     assert!(err.contains(&format!("{} documents marked", removed.len())), "{err}");
     let text = String::from_utf8(decompressed(&desk, "out.jsonl.gz")).unwrap();
@@ -248,7 +248,7 @@ fn documents_are_marked_instead_of_removed() {
         }
     }
     // The field is new, or nothing is written.
-    let again = ["dedup", "--docs", "out.jsonl.gz", "--annotate", "copy_of", "-o", "x.jsonl.gz"];
+    let again = ["clean", "out.jsonl.gz", "--annotate", "copy_of", "-o", "x.jsonl.gz"];
     let (_, err) = desk.run(&again, 2);
     assert!(err.contains("line 1: field 'copy_of' is there already"), "{err}");
     assert!(!desk.path("x.jsonl.gz").exists());
@@ -269,7 +269,7 @@ fn new_documents_are_compared_with_a_store_and_remembered() {
     let kept: BTreeSet<usize> =
         (0..rest.len()).filter(|at| !again.contains_key(at)).map(|at| unknown[at]).collect();
     assert!(kept.len() < unknown.len() && unknown.len() < new.len());
-    let args = ["dedup", "--docs", "new", "-s", "s.fps"];
+    let args = ["clean", "new", "-s", "s.fps"];
     desk.run(&[&args[..], &["-o", "known", "--removed", "r.tsv"]].concat(), 0);
     let stays = |at| !is_known(&new[at]);
     assert!(fs::read(desk.path("known/a.csv")).unwrap() == CSV.file(new, stays));
@@ -295,14 +295,14 @@ fn files_that_are_documents_are_listed() {
     for (at, document) in documents.iter().enumerate() {
         desk.write(&format!("in/{at:02}.txt"), document.text());
     }
-    desk.run(&["dedup", "--docs", "in", "-o", "out/"], 0);
+    desk.run(&["clean", "in", "-o", "out/"], 0);
     let stays = |at: &usize| !removed.contains_key(at);
     let kept: Vec<usize> = (0..documents.len()).filter(stays).collect();
     let kept: String = kept.iter().map(|at| format!("in/{at:02}.txt\n")).collect();
     assert_eq!(desk.read_names("out/kept-files.txt"), kept);
-    desk.run(&["dedup", "--docs", "in", "-o", "list.txt"], 0);
+    desk.run(&["clean", "in", "-o", "list.txt"], 0);
     assert_eq!(desk.read_names("list.txt"), kept);
-    let (_, err) = desk.run(&["dedup", "--docs", "in", "-o", "x", "--annotate", "of"], 2);
+    let (_, err) = desk.run(&["clean", "in", "-o", "x", "--annotate", "of"], 2);
     assert!(err.contains("have no fields"), "{err}");
 }
 
@@ -315,7 +315,7 @@ fn what_cannot_be_compared_stays() {
          {{\"id\":3,\"text\":\"one two three four\"}}\n{{\"id\":4,\"text\":\"{long}\"}}\n"
     );
     desk.write("a.jsonl", &text);
-    let args = ["dedup", "--docs", "a.jsonl", "-o", "b.jsonl", "--max-document", "2KiB"];
+    let args = ["clean", "a.jsonl", "-o", "b.jsonl", "--max-document", "2KiB"];
     let (_, err) = desk.run(&args, 2);
     assert!(err.contains("a.jsonl: line 2") && err.contains("--skip-bad"), "{err}");
     // What failed at once leaves nothing behind.
@@ -351,18 +351,18 @@ fn an_output_that_would_do_harm_is_refused() {
         (&["wide.jsonl", "-o", "new", "--encoding", "utf-16le"], "convert it to UTF-8 first"),
         (&["in", "-o", "new", "--keep", "best:score", "--docs-format", "lines"], "'score'"),
     ] {
-        let (_, err) = desk.run(&[&["dedup", "--docs"], args].concat(), 2);
+        let (_, err) = desk.run(&[&["clean"], args].concat(), 2);
         assert!(with_slashes(&err).contains(expected), "{args:?}: {err}");
     }
     for (args, expected) in [
-        (&["dedup", "in/a.jsonl", "--keep", "longest"][..], "say with -o"),
-        (&["dedup", "in/a.jsonl", "-s", "s.fps", "--keep", "last"], "add --within"),
+        (&["clean", "in/a.jsonl", "--keep", "longest"][..], "with -o"),
+        (&["clean", "in/a.jsonl", "-s", "s.fps", "--keep", "last"], "add --within"),
     ] {
         let (_, err) = desk.run(args, 2);
         assert!(err.contains(expected), "{args:?}: {err}");
     }
     assert_eq!(desk.read("out/a.jsonl"), "precious");
-    desk.run(&["dedup", "--docs", "in", "-o", "out", "-f"], 0);
+    desk.run(&["clean", "in", "-o", "out", "-f"], 0);
     assert_eq!(desk.read("out/a.jsonl"), desk.read("in/a.jsonl"));
     assert_eq!(desk.read("out/b/a.jsonl"), desk.read("in/b/a.jsonl"));
 }
@@ -381,7 +381,7 @@ fn a_killed_command_goes_on_where_it_was() {
     let old: Vec<Document> = documents[..30].to_vec();
     desk.write("old.jsonl", JSON_LINES.file(&old, |_| true));
     desk.ok(&["build", "--docs", "old.jsonl", "-s", "s.fps", "-q", "-k", "7"], "");
-    let args = ["dedup", "--docs", "in", "-s", "s.fps", "--within", "--add", "-q"];
+    let args = ["clean", "in", "-s", "s.fps", "--within", "--add", "-q"];
     let run = |out: &'static str| [&args[..], &["-o", out, "--removed"]].concat();
     desk.run(&["export", "-s", "s.fps", "-o", "backup"], 0);
     let whole = [&run("whole")[..], &["whole.tsv"]].concat();
@@ -423,11 +423,11 @@ fn a_killed_command_goes_on_where_it_was() {
     }
     assert!(killed > 0);
     // Another command does not take over what a stopped one has left.
-    desk.run(&["dedup", "--docs", "in", "-o", "other", "-k", "5", "--removed", "/dev/full"], 2);
-    let (_, err) = desk.run(&["dedup", "--docs", "in", "-o", "other"], 2);
+    desk.run(&["clean", "in", "-o", "other", "-k", "5", "--removed", "/dev/full"], 2);
+    let (_, err) = desk.run(&["clean", "in", "-o", "other"], 2);
     assert!(
         err.contains("holds unfinished work that differs in") && err.contains("--force"),
         "{err}"
     );
-    desk.run(&["dedup", "--docs", "in", "-o", "other", "-f"], 0);
+    desk.run(&["clean", "in", "-o", "other", "-f"], 0);
 }

@@ -1,0 +1,247 @@
+//! `fpstore clean`: copies a corpus without its near-duplicate documents.
+
+mod args;
+mod overview;
+mod work;
+
+use std::path::PathBuf;
+
+use anyhow::bail;
+use clap::builder::ArgPredicate;
+use clap::{Arg, Args};
+use fpstore::{Store, WriterOptions};
+use fpstore_corpus::{Cleaner, KeepRules, USUAL_SIMILARITY};
+
+use crate::args::documents::DocumentArgs;
+use crate::args::help::with_more;
+use crate::args::inputs::{ReadArgs, inputs, refuse_pipes, title_of};
+use crate::args::reading_args::in_long_help;
+use crate::args::resources::WriteArgs;
+use crate::args::segment_args::{LabelArgs, RunArgs, with_add};
+use crate::output::sink::OutputArgs;
+use crate::run::confirm::{self, NearArgs};
+use crate::run::labels::read_labels;
+use crate::session::command::ExitStatus;
+use crate::session::document_reader::{Documents, check_recipe};
+use crate::session::stores::{Asked, StoreNames, StoresArg};
+use args::CleaningArgs;
+
+const LONG_ABOUT: &str = "\
+Copy a corpus without its near-duplicate documents. Documents are compared with each other, or with -s \
+with a store or several stores, or with -s and --within with both. Stored documents are never removed.
+
+Documents are copied byte for byte, in their order, in files of the same format and compression: with \
+-o FOLDER each file under its path below the common folder of all inputs, with -o FILE a single file, \
+compressed by its extension. Where each file is one document, the paths of the kept files are listed \
+instead, in FILE, or in FOLDER/kept-files.txt if FOLDER exists or ends with a slash. JSON Lines, CSV, \
+TSV, Parquet, lines and web archives can be copied. Documents without text and bad records are kept, \
+except damaged records of web archives. With --annotate NAME nothing is removed: each document gets a \
+field NAME with the id of the document that it duplicates, or null.
+
+A stopped job with -o, by a signal or a crash, is resumed by the same command: its finished work is in \
+FOLDER/.fpstore-dedup until the job is done. --add adds the kept documents to the store after all output \
+is written, or none of them.
+
+--removed FILE receives a line for each removed document: its fingerprint, the fingerprint of the kept \
+or stored one, their distance, their similarity (with --confirm), both ids, 'new' or 'stored' for the \
+other document, and the reason: address, bytes, text, near or confirmed. Of several stored documents \
+the nearest is listed. With -s A -s B the line ends with the store of a stored document.
+
+It needs about 33 bytes of memory for each document besides the join, with --confirm 110.";
+
+const AFTER_HELP: &str = "\
+Examples:
+  fpstore clean corpus/*.jsonl.zst -o clean/ --removed removed.tsv
+  fpstore clean today.parquet -s pages.fps --add -o new.parquet
+  fpstore clean corpus/ --dry-run --html report.html
+
+Exit status: 0 done; 2 error.";
+
+const STORE_HELP: &str =
+    "The store to compare with, or several; without it, documents are compared with each other";
+
+const K_MORE: &str = "
+
+The fingerprints then decide alone, unless --confirm is given, too: faster, and wrong more often, above \
+all on short texts.";
+
+const CONFIRM_MORE: &str = "
+
+The similarity is exact between new documents, and estimated from the sketches of a store (build \
+--sketch). Without -k the distance of candidates is chosen so that one in a hundred pairs of similarity \
+S is missed, and fewer of more similar pairs. Fingerprints decide alone with -k, and where nothing else \
+can be compared: for ready fingerprints, pipes, and with a store without sketches. The last lines of the \
+output name the criterion.";
+
+fn confirm_help() -> String {
+    format!("The least Jaccard similarity of near-duplicates [default: {USUAL_SIMILARITY}]")
+}
+
+/// Files hold documents unless a field of ready fingerprints is named.
+fn always(arg: Arg) -> Arg {
+    arg.hide(true).default_value("true").default_value_if(
+        "fingerprint_field",
+        ArgPredicate::IsPresent,
+        "false",
+    )
+}
+
+/// Copy a corpus of documents without its near-duplicates
+#[derive(Args, Debug)]
+#[command(
+    long_about = LONG_ABOUT,
+    after_help = AFTER_HELP,
+    mut_args = in_long_help,
+    mut_arg("docs", always),
+    mut_arg("input_format", |arg| arg.hide(true)),
+    mut_arg("store", |arg| arg.help(STORE_HELP)),
+    mut_arg("k", |arg| with_more(arg, K_MORE)),
+    mut_arg("confirm", |arg| with_more(arg.help(confirm_help()), CONFIRM_MORE)),
+    mut_arg("label", with_add),
+    mut_arg("run", with_add)
+)]
+pub(crate) struct CleanArgs {
+    /// Files of documents, folders that contain such files, or -
+    #[arg(value_name = "CORPUS", required = true)]
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    stores: StoresArg,
+    /// With -s: also compare the new documents with each other
+    #[arg(long)]
+    within: bool,
+    /// Add the kept documents to the store
+    #[arg(long, requires = "store")]
+    add: bool,
+    #[command(flatten)]
+    label: LabelArgs,
+    #[command(flatten)]
+    run: RunArgs,
+    #[command(flatten)]
+    near: NearArgs,
+    #[command(flatten)]
+    cleaning: CleaningArgs,
+    /// Write the removed documents to FILE, each with the kept one and their distance
+    #[arg(long, value_name = "FILE")]
+    removed: Option<PathBuf>,
+    #[command(flatten)]
+    read: ReadArgs,
+    #[command(flatten)]
+    documents: DocumentArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+    #[command(flatten)]
+    work: WriteArgs,
+}
+
+pub(crate) fn run(args: &CleanArgs) -> anyhow::Result<ExitStatus> {
+    let monitor = args.work.monitor()?;
+    if args.add {
+        args.stores.check_one("--add")?;
+    }
+    let (stored, stores) = Asked::open_named(&args.stores)?;
+    if args.cleaning.keep != KeepRules::default() && stored.is_some() && !args.within {
+        bail!("--keep chooses among new documents; add --within to compare them");
+    }
+    let limits = args.work.resources.reading()?;
+    let documents = match &stored {
+        Some(stored) => args.documents.prepare_for(stored, &args.read, limits)?,
+        None => args.documents.prepare(&args.read, limits)?,
+    };
+    let Some(documents) = documents.filter(Documents::are_given) else {
+        bail!(
+            "'clean' reads fields by their names; 'fpstore dedup' reads numbered columns of lines"
+        );
+    };
+    let recipe = documents.source.recipe();
+    check_recipe(stored.as_ref(), &recipe)?;
+    if let Some(threshold) = args.near.confirm {
+        documents.check_texts()?;
+        if let Some(stored) = &stored {
+            confirm::candidate_k(stored, threshold, args.near.k)?;
+        }
+    }
+    let options = WriterOptions::default().label(args.label.label()).recipe(recipe);
+    let options = args.work.limit(options.run(args.run.run.clone()), &monitor)?;
+    let add = (args.add && !args.cleaning.dry_run).then_some(options);
+    work::run(args.settings(documents, (stored, stores), add)?, &monitor)
+}
+
+impl CleanArgs {
+    /// What an interruption has left of the work.
+    pub(crate) fn after_interruption(&self) -> &'static str {
+        match self.cleaning.list || self.cleaning.dry_run {
+            true => "nothing was changed",
+            false => "the same command goes on from here",
+        }
+    }
+
+    fn settings(
+        &self,
+        documents: Documents,
+        (stored, stores): (Option<Store>, Option<StoreNames>),
+        add: Option<WriterOptions>,
+    ) -> anyhow::Result<work::Settings> {
+        let CleanArgs { cleaning, output: OutputArgs { output, force }, .. } = self;
+        let documents_are_passages = documents.source.options().passage_unit().is_some();
+        if cleaning.manifest.is_some() {
+            refuse_pipes(&self.files, "--manifest")?;
+        }
+        let cleaner = Cleaner::new(documents.source, inputs(&self.files)?)
+            .replace(*force)
+            .against(stored.clone())
+            .within(self.within)
+            .add(add)
+            .k(self.near.k)
+            .confirm(self.near.confirm)
+            .confirm_contains(cleaning.confirm_contains)
+            .judge(cleaning.judge)
+            .passages(cleaning.passages)
+            .pairs(cleaning.pairs.as_deref().map(read_labels).transpose()?)
+            .url_field(cleaning.url_field.clone())
+            .keep(cleaning.keep.clone())
+            .source_field(cleaning.source_field.clone())
+            .max_loss(cleaning.max_loss)
+            .target(cleaning.target)
+            .per_cluster(cleaning.per_cluster.unwrap_or(1))
+            .cluster_size(cleaning.cluster_size.clone())
+            .annotate(cleaning.annotate.clone())
+            .skip_space_check(self.work.resources.skip_space_check)
+            .memory(self.work.resources.memory.map(|memory| memory.as_u64()))
+            .threads(self.work.resources.threads()?)
+            .temp_dir(self.work.resources.temp_dir.clone());
+        let copies = !cleaning.list && !cleaning.dry_run;
+        if documents_are_passages && copies && cleaning.passages.is_none() {
+            bail!(
+                "passages are parts of records: add --passages cut, drop:0.5 or annotate to say what \
+                 becomes of those that are removed, or --list to print the kept ones"
+            );
+        }
+        let cleaner = match output {
+            _ if !copies => cleaner,
+            Some(output) => cleaner.output(output),
+            None => bail!(
+                "name the output for the kept documents with -o: a folder, or a file for one file; \
+                 --dry-run only prints what would be removed, --list prints fingerprints and ids instead"
+            ),
+        };
+        Ok(work::Settings {
+            cleaner,
+            list: cleaning.list.then(|| output.clone().unwrap_or_else(|| "-".into())),
+            removed: self.removed.clone(),
+            losses: cleaning.losses.clone(),
+            manifest: cleaning.manifest.clone(),
+            html: cleaning.html.clone().map(|path| {
+                let title = title_of(&self.files, &path);
+                (path, cleaning.html_max, title)
+            }),
+            force: *force,
+            fate: work::Fate::of(cleaning, documents_are_passages),
+            adds: self.add && !cleaning.dry_run,
+            is_dry: cleaning.dry_run,
+            stored,
+            stores,
+            run: self.run.run.clone(),
+            quiet: self.work.is_quiet(),
+        })
+    }
+}
