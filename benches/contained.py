@@ -6,7 +6,7 @@
 
 The corpus has made-up documents of 400 words, and documents that are a part of one of them: some of
 its words in a row, as of a page that was cut, or quoted. `edited` parts have one word in a hundred
-changed. `fpstore dedup --docs --keep longest --confirm-contains 1.0` (0.9 for edited ones) should
+changed. `fpstore clean --keep longest --confirm-contains 1.0` (0.9 for edited ones) should
 remove each part and nothing else. What it compares are documents whose fingerprints are near, by the
 distance that the similarity of `--confirm` needs: so a part that is short beside its whole is not
 found. For each share of the words and each `--confirm` the table has the percentage that was found;

@@ -90,7 +90,7 @@ def commands(program, place, n):
                                   "--temp-dir", place, "-q"], nothing
     yield "cluster", [program, "cluster", store, "-k", "3", *spare, "-q"], nothing
     yield "dedup", [program, "dedup", values, *binary, "-k", "3", *spare, "-q"], nothing
-    yield "dedup --docs", [program, "clean", documents, "--confirm", "0.8", "-o", cleaned,
+    yield "clean", [program, "clean", documents, "--confirm", "0.8", "-o", cleaned,
                            "--force", "-q"], lambda: cleaned.unlink(missing_ok=True)
     yield "verify", [program, "verify", store], nothing
     yield "verify --samples 0", [program, "verify", store, "--samples", "0"], nothing

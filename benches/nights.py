@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A crawl that is cleaned night after night with `fpstore dedup --docs`: what each night costs.
+"""A crawl that is cleaned night after night with `fpstore clean`: what each night costs.
 
     FPSTORE=target/release/fpstore python3 benches/nights.py               # thirty nights of 10^5
     FPSTORE=... python3 benches/nights.py --nights 5 --documents 2000      # a minute

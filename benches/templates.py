@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Cleans near copies of templates with `fpstore dedup --docs`: what each costs as they grow.
+"""Cleans near copies of templates with `fpstore clean`: what each costs as they grow.
 
     FPSTORE=target/release/fpstore python3 benches/templates.py
     FPSTORE=... python3 benches/templates.py --beside OLDER_FPSTORE --sizes 2000 5000

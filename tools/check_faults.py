@@ -21,6 +21,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 # How calls fail. A disk is full, or broken, or a folder belongs to somebody else.
@@ -59,10 +60,10 @@ COMMANDS = {
     "commit": (
         [*SETUP, "build second.tsv --segment-file second.seg"], "commit second.seg -s store.fps"
     ),
-    "clean": ([], "dedup --docs docs.jsonl -o out/ --removed removed.tsv"),
+    "clean": ([], "clean docs.jsonl -o out/ --removed removed.tsv"),
     "clean, and add": (
         ["build --docs more.jsonl -s texts.fps"],
-        "dedup --docs docs.jsonl -s texts.fps --within --add -o out/ --removed removed.tsv",
+        "clean docs.jsonl -s texts.fps --within --add -o out/ --removed removed.tsv",
     ),
     "pairs": ([], "pairs --docs docs.jsonl -o pairs.tsv"),
     "clusters": ([], "cluster --docs docs.jsonl -o clusters.tsv --html clusters.html"),
@@ -164,67 +165,72 @@ def differing(one, other):
     return sorted(name for name in {*one, *other} if one.get(name) != other.get(name))
 
 
+def check(program, folder, title):
+    """Lets each call of a command fail once. Returns the number of calls and the faults found."""
+    setup, command = COMMANDS[title]
+    base, place = folder / "base", Place(program, folder / "place")
+    base.mkdir(parents=True)
+    make_inputs(base)
+    for earlier in setup:
+        Place(program, base).ok(earlier + quietly(earlier))
+    command += quietly(command)
+
+    def anew():
+        shutil.rmtree(place.folder, ignore_errors=True)
+        shutil.copytree(base, place.folder, symlinks=True)
+
+    anew()
+    before = place.state()
+    changes = place.changes(command)
+    after = place.state()
+    assert before != after or title == "compact", command
+    faults = []
+    for name, at in changes:
+        anew()
+        fault = f"inject={name}:error={ERRORS[name]}:when={at}"
+        done = place.run(command, ["strace", "-f", "-qq", "-o", "/dev/null", "-e", fault])
+
+        def wrong(what):
+            faults.append(f"fpstore {command}, with {fault}: {what}\n{done.stderr}")
+
+        left = place.state()
+        if done.returncode == 0:
+            if left != after:
+                wrong(f"ended well and left something else in {differing(left, after)}")
+        elif done.returncode != 2 or not done.stderr.strip():
+            wrong(f"ended with status {done.returncode}")
+        elif left == after and before != after and not TELLS.search(done.stderr):
+            wrong("took place and was told as an error")
+        elif any(left.get(it) not in (before.get(it), after.get(it)) for it in left | after):
+            wrong(f"left something else in {differing(left, after)}")
+        if done.returncode != 0 or place.leftovers():
+            again = place.run(command)
+            if again.returncode != 0 and "exists; --force replaces it" in again.stderr:
+                # One of several outputs was complete.
+                again = place.run(command + " --force")
+            if left != after and again.returncode != 0:
+                wrong(f"given again: {again.stderr}")
+            if again.returncode == 0 and place.leftovers():
+                wrong(f"given again, left {place.leftovers()}")
+            if (found := place.state()) != after:
+                names = differing(found, after)
+                wrong(f"given again, left something else in {names}: {again.stderr}")
+    print(f"{title}: {len(changes)} failing calls", flush=True)
+    return len(changes), faults
+
+
 def main():
     program = os.path.abspath(sys.argv[1])
-    with tempfile.TemporaryDirectory() as folder:
+    titles = sys.argv[2:] or list(COMMANDS)
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
         folder = Path(os.path.realpath(folder))
-        faults, total = [], 0
-        for title, (setup, command) in COMMANDS.items():
-            if sys.argv[2:] and title not in sys.argv[2:]:
-                continue
-            base, place = folder / "base", Place(program, folder / "place")
-            shutil.rmtree(base, ignore_errors=True)
-            base.mkdir()
-            make_inputs(base)
-            for earlier in setup:
-                Place(program, base).ok(earlier + quietly(earlier))
-            command += quietly(command)
-
-            def anew():
-                shutil.rmtree(place.folder, ignore_errors=True)
-                shutil.copytree(base, place.folder, symlinks=True)
-
-            anew()
-            before = place.state()
-            changes = place.changes(command)
-            after = place.state()
-            assert before != after or title == "compact", command
-            for name, at in changes:
-                anew()
-                fault = f"inject={name}:error={ERRORS[name]}:when={at}"
-                done = place.run(command, ["strace", "-f", "-qq", "-o", "/dev/null", "-e", fault])
-                total += 1
-
-                def wrong(what):
-                    told = f"fpstore {command}, with {fault}: {what}\n{done.stderr}"
-                    print(told, file=sys.stderr)
-                    faults.append(told)
-
-                left = place.state()
-                if done.returncode == 0:
-                    if left != after:
-                        wrong(f"ended well and left something else in {differing(left, after)}")
-                elif done.returncode != 2 or not done.stderr.strip():
-                    wrong(f"ended with status {done.returncode}")
-                elif left == after and before != after and not TELLS.search(done.stderr):
-                    wrong("took place and was told as an error")
-                elif any(left.get(it) not in (before.get(it), after.get(it)) for it in left | after):
-                    wrong(f"left something else in {differing(left, after)}")
-                if done.returncode != 0 or place.leftovers():
-                    again = place.run(command)
-                    if again.returncode != 0 and "exists; --force replaces it" in again.stderr:
-                        # One of several outputs was complete.
-                        again = place.run(command + " --force")
-                    if left != after and again.returncode != 0:
-                        wrong(f"given again: {again.stderr}")
-                    if again.returncode == 0 and place.leftovers():
-                        wrong(f"given again, left {place.leftovers()}")
-                    if (found := place.state()) != after:
-                        names = differing(found, after)
-                        wrong(f"given again, left something else in {names}: {again.stderr}")
-            print(f"{title}: {len(changes)} failing calls", flush=True)
-        print(f"{total} failing calls, {len(faults)} faults")
-        sys.exit(1 if faults else 0)
+        done = pool.map(lambda at: check(program, folder / str(at), titles[at]), range(len(titles)))
+        counts, faults = zip(*done)
+    for fault in itertools.chain(*faults):
+        print(fault, file=sys.stderr)
+    count = sum(map(len, faults))
+    print(f"{sum(counts)} failing calls, {count} faults")
+    sys.exit(1 if count else 0)
 
 
 main()

@@ -74,9 +74,9 @@ PYTHON
     -o "$folder/versions.rows" --quiet
 "$fpstore" cluster "$folder/pictures.tsv" --image '{id}.svg' --link 'https://example.org/{id}' \
     --html "$folder/pictures.html" --quiet
-"$fpstore" dedup --docs "$folder/versions.jsonl" -k 12 -o "$folder/kept.jsonl" \
+"$fpstore" clean "$folder/versions.jsonl" -k 12 -o "$folder/kept.jsonl" \
     --html "$folder/removed.html" --quiet
-"$fpstore" dedup --docs tests/data/licences --confirm 0.6 -o "$folder/kept.txt" \
+"$fpstore" clean tests/data/licences --confirm 0.6 -o "$folder/kept.txt" \
     --html "$folder/removed-licences.html" --quiet
 "$fpstore" cluster "$folder/many.tsv" --html "$folder/many.html" --html-groups 20000 --quiet
 "$fpstore" cluster "$folder/many.tsv" --html "$folder/cut.html" --html-max 200KB --quiet

@@ -158,11 +158,11 @@ def main():
             "export --output shipped.fps -s store.fps",
             "build third.tsv -s store.fps --force",
             "build --docs docs.jsonl -s texts.fps",
-            "dedup --docs docs.jsonl -o out/",
-            "dedup --docs docs.jsonl -o clean.jsonl",
-            "dedup --docs more.jsonl -s texts.fps --within --add -o added/",
+            "clean docs.jsonl -o out/",
+            "clean docs.jsonl -o clean.jsonl",
+            "clean more.jsonl -s texts.fps --within --add -o added/",
             "build --docs more.jsonl -s again.fps",
-            "dedup --docs docs.jsonl -s again.fps --within --add -o a/b/c/ --removed removed.tsv "
+            "clean docs.jsonl -s again.fps --within --add -o a/b/c/ --removed removed.tsv "
             "--html removed.html --manifest clean.json --losses losses.tsv",
             "contamination --against more.jsonl --docs docs.jsonl -o d/e/f/ --found found.tsv",
             "pairs --docs docs.jsonl -o pairs.tsv",

@@ -1,4 +1,4 @@
-"""The corpus of kill_dedup.py, and the model of what `fpstore dedup --docs` may leave of it.
+"""The corpus of kill_dedup.py, and the model of what `fpstore clean` may leave of it.
 
 It reads files of documents by itself, record by record, and knows nothing of fingerprints: a list
 of the program says which documents it has removed, and for which others.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Disturbs `fpstore dedup --docs` at random, lets it go on, and compares what it leaves with a model.
+"""Disturbs `fpstore clean` at random, lets it go on, and compares what it leaves with a model.
 
     python3 tools/kill_dedup.py PROGRAM [--kills N] [--changes N] [--seed N] [--documents N]
 

@@ -43,7 +43,7 @@ use() {
     run pairs --docs tmp/docs.jsonl -k 12 --quiet | tr -d '\r' | grep -q 'a.*b'
     run cluster tmp/docs.fps --texts tmp/docs.jsonl --html tmp/page.html --quiet
     grep -q 'one two three' "$tmp/page.html"
-    run dedup --docs tmp/docs.jsonl --within -o tmp/kept.jsonl --quiet
+    run clean tmp/docs.jsonl --within -o tmp/kept.jsonl --quiet
     run man tmp/man --quiet
     # The segments of all are those of the first; the manifest has the id of a store, which is random.
     (cd "$tmp/docs.fps" && sha256sum -- *.fps) >"$tmp/segments"

@@ -1,4 +1,4 @@
-//! `dedup --docs` gives back the documents that are kept, byte for byte.
+//! `clean` gives back the documents that are kept, byte for byte.
 
 mod clusters;
 mod contained;
