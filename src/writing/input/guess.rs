@@ -10,9 +10,8 @@
 //!    fingerprints is taken; a first line that has a name there is a header.
 //! 3. The other column is the id. Of several, it is the one that the header calls `id`, else the only
 //!    one with a name in [`fields::ID`].
-//! 4. Shorter numbers at the start of lines are read as documented where nothing else could be the
-//!    fingerprint: alone, or beside ids of fewer characters than a fingerprint has bytes. Counted
-//!    numbers are ids.
+//! 4. Shorter numbers are fingerprints only where each line holds nothing else. Next to another column
+//!    they are ids, unless the user names the column or the spelling.
 //! 5. Two columns that could hold the fingerprints, and none, are refused, with the options that end
 //!    the doubt. Skipping bad records changes nothing of that.
 //!
@@ -25,7 +24,7 @@ use super::columns::{Columns, Separator, unquoted};
 use super::first_lines::{Line, sample};
 use super::line_record::parse_record;
 use fpstore_base::column::{Held, is_in_doubt};
-use fpstore_base::{Fingerprint, IdRef, Radix, Width, fields};
+use fpstore_base::{Fingerprint, Radix, Width, fields};
 
 /// The longest name of a column that is a header.
 const NAME_LEN_MAX: usize = 60;
@@ -50,7 +49,7 @@ pub(super) struct Wish {
 pub(super) enum LineForm {
     /// As documented: the fingerprint, then optionally a separator and the id.
     Documented(Radix),
-    /// As documented in hex, with fewer digits than the width has, beside short ids alone.
+    /// Hex numbers alone, with fewer digits than the width has.
     Short(Width),
     /// By columns; what was guessed is said in words.
     Columns(Columns, Option<String>),
@@ -163,36 +162,8 @@ impl<'a> Sample<'a> {
         if self.wish.radix.is_some() && self.lines.iter().all(all_read) {
             return Ok(LineForm::Documented(radix));
         }
-        let Err(reason) = read else {
-            return match self.have_short_ids() {
-                true => Ok(LineForm::Short(self.wish.width)),
-                false => Err(self.of_short_numbers(&layouts)),
-            };
-        };
+        let Err(reason) = read else { return Err(self.of_short_numbers(&layouts)) };
         Err(Unclear { reason, line: Some(self.lines[0].number), ..Unclear::default() })
-    }
-
-    /// Whether lines start with numbers that are not counted, beside ids that no fingerprint can be.
-    fn have_short_ids(&self) -> bool {
-        let record = |line: &'a Line<'a>| {
-            let record = parse_record(line.text.as_bytes(), Radix::Hex).ok().flatten();
-            record.map(|(fingerprint, id)| (line.text, fingerprint, id))
-        };
-        let records: Vec<_> = self.lines.iter().filter_map(record).collect();
-        let is_short = |text: &str, id: Option<IdRef<'_>>| match id {
-            Some(IdRef::Text(missing)) if is_missing(missing) => false,
-            Some(id) => is_short_id(id, self.wish.width),
-            None => is_bare(text),
-        };
-        // Read as hex, decimal numbers make a longer step at each ten.
-        let with_ids: Vec<_> = records.iter().filter(|record| record.2.is_some()).collect();
-        let values = || with_ids.iter().map(|record| record.1.value());
-        let steps =
-            values().zip(values().skip(1)).filter(|(one, next)| one.wrapping_add(1) == *next);
-        let next_count = steps.count();
-        let are_counted = with_ids.len() > 2 && 4 * next_count >= 3 * (with_ids.len() - 1);
-        let is_most = !self.wish.skip_bad || 2 * records.len() > self.lines.len();
-        is_most && !are_counted && records.iter().all(|(text, _, id)| is_short(text, *id))
     }
 
     /// Refuses lines of which no column holds fingerprints.
@@ -479,11 +450,6 @@ impl<'a> Layout<'a> {
         );
         Some(Unclear { reason, ..Unclear::default() })
     }
-}
-
-/// Whether an id has fewer characters than a fingerprint has bytes, so that it can be none.
-pub(super) fn is_short_id(id: IdRef<'_>, width: Width) -> bool {
-    matches!(id, IdRef::Text(text) if 2 * text.len() < width.digits())
 }
 
 /// The spelling as an option that must be given.

@@ -236,7 +236,7 @@ fn dump_is_input_for_the_same_store() {
     }
     assert!(!desk.output(&["dump", "--separator", "x"], "").status.success());
     // 'build' skips spaces after a comma, so this id would lose its space.
-    desk.write("space.tsv", "1\t lead\n");
+    desk.write("space.tsv", "0000000000000001\t lead\n");
     desk.run(&["build", "space.tsv", "-s", "space.fps"], 0);
     assert_eq!(desk.run(&["dump", "-s", "space.fps"], 0).0, "0000000000000001\t lead\n");
     let (_, err) = desk.run(&["dump", "-s", "space.fps", "--separator", ","], 2);

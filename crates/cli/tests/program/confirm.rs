@@ -166,7 +166,7 @@ fn documents_are_joined_without_confirmation_too() {
 #[test]
 fn what_cannot_be_confirmed_is_refused_with_the_remedy() {
     let (desk, _) = desk(3);
-    desk.write("pages.tsv", "00ff\ta\n");
+    desk.write("pages.tsv", "00000000000000ff\ta\n");
     desk.ok(&["build", "pages.tsv", "-s", "pages.fps", "-q"], "");
     desk.ok(&["build", "--docs", "docs.jsonl", "-s", "sketched.fps", "--sketch", "-q"], "");
     for (args, expected) in [

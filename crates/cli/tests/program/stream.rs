@@ -7,7 +7,7 @@ use crate::common::Random;
 use crate::common::program::{Desk, text};
 
 fn desk() -> Desk {
-    let desk = Desk::with("pages.tsv", "00ff\ta\nff00000000000000\tb\n");
+    let desk = Desk::with("pages.tsv", "00000000000000ff\ta\nff00000000000000\tb\n");
     desk.ok(&["build", "pages.tsv", "-s", "pages.fps", "-q"], "");
     desk
 }
