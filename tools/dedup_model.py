@@ -137,7 +137,8 @@ def records(name, raw):
     if name.endswith(".warc"):
         found = re.split(rb"(?=WARC/1\.0\r\n)", raw)
         uri = lambda one: re.search(rb"Target-URI: ([^\r]*)", one)
-        return [(uri(one) and uri(one)[1].decode(), one) for one in found if one]
+        # A record whose head was cut is damaged, and in no output.
+        return [(uri(one) and uri(one)[1].decode(), one) for one in found if b"\r\n\r\n" in one]
     split = re.findall(rb"[^\n]*\n|[^\n]+\Z", raw)
     if ".jsonl" in name:
         return [(id_of(line), line) for line in split]

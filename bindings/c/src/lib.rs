@@ -131,7 +131,9 @@ type Result<T> = std::result::Result<T, Failure>;
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let status = match &error {
-            Error::InvalidDistance { .. } | Error::TooWide { .. } | Error::InvalidOptions { .. } => 1,
+            Error::InvalidDistance { .. }
+            | Error::TooWide { .. }
+            | Error::InvalidOptions { .. } => 1,
             Error::NoStore { .. } | Error::NotAStore { .. } => 2,
             Error::UnsupportedVersion { .. } => 3,
             Error::Corrupt { .. } => 4,
@@ -399,7 +401,11 @@ pub unsafe extern "C" fn fps_open(
         let path = path_of(unsafe { CStr::from_ptr(path) }.to_bytes())?;
         // SAFETY: NULL, or options.
         let given = unsafe { options.as_ref() }.copied();
-        let given = given.unwrap_or(FpsOpenOptions { size: size_of::<FpsOpenOptions>(), access: 0, warm: 0 });
+        let given = given.unwrap_or(FpsOpenOptions {
+            size: size_of::<FpsOpenOptions>(),
+            access: 0,
+            warm: 0,
+        });
         if given.size != size_of::<FpsOpenOptions>() {
             return Err(usage(format!(
                 "fps_open_options has {} bytes here, and its size says {}",
