@@ -2,6 +2,7 @@
 //! and compares the exported names with the header.
 #![cfg(target_os = "linux")]
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -63,32 +64,39 @@ fn programs_in_c_and_c_plus_plus_get_the_answers_of_a_scan() {
     let shared = libraries.join("libfpstore_capi.so");
     // The program finds it by its SONAME.
     std::os::unix::fs::symlink(&shared, folder.path().join("libfpstore.so.0")).unwrap();
-    let languages = [("cc", "c", "-std=gnu11"), ("c++", "c++", "-std=gnu++17")];
-    for (compiler, language, standard) in languages {
-        for library in [shared.clone(), libraries.join("libfpstore_capi.a")] {
-            let program = folder.path().join("interface");
-            run(Command::new(compiler)
-                .args([
-                    "-x",
-                    language,
-                    standard,
-                    "-O1",
-                    "-Wall",
-                    "-Wextra",
-                    "-Wpedantic",
-                    "-Werror",
-                ])
-                .args(["-Wno-missing-field-initializers", "-pthread"])
-                .arg(&source)
-                .args(["-x", "none"])
-                .arg(&library)
-                .args(["-lm", "-ldl", "-o"])
-                .arg(&program));
-            let mut command = Command::new(&program);
-            command.env("LD_LIBRARY_PATH", folder.path());
-            let done = run(command.args([&store, &values, &damaged]).arg("2000"));
-            assert_eq!(done, "done\n", "{language} with {library:?}");
+    let archive = libraries.join("libfpstore_capi.a");
+    let sanitized = &["-fsanitize=address,undefined", "-fno-sanitize-recover=all"][..];
+    let is_there = |command: &str| Command::new(command).arg("--version").output().is_ok();
+    let valgrind = ["valgrind", "-q", "--error-exitcode=9", "--leak-check=full"];
+    // The compiler and its language, the library, more options, the runner, and rounds of each thread.
+    for (compiler, language, library, more, runner, rounds) in [
+        ("cc", ["c", "-std=gnu11"], &shared, &[][..], &[][..], "2000"),
+        ("cc", ["c", "-std=gnu11"], &archive, &[], &[], "2000"),
+        ("cc", ["c", "-std=gnu11"], &shared, sanitized, &[], "200"),
+        ("cc", ["c", "-std=gnu11"], &shared, &[], &valgrind, "5"),
+        ("c++", ["c++", "-std=gnu++17"], &shared, &[], &[], "2000"),
+        ("c++", ["c++", "-std=gnu++17"], &archive, sanitized, &[], "200"),
+    ] {
+        if runner.first().is_some_and(|runner| !is_there(runner)) {
+            continue;
         }
+        let program = folder.path().join("interface");
+        run(Command::new(compiler)
+            .arg("-x")
+            .args(language)
+            .args(["-O1", "-g", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-pthread"])
+            .args(more)
+            .arg(&source)
+            .args(["-x", "none"])
+            .arg(library)
+            .args(["-lm", "-ldl", "-o"])
+            .arg(&program));
+        let mut words: Vec<&OsStr> = runner.iter().map(OsStr::new).collect();
+        words.extend([&program, &store, &values, &damaged].map(|path| path.as_os_str()));
+        words.push(OsStr::new(rounds));
+        let mut command = Command::new(words[0]);
+        command.args(&words[1..]).env("LD_LIBRARY_PATH", folder.path());
+        assert_eq!(run(&mut command), "done\n", "{language:?} with {library:?}, {more:?}");
     }
 }
 
