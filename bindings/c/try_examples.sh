@@ -3,7 +3,8 @@
 #
 #     bindings/c/try_examples.sh PROGRAM
 #
-# PROGRAM is fpstore. Every example must print the lines of `fpstore query`. Go needs pkg-config, Node npm.
+# PROGRAM is fpstore. Every example must print the lines of `fpstore query`. Go needs
+# pkg-config, Node npm, Java jna.jar of Debian's libjna-java.
 set -eu
 program=$(realpath "$1")
 here=$(cd "$(dirname "$0")" && pwd)
@@ -45,5 +46,11 @@ fi
 if command -v npm >/dev/null; then
     cd node && npm install --silent --no-audit --no-fund
     FPSTORE_LIB="$folder/usr/lib/libfpstore.so" try Node node search.mjs
+    cd ..
+fi
+jna=/usr/share/java/jna.jar
+if command -v java >/dev/null && [ -e $jna ]; then
+    cd java
+    try Java java -cp $jna -Djna.library.path="$folder/usr/lib" -Dfile.encoding=UTF-8 Search.java
     cd ..
 fi
