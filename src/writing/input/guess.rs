@@ -173,11 +173,17 @@ impl<'a> Sample<'a> {
         let Some(layout) = layouts.first() else { return Unclear { reason, ..Unclear::default() } };
         let is_short =
             |place: &usize| matches!(layout.held[*place].0, Held::Numbers | Held::ShortHex);
-        let len = |place: &usize| -> usize { layout.values(*place).map(|it| it.len()).sum() };
         // A missing value may be a fingerprint in later lines; if it never is, each line is refused.
         let missing = (0..layout.count).find(|place| is_missing(layout.rows[0][*place]));
-        let Some(place) = missing.or((0..layout.count).filter(is_short).max_by_key(len)) else {
-            return Unclear { reason, ..Unclear::default() };
+        let short: Vec<usize> = (0..layout.count).filter(is_short).collect();
+        let place = match (missing, &short[..]) {
+            (Some(place), _) | (None, &[place]) => place,
+            (None, []) => return Unclear { reason, ..Unclear::default() },
+            (None, _) => {
+                reason += "; several columns have shorter numbers: name one with --fingerprint-field \
+                           and --id-field";
+                return Unclear { reason, ..Unclear::default() };
+            }
         };
         let is_number = layout.held[place].0 == Held::Numbers;
         reason += &match missing {

@@ -124,7 +124,7 @@ fn an_existing_store_is_replaced_only_by_force_and_never_harmed() {
     assert_eq!(names_in(&desk.path("store.fps")), before);
     desk.run(&["query", "0123456789abcdef"], 0);
 
-    desk.write("other.tsv", "7 x\n");
+    desk.write("other.tsv", "0000000000000007 x\n");
     desk.run(&["build", "other.tsv", "--force"], 0);
     desk.run(&["query", "7"], 0);
     desk.run(&["query", "0123456789abcdef"], 1);
@@ -173,7 +173,7 @@ fn every_input_spelling_gives_the_same_store() {
         let text: String = values.iter().enumerate().map(|(id, &v)| line(v, id) + "\n").collect();
         desk.write(name, text);
     };
-    write("hex", &|v, id| format!("{v:x}\t{id}"));
+    write("hex", &|v, id| format!("{v:016x}\t{id}"));
     write("dec", &|v, id| format!("{v} {id}"));
     write("sdec", &|v, id| format!("{},{id}", v.cast_signed()));
     let pairs: Vec<u8> = values

@@ -271,9 +271,9 @@ fn what_is_new_is_remembered_and_answered_as_it_comes() {
     let mut input = child.stdin.take().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     for (line, answer) in [
-        ("fe\tx", "near\t00000000000000fe\tx\t00000000000000ff\t1\ta"),
-        ("f0f0f0f0\ty", "new\t00000000f0f0f0f0\ty"),
-        ("f0f0f0f1\tz", "near\t00000000f0f0f0f1\tz\t00000000f0f0f0f0\t1\ty"),
+        ("00000000000000fe\tx", "near\t00000000000000fe\tx\t00000000000000ff\t1\ta"),
+        ("00000000f0f0f0f0\ty", "new\t00000000f0f0f0f0\ty"),
+        ("00000000f0f0f0f1\tz", "near\t00000000f0f0f0f1\tz\t00000000f0f0f0f0\t1\ty"),
         ("f0f0f0f0", "near\t00000000f0f0f0f0\t\t00000000f0f0f0f0\t0\ty"),
         ("f0f0f0f000000000", "new\tf0f0f0f000000000\t"),
         ("0f0f0f0f00000000\t1", "new\t0f0f0f0f00000000\t1"),

@@ -90,7 +90,7 @@ fn no_output_takes_the_place_of_an_input() {
         let why = if input { "is an input" } else { "lies in" };
         assert!(err.contains(why) && err.contains("name an"), "{args:?}: {err}");
         assert_eq!(desk.read("in/a.jsonl"), docs, "{args:?}");
-        assert_eq!(desk.read("b.tsv"), "1\ta\n2\tb\n", "{args:?}");
+        assert_eq!(desk.read("b.tsv"), "0000000000000001\ta\n0000000000000002\tb\n", "{args:?}");
         assert_eq!(desk.read("pairs.tsv"), "d1\td2\t1\nd3\td4\t0\n", "{args:?}");
         assert!(fs::read(desk.path("store.fps/MANIFEST")).unwrap() == before, "{args:?}");
         assert!(contents() == others, "{args:?}");
