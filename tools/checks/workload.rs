@@ -4,7 +4,7 @@
 //!
 //! Only instructions in functions whose names start with `counted` count; making the data does not.
 
-#[path = "../benches/store/data/mod.rs"]
+#[path = "../../benches/store/data/mod.rs"]
 mod data;
 
 use std::hint::black_box;

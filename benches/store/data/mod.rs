@@ -1,7 +1,7 @@
 //! Fingerprints and queries for the benches, the same in every run.
 #![allow(dead_code, reason = "each bench uses its own part")]
 
-#[path = "../../tests/common/random.rs"]
+#[path = "../../../tests/common/random.rs"]
 mod random;
 
 pub use random::Random;
