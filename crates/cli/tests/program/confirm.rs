@@ -191,10 +191,6 @@ fn what_cannot_be_confirmed_is_refused_with_the_remedy() {
         (&["pairs", "pages.tsv", "--recipe", "minhash"], "add --docs"),
         (&["dedup", "--within", "pages.tsv", "--recipe", "minhash"], "--recipe is for documents"),
         (&["dedup", "-s", "pages.fps", "--docs", "docs.jsonl", "--confirm", "0.8"], "recipe"),
-        (
-            &["dedup", "-s", "sketched.fps", "--add", "-", "--docs", "--confirm", "0.8"],
-            "leave out --confirm",
-        ),
     ] {
         let (_, err) = desk.run(args, 2);
         assert!(err.contains(expected), "{args:?}: {err}");

@@ -131,10 +131,11 @@ pub(crate) fn run(args: &CleanArgs) -> anyhow::Result<ExitStatus> {
     if args.add {
         args.stores.check_one("--add")?;
     }
-    let (stored, stores) = Asked::open_named(&args.stores)?;
-    if args.cleaning.keep != KeepRules::default() && stored.is_some() && !args.within {
+    let is_against = !args.stores.named().is_empty();
+    if args.cleaning.keep != KeepRules::default() && is_against && !args.within {
         bail!("--keep chooses among new documents; add --within to compare them");
     }
+    let (stored, stores) = Asked::open_named(&args.stores)?;
     let limits = args.work.resources.reading()?;
     let documents = match &stored {
         Some(stored) => args.documents.prepare_for(stored, &args.read, limits)?,
