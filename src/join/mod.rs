@@ -36,10 +36,9 @@ mod shares;
 pub(crate) mod tests;
 
 pub use crate::base::judged::JudgedPairs;
-pub use batch::batch_mode::BatchMode;
-pub use batch::search_many::search_many;
+pub use batch::BatchMode;
+pub use batch::search_many;
 pub use fpstore_base::labels::{BadLabel, LabelFile};
-pub use grouping::cluster::{Cluster, ClusterMember};
 pub use grouping::cluster_method::ClusterMethod;
 pub use grouping::clusters::{Clusters, clusters};
 pub use grouping::components::Components;
@@ -50,11 +49,12 @@ pub use grouping::judged::JudgedDocuments;
 pub use grouping::judged_clusters::judged_clusters;
 pub use grouping::keep::{Fate, KeepRule, Kept};
 pub use grouping::numbering::EarlierClusters;
+pub use grouping::{Cluster, ClusterMember};
 pub use options::{JoinInput, JoinOptions, Share};
 pub use pairs::document_pairs::{DocumentPair, DocumentPairs, document_pairs};
-pub use pairs::near_pairs::{Pair, near_pairs, near_pairs_across};
 #[cfg(feature = "write")]
 pub(crate) use pairs::nearest_others::{asked_count, for_each_nearest_other};
 pub use pairs::sampled_pairs::{JUDGED_DISTANCE, SampledPair, sampled_pairs};
 pub use pairs::sorted_pairs::{SortedPairs, sorted_pairs, sorted_pairs_across};
-pub use shares::plan::{JoinPlan, PlanReads};
+pub use pairs::{Pair, near_pairs, near_pairs_across};
+pub use shares::{JoinPlan, PlanReads};

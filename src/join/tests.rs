@@ -6,7 +6,7 @@ use super::*;
 use crate::join::engine::finder::PairFinder;
 use crate::join::engine::sides::SidesMut;
 use crate::join::grouping::disjoint_sets::DisjointSets;
-use crate::join::pairs::near_pairs::connect_near;
+use crate::join::pairs::connect_near;
 use crate::{Error, Fingerprint};
 
 #[path = "../../tests/common/oracle.rs"]

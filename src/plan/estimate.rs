@@ -3,8 +3,6 @@
 use std::ops::AddAssign;
 
 /// The steps of one query, as the cost model expects them.
-///
-/// [`UnitCosts::nanos`](crate::plan::UnitCosts::nanos) turns them into time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]

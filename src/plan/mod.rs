@@ -2,7 +2,7 @@
 //!
 //! A [`PlanRequest`] compares schemes for given data before a store is built; a [`Plan`] says how
 //! a segment that exists answers a distance `k`: by probing tables within radii, or by a scan. Both
-//! count the steps of a query ([`CostEstimate`]) and multiply them by their [`UnitCosts`].
+//! count the steps of a query ([`CostEstimate`]) and multiply them by their costs in nanoseconds.
 //!
 //! The cost model imports its constants from the modules that it models. It decides speed and
 //! space alone: radii are proven to cover the distance before they are used, so no error of the
@@ -28,7 +28,8 @@ mod syndromes;
 mod table;
 mod unit_costs;
 
-pub use crate::plan::profile::{Sample, Sampler};
+pub use crate::plan::profile::Sample;
+pub(crate) use crate::plan::profile::Sampler;
 pub use crate::scheme::{FAMILIES, Family, Radius};
 pub use budget::Budget;
 pub(crate) use candidates::{depends_on_data, scheme_by_name};
@@ -39,4 +40,3 @@ pub(crate) use radii::{AccessPath, PathPlan};
 pub use request::{PlanRequest, SchemePlan};
 pub(crate) use sample_model::SampleModel;
 pub use scheme_estimate::SchemeEstimate;
-pub use unit_costs::UnitCosts;

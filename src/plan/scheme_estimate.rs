@@ -70,20 +70,14 @@ pub struct SchemeEstimate {
 pub(super) struct Estimator<'a> {
     pub(super) value_count: u64,
     pub(super) k: u32,
-    pub(super) costs: &'a UnitCosts,
     pub(super) model: Option<&'a SampleModel>,
     /// By mask: schemes share masks, and estimating one by a sample takes a millisecond.
     tables: RefCell<HashMap<u64, TableEstimate>>,
 }
 
 impl<'a> Estimator<'a> {
-    pub(super) fn new(
-        value_count: u64,
-        k: u32,
-        costs: &'a UnitCosts,
-        model: Option<&'a SampleModel>,
-    ) -> Self {
-        Estimator { value_count, k, costs, model, tables: RefCell::default() }
+    pub(super) fn new(value_count: u64, k: u32, model: Option<&'a SampleModel>) -> Self {
+        Estimator { value_count, k, model, tables: RefCell::default() }
     }
 
     fn table(&self, mask: u64) -> TableEstimate {
@@ -113,7 +107,7 @@ impl<'a> Estimator<'a> {
         let plan = self.path_plan(&scheme, &tables);
         let usage = self.usage(&plan, &tables);
         let n = self.value_count.max(1) as f64;
-        let cold_nanos = plan.expected_nanos + usage.cold_pages * self.costs.cold_page;
+        let cold_nanos = plan.expected_nanos + usage.cold_pages * UnitCosts::SHIPPED.cold_page;
         Some(SchemeEstimate {
             name: candidate.name.clone(),
             radii: match plan.path {
@@ -139,8 +133,8 @@ impl<'a> Estimator<'a> {
         })
     }
 
-    /// The access path that a reader will choose from the header and the shipped costs alone, with
-    /// its cost by the full model of the data.
+    /// The access path that a reader will choose from the header alone, with its cost by the full
+    /// model of the data.
     fn path_plan(&self, scheme: &Scheme, tables: &[TableEstimate]) -> PathPlan {
         let needed = cut::uniform_head_bits(self.value_count);
         let read =
@@ -148,8 +142,9 @@ impl<'a> Estimator<'a> {
         let read: Vec<TableModel> = tables.iter().map(read).collect();
         let models: Vec<TableModel> = tables.iter().map(|table| table.model.clone()).collect();
         let masks = scheme.masks();
-        let reader = PathPlanner { masks, tables: &read, costs: &UnitCosts::SHIPPED };
-        let planner = PathPlanner { masks, tables: &models, costs: self.costs };
+        let costs = &UnitCosts::SHIPPED;
+        let reader = PathPlanner { masks, tables: &read, costs };
+        let planner = PathPlanner { masks, tables: &models, costs };
         planner.price(reader.choose(self.k).path, self.k)
     }
 

@@ -58,9 +58,9 @@ pub struct Collector {
 impl Collector {
     /// The number of distinct fingerprints up to which [`Collector::new`] is exact: 2^23, for which
     /// it needs up to about 300 MB.
-    pub const EXACT_MAX: usize = 1 << 23;
+    const EXACT_MAX: usize = 1 << 23;
 
-    /// A collector that is exact up to [`Collector::EXACT_MAX`] distinct fingerprints.
+    /// A collector that is exact up to 2^23 distinct fingerprints.
     #[expect(clippy::new_without_default, reason = "a collector is made in order to be filled")]
     pub fn new() -> Self {
         Collector::with_exact_max(Collector::EXACT_MAX)

@@ -69,7 +69,7 @@ pub struct Statistics {
     pub tables: Vec<TableStatistics>,
     /// A sample for the planner; `None` if there are too few fingerprints for one.
     #[cfg_attr(feature = "serde", serde(skip))]
-    pub scheme_sample: Option<Sample>,
+    pub(crate) scheme_sample: Option<Sample>,
 }
 
 /// The things that count as records.

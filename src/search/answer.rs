@@ -1,12 +1,13 @@
 //! Answers: hits nearest first, with their ids, and counters of the search.
 
+use std::ops::AddAssign;
 use std::path::Path;
 use std::slice;
+use std::time::Instant;
 
 use crate::base::error::Result;
 use crate::base::section::StoreIndex;
 use crate::search::snapshot::{LiveIds, SegmentHit, Snapshot};
-use crate::search::stats::SearchStats;
 use fpstore_base::Fingerprint;
 use fpstore_base::Width;
 use fpstore_base::{Id, IdRef};
@@ -20,6 +21,65 @@ pub struct Match {
     pub distance: u32,
     /// Its ids in the order they were stored in; empty in a store without ids.
     pub ids: Vec<Id>,
+}
+
+/// Limits of a search. [`Outcome::cut`](crate::Outcome::cut) says whether one of them cut the answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    pub(crate) limit: Option<usize>,
+    pub(crate) max_compared: Option<u64>,
+    pub(crate) deadline: Option<Instant>,
+}
+
+impl Limits {
+    /// Keeps only the `count` nearest matches, ties by ascending fingerprint. The search takes as
+    /// long as without it; [`Searcher::nearest`](crate::Searcher::nearest) takes less.
+    #[must_use]
+    pub fn limit(mut self, count: impl Into<Option<usize>>) -> Self {
+        self.limit = count.into();
+        self
+    }
+
+    /// Stops after comparing about `count` values, probed and scanned together.
+    #[must_use]
+    pub fn max_compared(mut self, count: impl Into<Option<u64>>) -> Self {
+        self.max_compared = count.into();
+        self
+    }
+
+    /// Stops at about this time: it is looked at after each 256 values that are scanned, or 512 that
+    /// are probed. Before the first of them nothing stops.
+    #[must_use]
+    pub fn deadline(mut self, time: impl Into<Option<Instant>>) -> Self {
+        self.deadline = time.into();
+        self
+    }
+}
+
+/// Counters of a search.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct SearchStats {
+    /// Blocks looked up.
+    pub probes: u64,
+    /// Values whose tail was fetched and compared, and values that syndromes named, which were
+    /// looked up.
+    pub candidates: u64,
+    /// Values compared in sequential passes.
+    pub scanned: u64,
+    /// Pages of tables whose checksum was verified, because this process had not read them before.
+    /// Pages of ids do not count; they are read later.
+    pub pages_checked: u64,
+}
+
+impl AddAssign for SearchStats {
+    fn add_assign(&mut self, other: SearchStats) {
+        self.probes += other.probes;
+        self.candidates += other.candidates;
+        self.scanned += other.scanned;
+        self.pages_checked += other.pages_checked;
+    }
 }
 
 /// Whether an answer is complete, and what it cost.

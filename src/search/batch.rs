@@ -2,9 +2,9 @@
 
 use crate::base::error::Result;
 use crate::scheme::Radius;
+use crate::search::answer::SearchStats;
 use crate::search::probe::{Collector, ProbeScratch, TableHit, probe_table};
 use crate::search::snapshot::SegmentHit;
-use crate::search::stats::SearchStats;
 use crate::segment::Segment;
 use fpstore_base::Fingerprint;
 

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use crate::base::error::Result;
-use crate::search::limits::Limits;
+use crate::search::answer::Limits;
+use crate::search::answer::SearchStats;
 use crate::search::probe::{Collector, TableHit};
 use crate::search::snapshot::{OpenSegment, SegmentHit};
-use crate::search::stats::SearchStats;
 
 /// Takes the hits of one query in all segments.
 #[derive(Debug, Default)]

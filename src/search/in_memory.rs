@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use crate::base::error::Result;
+use crate::search::answer::SearchStats;
 use crate::search::hit_collector::HitCollector;
 use crate::search::kernel::Kernel;
 use crate::search::probe::{Collector, TableHit};
 use crate::search::snapshot::{Gathered, OpenSegment, Places};
-use crate::search::stats::SearchStats;
 use fpstore_base::Fingerprint;
 
 /// The tables, and which segments they have.
@@ -169,7 +169,7 @@ impl Collector for OfParts<'_> {
 mod tests {
     use super::*;
     use crate::Builder;
-    use crate::search::limits::Limits;
+    use crate::search::answer::Limits;
     use crate::search::snapshot::Gathering;
 
     /// No segment is in two tables of a pool; if one ever were, its records would not be found twice.

@@ -13,20 +13,16 @@ mod hit_collector;
 mod in_memory;
 pub(crate) mod kernel;
 mod levels;
-mod limits;
 mod nearest;
 mod probe;
 mod scan;
 mod searcher;
 mod small_segments;
 pub(crate) mod snapshot;
-mod stats;
 mod table_query;
 
-pub use answer::{Answer, Hit, Ids, Match, Outcome};
+pub use answer::{Answer, Hit, Ids, Limits, Match, Outcome, SearchStats};
 pub(crate) use batch::{BatchSearcher, BatchTable};
 #[cfg(fuzzing)]
 pub(crate) use kernel::check::check_bytes as check_kernels;
-pub use limits::Limits;
 pub use searcher::Searcher;
-pub use stats::SearchStats;

@@ -5,7 +5,7 @@
 
 use crate::base::error::{Error, Result};
 use crate::search::answer::Answer;
-use crate::search::limits::Limits;
+use crate::search::answer::Limits;
 use crate::search::searcher::Searcher;
 use fpstore_base::Fingerprint;
 

@@ -5,10 +5,10 @@ use std::sync::atomic::AtomicBool;
 
 use crate::base::error::{Error, Result};
 use crate::plan::AccessPath;
+use crate::search::answer::Limits;
 use crate::search::answer::{Answer, Outcome};
 use crate::search::hit_collector::HitCollector;
 use crate::search::levels::Levels;
-use crate::search::limits::Limits;
 use crate::search::probe::{ProbeScratch, probe};
 use crate::search::scan::{scan, whole_table};
 use crate::search::small_segments::SmallSegments;

@@ -4,14 +4,14 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::batch_mode::BatchMode;
+use super::BatchMode;
 use super::ranks::Wanted;
 use crate::base::error::{Error, Result};
 use crate::base::section::{Rank, TableIndex};
 use crate::base::side_by_side::side_by_side;
 use crate::join::engine::blocking::Blocking;
 use crate::join::options::JoinOptions;
-use crate::join::pairs::near_pairs::near_pairs_across;
+use crate::join::pairs::near_pairs_across;
 use crate::plan::{AccessPath, PathPlan};
 use crate::search::snapshot::SegmentHit;
 use crate::search::snapshot::Snapshot;

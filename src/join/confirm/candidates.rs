@@ -104,31 +104,28 @@ impl Documents {
     }
 
     /// The number of documents.
-    pub fn len(&self) -> u64 {
+    pub(super) fn len(&self) -> u64 {
         self.list.len() as u64
     }
 
     /// Whether there is no document.
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
     /// Finds which documents are in a candidate pair: one whose fingerprints lie within the distance
     /// of the options, and whose features are not equal.
+    pub(super) fn candidates(self, options: &JoinOptions) -> Result<Candidates> {
+        self.find(options, false)
+    }
+
+    /// Finds the candidates of [`Candidates::lead`]: documents that another one with other features
+    /// lies within the distance of the options. Documents in dense groups become candidates without
+    /// finding their pairs, so a candidate need not be in a candidate pair.
     ///
     /// # Errors
     ///
     /// As [`near_pairs`](crate::join::near_pairs); [`Error::TooLarge`] for more than 2^32 - 2 documents.
-    pub fn candidates(self, options: &JoinOptions) -> Result<Candidates> {
-        self.find(options, false)
-    }
-
-    /// As [`Documents::candidates`], for [`Candidates::lead`]: many near documents are taken without
-    /// finding their pairs, so more documents may be needed than those in candidate pairs.
-    ///
-    /// # Errors
-    ///
-    /// As [`Documents::candidates`].
     pub fn candidates_to_lead(self, options: &JoinOptions) -> Result<Candidates> {
         self.find(options, true)
     }
@@ -229,7 +226,7 @@ pub struct Candidates {
 impl Candidates {
     /// The number of candidate pairs of documents with different features; of candidates to lead,
     /// that of the pairs that connect them.
-    pub fn pair_count(&self) -> u64 {
+    pub(super) fn pair_count(&self) -> u64 {
         self.pair_count
     }
 
@@ -315,7 +312,7 @@ impl Candidates {
     ///   [`Documents::outlined`], or if features that are needed were not taken.
     /// * [`Error::TooManyPairs`] if there are more pairs of documents than the options allow.
     /// * Otherwise as [`near_pairs`](crate::join::near_pairs).
-    pub fn confirm(self, threshold: f64) -> Result<Confirmed> {
+    pub(super) fn confirm(self, threshold: f64) -> Result<Confirmed> {
         self.check_complete(threshold)?;
         let mut edges = EdgeSorter::new(&self.options, self.pair_count)?;
         let options = EdgeSorter::beside(&self.options)?;

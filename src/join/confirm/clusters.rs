@@ -7,10 +7,10 @@ use super::ids::DocumentIds;
 use super::nodes::Nodes;
 use crate::base::error::{Error, Result};
 use crate::base::side_by_side::side_by_side;
-use crate::join::grouping::cluster::{diameter, number_of};
 use crate::join::grouping::cluster_method::ClusterMethod;
 use crate::join::grouping::keep::{Fate, KeepRule};
 use crate::join::grouping::numbering::Shared;
+use crate::join::grouping::{diameter, number_of};
 use crate::join::options::JoinOptions;
 use fpstore_base::watch::{Phase, Watch};
 use fpstore_base::{Fingerprint, Id};
@@ -69,7 +69,11 @@ impl Candidates {
     ///   [`Documents::outlined`](super::Documents::outlined), or if features that are needed were not
     ///   taken.
     /// * Otherwise as [`near_pairs`](crate::join::near_pairs), but for [`Error::TooManyPairs`].
-    pub fn clusters(self, threshold: f64, method: ClusterMethod) -> Result<ConfirmedClusters> {
+    pub(super) fn clusters(
+        self,
+        threshold: f64,
+        method: ClusterMethod,
+    ) -> Result<ConfirmedClusters> {
         self.check_complete(threshold)?;
         let members = self.divide(threshold, method)?;
         let Candidates { nodes, is_candidate, sets, options, ids, .. } = self;
@@ -110,7 +114,7 @@ impl ConfirmedClusters {
     }
 
     /// The number of documents.
-    pub fn document_count(&self) -> usize {
+    pub(super) fn document_count(&self) -> usize {
         self.nodes.document_count()
     }
 

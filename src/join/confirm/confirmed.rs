@@ -59,11 +59,6 @@ impl Confirmed {
         self.candidate_count
     }
 
-    /// The number of documents.
-    pub fn document_count(&self) -> usize {
-        self.nodes.document_count()
-    }
-
     /// The id of a document, by its number; `None` if none was given, as without
     /// [`Confirmer`](super::Confirmer).
     ///
@@ -72,11 +67,6 @@ impl Confirmed {
     /// [`Error::Io`] if temporary files cannot be read.
     pub fn id(&self, document: u32) -> Result<Option<Id>> {
         self.ids.get(document)
-    }
-
-    /// The fingerprint of a document, by its number.
-    pub fn fingerprint(&self, document: u32) -> Option<Fingerprint> {
-        self.nodes.of(document).map(|node| self.nodes.fingerprint(node))
     }
 
     /// Calls `each` with each pair; with `distinct` only with those whose fingerprints differ.

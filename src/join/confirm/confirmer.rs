@@ -14,38 +14,37 @@ use crate::join::options::JoinOptions;
 use crate::store::Store;
 use fpstore_base::{Fingerprint, IdRef};
 
-/// Takes a document: its fingerprint, its id if it has one, and what is compared of it.
-type TakeDocument<'a, T> = dyn FnMut(Fingerprint, Option<IdRef<'_>>, &T) -> Result<()> + 'a;
+/// Callback for a document: its fingerprint, its id if it has one, and the features or the sketch to
+/// compare.
+pub(super) type TakeDocument<'a, T> =
+    dyn FnMut(Fingerprint, Option<IdRef<'_>>, &T) -> Result<()> + 'a;
 
-/// Takes a document: its fingerprint, its id if it has one, and its features, ascending and without
-/// repeats.
-pub type TakeFeatures<'a> = TakeDocument<'a, [u64]>;
+/// The kind of result of a [`Confirmer`]: [`InPairs`] or [`InClusters`].
+pub trait Goal: stages::Find {}
 
-/// What a [`Confirmer`] finds.
-pub trait Goal {
-    /// What is found.
-    type Found;
+impl<F: stages::Find> Goal for F {}
 
-    /// The documents whose features are needed.
-    ///
-    /// # Errors
-    ///
-    /// As [`Documents::candidates`].
-    fn candidates(&self, documents: Documents, options: &JoinOptions) -> Result<Candidates>;
+mod stages {
+    use super::{Candidates, Documents, JoinOptions, Result};
 
-    /// What is found among candidates whose features have been taken.
-    ///
-    /// # Errors
-    ///
-    /// As [`Candidates::confirm`] or [`Candidates::clusters`].
-    fn find(&self, candidates: Candidates, threshold: f64) -> Result<Self::Found>;
+    /// The stages of a confirmation that depend on its goal.
+    pub trait Find {
+        /// The result.
+        type Found;
+
+        /// Finds the documents whose features are needed.
+        fn candidates(&self, documents: Documents, options: &JoinOptions) -> Result<Candidates>;
+
+        /// Compares the candidates, whose features have been taken.
+        fn find(&self, candidates: Candidates, threshold: f64) -> Result<Self::Found>;
+    }
 }
 
-/// Finds pairs.
+/// Finds pairs: the result is [`Confirmed`].
 #[derive(Clone, Copy, Debug)]
 pub struct InPairs;
 
-impl Goal for InPairs {
+impl stages::Find for InPairs {
     type Found = Confirmed;
 
     fn candidates(&self, documents: Documents, options: &JoinOptions) -> Result<Candidates> {
@@ -57,11 +56,11 @@ impl Goal for InPairs {
     }
 }
 
-/// Finds clusters, by a method.
+/// Finds clusters, by a method: the result is [`ConfirmedClusters`].
 #[derive(Clone, Copy, Debug)]
 pub struct InClusters(pub ClusterMethod);
 
-impl Goal for InClusters {
+impl stages::Find for InClusters {
     type Found = ConfirmedClusters;
 
     fn candidates(&self, documents: Documents, options: &JoinOptions) -> Result<Candidates> {
@@ -128,16 +127,18 @@ impl<G> Confirmer<G> {
 
 impl<G: Goal> Confirmer<G> {
     /// Confirms the pairs of documents that `read` gives, by their features. `read` is called twice,
-    /// and gives the same documents in the same order; without candidates once.
+    /// and gives the same documents in the same order; without candidates once. It passes the
+    /// features of each document in ascending order and without repeats.
     ///
     /// # Errors
     ///
-    /// * As [`Documents::candidates`], and [`Candidates::confirm`] or [`Candidates::clusters`].
+    /// * As [`near_pairs`](crate::join::near_pairs); for clusters never [`Error::TooManyPairs`].
+    /// * [`Error::TooLarge`] for more than 2^32 - 2 documents.
     /// * [`Error::InvalidOptions`] if the second reading gives other documents.
     /// * Any error that `read` returns.
     pub fn features<E: From<Error>>(
         &self,
-        read: impl FnMut(&mut TakeFeatures<'_>) -> Result<(), E>,
+        read: impl FnMut(&mut TakeDocument<'_, [u64]>) -> Result<(), E>,
     ) -> Result<G::Found, E> {
         self.confirm(Documents::outlined(self.threshold), Documents::push, Candidates::take, read)
     }

@@ -8,7 +8,7 @@ use super::outline::Outlines;
 use crate::base::error::Result;
 use crate::join::grouping::disjoint_sets::DisjointSets;
 use crate::join::options::JoinOptions;
-use crate::join::pairs::near_pairs::{connect_near, near_pairs};
+use crate::join::pairs::{connect_near, near_pairs};
 use fpstore_base::Fingerprint;
 use fpstore_base::watch::Phase;
 

@@ -47,7 +47,7 @@ mod unlike;
 pub use candidates::{Candidates, Documents, feature_digest};
 pub use clusters::{ConfirmedCluster, ConfirmedClusters, ConfirmedMember};
 pub use confirmed::{Confirmed, ConfirmedPair};
-pub use confirmer::{Confirmer, Goal, InClusters, InPairs, TakeFeatures};
+pub use confirmer::{Confirmer, Goal, InClusters, InPairs};
 pub use kept::KeepParts;
 pub use lead::LedDocument;
 pub use likeness::Likeness;

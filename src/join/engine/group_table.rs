@@ -6,7 +6,7 @@
 //! to a half of [lines](super::line_table), so that more values stay in the cache of a core; and a
 //! group of many values costs a comparison for every eight of them, and no line of a pool.
 
-use super::hashing::bucket;
+use super::hash_table::bucket;
 use super::line_table::lines_max;
 use super::sides::Sides;
 use crate::search::kernel::Vector;

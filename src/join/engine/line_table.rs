@@ -9,7 +9,7 @@
 //! access to memory and one unpredictable branch for each value of its bucket. The figures are in
 //! benches/README.md.
 
-use super::hashing::bucket;
+use super::hash_table::bucket;
 use super::sides::Sides;
 use crate::search::kernel::Vector;
 

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::cluster::{Cluster, ClusterMember, by_degree, cluster_of, number_of};
 use super::cluster_method::ClusterMethod;
 use super::disjoint_sets::{DisjointSets, PositionIndex, for_each_batch};
 use super::graph::NearGraph;
 use super::judged::Judged;
 use super::leaders::{Near, lead};
 use super::reading::{JoinMemory, ReadValues, read};
+use super::{Cluster, ClusterMember, by_degree, cluster_of, number_of};
 use crate::base::error::{Error, Result};
 use crate::base::in_order::in_order;
 use crate::join::engine::one_join::Join;

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 use super::disjoint_sets::DisjointSets;
 use crate::base::error::{Error, Result};
-use crate::join::pairs::near_pairs::Pair;
+use crate::join::pairs::Pair;
 use fpstore_base::Fingerprint;
 
 /// Collects pairs of fingerprints and finds their connected components.

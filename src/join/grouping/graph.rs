@@ -1,6 +1,6 @@
 //! The graph of near members inside one connected component.
 
-use super::cluster::ClusterMember;
+use super::ClusterMember;
 use crate::base::error::Result;
 use crate::join::engine::finder::{PairFinder, ValuePair};
 use crate::join::engine::sides::SidesMut;

@@ -7,7 +7,7 @@
 use super::disjoint_sets::{DisjointSets, PositionIndex};
 use crate::base::error::{Error, Result};
 use crate::join::options::JoinOptions;
-use crate::join::pairs::near_pairs::near_pairs;
+use crate::join::pairs::near_pairs;
 use fpstore_base::Fingerprint;
 
 /// Distinct fingerprints in groups; at first each is a group of its own.

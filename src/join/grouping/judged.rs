@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::cluster::ClusterMember;
+use super::ClusterMember;
 use super::constrained_sets::ConstrainedSets;
 use super::disjoint_sets::DisjointSets;
 use super::judged_nodes::{DocumentPlace, JudgedNodes, Node};

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::cluster::ClusterMember;
+use super::ClusterMember;
 
 /// A document of a store: the position of its fingerprint, and the place of its id among the ids of
 /// that fingerprint.

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use super::cluster::Cluster;
+use super::Cluster;
 use super::clusters::Clusters;
 use crate::base::error::{Error, Result};
 use fpstore_base::{Fingerprint, IdRef};

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::near_pairs::Pair;
+use super::Pair;
 use crate::base::error::{Error, Result};
 use crate::base::in_order::in_order;
 use crate::base::section::StoreIndex;

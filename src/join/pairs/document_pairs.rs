@@ -2,12 +2,12 @@
 //! other.
 
 use super::document_lookup::{Document, for_each_looked_up};
-use super::near_pairs::{Pair, near_pairs};
 use super::sorted_pairs::{PairSorter, SortedPairs};
+use super::{Pair, near_pairs};
 use crate::base::error::{Error, Result};
 use crate::base::section::StoreIndex;
 use crate::join::options::{JoinOptions, Share};
-use crate::join::shares::plan::JoinPlan;
+use crate::join::shares::JoinPlan;
 use crate::search::Hit;
 use crate::store::Store;
 use fpstore_base::{Fingerprint, Id, IdRef};

@@ -1,6 +1,6 @@
 //! A few pairs of every distance, for people to judge.
 
-use super::near_pairs::Pair;
+use super::Pair;
 use super::nearest_others::for_each_nearest_other;
 use crate::base::error::{Error, Result};
 use crate::bytes::scramble::scramble;

@@ -1,6 +1,6 @@
 //! Near pairs in order, kept in memory or in temporary files.
 
-use super::near_pairs::{Pair, near_pairs, near_pairs_across};
+use super::{Pair, near_pairs, near_pairs_across};
 use crate::base::error::{Error, Result};
 use crate::join::engine::callback::CallbackError;
 use crate::join::options::{JoinInput, JoinOptions};

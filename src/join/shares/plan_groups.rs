@@ -4,13 +4,13 @@
 //! brings the payloads of a group together; the other half joins a group. A fingerprint goes to
 //! `k + 1` groups, one for each block that can be the first on which a pair agrees.
 
-use super::plan::JoinPlan;
+use super::JoinPlan;
 use crate::base::error::{Error, Result};
 use crate::join::engine::blocking::Blocking;
 use crate::join::engine::one_join::Join;
 use crate::join::engine::values::{JoinValues, distinct};
 use crate::join::options::{JoinOptions, Share};
-use crate::join::pairs::near_pairs::{Pair, emit_pairs};
+use crate::join::pairs::{Pair, emit_pairs};
 use fpstore_base::Fingerprint;
 use fpstore_base::watch::Phase;
 use std::sync::Mutex;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::plan::{AGREEING_MAX, GROUPS_MAX, JoinPlan};
+use super::{AGREEING_MAX, GROUPS_MAX, JoinPlan};
 use crate::base::error::{Error, Result};
 use crate::base::text_version::fault_of_version;
 use crate::join::engine::cut::leads_with;

@@ -2,13 +2,13 @@
 
 use std::sync::Mutex;
 
-use super::plan::{JoinPlan, PlanReads};
 use super::range::{TableOfStore, TableRange};
+use super::{JoinPlan, PlanReads};
 use crate::base::error::{Error, Result};
 use crate::join::engine::one_join::Join;
 use crate::join::engine::values::JoinValues;
 use crate::join::options::{JoinOptions, Share};
-use crate::join::pairs::near_pairs::{Pair, emit_pairs};
+use crate::join::pairs::{Pair, emit_pairs};
 use crate::store::Store;
 use fpstore_base::watch::Phase;
 

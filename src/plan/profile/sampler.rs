@@ -5,7 +5,7 @@ use siphasher::sip::SipHasher13;
 use crate::base::error::{Error, Result};
 #[cfg(feature = "write")]
 use crate::bytes::scramble::scramble;
-use crate::plan::profile::sample::Sample;
+use crate::plan::profile::Sample;
 use fpstore_base::Fingerprint;
 
 /// Picks a sample of fingerprints that arrive in any order and any number of times.
@@ -27,17 +27,8 @@ use fpstore_base::Fingerprint;
 /// 3         1 2 3         4 is dropped, and cannot return
 /// ```
 ///
-/// ```
-/// use fpstore::Fingerprint;
-/// use fpstore::plan::Sampler;
-///
-/// let mut sampler = Sampler::new(100);
-/// (0..10_000).chain(0..50).for_each(|value| sampler.push(Fingerprint::new(value)));
-/// assert_eq!(sampler.finish()?.count(), 100);
-/// # Ok::<(), fpstore::Error>(())
-/// ```
 #[derive(Clone, Debug)]
-pub struct Sampler {
+pub(crate) struct Sampler {
     capacity: usize,
     rank_of: fn(u64) -> u64,
     /// Ascending by rank, each value once.
@@ -60,10 +51,10 @@ struct Entry {
 
 impl Sampler {
     /// The number of fingerprints that the planner uses.
-    pub const CAPACITY: usize = 1 << 16;
+    pub(crate) const CAPACITY: usize = 1 << 16;
 
     /// A sampler that keeps at most `capacity` fingerprints, in about 32 bytes each.
-    pub fn new(capacity: usize) -> Self {
+    pub(crate) fn new(capacity: usize) -> Self {
         // Plans depend on the sample, so this rank must stay the same from release to release.
         Sampler::with_rank(capacity, |value| SipHasher13::new().hash(&value.to_le_bytes()))
     }
@@ -82,7 +73,7 @@ impl Sampler {
 
     /// Considers a fingerprint.
     #[inline]
-    pub fn push(&mut self, fingerprint: Fingerprint) {
+    pub(crate) fn push(&mut self, fingerprint: Fingerprint) {
         let value = fingerprint.value();
         self.push_ranked((self.rank_of)(value), value);
     }
@@ -98,7 +89,7 @@ impl Sampler {
     }
 
     /// Considers every fingerprint that another sampler considered.
-    pub fn merge(&mut self, other: Sampler) {
+    pub(crate) fn merge(&mut self, other: Sampler) {
         self.pending.extend(other.kept.into_iter().chain(other.pending));
         self.merge_pending();
     }
@@ -121,12 +112,8 @@ impl Sampler {
         }
     }
 
-    /// The sample.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::InvalidPlan`] if there are fewer than [`Sample::COUNT_MIN`] distinct fingerprints.
-    pub fn finish(mut self) -> Result<Sample> {
+    /// The sample. [`Error::InvalidPlan`] if there are fewer than 16 distinct fingerprints.
+    pub(crate) fn finish(mut self) -> Result<Sample> {
         self.merge_pending();
         if self.kept.len() < Sample::COUNT_MIN {
             let (found, least) = (self.kept.len(), Sample::COUNT_MIN);
@@ -233,9 +220,28 @@ impl Sample {
     /// [`Error::InvalidPlan`](crate::Error::InvalidPlan) if there are fewer than
     /// [`Sample::COUNT_MIN`] distinct ones.
     pub fn of_kind(fingerprints: impl IntoIterator<Item = Fingerprint>) -> Result<Self> {
-        let mut sampler = Sampler::new(Sampler::CAPACITY);
+        Ok(Sample::pick(fingerprints, Sampler::CAPACITY)?.into_smaller())
+    }
+
+    /// A sample of at most `count` fingerprints of the collection that is planned. Neither repeats
+    /// nor the order matter.
+    ///
+    /// ```
+    /// use fpstore::Fingerprint;
+    /// use fpstore::plan::Sample;
+    ///
+    /// let fingerprints = (0..10_000).chain(0..50).map(Fingerprint::new);
+    /// assert_eq!(Sample::pick(fingerprints, 100)?.count(), 100);
+    /// # Ok::<(), fpstore::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidPlan`] if there are fewer than 16 distinct fingerprints.
+    pub fn pick(fingerprints: impl IntoIterator<Item = Fingerprint>, count: usize) -> Result<Self> {
+        let mut sampler = Sampler::new(count);
         fingerprints.into_iter().for_each(|fingerprint| sampler.push(fingerprint));
-        sampler.finish().map(Sample::into_smaller)
+        sampler.finish()
     }
 }
 
@@ -245,10 +251,8 @@ mod tests {
     #[cfg(feature = "write")]
     use std::collections::{BTreeMap, BTreeSet};
 
-    fn picked(values: impl Iterator<Item = u64>, capacity: usize) -> Sample {
-        let mut sampler = Sampler::new(capacity);
-        values.for_each(|value| sampler.push(Fingerprint::new(value)));
-        sampler.finish().unwrap()
+    fn picked(values: impl Iterator<Item = u64>, count: usize) -> Sample {
+        Sample::pick(values.map(Fingerprint::new), count).unwrap()
     }
 
     #[test]

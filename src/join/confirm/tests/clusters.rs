@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use fpstore_base::Choice;
 
 use super::*;
+use crate::join::confirm::confirmer::TakeDocument;
 use crate::join::{ClusterMethod, Fate, KeepRule};
 
 const METHODS: [ClusterMethod; 3] =
@@ -17,7 +18,7 @@ fn clusters(
     method: ClusterMethod,
 ) -> ConfirmedClusters {
     let confirmer = Confirmer::new(threshold, options.clone()).unwrap().to(InClusters(method));
-    let read = |take: &mut TakeFeatures<'_>| {
+    let read = |take: &mut TakeDocument<'_, [u64]>| {
         documents.iter().try_for_each(|(value, features)| {
             take(Fingerprint::new(*value), None, features.as_slice())
         })
