@@ -1,8 +1,8 @@
-//! The whole of a confirmation, over documents that can be read twice.
+//! A complete confirmation of documents that can be read twice.
 //!
-//! [`Confirmer`] holds the order of the work: list the documents, find candidates, take the features
-//! of these at the second reading, compare. A source gives documents: the caller, the sketches of a
-//! store, or files. The program and the Python package call it. It keeps no features in memory.
+//! [`Confirmer`] controls the order of the work: list the documents, find candidates, take the
+//! features of the candidates at the second reading, compare. The documents come from the caller,
+//! from files, or from the sketches of a store. No features are kept in memory.
 
 use super::candidates::{Candidates, Documents, check_threshold};
 use super::clusters::ConfirmedClusters;
@@ -14,8 +14,8 @@ use crate::join::options::JoinOptions;
 use crate::store::Store;
 use fpstore_base::{Fingerprint, IdRef};
 
-/// Callback for a document: its fingerprint, its id if it has one, and the features or the sketch to
-/// compare.
+/// Callback for a document: its fingerprint, its id if it has one, and the features or the sketch
+/// to compare.
 pub(super) type TakeDocument<'a, T> =
     dyn FnMut(Fingerprint, Option<IdRef<'_>>, &T) -> Result<()> + 'a;
 
@@ -72,10 +72,11 @@ impl stages::Find for InClusters {
     }
 }
 
-/// Confirms near pairs of documents, which it reads twice, or finds the clusters that they make.
+/// Confirms near pairs of documents, or finds the clusters of these pairs. The documents are read
+/// twice.
 ///
-/// Documents have numbers: 0, 1, 2 and so on, in the order of the readings. Takes 68 bytes of memory
-/// for each document besides the join, 33 more with features, and 40 more for clusters.
+/// Documents are numbered 0, 1, 2 and so on, in the order of the readings. Each takes 68 bytes of
+/// memory in addition to the join, 33 more with features, and 40 more for clusters.
 ///
 /// # Examples
 ///
@@ -100,8 +101,8 @@ pub struct Confirmer<G = InPairs> {
 }
 
 impl Confirmer {
-    /// Pairs within the distance of `options` are candidates; those whose Jaccard similarity is at
-    /// least `threshold` are confirmed.
+    /// Pairs within the distance of `options` are candidates. Candidates with a Jaccard similarity
+    /// of at least `threshold` are confirmed.
     ///
     /// # Errors
     ///
@@ -115,9 +116,9 @@ impl Confirmer {
 }
 
 impl<G> Confirmer<G> {
-    /// The same for clusters by this method, or for pairs.
+    /// The same confirmation with another goal: pairs, or clusters by a method.
     ///
-    /// Clusters take no list of their pairs, so a limit of pairs is of no use to them.
+    /// Clusters take no list of their pairs, so a limit of pairs has no effect on them.
     #[must_use]
     pub fn to<H: Goal>(self, goal: H) -> Confirmer<H> {
         let Confirmer { threshold, options, .. } = self;
@@ -126,9 +127,9 @@ impl<G> Confirmer<G> {
 }
 
 impl<G: Goal> Confirmer<G> {
-    /// Confirms the pairs of documents that `read` gives, by their features. `read` is called twice,
-    /// and gives the same documents in the same order; without candidates once. It passes the
-    /// features of each document in ascending order and without repeats.
+    /// Confirms the pairs of the documents given by `read`, by their features. `read` is called
+    /// twice, or once if there are no candidates, and must give the same documents in the same
+    /// order. The features of a document are in ascending order and without repeats.
     ///
     /// # Errors
     ///
@@ -234,7 +235,7 @@ fn was_changed(id: String) -> Error {
     Error::InvalidOptions { reason }
 }
 
-/// Refuses a store whose documents cannot be compared.
+/// Rejects a store without sketches.
 pub(super) fn check_sketches(store: &Store) -> Result<()> {
     if store.sketch_len() > 0 {
         return Ok(());

@@ -37,9 +37,10 @@ pub struct ClusterMember {
     pub fingerprint: Fingerprint,
     /// Its distance from the representative in bits.
     pub distance: u32,
-    /// Its ids in the order in which they were stored. Without ids it counts as one document.
+    /// Its ids in the order in which they were stored. A member without ids counts as one document.
     pub ids: Vec<Id>,
-    /// The places of the ids among all ids of the fingerprint, if other clusters have some of these.
+    /// The positions of these ids among all ids of the fingerprint, if other clusters have some of
+    /// them.
     pub(in crate::join) places: Vec<u32>,
 }
 
@@ -59,7 +60,7 @@ impl ClusterMember {
 #[non_exhaustive]
 pub struct Cluster {
     /// Its number: 1, 2, 3 ... by ascending smallest fingerprint of its component, unless
-    /// [`Clusters::keep_numbers`](crate::join::Clusters::keep_numbers) gave it another.
+    /// [`Clusters::keep_numbers`](crate::join::Clusters::keep_numbers) assigned another.
     pub number: u64,
     /// The number of its documents.
     pub size: u64,
@@ -67,15 +68,15 @@ pub struct Cluster {
     pub diameter: u32,
     /// Whether the diameter is exact, which it is for up to 4096 fingerprints.
     pub diameter_is_exact: bool,
-    /// Its fingerprints: the representative, then the others by distance from it, then
-    /// fingerprint. The representative is near the most documents, ties by smallest id, then
-    /// smallest fingerprint; with [`ClusterMethod::Leader`](crate::join::ClusterMethod::Leader)
-    /// it is the leader.
+    /// Its fingerprints: the representative, then the others by distance from it, then by
+    /// fingerprint. The representative is near the most documents, ties by smallest id, then by
+    /// smallest fingerprint; with [`ClusterMethod::Leader`](crate::join::ClusterMethod::Leader) it
+    /// is the leader.
     pub members: Vec<ClusterMember>,
 }
 
 impl Cluster {
-    /// The first member, which stands for the cluster.
+    /// The first member, which represents the cluster.
     pub fn representative(&self) -> &ClusterMember {
         &self.members[0]
     }
@@ -105,7 +106,7 @@ pub(in crate::join) fn diameter(values: &[u64]) -> (u32, bool) {
         let most = each.map(|(at, &value)| farthest(value, &values[at + 1..]).0).max();
         return (most.unwrap_or(0), true);
     }
-    // Walks to the farthest member a few times. The bits that vary are an upper bound.
+    // Repeatedly moves to the farthest member. The bits that vary are an upper bound.
     let mut from = values[0];
     let mut most = 0;
     for _ in 0..8 {
@@ -131,8 +132,8 @@ pub(in crate::join) fn by_degree(
     order
 }
 
-/// The number of the cluster that comes as the `count`th, from 1; `numbers` are those that were given
-/// to the clusters in order.
+/// The number of the cluster at position `count`, counted from 1; `numbers` are the numbers
+/// assigned to the clusters in order.
 pub(in crate::join) fn number_of(count: usize, numbers: Option<&[u64]>) -> u64 {
     match numbers {
         Some(numbers) => numbers.get(count - 1).copied().unwrap_or_default(),
