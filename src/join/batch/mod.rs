@@ -36,13 +36,13 @@ fpstore_base::choices!(BatchMode {
 /// Finds all fingerprints of a store within the distance of the options of each query, and calls
 /// `each` with the position of the query and its answer, in the order of the queries.
 ///
-/// The answers are those of a [`Searcher`](crate::Searcher); of the `limits` only `limit`
-/// counts.
+/// The answers are the same as from a [`Searcher`](crate::Searcher); of the `limits` only `limit`
+/// has an effect.
 ///
 /// Queries are taken in chunks of up to a million. The queries of a chunk are sorted in the order
-/// of each table, so that each thread goes through the table once. Or they are joined with all
-/// stored fingerprints in a few passes, where that is expected to be faster: for very many
-/// queries, or for a distance for which the tables are not made.
+/// of each table, so that each thread traverses the table once. Or they are joined with all stored
+/// fingerprints in a few passes, if that is expected to be faster: for very many queries, or for a
+/// distance that the tables are not made for.
 ///
 /// # Errors
 ///

@@ -48,9 +48,10 @@ use sides::SidesMut;
 use skew::Partition;
 use values::{JoinValues, Piece};
 
-/// Values that a thread compares with all others at a time where no blocking pays.
+/// Number of values that a thread compares with all others at a time if no blocking pays.
 const RANGE_COUNT: usize = 1 << 10;
-/// Values of a side of which pairs are drawn to choose a blocking, and the pairs.
+/// Largest number of values of a side that pairs are sampled from to choose a blocking, and the
+/// number of these pairs.
 const SAMPLED_COUNT: u64 = 1 << 12;
 const SAMPLE_COUNT: usize = 1 << 14;
 /// A partition with at most this many values is never joined by itself.
@@ -85,19 +86,19 @@ impl Join<'_> {
         }
     }
 
-    /// Watches work of so many units, of which this share does its part.
+    /// Watches `count` units of work, of which this share does its part.
     fn watch_units(&mut self, count: u64) {
         self.watch = self.watch.next(Phase::Join, Some(count / u64::from(self.share.count)));
     }
 
-    /// The cheapest blocking; `None` if comparing each with each is cheaper. `counts` says how
-    /// many values each side has.
+    /// The cheapest blocking; `None` if comparing each value with each other one is cheaper.
+    /// `counts` has the number of values of each side.
     fn blocking(&self, counts: &[u64]) -> Result<Option<Blocking>> {
         let varying = self.varying()? & !self.partition.agree;
         Ok(Blocking::choose(varying, counts.iter().sum(), pair_count(counts), self.k))
     }
 
-    /// The differences of some pairs. They depend on the values alone.
+    /// The differences of some pairs; they depend on the values alone.
     fn sample(&self, counts: &[u64]) -> Result<Vec<u64>> {
         let mut sides = Vec::new();
         for (side, &count) in counts.iter().enumerate() {
@@ -121,11 +122,11 @@ impl Join<'_> {
         })
     }
 
-    /// Gives all values as connected.
+    /// Passes all values as connected.
     fn connect_all(&self, connect: Connect<'_>) -> Result<()> {
         let mut values = Vec::new();
         self.read(Piece::whole(0), |run| {
-            // Each call has the first value of all, so that the runs are connected.
+            // Each call begins with the first of all values, so that the runs are connected.
             values.truncate(1);
             values.extend_from_slice(run);
             connect(&values)?;
@@ -133,8 +134,8 @@ impl Join<'_> {
         })
     }
 
-    /// Finds the pairs whose first agreeing block in a blocking is the one at `first`, under the
-    /// watch of the caller. All values that agree on that block must be here.
+    /// Finds the pairs whose first agreeing block in a blocking is at `first`, under the watch of
+    /// the caller. The join must have all values that agree on that block.
     pub(in crate::join) fn run_first(
         self,
         blocking: &Blocking,
@@ -157,10 +158,10 @@ impl Join<'_> {
         emit: &SharedEmit<'_>,
     ) -> Result<()> {
         let count = usize::try_from(counts.iter().sum::<u64>()).unwrap_or(usize::MAX);
-        // A sixteenth of the memory holds a mean partition, so only skewed ones do not fit.
+        // A mean partition takes a sixteenth of the memory, so only skewed partitions do not fit.
         let budgets = (count / self.values_max()).saturating_mul(16).max(1);
-        // Each share needs a partition of its own. The cut into shares must not depend on memory:
-        // processes with more and with less of it share one join.
+        // Each share needs a partition of its own. The division into shares must not depend on
+        // memory, since processes with different memory share one join.
         let share_bits = partition_bits(count).max(self.share.count.next_power_of_two().ilog2());
         let bits = share_bits.max(budgets.ilog2().min(PARTITION_BITS_MAX));
         if firsts.is_empty() {
@@ -187,8 +188,8 @@ impl Join<'_> {
         Ok(())
     }
 
-    /// Whether the copies of a partition that its threads need would not fit into memory: because
-    /// many values agree on the block, or because there is very little memory.
+    /// Whether the copies of a partition for its threads exceed the memory, because many values
+    /// agree on the block or because there is very little memory.
     fn is_skewed(&self, counts: &PartitionCounts, partition: usize, bits: u32) -> bool {
         let count = counts.of_partition(partition);
         let mean = counts.total() >> bits;
@@ -196,8 +197,8 @@ impl Join<'_> {
         count > SKEWED_MIN && (uneven || count > self.values_max())
     }
 
-    /// Joins the values of a partition by themselves, blocked by the other bits in which they vary.
-    /// Returns how many there are.
+    /// Joins the values of a partition separately, with a blocking of the other bits in which they
+    /// vary. Returns their number.
     fn join_skewed(
         &self,
         partition: Partition,
@@ -225,7 +226,7 @@ impl Join<'_> {
                 inner.connect_all(connect)?;
                 return Ok(count);
             }
-            // Values that agree on a block are rarely even, so their pairs are measured.
+            // Values that agree on a block are rarely even, so their pairs are sampled.
             let varying = inner.varying()? & !inner.partition.agree;
             match Blocking::choose_measured(varying, count, pairs, self.k, &sample) {
                 Some(blocking) => {
@@ -238,7 +239,7 @@ impl Join<'_> {
         Ok(counts.iter().sum())
     }
 
-    /// Compares each with each.
+    /// Compares each value with each other one.
     fn compare_all(&self, emit: &SharedEmit<'_>) -> Result<()> {
         let probe = self.in_memory(0)?;
         let build = (self.sides.len() > 1).then(|| self.in_memory(1)).transpose()?;

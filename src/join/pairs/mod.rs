@@ -22,9 +22,9 @@ use fpstore_base::Fingerprint;
 /// Two fingerprints within the distance of a join.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Pair {
-    /// The smaller one of a set; the one on the probe side of two sets.
+    /// Within one set, the smaller fingerprint; for two sets, the fingerprint of the probe side.
     pub first: Fingerprint,
-    /// The other one.
+    /// The other fingerprint.
     pub second: Fingerprint,
 }
 
@@ -38,11 +38,12 @@ impl Pair {
 /// Finds every pair of different fingerprints of a set within the distance of the options, each
 /// once, in any order, and calls `each` with some pairs at a time, on one thread at a time.
 ///
-/// Pairs are not kept, so memory stays within the budget of the options. Where the input does not
-/// fit, a store is read again for each pass. For pairs in order see [`sorted_pairs`].
+/// Pairs are not kept, so memory stays within the budget of the options. If the input does not fit,
+/// a store is read again for each pass. For pairs in order see [`sorted_pairs`].
 ///
-/// With a [share](JoinOptions::share), finds the pairs of that share, as [`JoinPlan::of`] the store
-/// says: it reads a range of some tables where the store has them, else everything.
+/// With a [share](JoinOptions::share), finds the pairs of that share, as defined by
+/// [`JoinPlan::of`] the store: it reads a range of some tables if the store has suitable tables,
+/// else everything.
 ///
 /// [`sorted_pairs`]: crate::join::sorted_pairs
 ///
@@ -78,7 +79,7 @@ impl Pair {
 ///
 /// Manku, Jain and Das Sarma, "Detecting Near-Duplicates for Web Crawling", WWW 2007: near
 /// fingerprints agree on some blocks of bits. A pair is counted at the first blocks on which it
-/// agrees, which takes the place of a set of found pairs.
+/// agrees, which replaces a set of found pairs.
 pub fn near_pairs<'a, E: From<Error> + Send>(
     input: impl Into<JoinInput<'a>>,
     options: &JoinOptions,
@@ -105,8 +106,8 @@ pub fn near_pairs<'a, E: From<Error> + Send>(
     emit_pairs(options, each, |emit| Join::new(vec![values], options, resources).run(emit))
 }
 
-/// As [`near_pairs`] of all of these, for callers that want to know what near pairs connect: dense
-/// fingerprints go to `connect`, without their pairs.
+/// As [`near_pairs`] of the whole input, for callers that only need the components of near pairs:
+/// dense fingerprints are passed to `connect`, without their pairs.
 pub(in crate::join) fn connect_near(
     fingerprints: &[Fingerprint],
     options: &JoinOptions,
@@ -120,7 +121,7 @@ pub(in crate::join) fn connect_near(
     emit_pairs(options, each, |emit| join.run(emit))
 }
 
-/// Runs a join of one side, and gives its pairs to `each`.
+/// Runs a join of one side, and passes its pairs to `each`.
 pub(in crate::join) fn emit_pairs<E: From<Error> + Send>(
     options: &JoinOptions,
     mut each: impl FnMut(&[Pair]) -> Result<(), E> + Send,

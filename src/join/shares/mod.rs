@@ -27,21 +27,21 @@ use crate::scheme::Scheme;
 use crate::store::Store;
 use fpstore_base::Fingerprint;
 
-/// Blocks with fewer bits than this are not cut from what the tables leave.
+/// Minimum number of bits of a block cut from the bits that the tables leave.
 const BLOCK_BITS_MIN: u32 = 8;
-/// The largest number of agreeing blocks that is considered.
+/// The largest number of agreeing blocks considered.
 pub(in crate::join) const AGREEING_MAX: u32 = 4;
 /// The most groups that a plan can have.
 pub(in crate::join) const GROUPS_MAX: u32 = 1 << 20;
 
-/// What a share of a join reads of a store.
+/// The input that a share of a join reads from a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PlanReads {
     /// Its range of `k + 1` tables: all shares together read as much as one join does.
     Ranges,
-    /// All fingerprints: the store has no tables that lead with the blocks. Each share costs at
-    /// least as much as a pass over the store.
+    /// All fingerprints, because the store has no tables that lead with the blocks. Each share
+    /// costs at least as much as a pass over the store.
     Everything,
 }
 
@@ -54,12 +54,12 @@ impl fmt::Display for PlanReads {
     }
 }
 
-/// How a join is divided, over the ranges of a store or over groups of fingerprints.
+/// The division of a join into ranges of a store or groups of fingerprints.
 ///
-/// Its text form ([`Display`](fmt::Display), [`FromStr`](std::str::FromStr)) holds all of it, so that one process can
-/// make the plan and others follow it. All parts of one join must follow the same plan, with the
-/// same release of fpstore; and where they read a store, the same [generation](Store::generation)
-/// of it.
+/// Its text form ([`Display`](fmt::Display), [`FromStr`](std::str::FromStr)) is complete, so that
+/// one process can make the plan and others follow it. All parts of one join must follow the same
+/// plan, with the same release of fpstore; if they read a store, also the same
+/// [generation](Store::generation) of it.
 ///
 /// # Examples
 ///
@@ -95,9 +95,9 @@ impl fmt::Display for PlanReads {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JoinPlan {
     pub(in crate::join) k: u32,
-    /// Disjoint blocks of bits; a pair agrees on all but `k` of them at least.
+    /// Disjoint blocks of bits; a pair agrees on all but at most `k` of them.
     pub(in crate::join) blocks: Vec<u64>,
-    /// The masks of the tables that lead with the first `k + 1` blocks; empty if there are none.
+    /// The masks of the tables that lead with the first `k + 1` blocks; empty without such tables.
     pub(in crate::join) tables: Vec<u64>,
     /// Groups for each of the first `k + 1` blocks.
     pub(in crate::join) parts: u32,
@@ -109,16 +109,16 @@ impl JoinPlan {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidDistance`] if `k` is above 63: then every two fingerprints are a pair.
+    /// [`Error::InvalidDistance`] if `k` is above 63: then any two fingerprints are a pair.
     pub fn new(k: u32) -> Result<Self> {
         JoinPlan::of_bits(u64::MAX, k)
     }
 
-    /// A plan whose blocks are cut from the bits that vary in `sample`. Bits that are the same in
-    /// all fingerprints, as the upper half of fingerprints of 32 bits, would send everything to one
+    /// A plan whose blocks are cut from the bits that vary in `sample`. Bits that are equal in all
+    /// fingerprints, as in the upper half of 32-bit fingerprints, would send everything to one
     /// group.
     ///
-    /// The sample may be any part of the fingerprints: it decides how even the groups are, and
+    /// The sample may be any part of the fingerprints. It determines how even the groups are, and
     /// never which pairs are found.
     ///
     /// # Errors
@@ -128,7 +128,7 @@ impl JoinPlan {
         let any = sample.iter().fold(0, |any, of| any | of.value());
         let all = sample.iter().fold(u64::MAX, |all, of| all & of.value());
         let varying = any & !all;
-        // With fewer bits than blocks, some bits that do not vary in the sample are used, too.
+        // With fewer varying bits than blocks, bits that do not vary in the sample are used, too.
         let bits = if varying.count_ones() > k { varying } else { u64::MAX };
         JoinPlan::of_bits(bits, k)
     }
@@ -141,10 +141,10 @@ impl JoinPlan {
         Ok(JoinPlan { k, blocks: even_blocks(bits, count), tables: Vec::new(), parts: 1 })
     }
 
-    /// The plan for all pairs within `k` bits of a store: its shares read ranges if each segment
-    /// that has fingerprints has tables that lead with `k + 1` disjoint blocks of bits, as the
-    /// schemes `blocks-M` have for `k` below M, and `choose-M` have. Of several ways it is the one
-    /// with the least expected work.
+    /// The plan for all pairs within `k` bits of a store. Its shares read ranges if each segment
+    /// with fingerprints has tables that lead with `k + 1` disjoint blocks of bits, as in the
+    /// schemes `blocks-M` for `k` below M, and `choose-M`. If there are several such plans, it is
+    /// the one with the least expected work.
     ///
     /// # Errors
     ///
@@ -178,18 +178,18 @@ impl JoinPlan {
         self.k
     }
 
-    /// What each share reads of the store that the plan was made for. A plan that was not made for
-    /// a store says [`PlanReads::Everything`].
+    /// The input that each share reads from the store that the plan was made for. A plan made
+    /// without a store returns [`PlanReads::Everything`].
     pub fn reads(&self) -> PlanReads {
         if self.tables.is_empty() { PlanReads::Everything } else { PlanReads::Ranges }
     }
 
-    /// The number of groups: the numbers from 0 to below it.
+    /// The number of groups; they are numbered from 0.
     pub fn group_count(&self) -> u32 {
         self.parts * (self.k + 1)
     }
 
-    /// The name of a scheme whose tables let shares within `k` bits read ranges.
+    /// The name of a scheme whose tables allow shares within `k` bits to read ranges.
     pub fn scheme(&self) -> String {
         format!("blocks-{}", self.k + 1)
     }
@@ -203,17 +203,17 @@ impl JoinPlan {
         self.blocks.iter().copied().zip(self.tables.iter().copied())
     }
 
-    /// The block that can be the first on which a pair agrees, by its position.
+    /// The block at a position, which can be the first on which a pair agrees.
     pub(in crate::join) fn first_block(&self, first: usize) -> u64 {
         self.blocks[first]
     }
 }
 
-/// All plans that the tables of some masks allow.
+/// All plans that tables with these masks allow.
 fn candidates(masks: &[u64], k: u32) -> Vec<JoinPlan> {
     let firsts = k as usize + 1;
     let mut plans = Vec::new();
-    // Blocks with which tables of longer masks lead.
+    // Blocks that lead tables of longer masks.
     for agreeing in 1..=AGREEING_MAX.min(64 - k) {
         let Ok(scheme) = Scheme::named(&format!("blocks-{}", k + agreeing), k) else { continue };
         let lead = |block: u64| masks.iter().copied().find(|&mask| leads_with(mask, block));
@@ -224,8 +224,8 @@ fn candidates(masks: &[u64], k: u32) -> Vec<JoinPlan> {
             plans.push(JoinPlan { k, blocks: [led, others].concat(), tables, parts: 1 });
         }
     }
-    // Tables of disjoint masks, cut for the data perhaps: blocks are the first bits of each, and
-    // what they leave.
+    // Tables of disjoint masks, possibly cut for the data: blocks are the first bits of each, and
+    // the remaining bits.
     let mut disjoint: Vec<u64> = Vec::new();
     for &mask in masks {
         if mask != 0 && disjoint.iter().all(|of| of & mask == 0) {
