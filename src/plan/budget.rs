@@ -1,4 +1,4 @@
-//! The space that the tables of a store may take, and how people write it.
+//! The space that the tables of a store may take, and its text form.
 
 use std::str::FromStr;
 

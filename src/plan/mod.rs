@@ -1,12 +1,13 @@
-//! Plans: which scheme a store should have, and how a segment answers a distance.
+//! Plans: the best scheme for a store, and the way in which a segment answers a distance.
 //!
-//! A [`PlanRequest`] compares schemes for given data before a store is built; a [`Plan`] says how
-//! a segment that exists answers a distance `k`: by probing tables within radii, or by a scan. Both
-//! count the steps of a query ([`CostEstimate`]) and multiply them by their costs in nanoseconds.
+//! A [`PlanRequest`] compares schemes for given data before a store is built. A [`Plan`] describes
+//! how an existing segment answers a distance `k`: by probing tables within radii, or by a scan.
+//! Both count the expected steps of a query ([`CostEstimate`]) and multiply them by their costs in
+//! nanoseconds.
 //!
-//! The cost model imports its constants from the modules that it models. It decides speed and
-//! space alone: radii are proven to cover the distance before they are used, so no error of the
-//! model can lose a match.
+//! The cost model imports its constants from the modules that it models. It affects speed and space
+//! only: radii are proven to cover the distance before they are used, so no error of the model can
+//! lose a match.
 
 mod budget;
 mod candidates;

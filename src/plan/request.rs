@@ -1,4 +1,4 @@
-//! The planner: which scheme is best for a number of fingerprints, a distance and a budget.
+//! The planner: the best scheme for a number of fingerprints, a distance and a budget.
 
 use crate::base::error::{Error, Result};
 use crate::format::header::FINGERPRINT_COUNT_MAX;
@@ -10,7 +10,7 @@ use crate::plan::sample_model::SampleModel;
 use crate::plan::scheme_estimate::{Estimator, SchemeEstimate};
 use crate::scheme::Scheme;
 
-/// The data, the distance and the budget to plan for.
+/// The data, the distance and the budget of a plan.
 ///
 /// # Examples
 ///
@@ -56,7 +56,7 @@ impl PlanRequest {
         self
     }
 
-    /// Sets a sample of the fingerprints, from which the planner infers how they crowd.
+    /// Sets a sample of the fingerprints, which shows the planner how they crowd.
     #[must_use]
     pub fn sample(mut self, sample: impl Into<Option<Sample>>) -> Self {
         self.sample = sample.into();
@@ -174,8 +174,8 @@ impl SchemePlan {
         chosen.expect("a plan has a choice")
     }
 
-    /// The schemes that no other beats in both length and time, smallest first. The chosen one
-    /// is among them unless it gives a little time for space.
+    /// The schemes that no other scheme beats in both length and time, smallest first. The chosen
+    /// scheme is among them unless it trades a little time for space.
     pub fn frontier(&self) -> impl Iterator<Item = &SchemeEstimate> {
         self.estimates.iter().filter(|estimate| estimate.on_frontier)
     }

@@ -45,8 +45,8 @@ pub(crate) struct UnitCosts {
     pub(crate) look_up: f64,
     /// To decode and compare a value in a scan of a table.
     pub(crate) scanned: f64,
-    /// To wait for a cache line that was prefetched, where queries touch 2^18, 2^20, ... 2^30
-    /// bytes in random order.
+    /// To wait for a prefetched cache line, where queries touch 2^18, 2^20, ... 2^30 bytes in
+    /// random order.
     pub(crate) touch: [f64; TOUCH_BITS.len()],
     /// To read a page that is not in memory.
     pub(crate) cold_page: f64,
@@ -77,7 +77,7 @@ impl UnitCosts {
     /// random order.
     pub(crate) fn nanos(&self, estimate: &CostEstimate, footprint: f64) -> f64 {
         // A query waits for the first index entry, the first heads and the first tail; the others
-        // arrive meanwhile.
+        // arrive in the meantime.
         let waited = if estimate.probes > 0.0 { 3.0 * TOUCHES_PER_MISS } else { 0.0 };
         let touched = estimate.lines
             + estimate.blocks

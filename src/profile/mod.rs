@@ -53,7 +53,7 @@ pub fn profile(store: &Store) -> Result<Statistics> {
     profile_with(store, None)
 }
 
-/// As [`profile`], with an observer that is told of the progress and may end the work.
+/// As [`profile`], with an observer that is informed of the progress and may end the work.
 ///
 /// # Errors
 ///

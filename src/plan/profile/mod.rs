@@ -1,10 +1,10 @@
-//! Statistics of fingerprints: one sampler, and the counts that the planner, the doctor and the
+//! Statistics of fingerprints: one sampler, and the counts that the planner, `profile` and the
 //! builder share.
 //!
-//! [`Sampler`] picks distinct fingerprints in bounded memory, [`bits`] counts how even bits are,
-//! `pairs` which of them vary together, [`distances`] computes the distances that follow from the
-//! bits, and [`groups`] counts values that share leading bits. Nothing here knows of files, of
-//! tables or of costs: callers push values and read numbers.
+//! [`Sampler`] picks distinct fingerprints in bounded memory, [`bits`] counts how often bits are
+//! set, `pairs` counts how often two bits are set together, [`distances`] computes the distances
+//! that follow from the bits, and [`groups`] counts values with common leading bits. The module has
+//! no notion of files, tables or costs: callers push values and read numbers.
 
 pub(crate) mod bits;
 pub(crate) mod distances;
@@ -22,10 +22,11 @@ pub use size_class::SizeClass;
 #[cfg(feature = "write")]
 pub(crate) use size_class::SizeCounts;
 
-/// A sample of distinct fingerprints: the planner infers from it how values crowd.
+/// A sample of distinct fingerprints, from which the planner infers how values crowd.
 ///
-/// Every fingerprint of the collection must have the same chance to be in the sample, whatever its
-/// neighbours are. [`Sample::pick`] takes such a sample; every hundredth of a sorted list is not one.
+/// Every fingerprint of the collection must have the same chance to be in the sample, independent
+/// of its neighbours. [`Sample::pick`] takes such a sample; every hundredth entry of a sorted list
+/// is not such a sample.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sample {
     /// By rank, so that the first ones are a sample of the sample.
@@ -36,9 +37,9 @@ pub struct Sample {
 /// The collection that a sample was taken from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// The collection that is planned, so every count grows with the whole.
+    /// The planned collection itself, so every count grows with the whole.
     Picked,
-    /// A smaller collection of the same kind: groups of near-duplicates stay as large as here.
+    /// A smaller collection of the same kind: groups of near-duplicates do not grow with the whole.
     Smaller,
 }
 

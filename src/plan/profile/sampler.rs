@@ -11,9 +11,10 @@ use fpstore_base::Fingerprint;
 /// Picks a sample of fingerprints that arrive in any order and any number of times.
 ///
 /// Every fingerprint has a rank, a hash of it. The sampler keeps the distinct fingerprints of least
-/// rank, at most `capacity` of them, so the sample depends on the set alone: not on the order, on
-/// repeats, or on how the work was divided. It counts how often each kept fingerprint came; since a
-/// fingerprint that is kept at the end was kept from its first arrival on, the count is exact.
+/// rank, at most `capacity` of them, so the sample depends only on the set: not on the order, on
+/// repeats, or on the division of the work. It counts how often each kept fingerprint came. The
+/// count is exact, because a fingerprint that is kept at the end was kept from its first arrival
+/// on.
 ///
 /// With the numbers 1 to 6 as ranks and a capacity of 3:
 ///
@@ -26,7 +27,6 @@ use fpstore_base::Fingerprint;
 /// 1         1 2 4*2       6 is dropped
 /// 3         1 2 3         4 is dropped, and cannot return
 /// ```
-///
 #[derive(Clone, Debug)]
 pub(crate) struct Sampler {
     capacity: usize,
@@ -125,7 +125,7 @@ impl Sampler {
         Ok(self.finish_any())
     }
 
-    /// The sample, however small; too small a one is no ground for a plan.
+    /// The sample, however small. A sample that is too small is no basis for a plan.
     pub(crate) fn finish_any(mut self) -> Sample {
         self.merge_pending();
         Sample::picked(self.kept.into_iter().map(|entry| entry.value).collect())
@@ -138,7 +138,7 @@ impl Sampler {
 pub(crate) struct CountedSample {
     /// Ascending by value.
     entries: Vec<Entry>,
-    /// One distinct fingerprint in 2^halvings is here.
+    /// One distinct fingerprint in 2^halvings is in the sample.
     pub(crate) halvings: u32,
 }
 
@@ -153,7 +153,7 @@ impl CountedSample {
         self.entries.iter().map(|entry| (entry.value, entry.count))
     }
 
-    /// How often a value came, if it is in the sample.
+    /// How often a value came; `None` if it is not in the sample.
     pub(crate) fn count_of(&self, value: u64) -> Option<u64> {
         let at = self.entries.binary_search_by_key(&value, |entry| entry.value).ok()?;
         Some(self.entries.get(at)?.count)
@@ -174,8 +174,8 @@ impl Sampler {
         self.push_ranked(scramble(number), value);
     }
 
-    /// Leading zero bits that a rank must have: the least number for which every value with that
-    /// rank is kept.
+    /// Leading zero bits that a rank must have: the smallest number for which every value with such
+    /// a rank is kept.
     fn halvings(&self) -> u32 {
         if self.is_thinned { self.bound.leading_zeros() + 1 } else { 0 }
     }
@@ -217,8 +217,8 @@ impl Sample {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidPlan`](crate::Error::InvalidPlan) if there are fewer than
-    /// [`Sample::COUNT_MIN`] distinct ones.
+    /// [`Error::InvalidPlan`](crate::Error::InvalidPlan) if there are fewer than 16 distinct
+    /// fingerprints.
     pub fn of_kind(fingerprints: impl IntoIterator<Item = Fingerprint>) -> Result<Self> {
         Ok(Sample::pick(fingerprints, Sampler::CAPACITY)?.into_smaller())
     }
