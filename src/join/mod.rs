@@ -47,7 +47,7 @@ pub use grouping::disjoint_sets::DisjointSets;
 pub use grouping::groups::Groups;
 pub use grouping::judged::JudgedDocuments;
 pub use grouping::judged_clusters::judged_clusters;
-pub use grouping::keep::{Fate, KeepRule, Kept};
+pub use grouping::keep::{Fate, KeepRule};
 pub use grouping::numbering::EarlierClusters;
 pub use grouping::{Cluster, ClusterMember};
 pub use options::{JoinInput, JoinOptions, Share};

@@ -22,7 +22,7 @@ impl DisjointSets {
     }
 
     /// Adds the next position, in a set of its own.
-    pub fn push(&mut self) {
+    pub(in crate::join) fn push(&mut self) {
         self.parents.push(self.parents.len() as u32);
     }
 
@@ -47,7 +47,7 @@ impl DisjointSets {
 
     /// All positions in sets of two or more, and the positions in `also`, which ascends. Each comes
     /// with the name of its set, in order of names, then positions.
-    pub fn members(mut self, also: &[u32]) -> Vec<(u32, u32)> {
+    pub(in crate::join) fn members(mut self, also: &[u32]) -> Vec<(u32, u32)> {
         let count = self.parents.len() as u32;
         let mut members = Vec::new();
         for at in 0..count {

@@ -81,31 +81,15 @@ pub enum Fate {
 }
 
 /// The kept documents of one cluster.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Kept {
-    /// All documents.
+#[derive(Clone, Copy)]
+enum Kept {
     All,
-    /// No document.
     None,
-    /// One document.
+    /// The document with this member and this position of its id; 0 if the member has no ids.
     One {
-        /// The position of its fingerprint among the members.
         member: usize,
-        /// The position of its id among the ids of the member; 0 if the member has no ids.
         id: usize,
     },
-}
-
-impl Kept {
-    /// Whether the document with this member and id is kept.
-    pub fn has(self, member: usize, id: usize) -> bool {
-        match self {
-            Kept::All => true,
-            Kept::None => false,
-            one => one == Kept::One { member, id },
-        }
-    }
 }
 
 /// The position of an id that no fingerprint has.
@@ -174,13 +158,29 @@ impl Clusters {
         })
     }
 
-    /// Calls `each` with each cluster and its documents that `rule` keeps, in the order of
-    /// [`Clusters::for_each`].
+    /// Calls `each` with each cluster, in the order of [`Clusters::for_each`], and with a function
+    /// that returns whether `rule` keeps the document with a given member and position of its id; 0
+    /// if the member has no ids.
     ///
     /// # Errors
     ///
     /// As [`Clusters::for_each`].
     pub fn for_each_kept<E: From<Error>>(
+        &self,
+        rule: KeepRule,
+        mut each: impl FnMut(&Cluster, &dyn Fn(usize, usize) -> bool) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.for_each_with_kept(rule, |cluster, kept| {
+            let is_kept = |at_member: usize, at_id: usize| match kept {
+                Kept::All => true,
+                Kept::None => false,
+                Kept::One { member, id } => (at_member, at_id) == (member, id),
+            };
+            each(cluster, &is_kept)
+        })
+    }
+
+    fn for_each_with_kept<E: From<Error>>(
         &self,
         rule: KeepRule,
         mut each: impl FnMut(&Cluster, Kept) -> Result<(), E>,
@@ -210,7 +210,7 @@ impl Clusters {
 
     fn kept_ids(&self, rule: KeepRule) -> Result<KeptIds> {
         let mut kept_ids = KeptIds::default();
-        self.for_each_kept(rule, |cluster, kept| {
+        self.for_each_with_kept(rule, |cluster, kept| {
             for (number, member) in cluster.members.iter().enumerate() {
                 let value = member.fingerprint.value();
                 let position = self.values().partition_point(|other| *other < value) as u32;

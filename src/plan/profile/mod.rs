@@ -64,7 +64,7 @@ impl Sample {
     }
 
     /// Its fingerprints. The first ones are a sample of the sample.
-    pub fn fingerprints(&self) -> impl Iterator<Item = Fingerprint> {
+    pub(crate) fn fingerprints(&self) -> impl Iterator<Item = Fingerprint> {
         self.values.iter().copied().map(Fingerprint::new)
     }
 
