@@ -53,7 +53,7 @@ pub use grouping::{Cluster, ClusterMember};
 pub use options::{JoinInput, JoinOptions, Share};
 pub use pairs::document_pairs::{DocumentPair, DocumentPairs, document_pairs};
 #[cfg(feature = "write")]
-pub(crate) use pairs::nearest_others::{asked_count, for_each_nearest_other};
+pub(crate) use pairs::nearest_others::{for_each_nearest_other, searched_count};
 pub use pairs::sampled_pairs::{JUDGED_DISTANCE, SampledPair, sampled_pairs};
 pub use pairs::sorted_pairs::{SortedPairs, sorted_pairs, sorted_pairs_across};
 pub use pairs::{Pair, near_pairs, near_pairs_across};

@@ -5,7 +5,7 @@
 //! bit. A k in the gap between the two finds the copies and not the strangers.
 
 use crate::base::error::Result;
-use crate::join::{asked_count, for_each_nearest_other};
+use crate::join::{for_each_nearest_other, searched_count};
 use crate::plan::Sample;
 use crate::search::Hit;
 use crate::search::kernel::{Kernel, Task, Vector};
@@ -56,30 +56,30 @@ impl NearestDistances {
             Ok(watch.look()?)
         };
         let (n, most) = (fingerprint_count, DISTANCE_MAX);
-        let asked = for_each_nearest_other(store, sample, n, most, |_, other| note(other))?;
-        Ok(NearestDistances::new(asked, counts, fingerprint_count, alike))
+        let searched = for_each_nearest_other(store, sample, n, most, |_, other| note(other))?;
+        Ok(NearestDistances::new(searched, counts, fingerprint_count, alike))
     }
 
     /// The distances among distinct values, for the first fingerprints of a sample of them.
     pub(super) fn of_values(values: &[u64], sample: &Sample, alike: &[f64]) -> Self {
         let kernel = Kernel::detect();
         let mut counts = vec![0; DISTANCE_MAX as usize + 1];
-        let asked = asked_count(sample, values.len() as u64);
-        for &wanted in sample.values().iter().take(asked) {
+        let searched = searched_count(sample, values.len() as u64);
+        for &wanted in sample.values().iter().take(searched) {
             let nearest = kernel.run(NearestOf { values, wanted });
             nearest.into_iter().for_each(|distance| count(&mut counts, distance));
         }
-        NearestDistances::new(asked, counts, values.len() as u64, alike)
+        NearestDistances::new(searched, counts, values.len() as u64, alike)
     }
 
-    fn new(asked: usize, counts: Vec<u64>, n: u64, alike: &[f64]) -> Self {
+    fn new(searched: usize, counts: Vec<u64>, n: u64, alike: &[f64]) -> Self {
         let others = n.saturating_sub(1) as f64 / n.max(1) as f64;
         // The numbers of fingerprints within a distance are distributed like rare events.
         let by_chance = alike.iter().map(|alike| 1.0 - (-alike * others).exp());
         let by_chance: Vec<f64> = by_chance.take(counts.len()).collect();
-        let strangers = asked as u64 - counts.iter().sum::<u64>();
+        let strangers = searched as u64 - counts.iter().sum::<u64>();
         let proposed_k = propose(&counts, strangers, &by_chance);
-        NearestDistances { fingerprint_count: asked as u64, counts, by_chance, proposed_k }
+        NearestDistances { fingerprint_count: searched as u64, counts, by_chance, proposed_k }
     }
 
     /// The share of the sample that has another fingerprint within `k` bits; up to 24.

@@ -39,9 +39,9 @@ pub(super) struct SmallSegments {
     /// with few queries does no work for them.
     are_chosen: bool,
     /// The number of queries so far, of this state, and of the previous one.
-    asked: u64,
-    asked_here: u64,
-    asked_before: u64,
+    queries: u64,
+    queries_here: u64,
+    queries_before: u64,
 }
 
 #[derive(Debug)]
@@ -54,7 +54,7 @@ struct Waiting {
 }
 
 /// The parts of a new table.
-struct Wanted {
+struct NewTable {
     /// Positions of segments,
     segments: Vec<usize>,
     /// and of tables.
@@ -69,9 +69,9 @@ impl SmallSegments {
             are_crowded: false,
             waiting: Vec::new(),
             are_chosen: false,
-            asked: 0,
-            asked_here: 0,
-            asked_before: 0,
+            queries: 0,
+            queries_here: 0,
+            queries_before: 0,
         };
         small.take_over(snapshot);
         small
@@ -85,13 +85,13 @@ impl SmallSegments {
 
     /// Switches to another state.
     pub(super) fn turn_to(&mut self, snapshot: &Snapshot) {
-        self.asked_before = std::mem::take(&mut self.asked_here);
+        self.queries_before = std::mem::take(&mut self.queries_here);
         self.are_chosen = false;
         // The current tables belong to the previous state.
         self.in_memory = InMemory::default();
         self.version = 0;
         self.take_over(snapshot);
-        if self.asked_before >= STEP {
+        if self.queries_before >= STEP {
             self.gather(snapshot);
         }
     }
@@ -99,9 +99,9 @@ impl SmallSegments {
     /// Counts a query, and gathers values if that pays now.
     #[inline]
     pub(super) fn count(&mut self, snapshot: &Snapshot) {
-        self.asked += 1;
-        self.asked_here += 1;
-        if self.asked_here.is_multiple_of(STEP) {
+        self.queries += 1;
+        self.queries_here += 1;
+        if self.queries_here.is_multiple_of(STEP) {
             self.gather(snapshot);
         }
     }
@@ -131,8 +131,8 @@ impl SmallSegments {
         if !std::mem::replace(&mut self.are_chosen, true) {
             self.choose(snapshot);
         }
-        if let Some(wanted) = self.worth_it() {
-            self.make(snapshot, &wanted);
+        if let Some(new_table) = self.worth_it() {
+            self.make(snapshot, &new_table);
         }
     }
 
@@ -144,7 +144,7 @@ impl SmallSegments {
         if segments.iter().filter(|open| !open.is_empty()).count() < 2 {
             return;
         }
-        let before = self.asked - self.asked_here;
+        let before = self.queries - self.queries_here;
         let mut small: Vec<Waiting> = (0..)
             .zip(segments)
             .map(|(position, open)| {
@@ -166,13 +166,13 @@ impl SmallSegments {
     }
 
     /// The segments and tables whose gathering pays now.
-    fn worth_it(&self) -> Option<Wanted> {
+    fn worth_it(&self) -> Option<NewTable> {
         let tables = self.in_memory.tables();
         let mut by_len: Vec<usize> =
             if self.are_crowded { Vec::new() } else { (0..tables.len()).collect() };
         by_len.sort_by_key(|&at| tables[at].live_len());
         let is_worth_it = |it: &&Waiting| {
-            let queries = (self.asked - it.since).max(self.asked_before);
+            let queries = (self.queries - it.since).max(self.queries_before);
             queries >= it.value_count / VALUES_PER_PROBE
         };
         let new: Vec<&Waiting> = self.waiting.iter().filter(is_worth_it).collect();
@@ -180,8 +180,8 @@ impl SmallSegments {
         if segments.is_empty() {
             let sum: u64 = by_len.iter().map(|&at| tables[at].live_len()).sum();
             let fewer = (by_len.len() as u64).saturating_sub(1);
-            let is_worth_it = sum <= self.asked_here * fewer * VALUES_PER_TABLE;
-            return (fewer > 0 && is_worth_it).then_some(Wanted { segments, tables: by_len });
+            let is_worth_it = sum <= self.queries_here * fewer * VALUES_PER_TABLE;
+            return (fewer > 0 && is_worth_it).then_some(NewTable { segments, tables: by_len });
         }
         let mut sum: u64 = new.iter().map(|it| it.value_count).sum();
         by_len.retain(|&at| {
@@ -190,25 +190,25 @@ impl SmallSegments {
             sum += if is_taken { len } else { 0 };
             is_taken
         });
-        Some(Wanted { segments, tables: by_len })
+        Some(NewTable { segments, tables: by_len })
     }
 
     /// Makes one table, for all searchers, unless another searcher changes the tables or has a
     /// later state.
-    fn make(&mut self, snapshot: &Snapshot, wanted: &Wanted) {
+    fn make(&mut self, snapshot: &Snapshot, new_table: &NewTable) {
         let pool = snapshot.pool();
         let Some(mut shared) = pool.try_lock() else { return };
         if pool.version() != self.version || shared.generation > snapshot.generation() {
             return;
         }
         let mut made = Vec::new();
-        let mut gone = wanted.tables.as_slice();
-        match self.gathered(snapshot, &wanted.segments, gone) {
+        let mut gone = new_table.tables.as_slice();
+        match self.gathered(snapshot, &new_table.segments, gone) {
             Some(table) => made.push(table),
             None => {
                 shared.are_crowded |= !gone.is_empty();
                 gone = &[];
-                for position in &wanted.segments {
+                for position in &new_table.segments {
                     match self.gathered(snapshot, &[*position], &[]) {
                         Some(table) => made.push(table),
                         None => snapshot.segments()[*position].set_unfit(),

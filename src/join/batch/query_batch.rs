@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::BatchMode;
-use super::ranks::Wanted;
+use super::ranks::RankSearch;
 use crate::base::error::{Error, Result};
 use crate::base::section::{Rank, TableIndex};
 use crate::base::side_by_side::side_by_side;
@@ -270,11 +270,11 @@ impl<'a> QueryBatch<'a> {
         found.sort_unstable();
         found.dedup();
         // The rank of each found fingerprint, by its position.
-        let mut wanted = Wanted::new(&found);
+        let mut ranks = RankSearch::new(&found);
         let mut places: Vec<(usize, usize, Rank)> = Vec::new();
         for &number in segments {
             let open = &self.snapshot.segments()[number];
-            wanted.for_each_rank(open, |at, rank| places.push((at, number, rank)))?;
+            ranks.for_each_rank(open, |at, rank| places.push((at, number, rank)))?;
         }
         places.sort_unstable();
         let mut all: Vec<QueryMatch> = Vec::new();

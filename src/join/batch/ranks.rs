@@ -17,16 +17,16 @@ const NANOS_PER_LOOKUP: u64 = 100;
 const NANOS_PER_READ: u64 = 5;
 
 /// Fingerprints to find in one segment after the other.
-pub(in crate::join) struct Wanted<'a> {
+pub(in crate::join) struct RankSearch<'a> {
     fingerprints: &'a [Fingerprint],
     /// The mask of a table, and the values of the fingerprints in its order with their positions.
     /// Usually all segments have the same first table.
     order: Option<(u64, Vec<(u64, usize)>)>,
 }
 
-impl<'a> Wanted<'a> {
+impl<'a> RankSearch<'a> {
     pub(in crate::join) fn new(fingerprints: &'a [Fingerprint]) -> Self {
-        Wanted { fingerprints, order: None }
+        RankSearch { fingerprints, order: None }
     }
 
     /// Calls `each` with the position and the rank of each fingerprint that the segment has and

@@ -35,8 +35,8 @@ impl<'a> Alike<'a> {
     /// Whether two nodes with near fingerprints are similar. Call it for one node and all others,
     /// then for the next node: the features of `one` are then read once.
     pub(super) fn are(&mut self, one: u32, other: u32) -> Result<bool> {
-        if let Some(told) = self.pivots.tell(one, other, self.similarity) {
-            return Ok(told);
+        if let Some(are_similar) = self.pivots.decide(one, other, self.similarity) {
+            return Ok(are_similar);
         }
         let [own, others] = [one, other].map(|at| self.nodes[at as usize]);
         if !self.candidates.outlines.admit(&self.candidates.nodes, own, others) {

@@ -176,7 +176,7 @@ impl Documents {
             digests,
             is_candidate,
             groups,
-            asked: Vec::new(),
+            selected: Vec::new(),
             pair_count,
             sets,
             options,
@@ -218,7 +218,7 @@ pub struct Candidates {
     /// For each node, the smallest node that pairs connect it with.
     pub(super) groups: Vec<u32>,
     /// Whether the group of each node is selected; empty if all groups are.
-    asked: Vec<bool>,
+    selected: Vec<bool>,
     pair_count: u64,
     pub(super) sets: FeatureFile,
     pub(super) options: JoinOptions,
@@ -239,18 +239,18 @@ impl Candidates {
         self.nodes.of(document).map(|node| self.groups[node as usize])
     }
 
-    /// Limits [`Candidates::needs`] and [`Candidates::lead`] to the groups selected by `is_asked`,
+    /// Limits [`Candidates::needs`] and [`Candidates::lead`] to the groups selected by `is_selected`,
     /// until the next call. Discards all features taken so far.
-    pub fn turn_to(&mut self, is_asked: impl Fn(u32) -> bool) -> Result<()> {
-        self.asked = self.groups.iter().map(|&group| is_asked(group)).collect();
+    pub fn turn_to(&mut self, is_selected: impl Fn(u32) -> bool) -> Result<()> {
+        self.selected = self.groups.iter().map(|&group| is_selected(group)).collect();
         let folder = self.options.sort_resources()?.folder;
         self.sets = FeatureFile::create(self.sets.kind(), self.nodes.len(), &folder)?;
         Ok(())
     }
 
     /// Whether the group of a node is selected.
-    pub(super) fn asks(&self, node: u32) -> bool {
-        self.asked.is_empty() || self.asked[node as usize]
+    pub(super) fn is_selected(&self, node: u32) -> bool {
+        self.selected.is_empty() || self.selected[node as usize]
     }
 
     /// Whether the features of a document are needed. Of documents with equal features, only the
@@ -258,7 +258,7 @@ impl Candidates {
     pub fn needs(&self, document: u32) -> bool {
         let Some(node) = self.nodes.of(document) else { return false };
         self.is_candidate[node as usize]
-            && self.asks(node)
+            && self.is_selected(node)
             && self.nodes.documents(node)[0] == document
     }
 
@@ -300,7 +300,8 @@ impl Candidates {
             return Err(Error::InvalidOptions { reason });
         }
         let mut needed = (0..).zip(self.is_candidate.iter().zip(self.sets.are_set()));
-        let missing = needed.find(|(node, (is, is_set))| **is && !is_set && self.asks(*node));
+        let missing =
+            needed.find(|(node, (is, is_set))| **is && !is_set && self.is_selected(*node));
         let Some((node, _)) = missing else { return Ok(()) };
         let document = self.nodes.documents(node)[0];
         let reason = format!("the features of document {document} were not given");
@@ -333,13 +334,13 @@ impl Candidates {
         edges.finish(nodes, ids, options)
     }
 
-    /// Calls `each` with each similar candidate pair that `is_asked` accepts, and its similarity.
+    /// Calls `each` with each similar candidate pair that `is_selected` accepts, and its similarity.
     /// Only nodes with one of these ascending fingerprints are compared. The watch counts the
     /// compared pairs.
     pub(super) fn each_alike(
         &self,
         fingerprints: &[Fingerprint],
-        mut is_asked: impl FnMut(u32, u32) -> bool + Send,
+        mut is_selected: impl FnMut(u32, u32) -> bool + Send,
         threshold: f64,
         (options, watch): (&JoinOptions, &Watch),
         mut each: impl FnMut(u32, u32, f64) -> Result<()> + Send,
@@ -362,13 +363,13 @@ impl Candidates {
         // The join finds the pairs again while earlier ones are compared; the progress counts the
         // comparisons.
         let own = watch.clone();
-        let asked = Observer::new(move |_| match own.report() {
+        let observer = Observer::new(move |_| match own.report() {
             Ok(()) => ControlFlow::Continue(()),
             Err(Interrupted) => ControlFlow::Break(()),
         });
-        let options = options.clone().max_pairs(None).observer(asked);
+        let options = options.clone().max_pairs(None).observer(observer);
         each_pair(&self.nodes, fingerprints, &self.outlines, &options, |one, other| {
-            if is_asked(one, other) {
+            if is_selected(one, other) {
                 batch.push((one, other));
             }
             if batch.len() >= BATCH_COUNT { flush(&mut batch) } else { Ok(()) }

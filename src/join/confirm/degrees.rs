@@ -132,11 +132,12 @@ impl Counting<'_> {
         sparse.iter().for_each(|&node| is_sparse[node as usize] = true);
         // The number of pairs is unknown.
         let watch = self.watch.next(Phase::Confirm, None);
-        let is_asked = |one: u32, other: u32| is_sparse[one as usize] && is_sparse[other as usize];
+        let are_sparse =
+            |one: u32, other: u32| is_sparse[one as usize] && is_sparse[other as usize];
         let with = (options, &watch);
         self.candidates.each_alike(
             &fingerprints,
-            is_asked,
+            are_sparse,
             self.similarity,
             with,
             |one, other, _| {

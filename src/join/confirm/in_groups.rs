@@ -17,7 +17,7 @@ impl Candidates {
         let Candidates { nodes, is_candidate, groups, .. } = self;
         let is_alone = |node: u32| !is_candidate[node as usize] && nodes.documents(node).len() < 2;
         let mut entries: Vec<Entry> = (0..nodes.len() as u32)
-            .filter(|&node| self.asks(node) && !is_alone(node))
+            .filter(|&node| self.is_selected(node) && !is_alone(node))
             .map(|node| (groups[node as usize], nodes.documents(node)[0], node))
             .collect();
         entries.sort_unstable();

@@ -10,7 +10,7 @@ use crate::base::error::Error;
 use crate::bytes::fields::{put_u32, put_u64, read_u32, read_u64};
 use crate::join::options::{JoinOptions, Share};
 
-/// Nodes for each part of such a join, and the largest number of parts.
+/// Nodes for each part of a resumable join, and the largest number of parts.
 const PART_COUNT: usize = if cfg!(test) { 16 } else { 1 << 18 };
 const PARTS_MAX: usize = 32;
 

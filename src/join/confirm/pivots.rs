@@ -85,7 +85,7 @@ impl Pivots {
 
     /// Whether the similarity of two nodes is at least `similarity`; `None` if they have no common
     /// pivot.
-    pub(super) fn tell(&self, one: u32, other: u32, similarity: f64) -> Option<bool> {
+    pub(super) fn decide(&self, one: u32, other: u32, similarity: f64) -> Option<bool> {
         let of = |at: u32| self.differences.get(at as usize)?.as_ref();
         let (one, other) = (of(one)?, of(other)?);
         (one.pivot == other.pivot).then(|| one.is_similar(other, similarity))
@@ -174,8 +174,8 @@ mod tests {
                 .filter(|at| one.contains(at) != pivot.contains(at))
                 .collect();
             prop_assert_eq!(&*of_one.features, expected);
-            let told = of_one.is_similar(&difference(&other), least);
-            prop_assert_eq!(told, jaccard(&one, &other) >= least);
+            let similar = of_one.is_similar(&difference(&other), least);
+            prop_assert_eq!(similar, jaccard(&one, &other) >= least);
         }
     }
 }

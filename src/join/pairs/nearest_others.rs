@@ -8,15 +8,15 @@ use crate::store::Store;
 /// Approximate number of comparisons in all.
 const COMPARED: u64 = 1 << 30;
 /// Minimum number of fingerprints searched for, whatever `COMPARED` implies.
-const ASKED_MIN: u64 = 64;
+const SEARCHED_MIN: u64 = 64;
 /// Maximum number of fingerprints searched for: shares are then exact to one percent.
-const ASKED_MAX: u64 = 1 << 12;
+const SEARCHED_MAX: u64 = 1 << 12;
 
 /// The number of fingerprints of a sample that are searched for, if there are `fingerprint_count`
 /// in all.
-pub(crate) fn asked_count(sample: &Sample, fingerprint_count: u64) -> usize {
-    let asked = (COMPARED / fingerprint_count.max(1)).clamp(ASKED_MIN, ASKED_MAX);
-    asked.min(sample.count() as u64) as usize
+pub(crate) fn searched_count(sample: &Sample, fingerprint_count: u64) -> usize {
+    let searched = (COMPARED / fingerprint_count.max(1)).clamp(SEARCHED_MIN, SEARCHED_MAX);
+    searched.min(sample.count() as u64) as usize
 }
 
 /// Calls `each` with fingerprints of a sample of a store and the nearest other one, if there is one
@@ -29,8 +29,8 @@ pub(crate) fn for_each_nearest_other(
     mut each: impl FnMut(&Hit<'_>, Option<&Hit<'_>>) -> Result<()>,
 ) -> Result<usize> {
     let mut searcher = store.searcher();
-    let asked = asked_count(sample, fingerprint_count);
-    for needle in sample.fingerprints().take(asked) {
+    let searched = searched_count(sample, fingerprint_count);
+    for needle in sample.fingerprints().take(searched) {
         // The fingerprint itself comes first.
         let answer = searcher.nearest(needle, 2, distance_max)?;
         let mut hits = answer.hits();
@@ -38,5 +38,5 @@ pub(crate) fn for_each_nearest_other(
             each(&own, hits.next().as_ref())?;
         }
     }
-    Ok(asked)
+    Ok(searched)
 }

@@ -1,5 +1,5 @@
-//! Joins in parts, each done by a process of its own; and the plan of such a join: the bits on which
-//! near fingerprints agree, and the input of each part.
+//! Divided joins, whose parts are done by separate processes; and the plan of such a join: the bits
+//! on which near fingerprints agree, and the input of each part.
 //!
 //! The bits are cut into blocks so that every near pair agrees on some of them (see `blocking`). A
 //! pair belongs to the first block on which it agrees, which is one of the first `k + 1`. So a
