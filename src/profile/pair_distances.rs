@@ -11,8 +11,8 @@ use crate::bytes::distances::distances_from;
 /// Values that a thread compares with all later ones at a time.
 const RANGE_LEN: usize = 64;
 
-/// The number of pairs of values at each Hamming distance from 0 to 64: every value with every later
-/// one, on all threads. Takes `n^2 / 2` comparisons.
+/// The number of pairs of values at each Hamming distance from 0 to 64: every value with every
+/// later one, on all threads. Takes `n^2 / 2` comparisons.
 ///
 /// # Errors
 ///

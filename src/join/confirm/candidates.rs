@@ -128,7 +128,8 @@ impl Documents {
     ///
     /// # Errors
     ///
-    /// As [`near_pairs`](crate::join::near_pairs); [`Error::TooLarge`] for more than 2^32 - 2 documents.
+    /// As [`near_pairs`](crate::join::near_pairs); [`Error::TooLarge`] for more than 2^32 - 2
+    /// documents.
     pub fn candidates_to_lead(self, options: &JoinOptions) -> Result<Candidates> {
         self.find(options, true)
     }
@@ -239,8 +240,8 @@ impl Candidates {
         self.nodes.of(document).map(|node| self.groups[node as usize])
     }
 
-    /// Limits [`Candidates::needs`] and [`Candidates::lead`] to the groups selected by `is_selected`,
-    /// until the next call. Discards all features taken so far.
+    /// Limits [`Candidates::needs`] and [`Candidates::lead`] to the groups selected by
+    /// `is_selected`, until the next call. Discards all features taken so far.
     pub fn turn_to(&mut self, is_selected: impl Fn(u32) -> bool) -> Result<()> {
         self.selected = self.groups.iter().map(|&group| is_selected(group)).collect();
         let folder = self.options.sort_resources()?.folder;
@@ -334,9 +335,9 @@ impl Candidates {
         edges.finish(nodes, ids, options)
     }
 
-    /// Calls `each` with each similar candidate pair that `is_selected` accepts, and its similarity.
-    /// Only nodes with one of these ascending fingerprints are compared. The watch counts the
-    /// compared pairs.
+    /// Calls `each` with each similar candidate pair that `is_selected` accepts, and its
+    /// similarity. Only nodes with one of these ascending fingerprints are compared. The watch
+    /// counts the compared pairs.
     pub(super) fn each_alike(
         &self,
         fingerprints: &[Fingerprint],

@@ -144,7 +144,8 @@ impl<G: Goal> Confirmer<G> {
         self.confirm(Documents::outlined(self.threshold), Documents::push, Candidates::take, read)
     }
 
-    /// Confirms the pairs of the documents of a store, by their sketches. Similarities are estimates.
+    /// Confirms the pairs of the documents of a store, by their sketches. Similarities are
+    /// estimates.
     ///
     /// # Errors
     ///

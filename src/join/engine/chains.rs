@@ -1,8 +1,8 @@
 //! Values in chains, one for each bucket: each value has a link to the one before it.
 //!
-//! The table takes 10 to 18 bytes a value: four to eight buckets of 2 bytes and one link of 2 bytes.
-//! It is emptied by one fill. Used where the processor cannot compare a whole line of values at
-//! once ([`line_table`](super::line_table)).
+//! The table takes 10 to 18 bytes a value: four to eight buckets of 2 bytes and one link of 2
+//! bytes. It is emptied by one fill. Used where the processor cannot compare a whole line of values
+//! at once ([`line_table`](super::line_table)).
 
 use super::hash_table::bucket;
 use super::sides::Sides;

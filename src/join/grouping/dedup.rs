@@ -204,8 +204,8 @@ impl Dedup {
         })
     }
 
-    /// Calls `each` with each new document that is kept, by ascending fingerprint, then in the order of
-    /// its ids.
+    /// Calls `each` with each kept new document, by ascending fingerprint, then in the order of its
+    /// ids.
     ///
     /// # Errors
     ///

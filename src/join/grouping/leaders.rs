@@ -10,9 +10,9 @@
 //! # Source
 //!
 //! Hartigan, "Clustering Algorithms", 1975, chapter 3. The leaders are the lexicographically first
-//! maximal independent set of the graph of similar documents; taking the documents block by
-//! block follows Blelloch, Fineman and Shun, "Greedy Sequential Maximal Independent Set and Matching
-//! are Parallel on Average", SPAA 2012.
+//! maximal independent set of the graph of similar documents; taking the documents block by block
+//! follows Blelloch, Fineman and Shun, "Greedy Sequential Maximal Independent Set and Matching are
+//! Parallel on Average", SPAA 2012.
 
 use std::sync::{Mutex, PoisonError};
 

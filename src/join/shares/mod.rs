@@ -9,8 +9,8 @@
 //!   (`share`).
 //! * An engine with fingerprints in a data frame sends each to `k + 1` groups (`plan_groups`).
 //!
-//! The parts together find every pair once. A plan is plain data with a text form (`plan_text`): one
-//! process makes it, and all others follow it.
+//! The parts together find every pair once. A plan is plain data with a text form (`plan_text`):
+//! one process makes it, and all others follow it.
 
 mod plan_groups;
 mod plan_text;
