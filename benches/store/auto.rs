@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::hint::black_box;
 
 use data::{Counts, Spread, query_mix};
-use fpstore::plan::{PlanRequest, Sampler, SchemeEstimate};
+use fpstore::plan::{PlanRequest, Sample, SchemeEstimate};
 use fpstore::{BuildOptions, Builder, Fingerprint, Scheme, Searcher, Store, Warm};
 use tempfile::TempDir;
 
@@ -109,9 +109,8 @@ impl Stores {
 fn compare(name: &str, mut values: Vec<u64>) -> f64 {
     values.sort_unstable();
     values.dedup();
-    let mut sampler = Sampler::new(Sampler::CAPACITY);
-    values.iter().for_each(|&value| sampler.push(Fingerprint::new(value)));
-    let sample = sampler.finish().expect("enough of them");
+    let picked = Sample::pick(values.iter().map(|&value| Fingerprint::new(value)), 1 << 16);
+    let sample = picked.expect("enough of them");
     let queries = query_mix(&values, QUERY_COUNT);
     let count = values.len();
     let folder = tempfile::tempdir().expect("the system gives a directory");

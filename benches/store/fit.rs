@@ -11,7 +11,7 @@ mod data;
 use std::hint::black_box;
 
 use data::{Spread, query_mix};
-use fpstore::plan::{Budget, PlanPath, PlanRequest, Sample, Sampler, SchemeEstimate};
+use fpstore::plan::{Budget, PlanPath, PlanRequest, Sample, SchemeEstimate};
 use fpstore::{
     BuildOptions, Builder, Fingerprint, Scheme, Searcher, Section, Store, TableIndex, Warm,
 };
@@ -51,9 +51,8 @@ fn main() {
             fingerprints.iter_mut().for_each(|value| *value &= mask);
             fingerprints.sort_unstable();
             fingerprints.dedup();
-            let mut sampler = Sampler::new(Sampler::CAPACITY);
-            fingerprints.iter().for_each(|&value| sampler.push(Fingerprint::new(value)));
-            let sample = sampler.finish().expect("enough of them");
+            let picked = fingerprints.iter().map(|&value| Fingerprint::new(value));
+            let sample = Sample::pick(picked, 1 << 16).expect("enough of them");
             let budget = Budget::BytesPerFingerprint(40.0);
             let count = fingerprints.len() as u64;
             let request = PlanRequest::new(count, 3).sample(sample.clone()).budget(budget);

@@ -17,7 +17,7 @@ use fpstore_base::labels::{BadLabel, Label, LabelFile};
 /// use fpstore::join::{JudgedPairs, LabelFile};
 ///
 /// let pairs = JudgedPairs::new(&LabelFile::parse("a\tb\t1\na\tc\t0\n")?)?;
-/// assert!(pairs.are_different("c", "a"));
+/// assert_eq!((pairs.duplicate_count(), pairs.different_count()), (1, 1));
 /// assert!(JudgedPairs::new(&LabelFile::parse("a\tb\t1\nb\ta\t0\n")?).is_err());
 /// # Ok::<(), fpstore::join::BadLabel>(())
 /// ```
@@ -117,12 +117,12 @@ impl JudgedPairs {
     }
 
     /// Whether any document is judged different from the one with this id.
-    pub fn has_different(&self, id: &str) -> bool {
+    pub(crate) fn has_different(&self, id: &str) -> bool {
         self.number(id).is_some_and(|number| !self.different_from[number as usize].is_empty())
     }
 
     /// Whether the documents with two ids are judged different.
-    pub fn are_different(&self, one: &str, other: &str) -> bool {
+    pub(crate) fn are_different(&self, one: &str, other: &str) -> bool {
         let both = self.number(one).zip(self.number(other));
         both.is_some_and(|(one, other)| {
             self.different_from[one as usize].binary_search(&other).is_ok()

@@ -1,29 +1,29 @@
 //! Joins: all near pairs within a set or between two, and clusters, deduplication and batch queries
 //! built on them.
 //!
-//! | to find | call |
+//! | result | function |
 //! |---|---|
 //! | near pairs as they are found, in any order | [`near_pairs`], [`near_pairs_across`] |
 //! | near pairs in order | [`sorted_pairs`], [`sorted_pairs_across`] |
 //! | near pairs of documents, by their ids | [`document_pairs`] |
 //! | a few pairs of every distance, to judge | [`sampled_pairs`] |
-//! | groups of near documents, and which document of each to keep | [`clusters`] |
-//! | which new documents are near stored ones or one another | [`dedup`] |
+//! | clusters of near documents, and the document of each to keep | [`clusters`] |
+//! | new documents that are near stored ones or one another | [`dedup`] |
 //! | the answers to very many queries | [`search_many`] |
 //! | near pairs by many processes | [`JoinPlan`] |
-//! | the components of their pairs | [`Components`] |
-//! | which of many fingerprints in memory are one group | [`Groups`] |
-//! | which near documents are alike in their features, not only in their fingerprints | [`confirm`] |
+//! | the connected components of near pairs | [`Components`] |
+//! | the groups of many fingerprints in memory | [`Groups`] |
+//! | near documents whose features are similar | [`confirm`] |
 //!
-//! All take [`JoinOptions`] and keep within its memory: values that do not fit are read again, and
-//! pairs that do not fit go to temporary files. A join can be divided into [`Share`]s. The result
-//! does not depend on memory, threads or shares.
+//! All joins take [`JoinOptions`] and keep within their memory: values that do not fit are read
+//! again, and pairs that do not fit are written to temporary files. A join can be divided into
+//! [`Share`]s. The result does not depend on memory, threads or shares.
 //!
-//! Inside, `blocking` chooses the bits on which near values must agree, `run` and `partition_pass`
-//! gather the values that agree on them, and `finder` compares these through `hash_table`. A join
-//! reads stores through their public interface and never changes one. A join that is divided follows
-//! a `plan`: a `share` of it reads a `range` of some tables, or joins groups that an engine made
-//! (`plan_groups`).
+//! Internally, `blocking` chooses the bits on which near values must agree, `engine` and
+//! `partition_pass` gather the values that agree on them, and `finder` compares these values
+//! through `hash_table`. A join reads stores through their public interface and never changes one.
+//! A divided join follows a plan (`shares`): a `share` of it reads a `range` of some tables, or
+//! joins groups that an engine made (`plan_groups`).
 
 mod batch;
 pub mod confirm;
@@ -36,10 +36,9 @@ mod shares;
 pub(crate) mod tests;
 
 pub use crate::base::judged::JudgedPairs;
-pub use batch::batch_mode::BatchMode;
-pub use batch::search_many::search_many;
+pub use batch::BatchMode;
+pub use batch::search_many;
 pub use fpstore_base::labels::{BadLabel, LabelFile};
-pub use grouping::cluster::{Cluster, ClusterMember};
 pub use grouping::cluster_method::ClusterMethod;
 pub use grouping::clusters::{Clusters, clusters};
 pub use grouping::components::Components;
@@ -48,13 +47,14 @@ pub use grouping::disjoint_sets::DisjointSets;
 pub use grouping::groups::Groups;
 pub use grouping::judged::JudgedDocuments;
 pub use grouping::judged_clusters::judged_clusters;
-pub use grouping::keep::{Fate, KeepRule, Kept};
+pub use grouping::keep::{Fate, KeepRule};
 pub use grouping::numbering::EarlierClusters;
+pub use grouping::{Cluster, ClusterMember};
 pub use options::{JoinInput, JoinOptions, Share};
 pub use pairs::document_pairs::{DocumentPair, DocumentPairs, document_pairs};
-pub use pairs::near_pairs::{Pair, near_pairs, near_pairs_across};
 #[cfg(feature = "write")]
-pub(crate) use pairs::nearest_others::{asked_count, for_each_nearest_other};
+pub(crate) use pairs::nearest_others::{for_each_nearest_other, searched_count};
 pub use pairs::sampled_pairs::{JUDGED_DISTANCE, SampledPair, sampled_pairs};
 pub use pairs::sorted_pairs::{SortedPairs, sorted_pairs, sorted_pairs_across};
-pub use shares::plan::{JoinPlan, PlanReads};
+pub use pairs::{Pair, near_pairs, near_pairs_across};
+pub use shares::{JoinPlan, PlanReads};

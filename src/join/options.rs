@@ -7,14 +7,15 @@ use crate::writing::sort::SortResources;
 use fpstore_base::watch::{Phase, Watch};
 use fpstore_base::{Fingerprint, Resources, resource_setters};
 
-/// The part of the memory that a join has at least, whatever its caller uses, as a divisor.
+/// Divisor of the memory: a join always has at least this part, whatever its caller uses.
 const RESERVED_DIVISOR: u64 = 4;
 
-/// Fingerprints to be joined. A fingerprint that occurs several times counts once.
+/// The fingerprints to join. A fingerprint that occurs several times counts once.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum JoinInput<'a> {
-    /// These, in any order. If they are not sorted and distinct, the join makes a copy that is.
+    /// A list of fingerprints, in any order. If they are not sorted and distinct, the join makes a
+    /// sorted copy.
     Fingerprints(&'a [Fingerprint]),
     /// All fingerprints of a store.
     Store(&'a Store),
@@ -24,8 +25,8 @@ pub enum JoinInput<'a> {
 }
 
 impl JoinInput<'_> {
-    /// Refuses two stores of different recipes. Fingerprints in memory have no recipe, but must fit the
-    /// width of a store.
+    /// Rejects two stores of different recipes. Fingerprints in memory have no recipe, but must fit
+    /// the width of a store.
     pub(super) fn check_recipe(&self, other: &JoinInput<'_>) -> Result<()> {
         let recipe = |input: &JoinInput<'_>| match input {
             JoinInput::Fingerprints(_) => None,
@@ -67,8 +68,8 @@ impl<'a> From<&'a [Fingerprint]> for JoinInput<'a> {
 }
 
 /// A part of a join, for work that is spread over processes or machines. The shares of one join
-/// find each pair once together, whatever the memory and threads of each; [`JoinPlan`] says what a
-/// share of a store reads.
+/// together find each pair once, whatever the memory and threads of each; [`JoinPlan`] describes
+/// the input of a share of a store.
 ///
 /// [`JoinPlan`]: crate::join::JoinPlan
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,7 +91,7 @@ impl Share {
     }
 }
 
-/// How to join.
+/// The options of a join.
 ///
 /// # Examples
 ///
@@ -105,7 +106,7 @@ pub struct JoinOptions {
     resources: Resources,
     pub(super) share: Share,
     max_pairs: Option<u64>,
-    /// Bytes of the memory that the caller of the join uses itself.
+    /// Bytes of memory that the caller of the join uses itself.
     reserved: u64,
 }
 
@@ -123,28 +124,28 @@ impl JoinOptions {
 
     resource_setters!();
 
-    /// Sets which share of the join to do. The default is [`Share::WHOLE`].
+    /// Sets the share of the join to compute. The default is [`Share::WHOLE`].
     #[must_use]
     pub fn share(mut self, share: Share) -> Self {
         self.share = share;
         self
     }
 
-    /// Sets the largest number of pairs. With one more the join ends with
-    /// [`Error::TooManyPairs`](crate::Error::TooManyPairs). The default is any number.
+    /// Sets the largest number of pairs. If there are more, the join ends with
+    /// [`Error::TooManyPairs`](crate::Error::TooManyPairs). The default is no limit.
     #[must_use]
     pub fn max_pairs(mut self, count: impl Into<Option<u64>>) -> Self {
         self.max_pairs = count.into();
         self
     }
 
-    /// The same options with `bytes` more of the memory used by the caller of the join.
+    /// The same options, with `bytes` more of the memory used by the caller of the join.
     pub(super) fn reserve(&self, bytes: u64) -> Self {
         JoinOptions { reserved: self.reserved + bytes, ..self.clone() }
     }
 
-    /// The same options for one of several shares that are joined one after the other; the progress is
-    /// that of all of them.
+    /// The same options for one of several shares that are joined one after the other. The progress
+    /// covers all of them.
     pub(super) fn of_share(&self, share: Share) -> Self {
         let Share { number, count } = share;
         let mut own = self.clone().share(share);
@@ -182,8 +183,8 @@ impl JoinOptions {
 
     pub(super) fn sort_resources(&self) -> Result<SortResources> {
         let mut resources = divide(&self.resources, std::env::temp_dir)?;
-        // A join with next to no memory would read its input once for each few values, so what the
-        // caller uses may come to exceed the budget instead.
+        // A join with very little memory would read its input once for each few values, so the
+        // memory of the caller may exceed the budget instead.
         let least = resources.memory / RESERVED_DIVISOR;
         resources.memory = resources.memory.saturating_sub(self.reserved).max(least);
         Ok(resources)

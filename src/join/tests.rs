@@ -6,7 +6,7 @@ use super::*;
 use crate::join::engine::finder::PairFinder;
 use crate::join::engine::sides::SidesMut;
 use crate::join::grouping::disjoint_sets::DisjointSets;
-use crate::join::pairs::near_pairs::connect_near;
+use crate::join::pairs::connect_near;
 use crate::{Error, Fingerprint};
 
 #[path = "../../tests/common/oracle.rs"]
@@ -77,11 +77,11 @@ fn pairs_are_those_of_each_with_each() {
     }
 }
 
-/// A partition that alone does not fit into memory is joined by itself, blocked by other bits.
+/// A partition that does not fit into memory alone is joined separately, blocked by other bits.
 #[test]
 fn skewed_partitions_that_do_not_fit_are_joined_by_themselves() {
     let mut values = skewed(9000, 11);
-    // Most agree on the first blocks of any split.
+    // Most values agree on the first blocks of any split.
     values.iter_mut().skip(1000).for_each(|value| *value = *value & 0x0f_ffff_ffff | 0x77 << 57);
     values.sort_unstable();
     values.dedup();
@@ -153,7 +153,7 @@ fn memory_does_not_change_what_is_found() {
     }
 }
 
-/// A store of segments that each hold half of the values of the one before, too.
+/// A store of segments that each also hold half of the values of the previous one.
 fn overlapping_segments(values: &[u64], path: &std::path::Path) -> crate::Store {
     let options = || crate::BuildOptions::default().scheme(crate::Scheme::named("2", 3).unwrap());
     let mut store = crate::Builder::with_options(path, options()).unwrap().finish().unwrap();
@@ -167,7 +167,7 @@ fn overlapping_segments(values: &[u64], path: &std::path::Path) -> crate::Store 
     store
 }
 
-/// Processes that share a join may be given different memory.
+/// Processes that share a join may have different memory.
 #[test]
 fn shares_fit_together_whatever_the_memory_of_each() {
     let values = skewed(9000, 12);
@@ -203,7 +203,7 @@ fn shares_of_a_join_find_each_pair_once() {
     }
 }
 
-/// Values about some centres: near copies of a few templates, and some others.
+/// Values near some centres: near copies of a few templates, and some others.
 fn templates(count: usize, seed: u64) -> Vec<u64> {
     let mut random = Random::new(seed);
     let centers: Vec<u64> = (0..3).map(|_| random.next()).collect();
@@ -218,7 +218,7 @@ fn templates(count: usize, seed: u64) -> Vec<u64> {
     values
 }
 
-/// The sets that near pairs connect, and the number of pairs and values that told them.
+/// The sets connected by near pairs, and the number of pairs and values passed to the callbacks.
 fn connected(values: &[u64], options: &JoinOptions) -> (Vec<u32>, usize) {
     let told = std::sync::Mutex::new(Vec::new());
     let connect = |group: &[u64]| {

@@ -1,8 +1,13 @@
-//! The space that the tables of a store may take, and how people write it.
+//! The space that the tables of a store may take, and its text form.
 
 use std::str::FromStr;
 
 use crate::base::error::{Error, Result};
+
+/// The least `k` for which [`Budget::Default`] is larger.
+const LARGE_K: u32 = 6;
+/// Bytes of [`Budget::Default`] in addition to the bytes for each fingerprint.
+const DEFAULT_FOR_ALL: f64 = (1 << 20) as f64;
 
 /// The space that tables may take.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -19,26 +24,15 @@ pub enum Budget {
 }
 
 impl Budget {
-    /// Bytes for each fingerprint in [`Budget::Default`], where `k` is small: two halves fit.
-    pub const DEFAULT_PER_FINGERPRINT: f64 = 12.0;
-    /// The same from a `k` of [`Budget::LARGE_K`] on: three blocks fit, with which a query takes two
-    /// thirds to half of the time.
-    pub const DEFAULT_PER_FINGERPRINT_LARGE_K: f64 = 18.5;
-    /// Where `k` is large.
-    pub const LARGE_K: u32 = 6;
-    /// Bytes on top of them.
-    pub const DEFAULT_FOR_ALL: u64 = 1 << 20;
-
     /// The bytes for the tables of `fingerprint_count` fingerprints, tuned to distance `k`.
-    pub fn bytes_for(&self, fingerprint_count: u64, k: u32) -> f64 {
+    pub(crate) fn bytes_for(&self, fingerprint_count: u64, k: u32) -> f64 {
         let n = fingerprint_count as f64;
         match *self {
             Budget::Default => {
-                let each = match k < Budget::LARGE_K {
-                    true => Budget::DEFAULT_PER_FINGERPRINT,
-                    false => Budget::DEFAULT_PER_FINGERPRINT_LARGE_K,
-                };
-                n * each + Budget::DEFAULT_FOR_ALL as f64
+                // Two halves fit; for a large `k` three blocks do, with which a query takes half to
+                // two thirds of the time.
+                let each = if k < LARGE_K { 12.0 } else { 18.5 };
+                n * each + DEFAULT_FOR_ALL
             }
             Budget::Bytes(bytes) => bytes as f64,
             Budget::BytesPerFingerprint(bytes) => n * bytes,

@@ -19,7 +19,7 @@ const TABLES_MAX: usize = 64;
 pub(super) struct Candidate {
     pub(super) name: String,
     pub(super) masks: Vec<u64>,
-    /// Of the syndromes of the tables after the first; 0 for whole values.
+    /// The number of bits of syndromes in the tables after the first; 0 for whole values.
     pub(super) syndrome_bits: u32,
 }
 
@@ -29,8 +29,8 @@ impl Candidate {
         Candidate { name, masks, syndrome_bits: 0 }
     }
 
-    /// The same masks with syndromes of `extra` bits more than suit `count` fingerprints, where the
-    /// plan considers them: for two tables, of which the second names values by its own half.
+    /// The same masks with syndromes of the suitable number of bits for `count` fingerprints plus
+    /// `extra`. Considered for two tables, the second of which names values by its own half.
     fn with_syndromes(&self, count: u64, k: u32, extra: u32) -> Option<Self> {
         if self.masks.len() != 2 || !(1..=ERRORS_MAX).contains(&k) {
             return None;
@@ -43,7 +43,7 @@ impl Candidate {
     }
 }
 
-/// Every scheme to consider for `count` fingerprints and distance `k`, the plainest first.
+/// Every scheme to consider for `count` fingerprints and distance `k`, the simplest first.
 pub(super) fn candidates(count: u64, k: u32, model: Option<&SampleModel>) -> Vec<Candidate> {
     let mut found: Vec<Candidate> = Vec::new();
     for design in FAMILIES.iter().flat_map(|family| (family.planned)(k)) {
@@ -72,11 +72,11 @@ pub(super) fn candidates(count: u64, k: u32, model: Option<&SampleModel>) -> Vec
     found
 }
 
-/// The scheme that a name stands for, for `count` fingerprints. The name may end in a layout:
-/// `halves-live`, and in syndromes: `halves-syndrome`. Without a model of the data every layout is
-/// the natural one. A name that is accepted without a model is accepted with any: where the data do
-/// not allow the layout it is the natural one, too, and where no mask of it is long enough for
-/// syndromes, the tables hold whole values.
+/// The scheme with this name, for `count` fingerprints. The name may end with a layout, as
+/// `halves-live`, and with syndromes, as `halves-syndrome`. Without a model of the data every
+/// layout is the natural one. A name accepted without a model is accepted with any model: if the
+/// data do not allow the layout, it is the natural one, and if no mask of the layout is long enough
+/// for syndromes, the tables hold whole values.
 pub(crate) fn scheme_by_name(
     name: &str,
     count: u64,
@@ -94,8 +94,8 @@ pub(crate) fn scheme_by_name(
     }
 }
 
-/// Whether the name of a scheme leaves something to the data: its layout, or how long its
-/// syndromes are.
+/// Whether the scheme of a name depends on the data, by its layout or by the length of its
+/// syndromes.
 pub(crate) fn depends_on_data(name: &str) -> bool {
     let split = Syndromes::split(name);
     split.is_ok_and(|(masks, syndromes)| {

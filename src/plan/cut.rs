@@ -1,8 +1,9 @@
-//! The layout of a table: which leading bits are stored as heads, and which of them name a block.
+//! The layout of a table: the leading bits that are stored as heads, and the leading bits that name
+//! a block.
 //!
-//! Writers lay tables out by [`Cut::of_gaps`]. The cost model uses the same functions to predict
-//! the layout of a table that does not exist, and to infer from a layout how its values crowd. So
-//! `Density::of_layout` assumes the rule for tails that stands here.
+//! Writers choose the layout of a table with [`Cut::of_gaps`]. The cost model uses the same
+//! functions to predict the layout of a future table, and to infer from a layout how its values
+//! crowd. So `Density::of_layout` assumes the rule for tails in this file.
 
 use crate::bytes::packing::WIDTH_MAX;
 use crate::format::codec::HeadCodec;
@@ -51,8 +52,8 @@ pub(crate) fn block_bits(value_count: u64, tail_bits: u32) -> u32 {
     (value_count / least).max(1).ilog2().min(64 - tail_bits)
 }
 
-/// The tail bits for which the length and the weight of long gaps sum up to least; the greatest
-/// of equally good numbers.
+/// The number of tail bits for which the sum of the length and the weight of long gaps is smallest;
+/// the largest of equally good numbers.
 ///
 /// `gaps_of_bits` counts the gaps between values by their length in bits. With tails of t bits, a
 /// gap of L bits between values is a gap of about L - t bits between heads.

@@ -1,4 +1,4 @@
-//! The density of the values of a table: the number that a probe meets, in each block it reaches.
+//! The density of the values of a table: the number of values that a probe finds in each block.
 
 use crate::bytes::mask::high_bits;
 use crate::format::prefix_index::BLOCKS_PER_ENTRY;
@@ -56,9 +56,10 @@ impl Density {
     /// and head bits.
     ///
     /// This assumes that tails were cut by the rule of [`Cut`](super::cut::Cut).
-    /// Heads reach about as deep as values need to differ. Even bits would need heads of `needed`
-    /// bits; the bits beyond that carry no information. They are taken to lie below the bits that
-    /// name blocks, unless `crowding` says otherwise, and below the prefix rather than in it.
+    /// Heads are about as long as needed to distinguish values. Even bits would need heads of
+    /// `needed` bits; the bits beyond that carry no information. They are assumed to be below the
+    /// bits that name blocks, unless `crowding` indicates otherwise, and below the prefix rather
+    /// than in it.
     pub(crate) fn of_layout(
         [prefix_bits, block_bits, head_bits]: [u32; 3],
         needed: u32,
@@ -117,7 +118,7 @@ impl Density {
     }
 
     /// Entry `i`, up to `flips`: the ways to make `i` flips in the leading `bits`, each weighted by
-    /// how dense values are there in proportion to the query's own place.
+    /// the density of values there relative to the density at the query.
     pub(crate) fn ways(&self, bits: u32, flips: u32) -> Vec<f64> {
         ways_to_flip(&self.odds[..bits.min(64) as usize], flips)
     }
@@ -187,7 +188,7 @@ mod tests {
         let ways = (1.0 + 8.0 + 28.0 + 56.0) + 16.0 * (1.0 + 8.0 + 28.0);
         let expected = n * ways / 2_f64.powi(24);
         assert!((uniform.within([16, 1], [24, 3], n) / expected - 1.0).abs() < 1e-12);
-        // Everything is within 64 bits.
+        // All values are within 64 bits.
         assert_eq!(uniform.within([64, 64], [64, 64], n), n);
     }
 

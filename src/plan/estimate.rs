@@ -2,9 +2,7 @@
 
 use std::ops::AddAssign;
 
-/// The steps of one query, as the cost model expects them.
-///
-/// [`UnitCosts::nanos`](crate::plan::UnitCosts::nanos) turns them into time.
+/// The expected steps of one query by the cost model.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
@@ -29,9 +27,9 @@ pub struct CostEstimate {
     pub heads_compared: f64,
     /// Bytes of gaps beyond the first, of the heads skipped, compared, or summed in chunks.
     pub extra_bytes: f64,
-    /// Values whose tail is read and compared, or decoded where it is a syndrome.
+    /// Values whose tail is read and compared, or decoded if it is a syndrome.
     pub candidates: f64,
-    /// Values that syndromes name, each looked up in the first table.
+    /// Values named by syndromes, each looked up in the first table.
     pub look_ups: f64,
     /// Values compared in a scan of a table.
     pub scanned: f64,

@@ -7,15 +7,16 @@ const AS_FAST: f64 = 1.05;
 /// Fast schemes within this factor of the least length count as small, because estimates from
 /// samples are not exact; the fastest of them is preferred.
 const AS_SMALL: f64 = 1.02;
-/// Of small ones within this factor of the least time the plainest is chosen: on even bits all
-/// layouts are alike.
+/// Of small schemes within this factor of the least time the simplest is chosen: on even bits all
+/// layouts are equivalent.
 const ALIKE: f64 = 1.005;
 
-/// Up to this distance syndromes are chosen as any scheme is. Beyond, they are for budgets that
-/// whole values exceed: the values that they name are too many for an estimate from a sample.
+/// Up to this distance, schemes with syndromes are chosen like others. Beyond, they are chosen only
+/// for budgets that whole values exceed: they name too many values for an estimate from a sample.
 const SYNDROMES_K_MAX: u32 = 3;
 
-/// Sorts by length, then time; marks the frontier and the choice; gives each its reason.
+/// Sorts by length, then by time; marks the frontier and the choice; sets the reason of each
+/// scheme.
 pub(super) fn mark(mut estimates: Vec<SchemeEstimate>, k: u32) -> Vec<SchemeEstimate> {
     estimates.sort_by(|a, b| {
         a.tables_len.total_cmp(&b.tables_len).then(a.hot_micros.total_cmp(&b.hot_micros))
@@ -26,7 +27,7 @@ pub(super) fn mark(mut estimates: Vec<SchemeEstimate>, k: u32) -> Vec<SchemeEsti
         fastest = fastest.min(estimate.hot_micros);
     }
     let least = |values: &mut dyn Iterator<Item = f64>| values.fold(f64::INFINITY, f64::min);
-    // The same masks with whole values, if they fit too.
+    // The scheme with the same masks and whole values, if it fits too.
     let whole_fits = |of: &SchemeEstimate| {
         let is_whole = |e: &&SchemeEstimate| {
             e.within_budget

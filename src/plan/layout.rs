@@ -1,4 +1,5 @@
-//! Layouts: how the blocks of a design are cut from the 64 bits, for the bits that data have.
+//! Layouts: the assignment of the 64 bits to the blocks of a design, adapted to the bits of the
+//! data.
 
 use crate::plan::sample_model::SampleModel;
 use crate::scheme::designs::blocks_of_widths;
@@ -6,21 +7,21 @@ use crate::scheme::designs::blocks_of_widths;
 /// Bits with less information than this are left out of masks: nearly all values agree in them.
 const DEAD_ENTROPY: f64 = 0.02;
 
-/// How blocks are cut from the 64 bits.
+/// The assignment of the 64 bits to blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Layout {
     /// From the most significant bit, dead bits included.
     Natural,
     /// From the most significant bit, without dead bits, equal in information.
     Live,
-    /// Bits in order, each to the block that lacks most information.
+    /// Bits in order, each to the block that lacks the most information.
     Dealt,
-    /// As dealt, the bits with most information first.
+    /// As [`Layout::Dealt`], starting with the bits of most information.
     Sorted,
 }
 
 impl Layout {
-    /// Those that depend on the data.
+    /// The layouts that depend on the data.
     const OF_DATA: [Layout; 3] = [Layout::Live, Layout::Dealt, Layout::Sorted];
 
     /// The end of the name of a scheme with this layout.
@@ -38,7 +39,7 @@ impl Layout {
         format!("{design}{}", self.suffix())
     }
 
-    /// Takes the layout off the name of a scheme: `halves-live` is `halves` and [`Layout::Live`].
+    /// Splits the layout from the name of a scheme: `halves-live` is `halves` and [`Layout::Live`].
     pub(crate) fn split(name: &str) -> (&str, Layout) {
         let found = Layout::OF_DATA
             .into_iter()

@@ -1,12 +1,13 @@
-//! Plans: which scheme a store should have, and how a segment answers a distance.
+//! Plans: the best scheme for a store, and the way in which a segment answers a distance.
 //!
-//! A [`PlanRequest`] compares schemes for given data before a store is built; a [`Plan`] says how
-//! a segment that exists answers a distance `k`: by probing tables within radii, or by a scan. Both
-//! count the steps of a query ([`CostEstimate`]) and multiply them by their [`UnitCosts`].
+//! A [`PlanRequest`] compares schemes for given data before a store is built. A [`Plan`] describes
+//! how an existing segment answers a distance `k`: by probing tables within radii, or by a scan.
+//! Both count the expected steps of a query ([`CostEstimate`]) and multiply them by their costs in
+//! nanoseconds.
 //!
-//! The cost model imports its constants from the modules that it models. It decides speed and
-//! space alone: radii are proven to cover the distance before they are used, so no error of the
-//! model can lose a match.
+//! The cost model imports its constants from the modules that it models. It affects speed and space
+//! only: radii are proven to cover the distance before they are used, so no error of the model can
+//! lose a match.
 
 mod budget;
 mod candidates;
@@ -28,7 +29,8 @@ mod syndromes;
 mod table;
 mod unit_costs;
 
-pub use crate::plan::profile::{Sample, Sampler};
+pub use crate::plan::profile::Sample;
+pub(crate) use crate::plan::profile::Sampler;
 pub use crate::scheme::{FAMILIES, Family, Radius};
 pub use budget::Budget;
 pub(crate) use candidates::{depends_on_data, scheme_by_name};
@@ -39,4 +41,3 @@ pub(crate) use radii::{AccessPath, PathPlan};
 pub use request::{PlanRequest, SchemePlan};
 pub(crate) use sample_model::SampleModel;
 pub use scheme_estimate::SchemeEstimate;
-pub use unit_costs::UnitCosts;

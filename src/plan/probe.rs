@@ -1,4 +1,4 @@
-//! The steps of probing one table, expected from its layout and from how dense its values are.
+//! The expected steps of probing one table, by its layout and the density of its values.
 //!
 //! A probe of a table flips up to `radius` of the leading bits of the query. The flips among the
 //! bits that name a block choose which blocks are opened; the other flips are left for the bits
@@ -11,8 +11,8 @@
 //!   ring 1: 1 flip among the 19 bits, 19 blocks, no flip left
 //! ```
 //!
-//! The blocks of a ring are read in one of three ways, as `search` reads them: summed in chunks
-//! (blocks without restart points), walked whole, or searched for each range of wanted heads.
+//! The blocks of a ring are read in one of the three ways of `search`: summed in chunks (blocks
+//! without restart points), decoded whole, or searched for each range of possible heads.
 //! [`TableModel::probe`] adds up the rings.
 
 use super::density::{Density, ENTRY_BITS};
@@ -30,7 +30,7 @@ const RANGES_PER_HALVING: f64 = 0.4;
 const HEADS_PER_WORD: f64 = size_of::<u64>() as f64;
 /// The prefilter of the kernel compares the lowest byte of each head.
 const PREFILTER_BITS: u32 = u8::BITS;
-/// The same for a page of the prefix index.
+/// Blocks whose index entries share a page of the prefix index differ in these lowest bits alone.
 const INDEX_PAGE_BITS: u32 = (PAGE_LEN as u64 / ENTRY_LEN * BLOCKS_PER_ENTRY).ilog2();
 /// Pages that a look-up of a value reads: an index entry, heads, a tail.
 const PAGES_PER_LOOK_UP: f64 = 3.0;
@@ -60,12 +60,12 @@ pub(crate) struct TableModel {
 pub(crate) struct SyndromeModel {
     /// The bits of a syndrome.
     pub(crate) bits: u32,
-    /// The bits of a value that it stands for.
+    /// The number of bits of a value that it replaces.
     pub(crate) hashed_bits: u32,
 }
 
 impl SyndromeModel {
-    /// The syndromes of a table that exists.
+    /// The syndromes of an existing table.
     pub(crate) fn of(table: &TableDescriptor) -> Option<Self> {
         let (bits, hashed_bits) = (table.syndrome_bits, table.hashed_bits());
         (!table.is_whole()).then_some(SyndromeModel { bits, hashed_bits })
@@ -84,7 +84,7 @@ struct BlockModel {
     in_range: f64,
     /// The share of blocks that hold a value.
     filled: f64,
-    /// Values in a block that holds one.
+    /// Values in a block that is not empty.
     held: f64,
     /// Blocks for each value of the naming bits: several where the prefix is short.
     per_prefix: f64,
@@ -98,7 +98,7 @@ struct Ring {
     remaining: u32,
     /// Ways to flip the naming bits.
     prefixes: f64,
-    /// The same, each weighted by how dense values are where it leads.
+    /// The same, each weighted by the density of values at its position.
     weighted: f64,
     /// Blocks that hold values.
     blocks: f64,
@@ -109,8 +109,8 @@ struct Ring {
 }
 
 impl TableModel {
-    /// The table as a reader models it, from the layout in its header and from the crowding of its
-    /// blocks, if any. Even bits would need heads of `needed` bits.
+    /// The table as a reader models it, by the layout in its header and the crowding of its blocks,
+    /// if any. Even bits would need heads of `needed` bits.
     pub(crate) fn as_read(&self, heads_len: f64, crowded: bool, needed: u32) -> TableModel {
         let bits = [self.prefix_bits, self.block_bits, self.head_bits];
         let crowded = crowded.then(|| self.density.crowding(self.block_bits));
@@ -121,7 +121,7 @@ impl TableModel {
         }
     }
 
-    /// Whether the table may be probed for distance `k`, whatever that costs.
+    /// Whether the table can be probed for distance `k`, whatever the cost.
     pub(super) fn answers(&self, k: u32) -> bool {
         self.syndromes.is_none() || k <= ERRORS_MAX
     }
@@ -165,8 +165,8 @@ impl TableModel {
         estimate
     }
 
-    /// The values that the syndromes of candidates name: of the ways to place the errors that are
-    /// left, a share of 2^-bits has the syndrome of the candidate.
+    /// The values named by the syndromes of candidates: of the ways to place the remaining errors,
+    /// a share of 2^-bits has the syndrome of the candidate.
     fn look_ups(&self, radius: u32, k: u32) -> f64 {
         let Some(SyndromeModel { bits, hashed_bits }) = self.syndromes else { return 0.0 };
         let n = self.value_count as f64;
@@ -194,14 +194,14 @@ impl TableModel {
             in_block,
             in_range: self.density.sharing(head_prefix, n),
             filled,
-            // Crowded blocks among the used ones make up for the empty ones.
+            // Crowded blocks compensate for the empty ones.
             held: in_block / filled.max(f64::MIN_POSITIVE),
             per_prefix: 2_f64.powi((self.block_bits - naming_bits) as i32),
             used_per_prefix: if in_block > 0.0 { in_prefix / in_block } else { 1.0 },
         }
     }
 
-    /// The steps to read the blocks of a ring, in the way that the search reads them.
+    /// The steps of reading the blocks of a ring.
     fn read_ring(&self, block: &BlockModel, ring: &Ring) -> CostEstimate {
         let held = block.held + ring.stored;
         let ranges = combinations_up_to(block.inner_bits, ring.remaining);
@@ -241,8 +241,8 @@ impl TableModel {
         // Half of a block lies before the range, half of a restart interval in a long one.
         let passed = (block.held / 2.0).min(INTERVAL / 2.0);
         let near_passed = (ring.neighbours / 2.0).min(INTERVAL / 2.0 * ring.prefixes);
-        // Heads longer than the prefix: its range has an inside, and the word in which it begins
-        // is decoded gap by gap.
+        // If heads are longer than the prefix, the range has an inside, and the word in which it
+        // starts is decoded gap by gap.
         let word = if self.head_bits > self.prefix_bits.max(self.block_bits) {
             (HEADS_PER_WORD / 2.0).min(block.held) * ring.blocks * ranges
         } else {
@@ -264,8 +264,8 @@ impl TableModel {
         block.in_range * ring.weighted * flipped
     }
 
-    /// The share of the values in a block whose lowest byte differs from that of a query in at
-    /// most `flips` bits.
+    /// The share of values in a block whose lowest byte differs in at most `flips` bits from the
+    /// lowest byte of a query.
     fn prefilter_selectivity(&self, flips: u32) -> f64 {
         let start = self.head_bits.saturating_sub(PREFILTER_BITS).max(self.block_bits);
         self.density.share_near(start, self.prefix_bits.min(self.head_bits), flips)
@@ -298,7 +298,7 @@ impl TableModel {
 
 /// Chunks that a block takes whose heads have `len` bytes on average.
 fn chunks_of(len: f64) -> f64 {
-    // The chunks that begin before the end of the block; lengths spread like counts.
+    // The chunks that start before the end of the block. Lengths are distributed like counts.
     let spread = len.sqrt().max(1.0);
     let begun = |number: u32| {
         let start = CHUNK_LEN as f64 * f64::from(number);
@@ -310,7 +310,7 @@ fn chunks_of(len: f64) -> f64 {
 /// The share of chunks that are decoded whole, if `surviving` heads of a chunk pass the prefilter
 /// on average.
 fn whole_share(surviving: f64) -> f64 {
-    // They spread like counts.
+    // They are distributed like counts.
     let most = f64::from(PARTIAL_SUMS_MAX) + 0.5;
     1.0 / (1.0 + (1.702 * (most - surviving) / surviving.sqrt().max(0.5)).exp())
 }
@@ -346,8 +346,8 @@ mod tests {
         assert_eq!(steps.lines, 15.0);
         assert!((steps.blocks - 19.0).abs() < 1e-6);
         assert!(steps.chunks >= steps.blocks && steps.chunks < 1.01 * steps.blocks);
-        // The lowest byte of one head in 256 is that of the query; in the home block one of eight
-        // flips is allowed too.
+        // The lowest byte of one head in 256 equals the lowest byte of the query; in the home block
+        // one of eight flips is allowed, too.
         assert!((steps.heads_compared / (27.0 * 38.15 / 256.0) - 1.0).abs() < 0.05, "{steps:?}");
         assert!(steps.whole_chunks < 0.01 * steps.chunks);
     }

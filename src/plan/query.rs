@@ -1,7 +1,7 @@
-//! The plans of a segment: how it answers each distance, chosen once and cached.
+//! The plans of a segment for each distance, chosen once and cached.
 //!
-//! A reader plans from the header and from a few overflow entries of the prefix indexes, with the
-//! shipped unit costs, so the same segment is answered in the same way everywhere.
+//! A reader plans from the header and from a few overflow entries of the prefix indexes, with fixed
+//! unit costs, so the same segment is answered in the same way on every machine.
 
 use std::sync::OnceLock;
 
@@ -43,8 +43,8 @@ impl PlanCache {
     }
 }
 
-/// Models of the tables from the header, and from overflow entries where there are any. No other
-/// byte of a table is read for a plan.
+/// Models of the tables from the header, and from overflow entries if there are any. A plan reads
+/// no other byte of a table.
 fn models(segment: &Segment) -> Vec<TableModel> {
     let value_count = segment.header().fingerprint_count;
     let needed = cut::uniform_head_bits(value_count);
@@ -66,9 +66,9 @@ fn models(segment: &Segment) -> Vec<TableModel> {
     segment.tables().map(model).collect()
 }
 
-/// How crowded the blocks of a table are, from its overflow entries: an index entry overflows where
-/// blocks hold several times their share. `None` if there are no such entries, and if they are
-/// damaged, which queries will report.
+/// The crowding of the blocks of a table, estimated from its overflow entries: an index entry
+/// overflows if blocks hold several times their share. `None` if there are no such entries, or if
+/// they are damaged, which queries will report.
 fn crowding(table: TableReader<'_>, value_count: u64) -> Option<Crowding> {
     let n = value_count as f64;
     let overflow_count = table.overflow_entries.len / OVERFLOW_ENTRY_LEN;
@@ -99,7 +99,7 @@ fn crowding(table: TableReader<'_>, value_count: u64) -> Option<Crowding> {
     })
 }
 
-/// How a segment answers a distance, and what that is expected to cost.
+/// The way in which a segment answers a distance, and the expected cost.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
@@ -112,12 +112,12 @@ pub struct Plan {
     pub expected_nanos: f64,
     /// The expected steps of a query for a stored fingerprint.
     pub estimate: CostEstimate,
-    /// The tables that are read, and how.
+    /// The tables that are read, and the method.
     #[cfg_attr(feature = "serde", serde(flatten))]
     pub path: PlanPath,
 }
 
-/// The tables that a query reads, and how.
+/// The tables that a query reads, and the method.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "serde", serde(tag = "path", rename_all = "lowercase"))]

@@ -17,7 +17,7 @@ const LOWERING_STEPS: u64 = 2_000;
 /// The tables that are tried as the first of a family of disjoint masks.
 const DISJOINT_STARTS: usize = 16;
 
-/// How a segment answers a distance.
+/// The method by which a segment answers a distance.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum AccessPath {
     /// Probe the tables, each within its radius.
@@ -45,7 +45,7 @@ impl PathPlan {
     }
 }
 
-/// The tables of a segment and the costs by which access paths are compared.
+/// The tables of a segment, and the costs that access paths are compared by.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PathPlanner<'a> {
     pub(crate) masks: &'a [u64],
@@ -104,7 +104,7 @@ struct ProbeCosts(Vec<Vec<f64>>);
 
 impl ProbeCosts {
     fn new(planner: &PathPlanner<'_>, k: u32) -> Self {
-        // As if all tables were probed: which ones will be is not known yet.
+        // As if all tables were probed, since the choice is not made yet.
         let footprint = planner.tables.iter().map(|table| table.hot_len).sum();
         let fixed = planner.costs.nanos(&CostEstimate::default(), footprint);
         let cost = |table: &TableModel, radius: u32| {
@@ -157,7 +157,8 @@ fn cheapest_from(
         }
     }
     let mut radii = radii?;
-    // Once lowering a table fails it fails from then on, since the others only get lower.
+    // A table whose radius could not be lowered is not tried again, since the others only get
+    // lower.
     let mut open = members;
     loop {
         let saving = |t: usize| costs.of(t, radii[t]) - costs.of(t, lowered(radii[t]));
@@ -171,7 +172,7 @@ fn cheapest_from(
         radii[table] = lowered(kept);
         let mut allowed = LOWERING_STEPS.min(*steps);
         *steps -= allowed;
-        // A radius that cannot be proven in time stays as it was.
+        // A radius without a proof in time stays unchanged.
         if covers(masks, &radii, k, &mut allowed) != Some(true) {
             radii[table] = kept;
             open[table] = false;

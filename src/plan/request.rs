@@ -1,4 +1,4 @@
-//! The planner: which scheme is best for a number of fingerprints, a distance and a budget.
+//! The planner: the best scheme for a number of fingerprints, a distance and a budget.
 
 use crate::base::error::{Error, Result};
 use crate::format::header::FINGERPRINT_COUNT_MAX;
@@ -8,10 +8,9 @@ use crate::plan::frontier;
 use crate::plan::profile::Sample;
 use crate::plan::sample_model::SampleModel;
 use crate::plan::scheme_estimate::{Estimator, SchemeEstimate};
-use crate::plan::unit_costs::UnitCosts;
 use crate::scheme::Scheme;
 
-/// The data, the distance and the budget to plan for.
+/// The data, the distance and the budget of a plan.
 ///
 /// # Examples
 ///
@@ -31,20 +30,13 @@ pub struct PlanRequest {
     pub(crate) budget: Budget,
     /// `None` stands for even random bits.
     pub(crate) sample: Option<Sample>,
-    pub(crate) costs: UnitCosts,
 }
 
 impl PlanRequest {
     /// A request for `fingerprint_count` distinct fingerprints of random bits, with `k` as the
     /// usual distance of queries and the default budget.
     pub fn new(fingerprint_count: u64, k: u32) -> Self {
-        PlanRequest {
-            fingerprint_count,
-            k,
-            budget: Budget::Default,
-            sample: None,
-            costs: UnitCosts::SHIPPED,
-        }
+        PlanRequest { fingerprint_count, k, budget: Budget::Default, sample: None }
     }
 
     /// The number of distinct fingerprints.
@@ -64,17 +56,10 @@ impl PlanRequest {
         self
     }
 
-    /// Sets a sample of the fingerprints, from which the planner infers how they crowd.
+    /// Sets a sample of the fingerprints, which shows the planner how they crowd.
     #[must_use]
     pub fn sample(mut self, sample: impl Into<Option<Sample>>) -> Self {
         self.sample = sample.into();
-        self
-    }
-
-    /// Sets the costs of steps on the machine that will answer.
-    #[must_use]
-    pub fn costs(mut self, costs: UnitCosts) -> Self {
-        self.costs = costs;
         self
     }
 
@@ -114,7 +99,7 @@ impl PlanRequest {
             syndrome_bits: scheme.syndrome_bits(),
         };
         let model = self.sample_model();
-        let estimator = Estimator::new(self.fingerprint_count, self.k, &self.costs, model.as_ref());
+        let estimator = Estimator::new(self.fingerprint_count, self.k, model.as_ref());
         let estimate = estimator.estimate(&candidate, f64::INFINITY);
         let mut estimate = estimate.expect("a scheme without a limit on its length");
         estimate.within_budget =
@@ -125,7 +110,7 @@ impl PlanRequest {
     fn plan_up_to(&self, most: f64) -> Result<SchemePlan> {
         self.check()?;
         let model = self.sample_model();
-        let estimator = Estimator::new(self.fingerprint_count, self.k, &self.costs, model.as_ref());
+        let estimator = Estimator::new(self.fingerprint_count, self.k, model.as_ref());
         let budget_len = self.budget.bytes_for(self.fingerprint_count, self.k);
         let mut estimates: Vec<SchemeEstimate> =
             candidates(self.fingerprint_count, self.k, model.as_ref())
@@ -189,8 +174,8 @@ impl SchemePlan {
         chosen.expect("a plan has a choice")
     }
 
-    /// The schemes that no other beats in both length and time, smallest first. The chosen one
-    /// is among them unless it gives a little time for space.
+    /// The schemes that no other scheme beats in both length and time, smallest first. The chosen
+    /// scheme is among them unless it trades a little time for space.
     pub fn frontier(&self) -> impl Iterator<Item = &SchemeEstimate> {
         self.estimates.iter().filter(|estimate| estimate.on_frontier)
     }

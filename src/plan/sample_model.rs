@@ -1,7 +1,7 @@
-//! A model of the data from a sample: how even the bits are, and which near neighbours values have.
+//! A model of the data from a sample: the evenness of the bits, and the near neighbours of values.
 //!
-//! The planner takes from it the information of each bit, to lay out blocks, and a model of the
-//! table that any mask would give.
+//! The planner derives the information of each bit from it, to lay out blocks, and a model of the
+//! table for any mask.
 
 use crate::bytes::distances::distances_from;
 use crate::bytes::permutation::{Permutation, Permuted};
@@ -13,11 +13,11 @@ use crate::plan::profile::{Origin, Sample};
 use crate::plan::table::TableEstimate;
 use fpstore_base::Fingerprint;
 
-/// Values that tables are tried on; more would add little and take long.
+/// The number of values that tables are modelled with; more would add little and take long.
 const VALUES_MAX: usize = 1 << 14;
 /// Pairs that are compared in search of near neighbours.
 const PAIRS_MAX: usize = 1 << 25;
-/// Pairs that are kept at each distance; each stands for several if there are more.
+/// Pairs kept at each distance; each represents several if there are more.
 const KEPT_AT_DISTANCE: usize = 1024;
 /// The greatest distance at which pairs are examined.
 const NEAR_MAX: usize = 24;
@@ -25,10 +25,10 @@ const NEAR_MAX: usize = 24;
 const DUPLICATE_MAX: usize = 8;
 /// Pairs count as neighbours if there are this many times more than chance makes.
 const OVER_CHANCE: f64 = 2.0;
-/// A count of pairs below this means too little.
+/// Fewer pairs than this are ignored.
 const PAIRS_MIN: f64 = 50.0;
 
-/// A model of the data that a sample stands for.
+/// A model of the data represented by a sample.
 #[derive(Debug)]
 pub(crate) struct SampleModel {
     values: Vec<u64>,
@@ -57,7 +57,7 @@ impl SampleModel {
         all.iter().for_each(|&value| counts.push(value, |_| {}));
         let (ones, count) = counts.finish(|_, _| {});
         let agree = ones.map(|ones| agreement(ones, count));
-        // The first ones are a sample of the sample.
+        // The first values are a sample of the sample.
         let values = all[..all.len().min(VALUES_MAX)].to_vec();
         let thinned = all.len() as f64 / values.len() as f64;
         let grown = value_count as f64 / all.len() as f64;
@@ -138,21 +138,22 @@ impl SampleModel {
     }
 }
 
-/// The bit of a fingerprint that stands at a place in the order of a table, 0 the first.
+/// The bit of a fingerprint at a position in the order of a table, 0 the first.
 fn place_of(permutation: &Permutation, place: u32) -> u32 {
     permutation.invert(Permuted(1 << (63 - place))).value().trailing_zeros()
 }
 
-/// Near neighbours: pairs at distances that occur more often than bits as uneven as these make by
-/// chance. `growth` is the number of neighbours in all that one in the sample stands for.
+/// Near neighbours: pairs at distances that occur more often than bits of this unevenness produce
+/// by chance. `growth` returns the number of neighbours in the whole collection for each one in the
+/// sample.
 fn near_neighbours(values: &[u64], agree: &[f64; 64], growth: impl Fn(usize) -> f64) -> Vec<Near> {
     let queries = values.len().min((PAIRS_MAX / values.len()).max(1));
     let mut seen_at = [0_usize; NEAR_MAX + 1];
     each_near_pair(values, queries, |distance, _| seen_at[distance] += 1);
     let pairs = queries as f64 * (values.len() - 1) as f64;
     let by_chance = distribution(agree);
-    // Up to a distance, not at it: hashes that set half their bits have even distances alone.
-    // Fewer than one expected pair counts like one.
+    // Counted up to a distance, since hashes that always set half of their bits have even distances
+    // only. Fewer than one expected pair counts as one.
     let common = |d: usize| {
         let seen = seen_at[..=d].iter().sum::<usize>() as f64;
         seen.max(1.0) >= OVER_CHANCE * by_chance[..=d].iter().sum::<f64>() * pairs

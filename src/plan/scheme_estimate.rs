@@ -36,7 +36,7 @@ pub struct SchemeEstimate {
     pub estimate: CostEstimate,
     /// Candidates of a query for random bits.
     pub random_candidates: f64,
-    /// Values in the largest group that shares a prefix, over all tables: with the number of
+    /// Values in the largest group with a common prefix, over all tables. With the number of
     /// prefixes it bounds the worst query.
     pub largest_group: f64,
     /// Bytes that probes touch in random order: indexes and heads. These should be in memory.
@@ -47,7 +47,7 @@ pub struct SchemeEstimate {
     pub bytes_per_fingerprint: f64,
     /// Pages of 4 KiB that a query reads, if none is in memory.
     pub cold_pages: f64,
-    /// The pages of tails among them: those that are read if indexes and heads are in memory.
+    /// The pages of tails among them, which are read even if indexes and heads are in memory.
     pub tail_pages: f64,
     /// Microseconds of a query with all data in memory, one thread.
     pub hot_micros: f64,
@@ -59,9 +59,9 @@ pub struct SchemeEstimate {
     pub on_frontier: bool,
     /// Whether the planner chose it: the fastest within the budget.
     pub chosen: bool,
-    /// Why it was chosen, or why not, in a few words.
+    /// The reason for or against it, in a few words.
     pub reason: String,
-    /// Its place among the candidates: plainer ones come first.
+    /// Its position among the candidates: simpler ones come first.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub(super) order: usize,
 }
@@ -70,20 +70,15 @@ pub struct SchemeEstimate {
 pub(super) struct Estimator<'a> {
     pub(super) value_count: u64,
     pub(super) k: u32,
-    pub(super) costs: &'a UnitCosts,
     pub(super) model: Option<&'a SampleModel>,
-    /// By mask: schemes share masks, and estimating one by a sample takes a millisecond.
+    /// By mask, because schemes share masks, and estimating a table from a sample takes a
+    /// millisecond.
     tables: RefCell<HashMap<u64, TableEstimate>>,
 }
 
 impl<'a> Estimator<'a> {
-    pub(super) fn new(
-        value_count: u64,
-        k: u32,
-        costs: &'a UnitCosts,
-        model: Option<&'a SampleModel>,
-    ) -> Self {
-        Estimator { value_count, k, costs, model, tables: RefCell::default() }
+    pub(super) fn new(value_count: u64, k: u32, model: Option<&'a SampleModel>) -> Self {
+        Estimator { value_count, k, model, tables: RefCell::default() }
     }
 
     fn table(&self, mask: u64) -> TableEstimate {
@@ -113,7 +108,7 @@ impl<'a> Estimator<'a> {
         let plan = self.path_plan(&scheme, &tables);
         let usage = self.usage(&plan, &tables);
         let n = self.value_count.max(1) as f64;
-        let cold_nanos = plan.expected_nanos + usage.cold_pages * self.costs.cold_page;
+        let cold_nanos = plan.expected_nanos + usage.cold_pages * UnitCosts::SHIPPED.cold_page;
         Some(SchemeEstimate {
             name: candidate.name.clone(),
             radii: match plan.path {
@@ -139,8 +134,8 @@ impl<'a> Estimator<'a> {
         })
     }
 
-    /// The access path that a reader will choose from the header and the shipped costs alone, with
-    /// its cost by the full model of the data.
+    /// The access path that a reader will choose from the header alone, with its cost by the full
+    /// model of the data.
     fn path_plan(&self, scheme: &Scheme, tables: &[TableEstimate]) -> PathPlan {
         let needed = cut::uniform_head_bits(self.value_count);
         let read =
@@ -148,8 +143,9 @@ impl<'a> Estimator<'a> {
         let read: Vec<TableModel> = tables.iter().map(read).collect();
         let models: Vec<TableModel> = tables.iter().map(|table| table.model.clone()).collect();
         let masks = scheme.masks();
-        let reader = PathPlanner { masks, tables: &read, costs: &UnitCosts::SHIPPED };
-        let planner = PathPlanner { masks, tables: &models, costs: self.costs };
+        let costs = &UnitCosts::SHIPPED;
+        let reader = PathPlanner { masks, tables: &read, costs };
+        let planner = PathPlanner { masks, tables: &models, costs };
         planner.price(reader.choose(self.k).path, self.k)
     }
 
@@ -176,7 +172,7 @@ impl<'a> Estimator<'a> {
         let pages = |(table, radius): (&TableEstimate, u32)| {
             table.model.pages(&table.model.probe(radius, self.k, 1.0), radius)
         };
-        // Random bits meet all prefixes alike, however the values crowd.
+        // Random bits are equally near all prefixes, however the values crowd.
         let uniform = Density::uniform();
         let random = |(table, radius): (&TableEstimate, u32)| {
             let (prefix, head) =

@@ -1,8 +1,8 @@
-//! How numbers of reports look in JSON and other formats of serde.
+//! The form of numbers of reports in JSON and other formats of serde.
 //!
-//! Reports such as `StoreInfo` and `Plan` derive `Serialize` and name these functions for the
-//! fields that have a form of their own. Nothing else may spell such a field, so that every door
-//! shows the same form.
+//! Reports such as `StoreInfo` and `Plan` derive `Serialize` and use these functions for fields
+//! with a special form. No other code formats such a field, so that all interfaces show the same
+//! form.
 
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -26,12 +26,12 @@ pub(crate) fn masks<S: Serializer>(scheme: &Scheme, to: S) -> Result<S::Ok, S::E
     list.end()
 }
 
-/// A path as messages show it; serde refuses one that is no UTF-8.
+/// A path as messages show it; serde rejects a path that is not UTF-8.
 pub(crate) fn path<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
     to.collect_str(&path.display())
 }
 
-/// What has a text, such as the name of a section.
+/// A value with a text form, such as the name of a section.
 pub(crate) fn text<S: Serializer>(of: &impl std::fmt::Display, to: S) -> Result<S::Ok, S::Error> {
     to.collect_str(of)
 }

@@ -1,28 +1,29 @@
-//! How many bits the syndromes of a table have, and how the name of a scheme says so.
+//! The number of bits of the syndromes of a table, and its form in the name of a scheme.
 //!
-//! `halves-syndrome12` are the tables of `halves`, the second with syndromes of 12 bits;
-//! `halves-syndrome` has the bits that suit the number of fingerprints and the distance.
+//! `halves-syndrome12` stands for the tables of `halves`, the second with syndromes of 12 bits;
+//! `halves-syndrome` has the suitable number of bits for the number of fingerprints and the
+//! distance.
 
 use crate::base::error::{Error, Result};
 use crate::base::limits::ERRORS_MAX;
 use crate::bytes::syndrome::SYNDROME_BITS;
 
-/// What follows the name of the masks.
+/// The suffix of the name of the masks.
 const SUFFIX: &str = "-syndrome";
 
-/// The syndromes that the name of a scheme asks for.
+/// The syndromes in the name of a scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Syndromes {
     /// Whole values.
     None,
-    /// Those that suit the number of fingerprints.
+    /// Syndromes of a suitable length for the number of fingerprints.
     Suitable,
-    /// Of this number of bits.
+    /// Syndromes of this number of bits.
     Bits(u32),
 }
 
 impl Syndromes {
-    /// Takes the syndromes off the name of a scheme.
+    /// Splits the syndromes from the name of a scheme.
     pub(super) fn split(name: &str) -> Result<(&str, Syndromes)> {
         match name.split_once(SUFFIX) {
             None => Ok((name, Syndromes::None)),
@@ -54,9 +55,10 @@ pub(super) fn with_syndromes(masks: &str, bits: u32) -> String {
     format!("{masks}{SUFFIX}{bits}")
 }
 
-/// The bits with which chance names few values: up to distance 3 a fifth of one a query. Of twice
-/// as many fingerprints twice as many agree with a query in one half, and each bit more names half
-/// of them. Beyond, the errors to tell apart are so many more that two bits for each distance pay.
+/// The number of bits with which few values are named by chance: up to distance 3 a fifth of a
+/// value a query. Twice as many fingerprints have twice as many that agree with a query in one
+/// half, and each further bit names half of them. At larger distances there are so many more errors
+/// to distinguish that two bits for each distance pay.
 pub(super) fn suitable_bits(fingerprint_count: u64, k: u32) -> u32 {
     const LEAST: u32 = 12;
     let by_count = fingerprint_count.max(1).next_power_of_two().ilog2().saturating_sub(16);

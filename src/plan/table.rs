@@ -1,4 +1,4 @@
-//! The estimate of a table that does not exist yet: its layout and its length.
+//! The estimate of a future table: its layout and its length.
 
 use crate::bytes::checksum::PAGE_LEN;
 use crate::bytes::packing::GUARD_LEN;
@@ -9,10 +9,10 @@ use crate::plan::cut;
 use crate::plan::density::Density;
 use crate::plan::probe::{SyndromeModel, TableModel, extra_len};
 
-/// Smaller groups of a sample are not taken for crowded.
+/// Smaller groups of a sample do not count as crowded.
 const CROWD_MIN: usize = 8;
 
-/// A table that a mask would give.
+/// The table of a mask.
 #[derive(Clone, Debug)]
 pub(super) struct TableEstimate {
     pub(super) model: TableModel,
@@ -44,9 +44,9 @@ impl TableEstimate {
         table
     }
 
-    /// The table that a sample predicts: the leading L bits have `distinct(L)` different values,
-    /// the values of the sample form groups of sizes `groups(L)` by them, and each stands for
-    /// `grown` values.
+    /// The table predicted by a sample: the leading L bits have `distinct(L)` different values, the
+    /// values of the sample form groups of sizes `groups(L)` by them, and each represents `grown`
+    /// values.
     pub(super) fn of_sample<G: Iterator<Item = usize>>(
         prefix_bits: u32,
         value_count: u64,
@@ -72,7 +72,7 @@ impl TableEstimate {
         let mut table =
             TableEstimate::cut(prefix_bits, value_count, distinct, crowded_lens, density);
         let largest = groups(prefix_bits).max().unwrap_or(0);
-        // A small group of a sample may stand for itself alone.
+        // A small group of a sample may represent itself alone.
         let seen = if largest >= CROWD_MIN || grown <= 1.0 { largest as f64 * grown } else { 0.0 };
         let spread = 1.0 + by_chance + 4.0 * by_chance.sqrt();
         table.largest_group = seen.max(spread).min(value_count as f64);
@@ -148,7 +148,7 @@ fn tails_len(value_count: u64, bits: u32) -> f64 {
     }
 }
 
-/// The bytes that crowded blocks take beyond those of even ones.
+/// The additional bytes of crowded blocks, compared with even ones.
 #[derive(Clone, Copy, Debug, Default)]
 struct CrowdedLens {
     restarts_len: f64,

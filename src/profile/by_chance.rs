@@ -1,4 +1,4 @@
-//! The matches that a query is expected to find by chance alone.
+//! The expected number of matches of a query by chance alone.
 
 use crate::plan::profile::distances::distribution;
 use crate::scheme::combinations_up_to;

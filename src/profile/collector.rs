@@ -23,8 +23,8 @@ const HEAVIEST_MAX: usize = 10;
 /// Collects the fingerprints of records and makes [`Statistics`] of them.
 ///
 /// Up to `exact_max` distinct fingerprints everything is exact. If there are more, it keeps one
-/// half of them, or a quarter, and so on, chosen by a hash of the fingerprint; then the counts of
-/// distinct fingerprints are those of that sample, while the counts of records stay exact. Heavy
+/// half of them, or a quarter, and so on, chosen by a hash of the fingerprint. Then the counts of
+/// distinct fingerprints are counts of that sample, while the counts of records stay exact. Heavy
 /// fingerprints outside the sample are found in a second sample, of records. The same records in
 /// the same order give the same statistics.
 ///
@@ -58,9 +58,9 @@ pub struct Collector {
 impl Collector {
     /// The number of distinct fingerprints up to which [`Collector::new`] is exact: 2^23, for which
     /// it needs up to about 300 MB.
-    pub const EXACT_MAX: usize = 1 << 23;
+    const EXACT_MAX: usize = 1 << 23;
 
-    /// A collector that is exact up to [`Collector::EXACT_MAX`] distinct fingerprints.
+    /// A collector that is exact up to 2^23 distinct fingerprints.
     #[expect(clippy::new_without_default, reason = "a collector is made in order to be filled")]
     pub fn new() -> Self {
         Collector::with_exact_max(Collector::EXACT_MAX)
@@ -100,7 +100,7 @@ impl Collector {
         self.distinct.push(fingerprint);
     }
 
-    /// The scheme that a store of the records so far would get.
+    /// The scheme of a store of the records so far.
     ///
     /// # Errors
     ///
@@ -241,7 +241,7 @@ mod tests {
         assert!(collector.scheme(&choice).is_ok());
         (0..50_000_u64).for_each(|i| collector.push(Fingerprint::new(scramble(i) >> 32)));
         let scheme = collector.scheme(&choice).unwrap();
-        // Only the low 32 bits live, so each table must have its share of them.
+        // Only the low 32 bits vary, so each table must have its share of them.
         assert!(scheme.masks().iter().all(|mask| mask & 0xffff_ffff != 0), "{scheme:x?}");
         assert_eq!(collector.finish(&scheme).record_count, 50_000);
     }

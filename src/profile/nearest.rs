@@ -1,27 +1,27 @@
 //! The distances to the nearest other fingerprint, and the k that they propose.
 //!
-//! Two kinds of neighbours show in such distances: near copies, of which most lie few bits away and
-//! fewer and fewer farther on, and strangers, of which more and more come with each bit. Between
-//! the two lies a gap. It is where a k belongs that finds the one kind and not the other.
+//! Two kinds of neighbours show in such distances. Most near copies are few bits away, and their
+//! number falls with the distance. Unrelated fingerprints ("strangers") get more numerous with each
+//! bit. A k in the gap between the two finds the copies and not the strangers.
 
 use crate::base::error::Result;
-use crate::join::{asked_count, for_each_nearest_other};
+use crate::join::{for_each_nearest_other, searched_count};
 use crate::plan::Sample;
 use crate::search::Hit;
 use crate::search::kernel::{Kernel, Task, Vector};
 use crate::store::Store;
 use fpstore_base::watch::Watch;
 
-/// The greatest distance that is looked for.
+/// The largest distance that is searched.
 const DISTANCE_MAX: u32 = 24;
-/// The least number with a near one that says anything about near ones.
+/// The minimum number of fingerprints with a near one for a proposal.
 const NEAR_MIN: u64 = 8;
-/// The share of questions that may find a stranger within the proposed k.
+/// The share of queries that may find a stranger within the proposed k.
 const CHANCE_MAX: f64 = 0.01;
 /// Counts that differ by less than this share of the fingerprints are about equal.
 const EVEN_SHARE: f64 = 0.005;
 
-/// How far the nearest other fingerprint is, for a sample of all fingerprints.
+/// The distances to the nearest other fingerprint, for a sample of all fingerprints.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
@@ -29,13 +29,13 @@ pub struct NearestDistances {
     /// The fingerprints in the sample: all of them if there are few.
     #[cfg_attr(feature = "serde", serde(rename = "fingerprints"))]
     pub fingerprint_count: u64,
-    /// By distance, 0 to 24: those of the sample whose nearest other fingerprint lies there. Equal
-    /// ones are one fingerprint, so there is none at 0.
+    /// By distance, 0 to 24: the number of fingerprints of the sample whose nearest other
+    /// fingerprint has that distance. Equal fingerprints count as one, so the count at 0 is 0.
     pub counts: Vec<u64>,
-    /// By distance, 0 to 24: the share that would have another within that distance if the bits
-    /// were independent, with the shares of ones that they have.
+    /// By distance, 0 to 24: the share of fingerprints that would have another one within that
+    /// distance if the bits were independent, with their actual shares of ones.
     pub by_chance: Vec<f64>,
-    /// The k at the end of the near ones, where the gap begins. `None` if none shows.
+    /// The k at the end of the near copies, where the gap starts; `None` without a visible gap.
     pub proposed_k: Option<u32>,
 }
 
@@ -56,30 +56,30 @@ impl NearestDistances {
             Ok(watch.look()?)
         };
         let (n, most) = (fingerprint_count, DISTANCE_MAX);
-        let asked = for_each_nearest_other(store, sample, n, most, |_, other| note(other))?;
-        Ok(NearestDistances::new(asked, counts, fingerprint_count, alike))
+        let searched = for_each_nearest_other(store, sample, n, most, |_, other| note(other))?;
+        Ok(NearestDistances::new(searched, counts, fingerprint_count, alike))
     }
 
     /// The distances among distinct values, for the first fingerprints of a sample of them.
     pub(super) fn of_values(values: &[u64], sample: &Sample, alike: &[f64]) -> Self {
         let kernel = Kernel::detect();
         let mut counts = vec![0; DISTANCE_MAX as usize + 1];
-        let asked = asked_count(sample, values.len() as u64);
-        for &wanted in sample.values().iter().take(asked) {
+        let searched = searched_count(sample, values.len() as u64);
+        for &wanted in sample.values().iter().take(searched) {
             let nearest = kernel.run(NearestOf { values, wanted });
             nearest.into_iter().for_each(|distance| count(&mut counts, distance));
         }
-        NearestDistances::new(asked, counts, values.len() as u64, alike)
+        NearestDistances::new(searched, counts, values.len() as u64, alike)
     }
 
-    fn new(asked: usize, counts: Vec<u64>, n: u64, alike: &[f64]) -> Self {
+    fn new(searched: usize, counts: Vec<u64>, n: u64, alike: &[f64]) -> Self {
         let others = n.saturating_sub(1) as f64 / n.max(1) as f64;
-        // Those within a distance are spread as rare events are.
+        // The numbers of fingerprints within a distance are distributed like rare events.
         let by_chance = alike.iter().map(|alike| 1.0 - (-alike * others).exp());
         let by_chance: Vec<f64> = by_chance.take(counts.len()).collect();
-        let strangers = asked as u64 - counts.iter().sum::<u64>();
+        let strangers = searched as u64 - counts.iter().sum::<u64>();
         let proposed_k = propose(&counts, strangers, &by_chance);
-        NearestDistances { fingerprint_count: asked as u64, counts, by_chance, proposed_k }
+        NearestDistances { fingerprint_count: searched as u64, counts, by_chance, proposed_k }
     }
 
     /// The share of the sample that has another fingerprint within `k` bits; up to 24.
@@ -95,11 +95,12 @@ fn count(counts: &mut [u64], distance: u32) {
     }
 }
 
-/// The k at the gap between near fingerprints and strangers.
+/// The k at the gap between near copies and strangers.
 ///
-/// It is the least distance where the counts, each taken with its two neighbours, are about lowest.
-/// Before it they must be four times as high, and beyond it twice. `strangers` have no other
-/// within the distances counted. Chance alone must find hardly anything there.
+/// It is the smallest distance where the counts, each averaged with its two neighbours, are about
+/// lowest. Before it the counts must be four times as high, and beyond it twice as high.
+/// `strangers` is the number of fingerprints without another one within the counted distances.
+/// Chance alone must find almost none there.
 fn propose(counts: &[u64], strangers: u64, by_chance: &[f64]) -> Option<u32> {
     let smooth = |at: usize| {
         let around = counts.iter().skip(at.saturating_sub(1)).take(if at == 0 { 2 } else { 3 });
@@ -113,7 +114,7 @@ fn propose(counts: &[u64], strangers: u64, by_chance: &[f64]) -> Option<u32> {
     let is_gap = |&(at, &level): &(usize, &f64)| {
         let (before, beyond) = smoothed.split_at(at);
         let beyond = highest(beyond).max(strangers as f64);
-        // Where hardly anything is left, strangers may be far beyond.
+        // If almost none are left, strangers may be far beyond.
         let parts = 2.0 * level <= beyond || level <= even;
         at <= last && 4.0 * level <= highest(before) && parts
     };
@@ -124,7 +125,7 @@ fn propose(counts: &[u64], strangers: u64, by_chance: &[f64]) -> Option<u32> {
     (near >= NEAR_MIN).then_some(gap as u32)
 }
 
-/// The distance of the nearest other one among distinct values, up to [`DISTANCE_MAX`].
+/// The distance of the nearest other value among distinct ones, up to [`DISTANCE_MAX`].
 #[derive(Clone, Copy)]
 struct NearestOf<'a> {
     values: &'a [u64],
@@ -213,7 +214,7 @@ mod tests {
         // Chance finds too many at the gap.
         let chance = [0.0, 0.0, 0.0, 0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7];
         assert_eq!(propose(&fading, 0, &chance), None);
-        // Strangers alone, and near ones that never end.
+        // Strangers alone, and near copies without an end.
         assert_eq!(propose(&[0, 0, 0, 1, 2, 5, 20, 80], 0, &certain), None);
         assert_eq!(propose(&[0, 9, 9, 9, 9, 9, 9, 9], 0, &certain), None);
         assert_eq!(propose(&[0, 90, 20, 0, 0, 0], 1000, &certain), Some(4));

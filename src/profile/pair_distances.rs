@@ -11,8 +11,8 @@ use crate::bytes::distances::distances_from;
 /// Values that a thread compares with all later ones at a time.
 const RANGE_LEN: usize = 64;
 
-/// The number of pairs of values at each Hamming distance from 0 to 64: every value with every later
-/// one, on all threads. Takes `n^2 / 2` comparisons.
+/// The number of pairs of values at each Hamming distance from 0 to 64: every value with every
+/// later one, on all threads. Takes `n^2 / 2` comparisons.
 ///
 /// # Errors
 ///
@@ -40,8 +40,8 @@ pub fn pair_distances(values: &[u64], observer: Option<Observer>) -> Result<[u64
 }
 
 fn distances_in(values: &[u64], range: Range<usize>) -> [u64; 65] {
-    // Equal distances often follow each other. Four histograms in turn keep one addition from
-    // waiting for the one before.
+    // Equal distances often follow each other. With four histograms in turn, an addition need not
+    // wait for the previous one.
     let mut counts = [[0_u64; 65]; 4];
     for first in range {
         distances_from(values[first], &values[first + 1..], |_, distances| {

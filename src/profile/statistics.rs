@@ -11,13 +11,13 @@ use fpstore_base::Fingerprint;
 
 /// Statistics of the fingerprints of a store or an input.
 ///
-/// Everything is exact, unless [`sampling`](Self::sampling) says that it is of a sample.
+/// Everything is exact, unless [`sampling`](Self::sampling) describes a sample.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Statistics {
-    /// The records that [`record_count`](Self::record_count) and the counts of single fingerprints
-    /// count.
+    /// The kind of records in [`record_count`](Self::record_count) and in the counts of single
+    /// fingerprints.
     pub counted: Counted,
     /// Distinct fingerprints; estimated if this is a sample.
     #[cfg_attr(feature = "serde", serde(rename = "fingerprints"))]
@@ -39,8 +39,8 @@ pub struct Statistics {
     /// Pairs of bits with a strong and significant correlation, strongest first, ties by descending
     /// bit. From at most 2^20 fingerprints.
     pub correlated: Vec<BitPair>,
-    /// The fingerprints with the most records, most first, ties by ascending fingerprint. At
-    /// most ten, and none that has a single one.
+    /// The fingerprints with the most records, most first, ties by ascending fingerprint. At most
+    /// ten, and only fingerprints with several records.
     pub heaviest: Vec<HeavyFingerprint>,
     /// Records of the fingerprint 0, always exact.
     pub zero_count: u64,
@@ -62,17 +62,17 @@ pub struct Statistics {
     /// The matches expected by chance, for distances 0 to 64.
     #[cfg_attr(feature = "serde", serde(rename = "chance"))]
     pub by_chance: Vec<ExpectedMatches>,
-    /// How far the nearest other fingerprint is; `None` if this is a sample, or of too
-    /// few, or if a [`Collector`](crate::profile::Collector) was told to leave it out.
+    /// The distances to the nearest other fingerprint. `None` if this is a sample, if there are too
+    /// few fingerprints, or if a [`Collector`](crate::profile::Collector) leaves it out.
     pub nearest: Option<NearestDistances>,
-    /// The tables of the store, or those that a store of the input would have.
+    /// The tables of the store, or the tables of a store of the input.
     pub tables: Vec<TableStatistics>,
     /// A sample for the planner; `None` if there are too few fingerprints for one.
     #[cfg_attr(feature = "serde", serde(skip))]
-    pub scheme_sample: Option<Sample>,
+    pub(crate) scheme_sample: Option<Sample>,
 }
 
-/// The things that count as records.
+/// The kind of things that count as records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
@@ -80,9 +80,9 @@ pub struct Statistics {
 pub enum Counted {
     /// The records of an input.
     Records,
-    /// The ids of a store; a fingerprint without one counts as one.
+    /// The ids of a store; a fingerprint without an id counts as one record.
     Ids,
-    /// The fingerprints of a store without ids, which does not know how often each occurred.
+    /// The fingerprints of a store without ids, in which the number of occurrences is unknown.
     Fingerprints,
 }
 
@@ -100,7 +100,7 @@ impl Counted {
     }
 }
 
-/// How a sample was taken: by a hash of the fingerprint, with all its records.
+/// The method of sampling: by a hash of the fingerprint, with all its records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
@@ -121,7 +121,7 @@ pub struct BitStatistics {
     pub bit: u32,
     /// The distinct fingerprints in which it is 1, among those counted.
     pub ones: u64,
-    /// The share of ones among distinct fingerprints, 0 to 1; one half for none.
+    /// The share of ones among distinct fingerprints, 0 to 1; one half if there are none.
     pub share: f64,
     /// The share of ones among records, always exact.
     pub record_share: f64,
@@ -168,15 +168,15 @@ pub struct ExpectedMatches {
 }
 
 impl Statistics {
-    /// The greatest distance at which fewer than one query in a thousand finds a match by chance;
-    /// `None` if there is none.
+    /// The largest distance at which fewer than one query in a thousand finds a match by chance;
+    /// `None` if there is no such distance.
     pub fn distance_without_chance(&self) -> Option<u32> {
         let few = |expected: &&ExpectedMatches| expected.random.max(expected.alike) < 1e-3;
         self.by_chance.iter().take_while(few).last().map(|expected| expected.k)
     }
 
-    /// The scheme of the tables. Segments may have different ones; the first segment, and so the
-    /// oldest, stands for all.
+    /// The scheme of the tables. If segments have different schemes, the result is the scheme of
+    /// the first, oldest segment.
     ///
     /// # Errors
     ///

@@ -6,7 +6,7 @@ use crate::bytes::permutation::{Permutation, Permuted};
 use crate::plan::profile::{SizeClass, SizeCounts};
 use fpstore_base::Fingerprint;
 
-/// The largest prefix groups that are kept.
+/// The number of largest prefix groups that are kept.
 const LARGEST_MAX: usize = 10;
 
 /// Statistics of one table.
@@ -14,7 +14,7 @@ const LARGEST_MAX: usize = 10;
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct TableStatistics {
-    /// The number of the segment; `None` for tables that a store of this input would have.
+    /// The number of the segment; `None` for tables of a store of this input.
     pub segment: Option<u64>,
     /// The table.
     pub table: TableIndex,
@@ -23,27 +23,27 @@ pub struct TableStatistics {
     pub mask: u64,
     /// The number of leading bits.
     pub prefix_bits: u32,
-    /// The bits of the syndromes that stand for the bits outside the mask; 0 if those are stored.
+    /// The bits of the syndromes that replace the bits outside the mask; 0 if those bits are
+    /// stored.
     pub syndrome_bits: u32,
-    /// Values that were counted. In statistics of a sample they are fewer than all; then
-    /// [`scale`](Self::scale) is above 1, and groups and gaps are those of the sample.
+    /// The number of counted values. In statistics of a sample they are fewer than all; then
+    /// [`scale`](Self::scale) is above 1, and groups and gaps are groups and gaps of the sample.
     #[cfg_attr(feature = "serde", serde(rename = "values"))]
     pub value_count: u64,
-    /// Values in all for each one that was counted.
+    /// The total number of values for each counted one.
     pub scale: f64,
     /// Prefix groups, the values that share all leading bits, by their number of values.
     pub groups: Vec<SizeClass>,
     /// The largest prefix groups, largest first, ties by ascending prefix.
     pub largest_groups: Vec<PrefixGroup>,
-    /// Other values that share their prefix with a stored one, on average: the candidates of a
-    /// probe for a fingerprint like the stored ones.
+    /// The mean number of other values that share their prefix with a stored one: the candidates of
+    /// a probe for a fingerprint like the stored ones.
     pub candidates_per_probe: f64,
     /// The same for the same number of random values.
     pub uniform_candidates_per_probe: f64,
-    /// Gaps between neighbouring permuted values by length, from the shortest that occurs to the
-    /// longest. A table with syndromes does not know the bits that they stand for: gaps of no
-    /// more bits than those are one class, the first, and a longer one may take one bit more or
-    /// less.
+    /// Gaps between neighbouring permuted values by length, from the shortest to the longest. In a
+    /// table with syndromes the replaced bits are unknown: gaps of no more bits than these form the
+    /// first class, and a longer gap may be counted with one bit more or less.
     pub gaps: Vec<GapClass>,
     /// The bits of the syndromes as [`Scheme::with_syndromes`](crate::Scheme::with_syndromes) takes
     /// them.
@@ -58,7 +58,7 @@ pub struct TableStatistics {
 pub struct PrefixGroup {
     /// The shared bits in natural order; the others are 0.
     pub prefix: Fingerprint,
-    /// The values that share them, among those counted.
+    /// The number of values that share them, among the counted ones.
     pub count: u64,
 }
 
@@ -79,17 +79,17 @@ impl TableStatistics {
     /// The share of fingerprints, 0 to 1, that would lie in groups of `low` to `high` if all
     /// bits were even.
     pub fn uniform_share_of_groups(&self, low: u64, high: u64) -> f64 {
-        // For each value the others fall into its group by a Poisson law.
+        // For each value, the number of others in its group follows a Poisson law.
         let others =
             self.value_count.saturating_sub(1) as f64 / 2_f64.powi(self.prefix_bits as i32);
         poisson_up_to(others, high - 1)
             - low.checked_sub(2).map_or(0.0, |n| poisson_up_to(others, n))
     }
 
-    /// The size of the largest group; an estimate if these are statistics of a sample, and `None`
-    /// if the sample is too small for one.
+    /// The size of the largest group; an estimate for statistics of a sample, and `None` if the
+    /// sample is too small for an estimate.
     pub fn largest_group_estimate(&self) -> Option<f64> {
-        /// The least count in a sample that means something.
+        /// The smallest significant count in a sample.
         const SAMPLED_MIN: u64 = 50;
         let count = self.largest_groups.first()?.count;
         (self.scale <= 1.0 || count >= SAMPLED_MIN).then_some(count as f64 * self.scale)
@@ -99,7 +99,7 @@ impl TableStatistics {
 /// The probability of at most `most` where `mean` are expected, by Poisson's law.
 fn poisson_up_to(mean: f64, most: u64) -> f64 {
     if mean > 500.0 {
-        // The terms would vanish one by one; the normal law is near enough for a plot.
+        // The terms would vanish one by one; the normal law is accurate enough for a plot.
         let z = (most as f64 + 0.5 - mean) / mean.sqrt();
         return 1.0 / (1.0 + (-1.5976 * z - 0.070_56 * z.powi(3)).exp());
     }
@@ -117,7 +117,7 @@ fn poisson_up_to(mean: f64, most: u64) -> f64 {
 pub(super) struct TableAccumulator {
     permutation: Permutation,
     shift: u32,
-    /// The low bits of each value that are not known.
+    /// The number of unknown low bits of each value.
     unknown_bits: u32,
     group_len: u64,
     before: Option<u64>,
@@ -131,8 +131,8 @@ pub(super) struct TableAccumulator {
 }
 
 impl TableAccumulator {
-    /// The low `unknown_bits` of the values that come are 0, whatever they are in the table; they
-    /// are outside the mask.
+    /// The low `unknown_bits` of the pushed values are 0, whatever they are in the table; they are
+    /// outside the mask.
     pub(super) fn new(permutation: Permutation, unknown_bits: u32) -> Self {
         TableAccumulator {
             shift: 64 - permutation.prefix_bits(),
@@ -214,7 +214,7 @@ impl TableAccumulator {
     }
 }
 
-/// Random values leave exponential gaps with a mean of 2^64 / n. The first class has all gaps of at
+/// Random values have exponential gaps with a mean of 2^64 / n. The first class has all gaps of at
 /// most `unknown_bits`.
 fn gap_classes(counts: &[u64; 65], n: u64, unknown_bits: u32) -> Vec<GapClass> {
     let longer = |bits: i32| (-2_f64.powi(bits - 64) * n as f64).exp();

@@ -1,12 +1,13 @@
 //! Answers: hits nearest first, with their ids, and counters of the search.
 
+use std::ops::AddAssign;
 use std::path::Path;
 use std::slice;
+use std::time::Instant;
 
 use crate::base::error::Result;
 use crate::base::section::StoreIndex;
 use crate::search::snapshot::{LiveIds, SegmentHit, Snapshot};
-use crate::search::stats::SearchStats;
 use fpstore_base::Fingerprint;
 use fpstore_base::Width;
 use fpstore_base::{Id, IdRef};
@@ -22,19 +23,78 @@ pub struct Match {
     pub ids: Vec<Id>,
 }
 
-/// Whether an answer is complete, and what it cost.
+/// Limits of a search. [`Outcome::cut`](crate::Outcome::cut) reports whether a limit cut the
+/// answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    pub(crate) limit: Option<usize>,
+    pub(crate) max_compared: Option<u64>,
+    pub(crate) deadline: Option<Instant>,
+}
+
+impl Limits {
+    /// Keeps only the `count` nearest matches, ties by ascending fingerprint. The search is no
+    /// faster than without this limit; [`Searcher::nearest`](crate::Searcher::nearest) is.
+    #[must_use]
+    pub fn limit(mut self, count: impl Into<Option<usize>>) -> Self {
+        self.limit = count.into();
+        self
+    }
+
+    /// Stops after comparing about `count` values, probed and scanned together.
+    #[must_use]
+    pub fn max_compared(mut self, count: impl Into<Option<u64>>) -> Self {
+        self.max_compared = count.into();
+        self
+    }
+
+    /// Stops at about this time. The clock is read after each 256 scanned values, or 512 probed
+    /// ones, so the search never stops before the first of them.
+    #[must_use]
+    pub fn deadline(mut self, time: impl Into<Option<Instant>>) -> Self {
+        self.deadline = time.into();
+        self
+    }
+}
+
+/// Counters of a search.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct SearchStats {
+    /// Blocks looked up.
+    pub probes: u64,
+    /// Values whose tail was fetched and compared, and values named by syndromes and looked up.
+    pub candidates: u64,
+    /// Values compared in sequential passes.
+    pub scanned: u64,
+    /// Pages of tables whose checksum was verified because this process had not read them before.
+    /// Pages of ids do not count; they are read later.
+    pub pages_checked: u64,
+}
+
+impl AddAssign for SearchStats {
+    fn add_assign(&mut self, other: SearchStats) {
+        self.probes += other.probes;
+        self.candidates += other.candidates;
+        self.scanned += other.scanned;
+        self.pages_checked += other.pages_checked;
+    }
+}
+
+/// Whether an answer is complete, and its cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Outcome {
-    /// Whether a limit cut the answer: there may be, or are, more matches.
+    /// Whether a limit cut the answer: there are, or may be, more matches.
     pub cut: bool,
     /// Counters of the search.
     pub stats: SearchStats,
 }
 
-/// The matches of one search: by distance, then fingerprint, each once.
+/// The matches of one search: by distance, then by fingerprint, each once.
 ///
-/// It borrows the [`Searcher`](crate::Searcher) and ends with its next search.
+/// It borrows the [`Searcher`](crate::Searcher), so it must be dropped before the next search.
 #[derive(Clone, Copy, Debug)]
 #[must_use = "a limit may have cut it, and it holds the matches"]
 pub struct Answer<'a> {
@@ -53,8 +113,8 @@ impl<'a> Answer<'a> {
             .map(move |places| Hit::new(snapshot, places))
     }
 
-    /// The directories of the stores that were searched as one, by [`StoreIndex`]; empty if one store
-    /// was searched.
+    /// The directories of the stores that were searched together, by [`StoreIndex`]; empty if one
+    /// store was searched.
     pub fn united_paths(&self) -> Vec<&'a Path> {
         self.snapshot.states().iter().map(|state| state.path()).collect()
     }
@@ -69,7 +129,7 @@ impl<'a> Answer<'a> {
         self.hit_count
     }
 
-    /// Whether there is none.
+    /// Whether there are no matches.
     pub fn is_empty(&self) -> bool {
         self.hit_count == 0
     }
@@ -79,7 +139,7 @@ impl<'a> Answer<'a> {
         self.outcome
     }
 
-    /// The same matches, owned, with all their ids.
+    /// The same matches with all their ids, as owned values.
     ///
     /// # Errors
     ///
@@ -93,12 +153,12 @@ impl<'a> Answer<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Hit<'a> {
     snapshot: &'a Snapshot,
-    /// One place for each segment that holds it; never empty.
+    /// One position for each segment that holds it; never empty.
     places: &'a [SegmentHit],
 }
 
 impl<'a> Hit<'a> {
-    /// The match of one fingerprint at these places.
+    /// The match of one fingerprint at these positions.
     pub(crate) fn new(snapshot: &'a Snapshot, places: &'a [SegmentHit]) -> Self {
         Hit { snapshot, places }
     }
@@ -113,20 +173,21 @@ impl<'a> Hit<'a> {
         self.places.first().map(|found| found.distance).unwrap_or_default()
     }
 
-    /// Its ids in the order they were stored in, older segments first. The first id costs reading
-    /// the records of up to 31 neighbours, and the pages with the ids of this fingerprint.
+    /// Its ids in the order in which they were stored, older segments first. Reading the first id
+    /// costs reading the records of up to 31 neighbours, and the pages with the ids of this
+    /// fingerprint.
     pub fn ids(&self) -> Ids<'a> {
         Ids { snapshot: self.snapshot, places: self.places.iter(), open: None, failed: false }
     }
 
-    /// The labels of the segments that hold it, older segments first; empty ones are those of
-    /// segments without a label.
+    /// The labels of the segments that hold it, older segments first; the label is empty for a
+    /// segment without one.
     pub fn labels(&self) -> impl Iterator<Item = &'a str> + use<'a> {
         let snapshot = self.snapshot;
         self.places.iter().map(|found| snapshot.label(found))
     }
 
-    /// The label of each id, in the order of [`Hit::ids`]; of a hit without ids, the label of each
+    /// The label of each id, in the order of [`Hit::ids`]; for a hit without ids, the label of each
     /// segment that holds it.
     ///
     /// # Errors
@@ -145,8 +206,8 @@ impl<'a> Hit<'a> {
         Ok(labels)
     }
 
-    /// The same match in each of the stores that have it, where several are asked as one: with the ids
-    /// of that store alone, in the order of the stores. Where one store is asked, it is the match
+    /// The same match in each store that has it, if several are searched together: with the ids of
+    /// that store only, in the order of the stores. If one store is searched, this is the match
     /// itself.
     pub fn stores(&self) -> impl Iterator<Item = (StoreIndex, Hit<'a>)> + use<'a> {
         let snapshot = self.snapshot;
@@ -156,7 +217,7 @@ impl<'a> Hit<'a> {
             .map(move |places| (snapshot.store_of(&places[0]), Hit::new(snapshot, places)))
     }
 
-    /// The number of its ids; costs as much as its first id.
+    /// The number of its ids. Reading it costs as much as reading the first id.
     ///
     /// # Errors
     ///
@@ -169,7 +230,7 @@ impl<'a> Hit<'a> {
         self.places.iter().map(count).sum()
     }
 
-    /// The same match, owned, with all its ids.
+    /// The same match with all its ids, as an owned value.
     ///
     /// # Errors
     ///
@@ -180,7 +241,7 @@ impl<'a> Hit<'a> {
     }
 }
 
-/// The ids of a [`Hit`]. After an error there are no more.
+/// The ids of a [`Hit`]. The iterator ends after an error.
 #[derive(Clone, Debug)]
 pub struct Ids<'a> {
     snapshot: &'a Snapshot,
@@ -190,14 +251,14 @@ pub struct Ids<'a> {
 }
 
 impl<'a> Ids<'a> {
-    /// The sketch that is stored with the id that came last; empty before the first, after the end,
-    /// and in a store without sketches.
+    /// The sketch stored with the last returned id; empty before the first id, after the end, and
+    /// in a store without sketches.
     pub fn sketch(&self) -> &'a [u8] {
         self.open.as_ref().map_or(&[], |(_, ids)| ids.sketch())
     }
 
-    /// The label of the segment that holds the id that came last; empty without one, before the
-    /// first id, and after the end.
+    /// The label of the segment that holds the last returned id; empty if the segment has no label,
+    /// before the first id, and after the end.
     pub fn label(&self) -> &'a str {
         self.open.as_ref().map_or("", |(found, _)| self.snapshot.label(found))
     }

@@ -1,14 +1,15 @@
-//! Many queries at one table at a time: they are sorted as the table is, and share its pages.
+//! Many queries of one table at a time: they are sorted in the order of the table, and share its
+//! pages.
 
 use crate::base::error::Result;
 use crate::scheme::Radius;
+use crate::search::answer::SearchStats;
 use crate::search::probe::{Collector, ProbeScratch, TableHit, probe_table};
 use crate::search::snapshot::SegmentHit;
-use crate::search::stats::SearchStats;
 use crate::segment::Segment;
 use fpstore_base::Fingerprint;
 
-/// Searches single tables, and keeps its memory from one call to the next.
+/// Searches single tables, and reuses its memory in the next call.
 #[derive(Debug, Default)]
 pub(crate) struct BatchSearcher {
     scratch: ProbeScratch,
@@ -26,7 +27,7 @@ pub(crate) struct BatchTable<'a> {
     /// The position of the table to search.
     pub(crate) table: usize,
     pub(crate) k: u32,
-    /// Once there are more hits than this, the rest may be left out.
+    /// Once there are more hits than this, the search may stop.
     pub(crate) found_max: usize,
 }
 
@@ -47,7 +48,7 @@ impl BatchSearcher {
     }
 }
 
-/// Takes the hits of many queries.
+/// Collects the hits of many queries.
 struct BatchCollector<'a> {
     of: &'a BatchTable<'a>,
     stats: &'a mut SearchStats,

@@ -1,34 +1,34 @@
-//! The hits of one query in all segments, nearest first, and when it stops.
+//! The hits of one query in all segments, nearest first, and the limits that stop it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use crate::base::error::Result;
-use crate::search::limits::Limits;
+use crate::search::answer::Limits;
+use crate::search::answer::SearchStats;
 use crate::search::probe::{Collector, TableHit};
 use crate::search::snapshot::{OpenSegment, SegmentHit};
-use crate::search::stats::SearchStats;
 
-/// Takes the hits of one query in all segments.
+/// Collects the hits of one query in all segments.
 #[derive(Debug, Default)]
 pub(super) struct HitCollector {
     k: u32,
     /// The position of the current segment.
     pub(super) segment: usize,
-    /// The number of segments that were begun.
+    /// The number of segments started so far.
     entered: usize,
-    /// Before this position of `found` there are no hits of those that were begun last.
+    /// The hits of the segments started last are in `found` from this position on.
     entered_at: usize,
     pub(super) stats: SearchStats,
     limits: Limits,
-    /// Set when the search is to stop.
+    /// A flag that another thread sets to stop the search.
     pub(super) stop: Option<Arc<AtomicBool>>,
-    /// The largest number of their hits that may be deleted.
+    /// The largest number of these hits that may be deleted.
     deleted_max: usize,
     pub(super) found: Vec<SegmentHit>,
     pub(super) cut: bool,
-    /// Whether the cut is that of a limit of work or time.
+    /// Whether a limit of work or time cut the answer.
     pub(super) is_ended: bool,
 }
 
@@ -44,35 +44,37 @@ impl HitCollector {
         self.is_ended = false;
     }
 
-    /// Begins `count` segments, of which `deleted` fingerprints are deleted. The caller removes
-    /// deleted hits before it begins others.
+    /// Starts `count` segments with `deleted` deleted fingerprints. The caller removes deleted hits
+    /// before it starts other segments.
     pub(super) fn enter(&mut self, count: usize, deleted: u64) {
         self.entered += count;
         self.entered_at = self.found.len();
         self.deleted_max = usize::try_from(deleted).unwrap_or(usize::MAX);
     }
 
-    /// Takes a hit of the segment at a position.
+    /// Collects a hit of the segment at a position.
     pub(super) fn push_of(&mut self, segment: usize, hit: TableHit) {
         let TableHit { distance, fingerprint, table, rank } = hit;
         self.found.push(SegmentHit { distance, fingerprint, segment, table, rank });
         if let Some(most) = self.limits.limit {
-            // Deleted hits must not push out live ones.
+            // Deleted hits must not displace live ones.
             let most = most.saturating_add(self.deleted_max);
-            // A fingerprint can be in every segment so far, so this leaves room for all its places.
+            // A fingerprint can be in every segment so far, so this leaves room for all its
+            // positions.
             let room = most.saturating_add(1).saturating_mul(self.entered);
             if self.found.len() > room.saturating_mul(2).max(1024)
                 && self.keep_nearest(most) == most
                 && self.cut
                 && let Some(last) = self.found.last()
             {
-                // Enough of those that are left live: nothing farther can be among the nearest.
+                // Enough hits remain even if some are deleted, so farther ones are not among the
+                // nearest.
                 self.k = last.distance;
             }
         }
     }
 
-    /// Removes the deleted ones among the hits of a segment that was begun last.
+    /// Removes the deleted hits of a segment started last.
     #[inline]
     pub(super) fn retain_live(&mut self, open: &OpenSegment, position: usize) -> Result<()> {
         open.retain_live(&mut self.found, self.entered_at, position)

@@ -1,20 +1,20 @@
-//! What a searcher has in memory of the segments of a state: tables of gathered values.
+//! The gathered values of the segments of a state, as a searcher holds them in memory.
 
 use std::sync::Arc;
 
 use crate::base::error::Result;
+use crate::search::answer::SearchStats;
 use crate::search::hit_collector::HitCollector;
 use crate::search::kernel::Kernel;
 use crate::search::probe::{Collector, TableHit};
 use crate::search::snapshot::{Gathered, OpenSegment, Places};
-use crate::search::stats::SearchStats;
 use fpstore_base::Fingerprint;
 
-/// The tables, and which segments they have.
+/// The tables, and the segments that they contain.
 #[derive(Debug, Default)]
 pub(super) struct InMemory {
     tables: Vec<Table>,
-    /// By position, whether a table has the segment.
+    /// By position, whether a table contains the segment.
     has: Vec<bool>,
 }
 
@@ -22,14 +22,14 @@ pub(super) struct InMemory {
 #[derive(Debug)]
 pub(super) struct Table {
     values: Arc<Gathered>,
-    /// The position of each part, `None` if the state has no such segment.
+    /// The position of each part; `None` if the state has no such segment.
     positions: Vec<Option<usize>>,
-    /// The number of values of the segments that the state has.
+    /// The number of values in segments of the state.
     live_len: u64,
-    /// Those with deletions, and the number of these.
+    /// The positions of segments with deletions, and the number of deletions.
     with_deletions: Vec<usize>,
     deleted: u64,
-    /// Where the values lie that a query is compared with.
+    /// The positions of the values to compare with a query.
     places: Places,
 }
 
@@ -47,7 +47,7 @@ impl InMemory {
         &self.tables
     }
 
-    /// Whether a table has the segment at a position.
+    /// Whether a table contains the segment at a position.
     #[inline]
     pub(super) fn has(&self, position: usize) -> bool {
         self.has.get(position).copied().unwrap_or(false)
@@ -59,13 +59,13 @@ impl InMemory {
         !self.tables.is_empty() && Gathered::answers(k)
     }
 
-    /// Fetches what [`InMemory::search`] reads first.
+    /// Prefetches the first bytes that [`InMemory::search`] reads.
     #[inline]
     pub(super) fn announce(&self, needle: Fingerprint) {
         self.tables.iter().for_each(|table| table.values.announce(needle));
     }
 
-    /// Searches all tables. The segments are those that it was made for.
+    /// Searches all tables. `segments` are the segments that it was made for.
     #[inline]
     pub(super) fn search(
         &mut self,
@@ -74,7 +74,7 @@ impl InMemory {
         segments: &[OpenSegment],
         collector: &mut HitCollector,
     ) -> Result<()> {
-        // All are looked up before one is read, so that they do not wait for one another.
+        // All positions are looked up before any is read, so that the cache misses overlap.
         for table in &mut self.tables {
             table.places = table.values.look_up(needle);
         }
@@ -107,7 +107,7 @@ impl Table {
                 continue;
             };
             if std::mem::replace(has, true) {
-                // Another table has it.
+                // Another table contains it.
                 *position = None;
                 continue;
             }
@@ -125,18 +125,18 @@ impl Table {
         &self.values
     }
 
-    /// The number of values of the segments that the state has.
+    /// The number of values in segments of the state.
     pub(super) fn live_len(&self) -> u64 {
         self.live_len
     }
 
-    /// Whether a third of its values are of segments that the state does not have.
+    /// Whether a third of the values belong to segments that are not in the state.
     pub(super) fn is_outdated(&self) -> bool {
         2 * self.values.len() > 3 * self.live_len
     }
 }
 
-/// Takes the hits of a table for the segments of its parts.
+/// Collects the hits of a table for the segments of its parts.
 struct OfParts<'a> {
     positions: &'a [Option<usize>],
     collector: &'a mut HitCollector,
@@ -169,10 +169,10 @@ impl Collector for OfParts<'_> {
 mod tests {
     use super::*;
     use crate::Builder;
-    use crate::search::limits::Limits;
+    use crate::search::answer::Limits;
     use crate::search::snapshot::Gathering;
 
-    /// No segment is in two tables of a pool; if one ever were, its records would not be found twice.
+    /// No segment is in two tables of a pool. Even if one were, its records would be found once.
     #[test]
     fn a_segment_in_two_tables_is_read_from_one() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,31 +1,31 @@
-//! The distances within which the nearest matches of a needle are searched for.
+//! The distances of the successive searches for the nearest matches of a needle.
 
 use crate::plan::AccessPath;
 use crate::search::snapshot::Snapshot;
 
-/// A level costs at least this many times what the level before it costs.
+/// A level costs at least this many times the cost of the previous level.
 const RATIO: f64 = 2.0;
 
-/// The first and the second level within a given distance cost at most this part of the last one.
+/// The first and the second level each cost at most this part of the last one.
 const FIRST_SHARE: f64 = 1.0 / 4.0;
 
 const SECOND_SHARE: f64 = 1.0 / 16.0;
 
-/// The distances within which the nearest matches are searched for, one after the other.
+/// The distances of the successive searches for the nearest matches.
 #[derive(Debug, Default)]
 pub(super) struct Levels {
-    /// For which largest distance they are.
+    /// The largest distance that the levels were chosen for.
     k_max: Option<u32>,
     pub(super) list: Vec<u32>,
 }
 
 impl Levels {
-    /// Forgets the levels: the state of the store is another one.
+    /// Discards the levels, because the state of the store changed.
     pub(super) fn clear(&mut self) {
         self.k_max = None;
     }
 
-    /// Chooses the levels, unless they are those of the last search.
+    /// Chooses the levels, unless they are still valid from the last search.
     pub(super) fn choose(&mut self, snapshot: &Snapshot, k_max: u32) {
         if self.k_max == Some(k_max) {
             return;
@@ -39,8 +39,8 @@ impl Levels {
             segments.iter().all(|open| is_scan(&open.plan(k).path))
         };
         if !segments.is_empty() && scans(k_max) {
-            // A pass over everything is the last level. Until one is cheaper, each level costs
-            // about as much as all before it.
+            // The last level is a pass over all values. As long as a pass is more expensive, each
+            // level costs about as much as all previous levels together.
             let mut spent = 0.0;
             let mut k = 0;
             while k < k_max && !scans(k) {

@@ -1,11 +1,11 @@
-//! Searching: one query or many against one state of a store.
+//! Searches: one query or many against one state of a store.
 //!
-//! `snapshot` holds that state. [`Searcher`] answers one query after the other: for each segment it
-//! takes the chosen access path, probes (`probe`) or a scan (`scan`), and joins the hits
-//! (`hit_collector`); it gathers small segments in memory (`small_segments`, `in_memory`); `nearest`
-//! grows the distance.
-//! `batch` probes one table for many queries. `kernel` holds the inner loops and all SIMD. Called by
-//! `store` and `join`; it never changes a store and opens no files.
+//! `snapshot` holds that state. [`Searcher`] answers one query after the other. For each segment it
+//! uses the chosen access path, probes (`probe`) or a scan (`scan`), and merges the hits
+//! (`hit_collector`). It gathers small segments in memory (`small_segments`, `in_memory`);
+//! `nearest` searches within growing distances. `batch` probes one table for many queries. `kernel`
+//! contains the inner loops and all SIMD code. Callers are `store` and `join`. The module never
+//! changes a store and opens no files.
 
 mod answer;
 mod batch;
@@ -13,20 +13,16 @@ mod hit_collector;
 mod in_memory;
 pub(crate) mod kernel;
 mod levels;
-mod limits;
 mod nearest;
 mod probe;
 mod scan;
 mod searcher;
 mod small_segments;
 pub(crate) mod snapshot;
-mod stats;
 mod table_query;
 
-pub use answer::{Answer, Hit, Ids, Match, Outcome};
+pub use answer::{Answer, Hit, Ids, Limits, Match, Outcome, SearchStats};
 pub(crate) use batch::{BatchSearcher, BatchTable};
 #[cfg(fuzzing)]
 pub(crate) use kernel::check::check_bytes as check_kernels;
-pub use limits::Limits;
 pub use searcher::Searcher;
-pub use stats::SearchStats;

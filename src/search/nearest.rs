@@ -1,11 +1,12 @@
 //! The nearest matches of a needle: searches within growing distances.
 //!
 //! A search within `k` bits is exact, so `count` matches within `k` contain the `count` nearest. A
-//! small `k` costs little, so it is tried first; what a larger one finds again is not worth keeping.
+//! small `k` costs little, so it is tried first; its matches are found again by a larger one, which
+//! is cheaper than keeping them.
 
 use crate::base::error::{Error, Result};
 use crate::search::answer::Answer;
-use crate::search::limits::Limits;
+use crate::search::answer::Limits;
 use crate::search::searcher::Searcher;
 use fpstore_base::Fingerprint;
 
@@ -13,9 +14,9 @@ impl Searcher {
     /// Finds the `count` stored fingerprints nearest to `needle` within `k_max` bits: by distance,
     /// ties by ascending fingerprint. The answer is exact, and shorter if there are fewer.
     ///
-    /// With a `count` of 1 it tells whether there is any match, for much less than a search within
-    /// `k_max` where there is a near one, and for little more where there is none. With a `k_max` of
-    /// 64 it always finds `count` fingerprints, if the store has as many.
+    /// With a `count` of 1 it determines whether there is any match: for much less than a search
+    /// within `k_max` if there is a near one, for little more otherwise. With a `k_max` of 64 it
+    /// always finds `count` fingerprints, if the store has as many.
     ///
     /// [`Outcome::stats`](crate::Outcome::stats) counts the steps of the last of these searches.
     ///
@@ -44,9 +45,9 @@ impl Searcher {
         self.nearest_with(needle, count, k_max, &Limits::default())
     }
 
-    /// As [`Searcher::nearest`], with limits. Of a search that [`Limits::max_compared`] or
-    /// [`Limits::deadline`] ended, the matches found so far are kept, and the answer is cut;
-    /// `max_compared` holds for each distance by itself.
+    /// As [`Searcher::nearest`], with limits. If [`Limits::max_compared`] or [`Limits::deadline`]
+    /// ends a search, the matches found so far are kept, and the answer is cut; `max_compared`
+    /// applies to each distance separately.
     ///
     /// # Errors
     ///

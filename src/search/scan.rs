@@ -1,4 +1,4 @@
-//! Scanning: one table decoded from first to last, every value compared.
+//! Scans: a table is decoded from first to last, and every value is compared.
 
 use std::cell::Cell;
 
@@ -10,10 +10,10 @@ use crate::search::probe::{Collector, TableHit};
 use crate::segment::{Segment, TableReader, WholeTable};
 use fpstore_base::Fingerprint;
 
-/// Values that are compared at once.
+/// Number of values compared at once.
 const LINE_LEN: usize = 8;
 
-/// The table at a position, or the first one if that does not hold its values.
+/// The table at a position, or the first one if that table does not hold whole values.
 pub(crate) fn whole_table(segment: &Segment, number: usize) -> Option<WholeTable<'_>> {
     segment.table(number).and_then(TableReader::whole).or_else(|| segment.first_table())
 }
@@ -42,7 +42,7 @@ fn compare_all(
     let needle = table.permutation.apply(needle).0;
     let mut values = table.values();
     while let Some((first, run)) = values.next_run()? {
-        // It shrinks where only the nearest are wanted.
+        // It shrinks if only the nearest matches are wanted.
         let k = collector.k();
         let mut from = 0;
         while let Some(at) = kernel.run(FirstNear { values: &run[from..], needle, k }) {

@@ -1,14 +1,15 @@
-//! The searcher: searches all segments, joins their hits, and keeps its memory for the next query.
+//! The searcher: searches all segments, merges their hits, and reuses its memory for the next
+//! query.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use crate::base::error::{Error, Result};
 use crate::plan::AccessPath;
+use crate::search::answer::Limits;
 use crate::search::answer::{Answer, Outcome};
 use crate::search::hit_collector::HitCollector;
 use crate::search::levels::Levels;
-use crate::search::limits::Limits;
 use crate::search::probe::{ProbeScratch, probe};
 use crate::search::scan::{scan, whole_table};
 use crate::search::small_segments::SmallSegments;
@@ -17,12 +18,13 @@ use fpstore_base::Fingerprint;
 
 /// Answers one query after the other and allocates nothing once its memory has grown.
 ///
-/// All searchers of a store share memory that also grows once: the plan of each distance that is
-/// searched, 4 KiB of bits of verified pages for each 128 MiB of file, and, where a store has several
-/// segments and is asked often, the values of small ones: up to 24 MiB.
+/// All searchers of a store share memory that grows only once: the plan of each searched distance;
+/// 4 KiB of bits of verified pages for each 128 MiB of file; and, for a store of several segments
+/// that is queried often, the values of small segments, up to 24 MiB.
 ///
-/// It belongs to one thread; make one for each with [`Store::searcher`](crate::Store::searcher).
-/// It searches the state of the store at the time when it was made, or at the last `follow`.
+/// It belongs to one thread; make one for each thread with
+/// [`Store::searcher`](crate::Store::searcher). It searches the state of the store at the time when
+/// it was made, or at the last `follow`.
 #[derive(Debug)]
 pub struct Searcher {
     pub(super) snapshot: Arc<Snapshot>,
@@ -43,7 +45,7 @@ impl Searcher {
         }
     }
 
-    /// Searches another state of the store from now on.
+    /// Switches to another state of the store.
     pub(crate) fn set_snapshot(&mut self, snapshot: Arc<Snapshot>) {
         if Arc::ptr_eq(&self.snapshot, &snapshot) {
             return;
@@ -53,18 +55,18 @@ impl Searcher {
         self.levels.clear();
     }
 
-    /// The width of the fingerprints that are searched.
+    /// The width of the fingerprints.
     pub fn width(&self) -> fpstore_base::Width {
         self.snapshot.width()
     }
 
-    /// The state that is searched.
+    /// The searched state.
     pub(crate) fn snapshot(&self) -> &Snapshot {
         &self.snapshot
     }
 
-    /// Sets a flag that ends a search: once another thread has made it true, searches stop as at a
-    /// [`Limits::deadline`], and their answers are cut.
+    /// Sets a flag that ends a search. Once another thread has set it to true, searches stop as at
+    /// a [`Limits::deadline`], and their answers are cut.
     ///
     /// # Examples
     ///
@@ -87,15 +89,15 @@ impl Searcher {
         self.collector.stop = flag.into();
     }
 
-    /// The number of manifests that the store had had in the state that is searched.
+    /// The generation of the searched state: the number of manifests of the store so far.
     pub fn generation(&self) -> u64 {
         self.snapshot.generation()
     }
 
     /// Finds every stored fingerprint within `k` bits of `needle`.
     ///
-    /// Any `k` from 0 to 64 is answered exactly: by probing with radii that are proven to cover
-    /// it, or by a pass over one table where that is cheaper.
+    /// Any `k` from 0 to 64 is answered exactly: by probing with radii that are proven to cover it,
+    /// or by a pass over one table if that is cheaper.
     ///
     /// # Errors
     ///
@@ -134,7 +136,8 @@ impl Searcher {
         self.search_with(needle, k, &Limits::default())
     }
 
-    /// As [`Searcher::search`], with limits. [`Outcome::cut`] says whether one cut the answer.
+    /// As [`Searcher::search`], with limits. [`Outcome::cut`] reports whether a limit cut the
+    /// answer.
     ///
     /// # Errors
     ///
@@ -179,7 +182,7 @@ impl Searcher {
         collector.restart(k, *limits);
         self.small.count(&self.snapshot);
         let segments = self.snapshot.segments();
-        // What lies in memory is fetched while the others are probed.
+        // Values in memory are prefetched while the others are probed.
         let in_memory = self.small.in_memory();
         let is_used = in_memory.answers(k);
         if is_used {
@@ -214,12 +217,12 @@ impl Searcher {
         self.collector.cut
     }
 
-    /// Takes a cut for none if it is only that the wanted number of matches was found.
+    /// Clears a cut that was caused only by finding the wanted number of matches.
     pub(super) fn forgive_count(&mut self) {
         self.collector.cut = self.collector.is_ended;
     }
 
-    /// The hits that were collected last.
+    /// The hits collected last.
     pub(super) fn answer(&self, hit_count: usize) -> Answer<'_> {
         let HitCollector { found, cut, stats, .. } = &self.collector;
         let outcome = Outcome { cut: *cut, stats: *stats };

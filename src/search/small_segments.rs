@@ -1,9 +1,9 @@
-//! Which segments a searcher gathers in memory, and when.
+//! The choice of the segments that a searcher gathers in memory, and of the time to do so.
 //!
-//! A query of a table of gathered values takes a fifth of the time of a probe, and gathering a segment
-//! takes what some queries take, by its size. So a searcher counts what it asks. Tables become one as
-//! segments do: new values go into a table with those that are not much larger, so that a value moves
-//! few times, and all of them where a state stays for so long that it is worth it.
+//! A query of a table of gathered values takes a fifth of the time of a probe, and gathering a
+//! segment takes the time of some queries, depending on its size. So a searcher counts its queries.
+//! Tables are merged like segments: new values join tables that are not much larger, so that a
+//! value moves few times, and all tables are merged if a state lasts long enough for that to pay.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,50 +11,50 @@ use std::sync::Arc;
 use crate::search::in_memory::InMemory;
 use crate::search::snapshot::{Gathered, Gathering, Snapshot};
 
-/// The most values of a segment that is gathered.
+/// The largest number of values of a gathered segment.
 const SEGMENT_MAX: u64 = 1 << 17;
-/// The most values of a state that are gathered, the smallest segments first; each takes 56 to 64
-/// bytes.
+/// The largest number of gathered values of a state, the smallest segments first; each takes 56 to
+/// 64 bytes.
 const VALUES_MAX: u64 = 1 << 18;
-/// Values that can be gathered in the time that a query saves when a segment is not probed.
+/// Number of values that can be gathered in the time that a query saves by not probing a segment.
 const VALUES_PER_PROBE: u64 = 6;
-/// The same for one table less.
+/// The same for saving one table.
 const VALUES_PER_TABLE: u64 = 1;
-/// New values go into one table with at most this many times as many.
+/// New values are merged with tables of at most this many times as many values.
 const GROWTH: u64 = 2;
-/// Queries between two looks, and before the first one.
+/// Queries between two checks, and before the first one.
 const STEP: u64 = 64;
 
-/// The small segments of the state that a searcher searches.
+/// The small segments of the searched state.
 #[derive(Debug)]
 pub(super) struct SmallSegments {
     in_memory: InMemory,
-    /// The version of the shared tables that it has.
+    /// The version of the shared tables that this searcher holds.
     version: u64,
-    /// Whether the values of two tables were crowded in one.
+    /// Whether the values of two tables were too crowded for one.
     are_crowded: bool,
-    /// Those that nobody has gathered yet, and the queries of the searcher before each was there.
+    /// The segments not gathered yet, and the number of queries of the searcher when each appeared.
     waiting: Vec<Waiting>,
-    /// Whether they are of this state. They are chosen late, so that a searcher of few queries does
-    /// nothing for them.
+    /// Whether the segments are chosen for this state. They are chosen late, so that a searcher
+    /// with few queries does no work for them.
     are_chosen: bool,
-    /// The queries so far, and how many of them were of this state, and of the one before.
-    asked: u64,
-    asked_here: u64,
-    asked_before: u64,
+    /// The number of queries so far, of this state, and of the previous one.
+    queries: u64,
+    queries_here: u64,
+    queries_before: u64,
 }
 
 #[derive(Debug)]
 struct Waiting {
-    /// Its position in the snapshot, and the digest that names it in all of them.
+    /// Its position in the snapshot, and the digest that identifies it in all snapshots.
     position: usize,
     digest: [u8; 16],
     value_count: u64,
     since: u64,
 }
 
-/// What becomes one table.
-struct Wanted {
+/// The parts of a new table.
+struct NewTable {
     /// Positions of segments,
     segments: Vec<usize>,
     /// and of tables.
@@ -69,44 +69,44 @@ impl SmallSegments {
             are_crowded: false,
             waiting: Vec::new(),
             are_chosen: false,
-            asked: 0,
-            asked_here: 0,
-            asked_before: 0,
+            queries: 0,
+            queries_here: 0,
+            queries_before: 0,
         };
         small.take_over(snapshot);
         small
     }
 
-    /// What is in memory of the state.
+    /// The gathered values of the state.
     #[inline]
     pub(super) fn in_memory(&mut self) -> &mut InMemory {
         &mut self.in_memory
     }
 
-    /// Goes on with another state.
+    /// Switches to another state.
     pub(super) fn turn_to(&mut self, snapshot: &Snapshot) {
-        self.asked_before = std::mem::take(&mut self.asked_here);
+        self.queries_before = std::mem::take(&mut self.queries_here);
         self.are_chosen = false;
-        // The tables that it has are for the state before.
+        // The current tables belong to the previous state.
         self.in_memory = InMemory::default();
         self.version = 0;
         self.take_over(snapshot);
-        if self.asked_before >= STEP {
+        if self.queries_before >= STEP {
             self.gather(snapshot);
         }
     }
 
-    /// Counts a query, and gathers what it makes worth it.
+    /// Counts a query, and gathers values if that pays now.
     #[inline]
     pub(super) fn count(&mut self, snapshot: &Snapshot) {
-        self.asked += 1;
-        self.asked_here += 1;
-        if self.asked_here.is_multiple_of(STEP) {
+        self.queries += 1;
+        self.queries_here += 1;
+        if self.queries_here.is_multiple_of(STEP) {
             self.gather(snapshot);
         }
     }
 
-    /// Takes the tables that searchers share now.
+    /// Takes over the current shared tables.
     fn take_over(&mut self, snapshot: &Snapshot) {
         let version = snapshot.pool().version();
         if version == self.version {
@@ -116,27 +116,27 @@ impl SmallSegments {
         let is_later = shared.generation > snapshot.generation();
         self.version = version;
         self.are_crowded = shared.are_crowded;
-        // Those of a later state lack segments of this one.
+        // The tables of a later state lack segments of this one.
         if !is_later || self.in_memory.tables().is_empty() {
             self.in_memory = InMemory::new(&shared.all, snapshot.segments());
             self.are_chosen = false;
         }
     }
 
-    /// Gathers the segments that were asked so often that it would have been worth it, or are small
-    /// beside the queries that a state gets.
+    /// Gathers the segments that had enough queries for gathering to pay, or that are small
+    /// compared with the queries that a state gets.
     #[cold]
     fn gather(&mut self, snapshot: &Snapshot) {
         self.take_over(snapshot);
         if !std::mem::replace(&mut self.are_chosen, true) {
             self.choose(snapshot);
         }
-        if let Some(wanted) = self.worth_it() {
-            self.make(snapshot, &wanted);
+        if let Some(new_table) = self.worth_it() {
+            self.make(snapshot, &new_table);
         }
     }
 
-    /// The small ones of several segments; of a single one none is worth it.
+    /// Chooses the small segments among several; gathering a single segment never pays.
     fn choose(&mut self, snapshot: &Snapshot) {
         let known = std::mem::take(&mut self.waiting);
         let known: HashMap<[u8; 16], u64> = known.iter().map(|it| (it.digest, it.since)).collect();
@@ -144,7 +144,7 @@ impl SmallSegments {
         if segments.iter().filter(|open| !open.is_empty()).count() < 2 {
             return;
         }
-        let before = self.asked - self.asked_here;
+        let before = self.queries - self.queries_here;
         let mut small: Vec<Waiting> = (0..)
             .zip(segments)
             .map(|(position, open)| {
@@ -165,14 +165,14 @@ impl SmallSegments {
         self.waiting = small;
     }
 
-    /// What is worth to be gathered now.
-    fn worth_it(&self) -> Option<Wanted> {
+    /// The segments and tables whose gathering pays now.
+    fn worth_it(&self) -> Option<NewTable> {
         let tables = self.in_memory.tables();
         let mut by_len: Vec<usize> =
             if self.are_crowded { Vec::new() } else { (0..tables.len()).collect() };
         by_len.sort_by_key(|&at| tables[at].live_len());
         let is_worth_it = |it: &&Waiting| {
-            let queries = (self.asked - it.since).max(self.asked_before);
+            let queries = (self.queries - it.since).max(self.queries_before);
             queries >= it.value_count / VALUES_PER_PROBE
         };
         let new: Vec<&Waiting> = self.waiting.iter().filter(is_worth_it).collect();
@@ -180,8 +180,8 @@ impl SmallSegments {
         if segments.is_empty() {
             let sum: u64 = by_len.iter().map(|&at| tables[at].live_len()).sum();
             let fewer = (by_len.len() as u64).saturating_sub(1);
-            let is_worth_it = sum <= self.asked_here * fewer * VALUES_PER_TABLE;
-            return (fewer > 0 && is_worth_it).then_some(Wanted { segments, tables: by_len });
+            let is_worth_it = sum <= self.queries_here * fewer * VALUES_PER_TABLE;
+            return (fewer > 0 && is_worth_it).then_some(NewTable { segments, tables: by_len });
         }
         let mut sum: u64 = new.iter().map(|it| it.value_count).sum();
         by_len.retain(|&at| {
@@ -190,25 +190,25 @@ impl SmallSegments {
             sum += if is_taken { len } else { 0 };
             is_taken
         });
-        Some(Wanted { segments, tables: by_len })
+        Some(NewTable { segments, tables: by_len })
     }
 
-    /// Makes one table, for all searchers, unless another one changes the tables or is of a later
-    /// state.
-    fn make(&mut self, snapshot: &Snapshot, wanted: &Wanted) {
+    /// Makes one table, for all searchers, unless another searcher changes the tables or has a
+    /// later state.
+    fn make(&mut self, snapshot: &Snapshot, new_table: &NewTable) {
         let pool = snapshot.pool();
         let Some(mut shared) = pool.try_lock() else { return };
         if pool.version() != self.version || shared.generation > snapshot.generation() {
             return;
         }
         let mut made = Vec::new();
-        let mut gone = wanted.tables.as_slice();
-        match self.gathered(snapshot, &wanted.segments, gone) {
+        let mut gone = new_table.tables.as_slice();
+        match self.gathered(snapshot, &new_table.segments, gone) {
             Some(table) => made.push(table),
             None => {
                 shared.are_crowded |= !gone.is_empty();
                 gone = &[];
-                for position in &wanted.segments {
+                for position in &new_table.segments {
                     match self.gathered(snapshot, &[*position], &[]) {
                         Some(table) => made.push(table),
                         None => snapshot.segments()[*position].set_unfit(),
@@ -228,7 +228,8 @@ impl SmallSegments {
         self.take_over(snapshot);
     }
 
-    /// One table of these segments and tables; `None` if the values are crowded, or there are none.
+    /// One table of these segments and tables; `None` if the values are too crowded, or if there
+    /// are no values.
     fn gathered(
         &self,
         snapshot: &Snapshot,

@@ -1,7 +1,7 @@
-//! A query, prepared for one table: its permuted needle, and the bits in which a probe forgives
+//! A query, prepared for one table: its permuted needle, and the bits in which a probe allows
 //! errors, with all ways to flip them.
 //!
-//! A head of a table has these parts, the first bits left; `p` bits lie under the mask of the
+//! A head of a table has these parts, the first bits left; `p` bits are under the mask of the
 //! table:
 //!
 //! ```text
@@ -10,8 +10,8 @@
 //! |<-------------- p masked bits -------->|
 //! ```
 //!
-//! There are no free bits if `p` is at least `block_bits`, and no inner masked bits if it is at
-//! most that.
+//! There are no free bits if `p` is at least `block_bits`, and no inner masked bits if `p` is at
+//! most `block_bits`.
 
 use crate::bytes::mask::low_bits;
 use crate::bytes::permutation::Permuted;
@@ -22,25 +22,25 @@ use fpstore_base::Fingerprint;
 /// A query, prepared for one table.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TableQuery {
-    /// The number of the query among those that are searched together.
+    /// The number of the query among the queries searched together.
     pub(super) number: u32,
     pub(super) needle: Fingerprint,
     /// The position of the table in the segment.
     pub(super) table: usize,
-    /// Errors that are forgiven under the mask.
+    /// The number of errors allowed under the mask.
     pub(super) radius: u32,
     pub(super) permuted: Permuted,
     needle_head: u64,
-    /// Masked bits among those that name a block.
+    /// The number of masked bits in the name of a block.
     pub(super) leading: u32,
-    /// The other bits among those that name a block.
+    /// The other bits in the name of a block.
     pub(super) free_leading: u32,
-    /// Bits of a head below those that name its block.
+    /// The number of bits of a head after the name of its block.
     inner_bits: u32,
-    /// Masked bits among them, and the number of bits below those.
+    /// The number of masked bits among them, and the number of bits after those.
     pub(super) inner_masked: u32,
     inner_free: u32,
-    /// The masked ones among the inner bits of the needle.
+    /// The masked inner bits of the needle.
     inner: u64,
 }
 
@@ -81,15 +81,15 @@ impl TableQuery {
     /// The needle of the kernels, with `flips` among its inner masked bits.
     #[inline(always)]
     pub(super) fn kernel_needle(&self, flips: u64, k: u32) -> Needle {
-        // The bits above the inner ones are compared too; they are zero in both.
+        // The bits above the inner ones are compared, too; they are zero in both.
         let mask = u64::MAX.checked_shl(self.inner_free).unwrap_or(0);
         let inner = self.inner ^ flips << self.inner_free;
         Needle { head: self.needle_head, inner_bits: self.inner_bits, inner, mask, k }
     }
 }
 
-/// All ways to flip at most `radius` of the low bits of a word: the words below `2^bits` with at most `radius` bits set, by weight, then ascending; each
-/// with its weight.
+/// All ways to flip at most `radius` of the low bits of a word: the words below `2^bits` with at
+/// most `radius` bits set, by weight, then ascending; each with its weight.
 ///
 /// # Source
 ///

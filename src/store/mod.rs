@@ -13,8 +13,6 @@ pub(crate) mod log;
 mod options;
 #[cfg(feature = "serde")]
 pub mod rows;
-#[cfg(feature = "write")]
-mod sample;
 pub mod state;
 pub(crate) mod stores;
 pub(crate) mod verify;

@@ -6,7 +6,6 @@
 
 pub(crate) mod budget;
 pub(crate) mod builder;
-pub(crate) mod calibrate;
 pub(crate) mod directory;
 pub mod input;
 pub(crate) mod labels;

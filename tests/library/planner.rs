@@ -2,7 +2,7 @@
 
 use crate::common::{Random, schemes, store_of};
 use fpstore::info::StoreInfo;
-use fpstore::plan::{Budget, FAMILIES, Plan, PlanPath, PlanRequest, Sampler, SchemeEstimate};
+use fpstore::plan::{Budget, FAMILIES, Plan, PlanPath, PlanRequest, Sample, SchemeEstimate};
 use fpstore::{BuildOptions, Builder, Fingerprint, Scheme, SchemeChoice, Store};
 
 /// Set to check all schemes at 10^7 too: about 6 GB of disk and some minutes.
@@ -115,6 +115,10 @@ fn probes_alike(store: &Store, estimate: &SchemeEstimate, k: u32) -> bool {
     foreseen == tables.iter().map(|plan| (plan.table.0, plan.radius)).collect::<Vec<_>>()
 }
 
+fn sample_of(values: &[u64], count: usize) -> Sample {
+    Sample::pick(values.iter().map(|&value| Fingerprint::new(value)), count).unwrap()
+}
+
 #[test]
 fn bytes_and_candidates_of_real_fingerprints_are_foretold_within_twice() {
     let (mut alike, mut cases) = (0, 0);
@@ -123,11 +127,7 @@ fn bytes_and_candidates_of_real_fingerprints_are_foretold_within_twice() {
         let records: Vec<crate::common::Record> =
             values.iter().map(|&value| (value, None)).collect();
         // All values, and a sample of a quarter.
-        let samples = [values.len(), values.len() / 4].map(|capacity| {
-            let mut sampler = Sampler::new(capacity);
-            values.iter().for_each(|&value| sampler.push(Fingerprint::new(value)));
-            sampler.finish().unwrap()
-        });
+        let samples = [values.len(), values.len() / 4].map(|count| sample_of(&values, count));
         for (scheme_name, scheme) in schemes(3) {
             let made = store_of(&records, scheme.clone());
             let found_len = tables_len(&made.store.info());
@@ -186,9 +186,7 @@ fn on_skewed_data_no_scheme_within_the_budget_does_with_much_less_work() {
         let records: Vec<crate::common::Record> =
             values.iter().map(|&value| (value, None)).collect();
         let needles = &values[..500];
-        let mut sampler = Sampler::new(Sampler::CAPACITY);
-        values.iter().for_each(|&value| sampler.push(Fingerprint::new(value)));
-        let sample = sampler.finish().unwrap();
+        let sample = sample_of(&values, 1 << 16);
         for k in [1, 3] {
             let request = PlanRequest::new(sample.count() as u64, k).sample(sample.clone());
             let plan = request.budget(Budget::BytesPerFingerprint(30.0)).plan().unwrap();
@@ -237,10 +235,8 @@ fn every_candidate_can_be_built_by_its_name() {
     {
         let mut random = Random::new(20_261_121);
         let values: Vec<u64> = (0..300).map(|_| random.next() & mask).collect();
-        let mut sampler = Sampler::new(Sampler::CAPACITY);
-        values.iter().for_each(|&value| sampler.push(Fingerprint::new(value)));
         let budget = Budget::BytesPerFingerprint(1e6);
-        let request = PlanRequest::new(300, k).sample(sampler.finish().unwrap()).budget(budget);
+        let request = PlanRequest::new(300, k).sample(sample_of(&values, 300)).budget(budget);
         let plan = request.plan().unwrap();
         assert!(plan.estimates.len() > 5, "k={k}");
         for estimate in &plan.estimates {

@@ -4,14 +4,14 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::batch_mode::BatchMode;
-use super::ranks::Wanted;
+use super::BatchMode;
+use super::ranks::RankSearch;
 use crate::base::error::{Error, Result};
 use crate::base::section::{Rank, TableIndex};
 use crate::base::side_by_side::side_by_side;
 use crate::join::engine::blocking::Blocking;
 use crate::join::options::JoinOptions;
-use crate::join::pairs::near_pairs::near_pairs_across;
+use crate::join::pairs::near_pairs_across;
 use crate::plan::{AccessPath, PathPlan};
 use crate::search::snapshot::SegmentHit;
 use crate::search::snapshot::Snapshot;
@@ -20,10 +20,10 @@ use crate::store::{Store, warm_for_batch};
 use fpstore_base::Fingerprint;
 use fpstore_base::watch::Watch;
 
-/// The most queries that are answered together: each chunk of a pass reads everything.
+/// The largest number of queries answered together: each chunk of a pass reads everything.
 const CHUNK_COUNT: usize = 1 << 20;
-/// Queries that are answered together by probes at least, if the memory suffices. In a small store
-/// more take memory and no less time; in a large one they share more pages.
+/// The minimum number of queries answered together by probes, if the memory suffices. In a small
+/// store a larger number takes memory and saves no time; in a large one more queries share pages.
 const PROBE_CHUNK_COUNT: usize = 1 << 18;
 /// Stored fingerprints for each query of a larger chunk of probes.
 const STORED_PER_PROBE: u64 = 64;
@@ -33,7 +33,7 @@ const QUERY_LEN: u64 = 64;
 const MATCH_LEN: u64 = 2 * size_of::<(u32, SegmentHit)>() as u64 + 48;
 /// Nanoseconds to read a value of a table in a pass. One thread reads.
 const NANOS_PER_READ: f64 = 4.0;
-/// Nanoseconds to sort a query of a pass, and to look its matches up. One thread does.
+/// Nanoseconds to sort a query of a pass, and to look up its matches, on one thread.
 const NANOS_PER_QUERY: f64 = 100.0;
 /// The cost of a probe after its neighbour in the table, as a part of the cost of a single probe.
 const SORTED_PROBE_COST: f64 = 0.5;
@@ -42,15 +42,15 @@ const STEP: usize = 1 << 8;
 
 /// The state that all chunks of queries share.
 pub(in crate::join) struct QueryBatch<'a> {
-    /// Shows the state of the snapshot, always.
+    /// Pinned to the state of the snapshot.
     pub(in crate::join) store: Store,
     snapshot: Arc<Snapshot>,
     options: &'a JoinOptions,
     limits: Limits,
     threads: usize,
-    /// The most queries of a chunk.
+    /// The largest number of queries in a chunk.
     pub(in crate::join) chunk_max: usize,
-    /// The most matches of a chunk.
+    /// The largest number of matches of a chunk.
     match_max: usize,
     mode: BatchMode,
     pub(in crate::join) watch: Watch,
@@ -96,8 +96,8 @@ impl<'a> QueryBatch<'a> {
         Ok(batch)
     }
 
-    /// Whether a chunk of so many queries is joined with everything that is stored. A smaller one
-    /// is not if this one is not.
+    /// Whether a chunk with this many queries is joined with all stored fingerprints. If not, a
+    /// smaller chunk is not, either.
     fn is_in_passes(&self, queries: usize) -> bool {
         let wanted = match self.mode {
             BatchMode::Auto => self.pass_is_cheaper(queries),
@@ -107,7 +107,7 @@ impl<'a> QueryBatch<'a> {
         wanted || self.filled().all(|(_, plan)| is_scan(plan))
     }
 
-    /// All matches of a chunk by query, then in the order of answers; `None` if they are too many.
+    /// All matches of a chunk by query, then in the order of answers; `None` if there are too many.
     pub(in crate::join) fn find(&self, chunk: &[Fingerprint]) -> Result<Option<Vec<QueryMatch>>> {
         self.steps.store(0, Ordering::Relaxed);
         let scanned: Vec<usize> =
@@ -116,7 +116,7 @@ impl<'a> QueryBatch<'a> {
             return self.find_in_passes(chunk, &self.filled().map(|of| of.0).collect::<Vec<_>>());
         }
         let Some(mut found) = self.find_by_probes(chunk)? else { return Ok(None) };
-        // Small segments are scanned where others are probed.
+        // Small segments are scanned, others are probed.
         if !scanned.is_empty() {
             let Some(more) = self.find_in_passes(chunk, &scanned)? else { return Ok(None) };
             found.extend(more);
@@ -128,15 +128,15 @@ impl<'a> QueryBatch<'a> {
         Ok(Some(found))
     }
 
-    /// The positions and the plans of the segments that have fingerprints. The plan of an empty
-    /// one is a scan, which says nothing about the others.
+    /// The positions and the plans of the segments with fingerprints. The plan of an empty segment
+    /// is a scan, which is no hint about the others.
     fn filled(&self) -> impl Iterator<Item = (usize, &PathPlan)> {
         let filled =
             self.snapshot.segments().iter().enumerate().filter(|(_, open)| !open.is_empty());
         filled.map(|(at, open)| (at, open.plan(self.options.k)))
     }
 
-    /// The fingerprints of the segment at a position.
+    /// The number of fingerprints of the segment at a position.
     fn stored(&self, at: usize) -> u64 {
         self.snapshot.segments()[at].segment.header().fingerprint_count
     }
@@ -187,7 +187,7 @@ impl<'a> QueryBatch<'a> {
         Ok(Some(all))
     }
 
-    /// Verifies what `queries` queries will read most of.
+    /// Verifies most of the pages that `queries` queries will read.
     fn warm(&self, queries: usize) {
         for open in self.snapshot.segments() {
             let AccessPath::Probe { radii } = &open.plan(self.options.k).path else { continue };
@@ -249,7 +249,7 @@ impl<'a> QueryBatch<'a> {
         chunk: &[Fingerprint],
         segments: &[usize],
     ) -> Result<Option<Vec<QueryMatch>>> {
-        // Half of the memory is for the matches.
+        // Half of the memory is reserved for the matches.
         let options = self.options.reserve(self.match_max as u64 * MATCH_LEN);
         let options = options.max_pairs(self.match_max as u64);
         let mut sorted: Vec<(Fingerprint, u32)> = chunk.iter().copied().zip(0..).collect();
@@ -269,12 +269,12 @@ impl<'a> QueryBatch<'a> {
         let mut found: Vec<Fingerprint> = pairs.iter().map(|pair| pair.second).collect();
         found.sort_unstable();
         found.dedup();
-        // Where each found fingerprint lies, by its position.
-        let mut wanted = Wanted::new(&found);
+        // The rank of each found fingerprint, by its position.
+        let mut ranks = RankSearch::new(&found);
         let mut places: Vec<(usize, usize, Rank)> = Vec::new();
         for &number in segments {
             let open = &self.snapshot.segments()[number];
-            wanted.for_each_rank(open, |at, rank| places.push((at, number, rank)))?;
+            ranks.for_each_rank(open, |at, rank| places.push((at, number, rank)))?;
         }
         places.sort_unstable();
         let mut all: Vec<QueryMatch> = Vec::new();

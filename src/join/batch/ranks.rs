@@ -1,9 +1,10 @@
-//! The ranks of many fingerprints in the first table of a segment, where their ids and deletions
-//! are.
+//! The ranks of many fingerprints in the first table of a segment, which lead to their ids and
+//! deletions.
 //!
-//! A batch that was answered by a join knows the fingerprints, not where they lie. A few are looked
+//! A batch that was answered by a join has the fingerprints, without their ranks. A few are looked
 //! up one by one. Many are found in a pass over the table: in a store of very many segments, each
-//! holds only a few of them, and looking all up in each would cost segments times fingerprints.
+//! holds only a few of them, and looking up all of them in each would cost segments times
+//! fingerprints.
 
 use crate::base::error::Result;
 use crate::base::section::Rank;
@@ -15,17 +16,17 @@ const NANOS_PER_LOOKUP: u64 = 100;
 /// Nanoseconds to read the next value of a table.
 const NANOS_PER_READ: u64 = 5;
 
-/// Fingerprints to be found in one segment after the other.
-pub(in crate::join) struct Wanted<'a> {
+/// Fingerprints to find in one segment after the other.
+pub(in crate::join) struct RankSearch<'a> {
     fingerprints: &'a [Fingerprint],
     /// The mask of a table, and the values of the fingerprints in its order with their positions.
-    /// Mostly all segments have the same first table.
+    /// Usually all segments have the same first table.
     order: Option<(u64, Vec<(u64, usize)>)>,
 }
 
-impl<'a> Wanted<'a> {
+impl<'a> RankSearch<'a> {
     pub(in crate::join) fn new(fingerprints: &'a [Fingerprint]) -> Self {
-        Wanted { fingerprints, order: None }
+        RankSearch { fingerprints, order: None }
     }
 
     /// Calls `each` with the position and the rank of each fingerprint that the segment has and

@@ -1,4 +1,4 @@
-//! Whether two nodes of a list are alike.
+//! Similarity of two nodes of a list, by pivots, outlines and features, the cheapest first.
 
 use super::candidates::Candidates;
 use super::leader_sets::LeaderSets;
@@ -7,10 +7,10 @@ use super::pivots::Pivots;
 use crate::base::error::Result;
 use fpstore_base::watch::Watch;
 
-/// Tells of the nodes of a list whether two are alike. Each thread has its own.
+/// Decides whether two nodes of a list are similar. Each thread has its own.
 pub(super) struct Alike<'a> {
     candidates: &'a Candidates,
-    /// The list; nodes are named by their positions in it.
+    /// The list; a node is referred to by its position in it.
     nodes: &'a [u32],
     pivots: &'a Pivots,
     similarity: f64,
@@ -19,7 +19,7 @@ pub(super) struct Alike<'a> {
 }
 
 impl<'a> Alike<'a> {
-    /// The pivots are those of the nodes.
+    /// `pivots` are made of `nodes`.
     pub(super) fn new(
         candidates: &'a Candidates,
         (nodes, pivots): (&'a [u32], &'a Pivots),
@@ -32,11 +32,11 @@ impl<'a> Alike<'a> {
         Ok(Alike { candidates, nodes, pivots, similarity, sets, watch })
     }
 
-    /// Whether two nodes are alike whose fingerprints are near. It is best asked of one and all others,
-    /// then of the next one.
+    /// Whether two nodes with near fingerprints are similar. Call it for one node and all others,
+    /// then for the next node: the features of `one` are then read once.
     pub(super) fn are(&mut self, one: u32, other: u32) -> Result<bool> {
-        if let Some(told) = self.pivots.tell(one, other, self.similarity) {
-            return Ok(told);
+        if let Some(are_similar) = self.pivots.decide(one, other, self.similarity) {
+            return Ok(are_similar);
         }
         let [own, others] = [one, other].map(|at| self.nodes[at as usize]);
         if !self.candidates.outlines.admit(&self.candidates.nodes, own, others) {

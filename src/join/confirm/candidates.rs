@@ -1,4 +1,5 @@
-//! From fingerprints to candidate pairs, and from the features of these to confirmed pairs.
+//! The first two stages of a confirmation: [`Documents`], whose fingerprints are joined, and
+//! [`Candidates`], whose features are compared.
 
 use std::hash::Hasher;
 use std::ops::ControlFlow;
@@ -18,44 +19,45 @@ use fpstore_base::Fingerprint;
 use fpstore_base::Interrupted;
 use fpstore_base::watch::{Observer, Phase, Watch};
 
-/// Candidate pairs that are confirmed at a time, by all threads.
+/// Candidate pairs compared at a time, by all threads together.
 const BATCH_COUNT: usize = if cfg!(test) { 16 } else { 1 << 15 };
 
 /// The fingerprints of documents, and digests of their features.
 ///
-/// Documents have numbers: 0, 1, 2 and so on, in the order in which they are pushed. They take 60
-/// bytes of memory each, and 33 more with an outline.
+/// Documents are numbered 0, 1, 2 and so on, in the order in which they are pushed. Each takes 60
+/// bytes of memory, and 33 more with an outline.
 #[derive(Debug, Default)]
 pub struct Documents {
     /// Fingerprint and digest.
     list: Vec<(u64, u64)>,
     kind: FeatureKind,
-    /// The outlines of all documents, or of none.
+    /// The outlines of all documents; empty if outlines are not used.
     outlines: Vec<Option<Outline>>,
-    /// The similarity that pairs need, if there are outlines.
+    /// The similarity that pairs need, if outlines are used.
     threshold: Option<f64>,
 }
 
 impl Documents {
-    /// No documents yet; their features will be given.
+    /// An empty list of documents with features.
     pub fn new() -> Self {
         Documents::default()
     }
 
-    /// No documents yet; sketches will be given instead of features, and similarities are estimated.
+    /// An empty list of documents with sketches instead of features. Similarities are then
+    /// estimates.
     pub fn of_sketches() -> Self {
         Documents { kind: FeatureKind::Sketches, ..Documents::default() }
     }
 
-    /// No documents yet; their features will be given, and their outlines tell most pairs whose
-    /// similarity is below `threshold` before that.
+    /// An empty list of documents with features and outlines. Outlines reject most pairs whose
+    /// similarity is below `threshold` before their features are read.
     pub fn outlined(threshold: f64) -> Self {
         Documents { threshold: Some(threshold), ..Documents::default() }
     }
 
-    /// As [`Documents::push`], of [`Documents::outlined`], with the [`feature_digest`] and the
-    /// [`Outline`] of the features, which the caller has kept. A pair at the
-    /// threshold is lost by its outlines once in 10^9 times.
+    /// Takes the next document of [`Documents::outlined`]; the caller has kept the
+    /// [`feature_digest`] and the [`Outline`] of its features. The outlines reject a pair at the
+    /// threshold wrongly once in 10^9 times.
     pub fn push_outlined(
         &mut self,
         fingerprint: Fingerprint,
@@ -66,13 +68,14 @@ impl Documents {
         self.outlines.push(outline);
     }
 
-    /// Places for `count` documents, which [`Documents::put_outlined`] fills in any order.
+    /// A list with room for `count` documents, which [`Documents::put_outlined`] fills in any
+    /// order.
     pub fn outlined_places(threshold: f64, count: usize) -> Self {
         let (list, outlines) = (vec![(0, 0); count], vec![None; count]);
         Documents { list, outlines, ..Documents::outlined(threshold) }
     }
 
-    /// As [`Documents::push_outlined`], for the document with a number.
+    /// As [`Documents::push_outlined`], for the document with this number.
     pub fn put_outlined(
         &mut self,
         document: u32,
@@ -104,31 +107,29 @@ impl Documents {
     }
 
     /// The number of documents.
-    pub fn len(&self) -> u64 {
+    pub(super) fn len(&self) -> u64 {
         self.list.len() as u64
     }
 
     /// Whether there is no document.
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// Finds which documents are in a candidate pair: one whose fingerprints lie within the distance
-    /// of the options, and whose features are not equal.
-    ///
-    /// # Errors
-    ///
-    /// As [`near_pairs`](crate::join::near_pairs); [`Error::TooLarge`] for more than 2^32 - 2 documents.
-    pub fn candidates(self, options: &JoinOptions) -> Result<Candidates> {
+    /// Finds the documents that are in a candidate pair: a pair whose fingerprints lie within the
+    /// distance of the options and whose features are not equal.
+    pub(super) fn candidates(self, options: &JoinOptions) -> Result<Candidates> {
         self.find(options, false)
     }
 
-    /// As [`Documents::candidates`], for [`Candidates::lead`]: many near documents are taken without
-    /// finding their pairs, so more documents may be needed than those in candidate pairs.
+    /// Finds the documents that [`Candidates::lead`] may compare. Dense groups are connected
+    /// without enumerating their pairs, so these are the documents in candidate pairs and possibly
+    /// more.
     ///
     /// # Errors
     ///
-    /// As [`Documents::candidates`].
+    /// As [`near_pairs`](crate::join::near_pairs); [`Error::TooLarge`] for more than 2^32 - 2
+    /// documents.
     pub fn candidates_to_lead(self, options: &JoinOptions) -> Result<Candidates> {
         self.find(options, true)
     }
@@ -176,7 +177,7 @@ impl Documents {
             digests,
             is_candidate,
             groups,
-            asked: Vec::new(),
+            selected: Vec::new(),
             pair_count,
             sets,
             options,
@@ -185,7 +186,7 @@ impl Documents {
     }
 }
 
-/// Refuses a similarity that no pair can be asked for.
+/// Rejects a similarity outside of the valid range, above 0 and at most 1.
 pub(super) fn check_threshold(threshold: f64) -> Result<()> {
     if threshold > 0.0 && threshold <= 1.0 {
         return Ok(());
@@ -194,7 +195,7 @@ pub(super) fn check_threshold(threshold: f64) -> Result<()> {
     Err(Error::InvalidOptions { reason })
 }
 
-/// A hash by which sets of features are told apart. They are ascending and without repeats.
+/// A hash that identifies a set of features, which is ascending and without repeats.
 pub fn feature_digest(features: &[u64]) -> u64 {
     digest(bytemuck::cast_slice(features))
 }
@@ -205,68 +206,69 @@ fn digest(features: &[u8]) -> u64 {
     hasher.finish()
 }
 
-/// The documents in candidate pairs, whose features are needed.
+/// Documents in candidate pairs; their features are read next.
 #[derive(Debug)]
 pub struct Candidates {
     pub(super) nodes: Nodes,
     pub(super) outlines: Outlines,
-    /// The similarity below which the outlines leave out pairs.
+    /// The similarity below which the outlines reject pairs.
     outlined: Option<f64>,
     /// The digest of the features of each document.
     digests: Vec<u64>,
     pub(super) is_candidate: Vec<bool>,
-    /// For each node the smallest one that pairs connect it with.
+    /// For each node, the smallest node that pairs connect it with.
     pub(super) groups: Vec<u32>,
-    /// Whether the groups of nodes are asked for; empty if all are.
-    asked: Vec<bool>,
+    /// Whether the group of each node is selected; empty if all groups are.
+    selected: Vec<bool>,
     pair_count: u64,
     pub(super) sets: FeatureFile,
     pub(super) options: JoinOptions,
-    /// The ids of the documents, if they were given.
+    /// The ids of the documents, if the caller gave any.
     pub(super) ids: DocumentIds,
 }
 
 impl Candidates {
     /// The number of candidate pairs of documents with different features; of candidates to lead,
-    /// that of the pairs that connect them.
-    pub fn pair_count(&self) -> u64 {
+    /// the number of pairs that connect them.
+    pub(super) fn pair_count(&self) -> u64 {
         self.pair_count
     }
 
-    /// The number of the group of a document. Candidate pairs are within groups, so each group can be
-    /// confirmed by itself, with the same result.
+    /// The number of the group of a document. All candidate pairs lie within groups, so each group
+    /// can be confirmed separately, with the same result.
     pub fn group_of(&self, document: u32) -> Option<u32> {
         self.nodes.of(document).map(|node| self.groups[node as usize])
     }
 
-    /// Leaves only those groups to [`Candidates::needs`] and [`Candidates::lead`] for which `is_asked`
-    /// holds, until the next call, and forgets the features that were taken.
-    pub fn turn_to(&mut self, is_asked: impl Fn(u32) -> bool) -> Result<()> {
-        self.asked = self.groups.iter().map(|&group| is_asked(group)).collect();
+    /// Limits [`Candidates::needs`] and [`Candidates::lead`] to the groups selected by
+    /// `is_selected`, until the next call. Discards all features taken so far.
+    pub fn turn_to(&mut self, is_selected: impl Fn(u32) -> bool) -> Result<()> {
+        self.selected = self.groups.iter().map(|&group| is_selected(group)).collect();
         let folder = self.options.sort_resources()?.folder;
         self.sets = FeatureFile::create(self.sets.kind(), self.nodes.len(), &folder)?;
         Ok(())
     }
 
-    /// Whether the group of a node is asked for.
-    pub(super) fn asks(&self, node: u32) -> bool {
-        self.asked.is_empty() || self.asked[node as usize]
+    /// Whether the group of a node is selected.
+    pub(super) fn is_selected(&self, node: u32) -> bool {
+        self.selected.is_empty() || self.selected[node as usize]
     }
 
-    /// Whether the features of a document are needed. Of documents with equal features, only those
-    /// of the first are.
+    /// Whether the features of a document are needed. Of documents with equal features, only the
+    /// first one is needed.
     pub fn needs(&self, document: u32) -> bool {
         let Some(node) = self.nodes.of(document) else { return false };
         self.is_candidate[node as usize]
-            && self.asks(node)
+            && self.is_selected(node)
             && self.nodes.documents(node)[0] == document
     }
 
-    /// Takes the features of a document that are needed, in any order of the documents.
+    /// Takes the features of a document for which [`Candidates::needs`] holds, in any order of the
+    /// documents.
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidOptions`] if they are not those that were pushed before.
+    /// * [`Error::InvalidOptions`] if they differ from the features that were pushed before.
     /// * [`Error::Io`] if the temporary file cannot be written.
     pub fn take(&mut self, document: u32, features: &[u64]) -> Result<()> {
         self.take_bytes(document, bytemuck::cast_slice(features))
@@ -291,7 +293,7 @@ impl Candidates {
         self.sets.put(node, features)
     }
 
-    /// Refuses a threshold that the candidates are not for, and features that were not taken.
+    /// Rejects a threshold below the one of the outlines, and missing features.
     pub(super) fn check_complete(&self, threshold: f64) -> Result<()> {
         check_threshold(threshold)?;
         if let Some(outlined) = self.outlined.filter(|outlined| threshold < *outlined) {
@@ -299,23 +301,24 @@ impl Candidates {
             return Err(Error::InvalidOptions { reason });
         }
         let mut needed = (0..).zip(self.is_candidate.iter().zip(self.sets.are_set()));
-        let missing = needed.find(|(node, (is, is_set))| **is && !is_set && self.asks(*node));
+        let missing =
+            needed.find(|(node, (is, is_set))| **is && !is_set && self.is_selected(*node));
         let Some((node, _)) = missing else { return Ok(()) };
         let document = self.nodes.documents(node)[0];
         let reason = format!("the features of document {document} were not given");
         Err(Error::InvalidOptions { reason })
     }
 
-    /// Compares the features of all candidate pairs, and keeps the pairs whose Jaccard similarity is
-    /// at least `threshold`. Documents with equal features have similarity 1.
+    /// Compares the features of all candidate pairs, and keeps the pairs whose Jaccard similarity
+    /// is at least `threshold`. Documents with equal features have similarity 1.
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidOptions`] if the threshold is not above 0 and at most 1, or below that of
-    ///   [`Documents::outlined`], or if features that are needed were not taken.
+    /// * [`Error::InvalidOptions`] if the threshold is not above 0 and at most 1, if it is below
+    ///   the threshold of [`Documents::outlined`], or if needed features are missing.
     /// * [`Error::TooManyPairs`] if there are more pairs of documents than the options allow.
     /// * Otherwise as [`near_pairs`](crate::join::near_pairs).
-    pub fn confirm(self, threshold: f64) -> Result<Confirmed> {
+    pub(super) fn confirm(self, threshold: f64) -> Result<Confirmed> {
         self.check_complete(threshold)?;
         let mut edges = EdgeSorter::new(&self.options, self.pair_count)?;
         let options = EdgeSorter::beside(&self.options)?;
@@ -332,12 +335,13 @@ impl Candidates {
         edges.finish(nodes, ids, options)
     }
 
-    /// Calls `each` with each candidate pair that `is_asked` and that is alike, and its similarity: of
-    /// nodes with these fingerprints, which ascend. The watch counts the pairs that are compared.
+    /// Calls `each` with each similar candidate pair that `is_selected` accepts, and its
+    /// similarity. Only nodes with one of these ascending fingerprints are compared. The watch
+    /// counts the compared pairs.
     pub(super) fn each_alike(
         &self,
         fingerprints: &[Fingerprint],
-        mut is_asked: impl FnMut(u32, u32) -> bool + Send,
+        mut is_selected: impl FnMut(u32, u32) -> bool + Send,
         threshold: f64,
         (options, watch): (&JoinOptions, &Watch),
         mut each: impl FnMut(u32, u32, f64) -> Result<()> + Send,
@@ -345,7 +349,7 @@ impl Candidates {
         let threads = options.sort_resources()?.threads.max(1);
         let mut batch: Vec<(u32, u32)> = Vec::new();
         let mut flush = |batch: &mut Vec<(u32, u32)>| -> Result<()> {
-            // Pairs of one node follow one another, so that its features are read once.
+            // Sorted by the first node, so that its features are read once.
             batch.sort_unstable();
             let parts: Vec<&[(u32, u32)]> =
                 batch.chunks(batch.len().div_ceil(threads).max(1)).collect();
@@ -357,16 +361,16 @@ impl Candidates {
             batch.clear();
             Ok(())
         };
-        // The join finds the pairs again, while those found before are compared: the progress is that
-        // of the comparisons.
+        // The join finds the pairs again while earlier ones are compared; the progress counts the
+        // comparisons.
         let own = watch.clone();
-        let asked = Observer::new(move |_| match own.report() {
+        let observer = Observer::new(move |_| match own.report() {
             Ok(()) => ControlFlow::Continue(()),
             Err(Interrupted) => ControlFlow::Break(()),
         });
-        let options = options.clone().max_pairs(None).observer(asked);
+        let options = options.clone().max_pairs(None).observer(observer);
         each_pair(&self.nodes, fingerprints, &self.outlines, &options, |one, other| {
-            if is_asked(one, other) {
+            if is_selected(one, other) {
                 batch.push((one, other));
             }
             if batch.len() >= BATCH_COUNT { flush(&mut batch) } else { Ok(()) }

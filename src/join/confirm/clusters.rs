@@ -1,4 +1,4 @@
-//! Clusters of confirmed pairs.
+//! Clusters of documents whose features are similar.
 
 use super::candidates::Candidates;
 use super::dividing::Member;
@@ -7,15 +7,15 @@ use super::ids::DocumentIds;
 use super::nodes::Nodes;
 use crate::base::error::{Error, Result};
 use crate::base::side_by_side::side_by_side;
-use crate::join::grouping::cluster::{diameter, number_of};
 use crate::join::grouping::cluster_method::ClusterMethod;
 use crate::join::grouping::keep::{Fate, KeepRule};
 use crate::join::grouping::numbering::Shared;
+use crate::join::grouping::{diameter, number_of};
 use crate::join::options::JoinOptions;
 use fpstore_base::watch::{Phase, Watch};
 use fpstore_base::{Fingerprint, Id};
 
-/// With fewer members than this for each thread, one thread finds their similarities.
+/// Up to this many members, one thread computes the similarities of a cluster.
 const MEMBERS_PER_THREAD: usize = if cfg!(test) { 2 } else { 64 };
 
 /// Documents of a cluster with equal features.
@@ -24,9 +24,9 @@ const MEMBERS_PER_THREAD: usize = if cfg!(test) { 2 } else { 64 };
 pub struct ConfirmedMember {
     /// Their fingerprint.
     pub fingerprint: Fingerprint,
-    /// Its distance from that of the representative in bits.
+    /// Distance from the fingerprint of the representative in bits.
     pub distance: u32,
-    /// The Jaccard similarity of their features with those of the representative.
+    /// The Jaccard similarity of their features and the features of the representative.
     pub similarity: f64,
     /// Their numbers, ascending.
     pub documents: Vec<u32>,
@@ -46,30 +46,34 @@ pub struct ConfirmedCluster {
     pub diameter: u32,
     /// Whether the diameter is exact, which it is for up to 4096 members.
     pub diameter_is_exact: bool,
-    /// Its members: the representative, then the others by falling similarity, then by their first
-    /// document. The representative is alike to the most documents, ties by smallest number; with
+    /// Its members: the representative, then the others by falling similarity, ties by their first
+    /// document. The representative is similar to the most documents, ties by smallest number; with
     /// [`ClusterMethod::Leader`] it is the leader.
     pub members: Vec<ConfirmedMember>,
 }
 
 impl Candidates {
-    /// The clusters of two or more documents, by the features, which have been taken. Documents whose
-    /// similarity is `threshold` or more belong together in the way that `method` says. For
-    /// [`ClusterMethod::Leader`], documents come in the order of their numbers.
+    /// The clusters of two or more documents, by their features, which have been taken. `method`
+    /// defines how documents with a similarity of `threshold` or more form clusters. For
+    /// [`ClusterMethod::Leader`], the order of documents is the order of their numbers.
     ///
-    /// The candidates are best those of [`Documents::candidates_to_lead`](super::Documents). With
-    /// [`ClusterMethod::Leader`] many documents of a template cost what others cost. The other methods
-    /// name the document that is alike to the most others, so each document is compared with each that
-    /// is near: by fingerprints, and where the similarity to a third one does not tell enough, by
-    /// features.
+    /// The candidates should come from [`Documents::candidates_to_lead`](super::Documents). With
+    /// [`ClusterMethod::Leader`], documents of a common template cost no more than others. The
+    /// other methods need the document that is similar to the most others, so each document is
+    /// compared with every near one: by fingerprints, and by features where the similarity to a
+    /// third document does not decide.
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidOptions`] if the threshold is not above 0 and at most 1, or below that of
-    ///   [`Documents::outlined`](super::Documents::outlined), or if features that are needed were not
-    ///   taken.
-    /// * Otherwise as [`near_pairs`](crate::join::near_pairs), but for [`Error::TooManyPairs`].
-    pub fn clusters(self, threshold: f64, method: ClusterMethod) -> Result<ConfirmedClusters> {
+    /// * [`Error::InvalidOptions`] if the threshold is not above 0 and at most 1, if it is below
+    ///   the threshold of [`Documents::outlined`](super::Documents::outlined), or if needed
+    ///   features are missing.
+    /// * Otherwise as [`near_pairs`](crate::join::near_pairs), except for [`Error::TooManyPairs`].
+    pub(super) fn clusters(
+        self,
+        threshold: f64,
+        method: ClusterMethod,
+    ) -> Result<ConfirmedClusters> {
         self.check_complete(threshold)?;
         let members = self.divide(threshold, method)?;
         let Candidates { nodes, is_candidate, sets, options, ids, .. } = self;
@@ -88,7 +92,7 @@ impl Candidates {
     }
 }
 
-/// The clusters of [`Candidates::clusters`] or of a [`Confirmer`](super::Confirmer).
+/// The clusters found by a [`Confirmer`](super::Confirmer).
 #[derive(Debug)]
 pub struct ConfirmedClusters {
     nodes: Nodes,
@@ -103,19 +107,18 @@ pub struct ConfirmedClusters {
 }
 
 impl ConfirmedClusters {
-    /// The number of documents with different features that have others within the distance, and may
-    /// be alike to these.
+    /// The number of documents with different features that may be similar to another document
+    /// within the distance.
     pub fn compared_count(&self) -> u64 {
         self.compared_count
     }
 
     /// The number of documents.
-    pub fn document_count(&self) -> usize {
+    pub(super) fn document_count(&self) -> usize {
         self.nodes.document_count()
     }
 
-    /// The id of a document, by its number; `None` if none was given, as without
-    /// [`Confirmer`](super::Confirmer).
+    /// The id of a document, by its number; `None` if the document has no id.
     ///
     /// # Errors
     ///
@@ -129,8 +132,9 @@ impl ConfirmedClusters {
         self.nodes.of(document).map(|node| self.nodes.fingerprint(node))
     }
 
-    /// Calls `each` with each cluster, in the order of their numbers at first. Can be called any number
-    /// of times. The members of one cluster are in memory at a time.
+    /// Calls `each` with each cluster, in the order in which they were found, which is by number
+    /// unless [`ConfirmedClusters::keep_numbers`] was called. Can be called any number of times.
+    /// Holds the members of one cluster in memory at a time.
     ///
     /// # Errors
     ///
@@ -178,7 +182,7 @@ impl ConfirmedClusters {
         (0..).zip(is_kept).try_for_each(|(number, is_kept)| each(fate(is_kept), number))
     }
 
-    /// The document of a cluster that a rule keeps.
+    /// The document of a cluster that `rule` keeps.
     fn kept_one(&self, cluster: &ConfirmedCluster, rule: KeepRule) -> Result<Option<u32>> {
         let named = |&number: &u32| {
             let id = if rule.compares_ids() { self.id(number)? } else { None };
@@ -196,9 +200,9 @@ impl ConfirmedClusters {
         Ok(kept.map(|(number, _)| *number))
     }
 
-    /// Gives clusters the numbers that they had in an earlier run. `earlier` returns the number of
-    /// the cluster in which a document was, by its number now and its id, if it was in one. The rules are those
-    /// of [`Clusters::keep_numbers`](crate::join::Clusters::keep_numbers).
+    /// Renumbers the clusters by the numbers of an earlier run. `earlier` returns the earlier
+    /// cluster of a document, given its fingerprint, number and id. The rules are the same as in
+    /// [`Clusters::keep_numbers`](crate::join::Clusters::keep_numbers).
     ///
     /// # Errors
     ///
@@ -225,7 +229,7 @@ impl ConfirmedClusters {
         Ok(())
     }
 
-    /// The cluster of these nodes, the representative first.
+    /// The cluster of a representative, which comes first, and its members.
     fn cluster_of(&self, group: &[Member], watch: &Watch) -> Result<ConfirmedCluster> {
         let ConfirmedClusters { nodes, sets, options, .. } = self;
         let (center, pairs) = (group[0].0, &group[1..]);

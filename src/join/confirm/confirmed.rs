@@ -1,4 +1,4 @@
-//! The confirmed pairs, sorted.
+//! Confirmed pairs in order.
 
 use super::ids::DocumentIds;
 use super::nodes::{Nodes, pairs_within};
@@ -9,18 +9,19 @@ use crate::writing::sort::{RecordSorter, SortResources, SortedRecords};
 use fpstore_base::watch::Phase;
 use fpstore_base::{Fingerprint, Id, IdRef};
 
-/// The part of the memory that the sorter gets, as a divisor; the join gets the rest.
+/// Divisor of the memory: the sorter gets this part, the join the rest.
 const SORTER_DIVISOR: u64 = 4;
 
-/// Two documents whose features are alike enough.
+/// Two documents with similar features.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ConfirmedPair {
-    /// The number of the document with the smaller fingerprint, or of equal ones the smaller number.
+    /// The number of the document with the smaller fingerprint; of equal fingerprints, the smaller
+    /// number.
     pub first: u32,
-    /// The number of the other one.
+    /// The number of the other document.
     pub second: u32,
-    /// The fingerprints of both.
+    /// The fingerprints of both documents.
     pub fingerprints: [Fingerprint; 2],
     /// The Jaccard similarity of their features, 0 to 1; an estimate from sketches.
     pub similarity: f64,
@@ -33,23 +34,23 @@ impl ConfirmedPair {
     }
 }
 
-/// Pairs of documents whose features are alike enough.
+/// Pairs of documents with similar features.
 #[derive(Debug)]
 pub struct Confirmed {
     nodes: Nodes,
     options: JoinOptions,
     /// Pairs of nodes, the first one smaller, with their similarity.
     edges: SortedRecords,
-    /// Pairs of documents, and those of them whose fingerprints are equal.
+    /// The number of pairs of documents, and of pairs with equal fingerprints.
     pair_count: u64,
     equal_count: u64,
     candidate_count: u64,
-    /// The ids of the documents, if they were given.
+    /// The ids of the documents, if the caller gave any.
     ids: DocumentIds,
 }
 
 impl Confirmed {
-    /// The number of pairs; with `distinct` of those whose fingerprints differ.
+    /// The number of pairs; with `distinct`, of pairs whose fingerprints differ.
     pub fn pair_count(&self, distinct: bool) -> u64 {
         if distinct { self.pair_count - self.equal_count } else { self.pair_count }
     }
@@ -59,13 +60,7 @@ impl Confirmed {
         self.candidate_count
     }
 
-    /// The number of documents.
-    pub fn document_count(&self) -> usize {
-        self.nodes.document_count()
-    }
-
-    /// The id of a document, by its number; `None` if none was given, as without
-    /// [`Confirmer`](super::Confirmer).
+    /// The id of a document, by its number; `None` if the document has no id.
     ///
     /// # Errors
     ///
@@ -74,14 +69,9 @@ impl Confirmed {
         self.ids.get(document)
     }
 
-    /// The fingerprint of a document, by its number.
-    pub fn fingerprint(&self, document: u32) -> Option<Fingerprint> {
-        self.nodes.of(document).map(|node| self.nodes.fingerprint(node))
-    }
-
-    /// Calls `each` with each pair; with `distinct` only with those whose fingerprints differ.
+    /// Calls `each` with each pair; with `distinct`, only with pairs whose fingerprints differ.
     ///
-    /// Pairs come by ascending first fingerprint. The pairs whose first documents have equal features
+    /// The order is by ascending first fingerprint. Pairs whose first documents have equal features
     /// follow one another, by ascending second fingerprint, then by the numbers of the documents.
     ///
     /// # Errors
@@ -160,7 +150,7 @@ impl EdgeSorter {
         Ok(EdgeSorter { sorter, most, candidate_count, pair_count: 0, equal_count: 0 })
     }
 
-    /// The options for a join beside this sorter.
+    /// The options of the join that runs while this sorter holds its part of the memory.
     pub(super) fn beside(options: &JoinOptions) -> Result<JoinOptions> {
         Ok(options.reserve(options.sort_resources()?.memory / SORTER_DIVISOR))
     }

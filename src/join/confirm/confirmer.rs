@@ -1,8 +1,8 @@
-//! The whole of a confirmation, over documents that can be read twice.
+//! A complete confirmation of documents that can be read twice.
 //!
-//! [`Confirmer`] holds the order of the work: list the documents, find candidates, take the features
-//! of these at the second reading, compare. A source gives documents: the caller, the sketches of a
-//! store, or files. The program and the Python package call it. It keeps no features in memory.
+//! [`Confirmer`] controls the order of the work: list the documents, find candidates, take the
+//! features of the candidates at the second reading, compare. The documents come from the caller,
+//! from files, or from the sketches of a store. No features are kept in memory.
 
 use super::candidates::{Candidates, Documents, check_threshold};
 use super::clusters::ConfirmedClusters;
@@ -14,38 +14,37 @@ use crate::join::options::JoinOptions;
 use crate::store::Store;
 use fpstore_base::{Fingerprint, IdRef};
 
-/// Takes a document: its fingerprint, its id if it has one, and what is compared of it.
-type TakeDocument<'a, T> = dyn FnMut(Fingerprint, Option<IdRef<'_>>, &T) -> Result<()> + 'a;
+/// Callback for a document: its fingerprint, its id if it has one, and the features or the sketch
+/// to compare.
+pub(super) type TakeDocument<'a, T> =
+    dyn FnMut(Fingerprint, Option<IdRef<'_>>, &T) -> Result<()> + 'a;
 
-/// Takes a document: its fingerprint, its id if it has one, and its features, ascending and without
-/// repeats.
-pub type TakeFeatures<'a> = TakeDocument<'a, [u64]>;
+/// The kind of result of a [`Confirmer`]: [`InPairs`] or [`InClusters`].
+pub trait Goal: stages::Find {}
 
-/// What a [`Confirmer`] finds.
-pub trait Goal {
-    /// What is found.
-    type Found;
+impl<F: stages::Find> Goal for F {}
 
-    /// The documents whose features are needed.
-    ///
-    /// # Errors
-    ///
-    /// As [`Documents::candidates`].
-    fn candidates(&self, documents: Documents, options: &JoinOptions) -> Result<Candidates>;
+mod stages {
+    use super::{Candidates, Documents, JoinOptions, Result};
 
-    /// What is found among candidates whose features have been taken.
-    ///
-    /// # Errors
-    ///
-    /// As [`Candidates::confirm`] or [`Candidates::clusters`].
-    fn find(&self, candidates: Candidates, threshold: f64) -> Result<Self::Found>;
+    /// The stages of a confirmation that depend on its goal.
+    pub trait Find {
+        /// The result.
+        type Found;
+
+        /// Finds the documents whose features are needed.
+        fn candidates(&self, documents: Documents, options: &JoinOptions) -> Result<Candidates>;
+
+        /// Compares the candidates, whose features have been taken.
+        fn find(&self, candidates: Candidates, threshold: f64) -> Result<Self::Found>;
+    }
 }
 
-/// Finds pairs.
+/// Finds pairs: the result is [`Confirmed`].
 #[derive(Clone, Copy, Debug)]
 pub struct InPairs;
 
-impl Goal for InPairs {
+impl stages::Find for InPairs {
     type Found = Confirmed;
 
     fn candidates(&self, documents: Documents, options: &JoinOptions) -> Result<Candidates> {
@@ -57,11 +56,11 @@ impl Goal for InPairs {
     }
 }
 
-/// Finds clusters, by a method.
+/// Finds clusters, by a method: the result is [`ConfirmedClusters`].
 #[derive(Clone, Copy, Debug)]
 pub struct InClusters(pub ClusterMethod);
 
-impl Goal for InClusters {
+impl stages::Find for InClusters {
     type Found = ConfirmedClusters;
 
     fn candidates(&self, documents: Documents, options: &JoinOptions) -> Result<Candidates> {
@@ -73,10 +72,11 @@ impl Goal for InClusters {
     }
 }
 
-/// Confirms near pairs of documents, which it reads twice, or finds the clusters that they make.
+/// Confirms near pairs of documents, or finds the clusters of these pairs. The documents are read
+/// twice.
 ///
-/// Documents have numbers: 0, 1, 2 and so on, in the order of the readings. Takes 68 bytes of memory
-/// for each document besides the join, 33 more with features, and 40 more for clusters.
+/// Documents are numbered 0, 1, 2 and so on, in the order of the readings. Each takes 68 bytes of
+/// memory in addition to the join, 33 more with features, and 40 more for clusters.
 ///
 /// # Examples
 ///
@@ -101,8 +101,8 @@ pub struct Confirmer<G = InPairs> {
 }
 
 impl Confirmer {
-    /// Pairs within the distance of `options` are candidates; those whose Jaccard similarity is at
-    /// least `threshold` are confirmed.
+    /// Pairs within the distance of `options` are candidates. Candidates with a Jaccard similarity
+    /// of at least `threshold` are confirmed.
     ///
     /// # Errors
     ///
@@ -116,9 +116,9 @@ impl Confirmer {
 }
 
 impl<G> Confirmer<G> {
-    /// The same for clusters by this method, or for pairs.
+    /// The same confirmation with another goal: pairs, or clusters by a method.
     ///
-    /// Clusters take no list of their pairs, so a limit of pairs is of no use to them.
+    /// Clusters take no list of their pairs, so a limit of pairs has no effect on them.
     #[must_use]
     pub fn to<H: Goal>(self, goal: H) -> Confirmer<H> {
         let Confirmer { threshold, options, .. } = self;
@@ -127,22 +127,25 @@ impl<G> Confirmer<G> {
 }
 
 impl<G: Goal> Confirmer<G> {
-    /// Confirms the pairs of documents that `read` gives, by their features. `read` is called twice,
-    /// and gives the same documents in the same order; without candidates once.
+    /// Confirms the pairs of the documents given by `read`, by their features. `read` is called
+    /// twice, or once if there are no candidates, and must give the same documents in the same
+    /// order. The features of a document are in ascending order and without repeats.
     ///
     /// # Errors
     ///
-    /// * As [`Documents::candidates`], and [`Candidates::confirm`] or [`Candidates::clusters`].
+    /// * As [`near_pairs`](crate::join::near_pairs); for clusters never [`Error::TooManyPairs`].
+    /// * [`Error::TooLarge`] for more than 2^32 - 2 documents.
     /// * [`Error::InvalidOptions`] if the second reading gives other documents.
     /// * Any error that `read` returns.
     pub fn features<E: From<Error>>(
         &self,
-        read: impl FnMut(&mut TakeFeatures<'_>) -> Result<(), E>,
+        read: impl FnMut(&mut TakeDocument<'_, [u64]>) -> Result<(), E>,
     ) -> Result<G::Found, E> {
         self.confirm(Documents::outlined(self.threshold), Documents::push, Candidates::take, read)
     }
 
-    /// Confirms the pairs of the documents of a store, by their sketches. Similarities are estimates.
+    /// Confirms the pairs of the documents of a store, by their sketches. Similarities are
+    /// estimates.
     ///
     /// # Errors
     ///
@@ -233,7 +236,7 @@ fn was_changed(id: String) -> Error {
     Error::InvalidOptions { reason }
 }
 
-/// Refuses a store whose documents cannot be compared.
+/// Rejects a store without sketches.
 pub(super) fn check_sketches(store: &Store) -> Result<()> {
     if store.sketch_len() > 0 {
         return Ok(());

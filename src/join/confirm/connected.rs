@@ -1,4 +1,5 @@
-//! Which documents are in candidate pairs: pairs of near fingerprints whose outlines may be similar.
+//! Nodes in candidate pairs, and their connected components. A candidate pair has near
+//! fingerprints, and its outlines do not rule out similar features.
 
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
@@ -8,14 +9,14 @@ use super::outline::Outlines;
 use crate::base::error::Result;
 use crate::join::grouping::disjoint_sets::DisjointSets;
 use crate::join::options::JoinOptions;
-use crate::join::pairs::near_pairs::{connect_near, near_pairs};
+use crate::join::pairs::{connect_near, near_pairs};
 use fpstore_base::Fingerprint;
 use fpstore_base::watch::Phase;
 
-/// Nodes with one fingerprint that are connected without their pairs.
+/// Above this number of nodes with one fingerprint, they are connected without their pairs.
 const DENSE_COUNT: usize = if cfg!(test) { 4 } else { 32 };
 
-/// Which nodes are candidates, and which of them pairs connect.
+/// The nodes in candidate pairs, and the components of these pairs.
 pub(super) struct Connected {
     pub(super) is_candidate: Vec<bool>,
     pub(super) sets: DisjointSets,
@@ -35,7 +36,7 @@ impl Connected {
         self.sets.union(one, other);
     }
 
-    /// Adds pairs that connect all near nodes whose outlines may be similar, and others.
+    /// Adds pairs that connect all near nodes whose outlines admit similarity, and possibly others.
     pub(super) fn connect(
         &mut self,
         nodes: &Nodes,
@@ -45,14 +46,14 @@ impl Connected {
         let watch = options.watch(Phase::Join, None);
         let all = Mutex::new(self);
         let all = || all.lock().unwrap_or_else(PoisonError::into_inner);
-        // Outlines are not asked here: two nodes that are alike must not be in two groups because
-        // the first one is alike to neither.
+        // Outlines are ignored here: two similar nodes must not fall into two groups because the
+        // first node is similar to neither of them.
         let chain = |mut chained: Range<u32>, first: u32| {
             let mut all = all();
             chained.by_ref().filter(|node| *node != first).for_each(|node| all.add(first, node));
         };
         let pairs = |one: Range<u32>, other: Range<u32>| {
-            // As many nodes are connected among themselves, no pair need tell whether they are.
+            // Large lists are connected within themselves, so no pair needs to be checked.
             if one.len() > DENSE_COUNT || other.len() > DENSE_COUNT {
                 let first = one.start;
                 chain(one, first);
@@ -66,7 +67,7 @@ impl Connected {
                 }
             }
         };
-        // Nodes with one fingerprint are of the first share.
+        // The first share has the nodes with equal fingerprints.
         let of_share = if options.share.number == 0 { nodes.len() } else { 0 };
         for group in nodes.each_group().take(of_share).filter(|group| group.len() > 1) {
             watch.look()?;
@@ -93,8 +94,8 @@ impl Connected {
     }
 }
 
-/// Calls `each` with each pair of nodes whose fingerprints are near and among these, which ascend, and
-/// whose outlines may be similar, the smaller node first.
+/// Calls `each` with each pair of nodes whose outlines admit similarity and whose fingerprints are
+/// near and among `fingerprints`, which ascend. The smaller node comes first.
 pub(super) fn each_pair(
     nodes: &Nodes,
     fingerprints: &[Fingerprint],

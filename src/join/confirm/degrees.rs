@@ -1,7 +1,9 @@
-//! To how many documents each node is alike, and which nodes pairs that are alike connect.
+//! The degree of each node, and connected components over similar pairs. The degree is the number
+//! of documents that a node is similar to.
 //!
-//! In dense groups each node is compared with each by its fingerprint, which takes about a nanosecond,
-//! and [`Pivots`] tell most of what is near. The pairs of all other groups are found by one join.
+//! In dense groups each node is compared with each other one by its fingerprint, which takes about
+//! a nanosecond, and [`Pivots`] decide most near pairs. One join finds the pairs of all other
+//! groups.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -19,20 +21,21 @@ use crate::join::grouping::leaders::scan;
 use fpstore_base::Fingerprint;
 use fpstore_base::watch::{Phase, Watch};
 
-/// In groups of so many nodes, each is compared with each.
+/// In groups of up to this many nodes, each node is compared with each other one.
 const SMALL_COUNT: usize = if cfg!(test) { 4 } else { 64 };
-/// The near nodes of each, by a sample of a larger group, from which on each is compared with each.
+/// Expected near nodes of a node in a larger group, from a sample of pairs, from which on each is
+/// compared with each other one.
 const DENSE_DEGREE: f64 = 16.0;
-/// Pairs that are drawn for that.
+/// The number of pairs in this sample.
 const SAMPLE_COUNT: u64 = 2048;
 /// Nodes that a thread takes at a time.
 const ROW_COUNT: usize = if cfg!(test) { 2 } else { 64 };
 
-/// What is known of all nodes.
+/// The degrees and components of all nodes.
 pub(super) struct Degrees {
-    /// The number of documents alike to each node, its own included.
+    /// The number of documents similar to each node, including its own documents.
     pub(super) of_nodes: Vec<u64>,
-    /// The nodes, connected by the pairs that are alike.
+    /// The nodes, connected by similar pairs.
     pub(super) components: DisjointSets,
 }
 
@@ -72,7 +75,7 @@ struct Counting<'a> {
 }
 
 impl Counting<'_> {
-    /// Finds the pairs of a dense group, or adds the nodes of another one to `sparse`.
+    /// Finds the pairs of a dense group; adds the nodes of a sparse group to `sparse`.
     fn take(&self, group: &[Entry], threads: usize, sparse: &mut Vec<u32>) -> Result<()> {
         let candidates = self.candidates;
         let nodes: Vec<u32> = group.iter().map(|entry| entry.2).collect();
@@ -91,10 +94,10 @@ impl Counting<'_> {
         side_by_side(&parts, |part| {
             let known = (nodes.as_slice(), &pivots);
             let mut alike = Alike::new(candidates, known, self.similarity, self.watch)?;
-            // Threads share nothing until they are done.
+            // Threads share nothing until they finish.
             let mut own = DisjointSets::new(nodes.len() as u32);
             let mut degrees = vec![0; nodes.len()];
-            // The later a row, the longer it is, so each thread has some of all lengths.
+            // Later rows are longer, so each thread gets rows of all lengths.
             for start in (part * ROW_COUNT..nodes.len()).step_by(ROW_COUNT * threads) {
                 for at in start..(start + ROW_COUNT).min(nodes.len()) {
                     self.watch.tick(1)?;
@@ -118,22 +121,23 @@ impl Counting<'_> {
         Ok(())
     }
 
-    /// Finds the pairs among these nodes, which ascend, and of which few are near.
+    /// Finds the pairs among these ascending nodes, few of which are near.
     fn join(&self, sparse: &[u32]) -> Result<()> {
         let Candidates { nodes, options, .. } = self.candidates;
         let mut fingerprints: Vec<Fingerprint> =
             sparse.iter().map(|&node| nodes.fingerprint(node)).collect();
         fingerprints.dedup();
-        // A fingerprint may have nodes of dense groups, too, of which all pairs are found.
+        // A fingerprint may also have nodes of dense groups, whose pairs are already found.
         let mut is_sparse = vec![false; nodes.len()];
         sparse.iter().for_each(|&node| is_sparse[node as usize] = true);
-        // It is not known how many pairs there are.
+        // The number of pairs is unknown.
         let watch = self.watch.next(Phase::Confirm, None);
-        let is_asked = |one: u32, other: u32| is_sparse[one as usize] && is_sparse[other as usize];
+        let are_sparse =
+            |one: u32, other: u32| is_sparse[one as usize] && is_sparse[other as usize];
         let with = (options, &watch);
         self.candidates.each_alike(
             &fingerprints,
-            is_asked,
+            are_sparse,
             self.similarity,
             with,
             |one, other, _| {
@@ -149,7 +153,7 @@ impl Counting<'_> {
     }
 }
 
-/// The differences of some pairs of values, which may repeat.
+/// The differences of some pairs of values; a pair may repeat.
 fn sample(values: &[u64]) -> Vec<u64> {
     let place = |state: u64| ((u128::from(scramble(state)) * values.len() as u128) >> 64) as usize;
     let places = (0..SAMPLE_COUNT).map(|pair| [place(2 * pair), place(2 * pair + 1)]);

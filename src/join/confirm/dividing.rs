@@ -1,4 +1,4 @@
-//! How nodes that are alike are divided into clusters.
+//! Division of similar nodes into clusters.
 
 use std::cmp::Reverse;
 
@@ -12,15 +12,15 @@ use crate::join::grouping::leader_pairs::{NearLists, near_within};
 use crate::join::grouping::leaders::scan;
 use fpstore_base::watch::{Phase, Watch};
 
-/// In components of so many nodes, those near a centre are found by a scan.
+/// In components of up to this many nodes, a scan finds the nodes near a centre.
 const SCANNED_COUNT: usize = if cfg!(test) { 8 } else { 1 << 10 };
 
 /// A node and the representative of its cluster.
 pub(super) type Member = (u32, u32);
 
 impl Candidates {
-    /// The members of all clusters of two or more documents, cluster by cluster, the representative of
-    /// each first.
+    /// The members of all clusters of two or more documents, cluster by cluster, each with its
+    /// representative first.
     pub(super) fn divide(&self, similarity: f64, method: ClusterMethod) -> Result<Vec<Member>> {
         if method == ClusterMethod::Leader {
             return self.led_members(similarity);
@@ -48,7 +48,7 @@ impl Candidates {
         Ok(members)
     }
 
-    /// The members of the clusters of leaders, in the order of these.
+    /// The members of the clusters of leaders, in the order of the leaders.
     fn led_members(&self, similarity: f64) -> Result<Vec<Member>> {
         let nodes = &self.nodes;
         let mut members = self.lead_nodes(similarity.into(), |led, found: &mut Vec<Member>| {
@@ -62,8 +62,9 @@ impl Candidates {
         Ok(clusters.flatten().copied().collect())
     }
 
-    /// Adds the stars of a component, whose nodes come as they become centres: each that is in no star
-    /// yet has all that are alike to it and in none.
+    /// Adds the stars of a component, whose nodes are in the order in which they may become
+    /// centres: each node outside of all earlier stars becomes a centre, and takes all similar
+    /// nodes outside of them.
     fn stars(
         &self,
         order: &[u32],
@@ -76,7 +77,7 @@ impl Candidates {
         let k = self.options.k;
         let near = match order.len() {
             ..=SCANNED_COUNT => None,
-            // Of each node those that come after it.
+            // For each node, the nodes after it.
             _ => near_within(&values, k, watch)?.map(NearLists::turned),
         };
         let pivots = Pivots::new(self, order, self.feature_memory()?, watch)?;
@@ -95,7 +96,7 @@ impl Candidates {
                 }
                 Ok(None)
             };
-            // All that come before are in stars.
+            // All earlier nodes are in stars.
             match &near {
                 Some(near) => {
                     near.of(at as u32).try_for_each(|other| add(other as usize).map(drop))?;

@@ -7,7 +7,7 @@ use crate::base::error::{Error, Result};
 use fpstore_base::watch::Watch;
 use fpstore_disk::{ScratchFile, ScratchFolder};
 
-/// What is compared.
+/// The kind of content that is compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum FeatureKind {
     /// The hashes of all features, ascending.
@@ -22,9 +22,10 @@ pub(super) enum FeatureKind {
 pub(super) struct FeatureFile {
     kind: FeatureKind,
     file: ScratchFile,
-    /// Where the features of each node begin, in bytes.
+    /// The offset of the features of each node in the file, in bytes.
     offsets: Vec<u64>,
-    /// How many features, or bytes of a sketch, each node has; [`UNSET`] before they are there.
+    /// The number of features, or the bytes of the sketch, of each node; [`UNSET`] until they are
+    /// taken.
     lens: Vec<u32>,
 }
 
@@ -45,7 +46,7 @@ impl FeatureFile {
         self.kind
     }
 
-    /// For each node whether its features are there.
+    /// Whether the features of each node have been taken.
     pub(super) fn are_set(&self) -> impl Iterator<Item = bool> {
         self.lens.iter().map(|&len| len != UNSET)
     }
@@ -66,7 +67,7 @@ impl FeatureFile {
         Ok(())
     }
 
-    /// Reads the features of a node, of the type of its kind.
+    /// Reads the features of a node; `T` is the type for the kind of features.
     pub(super) fn read<T: Pod>(&self, node: u32, features: &mut Vec<T>) -> Result<()> {
         let (offset, len) = (self.offsets[node as usize], self.lens[node as usize]);
         assert_ne!(len, UNSET, "the features of all candidates are there");
@@ -74,8 +75,8 @@ impl FeatureFile {
         Ok(self.file.read_at(bytemuck::cast_slice_mut(features), offset)?)
     }
 
-    /// The pairs that are alike enough, with their similarity. The watch, which counts them, is asked
-    /// while they are compared.
+    /// The pairs with a similarity of at least `threshold`, and their similarity. The watch can
+    /// stop the work between comparisons.
     pub(super) fn confirm(
         &self,
         pairs: &[(u32, u32)],
@@ -107,7 +108,7 @@ impl FeatureFile {
             self.read(same[0].0, &mut features)?;
             for &(one, other) in same {
                 watch.look()?;
-                // Sets of very different sizes need not be read. Sketches have one length.
+                // The sizes of some sets rule out the similarity. Sketches have one length.
                 let [a, b] = [one, other].map(|node| f64::from(self.lens[node as usize]));
                 if a.min(b) < threshold * a.max(b) - 1.0 {
                     continue;

@@ -4,11 +4,11 @@ use crate::base::error::Result;
 use fpstore_base::{Id, IdRef};
 use fpstore_disk::{ByteTable, ScratchFolder};
 
-/// The first character of an id that is a number, and of one that is a text.
+/// The first character of a stored id: of a number and of a text.
 const NUMBER: char = '#';
 const TEXT: char = '=';
 
-/// Ids by number, in a temporary file; none, unless they are given.
+/// Ids by document number, in a temporary file; empty if documents have no ids.
 #[derive(Debug, Default)]
 pub(super) struct DocumentIds(Option<ByteTable>);
 

@@ -1,23 +1,23 @@
-//! The nodes that are not alone, group by group, on all threads.
+//! Work on the nodes that are not alone, group by group, on all threads.
 
 use super::candidates::Candidates;
 use crate::base::error::Result;
 use crate::base::side_by_side::side_by_side;
 
-/// Groups with fewer nodes are taken by one thread, and threads share out the groups.
+/// Threads split a list of groups smaller than this; all threads work together on a larger group.
 const GROUP_MIN: usize = if cfg!(test) { 8 } else { 256 };
 
-/// A node that is not alone: the group that it is in, its first document, its number.
+/// A node that is not alone: its group, its first document, its number.
 pub(super) type Entry = (u32, u32, u32);
 
 impl Candidates {
-    /// The nodes in candidate pairs and those of several documents, of the groups that are asked
-    /// for: by their groups, then by their first documents.
+    /// The nodes in candidate pairs and the nodes of several documents, in the selected groups:
+    /// ordered by group, then by first document.
     pub(super) fn entries(&self) -> Vec<Entry> {
         let Candidates { nodes, is_candidate, groups, .. } = self;
         let is_alone = |node: u32| !is_candidate[node as usize] && nodes.documents(node).len() < 2;
         let mut entries: Vec<Entry> = (0..nodes.len() as u32)
-            .filter(|&node| self.asks(node) && !is_alone(node))
+            .filter(|&node| self.is_selected(node) && !is_alone(node))
             .map(|node| (groups[node as usize], nodes.documents(node)[0], node))
             .collect();
         entries.sort_unstable();
@@ -25,8 +25,8 @@ impl Candidates {
     }
 }
 
-/// Gives each group of [`Candidates::entries`] to `work`, with the number of threads for it, and
-/// returns what that adds, in no order.
+/// Passes each group of [`Candidates::entries`] to `work`, with the number of threads for it, and
+/// returns all results that `work` adds, in any order.
 pub(super) fn in_groups<T: Send>(
     entries: &[Entry],
     threads: usize,

@@ -1,4 +1,4 @@
-//! A join that connects, part by part, so that work that is stopped goes on after the last part.
+//! A connecting join in parts, so that stopped work continues after the last finished part.
 //!
 //! A part is a share of the join.
 
@@ -10,38 +10,38 @@ use crate::base::error::Error;
 use crate::bytes::fields::{put_u32, put_u64, read_u32, read_u64};
 use crate::join::options::{JoinOptions, Share};
 
-/// Nodes for each part of a join that is kept part by part, and the most parts.
+/// Nodes for each part of a resumable join, and the largest number of parts.
 const PART_COUNT: usize = if cfg!(test) { 16 } else { 1 << 18 };
 const PARTS_MAX: usize = 32;
 
-/// Keeps what a join that connects has found after each of its parts, so that work that is stopped
-/// goes on after the last one.
+/// Stores the state of a connecting join after each of its parts, so that stopped work continues
+/// after the last finished part.
 pub trait KeepParts {
     /// The error of the caller.
     type Error: From<Error>;
 
-    /// What earlier work has kept.
+    /// The state stored by earlier work, if there is any.
     fn earlier(&self) -> Option<Vec<u8>>;
 
-    /// Is told that earlier work has done so many of all parts.
+    /// Called if earlier work has finished `done` of `count` parts.
     fn resumed(&self, done: u32, count: u32);
 
-    /// Takes what all parts that are done have found.
+    /// Stores the state after all parts finished so far.
     fn keep(&mut self, bytes: &[u8]) -> Result<(), Self::Error>;
 }
 
-/// The parts of a join that connects so many nodes.
+/// The number of parts of a join that connects this many nodes.
 fn parts_of(node_count: usize) -> u32 {
     (node_count / PART_COUNT).clamp(1, PARTS_MAX) as u32
 }
 
 impl Documents {
-    /// As [`Documents::candidates_to_lead`]; the join goes on where earlier work with the same documents,
-    /// in the same order, and the same options was stopped.
+    /// As [`Documents::candidates_to_lead`], but continues where stopped earlier work with the same
+    /// documents, in the same order, and the same options ended.
     ///
     /// # Errors
     ///
-    /// As [`Documents::candidates`], and any error that `kept` returns.
+    /// As [`Documents::candidates_to_lead`], and any error that `kept` returns.
     pub fn candidates_in_parts<K: KeepParts>(
         self,
         options: &JoinOptions,
@@ -54,8 +54,8 @@ impl Documents {
 }
 
 impl Connected {
-    /// Those of `count` nodes after some parts of the join, from the bytes that hold them, and the
-    /// number of these parts; `None` if the bytes are of other nodes or parts.
+    /// Reads the state of `count` nodes after some parts of the join. Returns it with the number of
+    /// finished parts, or `None` if the bytes are of other nodes or parts.
     fn read(count: usize, mut bytes: &[u8]) -> Option<(Self, u32)> {
         let from = &mut bytes;
         let done = read_u32(from).ok()?;
@@ -77,7 +77,7 @@ impl Connected {
         Some((connected, done)).filter(|_| from.is_empty())
     }
 
-    /// The bytes that [`Connected::read`] takes.
+    /// The bytes for [`Connected::read`].
     fn bytes(&mut self, done: u32) -> Vec<u8> {
         let count = self.is_candidate.len();
         let mut bytes = Vec::with_capacity(24 + 5 * count);
@@ -92,8 +92,8 @@ impl Connected {
         bytes
     }
 
-    /// As [`Connected::connect`] part by part: goes on after those that `earlier` bytes hold, and gives
-    /// the bytes of all that are done to `kept.keep`.
+    /// As [`Connected::connect`], part by part: continues after the parts of the stored state, and
+    /// passes the state after each part to `kept.keep`.
     fn connect_in_parts<K: KeepParts>(
         nodes: &Nodes,
         outlines: &Outlines,

@@ -1,4 +1,4 @@
-//! Which documents go by an earlier one whose features are alike.
+//! Leader clustering by features: each document similar to an earlier leader is represented by it.
 
 use super::candidates::Candidates;
 use super::in_groups::{Entry, in_groups};
@@ -9,10 +9,10 @@ use crate::join::grouping::leaders::{Judge, lead};
 use fpstore_base::Fingerprint;
 use fpstore_base::watch::Phase;
 
-/// The part of the memory that the features of leaders get, as a divisor.
+/// Divisor of the memory: the features of leaders get this part.
 const MEMORY_DIVISOR: u64 = 4;
 
-/// A document that goes by an earlier one.
+/// A document represented by an earlier one, its leader.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct LedDocument {
@@ -26,7 +26,7 @@ pub struct LedDocument {
     pub similarity: f64,
 }
 
-/// A node that is not alone, and the one that it goes by, itself if that is a leader.
+/// A node that is not alone, and its leader, which is the node itself if it is a leader.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LedNode {
     pub(super) node: u32,
@@ -42,7 +42,7 @@ pub(super) struct FeatureJudge<'a> {
 }
 
 impl<'a> FeatureJudge<'a> {
-    /// With `memory` bytes for the features of leaders.
+    /// The features of leaders may take `memory` bytes.
     pub(super) fn new(
         candidates: &'a Candidates,
         group: &'a [Entry],
@@ -68,25 +68,27 @@ impl Judge for FeatureJudge<'_> {
 }
 
 impl Candidates {
-    /// The documents that go by an earlier one, by ascending number: in the order of their numbers,
-    /// each document that is alike to no leader becomes one; any other goes by the first leader that
-    /// it is alike to. Two documents are alike if they are a candidate pair and their features are as
-    /// `likeness` says, a similarity by itself or a [`Likeness`]; or if their fingerprints and features
-    /// are equal.
+    /// The documents represented by an earlier one, by ascending number. In the order of their
+    /// numbers, a document that is similar to no leader becomes a leader; any other is represented
+    /// by the first leader that it is similar to. Two documents are similar if they are a candidate
+    /// pair and their features satisfy `likeness`, which is a similarity or a [`Likeness`]; or if
+    /// their fingerprints and features are equal.
     ///
-    /// The candidates are best those of [`Documents::candidates_to_lead`]. Pairs of documents that
-    /// are both no leaders are not compared, so many copies of a template cost what other documents
-    /// cost. It can be called again, with a likeness that is no less strict than that of
-    /// [`Documents::outlined`].
+    /// The candidates should come from [`Documents::candidates_to_lead`]. Two documents that are
+    /// both represented by leaders are not compared, so many copies of a template cost no more than
+    /// other documents. The method can be called again, with a likeness no less strict than the
+    /// threshold of [`Documents::outlined`].
     ///
     /// [`Documents::outlined`]: super::Documents::outlined
     /// [`Documents::candidates_to_lead`]: super::Documents::candidates_to_lead
     ///
     /// # Errors
     ///
-    /// As [`Candidates::confirm`], but for [`Error::TooManyPairs`](crate::Error::TooManyPairs); also
-    /// [`Error::InvalidOptions`](crate::Error::InvalidOptions) if sketches should tell what one document
-    /// contains.
+    /// * [`Error::InvalidOptions`](crate::Error::InvalidOptions) if the similarity is not above 0
+    ///   and at most 1, if it is below the threshold of [`Documents::outlined`], if needed features
+    ///   are missing, or if `likeness` requires a contained part and the documents have sketches.
+    /// * Otherwise as [`near_pairs`](crate::join::near_pairs), except for
+    ///   [`Error::TooManyPairs`](crate::Error::TooManyPairs).
     ///
     /// # Examples
     ///
@@ -126,8 +128,8 @@ impl Candidates {
         Ok(all)
     }
 
-    /// Gives each node that is not alone to `each`, with its leader, and collects what that adds, in no
-    /// order.
+    /// Passes each node that is not alone and its leader to `each`, and collects all results that
+    /// `each` adds, in any order.
     pub(super) fn lead_nodes<T: Send>(
         &self,
         likeness: Likeness,
@@ -155,7 +157,7 @@ impl Candidates {
         })
     }
 
-    /// The bytes of features in memory.
+    /// Bytes of memory for features.
     pub(super) fn feature_memory(&self) -> Result<u64> {
         Ok(self.options.sort_resources()?.memory / MEMORY_DIVISOR)
     }

@@ -1,10 +1,10 @@
-//! The features of leaders in memory, and how alike a document is to one.
+//! The features of leaders in memory, and the similarity of a document and a leader.
 //!
-//! Most leaders that a document is not alike to are told without their features: by how many they
-//! are, and by a bitmap that has for each bit the parity of the number of features that fall on it.
-//! Two sets differ in at least as many features as their bitmaps differ in bits, so this loses no
-//! pair (Sandes, Teodoro and Melo, "Bitmap Filter: Speeding up Exact Set Similarity Joins with
-//! Bitwise Operations", Information Systems 88, 2020).
+//! Most leaders that are not similar to a document are rejected without their features: by the
+//! number of features, and by a bitmap whose bits hold the parity of the number of features hashed
+//! to them. Two sets differ in at least as many features as their bitmaps differ in bits, so no
+//! similar pair is lost (Sandes, Teodoro and Melo, "Bitmap Filter: Speeding up Exact Set Similarity
+//! Joins with Bitwise Operations", Information Systems 88, 2020).
 
 use bytemuck::Pod;
 
@@ -16,36 +16,36 @@ use super::similarity::{
 use crate::base::error::Result;
 use crate::bytes::scramble::scramble;
 
-/// The longest bitmap in words.
+/// The length of the longest bitmap in words.
 const WORDS_MAX: usize = 1 << 8;
-/// Says that nothing is known of a document yet.
+/// Marks a document that has not been loaded.
 const NONE: u32 = u32::MAX;
 
-/// What is compared of a document: the features of a set, or the bytes of a sketch.
+/// The compared content of a document: the features of a set, or the bytes of a sketch.
 #[derive(Debug, Default)]
 struct Known<T> {
-    /// `None` for a leader for which no memory is left.
+    /// `None` for a leader whose content does not fit into memory.
     content: Option<Vec<T>>,
     len: usize,
     bitmap: Vec<u64>,
 }
 
-/// A document by its place in the group, and its node.
+/// A document by its position in the group, and its node.
 type Document = (u32, u32);
 
-/// What is compared of the leaders of a group, and of the document that was asked for last.
+/// The contents of the leaders of a group, and of the document compared last.
 #[derive(Debug)]
 pub(super) struct Cache<'a, T> {
     file: &'a FeatureFile,
     make_bitmap: fn(&[T], &mut Vec<u64>),
-    /// The positions of leaders in `known`, by their places in the group.
+    /// The positions of leaders in `known`, by their positions in the group.
     places: Vec<u32>,
     known: Vec<Known<T>>,
-    /// Bytes that contents may still take.
+    /// Bytes left for contents.
     free: usize,
     current: u32,
     own: Known<T>,
-    /// The content of a leader that is in the file alone.
+    /// The content of a leader that does not fit into memory.
     other: Vec<T>,
 }
 
@@ -68,8 +68,8 @@ impl<'a, T: Pod + Default> Cache<'a, T> {
         }
     }
 
-    /// Reads a document and a leader, unless they are known; returns the position of the leader in
-    /// `known`.
+    /// Loads a document and a leader, unless they are loaded already; returns the position of the
+    /// leader in `known`.
     fn load(&mut self, one: Document, leader: Document) -> Result<usize> {
         if self.current != one.0 {
             let mut content = self.own.content.take().unwrap_or_default();
@@ -98,7 +98,7 @@ impl<'a, T: Pod + Default> Cache<'a, T> {
         Ok(self.known.len() - 1)
     }
 
-    /// The contents of the document and the leader that were loaded.
+    /// The contents of the document and the leader loaded last.
     fn contents(&mut self, known: usize, leader: Document) -> Result<(&[T], &[T])> {
         let other = match &self.known[known].content {
             Some(content) => content,
@@ -111,7 +111,7 @@ impl<'a, T: Pod + Default> Cache<'a, T> {
     }
 }
 
-/// The documents of one group, of which some are leaders. Each thread has its own.
+/// The documents of one group, some of which are leaders. Each thread has its own.
 #[derive(Debug)]
 pub(super) enum LeaderSets<'a> {
     Sets(Cache<'a, u64>, Likeness),
@@ -119,7 +119,7 @@ pub(super) enum LeaderSets<'a> {
 }
 
 impl<'a> LeaderSets<'a> {
-    /// For a group of `count` documents, with `memory` bytes for what is compared of leaders.
+    /// For a group of `count` documents; the contents of leaders may take `memory` bytes.
     pub(super) fn new(
         file: &'a FeatureFile,
         count: usize,
@@ -171,25 +171,27 @@ impl<'a> LeaderSets<'a> {
     }
 }
 
-/// Makes the bitmap of some features, of about two bits for each.
+/// Makes a bitmap with about two bits for each feature.
 fn make_bitmap(features: &[u64], bits: &mut Vec<u64>) {
     let words = (2 * features.len()).div_ceil(64).next_power_of_two().min(WORDS_MAX);
     bits.clear();
     bits.resize(words, 0);
     for &feature in features {
         let mixed = scramble(feature);
-        // The words of a long bitmap that end with the same bits fall on one word of a short one.
+        // Words of a long bitmap with the same trailing index bits map to one word of a short
+        // bitmap.
         bits[(mixed >> 32) as usize & (words - 1)] ^= 1 << (mixed & 63);
     }
 }
 
-/// The bits in which two bitmaps differ: at most the number of features of one set alone.
+/// The number of bits in which two bitmaps differ: at most the number of features in exactly one of
+/// the sets.
 fn differing_bits(one: &[u64], other: &[u64]) -> usize {
     let (short, long) = if one.len() <= other.len() { (one, other) } else { (other, one) };
     if short.len() == long.len() {
         return short.iter().zip(long).map(|(a, b)| (a ^ b).count_ones() as usize).sum();
     }
-    // The words of a long bitmap that fall on one of the short bitmap are added to it.
+    // Adds the words of the long bitmap that map to one word of the short bitmap.
     let word = |at: usize| {
         (at..long.len()).step_by(short.len()).fold(short[at], |word, at| word ^ long[at])
     };

@@ -1,10 +1,10 @@
-//! When the features of a document are alike to those of a leader.
+//! The condition for a document to be similar to a leader.
 
 use super::candidates::check_threshold;
 use super::features::FeatureKind;
 use crate::base::error::{Error, Result};
 
-/// When the features of a document are alike to those of a leader.
+/// The condition for a document to be similar to a leader, by their features.
 ///
 /// ```
 /// use fpstore::join::confirm::Likeness;
@@ -15,10 +15,11 @@ use crate::base::error::{Error, Result};
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Likeness {
-    /// The least Jaccard similarity, above 0 and at most 1.
+    /// The minimum Jaccard similarity, above 0 and at most 1.
     pub similarity: f64,
-    /// The least part of the features of the document that the leader must have, too, above 0 and at
-    /// most 1. The leader then has no fewer features than the document. `None` asks for no part.
+    /// The minimum part of the features of the document that the leader must also have, above 0 and
+    /// at most 1. The leader then has no fewer features than the document. `None` requires no such
+    /// part.
     pub contained: Option<f64>,
 }
 
@@ -29,13 +30,13 @@ impl From<f64> for Likeness {
 }
 
 impl Likeness {
-    /// The same with a part of the features that the leader must have.
+    /// The same condition, with a part of the features that the leader must also have.
     #[must_use]
     pub fn contained(self, part: impl Into<Option<f64>>) -> Self {
         Likeness { contained: part.into(), ..self }
     }
 
-    /// Refuses what cannot be asked.
+    /// Rejects invalid values, and a part of features for sketches.
     pub(super) fn check(self, kind: FeatureKind) -> Result<()> {
         check_threshold(self.similarity)?;
         let Some(part) = self.contained else { return Ok(()) };

@@ -1,25 +1,25 @@
-//! Near pairs, confirmed: of the documents whose fingerprints are near, those whose features are
-//! alike enough.
+//! Confirmed near pairs: documents with near fingerprints whose features are similar.
 //!
-//! Fingerprints forget almost all of a document, so some near pairs are no duplicates. The Jaccard
-//! similarity of the features decides: the number of features that both documents have, divided by
-//! the number that at least one has. The documents are read twice, which [`Confirmer`] does. Callers
-//! that read in another order do it by the two types below:
+//! A fingerprint drops almost all information about a document, so some near pairs are no
+//! duplicates. The Jaccard similarity of the features decides: the number of features that both
+//! documents have, divided by the number of features that at least one has. For the features {1, 2,
+//! 3} and {1, 2, 4} it is 2 / 4 = 0.5.
 //!
-//! 1. [`Documents`] takes the fingerprint and the features of each, and keeps a digest of these.
-//!    [`Documents::candidates`] joins the fingerprints.
-//! 2. [`Candidates`] takes the features of the documents that are in a candidate pair, and keeps them
-//!    in a temporary file. [`Candidates::confirm`] joins again and compares the features of each
-//!    pair. [`Candidates::lead`] and [`Candidates::clusters`] need not look at each pair.
+//! [`Confirmer`] reads the documents twice and returns [`Confirmed`] pairs or
+//! [`ConfirmedClusters`]. Callers that read in another order use the two stages directly:
 //!
-//! Sketches, which a store can keep, may take the place of features; then similarities are estimates,
-//! and the store is read instead of the documents.
+//! 1. [`Documents`] takes the fingerprint and the features of each document, and keeps a digest of
+//!    the features. [`Documents::candidates_to_lead`] joins the fingerprints.
+//! 2. [`Candidates`] takes the features of the documents that may have a similar one, and keeps
+//!    them in a temporary file. [`Candidates::lead`] compares them.
 //!
-//! An *outline* of a document, a short sketch, tells most candidates that are no duplicates before their
-//! features are taken.
+//! Sketches kept by a store can replace features. Then similarities are estimates, and the store is
+//! read instead of the documents.
 //!
-//! Documents with equal features are one *node* of this work, so copies cost nothing. The result is
-//! [`Confirmed`], which has the pairs, or [`ConfirmedClusters`].
+//! An *outline* of a document is a short sketch. It rejects most false candidates before their
+//! features are read.
+//!
+//! Documents with equal fingerprints and equal features form one *node*, so copies cost nothing.
 
 mod alike;
 mod candidates;
@@ -47,7 +47,7 @@ mod unlike;
 pub use candidates::{Candidates, Documents, feature_digest};
 pub use clusters::{ConfirmedCluster, ConfirmedClusters, ConfirmedMember};
 pub use confirmed::{Confirmed, ConfirmedPair};
-pub use confirmer::{Confirmer, Goal, InClusters, InPairs, TakeFeatures};
+pub use confirmer::{Confirmer, Goal, InClusters, InPairs};
 pub use kept::KeepParts;
 pub use lead::LedDocument;
 pub use likeness::Likeness;

@@ -1,10 +1,10 @@
-//! Nodes: documents with equal features, taken as one.
+//! Nodes: groups of documents with equal fingerprints and equal features.
 
 use crate::base::error::{Error, Result};
 use fpstore_base::Fingerprint;
 use fpstore_base::watch::Watch;
 
-/// Documents with the same fingerprint and the same features, by their numbers.
+/// Documents with the same fingerprint and the same features.
 #[derive(Clone, Copy, Debug)]
 struct Node {
     fingerprint: u64,
@@ -17,12 +17,12 @@ struct Node {
 #[derive(Debug)]
 pub(super) struct Nodes {
     nodes: Vec<Node>,
-    /// The numbers of the documents of the first node, of the second, and so on; those of one node
-    /// ascend.
+    /// The numbers of the documents of the first node, of the second, and so on; ascending within a
+    /// node.
     order: Vec<u32>,
     /// The distinct fingerprints, ascending.
     fingerprints: Vec<Fingerprint>,
-    /// For each distinct fingerprint its first node, and the number of nodes at the end.
+    /// The first node of each distinct fingerprint, followed by the number of nodes.
     firsts: Vec<u32>,
     /// The node of each document.
     of_document: Vec<u32>,
@@ -32,7 +32,8 @@ pub(super) struct Nodes {
 pub(super) const DOCUMENT_LEN: u64 = 16 + 4 + 4 + 16 + 8 + 4 + 4;
 
 impl Nodes {
-    /// Groups documents, given by fingerprint and digest of features. The watch is asked in between.
+    /// Groups documents, given by fingerprint and digest of features. The watch can stop the work
+    /// in between.
     pub(super) fn new(documents: &[(u64, u64)], watch: &Watch) -> Result<Self> {
         let count = u32::try_from(documents.len()).ok().filter(|&count| count < u32::MAX);
         let Some(count) = count else {
@@ -85,7 +86,7 @@ impl Nodes {
         &self.fingerprints
     }
 
-    /// The nodes that have a fingerprint.
+    /// The nodes with this fingerprint.
     pub(super) fn with(&self, fingerprint: Fingerprint) -> std::ops::Range<u32> {
         match self.fingerprints.binary_search(&fingerprint) {
             Ok(at) => self.firsts[at]..self.firsts[at + 1],
@@ -115,11 +116,11 @@ impl Nodes {
     }
 }
 
-/// Documents that are sorted before the watch is asked, about.
+/// Approximate number of documents sorted between two looks at the watch.
 const PART_COUNT: usize = if cfg!(test) { 4 } else { 1 << 16 };
 
-/// The numbers of documents, by fingerprint, digest and number. They are sorted in parts by their
-/// leading bits, so that a long sort can be ended.
+/// The numbers of the documents, ordered by fingerprint, digest and number. They are sorted in
+/// parts by their leading bits, so that a long sort can be stopped.
 fn sorted(documents: &[(u64, u64)], count: u32, watch: &Watch) -> Result<Vec<u32>> {
     let bits = (documents.len() / PART_COUNT).max(1).ilog2().clamp(1, 16);
     let part_of = |number: u32| (documents[number as usize].0 >> (64 - bits)) as usize;

@@ -1,31 +1,31 @@
-//! Short sketches, by which most candidates that are no near-duplicates are told without their
-//! features.
+//! Outlines: short sketches that reject most false candidates without reading their features.
 //!
-//! Among 10^7 documents each has one or two others within the 12 bits that similarity 0.8 needs, by
-//! chance alone. To read all of these again, and to keep their features, would take more space than
-//! the documents.
+//! Among 10^7 documents, each has one or two others within the 12 bits that similarity 0.8 needs by
+//! chance alone. Keeping the features of all of these documents would take more space than the
+//! documents themselves.
 
 use super::nodes::Nodes;
 use super::similarity::equal_count;
 use fpstore_base::sketch;
 
-/// Bytes of an outline: whether the document has few features, and a sketch.
+/// Length of an outline in bytes: a flag for documents with few features, and a sketch.
 pub const OUTLINE_LEN: usize = 1 + SKETCH_LEN;
 
-/// Bytes of the sketch.
+/// Length of the sketch in bytes.
 const SKETCH_LEN: usize = 32;
 
-/// Features of which an outline is kept; those of fewer need little space.
+/// Minimum number of features for an outline; smaller sets of features take little space.
 const OUTLINED_MIN: usize = 16;
-/// With fewer features than this the bytes of an outline depend on one another, and are taken as half
+/// With fewer features than this, the bytes of an outline depend on one another and count as half
 /// as many.
 const SMALL_BELOW: usize = 128;
 
-/// The share of pairs at the threshold that an outline may lose.
+/// The share of pairs at the threshold that outlines may lose.
 const LOST: f64 = 1e-9;
 
-/// The outline of a document. [`Documents::push`](super::Documents::push) makes it; callers may keep
-/// its bytes to give them to [`Documents::push_outlined`](super::Documents::push_outlined) later.
+/// The outline of a document. [`Documents::push`](super::Documents::push) makes it. Callers may
+/// keep its bytes and pass them to [`Documents::push_outlined`](super::Documents::push_outlined)
+/// later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outline {
     is_small: bool,
@@ -33,8 +33,8 @@ pub struct Outline {
 }
 
 impl Outline {
-    /// The outline of a document by its features, or `None` if it has so few that an outline would say
-    /// too little.
+    /// The outline of a document by its features; `None` if the document has too few features for a
+    /// useful outline.
     pub fn of(features: &[u64]) -> Option<Self> {
         if features.len() < OUTLINED_MIN {
             return None;
@@ -43,14 +43,14 @@ impl Outline {
         Some(Outline { is_small: features.len() < SMALL_BELOW, sketch })
     }
 
-    /// The outline with these bytes; `None` if they are not those of one.
+    /// The outline with these bytes; `None` if they are invalid.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (&is_small, sketch) = bytes.split_first()?;
         Some(Outline { is_small: is_small == 1, sketch: sketch.try_into().ok()? })
             .filter(|_| is_small < 2)
     }
 
-    /// Its bytes.
+    /// The bytes of the outline.
     pub fn to_bytes(&self) -> [u8; OUTLINE_LEN] {
         let mut bytes = [u8::from(self.is_small); OUTLINE_LEN];
         bytes[1..].copy_from_slice(&self.sketch);
@@ -58,14 +58,14 @@ impl Outline {
     }
 }
 
-/// The outlines of documents, by which nodes are told.
+/// The outlines of documents, which filter pairs of nodes.
 #[derive(Debug)]
 pub(super) struct Outlines {
-    /// Of all documents, or of none.
+    /// The outlines of all documents; empty if outlines are not used.
     of_documents: Vec<Option<Outline>>,
-    /// The equal bytes that a pair needs.
+    /// The number of equal bytes that a pair needs.
     least: usize,
-    /// Those that it needs if one of the two has few features.
+    /// The number of equal bytes that a pair needs if one of the two documents has few features.
     least_small: usize,
 }
 
@@ -76,7 +76,7 @@ impl Outlines {
         Outlines { of_documents, least, least_small: least_equal(threshold, SKETCH_LEN / 2) }
     }
 
-    /// Whether two of the nodes may be similar enough.
+    /// Whether two nodes may be similar enough.
     pub(super) fn admit(&self, nodes: &Nodes, one: u32, other: u32) -> bool {
         if self.of_documents.is_empty() {
             return true;
@@ -93,8 +93,8 @@ impl Outlines {
     }
 }
 
-/// The equal bytes, of this many, of which a pair at the threshold has fewer once in 10^9 times. Each
-/// byte is equal with a probability that is the similarity, or a little more.
+/// The largest number such that a pair at the threshold has fewer equal bytes, of `len`, at most
+/// once in 10^9 times. Each byte is equal with a probability of the similarity or a little more.
 fn least_equal(threshold: f64, len: usize) -> usize {
     let equal = threshold.clamp(0.0, 1.0);
     let mut fewer = 0.0;
@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(of(16), [0, 0, 2, 4, 16]);
     }
 
-    /// Pairs of a similarity about 0.8 have far more equal bytes than are asked for.
+    /// Pairs with a similarity of about 0.8 have far more equal bytes than required.
     #[test]
     fn few_features_have_bytes_as_equal_as_many() {
         for (shared, own) in [(16, 2), (24, 3), (56, 7), (112, 14)] {
@@ -138,7 +138,7 @@ mod tests {
                 });
                 fewest = fewest.min(equal_count(&outlines[0].sketch, &outlines[1].sketch));
             }
-            // Two are asked for.
+            // Two are required.
             assert!(fewest >= 12, "{shared} features: {fewest}");
         }
     }

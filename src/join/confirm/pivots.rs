@@ -1,10 +1,11 @@
-//! In what the nodes of a list differ from what many of them have.
+//! Differences between each node and a common pivot set.
 //!
 //! Documents of a template differ in few features from the set that most of them have, here their
-//! *pivot*. How many features two documents have in common follows from these differences: both sets
-//! have as many features as they differ in and twice those in common, and they differ where one differs
-//! from the pivot and the other does not. So two documents of a template are compared by a tenth of
-//! their features, or by the numbers of these alone, and the answer is exact.
+//! *pivot*. The number of common features of two documents follows from these differences. The
+//! sizes of two sets add up to the number of features in which they differ plus twice the number of
+//! common features; and the sets differ exactly in the features that are in one difference and not
+//! in the other. So two documents of a template are compared by a tenth of their features, or by
+//! the sizes alone, and the answer is exact.
 
 use super::candidates::Candidates;
 use super::features::FeatureKind;
@@ -12,39 +13,39 @@ use super::similarity::{common_at_least, jaccard, least_common};
 use crate::base::error::Result;
 use fpstore_base::watch::Watch;
 
-/// Nodes for which a pivot is worth while.
+/// Minimum number of nodes for a pivot.
 const NODES_MIN: usize = if cfg!(test) { 4 } else { 64 };
 /// The largest number of pivots.
 const PIVOTS_MAX: u32 = 16;
-/// Nodes of which a pivot is made, about.
+/// Approximate number of nodes that a pivot is made of.
 const SAMPLE_COUNT: usize = 64;
-/// The similarity to the first of them that these need.
+/// The similarity that these nodes need to the first of them.
 const SAMPLED_SIMILARITY: f64 = 0.3;
-/// More than similarities differ by because they are rounded.
+/// More than the rounding error of a similarity.
 const ROUNDED: f64 = 1e-9;
-/// The part of the features of a node by which it may differ from its pivot, as a divisor.
+/// Divisor of the number of features of a node: it may differ from its pivot in this part.
 const DIFFERENCE_DIVISOR: usize = 2;
 
 /// The differences of nodes from their pivots.
 #[derive(Debug, Default)]
 pub(super) struct Pivots {
-    /// By the positions of nodes in the list; `None` for one that is unlike all pivots.
+    /// By the position of a node in the list; `None` if the node differs too much from all pivots.
     differences: Vec<Option<Difference>>,
 }
 
-/// In what a node differs from its pivot.
+/// The difference between a node and its pivot.
 #[derive(Debug)]
 struct Difference {
     pivot: u32,
     /// The number of features of the node.
     len: usize,
-    /// The features of the node or of the pivot that the other one does not have, ascending.
+    /// The features in exactly one of the node and the pivot, ascending.
     features: Box<[u64]>,
 }
 
 impl Pivots {
-    /// The pivots of these nodes, with `memory` bytes for all differences. There are none of sketches,
-    /// which are short, and of few nodes.
+    /// The pivots of these nodes, with `memory` bytes for all differences. There are no pivots for
+    /// sketches, which are short, or for few nodes.
     pub(super) fn new(
         candidates: &Candidates,
         nodes: &[u32],
@@ -76,22 +77,23 @@ impl Pivots {
                     left.push(at);
                 }
             }
-            // The first one, at least, is no pivot's.
+            // The next pivot is for the nodes that differ too much from this one.
             rest = left;
         }
         Ok(Pivots { differences })
     }
 
-    /// Whether the similarity of two nodes is at least this; `None` if they have no pivot in common.
-    pub(super) fn tell(&self, one: u32, other: u32, similarity: f64) -> Option<bool> {
+    /// Whether the similarity of two nodes is at least `similarity`; `None` if they have no common
+    /// pivot.
+    pub(super) fn decide(&self, one: u32, other: u32, similarity: f64) -> Option<bool> {
         let of = |at: u32| self.differences.get(at as usize)?.as_ref();
         let (one, other) = (of(one)?, of(other)?);
         (one.pivot == other.pivot).then(|| one.is_similar(other, similarity))
     }
 }
 
-/// The features that most of some nodes have: of those like the first one of `rest`, which are the
-/// positions of nodes.
+/// The features that most nodes of a sample have. `rest` has positions of nodes; the sample is made
+/// of nodes similar to the first of them.
 fn pivot(candidates: &Candidates, nodes: &[u32], rest: &[u32]) -> Result<Vec<u64>> {
     let mut first: Vec<u64> = Vec::new();
     let (mut all, mut count) = (Vec::new(), 0);
@@ -131,22 +133,22 @@ impl Difference {
         Difference { pivot: number, len: features.len(), features: unequal.into() }
     }
 
-    /// Whether two sets that differ from one pivot by these have the similarity.
+    /// Whether two sets with these differences from one pivot have the similarity.
     fn is_similar(&self, other: &Difference, similarity: f64) -> bool {
         let all = self.len + other.len;
         let (a, b) = (self.features.len(), other.features.len());
-        // The sets differ in no more than both from the pivot, which mostly is enough.
+        // The sets differ in at most the sum of both differences, which mostly suffices.
         let surely = all.saturating_sub(a + b) as f64 / (all + a + b) as f64;
         if surely > similarity + ROUNDED {
             return true;
         }
         let least = least_common(self.len, other.len, similarity);
-        // The sets differ in no more than this, so that they are similar.
+        // The sets are similar if they differ in at most this many features.
         let Some(most) = all.checked_sub(2 * least) else { return false };
         if a + b <= most {
             return true;
         }
-        // Of what both differ in from the pivot, they have the same.
+        // The number of features that both differences must have in common.
         let same = (a + b - most).div_ceil(2);
         same <= a.min(b) && common_at_least(&self.features, &other.features, same).is_some()
     }
@@ -172,8 +174,8 @@ mod tests {
                 .filter(|at| one.contains(at) != pivot.contains(at))
                 .collect();
             prop_assert_eq!(&*of_one.features, expected);
-            let told = of_one.is_similar(&difference(&other), least);
-            prop_assert_eq!(told, jaccard(&one, &other) >= least);
+            let similar = of_one.is_similar(&difference(&other), least);
+            prop_assert_eq!(similar, jaccard(&one, &other) >= least);
         }
     }
 }

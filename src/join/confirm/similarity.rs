@@ -2,8 +2,9 @@
 
 use std::cmp::Ordering;
 
-/// The Jaccard similarity of two sets, each ascending and without repeats: the number of elements of
-/// both, divided by the number of elements of at least one. That of two empty sets is 1.
+/// The Jaccard similarity of two sets, each ascending and without repeats: the number of elements
+/// in both sets, divided by the number of elements in at least one. Two empty sets have similarity
+/// 1.
 ///
 /// # Examples
 ///
@@ -23,7 +24,7 @@ pub(super) fn at_least(one: &[u64], other: &[u64], threshold: f64) -> Option<f64
         return Some(1.0);
     }
     let of = |common: usize| jaccard_of(common, small.len(), large.len());
-    // Most candidates that are no duplicates differ so much in length that nothing need be compared.
+    // Most false candidates differ so much in size that comparing elements is unnecessary.
     if of(small.len()) < threshold {
         return None;
     }
@@ -31,7 +32,7 @@ pub(super) fn at_least(one: &[u64], other: &[u64], threshold: f64) -> Option<f64
     (similarity >= threshold).then_some(similarity)
 }
 
-/// The Jaccard similarity of two sets of `one` and `other` elements, of which `common` are in both.
+/// The Jaccard similarity of two sets of `one` and `other` elements with `common` elements in both.
 pub(super) fn jaccard_of(common: usize, one: usize, other: usize) -> f64 {
     match one + other - common {
         0 => 1.0,
@@ -40,9 +41,9 @@ pub(super) fn jaccard_of(common: usize, one: usize, other: usize) -> f64 {
 }
 
 /// The fewest common elements with which two sets of these sizes have the similarity; more than the
-/// smaller set has if none are enough.
+/// size of the smaller set if that is impossible.
 pub(super) fn least_common(one: usize, other: usize, threshold: f64) -> usize {
-    // The similarity rises with the common elements, also as it is rounded.
+    // The similarity rises with the number of common elements, even after rounding.
     let about = (threshold / (1.0 + threshold) * (one + other) as f64) as usize;
     let mut least = about.saturating_sub(2);
     while least <= one.min(other) && jaccard_of(least, one, other) < threshold {
@@ -51,7 +52,7 @@ pub(super) fn least_common(one: usize, other: usize, threshold: f64) -> usize {
     least
 }
 
-/// The fewest elements of a set of `len` with which this part of it is in another one.
+/// The fewest elements of a set of `len` that are at least the part `part` of it.
 pub(super) fn least_contained(len: usize, part: f64) -> usize {
     let mut least = ((part * len as f64) as usize).saturating_sub(1);
     while least < len && (least as f64 / len as f64) < part {
@@ -63,7 +64,7 @@ pub(super) fn least_contained(len: usize, part: f64) -> usize {
 /// The number of common elements of two sets, each ascending and without repeats, if it is at least
 /// `least`.
 pub(super) fn common_at_least(one: &[u64], other: &[u64], least: usize) -> Option<usize> {
-    /// Elements after which it is looked whether there can still be enough.
+    /// Number of steps between checks of whether `least` can still be reached.
     const STEP: usize = 32;
     let (mut at, mut other_at, mut count) = (0, 0, 0);
     loop {
@@ -74,7 +75,7 @@ pub(super) fn common_at_least(one: &[u64], other: &[u64], least: usize) -> Optio
         if left == 0 {
             return Some(count);
         }
-        // Neither set ends within as many steps as are left of the shorter one.
+        // Neither set ends within this many steps.
         for _ in 0..left.min(STEP) {
             let (a, b) = (one[at], other[other_at]);
             at += usize::from(a <= b);
@@ -106,11 +107,11 @@ pub(super) fn equal_count(one: &[u8], other: &[u8]) -> usize {
     one.iter().zip(other).filter(|(a, b)| a == b).count()
 }
 
-/// The number of elements of both.
+/// The number of elements in both sets.
 fn count_common(one: &[u64], other: &[u64]) -> usize {
     let (mut at, mut other_at, mut count) = (0, 0, 0);
     while let (Some(a), Some(b)) = (one.get(at), other.get(other_at)) {
-        // The processor cannot predict which is smaller, so nothing here branches on it.
+        // The order is unpredictable, so this code has no branch on it.
         let order = a.cmp(b);
         at += usize::from(order != Ordering::Greater);
         other_at += usize::from(order != Ordering::Less);
@@ -139,7 +140,7 @@ mod tests {
         let (one, mut other) = ([0; 256], [1; 256]);
         other[7] = 0;
         assert_eq!(sketch_similarity(&one, &other), 0.0);
-        // What one sketch lacks is not equal.
+        // A byte missing in one sketch is unequal.
         assert_eq!(sketch_similarity(&[1, 2], &[1]), sketch_similarity(&[1, 2], &[1, 3]));
     }
 

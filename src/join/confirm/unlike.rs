@@ -1,8 +1,8 @@
-//! Whether very many documents are near one another and not alike.
+//! Detection of very many near documents that are not similar.
 //!
-//! Each document is compared with the leaders that are near it until it is alike to one. Where few are
-//! alike, nearly all become leaders, and the comparisons grow with the square of the documents: no
-//! exact method is known that avoids this. A sample tells so beforehand.
+//! Each document is compared with the leaders near it until it is similar to one. If few documents
+//! are similar, nearly all become leaders, and the comparisons grow with the square of the number
+//! of documents; no exact method is known that avoids this. A sample detects this case beforehand.
 
 use std::fmt;
 
@@ -14,17 +14,17 @@ use crate::base::error::Result;
 use crate::join::grouping::leaders::{Judge, lead};
 use fpstore_base::watch::Phase;
 
-/// The documents of a sample, about.
+/// Approximate number of documents in a sample.
 const SAMPLE_COUNT: usize = if cfg!(test) { 32 } else { 512 };
 
-/// Documents that are near one another, of which most are not alike.
+/// Near documents, most of which are not similar.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Unlike {
-    /// The documents.
+    /// The number of documents.
     pub document_count: u64,
-    /// The pairs of them that are compared and not alike, as a sample tells: rather more than there
-    /// are, if some of the documents are alike.
+    /// The number of their pairs that are compared and not similar, estimated from a sample. It is
+    /// too high rather than too low if some of the documents are similar.
     pub pair_count: u64,
 }
 
@@ -39,7 +39,7 @@ impl fmt::Display for Unlike {
     }
 }
 
-/// Counts the pairs that are not alike.
+/// Counts the pairs that are not similar.
 struct Counting<'a> {
     judge: FeatureJudge<'a>,
     unlike: u64,
@@ -56,8 +56,9 @@ impl Judge for Counting<'_> {
 }
 
 impl Candidates {
-    /// The connected documents among which [`Candidates::lead`] compares the most pairs that are not
-    /// alike, if it compares at least `pairs_min` of these there. It leads a sample of them.
+    /// The connected documents among which [`Candidates::lead`] compares the most dissimilar pairs,
+    /// if it compares at least `pairs_min` of these there. The number is estimated by leading a
+    /// sample of them.
     ///
     /// # Errors
     ///
@@ -66,7 +67,7 @@ impl Candidates {
         let likeness = likeness.into();
         self.check_complete(likeness.similarity)?;
         likeness.check(self.sets.kind())?;
-        // No more documents than this make fewer pairs.
+        // Up to this many documents have fewer pairs.
         let least = (2.0 * pairs_min as f64).sqrt() as usize;
         if self.nodes.len() <= least {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! Blocking: which bits two near values must agree on, so that only such values are compared.
+//! Blocking: the bits on which two near values must agree, so that only such values are compared.
 //!
 //! The bits are cut into `agreeing + k` blocks. At most `k` flips leave at least `agreeing` blocks
 //! unchanged, so every near pair agrees on some *combination* of `agreeing` blocks. A join
@@ -21,14 +21,14 @@ use super::descent_cost::Descent;
 const HASHED_COMBINATIONS_MAX: f64 = 1000.0;
 /// The same for values that are divided block by block.
 const DIVIDED_COMBINATIONS_MAX: f64 = 20_000.0;
-/// The largest numbers of agreeing blocks that are considered.
+/// The largest number of agreeing blocks considered.
 const HASHED_AGREEING_MAX: u32 = 4;
 const AGREEING_MAX: u32 = 6;
-/// Values are divided only by blocks of at most this many bits: each has `2^bits` groups.
+/// Values are divided only by blocks of at most this many bits: each block has `2^bits` groups.
 const DIVIDED_BITS_MAX: u32 = 10;
 /// Nanoseconds to move a value to its partition.
 const NANOS_PER_MOVE: f64 = 5.0;
-/// Up to this many values are compared each with each.
+/// Up to this many values are compared each with each other one.
 pub(in crate::join) const COMPARE_ALL_MAX: u64 = 24;
 
 /// A cut of the bits into `agreeing + k` blocks.
@@ -38,12 +38,12 @@ pub(in crate::join) struct Blocking {
     agreeing: usize,
     nanos: u64,
     costs: Costs,
-    /// Whether values may be divided block by block: not those that are skewed, of which every
-    /// block has nearly all in one group.
+    /// Whether values may be divided block by block; not for skewed values, nearly all of which
+    /// fall into one group of every block.
     may_divide: bool,
 }
 
-/// Blocks on which a pair agrees, and blocks in which it must differ to belong here.
+/// Blocks on which a pair agrees, and blocks in which it must differ to belong to this combination.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::join) struct Combination {
     /// The position of the first agreeing block.
@@ -55,8 +55,8 @@ pub(in crate::join) struct Combination {
 }
 
 impl Blocking {
-    /// The cheapest blocking of the `varying` bits for `count` values. `pairs` is how many pairs
-    /// would be compared without blocking; `None` if comparing them all is cheaper.
+    /// The cheapest blocking of the `varying` bits for `count` values; `pairs` is the number of
+    /// pairs compared without blocking. `None` if comparing them all is cheaper.
     pub(in crate::join) fn choose(
         varying: u64,
         count: u64,
@@ -66,8 +66,8 @@ impl Blocking {
         Blocking::cheapest(Costs::of_processor(), varying, count, pairs, k, None)
     }
 
-    /// As [`Blocking::choose`], for values of any distribution. `sample` has the differences of some
-    /// of the pairs, which say how many pairs agree on a combination.
+    /// As [`Blocking::choose`], for values of any distribution. `sample` has the differences of
+    /// some pairs, from which the number of pairs that agree on a combination is estimated.
     pub(in crate::join) fn choose_measured(
         varying: u64,
         count: u64,
@@ -89,8 +89,8 @@ impl Blocking {
         Blocking::cheapest(costs, varying, count, pairs, k, Some(&more))
     }
 
-    /// The cheapest blocking. Where values are skewed, `more` says for some blocks, of which some
-    /// agree, what a join takes beside the nanoseconds for evenly distributed values.
+    /// The cheapest blocking. For skewed values, `more` estimates the additional cost of given
+    /// blocks in nanoseconds, beyond the cost of evenly distributed values.
     fn cheapest(
         costs: Costs,
         varying: u64,
@@ -145,8 +145,8 @@ impl Blocking {
         })
     }
 
-    /// Whether it is cheaper to divide `count` values, which make `pairs` pairs, by one block after
-    /// the other than by a hash table for each combination. They are one of `2^skipped` partitions
+    /// Whether it is cheaper to divide `count` values with `pairs` pairs by one block after the
+    /// other than to use a hash table for each combination. They form one of `2^skipped` partitions
     /// by the first block.
     pub(in crate::join) fn is_divided(
         &self,
@@ -175,7 +175,7 @@ impl Blocking {
         &self.blocks
     }
 
-    /// On how many blocks a pair must agree.
+    /// The number of blocks on which a pair must agree.
     pub(in crate::join) fn agreeing(&self) -> usize {
         self.agreeing
     }
@@ -186,7 +186,7 @@ impl Blocking {
         f64::from(bits) / self.blocks.len() as f64
     }
 
-    /// Nanoseconds to compare two values of many that lie side by side.
+    /// Nanoseconds to compare two of many adjacent values.
     pub(in crate::join) fn nanos_per_comparison(&self) -> f64 {
         self.costs.compare
     }
@@ -198,13 +198,13 @@ impl Blocking {
         self
     }
 
-    /// The blocking by given blocks, of which `agreeing` agree.
+    /// The blocking by the given blocks, `agreeing` of which agree.
     pub(in crate::join) fn of_blocks(blocks: Vec<u64>, agreeing: usize) -> Blocking {
         Blocking { blocks, agreeing, nanos: 0, costs: Costs::of_processor(), may_divide: true }
     }
 
-    /// The expected nanoseconds of a join of `count` evenly distributed values with themselves; the
-    /// same on every machine, so that all choose the same plan.
+    /// The expected nanoseconds of a join of `count` evenly distributed values with themselves. It
+    /// is the same on every machine, so that all choose the same plan.
     pub(in crate::join) fn nanos_for(&self, count: u64) -> f64 {
         let bits: u32 = self.blocks.iter().map(|block| block.count_ones()).sum();
         let (blocks, agreeing) = (self.blocks.len() as u32, self.agreeing as u32);
@@ -222,8 +222,8 @@ impl Blocking {
         &self.blocks[..=self.blocks.len() - self.agreeing]
     }
 
-    /// In how many combinations the values are looked for whose first agreeing block is at `first`:
-    /// what the work on them costs, beside that of another first block.
+    /// The number of combinations whose first agreeing block is at `first`: the relative cost of
+    /// the work on this block.
     pub(in crate::join) fn steps(&self, first: usize) -> u64 {
         combination_count((self.blocks.len() - 1 - first) as u32, self.agreeing as u32 - 1) as u64
     }
@@ -264,7 +264,7 @@ pub(in crate::join) struct OfFirst<'a> {
     pub(in crate::join) blocking: &'a Blocking,
     /// The position of the first block.
     pub(in crate::join) first: usize,
-    /// Made when they are asked for: a blocking that is descended can have very many.
+    /// Made on first use: a blocking that is descended can have very many combinations.
     combinations: OnceLock<Vec<Combination>>,
 }
 
@@ -277,7 +277,7 @@ impl<'a> OfFirst<'a> {
         self.blocking.blocks[self.first]
     }
 
-    /// The bits of the first combination: the first block and those behind it.
+    /// The bits of the first combination: the first block and the blocks after it.
     pub(super) fn agreed(&self) -> u64 {
         let blocks = &self.blocking.blocks[self.first..][..self.blocking.agreeing];
         blocks.iter().fold(0, |agreed, block| agreed | block)

@@ -13,7 +13,7 @@ impl<E> Default for CallbackError<E> {
 }
 
 impl<E: From<Error>> CallbackError<E> {
-    /// Keeps the error of the callback, and ends the work with an error that takes its place.
+    /// Keeps the error of the callback, and ends the work with a placeholder error.
     pub(in crate::join) fn check(&mut self, called: Result<(), E>) -> Result<()> {
         called.map_err(|error| {
             self.0 = Some(error);

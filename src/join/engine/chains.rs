@@ -1,20 +1,20 @@
 //! Values in chains, one for each bucket: each value has a link to the one before it.
 //!
-//! The table takes 10 to 18 bytes a value: four to eight buckets of 2 bytes and one link of 2 bytes.
-//! It is emptied by one fill. Used where the processor cannot compare a whole line of values at
-//! once ([`line_table`](super::line_table)).
+//! The table takes 10 to 18 bytes a value: four to eight buckets of 2 bytes and one link of 2
+//! bytes. It is emptied by one fill. Used where the processor cannot compare a whole line of values
+//! at once ([`line_table`](super::line_table)).
 
-use super::hashing::bucket;
+use super::hash_table::bucket;
 use super::sides::Sides;
 
 /// Comparisons for each value after which the values count as skewed.
 const COMPARISONS_PER_VALUE: u64 = 16;
-/// Comparisons that are allowed for any number of values.
+/// Comparisons allowed in any case.
 const COMPARISONS_FREE: u64 = 4096;
 /// Buckets for each value, as a power of two: most buckets are empty.
 const BUCKETS_PER_VALUE_LOG: u32 = 2;
 
-/// A link of a chain: one past the position of a value; 0 ends the chain.
+/// A link of a chain: the position of a value plus 1; 0 ends the chain.
 pub(super) trait Link: Copy + Default {
     fn of(position: usize) -> Self;
     fn get(self) -> usize;
@@ -44,7 +44,7 @@ impl Link for u32 {
     }
 }
 
-/// For each bucket the link to its last value, and for each value the link to the one before it.
+/// For each bucket, the link to its last value; for each value, the link to the one before it.
 #[derive(Debug, Default)]
 pub(super) struct Chains<L> {
     heads: Vec<L>,
@@ -52,8 +52,8 @@ pub(super) struct Chains<L> {
 }
 
 impl<L: Link> Chains<L> {
-    /// As [`HashTable::pairs`](super::hash_table::HashTable::pairs), of at most as many values on
-    /// the build side as a link can name.
+    /// As [`HashTable::pairs`](super::hash_table::HashTable::pairs), for at most as many values on
+    /// the build side as a link can address.
     #[inline(always)]
     pub(super) fn pairs(
         &mut self,

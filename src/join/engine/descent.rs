@@ -1,10 +1,10 @@
 //! Near pairs found by dividing values by one block after the other.
 //!
 //! With a large `k` a block has few bits. Then so many values agree on a combination that a hash
-//! table holds hundreds of them for each key, which it compares one line after the other. Here the
-//! values are divided by the blocks of a combination in turn, as a radix sort does, until so few are
-//! left that comparing each with each is cheaper. All combinations that begin with the same blocks
-//! share that work:
+//! table holds hundreds of them for each key, and compares them one line after the other. Here the
+//! values are divided by the blocks of a combination in turn, as in a radix sort, until comparing
+//! each with each other one is cheaper. All combinations that begin with the same blocks share that
+//! work:
 //!
 //! ```text
 //! blocks A B C D E, 3 agree:   A ── AB ── ABC, ABD, ABE
@@ -13,8 +13,8 @@
 //! ```
 //!
 //! A group at a node holds all values that agree on the blocks of its path. The first blocks on
-//! which a near pair agrees are its path, so it comes to one group of each level; it is found in the
-//! one at which the way down ends, and nowhere else.
+//! which a near pair agrees are its path, so the pair is in one group of each level. It is found in
+//! the group where the descent ends, and nowhere else.
 
 use super::finder::{Emit, PairFinder};
 use super::groups::Level;
@@ -23,8 +23,8 @@ use super::sides::SidesMut;
 use crate::base::error::Result;
 
 impl PairFinder<'_> {
-    /// Finds the pairs of the combinations that lie below a node, of values that agree on the blocks
-    /// of its path.
+    /// Finds the pairs of the combinations below a node, among values that agree on the blocks of
+    /// its path.
     pub(super) fn descend(
         &mut self,
         sides: &mut SidesMut<'_>,
@@ -39,7 +39,7 @@ impl PairFinder<'_> {
         if node.is_skewed(count) {
             return self.find_blocked(sides, emit);
         }
-        // Nothing is compared before the first block: a pair must agree on it.
+        // Nothing is compared before the first block, on which a pair must agree.
         let (true, Some((level, deeper))) =
             (node.depth == 0 || node.pays(count, pairs), levels.split_first_mut())
         else {

@@ -1,13 +1,13 @@
-//! What it costs to divide values by one block after the other.
+//! The cost of dividing values by one block after the other.
 
 /// Nanoseconds to count and move a value to its group.
 const NANOS_PER_MOVE: f64 = 2.5;
-/// Nanoseconds that a value takes which is compared, with however few others.
+/// Nanoseconds for each compared value, independent of the number of others.
 const NANOS_PER_COMPARED: f64 = 6.0;
-/// Nanoseconds that a group takes, whatever it holds.
+/// Nanoseconds for each group, independent of its size.
 const NANOS_PER_GROUP: f64 = 12.0;
 
-/// A way down: one of `choices` blocks first, and up to `levels` blocks in all.
+/// A descent: one of `choices` blocks first, and up to `levels` blocks in all.
 pub(super) struct Descent {
     /// The bits of a block.
     pub(super) bits: f64,
@@ -26,7 +26,7 @@ impl Descent {
             // This level has C(choices + level, level + 1) nodes.
             nodes *= (self.choices + level) as f64 / (level + 1) as f64;
             divided += nodes * (count * NANOS_PER_MOVE + above * groups * NANOS_PER_GROUP);
-            // No more groups can have values than there are values.
+            // At most `count` groups are not empty.
             above = f64::min(above * groups, count);
             compared /= groups;
             let each = comparing_nanos(count, compared, nanos_per_comparison);
@@ -36,7 +36,7 @@ impl Descent {
     }
 }
 
-/// The nanoseconds to compare `count` values, in groups that make `pairs` pairs.
+/// The nanoseconds to compare `count` values in groups with `pairs` pairs.
 pub(super) fn comparing_nanos(count: f64, pairs: f64, nanos_per_comparison: f64) -> f64 {
     count * NANOS_PER_COMPARED + pairs * nanos_per_comparison
 }

@@ -1,15 +1,14 @@
-//! Removing repeated values, which a store of several segments gives where they share a
-//! fingerprint.
+//! Removal of repeated values, which occur in a store of several segments that share a fingerprint.
 
-/// Up to this many values are told apart by a hash table, which then fits a core's cache.
+/// Up to this many values are deduplicated by a hash table that fits the cache of a core.
 const HASHED_MAX: usize = 1 << 16;
-/// As in the hash table of a join, any odd number with well mixed bits.
+/// An odd number with well mixed bits, as in the hash table of a join.
 const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Removes repeated values. Its memory is used again for the next ones.
+/// Removes repeated values. Its memory is reused for the next values.
 ///
-/// A join does this for each partition of several thousand values, so the hash table is our own: it
-/// is emptied by one fill, and takes a third of the time of sorting them.
+/// A join does this for each partition of several thousand values, so this hash table is
+/// specialized: one fill empties it, and it takes a third of the time of sorting.
 #[derive(Debug, Default)]
 pub(in crate::join) struct Distinct {
     /// Values by their hash; 0 is a free slot.
@@ -17,7 +16,7 @@ pub(in crate::join) struct Distinct {
 }
 
 impl Distinct {
-    /// Leaves one of each value, in any order.
+    /// Keeps one copy of each value, in any order.
     pub(in crate::join) fn retain(&mut self, values: &mut Vec<u64>) {
         if values.len() > HASHED_MAX {
             values.sort_unstable();

@@ -1,13 +1,13 @@
-//! Each value compared with each other, eight at a time.
+//! Comparison of each value with each other one, eight at a time.
 
 use std::ops::Range;
 
 use crate::bytes::mask::low_bits;
 use crate::search::kernel::{Kernel, Task, Vector};
 
-/// Values of a line, which are compared at once,
+/// Number of values of a line, which are compared at once,
 const LINE_LEN: usize = 8;
-/// with each of four others.
+/// with this many other values.
 const WANTED: usize = 4;
 
 /// Calls `emit` with each value of `probe` and each of `build` that differs from it in at most `k`
@@ -22,7 +22,7 @@ pub(super) fn compare_across(
     kernel.run(CompareEach { probe, at: usize::MAX, build, k, emit });
 }
 
-/// The same of each value at a position of `range` and those before it.
+/// The same for each value at a position of `range` and the values before it.
 pub(super) fn compare_range(
     kernel: Kernel,
     values: &[u64],
@@ -34,7 +34,7 @@ pub(super) fn compare_range(
     kernel.run(CompareEach { probe, at, build, k, emit });
 }
 
-/// Compares the first value of `probe` with the first `at` values of `build`, and each further one
+/// Compares the first value of `probe` with the first `at` values of `build`, and each later one
 /// with one value more.
 struct CompareEach<'a, E> {
     probe: &'a [u64],
@@ -57,7 +57,7 @@ impl<E: FnMut(u64, u64)> Task for CompareEach<'_, E> {
             let mut wanted = [some[0]; WANTED];
             wanted[..some.len()].copy_from_slice(some);
             let first = at.saturating_add(WANTED * number);
-            // All are compared with these lines.
+            // All values are compared with these lines.
             let whole = first.min(build.len()) / LINE_LEN;
             let mut from = 0;
             while let Some(more) = first_near(vector, &lines[from..whole], wanted, k) {
@@ -67,7 +67,7 @@ impl<E: FnMut(u64, u64)> Task for CompareEach<'_, E> {
                 }
                 from += more + 1;
             }
-            // And each with those between them and itself.
+            // Each is also compared with the values between these lines and itself.
             for (more, &value) in some.iter().enumerate() {
                 let count = first.saturating_add(more).min(build.len());
                 for number in whole..count.div_ceil(LINE_LEN) {
@@ -81,9 +81,9 @@ impl<E: FnMut(u64, u64)> Task for CompareEach<'_, E> {
     }
 }
 
-/// The first line that has a value near one of `wanted`.
+/// The first line with a value near one of `wanted`.
 ///
-/// Nearly all time goes here, so it has what it needs in registers and calls nothing.
+/// Nearly all time is spent here, so it keeps everything in registers and calls nothing.
 #[inline(always)]
 fn first_near<V: Vector>(
     vector: V,
@@ -104,7 +104,7 @@ fn first_near<V: Vector>(
     None
 }
 
-/// Emits the values of a line that a bit is set for.
+/// Emits the values of a line whose bits are set.
 #[inline(always)]
 fn emit_near(line: &[u64; LINE_LEN], mut near: u32, value: u64, emit: &mut impl FnMut(u64, u64)) {
     while near != 0 {
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn every_kernel_finds_the_near_pairs_and_no_others() {
-        // Few bits vary, so that many are near.
+        // Few bits vary, so many values are near.
         let values: Vec<u64> = (0..100).map(|at| scramble(at) & 0xff_00ff).collect();
         for kernel in Kernel::all() {
             for (count, k) in [0, 1, 2, 7, 8, 9, 16, 100]

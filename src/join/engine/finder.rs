@@ -1,74 +1,75 @@
-//! The near pairs among values in memory.
+//! Near pairs among values in memory.
 //!
 //! A [`PairFinder`] belongs to one thread. It divides values that are too many for the cache into
 //! partitions, and compares the values that agree on a combination of blocks ([`Blocking`]) with a
-//! hash table. Where too many values agree, it sorts them by those bits and treats each group as a
-//! set of its own, blocked by the bits in which it still varies, as a sample of its pairs says that
-//! it is cheapest: values of one group are near one another in more than those bits. So the cost of
-//! skewed values is about proportional to their number of near pairs.
+//! hash table. If too many values agree, it sorts them by those bits and treats each group as a set
+//! of its own, with a blocking of the bits that still vary in it, chosen by a sample of its pairs:
+//! the values of one group often agree on more bits than the mask has. So the cost of skewed values
+//! is about proportional to their number of near pairs.
 
 use crate::base::error::Result;
 use crate::join::engine::blocking::{Blocking, COMPARE_ALL_MAX, Combination, OfFirst};
 use crate::join::engine::density::{CONNECTED_DEGREE, Connect, is_cluster, is_dense};
 use crate::join::engine::each::{compare_across, compare_range};
 use crate::join::engine::groups::Level;
+use crate::join::engine::hash_table::partition_of;
 use crate::join::engine::hash_table::{HashTable, LINES_MAX};
-use crate::join::engine::hashing::partition_of;
 use crate::join::engine::node::Node;
 use crate::join::engine::sides::{Sides, SidesMut};
 use crate::search::kernel::Kernel;
 
-/// Values that are compared through one hash table, so that all stay in a core's cache.
+/// Number of values compared through one hash table, so that all fit a core's cache.
 pub(in crate::join) const VALUES_PER_PARTITION: usize = 1 << 13;
 /// Partitions into which values are divided at a time, as a power of two.
 pub(in crate::join) const PARTITION_BITS_MAX: u32 = 10;
-/// Pairs of skewed values that are looked at, where any values may be.
+/// Number of sampled pairs of skewed values.
 const SAMPLE_COUNT: usize = 512;
-/// Pairs that are emitted together.
+/// Number of pairs emitted together.
 const BATCH_COUNT: usize = 1 << 12;
-/// Values that are looked at without an emission before the observer is asked, so that work ends
-/// that nobody waits for any more. That many take some milliseconds.
+/// Number of values examined without an emission before the observer is asked, so that abandoned
+/// work ends. They take some milliseconds.
 pub(super) const LOOKED_COUNT: usize = 1 << 18;
 
-/// A group of a descent with more values is sampled before it is compared: it may be dense.
+/// A group of a descent with more values than this may be dense and is sampled before it is
+/// compared.
 const GROUP_COUNT: usize = 512;
 /// A smaller group is connected if it has more near pairs than this for each value.
 const CONNECTED_PAIRS: usize = 4;
 
-/// Which of all values are in a partition by a first block.
+/// The values in a partition by a first block.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::join) enum Division {
     /// One of `2^bits` partitions, by [`partition_of`].
     Hashed { bits: u32 },
-    /// The values that begin with the same `bits` bits, in an order that leads with the block. Those
-    /// that agree on the bits `agreed` lie side by side.
+    /// The values with the same first `bits` bits, in an order that leads with the block. Values
+    /// that agree on the bits `agreed` are adjacent.
     Ordered { bits: u32, is_whole_block: bool, agreed: Option<u64> },
 }
 
-/// Two values that are near.
+/// Two near values.
 pub(in crate::join) type ValuePair = (u64, u64);
 
-/// Takes pairs, some at a time, and empties the vector. It is also called without pairs, so that work
-/// which finds none can be ended.
+/// Takes pairs, some at a time, and empties the vector. It is also called without pairs, so that
+/// work without results can be stopped.
 pub(in crate::join) type Emit<'a> = &'a mut dyn FnMut(&mut Vec<ValuePair>) -> Result<()>;
 
-/// Finds near pairs. Its memory is used again for the next values.
+/// Finds near pairs. Its memory is reused for the next values.
 pub(in crate::join) struct PairFinder<'a> {
     k: u32,
     kernel: Kernel,
     table: HashTable,
     /// The memory of a descent.
     levels: Vec<Level>,
-    /// The memory of values that are divided by their first block.
+    /// The memory for values divided by their first block.
     divided: Level,
     found: Vec<ValuePair>,
-    /// The values that were looked at since the last emission.
+    /// Number of values examined since the last emission.
     looked: usize,
-    /// Blocks of which each must differ in a pair; other pairs belong to another combination.
+    /// Blocks in each of which a pair must differ; other pairs belong to another combination.
     pub(super) differ: Vec<u64>,
     /// Bits on which a pair must agree, for the same reason.
     agree: u64,
-    /// Takes dense values, unless all pairs are wanted.
+    /// Takes dense values; `None` if all pairs are needed.
     connect: Option<Connect<'a>>,
 }
 
@@ -89,12 +90,14 @@ impl<'a> PairFinder<'a> {
         }
     }
 
-    /// A finder of pairs that connect what is near, and not of all: dense values go to `connect`.
+    /// A finder of pairs that connect near values; it need not find all pairs. Dense values are
+    /// passed to `connect`.
     pub(in crate::join) fn connecting(self, connect: Option<Connect<'a>>) -> Self {
         PairFinder { connect, ..self }
     }
 
-    /// A finder only of pairs that agree on the bits `agree` and differ in each block of `differ`.
+    /// A finder that keeps only pairs that agree on the bits `agree` and differ in each block of
+    /// `differ`.
     pub(in crate::join) fn within(mut self, agree: u64, differ: &[u64]) -> Self {
         self.agree = agree;
         self.differ.extend_from_slice(differ);
@@ -107,8 +110,8 @@ impl<'a> PairFinder<'a> {
         self.flush(emit)
     }
 
-    /// Finds the pairs of the combinations whose first block is the one of `of_first`, among the values
-    /// of a partition by that block. The caller must call [`PairFinder::flush`] at the end.
+    /// Finds the pairs of the combinations with the first block of `of_first`, among the values of
+    /// a partition by that block. The caller must call [`PairFinder::flush`] at the end.
     pub(in crate::join) fn find_in_partition(
         &mut self,
         sides: &mut SidesMut<'_>,
@@ -148,7 +151,7 @@ impl<'a> PairFinder<'a> {
         range: std::ops::Range<usize>,
         emit: Emit<'_>,
     ) -> Result<()> {
-        // So few at a time that not too many are found between two emissions.
+        // Few values at a time, so that the pairs found between two emissions are not too many.
         let step = (LOOKED_COUNT / range.end.max(1)).max(1);
         for start in range.clone().step_by(step) {
             let some = start..range.end.min(start + step);
@@ -175,7 +178,7 @@ impl<'a> PairFinder<'a> {
         Ok(())
     }
 
-    /// Emits the pairs that were found and not yet emitted.
+    /// Emits the pairs found since the last emission.
     pub(in crate::join) fn flush(&mut self, emit: Emit<'_>) -> Result<()> {
         if self.found.is_empty() { Ok(()) } else { emit(&mut self.found) }
     }
@@ -220,7 +223,7 @@ impl<'a> PairFinder<'a> {
     ) -> Result<()> {
         let bits = partition_bits(sides.value_count());
         let (block, combinations) = (of_first.block(), of_first.combinations());
-        // What is found among skewed values may be divided again.
+        // The pairs among skewed values may be found by dividing again.
         let mut level = std::mem::take(&mut self.divided);
         let of_partition = |value| partition_of(value, block, skipped, bits);
         let found = level.by(sides, bits, of_partition).try_for_each(|mut group| {
@@ -230,7 +233,7 @@ impl<'a> PairFinder<'a> {
         found
     }
 
-    /// Values that agree on the bits `agreed`, those of the first combination, lie side by side.
+    /// Values that agree on the bits `agreed`, the bits of the first combination, are adjacent.
     fn find_in_combinations(
         &mut self,
         sides: &mut SidesMut<'_>,
@@ -242,7 +245,7 @@ impl<'a> PairFinder<'a> {
             return Ok(());
         }
         for combination in combinations {
-            // What is skewed gets another order.
+            // Skewed values get another order.
             let lies_together = agreed.take() == Some(combination.agree);
             let found_before = self.found.len();
             let differ_before = self.differ.len();
@@ -265,7 +268,7 @@ impl<'a> PairFinder<'a> {
         Ok(())
     }
 
-    /// Notes that values were looked at. Emits if pairs, or values without, have become many.
+    /// Counts examined values. Emits if pairs, or values examined without an emission, are many.
     fn look(&mut self, count: usize, emit: Emit<'_>) -> Result<()> {
         self.looked += count;
         if self.found.len() < BATCH_COUNT && self.looked < LOOKED_COUNT {
@@ -275,8 +278,8 @@ impl<'a> PairFinder<'a> {
         emit(&mut self.found)
     }
 
-    /// Compares the values that agree on a mask; `false` if too many agree. Such values may lie
-    /// together.
+    /// Compares the values that agree on a mask; `false` if too many agree. Such values may be
+    /// adjacent.
     fn find_agreeing(&mut self, sides: Sides<'_>, mask: u64, lies_together: bool) -> bool {
         let PairFinder { k, table, found, differ, agree, .. } = self;
         let keep = keep_belonging(found, *agree, differ);
@@ -288,7 +291,7 @@ impl<'a> PairFinder<'a> {
         }
     }
 
-    /// Sorts skewed values by the bits of a mask and finds the pairs of each group that agrees on
+    /// Sorts skewed values by the bits of a mask, and finds the pairs of each group that agrees on
     /// them.
     fn find_in_groups(
         &mut self,
@@ -322,7 +325,7 @@ impl<'a> PairFinder<'a> {
         Ok(())
     }
 
-    /// Compares each with each, or connects them if too many are near.
+    /// Compares each value with each other one, or connects them if too many are near.
     pub(super) fn compare_group(&mut self, sides: &SidesMut<'_>, emit: Emit<'_>) -> Result<()> {
         let count = sides.value_count();
         let (Some(connect), SidesMut::Within(values)) = (self.connect, sides) else {
@@ -357,7 +360,7 @@ impl<'a> PairFinder<'a> {
     }
 }
 
-/// Adds to `found` the pairs that agree on the bits `agree` and differ in each block of `differ`.
+/// Keeps the pairs of `found` that agree on the bits `agree` and differ in each block of `differ`.
 fn keep_belonging(found: &mut Vec<ValuePair>, agree: u64, differ: &[u64]) -> impl FnMut(u64, u64) {
     move |one, other| {
         let diff = one ^ other;
@@ -367,7 +370,8 @@ fn keep_belonging(found: &mut Vec<ValuePair>, agree: u64, differ: &[u64]) -> imp
     }
 }
 
-/// The pairs that are looked at before a blocking is chosen: few beside what it will cost.
+/// The number of pairs examined before a blocking is chosen: few compared with the cost of the
+/// join.
 fn sample_count(count: u64, pairs: f64) -> usize {
     (pairs as u64 / 64).clamp(16, SAMPLE_COUNT as u64 + count / 16) as usize
 }
@@ -385,7 +389,7 @@ mod tests {
 
     #[test]
     fn work_that_finds_nothing_can_be_ended() {
-        // Far from one another: all have other first bits.
+        // Far from one another: all have different first bits.
         let mut values: Vec<u64> =
             (0..1_u64 << 16).map(|at| at.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
         let mut calls = 0;

@@ -1,40 +1,40 @@
-//! Values in groups that lie side by side, one group for each bucket.
+//! Values in groups, one group for each bucket; a group is contiguous.
 //!
-//! The values are counted by bucket, then moved, as a radix sort does. Each is compared with the eight
-//! behind it at once, whatever their bucket: no branch depends on the lengths of groups but that of
-//! longer ones, and those are walked once more. A table takes 8 bytes a value and 4 a bucket, a quarter
-//! to a half of [lines](super::line_table), so that more values stay in the cache of a core; and a
-//! group of many values costs a comparison for every eight of them, and no line of a pool.
+//! The values are counted by bucket, then moved, as in a radix sort. Each is compared with the next
+//! eight at once, whatever their bucket. Only groups longer than that need a branch; they are
+//! traversed once more. A table takes 8 bytes a value and 4 a bucket, a quarter to a half of
+//! [lines](super::line_table), so that more values fit the cache of a core. A group of many values
+//! costs one comparison for every eight of them, and no line of a pool.
 
-use super::hashing::bucket;
+use super::hash_table::bucket;
 use super::line_table::lines_max;
 use super::sides::Sides;
 use crate::search::kernel::Vector;
 
-/// Values that are compared at once.
+/// Number of values compared at once.
 const LINE_LEN: usize = 8;
-/// Buckets, as a power of two: so few that their counts stay in the cache of a core, and about as
-/// many as a block has values,
+/// Number of buckets, as a power of two: so few that their counts fit the cache of a core, and
+/// about as many as a block has values,
 const BITS: u32 = 14;
-/// but of not more values than this, as a power of two.
+/// but with no more values than this for each bucket, as a power of two.
 const GROUP_BITS: u32 = 5;
 
 /// The memory of a table, kept from one set of values to the next.
 #[derive(Debug, Default)]
 pub(super) struct GroupTable {
-    /// The values by their groups, and room for a line behind the last.
+    /// The values by their groups, and room for a line after the last.
     values: Vec<u64>,
-    /// Where each group ends.
+    /// The end of each group.
     ends: Vec<u32>,
 }
 
-/// What values are compared by.
+/// The parameters of a comparison.
 #[derive(Clone, Copy)]
 struct Near<V> {
     vector: V,
     mask: u64,
     k: u32,
-    /// The values that count; behind them is room.
+    /// The number of values; room follows.
     count: usize,
 }
 
@@ -106,15 +106,15 @@ impl GroupTable {
         true
     }
 
-    /// Room for the values and a line behind the last.
+    /// Makes room for the values and a line after the last.
     fn make_room(&mut self, count: usize) {
         if self.values.len() < count + 1 + LINE_LEN {
             self.values.resize(count + 1 + LINE_LEN, 0);
         }
     }
 
-    /// Moves the values to their groups. Returns how many lines are to be compared to compare each
-    /// with each of its group, behind the first line of each.
+    /// Moves the values to their groups. Returns the number of lines, beyond the first line of each
+    /// value, that must be compared.
     #[inline(always)]
     fn divide(&mut self, values: &[u64], mask: u64, bits: u32) -> u64 {
         self.make_room(values.len());
@@ -138,7 +138,8 @@ impl GroupTable {
     }
 }
 
-/// The lines behind the first one of each value that are compared in a group of `count` values.
+/// The number of lines, beyond the first line of each value, to compare in a group of `count`
+/// values.
 #[inline(always)]
 fn lines_of(count: u32) -> u64 {
     let more = u64::from(count.saturating_sub(1 + LINE_LEN as u32));
@@ -146,7 +147,7 @@ fn lines_of(count: u32) -> u64 {
 }
 
 impl<V: Vector> Near<V> {
-    /// Each value with those behind it in its group.
+    /// Compares each value with the later ones in its group.
     #[inline(always)]
     fn within(self, values: &[u64], ends: &[u32], emit: &mut impl FnMut(u64, u64)) {
         for (at, window) in values[..self.count + LINE_LEN].windows(1 + LINE_LEN).enumerate() {
@@ -173,7 +174,7 @@ impl<V: Vector> Near<V> {
         }
     }
 
-    /// Each value of the probe side with its group; `false` if too many agree.
+    /// Compares each value of the probe side with its group; `false` if too many agree.
     #[inline(always)]
     fn across(
         self,
@@ -214,7 +215,7 @@ impl<V: Vector> Near<V> {
         self.vector.near_words(line, value, self.k)
     }
 
-    /// Emits those of a line that are near and agree on the mask.
+    /// Emits the values of a line that are near and agree on the mask.
     #[inline(always)]
     fn emit(
         self,

@@ -1,4 +1,4 @@
-//! Values in groups: of those that agree on a block, or of partitions.
+//! Values in groups: values that agree on a block, or partitions.
 
 use super::sides::SidesMut;
 use crate::bytes::mask::low_bits;
@@ -12,12 +12,12 @@ pub(super) struct Level {
 #[derive(Debug, Default)]
 struct Side {
     values: Vec<u64>,
-    /// Where each group ends.
+    /// The end of each group.
     ends: Vec<usize>,
 }
 
 impl Level {
-    /// The groups of values that agree on a block, those that have pairs. The bits of the block are
+    /// The groups of values that agree on a block, if they have pairs. The bits of the block form
     /// the number of a group, so they must be few.
     pub(super) fn by_block(&mut self, sides: &SidesMut<'_>, block: u64) -> Groups<'_> {
         let (start, bits) = (block.trailing_zeros(), block.count_ones());
@@ -29,7 +29,7 @@ impl Level {
         }
     }
 
-    /// The groups that have pairs, where `group` says to which of `2^bits` a value belongs.
+    /// The groups with pairs; `group` returns the group of a value, among `2^bits`.
     #[inline(always)]
     pub(super) fn by(
         &mut self,
@@ -82,12 +82,12 @@ impl Side {
     }
 }
 
-/// Gathers the bits of a block, in their order: the number of a group.
+/// Gathers the bits of a block in order: the number of a group.
 #[inline(always)]
 fn gather(value: u64, block: u64) -> usize {
     let (mut rest, mut gathered, mut at) = (block, 0, 0);
     while rest != 0 {
-        // The lowest bits that lie side by side.
+        // The lowest adjacent bits.
         let start = rest.trailing_zeros();
         let len = (rest >> start).trailing_ones();
         gathered |= (value >> start & low_bits(len)) << at;
@@ -97,7 +97,7 @@ fn gather(value: u64, block: u64) -> usize {
     gathered as usize
 }
 
-/// Iterates over the groups that have pairs.
+/// Iterates over the groups with pairs.
 pub(super) struct Groups<'a> {
     is_one: bool,
     rests: [&'a mut [u64]; 2],

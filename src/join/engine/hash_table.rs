@@ -1,14 +1,14 @@
 //! Pairs of values that agree on a mask, found with a hash table.
 //!
 //! [`HashTable::pairs`] inserts the values of one partition, hashed by their masked bits, and
-//! compares each with the values in its bucket. Called by the pair finder once for each partition
+//! compares each with the values in its bucket. The pair finder calls it once for each partition
 //! and combination of blocks, so hundreds of thousands of times in a large join.
 //!
-//! The table is our own because it must be refilled that often and stay in a core's cache, is emptied
-//! by one fill, and holds any number of values with the same key. A hashbrown map from key to
-//! position takes 17 bytes an entry before its free space, and needs a list for each key. Where the
+//! The table is specialized because it must be refilled that often and fit a core's cache. One fill
+//! empties it, and it holds any number of values with the same key. A hashbrown map from key to
+//! position takes 17 bytes an entry before its free space, and needs a list for each key. If the
 //! processor compares eight values at once, a bucket is a line of eight
-//! ([`line_table`](super::line_table)), or one of many groups that lie side by side
+//! ([`line_table`](super::line_table)), or one of many adjacent groups
 //! ([`group_table`](super::group_table)), else a chain ([`chains`](super::chains)).
 
 use super::chains::Chains;
@@ -18,20 +18,38 @@ use super::sides::Sides;
 use crate::bytes::mask::at_most_bits;
 use crate::search::kernel::{Kernel, Task, Vector};
 
-/// Values that lie in lines at most; beyond that the lines leave the cache of a core, and groups
-/// that take less are faster.
+/// An odd number whose bits are well mixed: 2^64 divided by the golden ratio.
+const BUCKET_FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+/// Another odd number: the values of one partition must not all fall into a few buckets.
+const PARTITION_FACTOR: u64 = 0xd6e8_feb8_6659_fd93;
+
+/// A bucket of `2^bits`, the same for all values that agree on `mask`. `bits` is 1 to 63.
+#[inline(always)]
+pub(super) fn bucket(value: u64, mask: u64, bits: u32) -> usize {
+    ((value & mask).wrapping_mul(BUCKET_FACTOR) >> (64 - bits)) as usize
+}
+
+/// The partition of a value among `2^bits`, inside one of `2^skipped` larger partitions; the same
+/// for all values that agree on `mask`.
+#[inline(always)]
+pub(super) fn partition_of(value: u64, mask: u64, skipped: u32, bits: u32) -> usize {
+    ((value & mask).wrapping_mul(PARTITION_FACTOR) << skipped >> (64 - bits)) as usize
+}
+
+/// Largest number of values in lines. Above it, the lines exceed the cache of a core, and groups,
+/// which take less memory, are faster.
 pub(super) const LINES_MAX: usize = 1 << 14;
 
 /// The memory of a hash table, kept from one set of values to the next.
 #[derive(Debug)]
 pub(in crate::join) struct HashTable {
     kernel: Kernel,
-    /// Values that lie in lines at most.
+    /// The largest number of values in lines.
     lines_max: usize,
     tables: Tables,
 }
 
-/// A kernel uses lines and groups, or the chains, for few or many values.
+/// The tables: lines and groups, or chains, for few or many values.
 #[derive(Debug, Default)]
 struct Tables {
     lines: LineTable,
@@ -60,7 +78,8 @@ impl HashTable {
         self.find(sides, false, mask, k, emit)
     }
 
-    /// As [`HashTable::pairs`], of values of which those that agree on `mask` lie side by side.
+    /// As [`HashTable::pairs`], for values whose order puts those that agree on `mask` next to one
+    /// another.
     pub(in crate::join) fn pairs_side_by_side(
         &mut self,
         values: &[u64],
@@ -89,7 +108,7 @@ struct FindPairs<'a, E> {
     tables: &'a mut Tables,
     lines_max: usize,
     sides: Sides<'a>,
-    /// Whether the values that agree lie side by side already.
+    /// Whether the values that agree are adjacent already.
     side_by_side: bool,
     mask: u64,
     k: u32,
@@ -166,7 +185,7 @@ mod tests {
         whole.then_some(found)
     }
 
-    /// The same by comparing each with each.
+    /// The same by comparing each value with each other one.
     fn compared(sides: Sides<'_>, mask: u64, k: u32) -> Vec<(u64, u64)> {
         let near = |a: u64, b: u64| (a ^ b) & mask == 0 && (a ^ b).count_ones() <= k;
         let mut found = Vec::new();
@@ -202,7 +221,7 @@ mod tests {
 
     #[test]
     fn every_kernel_finds_what_comparing_each_with_each_finds() {
-        // Few bits vary, so that many values are near and many agree on a mask.
+        // Few bits vary, so many values are near and many agree on a mask.
         let random = |at: u64| scramble(at) & 0x8000_0000_0f0f_00ff;
         let mut skewed = 0;
         for count in [0, 1, 2, 8, 9, 17, 100, 1500] {
@@ -232,11 +251,11 @@ mod tests {
                 }
             }
         }
-        // Only 1500 values that agree on the one bit of the last mask, or on few.
+        // Only 1500 values that agree on the single bit of the last mask, or on few bits.
         assert!(skewed <= 2 * 3 * 3 * 2 * 6 * 2, "{skewed}");
     }
 
-    /// More values than lie in lines, with groups of all lengths up to some lines.
+    /// More values than fit into lines, with groups of all lengths up to some lines.
     #[test]
     fn many_values_are_paired_as_few_are() {
         let random = |at: u64| scramble(at) & 0x7_ffff_0000_3fff & !(scramble(at) >> 52 & 0xfff);

@@ -1,29 +1,30 @@
 //! Values in buckets of one cache line each.
 //!
-//! A bucket has eight values side by side. A new value is compared with all of them at once,
-//! whether or not they agree on the mask: no chain is followed, and the only branch is whether one
-//! of them is near or the line is full, which is rare. Buckets have room for two to four times their
-//! values, so few need more than one line. Those that do go on in lines of a pool.
+//! A bucket has eight adjacent values. A new value is compared with all of them at once, whether or
+//! not they agree on the mask. No chain is followed, and the only branch is whether one of them is
+//! near or the line is full, which is rare. Buckets have room for two to four times their values,
+//! so few need more than one line. The others continue in lines of a pool.
 //!
 //! Compared with chains, a value costs a constant number of instructions instead of one dependent
-//! access to memory and one unpredictable branch for each value of its bucket. The figures are in
+//! memory access and one unpredictable branch for each value of its bucket. The figures are in
 //! benches/README.md.
 
-use super::hashing::bucket;
+use super::hash_table::bucket;
 use super::sides::Sides;
 use crate::search::kernel::Vector;
 
 /// Values in a line.
 const LINE_LEN: u8 = 8;
-/// The length of a bucket that goes on in the pool.
+/// The length of a bucket that continues in the pool.
 const MORE: u8 = LINE_LEN + 1;
-/// Lines behind the first of a bucket that may be compared for each value before the values count as
+/// Lines after the first of a bucket that may be compared for each value before the values count as
 /// skewed.
 const LINES_PER_VALUE: u64 = 8;
-/// Such lines that may be compared for any number of values.
+/// Such lines that may be compared in any case.
 const LINES_FREE: u64 = 512;
 
-/// The lines behind the first ones that `count` values may compare; with more they are skewed.
+/// The largest number of lines after the first ones that `count` values may compare; with more they
+/// are skewed.
 #[inline(always)]
 pub(super) fn lines_max(count: usize) -> u64 {
     LINES_FREE + LINES_PER_VALUE * count as u64
@@ -49,12 +50,12 @@ pub(super) struct LineTable {
     firsts: Vec<Line>,
     /// The values in the first line of each bucket, or [`MORE`].
     lens: Vec<u8>,
-    /// The last line in the pool of each bucket that has one.
+    /// The last line in the pool of each bucket that continues there.
     lasts: Vec<u32>,
     pool: Vec<PoolLine>,
 }
 
-/// What values are compared by.
+/// The parameters of a comparison.
 #[derive(Clone, Copy)]
 struct Near<V> {
     vector: V,
@@ -120,8 +121,8 @@ impl LineTable {
         bits
     }
 
-    /// Emits the values of a bucket that are near `value`, and adds the lines of the pool that were
-    /// compared to `lines`. Returns `false` if these become more than `most`.
+    /// Emits the values of a bucket that are near `value`, and adds the number of compared lines of
+    /// the pool to `lines`. Returns `false` if there are more than `most`.
     #[inline(always)]
     fn compare<V: Vector>(
         &self,
@@ -139,7 +140,7 @@ impl LineTable {
             near.compare(line, *len, value, emit);
             next = *before;
             *lines += 1;
-            // Checked here: one value may agree with a whole large set.
+            // Checked here because one value may agree with a whole large set.
             if *lines > most {
                 return false;
             }
@@ -180,10 +181,10 @@ impl<V: Vector> Near<V> {
         bucket(value, self.mask, self.bits)
     }
 
-    /// Inserts values as long as nothing in the first line of their bucket is near and that has
-    /// room. Returns how many it inserted.
+    /// Inserts values until one is near a value in the first line of its bucket, or that line is
+    /// full. Returns the number of inserted values.
     ///
-    /// Nearly all values take this way, so it has what it needs in registers.
+    /// Nearly all values take this path, so it keeps everything in registers.
     #[inline(always)]
     fn insert_far(self, firsts: &mut [Line], lens: &mut [u8], values: &[u64]) -> usize {
         for (at, &value) in values.iter().enumerate() {
@@ -198,8 +199,8 @@ impl<V: Vector> Near<V> {
         values.len()
     }
 
-    /// How many values come before one that has a near value in the first line of its bucket, or
-    /// whose bucket goes on in the pool.
+    /// The number of values before the first one with a near value in the first line of its bucket,
+    /// or whose bucket continues in the pool.
     #[inline(always)]
     fn skip_far(self, firsts: &[Line], lens: &[u8], values: &[u64]) -> usize {
         for (at, &value) in values.iter().enumerate() {
@@ -211,13 +212,14 @@ impl<V: Vector> Near<V> {
         values.len()
     }
 
-    /// Which of the first `len` values of a line are near, whether or not they agree on the mask.
+    /// The near values among the first `len` of a line, as bits, whether or not they agree on the
+    /// mask.
     #[inline(always)]
     fn first_near(self, line: &[u64; LINE_LEN as usize], len: u8, value: u64) -> u32 {
         self.vector.near_words(line, value, self.k) & ((1 << len) - 1)
     }
 
-    /// Emits those of the first `len` values of a line that are near and agree on the mask.
+    /// Emits the first `len` values of a line that are near and agree on the mask.
     #[inline(always)]
     fn compare(self, line: &Line, len: u8, value: u64, emit: &mut impl FnMut(u64, u64)) {
         let mut found = self.first_near(&line.0, len, value);

@@ -1,6 +1,13 @@
-//! Joining values: blocking, partitions, hash tables, comparison.
+//! The engine of joins: finds the near pairs of one set of values with itself, or of two sets with
+//! each other.
 //!
-//! The joins of `pairs`, `shares` and `batch` run on it; it knows values, not documents.
+//! The joins of `pairs`, `shares` and `batch` run on it. It reads values and has no notion of
+//! documents.
+//!
+//! The values are divided by each first block of a [`Blocking`] into partitions that fit a core's
+//! cache, and all threads find the pairs of one partition after the other. Partitions that do not
+//! fit into the memory budget together are taken in several passes, for which the values are read
+//! again. A partition that does not fit alone becomes a join of its own (`SkewedPartition`).
 
 pub(in crate::join) mod blocking;
 pub(in crate::join) mod callback;
@@ -16,14 +23,252 @@ pub(in crate::join) mod finder;
 mod group_table;
 mod groups;
 pub(in crate::join) mod hash_table;
-pub(in crate::join) mod hashing;
 mod line_table;
 mod node;
 pub(in crate::join) mod one_join;
 mod ordered;
 mod ordered_pass;
 pub(in crate::join) mod partition_pass;
-pub(in crate::join) mod run;
 pub(in crate::join) mod sides;
 pub(in crate::join) mod skew;
 pub(in crate::join) mod values;
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::base::error::Result;
+use crate::join::options::Share;
+use blocking::{Blocking, OfFirst};
+use density::{CONNECTED_DEGREE, Connect, is_cluster, is_dense};
+use finder::{PARTITION_BITS_MAX, VALUES_PER_PARTITION, ValuePair, partition_bits};
+use fpstore_base::watch::Phase;
+use one_join::{Join, SharedEmit, UNEVEN};
+use partition_pass::{PartitionCounts, PartitionPass};
+use sides::SidesMut;
+use skew::Partition;
+use values::{JoinValues, Piece};
+
+/// Number of values that a thread compares with all others at a time if no blocking pays.
+const RANGE_COUNT: usize = 1 << 10;
+/// Largest number of values of a side that pairs are sampled from to choose a blocking, and the
+/// number of these pairs.
+const SAMPLED_COUNT: u64 = 1 << 12;
+const SAMPLE_COUNT: usize = 1 << 14;
+/// A partition with at most this many values is never joined by itself.
+const SKEWED_MIN: usize = if cfg!(test) { 64 } else { 4 * VALUES_PER_PARTITION };
+
+impl Join<'_> {
+    /// Finds all pairs, in any order, each once.
+    pub(in crate::join) fn run(
+        mut self,
+        emit: &mut (dyn FnMut(&mut Vec<ValuePair>) -> Result<()> + Send),
+    ) -> Result<()> {
+        let emit = Mutex::new(emit);
+        let counts: Vec<u64> = self.sides.iter().map(JoinValues::count_max).collect();
+        if pair_count(&counts) < 1.0 {
+            return Ok(());
+        }
+        if let Some(connect) = self.connect
+            && is_cluster(&self.sample(&counts)?, self.k)
+        {
+            return self.connect_all(connect);
+        }
+        if let Some(blocking) = self.blocking(&counts)? {
+            let orders = self.orders();
+            let blocking = blocking.led_by(&orders);
+            let steps: u64 = (0..blocking.firsts().len()).map(|first| blocking.steps(first)).sum();
+            self.watch_units(counts.iter().sum::<u64>() * steps);
+            let firsts = self.join_in_order(&blocking, &orders, &emit)?;
+            self.join_partitions(&blocking, &firsts, &counts, &emit)
+        } else {
+            self.watch_units(counts.iter().sum());
+            self.compare_all(&emit)
+        }
+    }
+
+    /// Watches `count` units of work, of which this share does its part.
+    fn watch_units(&mut self, count: u64) {
+        self.watch = self.watch.next(Phase::Join, Some(count / u64::from(self.share.count)));
+    }
+
+    /// The cheapest blocking; `None` if comparing each value with each other one is cheaper.
+    /// `counts` has the number of values of each side.
+    fn blocking(&self, counts: &[u64]) -> Result<Option<Blocking>> {
+        let varying = self.varying()? & !self.partition.agree;
+        Ok(Blocking::choose(varying, counts.iter().sum(), pair_count(counts), self.k))
+    }
+
+    /// The differences of some pairs; they depend on the values alone.
+    fn sample(&self, counts: &[u64]) -> Result<Vec<u64>> {
+        let mut sides = Vec::new();
+        for (side, &count) in counts.iter().enumerate() {
+            let step = (count / SAMPLED_COUNT).max(1);
+            let (mut at, mut some) = (0, Vec::new());
+            self.read(Piece::whole(side), |run| {
+                for &value in run {
+                    if at % step == 0 {
+                        some.push(value);
+                    }
+                    at += 1;
+                }
+                Ok(())
+            })?;
+            sides.push(some);
+        }
+        Ok(match &mut sides[..] {
+            [probe, build] => SidesMut::Across { probe, build }.sample(SAMPLE_COUNT),
+            [values, ..] => SidesMut::Within(values).sample(SAMPLE_COUNT),
+            [] => Vec::new(),
+        })
+    }
+
+    /// Passes all values as connected.
+    fn connect_all(&self, connect: Connect<'_>) -> Result<()> {
+        let mut values = Vec::new();
+        self.read(Piece::whole(0), |run| {
+            // Each call begins with the first of all values, so that the runs are connected.
+            values.truncate(1);
+            values.extend_from_slice(run);
+            connect(&values)?;
+            self.tick(run.len() as u64)
+        })
+    }
+
+    /// Finds the pairs whose first agreeing block in a blocking is at `first`, under the watch of
+    /// the caller. The join must have all values that agree on that block.
+    pub(in crate::join) fn run_first(
+        self,
+        blocking: &Blocking,
+        first: usize,
+        emit: &SharedEmit<'_>,
+    ) -> Result<()> {
+        let counts: Vec<u64> = self.sides.iter().map(JoinValues::count_max).collect();
+        if pair_count(&counts) < 1.0 {
+            return self.tick(counts.iter().sum::<u64>() * blocking.steps(first));
+        }
+        self.join_partitions(blocking, &[first], &counts, emit)
+    }
+
+    /// Finds the pairs of some first blocks of a blocking, partition by partition.
+    fn join_partitions(
+        &self,
+        blocking: &Blocking,
+        firsts: &[usize],
+        counts: &[u64],
+        emit: &SharedEmit<'_>,
+    ) -> Result<()> {
+        let count = usize::try_from(counts.iter().sum::<u64>()).unwrap_or(usize::MAX);
+        // A mean partition takes a sixteenth of the memory, so only skewed partitions do not fit.
+        let budgets = (count / self.values_max()).saturating_mul(16).max(1);
+        // Each share needs a partition of its own. The division into shares must not depend on
+        // memory, since processes with different memory share one join.
+        let share_bits = partition_bits(count).max(self.share.count.next_power_of_two().ilog2());
+        let bits = share_bits.max(budgets.ilog2().min(PARTITION_BITS_MAX));
+        if firsts.is_empty() {
+            return Ok(());
+        }
+        let blocks: Vec<u64> = firsts.iter().map(|&first| blocking.blocks()[first]).collect();
+        let counts = self.count_partitions(&blocks, bits)?;
+        let mut buffer = Vec::new();
+        for (&first, counts) in firsts.iter().zip(&counts) {
+            let of_first = OfFirst::new(blocking, first);
+            for partitions in self.passes(counts, bits, share_bits) {
+                if partitions.len() == 1 && self.is_skewed(counts, partitions.start, bits) {
+                    let partition =
+                        Partition { block: of_first.block(), bits, number: partitions.start };
+                    let earlier = &blocking.firsts()[..first];
+                    let joined = self.join_skewed(partition, earlier, counts, emit)?;
+                    self.tick(joined * blocking.steps(first))?;
+                    continue;
+                }
+                let pass = PartitionPass { join: self, of_first: &of_first, bits, partitions };
+                pass.run(counts, &mut buffer, emit)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the copies of a partition for its threads exceed the memory, because many values
+    /// agree on the block or because there is very little memory.
+    fn is_skewed(&self, counts: &PartitionCounts, partition: usize, bits: u32) -> bool {
+        let count = counts.of_partition(partition);
+        let mean = counts.total() >> bits;
+        let uneven = count > UNEVEN as usize * mean && count > self.copied_max();
+        count > SKEWED_MIN && (uneven || count > self.values_max())
+    }
+
+    /// Joins the values of a partition separately, with a blocking of the other bits in which they
+    /// vary. Returns their number.
+    fn join_skewed(
+        &self,
+        partition: Partition,
+        earlier: &[u64],
+        counts: &PartitionCounts,
+        emit: &SharedEmit<'_>,
+    ) -> Result<u64> {
+        let inner = Join {
+            sides: self.sides.clone(),
+            k: self.k,
+            share: Share::WHOLE,
+            resources: self.resources.clone(),
+            watch: self.watch.clone(),
+            partition: self.partition.within(partition, earlier),
+            connect: self.connect,
+        };
+        let count = |side| counts.of_side(side, partition.number) as u64;
+        let counts: Vec<u64> = (0..self.sides.len()).map(count).collect();
+        if pair_count(&counts) >= 1.0 {
+            let (count, pairs) = (counts.iter().sum(), pair_count(&counts));
+            let sample = inner.sample(&counts)?;
+            if let Some(connect) = self.connect
+                && is_dense(&sample, count, CONNECTED_DEGREE, self.k)
+            {
+                inner.connect_all(connect)?;
+                return Ok(count);
+            }
+            // Values that agree on a block are rarely even, so their pairs are sampled.
+            let varying = inner.varying()? & !inner.partition.agree;
+            match Blocking::choose_measured(varying, count, pairs, self.k, &sample) {
+                Some(blocking) => {
+                    let firsts: Vec<usize> = (0..blocking.firsts().len()).collect();
+                    inner.join_partitions(&blocking, &firsts, &counts, emit)?;
+                }
+                None => inner.compare_all(emit)?,
+            }
+        }
+        Ok(counts.iter().sum())
+    }
+
+    /// Compares each value with each other one.
+    fn compare_all(&self, emit: &SharedEmit<'_>) -> Result<()> {
+        let probe = self.in_memory(0)?;
+        let build = (self.sides.len() > 1).then(|| self.in_memory(1)).transpose()?;
+        let ranges = probe.len().div_ceil(RANGE_COUNT);
+        let next = AtomicUsize::new(0);
+        self.on_all_threads(emit, |finder, emit| {
+            while let Some(number) = Some(next.fetch_add(1, Ordering::Relaxed))
+                && number < ranges
+            {
+                if number as u32 % self.share.count != self.share.number {
+                    continue;
+                }
+                let start = number * RANGE_COUNT;
+                let range = start..probe.len().min(start + RANGE_COUNT);
+                self.tick(range.len() as u64)?;
+                match &build {
+                    None => finder.find_in_range(&probe, range, emit)?,
+                    Some(build) => finder.find_across(&probe[range], build, emit)?,
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
+/// The number of pairs among `counts[0]` values, or between the values of two sides.
+fn pair_count(counts: &[u64]) -> f64 {
+    match counts {
+        [one] => *one as f64 * (*one as f64 - 1.0) / 2.0,
+        _ => counts.iter().map(|&count| count as f64).product(),
+    }
+}

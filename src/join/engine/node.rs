@@ -1,18 +1,18 @@
-//! Places in the tree of combinations, and whether the way goes on below them.
+//! Nodes of the tree of combinations, and the decision to descend further.
 
 use super::blocking::Blocking;
 use super::descent_cost::{Descent, comparing_nanos};
 
 /// A group is skewed if it has more than this many times the values of an even group,
 const SKEW: f64 = 4.0;
-/// and this many on top.
+/// and this many in addition.
 const SKEWED_MIN: f64 = 256.0;
 
-/// A place in the tree of combinations.
+/// A node of the tree of combinations.
 #[derive(Clone, Copy)]
 pub(super) struct Node<'a> {
     pub(super) blocking: &'a Blocking,
-    /// How many blocks of the path are chosen.
+    /// The number of blocks on the path.
     pub(super) depth: usize,
     /// The position after the last block of the path.
     pub(super) next: usize,
@@ -21,15 +21,15 @@ pub(super) struct Node<'a> {
 }
 
 impl<'a> Node<'a> {
-    /// The node above all whose first block is the one at `first`: nothing is chosen yet.
+    /// The node above all nodes with the first block `first`: its path is empty.
     pub(super) fn before(blocking: &'a Blocking, first: usize) -> Self {
         Node { blocking, depth: 0, next: first, even: 0.0 }
     }
 
-    /// The node of one block more, which a group of `count` values has in common.
+    /// The child with one more block, on which a group of `count` values agrees.
     pub(super) fn with(self, next: usize, count: usize) -> Self {
         let even = if self.depth == 0 {
-            // They may be one of many partitions by their first block.
+            // The values may be one of many partitions by their first block.
             count as f64
         } else {
             self.even / (1_u64 << self.blocking.blocks()[next].count_ones()) as f64
@@ -41,14 +41,14 @@ impl<'a> Node<'a> {
         self.depth > 0 && count as f64 > SKEWED_MIN + SKEW * self.even
     }
 
-    /// The positions of the blocks that may come next.
+    /// The positions of the possible next blocks.
     pub(super) fn choices(&self) -> std::ops::Range<usize> {
         let left = self.blocking.agreeing() - self.depth;
         if left == 0 { 0..0 } else { self.next..self.blocking.blocks().len() + 1 - left }
     }
 
     /// Whether it is cheaper to divide `count` values by further blocks than to compare each with
-    /// each.
+    /// each other one.
     pub(super) fn pays(&self, count: usize, pairs: f64) -> bool {
         let descent = Descent {
             bits: self.blocking.mean_bits(),

@@ -1,6 +1,6 @@
-//! A join of one set with itself, or of two sets: its sides, and how its values are read.
+//! A join of one set with itself, or of two sets: its sides, and the reading of its values.
 //!
-//! `run` decides how the pairs are found, `partition_pass` finds those of some partitions.
+//! `Join::run` chooses the method, `partition_pass` finds the pairs of some partitions.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -17,16 +17,16 @@ use fpstore_base::watch::{Phase, Watch};
 /// A partition with more values than this times the mean is uneven.
 pub(super) const UNEVEN: u64 = 8;
 
-/// One set with itself, or one with another.
+/// A join of one set with itself or with another one.
 pub(in crate::join) struct Join<'a> {
-    /// One side, or the probe side and the build side.
+    /// The only side, or the probe side and the build side.
     pub(in crate::join) sides: Vec<JoinValues<'a>>,
     pub(in crate::join) k: u32,
     pub(in crate::join) share: Share,
     pub(in crate::join) resources: SortResources,
     pub(in crate::join) watch: Watch,
     pub(in crate::join) partition: SkewedPartition,
-    /// Takes dense values, if pairs need only connect what is near.
+    /// Takes dense values, if it is enough to connect near values.
     pub(in crate::join) connect: Option<Connect<'a>>,
 }
 
@@ -46,8 +46,8 @@ impl<'a> Join<'a> {
         Join { sides, k, share, resources, watch, partition, connect: None }
     }
 
-    /// A join of one side whose pairs connect what is near, and are not all: dense values go to
-    /// `connect`.
+    /// A join of one side whose pairs connect near values; it need not find all pairs. Dense values
+    /// are passed to `connect`.
     pub(in crate::join) fn connecting(self, connect: Connect<'a>) -> Self {
         Join { connect: Some(connect), ..self }
     }
@@ -57,8 +57,8 @@ impl<'a> Join<'a> {
         Join { watch: watch.clone(), ..self }
     }
 
-    /// Reports `count` more values as joined. Those of a skewed partition are reported by the join
-    /// around it, once it is done.
+    /// Reports `count` more values as joined. The values of a skewed partition are reported by the
+    /// outer join after the inner one.
     pub(in crate::join) fn tick(&self, count: u64) -> Result<()> {
         if self.partition.is_all() {
             Ok(self.watch.tick(count)?)
@@ -68,7 +68,7 @@ impl<'a> Join<'a> {
     }
 
     /// Calls `each` with the values of a piece that belong to this join. Asks the observer at the
-    /// first ones, and then now and again.
+    /// first values and at intervals.
     pub(in crate::join) fn read(
         &self,
         piece: Piece,
@@ -95,7 +95,7 @@ impl<'a> Join<'a> {
         self.sides.iter().try_fold(false, |vary, side| Ok(vary || side.vary_in_all_bits()?))
     }
 
-    /// The bits in which not all values are equal.
+    /// The bits that are not equal in all values.
     pub(in crate::join) fn varying(&self) -> Result<u64> {
         if self.partition.is_all() && self.vary_in_all_bits()? {
             return Ok(u64::MAX);
@@ -117,13 +117,14 @@ impl<'a> Join<'a> {
         Ok(any & !all)
     }
 
-    /// The number of values that fit into the memory budget beside those already in memory.
+    /// The number of values that fit into the memory budget in addition to the values already in
+    /// memory.
     pub(in crate::join) fn values_max(&self) -> usize {
         let held: u64 = self.sides.iter().map(JoinValues::memory_len).sum();
         (self.resources.memory.saturating_sub(held) / 8).max(1) as usize
     }
 
-    /// The values of a partition, so that the copies of it that the threads need fit into memory.
+    /// The number of values of a partition whose copies for all threads fit into memory.
     pub(super) fn copied_max(&self) -> usize {
         self.values_max() / (2 * (self.resources.threads + 2))
     }

@@ -1,4 +1,4 @@
-//! Values in the order of a table: those that agree on a block with which it leads lie side by side.
+//! Values in the order of a table: values that agree on a block that leads it are adjacent.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,18 +13,18 @@ use fpstore_base::Fingerprint;
 /// The mask of natural order.
 const NATURAL: u64 = u64::MAX;
 
-/// The values of a side in the order of a table, to be read a range at a time.
+/// The values of a side in the order of a table, read a range at a time.
 #[derive(Debug)]
 pub(super) enum Ordered<'a> {
-    /// Of the caller, ascending.
+    /// Fingerprints of the caller, ascending.
     Fingerprints(&'a [Fingerprint]),
-    /// In memory, ascending.
+    /// Values in memory, ascending.
     Values(Arc<Vec<u64>>),
     Stored(TableOfStore),
 }
 
 impl JoinValues<'_> {
-    /// The masks of the tables in whose order the values can be read.
+    /// The masks of the tables whose order the values can be read in.
     pub(super) fn orders(&self) -> Vec<u64> {
         if let Some(store) = self.tables() {
             let tables = TableOfStore::all(&store).into_iter();
@@ -53,7 +53,8 @@ impl JoinValues<'_> {
 }
 
 impl Ordered<'_> {
-    /// For each prefix of `bits` bits, 1 to 63: at least the number of values that begin with it.
+    /// For each prefix of `bits` bits, 1 to 63: an upper bound of the number of values that begin
+    /// with it.
     pub(super) fn counts(&self, bits: u32) -> Result<Vec<u64>> {
         (0..1 << bits)
             .map(|prefix| match self {
@@ -64,8 +65,8 @@ impl Ordered<'_> {
             .collect()
     }
 
-    /// Calls `each` with the values whose first `bits` bits, 1 to 63, in this order are `prefix`, some
-    /// at a time, in this order for each segment of a store.
+    /// Calls `each` with the values whose first `bits` bits, 1 to 63, in this order are `prefix`,
+    /// some at a time. The values of each segment of a store come in this order.
     pub(super) fn read(
         &self,
         bits: u32,
@@ -88,8 +89,8 @@ impl Ordered<'_> {
         }
     }
 
-    /// Whether values may be read more than once: from several segments. Then each segment is in order,
-    /// and not all of them together.
+    /// Whether values may be read more than once, from several segments. Then the values of each
+    /// segment are in order, but not all of them together.
     pub(super) fn may_repeat(&self) -> bool {
         match self {
             Ordered::Fingerprints(_) | Ordered::Values(_) => false,
@@ -97,7 +98,7 @@ impl Ordered<'_> {
         }
     }
 
-    /// Advises the system that all are about to be read in order, or that this is over.
+    /// Advises the system that all values are about to be read in order, or that this has ended.
     pub(super) fn advise(&self, is_sequential: bool) {
         if let Ordered::Stored(table) = self {
             table.advise(is_sequential);
@@ -105,7 +106,7 @@ impl Ordered<'_> {
     }
 }
 
-/// Where the values with a prefix lie among ascending ones.
+/// The positions of the values with a prefix among ascending ones.
 fn range<T: Copy + Into<Fingerprint>>(all: &[T], bits: u32, prefix: u64) -> Range<usize> {
     let shift = 64 - bits;
     let before = |limit: u64| all.partition_point(|&of| of.into().value() >> shift < limit);

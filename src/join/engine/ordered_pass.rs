@@ -1,5 +1,5 @@
-//! Joining values by a block with which a table leads: each partition is a range of the table, which a
-//! thread reads and joins. Nothing is counted before, and nothing divided or kept.
+//! Joining values by a block that leads a table: each partition is a range of the table, which a
+//! thread reads and joins. Nothing is counted beforehand, and nothing is divided or kept.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,7 +12,7 @@ use super::ordered::Ordered;
 use super::sides::SidesMut;
 use crate::base::error::Result;
 
-/// Values of a partition, as a mean.
+/// Mean number of values in a partition.
 const MEAN_COUNT: u64 = if cfg!(test) { 64 } else { VALUES_PER_PARTITION as u64 };
 
 /// The values of all sides in an order that leads with the first block.
@@ -20,16 +20,16 @@ pub(super) struct OrderedPass<'a> {
     join: &'a Join<'a>,
     of_first: &'a OfFirst<'a>,
     sides: Vec<Ordered<'a>>,
-    /// Partitions are the ranges of the first bits of the block.
+    /// Partitions are the ranges by this many first bits of the block.
     bits: u32,
-    /// The values of each partition, at most.
+    /// The largest number of values of each partition.
     counts: Vec<u64>,
     division: Division,
 }
 
 impl Join<'_> {
-    /// The masks of the tables in whose order all sides can be read. None where others share the join,
-    /// who may not have the same tables at hand, and none for a part of the values.
+    /// The masks of the tables whose order all sides can be read in. Empty for a share of a join,
+    /// since other processes may have other tables, and for a part of the values.
     pub(super) fn orders(&self) -> Vec<u64> {
         let [first, others @ ..] = &self.sides[..] else { return Vec::new() };
         if self.share.count > 1 || !self.partition.is_all() {
@@ -40,8 +40,8 @@ impl Join<'_> {
         orders
     }
 
-    /// Finds the pairs of the first blocks with which one of the orders leads, where that pays. Returns
-    /// the positions of the others.
+    /// Finds the pairs of the first blocks that lead one of the orders, where that pays. Returns
+    /// the positions of the other first blocks.
     pub(super) fn join_in_order(
         &self,
         blocking: &Blocking,
@@ -61,8 +61,8 @@ impl Join<'_> {
 }
 
 impl<'a> OrderedPass<'a> {
-    /// `None` if no order leads with the block, or if a partition is uneven or fills the memory: such
-    /// values are joined otherwise.
+    /// `None` if no order leads with the block, or if a partition is uneven or fills the memory:
+    /// such values are joined otherwise.
     fn new(join: &'a Join<'a>, of_first: &'a OfFirst<'a>, orders: &[u64]) -> Result<Option<Self>> {
         let block = of_first.block();
         let Some(&mask) = orders.iter().find(|&&mask| leads_with(mask, block)) else {
@@ -174,13 +174,13 @@ mod tests {
         sorted.sort_unstable();
         assert_eq!(fingerprints(&sorted), [0]);
 
-        // What is deleted is known by rank in the first table.
+        // Deletions refer to ranks in the first table.
         let mut writer = Writer::open(folder.path().join("halves")).unwrap();
         writer.delete_fingerprints(&[sorted[5]]).unwrap();
         let halves = writer.finish().unwrap();
         assert_eq!(led(JoinValues::open((&halves).into(), 0, 1).unwrap(), 1 << 30), [0]);
 
-        // Nearly all agree on the first block.
+        // Nearly all values agree on the first block.
         let skewed: Vec<u64> = values.iter().map(|value| value >> 20).collect();
         let skewed = store_of(&folder.path().join("skewed"), "2", &skewed);
         assert_eq!(led(JoinValues::open((&skewed).into(), 0, 1).unwrap(), 1 << 30), [2]);

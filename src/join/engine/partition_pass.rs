@@ -1,7 +1,8 @@
-//! Partition passes: which partitions go into which pass, and one pass, in which the values of
+//! Partition passes: the division of partitions into passes, and one pass, in which the values of
 //! some partitions are read into one buffer and joined there.
 //!
-//! A join that does not fit into its memory budget makes several passes for each first block, each
+//! A join that exceeds its memory budget makes several passes for each first block, each over other
+//! partitions.
 //! over other partitions.
 
 use std::ops::Range;
@@ -10,7 +11,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use super::blocking::OfFirst;
 use super::distinct::Distinct;
 use super::finder::{Division, VALUES_PER_PARTITION};
-use super::hashing::partition_of;
+use super::hash_table::partition_of;
 use super::one_join::{Join, SharedEmit};
 use super::sides::SidesMut;
 use super::values::Piece;
@@ -74,7 +75,7 @@ impl Join<'_> {
     }
 
     /// The partitions of the share in ranges that each fit into memory. The first `share_bits` of
-    /// the number of a partition decide to which share it belongs.
+    /// the number of a partition determine its share.
     pub(in crate::join) fn passes(
         &self,
         counts: &PartitionCounts,
@@ -118,7 +119,7 @@ impl PartitionPass<'_> {
         buffer: &mut Vec<AtomicU64>,
         emit: &SharedEmit<'_>,
     ) -> Result<()> {
-        // Where each partition of each piece starts; the pieces of a side lie side by side.
+        // The start of each partition of each piece; the pieces of a side are adjacent.
         let mut at = 0;
         let mut starts = vec![Vec::with_capacity(self.partitions.len()); counts.pieces.len()];
         let mut ranges: Vec<Vec<Range<usize>>> = Vec::with_capacity(self.partitions.len());
@@ -137,8 +138,8 @@ impl PartitionPass<'_> {
         }
         if buffer.len() < at {
             *buffer = Vec::new();
-            // The system gives zeros page by page, each to the thread that writes there first: the loop
-            // compiles to nothing.
+            // The system gives zeros page by page, each to the thread that writes there first; the
+            // loop compiles to nothing.
             *buffer = vec![0; at].into_iter().map(AtomicU64::new).collect();
         }
         let pieces: Vec<_> = counts.pieces.iter().map(|(piece, _)| *piece).zip(starts).collect();
@@ -146,9 +147,9 @@ impl PartitionPass<'_> {
         self.find(&ranges, buffer, emit)
     }
 
-    /// Stores the values of a piece where their partitions lie.
+    /// Stores the values of a piece at the positions of their partitions.
     ///
-    /// Each place of the buffer belongs to one piece and is read after the threads ended, so
+    /// Each position of the buffer belongs to one piece and is read after the threads ended, so
     /// relaxed stores are enough.
     fn scatter(&self, piece: Piece, mut next: Vec<usize>, buffer: &[AtomicU64]) -> Result<()> {
         let all = self.partitions.len() == 1 << self.bits;
@@ -166,8 +167,8 @@ impl PartitionPass<'_> {
         })
     }
 
-    /// Finds the pairs of each partition on all threads. `ranges` says for each partition where
-    /// the values of each side lie.
+    /// Finds the pairs of each partition on all threads. `ranges` has the positions of the values
+    /// of each side, for each partition.
     fn find(
         &self,
         ranges: &[Vec<Range<usize>>],

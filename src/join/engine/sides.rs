@@ -5,23 +5,24 @@ use crate::bytes::scramble::scramble;
 /// The values to be compared, for reading.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::join) enum Sides<'a> {
-    /// The values of one set with one another.
+    /// The values of one set, compared with one another.
     Within(&'a [u64]),
-    /// Each value of the probe side with each value of the build side.
+    /// Each value of the probe side, compared with each value of the build side.
     Across { probe: &'a [u64], build: &'a [u64] },
 }
 
 /// The values to be compared. A search changes their order.
 #[derive(Debug)]
 pub(in crate::join) enum SidesMut<'a> {
-    /// Distinct values with one another.
+    /// Distinct values, compared with one another.
     Within(&'a mut [u64]),
-    /// Each value of the probe side with each value of the build side; each side is distinct.
+    /// Each value of the probe side, compared with each value of the build side; each side is
+    /// distinct.
     Across { probe: &'a mut [u64], build: &'a mut [u64] },
 }
 
 impl<'a> Sides<'a> {
-    /// The values among which others are looked for.
+    /// The values that are inserted and searched.
     pub(super) fn build(&self) -> &'a [u64] {
         match self {
             Sides::Within(values) => values,
@@ -31,7 +32,7 @@ impl<'a> Sides<'a> {
 }
 
 impl<'a> SidesMut<'a> {
-    /// The first side alone, or also the second one as that among which values are looked for.
+    /// The first side alone, or the first as the probe side and the second as the build side.
     pub(super) fn of([one, other]: &'a mut [Vec<u64>; 2], side_count: usize) -> Self {
         match side_count {
             1 => SidesMut::Within(one),
@@ -39,7 +40,7 @@ impl<'a> SidesMut<'a> {
         }
     }
 
-    /// The same for reading.
+    /// The same values for reading.
     pub(in crate::join) fn shared(&self) -> Sides<'_> {
         match self {
             SidesMut::Within(values) => Sides::Within(values),
@@ -71,7 +72,7 @@ impl<'a> SidesMut<'a> {
         }
     }
 
-    /// The differences of about `count` pairs: of the same ones for the same numbers of values.
+    /// The differences of about `count` pairs, chosen by the numbers of values alone.
     pub(in crate::join) fn sample(&self, count: usize) -> Vec<u64> {
         if self.pair_count() < 1.0 {
             return Vec::new();
@@ -86,13 +87,13 @@ impl<'a> SidesMut<'a> {
             SidesMut::Across { probe, build } => any(probe) ^ any(build),
         });
         match self {
-            // A value makes no pair with itself; the values are distinct.
+            // A value forms no pair with itself; the values are distinct.
             SidesMut::Within(_) => diffs.filter(|diff| *diff != 0).collect(),
             SidesMut::Across { .. } => diffs.collect(),
         }
     }
 
-    /// The bits in which not all values are equal.
+    /// The bits that are not equal in all values.
     pub(in crate::join) fn varying(&self) -> u64 {
         let mut any = 0;
         let mut all = u64::MAX;

@@ -1,9 +1,9 @@
 //! A skewed partition: values that agree on a block and do not fit into memory together.
 //!
 //! A join divides its values into partitions by a block of bits. A partition that is too large is
-//! joined by itself, divided by the other bits in which its values vary; so partitions nest.
+//! joined separately, divided by the other bits in which its values vary; so partitions nest.
 
-use super::hashing::partition_of;
+use super::hash_table::partition_of;
 
 /// The part of all values that an inner join takes: one partition by a block, inside it one
 /// partition by another block, and so on. A join of all values has no partition here.
@@ -12,7 +12,7 @@ pub(in crate::join) struct SkewedPartition {
     partitions: Vec<Partition>,
     /// Bits on which a pair must agree. Other pairs are found elsewhere in the join.
     pub(in crate::join) agree: u64,
-    /// Blocks of which each must differ in a pair, for the same reason.
+    /// Blocks in each of which a pair must differ, for the same reason.
     pub(in crate::join) differ: Vec<u64>,
 }
 
@@ -34,7 +34,7 @@ impl SkewedPartition {
         self.partitions.iter().all(|p| partition_of(value, p.block, 0, p.bits) == p.number)
     }
 
-    /// One partition of these values, in which pairs agree on its block and differ in each of the
+    /// One partition of these values, whose pairs agree on its block and differ in each of the
     /// `earlier` blocks.
     pub(in crate::join) fn within(&self, partition: Partition, earlier: &[u64]) -> SkewedPartition {
         let mut inner = self.clone();

@@ -13,30 +13,30 @@ use crate::store::Store;
 use fpstore_base::Fingerprint;
 use fpstore_base::watch::Watch;
 
-/// Values of one call of a callback.
+/// Number of values for one call of a callback.
 pub(super) const RUN_COUNT: usize = 1 << 12;
-/// Values that may tell that all bits vary, about.
+/// Approximate number of values examined to show that all bits vary.
 const VARYING_COUNT: usize = 256;
-/// Values that a thread reads into memory at a time, about.
+/// Approximate number of values that a thread reads into memory at a time.
 const PART_COUNT: u64 = if cfg!(test) { 64 } else { 1 << 16 };
 
-/// Values that can be read any number of times.
+/// The values of a side, which can be read any number of times.
 #[derive(Clone, Debug)]
 pub(in crate::join) enum JoinValues<'a> {
     /// The caller's fingerprints, sorted and distinct.
     Borrowed(&'a [Fingerprint]),
     Owned {
         values: Arc<Vec<u64>>,
-        /// What [`JoinValues::count_max`] says: the count of the input before repeated values were
-        /// removed, so that it does not depend on whether the values fit into memory.
+        /// The result of [`JoinValues::count_max`]: the number of input values including repeated
+        /// ones, so that it does not depend on whether the values fit into memory.
         count: u64,
         /// Whether values may repeat.
         repeats: bool,
         ascends: bool,
-        /// The store that they are all of, whose other tables are in other orders.
+        /// The store with all of these values, whose other tables have other orders.
         store: Option<Store>,
     },
-    /// Read segment after segment: a value of two segments comes twice.
+    /// Read segment after segment: a value in two segments is read twice.
     Stored {
         store: Store,
         segment: Option<usize>,
@@ -64,8 +64,8 @@ impl Piece {
 }
 
 impl<'a> JoinValues<'a> {
-    /// The values of an input; those of a store are read into memory, by as many threads, if `memory`
-    /// bytes hold them.
+    /// The values of an input. The values of a store are read into memory, by this many threads, if
+    /// `memory` bytes hold them.
     pub(in crate::join) fn open(input: JoinInput<'a>, memory: u64, threads: usize) -> Result<Self> {
         let (store, segment) = match input {
             JoinInput::Fingerprints(fingerprints) => {
@@ -111,7 +111,7 @@ impl<'a> JoinValues<'a> {
         }
         let values = Arc::new(range.collect()?);
         let (count, repeats) = (values.len() as u64, range.may_repeat());
-        // A range is of a join that is shared.
+        // A range belongs to a divided join.
         Ok(JoinValues::Owned { values, count, repeats, ascends: false, store: None })
     }
 
@@ -132,9 +132,9 @@ impl<'a> JoinValues<'a> {
         }
     }
 
-    /// Whether the values that are read repeat: a fingerprint may lie in several segments. What is
-    /// read is not merged, because the least of many segments is dear to find; who compares values
-    /// removes the copies from each part that it has in memory, see [`Distinct`].
+    /// Whether the values read may repeat: a fingerprint may lie in several segments. The segments
+    /// are not merged, because finding the smallest value of many segments is expensive. Code that
+    /// compares values removes the copies from each part in memory, see [`Distinct`].
     ///
     /// [`Distinct`]: super::distinct::Distinct
     pub(in crate::join) fn may_repeat(&self) -> bool {
@@ -145,8 +145,8 @@ impl<'a> JoinValues<'a> {
         }
     }
 
-    /// Whether some of the values differ in each bit, as it takes few to know of most sets. `false` also
-    /// where it is not known.
+    /// Whether the values vary in each bit, which few values of most sets show. `false` also if it
+    /// is unknown.
     pub(super) fn vary_in_all_bits(&self) -> Result<bool> {
         let (mut any, mut all) = (0, u64::MAX);
         let mut look = |value: u64| (any, all) = (any | value, all & value);
@@ -157,7 +157,7 @@ impl<'a> JoinValues<'a> {
             }
             JoinValues::Owned { values, .. } => steps(values.len()).for_each(|at| look(values[at])),
             JoinValues::Stored { .. } => {
-                // Deleted ones would tell of no others.
+                // Deleted values would say nothing about the others.
                 let Some(store) = self.tables() else { return Ok(false) };
                 let snapshot = store.snapshot();
                 for open in snapshot.segments().iter().filter(|open| open.deleted.is_none()) {
@@ -174,7 +174,7 @@ impl<'a> JoinValues<'a> {
         Ok(any & !all == u64::MAX)
     }
 
-    /// An upper bound of the number of values: one that lies in two segments counts twice.
+    /// An upper bound of the number of values: a value in two segments counts twice.
     pub(in crate::join) fn count_max(&self) -> u64 {
         match self {
             JoinValues::Borrowed(values) => values.len() as u64,
@@ -224,7 +224,7 @@ impl<'a> JoinValues<'a> {
         }
     }
 
-    /// All values, in memory, each once; read by as many threads.
+    /// All values in memory, each once; read by this many threads.
     pub(in crate::join) fn in_memory(
         &self,
         threads: usize,
@@ -256,14 +256,14 @@ impl<'a> JoinValues<'a> {
             })?;
         }
         if self.may_repeat() {
-            // Nearly always the runs of the segments ascend. The stable sort finds and merges them.
+            // The runs of the segments nearly always ascend. The stable sort finds and merges them.
             values.sort();
             values.dedup();
         }
         Ok(Arc::new(values))
     }
 
-    /// The same values by the segments of a store, one after the other.
+    /// The same values by segment of the store.
     fn by_segments(&self) -> Vec<JoinValues<'_>> {
         let JoinValues::Stored { store, segment: None, .. } = self else {
             return vec![self.clone()];

@@ -1,6 +1,6 @@
-//! What makes documents a cluster.
+//! The methods that form clusters.
 
-/// Which documents make a cluster.
+/// The method that forms clusters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ClusterMethod {
@@ -17,9 +17,9 @@ pub enum ClusterMethod {
     /// Aslam, Pelekhov and Rus, "The Star Clustering Algorithm for Static and Dynamic Information
     /// Organization", JGAA 8 (2004): the off-line algorithm.
     Star,
-    /// Leaders: in the order of smallest ids, each document that is near no leader becomes one.
-    /// Every other document belongs to the first leader that it is near. The leaders are the
-    /// documents that remain if each document near an earlier remaining one is dropped.
+    /// Leaders: in the order of smallest ids, each document that is near no leader becomes a
+    /// leader. Every other document belongs to the first leader that it is near. The leaders are
+    /// the documents that remain if each document near an earlier remaining one is dropped.
     Leader,
 }
 
@@ -30,7 +30,7 @@ fpstore_base::choices!(ClusterMethod {
 });
 
 impl ClusterMethod {
-    /// What its clusters are, in a few words of a page.
+    /// A short description of a cluster, for a page.
     pub fn shape(self) -> &'static str {
         match self {
             ClusterMethod::Components => "chains of near documents",

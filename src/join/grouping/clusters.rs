@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::cluster::{Cluster, ClusterMember, by_degree, cluster_of, number_of};
 use super::cluster_method::ClusterMethod;
 use super::disjoint_sets::{DisjointSets, PositionIndex, for_each_batch};
 use super::graph::NearGraph;
 use super::judged::Judged;
 use super::leaders::{Near, lead};
 use super::reading::{JoinMemory, ReadValues, read};
+use super::{Cluster, ClusterMember, by_degree, cluster_of, number_of};
 use crate::base::error::{Error, Result};
 use crate::base::in_order::in_order;
 use crate::join::engine::one_join::Join;
@@ -22,7 +22,7 @@ use fpstore_base::watch::{Phase, Watch};
 
 /// The clusters of a store.
 ///
-/// Holds the members of each connected component, which [`Clusters::for_each`] divides.
+/// Holds the members of each connected component; [`Clusters::for_each`] divides them.
 #[derive(Debug)]
 pub struct Clusters {
     store: Store,
@@ -38,8 +38,8 @@ pub struct Clusters {
     watch: Watch,
 }
 
-/// Finds the clusters of two or more documents in a store. Documents within the distance of the
-/// options belong together, in the way that `method` says.
+/// Finds the clusters of two or more documents in a store. `method` defines how documents within
+/// the distance of the options form clusters.
 ///
 /// Documents with the same fingerprint cost no more than one document. Takes 24 bytes of memory
 /// for each fingerprint, and the memory of a join while it finds pairs.
@@ -78,7 +78,7 @@ pub fn clusters(store: &Store, options: &JoinOptions, method: ClusterMethod) -> 
     Clusters::among(store, options, method, memory, values, None)
 }
 
-/// Refuses options with which there are no clusters.
+/// Rejects options for which clusters are undefined.
 pub(super) fn check(options: &JoinOptions) -> Result<()> {
     options.check()?;
     if options.share.count > 1 {
@@ -120,8 +120,8 @@ impl Clusters {
     }
 
     /// Calls `each` with each cluster, by ascending smallest fingerprint of its component. Can be
-    /// called any number of times. Threads look up and divide components beside the calls; the members
-    /// of a few components are in memory at a time.
+    /// called any number of times. Meanwhile, threads look up and divide the next components; the
+    /// members of a few components are in memory at a time.
     ///
     /// # Errors
     ///
@@ -159,7 +159,7 @@ impl Clusters {
         )
     }
 
-    /// The members of a component; without a searcher they have no ids.
+    /// The members of a component; without ids if there is no searcher.
     fn load(
         &self,
         component: &[(u32, u32)],
@@ -183,7 +183,7 @@ impl Clusters {
         Ok(members)
     }
 
-    /// The clusters of a component, whose members ascend.
+    /// The clusters of a component with ascending members.
     fn divide(
         &self,
         component: &[(u32, u32)],
@@ -201,7 +201,7 @@ impl Clusters {
         Ok(clusters?.into_iter().flatten().collect())
     }
 
-    /// The clusters that the method makes of these members, which ascend.
+    /// The clusters that the method forms of these ascending members.
     fn clusters_of(&self, members: Vec<ClusterMember>, watch: &Watch) -> Result<Vec<Cluster>> {
         let groups = if self.method == ClusterMethod::Leader {
             self.by_leaders(&members, watch)?
@@ -217,7 +217,7 @@ impl Clusters {
         Ok(clusters.filter(|cluster| cluster.size > 1).collect())
     }
 
-    /// The positions of each leader and of those that it leads.
+    /// The positions of each leader and of the members that it leads.
     fn by_leaders(&self, members: &[ClusterMember], watch: &Watch) -> Result<Vec<Vec<u32>>> {
         let order = by_degree(members, |_| 0);
         let values: Vec<u64> =

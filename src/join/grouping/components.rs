@@ -1,16 +1,16 @@
-//! Connected components of pairs that shares or groups have found, in one process or in several.
+//! Connected components of pairs found by shares or groups, in one process or in several.
 //!
-//! A cluster of near-duplicates is a component of the graph of all pairs. The pairs of a join that
-//! was divided lie in many files; [`Components`] takes them in any order and any number of times.
-//! Its result is a forest: one link for each fingerprint but the least one of each component. A
-//! task can make a forest of its own pairs first, and the links of all forests give the same
-//! components as the pairs do; n equal-ish documents then are n links instead of n^2/2 pairs.
+//! A cluster of near-duplicates is a component of the graph of all pairs. The pairs of a divided
+//! join lie in many files; [`Components`] takes them in any order and any number of times. Its
+//! result is a forest: one link for each fingerprint except the smallest one of each component. A
+//! task can make a forest of its own pairs first: the links of all forests give the same components
+//! as the pairs do, and n mutually near documents take n links instead of n^2/2 pairs.
 
 use std::collections::HashMap;
 
 use super::disjoint_sets::DisjointSets;
 use crate::base::error::{Error, Result};
-use crate::join::pairs::near_pairs::Pair;
+use crate::join::pairs::Pair;
 use fpstore_base::Fingerprint;
 
 /// Collects pairs of fingerprints and finds their connected components.
@@ -60,10 +60,10 @@ impl Components {
         self.values.len()
     }
 
-    /// The links of the components: for each fingerprint but the least of its component, that one
-    /// and itself. By ascending least fingerprint, then the other one.
+    /// The links of the components: a pair of the smallest fingerprint of the component and each
+    /// other one, by ascending smallest fingerprint, then by the other one.
     pub fn finish(mut self) -> Vec<Pair> {
-        // The name of a set is its smallest position, which is that of the first to come.
+        // The name of a set is its smallest position, which belongs to the first value added.
         let mut least: Vec<u64> = self.values.clone();
         for position in 0..self.values.len() as u32 {
             let name = self.sets.find(position) as usize;

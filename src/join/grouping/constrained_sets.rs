@@ -6,9 +6,9 @@ use super::disjoint_sets::DisjointSets;
 
 /// Disjoint sets with pairs of positions that must stay apart ("cannot link").
 ///
-/// Two sets *repel* each other if some position of the one must stay apart from some position of the
-/// other. For each set that repels any, `repelled` has the keys of the others. When two sets merge,
-/// the one that repels more keeps its key, so that each entry moves a logarithmic number of times.
+/// Two sets *repel* each other if a position of one must stay apart from a position of the other.
+/// For each set that repels any, `repelled` has the keys of the others. When two sets merge, the
+/// key of the set that repels more is kept, so that each entry moves a logarithmic number of times.
 #[derive(Debug, Default)]
 pub(in crate::join) struct ConstrainedSets {
     sets: DisjointSets,
@@ -18,8 +18,8 @@ pub(in crate::join) struct ConstrainedSets {
 }
 
 impl ConstrainedSets {
-    /// The positions below `count`, each in a set of its own; the positions of each pair in `apart`
-    /// must stay in different sets.
+    /// Makes sets of the positions below `count`, each in a set of its own. The positions of each
+    /// pair in `apart` must stay in different sets.
     pub(in crate::join) fn new(count: u32, apart: impl IntoIterator<Item = (u32, u32)>) -> Self {
         let mut sets =
             ConstrainedSets { sets: DisjointSets::new(count), ..ConstrainedSets::default() };
@@ -32,18 +32,19 @@ impl ConstrainedSets {
         sets
     }
 
-    /// The name of the set that has a position: its smallest position.
+    /// The name of the set of a position: its smallest position.
     pub(in crate::join) fn find(&mut self, at: u32) -> u32 {
         self.sets.find(at)
     }
 
-    /// Whether two positions are in one set, or in sets that repel each other. Both last.
+    /// Whether two positions are in one set, or in sets that repel each other. Both states are
+    /// permanent.
     pub(in crate::join) fn is_settled(&mut self, one: u32, other: u32) -> bool {
         let (one, other) = (self.find(one), self.find(other));
         one == other || self.repel(one, other)
     }
 
-    /// Whether the sets of these names repel each other.
+    /// Whether the sets with these names repel each other.
     fn repel(&self, one: u32, other: u32) -> bool {
         let keys = self.keys.get(&one).zip(self.keys.get(&other));
         keys.is_some_and(|(one, other)| self.repelled[one].contains(other))
@@ -65,7 +66,7 @@ impl ConstrainedSets {
         }
     }
 
-    /// Makes one key of two. Returns the one that stays.
+    /// Merges two keys into one and returns it.
     fn merge(&mut self, one: u32, other: u32) -> u32 {
         let is_larger = self.repelled[&one].len() >= self.repelled[&other].len();
         let (kept, gone) = if is_larger { (one, other) } else { (other, one) };

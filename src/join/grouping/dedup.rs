@@ -1,4 +1,5 @@
-//! New documents against stored ones: which new documents are near-duplicates, and which to keep.
+//! Comparison of new documents with stored ones: the new near-duplicates, and the new documents to
+//! keep.
 
 use std::sync::Arc;
 
@@ -8,46 +9,46 @@ use super::reading::{JoinMemory, ReadValues, read};
 use super::within::Within;
 use crate::base::error::{Error, Result};
 use crate::base::section::StoreIndex;
-use crate::join::batch::batch_mode::BatchMode;
-use crate::join::batch::search_many::search_many;
+use crate::join::batch::BatchMode;
+use crate::join::batch::search_many;
 use crate::join::options::JoinOptions;
 use crate::join::pairs::document_lookup::{PairStores, for_each_looked_up};
-use crate::join::pairs::near_pairs::{Pair, near_pairs_across};
+use crate::join::pairs::{Pair, near_pairs_across};
 use crate::search::Limits;
 use crate::store::Store;
 use fpstore_base::{Fingerprint, Id, IdRef};
 
-/// With more than this many stored fingerprints for each new one, the new ones are searched in the
-/// store rather than joined with it.
+/// With more stored fingerprints than this for each new one, the new ones are searched in the store
+/// and not joined with it.
 const SEARCH_RATIO: u64 = 16;
 
-/// Which new documents are kept, and which documents the others are near.
+/// The new documents that are kept, and the nearest kept document of each other one.
 #[derive(Debug)]
 pub struct Dedup {
     new: Store,
     stored: Option<Store>,
     /// Each new fingerprint that is near a stored one, with the nearest, ascending.
     near_stored: Vec<Pair>,
-    /// Which of the new fingerprints that are near no stored one go by which.
+    /// For each new fingerprint without a stored neighbour: the new one that replaces it.
     within: Option<Within>,
-    /// The new fingerprints that are near no stored one.
+    /// The new fingerprints without a stored neighbour.
     unmatched: Arc<Vec<u64>>,
-    /// Their smallest ids, if new documents were compared and all ids are numbers.
+    /// The smallest ids of `unmatched`, if new documents were compared and all ids are numbers.
     numbers: Option<Vec<u64>>,
     threads: usize,
 }
 
-/// Compares the documents of the store `new` with those of `stored`, if given, and with `within`
-/// also with one another.
+/// Compares the documents of the store `new` with the documents of `stored`, if given, and with
+/// `within` also with one another.
 ///
-/// Only new documents are dropped: those within the distance of the options of a stored document,
-/// and with `within` those near a new document that is kept. Of near new documents the one with
-/// the smallest id is kept, numbers by value, texts by bytes.
+/// Only new documents are dropped: documents within the distance of the options of a stored one,
+/// and with `within` also documents near a kept new one. Of near new documents the one with the
+/// smallest id is kept, numbers by value, texts by bytes.
 ///
-/// `stored` may be several [`Stores`](crate::Stores) that are asked as one.
+/// `stored` may be several [`Stores`](crate::Stores) that are queried together.
 ///
-/// Takes 33 bytes of memory for each new fingerprint, beside the memory of the join, and with `within`
-/// 8 more where ids are numbers.
+/// Takes 33 bytes of memory for each new fingerprint in addition to the memory of the join, and
+/// with `within` 8 more where ids are numbers.
 ///
 /// # Errors
 ///
@@ -138,7 +139,7 @@ fn check_recipes(new: &Store, stored: &Store) -> Result<()> {
     crate::join::JoinInput::Store(new).check_recipe(&crate::join::JoinInput::Store(stored))
 }
 
-/// The values without those that are near. `is_near` has an entry for each value.
+/// The values that are not near. `is_near` has an entry for each value.
 fn without(read: ReadValues, is_near: &[bool]) -> ReadValues {
     if !is_near.contains(&true) {
         return read;
@@ -179,7 +180,7 @@ impl Dedup {
             let fingerprint = hit.fingerprint();
             let at = unmatched.next_if(|(_, value)| **value == fingerprint.value());
             let mut keep = at.is_some();
-            // Of a leader with several documents the one with the smallest id is kept.
+            // Of a leader with several documents, the document with the smallest id is kept.
             let mut first = None;
             if let (Some((at, _)), Some(within)) = (at, &self.within) {
                 keep = within.leader_of(at) == at;
@@ -203,8 +204,8 @@ impl Dedup {
         })
     }
 
-    /// Calls `each` with each new document that is kept, by ascending fingerprint, then in the order of
-    /// its ids.
+    /// Calls `each` with each kept new document, by ascending fingerprint, then in the order of its
+    /// ids.
     ///
     /// # Errors
     ///
@@ -219,7 +220,7 @@ impl Dedup {
                 Fate::Drop => Ok(()),
             });
         };
-        // Of each leader the document with the smallest id.
+        // Of each leader, the document with the smallest id.
         let leaders = (0..).zip(&*self.unmatched).zip(numbers);
         let leaders = leaders.filter(|((at, _), _)| within.leader_of(*at) == *at);
         leaders
@@ -227,11 +228,11 @@ impl Dedup {
             .try_for_each(|(fingerprint, id)| each(fingerprint, Some(id)))
     }
 
-    /// Calls `each` once with each new document that is dropped, and with the document that is the
-    /// reason: first those that are near a stored one, by ascending fingerprint, then the others, by
-    /// ascending fingerprint of the kept document, then by distance from it, then by fingerprint. Of
-    /// several stored documents the reason is the nearest, ties by fingerprint, then by id; of several
-    /// kept ones it is the first, by id.
+    /// Calls `each` once with each dropped new document and the kept document that it duplicates.
+    /// Documents near a stored one come first, by ascending fingerprint; then the others, by
+    /// ascending fingerprint of the kept document, then by distance from it, then by fingerprint.
+    /// Of several stored documents, `each` gets the nearest, ties by fingerprint, then by id; of
+    /// several kept new documents, the first by id.
     ///
     /// # Errors
     ///
@@ -263,7 +264,7 @@ impl Dedup {
         };
         for_each_looked_up(&self.new, self.threads, pairs, |pair, kept, documents| {
             let is_leader = pair.first == pair.second;
-            // Of a leader with several documents the one with the smallest id is kept.
+            // Of a leader with several documents, the document with the smallest id is kept.
             let first = kept.iter().enumerate().min_by_key(|(_, document)| &document.id);
             let other_id = first.and_then(|(_, kept)| kept.id.as_ref()).map(Id::as_ref);
             let pair = Pair { first: pair.second, second: pair.first };
@@ -280,19 +281,19 @@ impl Dedup {
     }
 }
 
-/// A new document that is dropped.
+/// A dropped new document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DroppedDocument<'a> {
-    /// Its fingerprint, and that of the document that is the reason.
+    /// Its fingerprint, and the fingerprint of the kept document that it duplicates.
     pub pair: Pair,
     /// Its id, if it has one.
     pub id: Option<IdRef<'a>>,
-    /// The id of the other document, if it has one.
+    /// The id of the kept document, if it has one.
     pub other_id: Option<IdRef<'a>>,
-    /// Whether the other document is stored, and not a new one that is kept.
+    /// Whether the kept document is a stored one.
     pub is_stored: bool,
-    /// The store of a stored document, where several are asked as one.
+    /// The store of a stored document, where several are queried together.
     pub other_store: StoreIndex,
 }
 
@@ -302,8 +303,8 @@ mod tests {
     use crate::join::tests::random::Random;
     use crate::{BuildOptions, Builder, IdPolicy};
 
-    /// Numbers are read with the fingerprints, texts are looked up; `for_each_kept` tells the first
-    /// from the second as `for_each_document` does.
+    /// Numbers are read with the fingerprints, texts are looked up. `for_each_kept` agrees with
+    /// `for_each_document` for both.
     #[test]
     fn what_is_kept_is_the_same_for_numbers_and_texts_on_any_number_of_threads() {
         let folder = tempfile::tempdir().unwrap();
@@ -317,7 +318,7 @@ mod tests {
                 let center = random.pick(&centers);
                 let distance = random.below(6) as u32;
                 let value = random.flip(center, distance);
-                // As texts they are in the order of the numbers.
+                // As texts, the ids have the order of the numbers.
                 builder.push(value.into(), 1_000_000 - 37 * position).unwrap();
             }
             builder.finish().unwrap()

@@ -1,7 +1,7 @@
 //! Connected components of near pairs, as disjoint sets of positions.
 //!
-//! Our own because the name of a set is its smallest position, which gives clusters an order that
-//! does not depend on the order of the pairs; union by rank, as in petgraph's `UnionFind`, names
+//! This implementation names a set by its smallest position, which gives clusters an order that
+//! does not depend on the order of the pairs. Union by rank, as in petgraph's `UnionFind`, names
 //! sets by that order, and takes 5 bytes a position instead of 4.
 
 /// Disjoint sets of positions. The smallest position of a set is its name.
@@ -16,17 +16,17 @@ pub struct DisjointSets {
 }
 
 impl DisjointSets {
-    /// The positions below `count`, each in a set of its own.
+    /// Makes sets of the positions below `count`, each in a set of its own.
     pub fn new(count: u32) -> Self {
         DisjointSets { parents: (0..count).collect() }
     }
 
     /// Adds the next position, in a set of its own.
-    pub fn push(&mut self) {
+    pub(in crate::join) fn push(&mut self) {
         self.parents.push(self.parents.len() as u32);
     }
 
-    /// The name of the set that has a position.
+    /// The name of the set of a position.
     pub fn find(&mut self, mut at: u32) -> u32 {
         loop {
             let parent = self.parents[at as usize];
@@ -45,9 +45,9 @@ impl DisjointSets {
         self.parents[one.max(other) as usize] = one.min(other);
     }
 
-    /// All positions of sets with two or more, and those in `also`, which ascends. Each comes
-    /// after the name of its set; in order of names, then positions.
-    pub fn members(mut self, also: &[u32]) -> Vec<(u32, u32)> {
+    /// All positions in sets of two or more, and the positions in `also`, which ascends. Each comes
+    /// with the name of its set, in order of names, then positions.
+    pub(in crate::join) fn members(mut self, also: &[u32]) -> Vec<(u32, u32)> {
         let count = self.parents.len() as u32;
         let mut members = Vec::new();
         for at in 0..count {
@@ -58,7 +58,8 @@ impl DisjointSets {
         }
         drop(self);
         members.sort_unstable();
-        // The names themselves: one for each set, and those in `also` that are alone in a set.
+        // Adds the names: one for each set, and the positions in `also` that form a set of their
+        // own.
         let mut names: Vec<u32> = members.chunk_by(|a, b| a.0 == b.0).map(|set| set[0].0).collect();
         let mut others: Vec<u32> = members.iter().map(|member| member.1).collect();
         others.sort_unstable();
@@ -72,7 +73,7 @@ impl DisjointSets {
     }
 }
 
-/// Members of a batch, at least, but for the last one.
+/// Minimum number of members in each batch except the last.
 const BATCH_COUNT: usize = if cfg!(test) { 5 } else { 1 << 10 };
 
 /// Calls `each` with whole sets of members, as [`DisjointSets::members`] returns them, in batches.
@@ -104,7 +105,7 @@ pub struct PositionIndex {
 }
 
 impl PositionIndex {
-    /// Values of a bucket on average, as a power of two.
+    /// Average number of values in a bucket, as a power of two.
     const BUCKET_LOG: u32 = 3;
 
     pub fn new<T: Copy + Into<u64>>(values: &[T]) -> Self {
@@ -123,7 +124,7 @@ impl PositionIndex {
         PositionIndex { shift, starts }
     }
 
-    /// The position of a value; if it is not among the values, that of the next one.
+    /// The position of a value, or of the next larger one if the value is missing.
     pub fn of<T: Copy + Ord + Into<u64>>(&self, values: &[T], value: T) -> u32 {
         let bucket = (value.into() >> self.shift) as usize;
         let (start, end) = (self.starts[bucket], self.starts[bucket + 1]);

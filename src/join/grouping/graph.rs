@@ -1,33 +1,33 @@
 //! The graph of near members inside one connected component.
 
-use super::cluster::ClusterMember;
+use super::ClusterMember;
 use crate::base::error::Result;
 use crate::join::engine::finder::{PairFinder, ValuePair};
 use crate::join::engine::sides::SidesMut;
 use fpstore_base::watch::Watch;
 
-/// Pairs for each member that are kept in lists. A graph with more pairs has few stars, whose
-/// neighbours are found by comparing with all members.
+/// The largest number of pairs for each member that are kept in lists. A graph with more pairs has
+/// few stars, whose neighbours are found by comparing with all members.
 const PAIRS_PER_MEMBER: u64 = 32;
 
 /// The pairs of near members of a component.
 pub(in crate::join) struct NearGraph<'a> {
     members: &'a [ClusterMember],
     k: u32,
-    /// For each member the number of documents near it, its own included.
+    /// For each member, the number of documents near it, including its own documents.
     pub(in crate::join) degrees: Vec<u64>,
-    /// The neighbours of each member, unless they are too many.
+    /// The neighbours of each member; `None` if there are too many.
     lists: Option<NeighbourLists>,
 }
 
-/// The neighbours of all members in one array, and where those of each member end.
+/// The neighbours of all members in one array, and the end of the neighbours of each member.
 struct NeighbourLists {
     ends: Vec<usize>,
     neighbours: Vec<u32>,
 }
 
 impl<'a> NearGraph<'a> {
-    /// The watch is asked while the pairs are found.
+    /// The watch can stop the search for pairs.
     pub(in crate::join) fn new(
         members: &'a [ClusterMember],
         k: u32,

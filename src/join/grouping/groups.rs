@@ -1,16 +1,16 @@
 //! Groups of fingerprints in memory: distinct values in disjoint sets.
 //!
-//! [`Groups`] takes values once, and joins those that are near, or those that the caller pairs. It is
-//! for data frames, where each row asks for its group; [`clusters`](crate::join::clusters()) is for
-//! stores, [`Components`](crate::join::Components) for the pairs of many processes.
+//! [`Groups`] takes values once, and joins near values, or pairs given by the caller. It serves
+//! data frames, where each row needs the group of its value; [`clusters`](crate::join::clusters())
+//! serves stores, [`Components`](crate::join::Components) the pairs of many processes.
 
 use super::disjoint_sets::{DisjointSets, PositionIndex};
 use crate::base::error::{Error, Result};
 use crate::join::options::JoinOptions;
-use crate::join::pairs::near_pairs::near_pairs;
+use crate::join::pairs::near_pairs;
 use fpstore_base::Fingerprint;
 
-/// Distinct fingerprints in groups; at first each is a group of its own.
+/// Distinct fingerprints in groups; initially each forms a group of its own.
 ///
 /// Takes 13 bytes of memory for each distinct fingerprint, besides a join.
 ///
@@ -69,7 +69,8 @@ impl Groups {
         })
     }
 
-    /// Joins the groups of two fingerprints. Does nothing if one of them was not given.
+    /// Joins the groups of two fingerprints. Does nothing if one of them is not among the
+    /// fingerprints.
     pub fn join(&mut self, one: Fingerprint, other: Fingerprint) {
         if let (Some(one), Some(other)) = (self.position(one), self.position(other)) {
             self.sets.union(one, other);
@@ -81,14 +82,15 @@ impl Groups {
         &self.fingerprints
     }
 
-    /// The group of a fingerprint, as the position of its least one among
-    /// [`Groups::fingerprints`]; `None` if the fingerprint was not given.
+    /// The group of a fingerprint, as the position of its smallest member among
+    /// [`Groups::fingerprints`]; `None` if the fingerprint is not among them.
     pub fn group_of(&mut self, fingerprint: Fingerprint) -> Option<usize> {
         let position = self.position(fingerprint)?;
         Some(self.sets.find(position) as usize)
     }
 
-    /// The least fingerprint of the group of a fingerprint, if that was given.
+    /// The smallest fingerprint of the group of a fingerprint; `None` if it is not among the
+    /// fingerprints.
     pub fn least_of(&mut self, fingerprint: Fingerprint) -> Option<Fingerprint> {
         self.group_of(fingerprint).map(|group| self.fingerprints[group])
     }

@@ -1,13 +1,13 @@
-//! The judged documents of a store, and what they change of its components.
+//! The judged documents of a store, and their effect on its components.
 //!
-//! [`read`] finds the documents of the pairs while the store is read, and [`Judged::join`] merges the
-//! components of those that are judged to be one. A component with two documents that are judged
-//! different is *contested*; [`Judged::divide`] decides it again when its members are in memory.
+//! [`read`] finds the documents of the judged pairs while the store is read, and [`Judged::join`]
+//! merges the components of judged duplicates. A component with two documents that are judged
+//! different is *contested*; [`Judged::divide`] divides it again when its members are in memory.
 //! [`Clusters`](super::clusters::Clusters) calls these in this order.
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::cluster::ClusterMember;
+use super::ClusterMember;
 use super::constrained_sets::ConstrainedSets;
 use super::disjoint_sets::DisjointSets;
 use super::judged_nodes::{DocumentPlace, JudgedNodes, Node};
@@ -22,18 +22,18 @@ use crate::writing::sort::{RecordSorter, SortResources};
 use fpstore_base::labels::Label;
 use fpstore_base::watch::{Phase, Watch};
 
-/// The part of the memory that the pairs of a contested component get, as a divisor.
+/// Divisor of the memory: the pairs of a contested component get this part.
 const PAIRS_DIVISOR: u64 = 4;
 
-/// How many judged pairs were obeyed.
+/// The number of judged pairs that were obeyed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct JudgedDocuments {
-    /// Pairs that are judged to be duplicates, and are in one cluster.
+    /// The number of pairs that are judged to be duplicates and are in one cluster.
     pub duplicate_count: u64,
-    /// Pairs that are judged to be different, and are not in one cluster.
+    /// The number of pairs that are judged to be different and are not in one cluster.
     pub different_count: u64,
-    /// Pairs that were passed over, because no document has one of the ids.
+    /// The number of skipped pairs: the store lacks one of their ids.
     pub unknown_count: u64,
 }
 
@@ -45,14 +45,14 @@ pub(in crate::join) struct Judged {
     /// Pairs of documents, by their positions in `documents`.
     duplicates: Vec<(u32, u32)>,
     different: Vec<(u32, u32)>,
-    /// The names of the components that have two documents which are judged different.
+    /// The names of the components with two documents that are judged different.
     contested: HashSet<u32>,
     own_id: fn(&str) -> &str,
     k: u32,
     resources: SortResources,
 }
 
-/// Reads all fingerprints of a store, and finds the documents that are judged.
+/// Reads all fingerprints of a store, and finds the judged documents.
 pub(super) fn read(
     store: &Store,
     options: &JoinOptions,
@@ -107,7 +107,7 @@ pub(super) fn read(
 }
 
 impl Judged {
-    /// Merges the components of duplicates, and notes which components are contested then.
+    /// Merges the components of duplicates, and notes the contested components after that.
     pub(super) fn join(&mut self, components: &mut DisjointSets) {
         let position = |at: u32| self.documents[at as usize].0;
         for &(one, other) in &self.duplicates {
@@ -125,8 +125,8 @@ impl Judged {
         self.contested.contains(&component)
     }
 
-    /// The clusters of a contested component, each with its members by ascending fingerprint; by
-    /// their first documents. `component` has the position of each member.
+    /// The clusters of a contested component, ordered by their first documents, the members of each
+    /// by ascending fingerprint. `component` has the position of each member.
     pub(super) fn divide(
         &self,
         component: &[(u32, u32)],
@@ -183,7 +183,7 @@ impl Judged {
                 let (one, other) = (position(one.min(other)), position(one.max(other)));
                 for one in nodes.of_member(one) {
                     for other in nodes.of_member(other) {
-                        // What is settled now stays so, and need not be sorted.
+                        // A settled pair stays settled and need not be sorted.
                         if !sets.is_settled(one, other) {
                             sorter.push_bare(u64::from(one) << 32 | u64::from(other))?;
                         }

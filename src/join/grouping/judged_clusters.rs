@@ -9,20 +9,21 @@ use crate::base::judged::JudgedPairs;
 use crate::join::options::JoinOptions;
 use crate::store::Store;
 
-/// As [`clusters`](crate::join::clusters()) with [`ClusterMethod::Components`], but the pairs that
-/// people have judged are obeyed. `own_id` finds the id that a pair names in an id of the store,
-/// where these hold more; it is empty if there is none.
+/// As [`clusters`](crate::join::clusters()) with [`ClusterMethod::Components`], but obeys the pairs
+/// that people have judged. `own_id` extracts the id used in judged pairs from an id of the store,
+/// which may contain more; it returns an empty text if there is no such id.
 ///
 /// Two documents that are judged to be duplicates are in one cluster, whatever their distance. Two
-/// that are judged different never are: a component that has both is decided again. Its documents
-/// start alone, the duplicates are merged, and then its near pairs are taken one after the other: by
-/// ascending distance, then by the smaller document, then by the larger one, where documents come by
-/// their fingerprints, then by their ids as text. A pair merges the clusters of its two documents, unless
-/// that would bring two together that are judged different. This is single linkage with "cannot
-/// link" constraints; all other components stay as they are.
+/// documents that are judged different never are: a component with both is divided again. Its
+/// documents start in clusters of their own, the duplicates are merged, and then its near pairs are
+/// taken one after the other: by ascending distance, then by the smaller document, then by the
+/// larger one, where documents are ordered by fingerprint, then by id as text. A pair merges the
+/// clusters of its two documents, unless the cluster would then contain two documents that are
+/// judged different. This is single linkage with "cannot link" constraints; all other components
+/// stay unchanged.
 ///
-/// A pair of which the store does not have both ids is passed over. Takes the time of a join of the
-/// component for each distance from 0 to `k`, for contested components only.
+/// A pair is skipped if the store lacks one of its ids. For contested components only, takes the
+/// time of a join of the component for each distance from 0 to `k`.
 ///
 /// # Errors
 ///

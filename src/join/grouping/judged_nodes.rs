@@ -1,38 +1,39 @@
-//! The documents of a contested component, those that need not be told apart taken as one.
+//! The documents of a contested component; documents that need not be distinguished form one node.
 
 use std::ops::Range;
 
-use super::cluster::ClusterMember;
+use super::ClusterMember;
 
-/// A document of a store: the position of its fingerprint, and the place of its id among the ids of
-/// that fingerprint.
+/// A document of a store: the position of its fingerprint, and the position of its id among the ids
+/// of that fingerprint.
 pub(super) type DocumentPlace = (u32, u32);
 
-/// A judged document, or all documents of one fingerprint that are not judged. These go together
-/// whatever is decided: the first document of their fingerprint takes all of them, because they
-/// stay apart from none.
+/// A judged document, or all documents of one fingerprint that are not judged. The latter always
+/// share a cluster: the first document of their fingerprint takes all of them, because no
+/// constraint keeps them apart.
 #[derive(Debug)]
 pub(super) struct Node {
     /// The position of its fingerprint among the members of the component.
     pub(super) member: u32,
-    /// The places of its ids among those of the fingerprint; none if that has no ids.
+    /// The positions of its ids among the ids of the fingerprint; empty if the fingerprint has no
+    /// ids.
     pub(super) places: Vec<u32>,
 }
 
-/// The nodes of a component: by ascending fingerprint, then by the smallest id as text. Those without
-/// an id come last.
+/// The nodes of a component: by ascending fingerprint, then by the smallest id as text. Nodes
+/// without an id come last.
 #[derive(Debug)]
 pub(super) struct JudgedNodes {
     pub(super) list: Vec<Node>,
-    /// Where the nodes of each member end.
+    /// The end of the nodes of each member.
     ends: Vec<u32>,
-    /// The nodes of the judged documents of the component, by their numbers, which ascend.
+    /// The nodes of the judged documents of the component, by ascending document number.
     judged: Vec<(u32, u32)>,
 }
 
 impl JudgedNodes {
-    /// `documents` are those of the store that are judged, ascending; `component` has the position in
-    /// the store of each member.
+    /// `documents` has the judged documents of the store, ascending; `component` has the position
+    /// of each member in the store.
     pub(super) fn new(
         documents: &[DocumentPlace],
         own_id: fn(&str) -> &str,
@@ -50,7 +51,7 @@ impl JudgedNodes {
         nodes
     }
 
-    /// Adds the nodes of a member, of whose documents those from `first` on are judged.
+    /// Adds the nodes of a member, whose documents from `first` on are judged.
     fn add(
         &mut self,
         own_id: fn(&str) -> &str,

@@ -1,19 +1,19 @@
-//! Which documents of clusters to keep and which to drop.
+//! The documents of clusters to keep and to drop.
 //!
-//! [`KeepRule`] is the one rule, for clusters of a store and for those of confirmed documents. The
+//! [`KeepRule`] is the rule for clusters of a store and for clusters of confirmed documents. The
 //! program and the Python package take its names from here.
 
 use std::collections::HashMap;
 
-use super::cluster::Cluster;
+use super::Cluster;
 use super::clusters::Clusters;
 use crate::base::error::{Error, Result};
 use fpstore_base::{Fingerprint, IdRef};
 
-/// Which documents are kept.
+/// The documents of a cluster that are kept.
 ///
-/// Documents have an order: in a store that of their ids, numbers by value, texts by bytes; confirmed
-/// documents that of their numbers.
+/// The order of documents in a store is the order of their ids, numbers by value, texts by bytes.
+/// The order of confirmed documents is the order of their numbers.
 ///
 /// ```
 /// use fpstore::join::KeepRule;
@@ -25,12 +25,13 @@ use fpstore_base::{Fingerprint, IdRef};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum KeepRule {
-    /// Of each cluster the first document of the representative, and every document in no cluster.
+    /// The first document of the representative of each cluster, and every document outside of
+    /// clusters.
     Representative,
-    /// Of each cluster the document with the smallest id, numbers by value, texts by bytes; and
-    /// every document in no cluster.
+    /// The document with the smallest id of each cluster, numbers by value, texts by bytes; and
+    /// every document outside of clusters.
     SmallestId,
-    /// Of each cluster the first document, and every document in no cluster.
+    /// The first document of each cluster, and every document outside of clusters.
     First,
     /// All documents of the largest cluster, ties to the first one, and no other document.
     LargestCluster,
@@ -52,8 +53,8 @@ impl KeepRule {
         }
     }
 
-    /// The document of a cluster that is kept, or `None` if the rule keeps or drops all of them. The
-    /// first `own_count` documents are those of the representative.
+    /// The kept document of a cluster, or `None` if the rule keeps or drops all of them. The first
+    /// `own_count` documents belong to the representative.
     pub(in crate::join) fn choose<'a, D, O: Ord, I: Ord>(
         self,
         documents: &'a [D],
@@ -79,32 +80,16 @@ pub enum Fate {
     Drop,
 }
 
-/// Which documents of one cluster are kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Kept {
-    /// All.
+/// The kept documents of one cluster.
+#[derive(Clone, Copy)]
+enum Kept {
     All,
-    /// None.
     None,
-    /// One.
+    /// The document with this member and this position of its id; 0 if the member has no ids.
     One {
-        /// The position of its fingerprint among the members.
         member: usize,
-        /// The position of its id among those of the member; 0 if there are none.
         id: usize,
     },
-}
-
-impl Kept {
-    /// Whether the document with this member and id is kept.
-    pub fn has(self, member: usize, id: usize) -> bool {
-        match self {
-            Kept::All => true,
-            Kept::None => false,
-            one => one == Kept::One { member, id },
-        }
-    }
 }
 
 /// The position of an id that no fingerprint has.
@@ -113,7 +98,7 @@ const NONE: u32 = u32::MAX;
 const ALL: u32 = u32::MAX - 1;
 
 impl Clusters {
-    /// Calls `each` with each document of the store and whether `rule` keeps it, by ascending
+    /// Calls `each` with each document of the store and its fate under `rule`, by ascending
     /// fingerprint, then in the order of the ids.
     ///
     /// # Errors
@@ -151,7 +136,7 @@ impl Clusters {
         let values = self.values();
         self.store().for_each(|hit| {
             let fingerprint = hit.fingerprint();
-            // A fingerprint of the store that is not among the values was dropped before.
+            // A fingerprint of the store that is not among the values was dropped earlier.
             let among = values.get(position as usize) == Some(&fingerprint.value());
             let kept = match rest.next_if(|(at, _)| among && *at == position) {
                 Some(&(_, kept)) => kept,
@@ -173,13 +158,29 @@ impl Clusters {
         })
     }
 
-    /// Calls `each` with each cluster and which of its documents `rule` keeps, in the order of
-    /// [`Clusters::for_each`].
+    /// Calls `each` with each cluster, in the order of [`Clusters::for_each`], and with a function
+    /// that returns whether `rule` keeps the document with a given member and position of its id; 0
+    /// if the member has no ids.
     ///
     /// # Errors
     ///
     /// As [`Clusters::for_each`].
     pub fn for_each_kept<E: From<Error>>(
+        &self,
+        rule: KeepRule,
+        mut each: impl FnMut(&Cluster, &dyn Fn(usize, usize) -> bool) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.for_each_with_kept(rule, |cluster, kept| {
+            let is_kept = |at_member: usize, at_id: usize| match kept {
+                Kept::All => true,
+                Kept::None => false,
+                Kept::One { member, id } => (at_member, at_id) == (member, id),
+            };
+            each(cluster, &is_kept)
+        })
+    }
+
+    fn for_each_with_kept<E: From<Error>>(
         &self,
         rule: KeepRule,
         mut each: impl FnMut(&Cluster, Kept) -> Result<(), E>,
@@ -209,7 +210,7 @@ impl Clusters {
 
     fn kept_ids(&self, rule: KeepRule) -> Result<KeptIds> {
         let mut kept_ids = KeptIds::default();
-        self.for_each_kept(rule, |cluster, kept| {
+        self.for_each_with_kept(rule, |cluster, kept| {
             for (number, member) in cluster.members.iter().enumerate() {
                 let value = member.fingerprint.value();
                 let position = self.values().partition_point(|other| *other < value) as u32;
@@ -235,12 +236,12 @@ impl Clusters {
     }
 }
 
-/// Which documents of clusters are kept.
+/// The kept documents of clusters.
 #[derive(Default)]
 struct KeptIds {
-    /// For each fingerprint in a cluster its position, and which of its ids is kept; ascending.
+    /// The position of each fingerprint in a cluster, and its kept id; ascending.
     whole: Vec<(u32, u32)>,
-    /// The same for fingerprints that several clusters have: by position, then by place of the id.
+    /// The same for fingerprints in several clusters: by position, then by position of the id.
     parts: HashMap<u32, HashMap<u32, u32>>,
 }
 

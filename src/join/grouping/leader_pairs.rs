@@ -1,4 +1,5 @@
-//! The near pairs of documents and leaders where they are few, so that no leader need be scanned.
+//! Near pairs of documents and leaders, found by a join where there are few, so that leaders need
+//! not be scanned.
 
 use crate::base::error::{Error, Result};
 use crate::join::engine::blocking::Blocking;
@@ -7,33 +8,33 @@ use crate::join::engine::finder::{PairFinder, ValuePair};
 use crate::join::engine::sides::SidesMut;
 use fpstore_base::watch::Watch;
 
-/// Documents times leaders, up to which a scan takes no time.
+/// Number of documents times leaders up to which a scan takes negligible time.
 const SCAN_FREE: usize = if cfg!(test) { 64 } else { 1 << 22 };
 /// Nanoseconds to compare a document with a leader.
 const NANOS_PER_LEADER: f64 = 1.0;
 /// Nanoseconds to find a near pair, and to sort it.
 const NANOS_PER_PAIR: f64 = 20.0;
-/// Documents that are scanned to see what a scan takes.
+/// Documents that are scanned to estimate the time of a scan.
 const SCANNED_COUNT: usize = 64;
-/// Pairs that are drawn.
+/// Number of sampled pairs.
 const SAMPLE_COUNT: usize = 2048;
-/// Near documents of each, from which on there are few leaders.
+/// Number of near documents of each document from which on there are few leaders.
 const DENSE_DEGREE: f64 = 16.0;
 /// Pairs in memory at a time.
 const PAIRS_MAX: usize = 1 << 23;
 
-/// Near pairs by position: those of a document with others, which ascend.
+/// Near pairs by position: for each document the others that are near it, ascending.
 pub(in crate::join) struct NearLists(Vec<(u32, u32)>);
 
 impl NearLists {
-    /// The lists of the others.
+    /// The lists for the other documents of the pairs.
     pub(in crate::join) fn turned(self) -> Self {
         let mut pairs: Vec<(u32, u32)> = self.0.into_iter().map(|(a, b)| (b, a)).collect();
         pairs.sort_unstable();
         NearLists(pairs)
     }
 
-    /// The others that are near a document.
+    /// The other documents that are near a document.
     pub(in crate::join) fn of(&self, document: u32) -> impl Iterator<Item = u32> {
         let start = self.0.partition_point(|pair| pair.0 < document);
         self.0[start..].iter().take_while(move |pair| pair.0 == document).map(|pair| pair.1)
@@ -41,7 +42,7 @@ impl NearLists {
 }
 
 /// The near pairs of documents and leaders; `None` if it is cheaper to scan the leaders for each
-/// document until one is near.
+/// document until a near one is found.
 pub(in crate::join) fn near_across(
     documents: &[u64],
     leaders: &[u64],
@@ -84,7 +85,7 @@ pub(in crate::join) fn near_across(
     })
 }
 
-/// The near pairs among documents, the later one first; `None` if they are not few.
+/// The near pairs among documents, the later one first; `None` if there are many.
 pub(in crate::join) fn near_within(
     values: &[u64],
     k: u32,
@@ -115,7 +116,8 @@ pub(in crate::join) fn near_within(
     }))
 }
 
-/// The near pairs of values as `add` makes them pairs of positions; `None` if they are too many.
+/// The near pairs of values, which `add` turns into pairs of positions; `None` if there are too
+/// many.
 fn find(
     sides: SidesMut<'_>,
     k: u32,

@@ -1,14 +1,18 @@
-//! Leaders: in the order of the documents, each that goes by no leader becomes one.
+//! Leaders: in the order of the documents, each document that is represented by no earlier leader
+//! becomes a leader.
 //!
-//! A document is only compared with earlier leaders, never with another document that is none. So a
+//! A document is compared only with earlier leaders, never with another represented document. So a
 //! dense cluster costs its size times its few leaders, not the square of its size.
+//!
+//! Example: 0b1, 0b11, 0b111 with distance 1. The first becomes a leader and represents the second;
+//! the third is two bits from the first, and becomes a leader although the second is near it.
 //!
 //! # Source
 //!
 //! Hartigan, "Clustering Algorithms", 1975, chapter 3. The leaders are the lexicographically first
-//! maximal independent set of the graph of documents that are alike; taking the documents block by
-//! block follows Blelloch, Fineman and Shun, "Greedy Sequential Maximal Independent Set and Matching
-//! are Parallel on Average", SPAA 2012.
+//! maximal independent set of the graph of similar documents; taking the documents block by block
+//! follows Blelloch, Fineman and Shun, "Greedy Sequential Maximal Independent Set and Matching are
+//! Parallel on Average", SPAA 2012.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -17,26 +21,26 @@ use crate::base::error::Result;
 use crate::base::side_by_side::side_by_side;
 use fpstore_base::watch::Watch;
 
-/// Documents among which leaders are found one by one.
+/// Number of documents among which leaders are found one by one.
 const BLOCK_COUNT: usize = if cfg!(test) { 8 } else { 1 << 10 };
-/// Documents that are compared with leaders at a time, at most, so that their near pairs are few.
+/// Largest number of documents compared with leaders at a time, so that their near pairs are few.
 const BLOCK_MAX: usize = if cfg!(test) { 64 } else { 1 << 20 };
-/// Documents of a thread, at least.
+/// Minimum number of documents for a thread.
 const PART_COUNT: usize = if cfg!(test) { 2 } else { 64 };
-/// Documents after which the observer is asked.
+/// Number of documents between two looks at the observer.
 const REPORT_COUNT: usize = 16;
 
-/// Decides whether a document whose fingerprint is near that of a leader goes by it. Each thread has
+/// Decides whether a document is represented by a leader with a near fingerprint. Each thread has
 /// its own.
 pub(in crate::join) trait Judge: Send {
-    /// What is kept of a document and its leader.
+    /// The result kept for a document and its leader.
     type Bond: Copy + Default + Send + Sync;
 
-    /// The bond of the documents at two positions, the leader last; `None` if they are not alike.
+    /// The bond of the documents at two positions, the leader last; `None` if they are not similar.
     fn judge(&mut self, document: u32, leader: u32) -> Result<Option<Self::Bond>>;
 }
 
-/// Takes all documents whose fingerprints are near as alike.
+/// Accepts all documents with near fingerprints as similar.
 pub(in crate::join) struct Near;
 
 impl Judge for Near {
@@ -47,14 +51,14 @@ impl Judge for Near {
     }
 }
 
-/// The position of the leader of a document, its own if it is one, and their bond.
+/// The position of the leader of a document, its own position if it is a leader, and their bond.
 pub(in crate::join) type Led<B> = (u32, B);
 
-/// For each of some documents, whose fingerprints are `values`, the first leader that it goes by.
-/// The documents come in the order in which they may become leaders; values may repeat. There is a
+/// For each document, whose fingerprints are `values`, the first leader that represents it. The
+/// order of documents is the order in which they may become leaders; values may repeat. There is a
 /// judge for each thread.
 ///
-/// The result depends on neither the number of threads nor on what is compared first.
+/// The result depends neither on the number of threads nor on the order of comparisons.
 pub(in crate::join) fn lead<J: Judge>(
     values: &[u64],
     k: u32,
@@ -81,7 +85,7 @@ impl Leaders {
         self.values.push(value);
     }
 
-    /// The first leader that a document goes by.
+    /// The first leader that represents a document.
     fn first_of<J: Judge>(
         &self,
         (document, value): (u32, u64),
@@ -95,7 +99,7 @@ impl Leaders {
     }
 }
 
-/// Calls `each` with the positions of the values that are near one, ascending, until it returns
+/// Calls `each` with the positions of the values near `value`, ascending, until it returns
 /// something.
 pub(in crate::join) fn scan<R>(
     value: u64,
@@ -128,12 +132,12 @@ struct Leading<'a, J: Judge> {
 }
 
 impl<J: Judge> Leading<'_, J> {
-    /// The leaders among some documents, which ascend and go by no leader outside.
+    /// The leaders among ascending documents that no other leader represents.
     fn lead(&mut self, documents: &[u32]) -> Result<Leaders> {
         let mut leaders = Leaders::default();
         let mut rest = documents;
         while !rest.is_empty() {
-            // Blocks grow with the leaders, so that each leader is looked at for many documents.
+            // Blocks grow with the leaders, so that each leader is read once for many documents.
             let count = leaders.positions.len().clamp(BLOCK_COUNT, BLOCK_MAX).min(rest.len());
             let (block, after) = rest.split_at(count);
             rest = after;
@@ -145,7 +149,7 @@ impl<J: Judge> Leading<'_, J> {
         Ok(leaders)
     }
 
-    /// Those documents that go by none of these leaders.
+    /// The documents of `block` that none of these leaders represents.
     fn against(&mut self, block: &[u32], leaders: &Leaders) -> Result<Vec<u32>> {
         if leaders.positions.is_empty() {
             return Ok(block.to_vec());
@@ -190,7 +194,7 @@ impl<J: Judge> Leading<'_, J> {
         Ok(left)
     }
 
-    /// The leaders among documents that go by no earlier leader.
+    /// The leaders among documents that no earlier leader represents.
     fn among(&mut self, documents: &[u32]) -> Result<Leaders> {
         let mut leaders = Leaders::default();
         let near = if documents.len() <= BLOCK_COUNT {
@@ -199,7 +203,7 @@ impl<J: Judge> Leading<'_, J> {
             let own: Vec<u64> = documents.iter().map(|&at| self.values[at as usize]).collect();
             let near = near_within(&own, self.k, self.watch)?;
             if near.is_none() {
-                // They are fewer than the documents around them: those are the leaders, too.
+                // Many pairs are near, so leaders are few: comparing with them is cheap.
                 return self.lead(documents);
             }
             near
@@ -228,7 +232,7 @@ impl<J: Judge> Leading<'_, J> {
     }
 }
 
-/// The first of some leaders that a document goes by.
+/// The first of some leaders that represents a document.
 fn first_of<J: Judge>(
     document: u32,
     leaders: impl Iterator<Item = u32>,
@@ -248,7 +252,7 @@ mod tests {
 
     use super::*;
 
-    /// Alike if the positions are not both in some set, which depends on the pair alone.
+    /// Similar unless both positions are in one set, which depends on the pair alone.
     struct Picky(u32);
 
     impl Judge for Picky {
@@ -274,7 +278,8 @@ mod tests {
         led
     }
 
-    /// Equal values that are all unlike: each is compared with each, for as long as it takes.
+    /// Equal values that are all dissimilar: each is compared with each other one, however long it
+    /// takes.
     #[test]
     fn comparing_can_be_ended_at_any_time() {
         use std::ops::ControlFlow;
@@ -295,7 +300,7 @@ mod tests {
         }
 
         let values = [7; 2000];
-        // Judged between two reports, at most.
+        // The largest number of comparisons between two reports.
         let most = (REPORT_COUNT * values.len()) as u64;
         let mut reports = 0;
         while reports < 10_000 {
@@ -325,7 +330,7 @@ mod tests {
         assert!(reports as usize >= values.len() / REPORT_COUNT, "{reports}");
     }
 
-    /// Values about some centres, of which more or fewer bits vary.
+    /// Values near some centres, with more or fewer varying bits.
     fn values() -> impl Strategy<Value = Vec<u64>> {
         let centres = proptest::collection::vec(any::<u64>(), 1..6);
         let members =

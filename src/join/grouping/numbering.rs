@@ -1,7 +1,7 @@
 //! The numbers of clusters, kept from one run to the next.
 //!
-//! [`EarlierClusters`] says in which cluster a document was; a caller fills it from the output of an
-//! earlier run. [`Clusters::keep_numbers`] and its twin of confirmed clusters match the numbers.
+//! A caller fills [`EarlierClusters`] from the output of an earlier run. [`Clusters::keep_numbers`]
+//! and `ConfirmedClusters::keep_numbers` match the numbers.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -10,9 +10,9 @@ use super::clusters::Clusters;
 use crate::base::error::{Error, Result};
 use fpstore_base::{Fingerprint, IdRef};
 
-/// The clusters of an earlier run: in which one each document was.
+/// The clusters of an earlier run, by document.
 ///
-/// Ids are told apart by their texts, as an output has them.
+/// Ids are compared by their texts, as in the output.
 ///
 /// ```
 /// use fpstore::Fingerprint;
@@ -31,7 +31,8 @@ pub struct EarlierClusters {
 }
 
 impl EarlierClusters {
-    /// Notes that a document was in a cluster. A document without an id goes by its fingerprint.
+    /// Records the cluster of a document. A document without an id is identified by its
+    /// fingerprint.
     pub fn insert(&mut self, cluster: u64, fingerprint: Fingerprint, id: Option<&str>) {
         self.last = self.last.max(cluster);
         match id {
@@ -45,7 +46,7 @@ impl EarlierClusters {
         self.last
     }
 
-    /// The cluster in which a document was, if it was in one.
+    /// The earlier cluster of a document, if it was in one.
     pub fn number(&self, fingerprint: Fingerprint, id: Option<&str>) -> Option<u64> {
         match id {
             Some(id) => self.by_id.get(id).copied(),
@@ -55,12 +56,12 @@ impl EarlierClusters {
 }
 
 impl Clusters {
-    /// Gives clusters the numbers that they had in an earlier run. `earlier` returns the number of
-    /// the cluster in which a document was, if it was in one.
+    /// Renumbers the clusters by the numbers of an earlier run. `earlier` returns the earlier
+    /// cluster of a document, if it was in one.
     ///
-    /// A number goes to the cluster with most of the documents that had it, ties to the earlier
-    /// cluster. A cluster that could have several numbers gets the one that most of its documents
-    /// had, ties to the smaller number. All other clusters get numbers above `last`.
+    /// An earlier number is assigned to the cluster with most of its documents, ties to the earlier
+    /// cluster. A cluster that could have several numbers gets the number of most of its documents,
+    /// ties to the smaller number. All other clusters get numbers above `last`.
     ///
     /// # Errors
     ///
@@ -91,11 +92,11 @@ impl Clusters {
     }
 }
 
-/// Which earlier clusters the documents of each new one were in.
+/// The earlier clusters of the documents of each new cluster.
 #[derive(Default)]
 pub(in crate::join) struct Shared {
-    /// For a new cluster and an earlier one: the number of documents in both, the number of the
-    /// earlier one, and the position of the new one.
+    /// For a new cluster and an earlier one: the number of common documents, the number of the
+    /// earlier cluster, and the position of the new one.
     list: Vec<(Reverse<u64>, u64, usize)>,
     count: usize,
 }

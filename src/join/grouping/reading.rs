@@ -1,4 +1,4 @@
-//! The fingerprints of a store, and the memory that finding their clusters takes.
+//! Reading the fingerprints of a store, and the memory that finding their clusters takes.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -13,14 +13,15 @@ use crate::writing::sort::SortResources;
 use fpstore_base::IdRef;
 use fpstore_base::watch::Phase;
 
-/// Bytes for each fingerprint: its value, its place in the disjoint sets, its place among the
+/// Bytes for each fingerprint: its value, its position in the disjoint sets, its position among the
 /// members.
 const NODE_LEN: u64 = 8 + 4 + 12;
 
-/// Fingerprints that a thread reads before it counts them for the observer, which all threads share.
+/// Number of fingerprints that a thread reads before it reports them to the observer, which all
+/// threads share.
 const TICKED: usize = 1 << 8;
 
-/// The memory of the join beside the memory that clusters take.
+/// The memory of the join, which excludes the memory that clusters take.
 pub(in crate::join) struct JoinMemory(pub(in crate::join) SortResources);
 
 impl JoinMemory {
@@ -46,13 +47,14 @@ impl JoinMemory {
     }
 }
 
-/// Fingerprints of a store, and which of them have copies.
+/// The fingerprints of a store, and which of them have copies.
 pub(in crate::join) struct ReadValues {
     /// In ascending order.
     pub(in crate::join) values: Arc<Vec<u64>>,
     /// The positions of values with more than one id.
     pub(in crate::join) copied: Vec<u32>,
-    /// The smallest id of each value, if it was asked for and if all have one and all are numbers.
+    /// The smallest id of each value, if requested; `None` unless all values have ids and all ids
+    /// are numbers.
     pub(in crate::join) numbers: Option<Vec<u64>>,
 }
 
@@ -67,7 +69,7 @@ pub(in crate::join) fn read(
     if store.info().id_count() == 0 {
         let side = JoinValues::open(store.into(), 0, threads)?;
         let mut values = side.in_memory(threads, Some(&watch))?;
-        // The first table may be in another order.
+        // The first table may have another order.
         if !values.is_sorted() {
             Arc::make_mut(&mut values).sort_unstable();
         }
@@ -99,7 +101,7 @@ pub(in crate::join) fn read(
     Ok(ReadValues { values: Arc::new(values), copied, numbers })
 }
 
-/// What was read of a range, as in [`ReadValues`].
+/// The values of a range, as in [`ReadValues`].
 #[derive(Default)]
 struct ReadPart {
     values: Vec<u64>,
@@ -134,7 +136,7 @@ impl ReadPart {
         Ok(())
     }
 
-    /// Adds what was read of the next range.
+    /// Adds the values of the next range.
     fn append(&mut self, part: ReadPart) {
         let before = self.values.len() as u32;
         self.copied.extend(part.copied.iter().map(|at| before + at));

@@ -1,4 +1,5 @@
-//! Which of new fingerprints go by which: the groups that near pairs connect, and their leaders.
+//! For each of some new fingerprints, the new one that replaces it: the components of near pairs,
+//! and their leaders.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -15,19 +16,19 @@ use crate::store::Store;
 use fpstore_base::Fingerprint;
 use fpstore_base::watch::Phase;
 
-/// Groups with fewer fingerprints are led by one thread.
+/// One thread leads groups with fewer fingerprints than this.
 const GROUP_MIN: usize = if cfg!(test) { 16 } else { 1 << 12 };
 
-/// What one thread found of some groups.
+/// The results of one thread for some groups.
 #[derive(Default)]
 struct Batch {
     /// Fingerprints and their leaders.
     led: Vec<(u32, u32)>,
-    /// The groups that all threads lead together, each in the order of smallest ids.
+    /// Groups led by all threads together, each in the order of smallest ids.
     large: Vec<Vec<u32>>,
 }
 
-/// The members of a group in the order of their smallest ids; those without ids come last, in the
+/// The members of a group in the order of their smallest ids; members without ids come last, in the
 /// order of their fingerprints.
 fn order_of<I: Ord>(
     group: &[(u32, u32)],
@@ -42,17 +43,20 @@ fn order_of<I: Ord>(
     Ok(order.into_iter().map(|(.., at)| at).collect())
 }
 
-/// The leader of each fingerprint. Fingerprints are named by their positions in ascending order.
+/// The leader of each fingerprint. Fingerprints are identified by their positions in ascending
+/// order.
 #[derive(Debug)]
 pub(in crate::join) struct Within {
     leader_of: Vec<u32>,
-    /// Those of which a document is dropped, by leader, then distance from it, then fingerprint.
+    /// The fingerprints with a dropped document, by leader, then distance from it, then
+    /// fingerprint.
     listed: Vec<u32>,
 }
 
 impl Within {
-    /// Finds the leaders among fingerprints of the store `new`: in the order of smallest ids, each one
-    /// that is near no leader. Takes 16 bytes of memory for each fingerprint, beside the join.
+    /// Finds the leaders among fingerprints of the store `new`: in the order of smallest ids, each
+    /// one that is near no earlier leader. Takes 16 bytes of memory for each fingerprint in
+    /// addition to the join.
     pub(in crate::join) fn among(
         new: &Store,
         options: &JoinOptions,
@@ -139,13 +143,13 @@ impl Within {
         Ok(Within { leader_of, listed })
     }
 
-    /// The leader of a fingerprint; the fingerprint itself if it is one.
+    /// The leader of a fingerprint, which is the fingerprint itself if it is a leader.
     pub(in crate::join) fn leader_of(&self, position: u32) -> u32 {
         self.leader_of[position as usize]
     }
 
-    /// The fingerprints of which a document is dropped, by leader, then distance from it, then
-    /// fingerprint; each leader with several documents comes before those that it leads.
+    /// The fingerprints with a dropped document, by leader, then distance from it, then
+    /// fingerprint; each leader with several documents comes before the fingerprints that it leads.
     pub(in crate::join) fn listed(&self) -> &[u32] {
         &self.listed
     }

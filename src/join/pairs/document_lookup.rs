@@ -1,8 +1,9 @@
-//! The documents of fingerprints, by exact search: of one after the other, or of the pairs of a batch.
+//! The documents of fingerprints, by exact search: for one fingerprint after the other, or for the
+//! pairs of a batch.
 
 use std::ops::Range;
 
-use super::near_pairs::Pair;
+use super::Pair;
 use crate::base::error::{Error, Result};
 use crate::base::in_order::in_order;
 use crate::base::section::StoreIndex;
@@ -10,27 +11,27 @@ use crate::search::Searcher;
 use crate::store::Store;
 use fpstore_base::{Fingerprint, Id};
 
-/// Pairs whose documents are looked up by one thread at a time.
+/// Number of pairs that one thread looks up at a time.
 const BATCH_COUNT: usize = if cfg!(test) { 3 } else { 1 << 12 };
-/// Documents of a batch that are in memory together, at most.
+/// Largest number of documents of a batch in memory.
 const DOCUMENTS_MAX: usize = if cfg!(test) { 16 } else { 1 << 15 };
 
-/// A document with a fingerprint that was looked up. One without id stands for a fingerprint that its
-/// store holds without ids.
+/// A document with the fingerprint that was looked up. A document without an id stands for a
+/// fingerprint that its store holds without ids.
 pub(in crate::join) struct Document {
     pub(in crate::join) store: StoreIndex,
     pub(in crate::join) id: Option<Id>,
 }
 
 impl Document {
-    /// Orders the documents of a fingerprint by how much they say: one with an id more than one
-    /// without, which another store may have.
+    /// Orders the documents of a fingerprint: documents with an id come before documents without
+    /// one, which another store may have.
     pub(in crate::join) fn rank(&self) -> (bool, Option<&Id>, StoreIndex) {
         (self.id.is_none(), self.id.as_ref(), self.store)
     }
 }
 
-/// Looks up the documents of one fingerprint after the other, and keeps the last ones.
+/// Looks up the documents of one fingerprint after the other, and keeps the last result.
 pub(in crate::join) struct DocumentLookup {
     searcher: Searcher,
     fingerprint: Option<Fingerprint>,
@@ -42,8 +43,8 @@ impl DocumentLookup {
         DocumentLookup { searcher: store.searcher(), fingerprint: None, found: Vec::new() }
     }
 
-    /// Makes `found` the documents of a fingerprint, if they are not yet: store after store, in the
-    /// order of their ids.
+    /// Sets `found` to the documents of a fingerprint, store after store, in the order of their
+    /// ids.
     pub(in crate::join) fn look_up(&mut self, fingerprint: Fingerprint) -> Result<()> {
         if self.fingerprint != Some(fingerprint) {
             self.fingerprint = Some(fingerprint);
@@ -54,8 +55,8 @@ impl DocumentLookup {
     }
 }
 
-/// Adds the documents of a fingerprint, unless there would be more than `most` then; returns whether
-/// all of them were added.
+/// Adds the documents of a fingerprint, unless there would be more than `most`; returns whether all
+/// of them were added.
 fn read_documents(
     searcher: &mut Searcher,
     fingerprint: Fingerprint,
@@ -78,11 +79,11 @@ fn read_documents(
     Ok(true)
 }
 
-/// Where the documents of pairs are looked up.
+/// The stores that the documents of pairs are looked up in.
 #[derive(Clone, Copy)]
 pub(in crate::join) struct PairStores<'a> {
     pub(in crate::join) firsts: &'a Store,
-    /// The store of the second fingerprints, if it is another one.
+    /// The store of the second fingerprints, if it differs.
     pub(in crate::join) seconds: Option<&'a Store>,
 }
 
@@ -93,16 +94,16 @@ impl<'a> From<&'a Store> for PairStores<'a> {
 }
 
 impl PairStores<'_> {
-    /// Whether the second fingerprint of a pair has documents beside those of the first.
+    /// Whether the second fingerprint of a pair has documents of its own.
     fn has_seconds(self, pair: Pair) -> bool {
         self.seconds.is_some() || pair.first != pair.second
     }
 }
 
-/// Calls `each` with each pair and the documents of its fingerprints, in the order in which `pairs`
-/// gives them, which puts pairs with the same first fingerprint one after the other. If both
-/// fingerprints are the same, of one store, there are no documents of the second. Threads look up
-/// beside the calls.
+/// Calls `each` with each pair and the documents of its fingerprints, in the order of `pairs`,
+/// where pairs with the same first fingerprint follow one another. If both fingerprints are the
+/// same, of one store, the list of documents of the second is empty. Threads look up the next
+/// documents during the calls.
 pub(in crate::join) fn for_each_looked_up<'a, E: From<Error>>(
     stores: impl Into<PairStores<'a>>,
     threads: usize,
@@ -129,7 +130,7 @@ pub(in crate::join) fn for_each_looked_up<'a, E: From<Error>>(
     let [mut firsts, mut seconds] = [stores.firsts, seconds_of].map(DocumentLookup::new);
     in_order(threads, worker, source, |batch: LookedUp| {
         batch.pairs().try_for_each(|(pair, first, second)| each(pair, first, second))?;
-        // Those whose documents would not fit into memory together.
+        // Pairs whose documents do not fit into memory together.
         for &pair in batch.rest() {
             firsts.look_up(pair.first)?;
             if stores.has_seconds(pair) {
@@ -148,13 +149,13 @@ pub(in crate::join) fn for_each_looked_up<'a, E: From<Error>>(
 struct LookedUp {
     pairs: Vec<Pair>,
     documents: Vec<Document>,
-    /// For each pair that was looked up, the documents of its fingerprints.
+    /// For each pair that was looked up, the positions of the documents of its fingerprints.
     places: Vec<[Range<usize>; 2]>,
 }
 
 impl LookedUp {
-    /// Looks up pairs until their documents are many. Pairs with the same first fingerprint come one
-    /// after the other.
+    /// Looks up pairs until their documents are many. Pairs with the same first fingerprint follow
+    /// one another.
     fn of(
         pairs: Vec<Pair>,
         stores: PairStores<'_>,
@@ -185,7 +186,8 @@ impl LookedUp {
         Ok(looked_up)
     }
 
-    /// Adds the documents of a fingerprint, and returns where they are; `None` if they are too many.
+    /// Adds the documents of a fingerprint, and returns their positions; `None` if they are too
+    /// many.
     fn add(
         &mut self,
         fingerprint: Fingerprint,
@@ -203,7 +205,7 @@ impl LookedUp {
         })
     }
 
-    /// The other pairs.
+    /// The pairs that were not looked up.
     fn rest(&self) -> &[Pair] {
         &self.pairs[self.places.len()..]
     }

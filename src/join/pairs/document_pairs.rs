@@ -2,12 +2,12 @@
 //! other.
 
 use super::document_lookup::{Document, for_each_looked_up};
-use super::near_pairs::{Pair, near_pairs};
 use super::sorted_pairs::{PairSorter, SortedPairs};
+use super::{Pair, near_pairs};
 use crate::base::error::{Error, Result};
 use crate::base::section::StoreIndex;
 use crate::join::options::{JoinOptions, Share};
-use crate::join::shares::plan::JoinPlan;
+use crate::join::shares::JoinPlan;
 use crate::search::Hit;
 use crate::store::Store;
 use fpstore_base::{Fingerprint, Id, IdRef};
@@ -22,9 +22,9 @@ pub struct DocumentPair<'a> {
     pub first_id: Option<IdRef<'a>>,
     /// The id of the document with the second fingerprint, if it has one.
     pub second_id: Option<IdRef<'a>>,
-    /// The store of the first document, where several are asked as one.
+    /// The store of the first document, where several are queried together.
     pub first_store: StoreIndex,
-    /// The store of the second document, where several are asked as one.
+    /// The store of the second document, where several are queried together.
     pub second_store: StoreIndex,
 }
 
@@ -40,11 +40,11 @@ pub struct DocumentPairs {
 /// Finds every pair of documents of a store whose fingerprints lie within the distance of the
 /// options. Documents with the same fingerprint are pairs at distance 0, unless `distinct`.
 ///
-/// A fingerprint without ids counts as one document. Where several [`Stores`](crate::Stores) are asked
-/// as one, it is one document in each store that holds it without ids, and documents of one store and
-/// of two are pairs alike.
+/// A fingerprint without ids counts as one document. If several [`Stores`](crate::Stores) are
+/// queried together, it counts as one document in each store that holds it without ids. Pairs are
+/// formed within a store and between stores.
 ///
-/// The shares of a join, see [`JoinOptions::share`], have each pair of documents once together.
+/// The shares of a join, see [`JoinOptions::share`], together have each pair of documents once.
 ///
 /// # Errors
 ///
@@ -83,7 +83,7 @@ pub fn document_pairs(
     let mut copies = 0;
     let may_have_copies = may_have_copies(store);
     if may_have_copies && distinct && options.share.count > 1 {
-        // Whether there are any would take a pass.
+        // Finding out would take a pass.
         any_copies = true;
     } else if may_have_copies {
         for_each_document_count(store, options, &mut |fingerprint, documents| {
@@ -116,21 +116,21 @@ pub fn document_pairs(
     Ok(DocumentPairs { store: store.clone(), pairs, count, threads })
 }
 
-/// Whether a fingerprint may be that of several documents. Where each store has no ids, two of them may
+/// Whether a fingerprint may belong to several documents. Even if no store has ids, two stores may
 /// hold the same fingerprint.
 fn may_have_copies(store: &Store) -> bool {
     store.info().id_count() > 0 || store.snapshot().is_united()
 }
 
 /// Calls `each` with each fingerprint of the share and the number of its documents. The shares of a
-/// join have each fingerprint once together.
+/// join together have each fingerprint once.
 fn for_each_document_count(
     store: &Store,
     options: &JoinOptions,
     each: &mut dyn FnMut(Fingerprint, u64) -> Result<()>,
 ) -> Result<()> {
     let Share { number, count } = options.share;
-    // A range counts the ids of a fingerprint, and knows of no stores.
+    // A range counts the ids of a fingerprint, without regard to stores.
     if count > 1 && options.k < 64 && !store.snapshot().is_united() {
         let plan = JoinPlan::of(store, options.k)?;
         if let Some(range) = plan.ranges_of(store, options.share)?.first() {
@@ -194,8 +194,8 @@ impl DocumentPairs {
     }
 }
 
-/// Calls `each` with each document of the first fingerprint of a pair and each of the second; of equal
-/// fingerprints, with each two documents.
+/// Calls `each` with each document of the first fingerprint of a pair and each document of the
+/// second; for equal fingerprints, with each pair of documents.
 fn for_each_combined<E>(
     pair: Pair,
     firsts: &[Document],
@@ -229,7 +229,7 @@ mod tests {
     use crate::join::tests::random::Random;
     use crate::{BuildOptions, Builder, IdPolicy};
 
-    /// Fingerprints with no id, one, a few, or more than a batch looks up.
+    /// Fingerprints with no id, one id, a few, or more than a batch looks up.
     #[test]
     fn pairs_of_documents_come_in_order_on_any_number_of_threads() {
         let folder = tempfile::tempdir().unwrap();
@@ -257,7 +257,7 @@ mod tests {
                     documents.push(ids.iter().map(u64::to_string).collect());
                 }
             }
-            // Texts are in the order of their bytes.
+            // Texts are ordered by their bytes.
             documents.iter_mut().for_each(|ids| match policy {
                 IdPolicy::Text => ids.sort_unstable(),
                 _ => ids.sort_by_key(|id| (id.len(), id.clone())),

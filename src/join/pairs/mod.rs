@@ -1,10 +1,207 @@
-//! Near pairs: as they are found, sorted, by the ids of documents, and a few to judge.
+//! Near pairs of fingerprints: given to a callback as they are found, sorted, by the ids of
+//! documents, and a sample of them to judge.
 //!
 //! Each calls the engine once.
 
 pub(in crate::join) mod document_lookup;
 pub(in crate::join) mod document_pairs;
-pub(in crate::join) mod near_pairs;
 pub(crate) mod nearest_others;
 pub(in crate::join) mod sampled_pairs;
 pub(in crate::join) mod sorted_pairs;
+
+use crate::base::error::{Error, Result};
+use crate::join::engine::callback::CallbackError;
+use crate::join::engine::density::Connect;
+use crate::join::engine::finder::ValuePair;
+use crate::join::engine::one_join::Join;
+use crate::join::engine::values::JoinValues;
+use crate::join::options::{JoinInput, JoinOptions};
+use crate::join::shares::{JoinPlan, PlanReads};
+use fpstore_base::Fingerprint;
+
+/// Two fingerprints within the distance of a join.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Pair {
+    /// Within one set, the smaller fingerprint; for two sets, the fingerprint of the probe side.
+    pub first: Fingerprint,
+    /// The other fingerprint.
+    pub second: Fingerprint,
+}
+
+impl Pair {
+    /// The distance in bits.
+    pub fn distance(&self) -> u32 {
+        self.first.distance(self.second)
+    }
+}
+
+/// Finds every pair of different fingerprints of a set within the distance of the options, each
+/// once, in any order, and calls `each` with some pairs at a time, on one thread at a time.
+///
+/// Pairs are not kept, so memory stays within the budget of the options. If the input does not fit,
+/// a store is read again for each pass. For pairs in order see [`sorted_pairs`].
+///
+/// With a [share](JoinOptions::share), finds the pairs of that share, as defined by
+/// [`JoinPlan::of`] the store: it reads a range of some tables if the store has suitable tables,
+/// else everything.
+///
+/// [`sorted_pairs`]: crate::join::sorted_pairs
+///
+/// # Errors
+///
+/// * [`Error::InvalidDistance`] if the distance is above 64, [`Error::InvalidOptions`] if the
+///   memory is too little for the threads, or if the share or the segment does not exist.
+/// * [`Error::Corrupt`] if a store is damaged.
+/// * [`Error::TooManyPairs`] if there are more pairs than the options allow.
+/// * [`Error::Interrupted`] if the observer ends the join.
+/// * Any error that `each` returns.
+///
+/// Before an error `each` may have been called with some pairs.
+///
+/// # Examples
+///
+/// ```
+/// use fpstore::Fingerprint;
+/// use fpstore::join::{JoinOptions, near_pairs};
+///
+/// let pages = [0b0000, 0b0111, 0b1111].map(Fingerprint::new);
+/// let mut distances = Vec::new();
+/// near_pairs(pages.as_slice(), &JoinOptions::new(3), |pairs| {
+///     distances.extend(pairs.iter().map(|pair| pair.distance()));
+///     Ok::<(), fpstore::Error>(())
+/// })?;
+/// distances.sort();
+/// assert_eq!(distances, [1, 3]);
+/// # Ok::<(), fpstore::Error>(())
+/// ```
+///
+/// # Source
+///
+/// Manku, Jain and Das Sarma, "Detecting Near-Duplicates for Web Crawling", WWW 2007: near
+/// fingerprints agree on some blocks of bits. A pair is counted at the first blocks on which it
+/// agrees, which replaces a set of found pairs.
+pub fn near_pairs<'a, E: From<Error> + Send>(
+    input: impl Into<JoinInput<'a>>,
+    options: &JoinOptions,
+    each: impl FnMut(&[Pair]) -> Result<(), E> + Send,
+) -> Result<(), E> {
+    options.check()?;
+    let input = input.into();
+    let part = match input {
+        JoinInput::Fingerprints(_) => None,
+        JoinInput::Store(store) => Some(store.pinned()),
+        JoinInput::Segment(store, number) => Some(store.part(&[number])),
+    };
+    if options.share.count > 1
+        && options.k < 64
+        && let Some(store) = part
+    {
+        let plan = JoinPlan::of(&store, options.k)?;
+        if plan.reads() == PlanReads::Ranges {
+            return plan.pairs_of_share(&store, options, each);
+        }
+    }
+    let resources = options.sort_resources()?;
+    let values = JoinValues::open(input, resources.memory / 2, resources.threads)?;
+    emit_pairs(options, each, |emit| Join::new(vec![values], options, resources).run(emit))
+}
+
+/// As [`near_pairs`] of the whole input, for callers that only need the components of near pairs:
+/// dense fingerprints are passed to `connect`, without their pairs.
+pub(in crate::join) fn connect_near(
+    fingerprints: &[Fingerprint],
+    options: &JoinOptions,
+    connect: Connect<'_>,
+    each: impl FnMut(&[Pair]) -> Result<()> + Send,
+) -> Result<()> {
+    options.check()?;
+    let resources = options.sort_resources()?;
+    let values = JoinValues::open(fingerprints.into(), resources.memory / 2, resources.threads)?;
+    let join = Join::new(vec![values], options, resources).connecting(connect);
+    emit_pairs(options, each, |emit| join.run(emit))
+}
+
+/// Runs a join of one side, and passes its pairs to `each`.
+pub(in crate::join) fn emit_pairs<E: From<Error> + Send>(
+    options: &JoinOptions,
+    mut each: impl FnMut(&[Pair]) -> Result<(), E> + Send,
+    run: impl FnOnce(&mut (dyn FnMut(&mut Vec<ValuePair>) -> Result<()> + Send)) -> Result<()>,
+) -> Result<(), E> {
+    let mut batch = Vec::new();
+    let mut counter = PairCounter { most: options.pairs_max(), found: 0 };
+    let mut failed = CallbackError::default();
+    let joined = run(&mut |found| {
+        batch.clear();
+        batch.extend(found.drain(..).map(|(one, other)| pair_of((one.min(other), one.max(other)))));
+        counter.add(batch.len())?;
+        failed.check(each(&batch))
+    });
+    failed.result(joined)
+}
+
+/// Finds every pair of a fingerprint of `new` and one of `stored` within the distance of the
+/// options, equal ones too, each once, in any order, and calls `each` with some pairs at a time,
+/// on one thread at a time.
+///
+/// # Errors
+///
+/// As [`near_pairs`], and [`Error::RecipeMismatch`] if two stores hold fingerprints of different
+/// recipes.
+///
+/// # Examples
+///
+/// ```
+/// use fpstore::Fingerprint;
+/// use fpstore::join::{JoinOptions, near_pairs_across};
+///
+/// let new = [7, 8].map(Fingerprint::new);
+/// let stored = [7, 0xff00].map(Fingerprint::new);
+/// let mut found = Vec::new();
+/// near_pairs_across(new.as_slice(), stored.as_slice(), &JoinOptions::new(3), |pairs| {
+///     found.extend(pairs.iter().map(|pair| (pair.first.value(), pair.second.value())));
+///     Ok::<(), fpstore::Error>(())
+/// })?;
+/// assert_eq!(found, [(7, 7)]);
+/// # Ok::<(), fpstore::Error>(())
+/// ```
+pub fn near_pairs_across<'a, 'b, E: From<Error> + Send>(
+    new: impl Into<JoinInput<'a>>,
+    stored: impl Into<JoinInput<'b>>,
+    options: &JoinOptions,
+    mut each: impl FnMut(&[Pair]) -> Result<(), E> + Send,
+) -> Result<(), E> {
+    options.check()?;
+    let (new, stored) = (new.into(), stored.into());
+    new.check_recipe(&stored)?;
+    let resources = options.sort_resources()?;
+    let new = JoinValues::open(new, resources.memory / 4, resources.threads)?;
+    let memory = (resources.memory / 2).saturating_sub(new.memory_len());
+    let stored = JoinValues::open(stored, memory, resources.threads)?;
+    let mut batch = Vec::new();
+    let mut counter = PairCounter { most: options.pairs_max(), found: 0 };
+    let mut failed = CallbackError::default();
+    let joined = Join::new(vec![new, stored], options, resources).run(&mut |found| {
+        batch.clear();
+        batch.extend(found.drain(..).map(pair_of));
+        counter.add(batch.len())?;
+        failed.check(each(&batch))
+    });
+    failed.result(joined)
+}
+
+fn pair_of((first, second): ValuePair) -> Pair {
+    Pair { first: Fingerprint::new(first), second: Fingerprint::new(second) }
+}
+
+/// Counts pairs, and fails above a limit.
+struct PairCounter {
+    most: u64,
+    found: u64,
+}
+
+impl PairCounter {
+    fn add(&mut self, count: usize) -> Result<()> {
+        self.found += count as u64;
+        if self.found > self.most { Err(Error::TooManyPairs { most: self.most }) } else { Ok(()) }
+    }
+}

@@ -1,25 +1,26 @@
-//! The nearest other fingerprint of each of a sample.
+//! The nearest other fingerprint of each fingerprint of a sample.
 
 use crate::base::error::Result;
 use crate::plan::Sample;
 use crate::search::Hit;
 use crate::store::Store;
 
-/// About the fingerprints that are compared in all.
+/// Approximate number of comparisons in all.
 const COMPARED: u64 = 1 << 30;
-/// The fingerprints that are asked about, whatever `COMPARED` says.
-const ASKED_MIN: u64 = 64;
-/// The most that are asked about: shares are right to one percent.
-const ASKED_MAX: u64 = 1 << 12;
+/// Minimum number of fingerprints searched for, whatever `COMPARED` implies.
+const SEARCHED_MIN: u64 = 64;
+/// Maximum number of fingerprints searched for: shares are then exact to one percent.
+const SEARCHED_MAX: u64 = 1 << 12;
 
-/// How many fingerprints of a sample are asked about, where there are `fingerprint_count` in all.
-pub(crate) fn asked_count(sample: &Sample, fingerprint_count: u64) -> usize {
-    let asked = (COMPARED / fingerprint_count.max(1)).clamp(ASKED_MIN, ASKED_MAX);
-    asked.min(sample.count() as u64) as usize
+/// The number of fingerprints of a sample that are searched for, if there are `fingerprint_count`
+/// in all.
+pub(crate) fn searched_count(sample: &Sample, fingerprint_count: u64) -> usize {
+    let searched = (COMPARED / fingerprint_count.max(1)).clamp(SEARCHED_MIN, SEARCHED_MAX);
+    searched.min(sample.count() as u64) as usize
 }
 
 /// Calls `each` with fingerprints of a sample of a store and the nearest other one, if there is one
-/// within `distance_max` bits. Returns how many were asked about.
+/// within `distance_max` bits. Returns the number of searches.
 pub(crate) fn for_each_nearest_other(
     store: &Store,
     sample: &Sample,
@@ -28,8 +29,8 @@ pub(crate) fn for_each_nearest_other(
     mut each: impl FnMut(&Hit<'_>, Option<&Hit<'_>>) -> Result<()>,
 ) -> Result<usize> {
     let mut searcher = store.searcher();
-    let asked = asked_count(sample, fingerprint_count);
-    for needle in sample.fingerprints().take(asked) {
+    let searched = searched_count(sample, fingerprint_count);
+    for needle in sample.fingerprints().take(searched) {
         // The fingerprint itself comes first.
         let answer = searcher.nearest(needle, 2, distance_max)?;
         let mut hits = answer.hits();
@@ -37,5 +38,5 @@ pub(crate) fn for_each_nearest_other(
             each(&own, hits.next().as_ref())?;
         }
     }
-    Ok(asked)
+    Ok(searched)
 }

@@ -1,6 +1,6 @@
 //! A few pairs of every distance, for people to judge.
 
-use super::near_pairs::Pair;
+use super::Pair;
 use super::nearest_others::for_each_nearest_other;
 use crate::base::error::{Error, Result};
 use crate::bytes::scramble::scramble;
@@ -11,7 +11,7 @@ use crate::store::Store;
 use fpstore_base::Id;
 use fpstore_base::watch::Phase;
 
-/// The greatest distance of pairs to judge that is usual: few near-duplicates lie farther apart.
+/// The usual largest distance of pairs to judge: few near-duplicates lie farther apart.
 pub const JUDGED_DISTANCE: u32 = 24;
 
 /// Two documents to judge.
@@ -26,14 +26,14 @@ pub struct SampledPair {
     pub second_id: Id,
 }
 
-/// Takes pairs of documents for people to judge: up to `count`, as many of each distance as there
-/// are, up to the `k` of the options, in an order that tells nothing.
+/// Chooses pairs of documents for people to judge: up to `count`, evenly over the distances up to
+/// the `k` of the options, in an order that does not reveal the distance.
 ///
-/// Of a sample of the fingerprints each is paired with the nearest other one; at distance 0 two
-/// documents of one fingerprint are paired. No document of a pair lacks an id, and no pair comes
-/// twice. The same store gives the same pairs.
+/// Each fingerprint of a sample is paired with the nearest other one; at distance 0 two documents
+/// of one fingerprint are paired. Both documents of a pair have ids, and no pair comes twice. The
+/// same store gives the same pairs.
 ///
-/// Judged, they say which `k` suits, see `evaluate`.
+/// The judgements show which `k` is suitable, see `evaluate`.
 ///
 /// # Errors
 ///
@@ -82,7 +82,7 @@ pub fn sampled_pairs(
         take(own, own, 1)?;
         other.map_or(Ok(()), |other| take(own, other, 0))
     })?;
-    // One of each distance in turn.
+    // One pair of each distance in turn.
     let most = by_distance.iter().map(Vec::len).max().unwrap_or_default();
     let turn = |at| by_distance.iter().filter_map(move |found: &Vec<_>| found.get(at));
     let mut pairs: Vec<SampledPair> = (0..most).flat_map(turn).take(count).cloned().collect();
@@ -92,7 +92,7 @@ pub fn sampled_pairs(
     Ok(pairs)
 }
 
-/// A sample of the fingerprints of a store, and how many it has.
+/// A sample of the fingerprints of a store, and their number in the store.
 fn sample_of(store: &Store, options: &JoinOptions) -> Result<(Sample, u64)> {
     let watch = options.watch(Phase::Read, Some(store.info().fingerprint_count()));
     let (mut sampler, mut fingerprint_count) = (Sampler::new(Sampler::CAPACITY), 0);
@@ -105,8 +105,8 @@ fn sample_of(store: &Store, options: &JoinOptions) -> Result<(Sample, u64)> {
     Ok((sampler.finish_any(), fingerprint_count))
 }
 
-/// The pair of the first document of `one` and of that number `at_other` of `other`, if both have
-/// ids.
+/// The pair of the first document of `one` and the document number `at_other` of `other`, if both
+/// have ids.
 fn pair_of(one: &Hit<'_>, other: &Hit<'_>, at_other: usize) -> Result<Option<SampledPair>> {
     let first_id = one.ids().next().transpose()?.map(|id| id.to_id());
     let second_id = other.ids().nth(at_other).transpose()?.map(|id| id.to_id());

@@ -1,6 +1,6 @@
 //! Near pairs in order, kept in memory or in temporary files.
 
-use super::near_pairs::{Pair, near_pairs, near_pairs_across};
+use super::{Pair, near_pairs, near_pairs_across};
 use crate::base::error::{Error, Result};
 use crate::join::engine::callback::CallbackError;
 use crate::join::options::{JoinInput, JoinOptions};
@@ -10,7 +10,7 @@ use fpstore_base::IdRef;
 
 /// Near pairs by ascending first fingerprint, then second, in memory or in temporary files.
 ///
-/// The partners of one fingerprint are in memory together: at k = 3 these are 43 744 at most.
+/// The partners of one fingerprint are in memory together; at k = 3 there are at most 43 744.
 #[derive(Debug)]
 pub struct SortedPairs {
     records: SortedRecords,
@@ -60,7 +60,7 @@ struct Partners {
 }
 
 impl Partners {
-    /// Calls `each` with the pairs in order and forgets them.
+    /// Calls `each` with the pairs in order, and removes them.
     fn flush<E>(&mut self, each: &mut impl FnMut(Pair) -> Result<(), E>) -> Result<(), E> {
         self.seconds.sort_unstable();
         let first = Fingerprint::new(self.first);
@@ -119,7 +119,7 @@ pub fn sorted_pairs_across<'a, 'b>(
     sorter.finish()
 }
 
-/// The part of the memory that the sorter gets, as a divisor; the join gets the rest.
+/// Divisor of the memory: the sorter gets this part, the join the rest.
 const SORTER_DIVISOR: u64 = 4;
 
 /// Sorts the pairs of a join.
@@ -140,7 +140,7 @@ impl PairSorter {
         Ok(PairSorter { sorter, resources, most: options.pairs_max(), unsorted: 0 })
     }
 
-    /// The options for the join beside this sorter.
+    /// The options of the join that runs while this sorter holds its part of the memory.
     pub(in crate::join) fn join_options(&self, options: &JoinOptions) -> JoinOptions {
         options.reserve(self.resources.memory / SORTER_DIVISOR)
     }

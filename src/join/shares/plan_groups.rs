@@ -1,16 +1,16 @@
 //! A join over groups, for engines that have fingerprints in a data frame and no store.
 //!
-//! One half of the work packs fingerprints into payloads of bytes, each for a group; the engine
-//! brings the payloads of a group together; the other half joins a group. A fingerprint goes to
-//! `k + 1` groups, one for each block that can be the first on which a pair agrees.
+//! One half of the work packs fingerprints into payloads of bytes, each for a group. The engine
+//! gathers the payloads of a group, and the other half joins it. A fingerprint is sent to `k + 1`
+//! groups, one for each block that can be the first on which a pair agrees.
 
-use super::plan::JoinPlan;
+use super::JoinPlan;
 use crate::base::error::{Error, Result};
 use crate::join::engine::blocking::Blocking;
 use crate::join::engine::one_join::Join;
 use crate::join::engine::values::{JoinValues, distinct};
 use crate::join::options::{JoinOptions, Share};
-use crate::join::pairs::near_pairs::{Pair, emit_pairs};
+use crate::join::pairs::{Pair, emit_pairs};
 use fpstore_base::Fingerprint;
 use fpstore_base::watch::Phase;
 use std::sync::Mutex;
@@ -19,12 +19,12 @@ use std::sync::Mutex;
 const PACKED_LEN: usize = 8;
 
 impl JoinPlan {
-    /// Packs fingerprints for the groups in which they meet those that are near: calls `each` with
-    /// the number of a group and a payload, at most once for each group, by ascending group.
+    /// Packs fingerprints for the groups in which they meet near ones. Calls `each` with the number
+    /// of a group and a payload, at most once for each group, by ascending group.
     ///
-    /// A payload is the values of the fingerprints, each as eight bytes, the least significant one
-    /// first. Payloads of one group can be joined in any order, and whole ones be put together.
-    /// Takes 8 (`k` + 1) bytes of memory for each fingerprint.
+    /// A payload has the values of the fingerprints, each as eight bytes, least significant byte
+    /// first. Payloads of one group can be joined in any order, and whole payloads can be
+    /// concatenated. Takes 8 (`k` + 1) bytes of memory for each fingerprint.
     ///
     /// # Errors
     ///
@@ -83,13 +83,14 @@ impl JoinPlan {
 
     /// Finds the near pairs that belong to a group, given all of its payloads, as
     /// [`near_pairs`](crate::join::near_pairs) does. All groups together find each pair once. A
-    /// payload that comes twice, from a task that ran again, changes nothing.
+    /// repeated payload, from a task that ran again, changes nothing.
     ///
     /// # Errors
     ///
     /// As [`near_pairs`](crate::join::near_pairs), and [`Error::InvalidOptions`] if the distance of
-    /// the options is not that of the plan, if the options have a share, if there is no such group,
-    /// or if a payload is cut or was packed for another group or by another plan.
+    /// the options differs from the distance of the plan, if the options have a share, if the group
+    /// does not exist, or if a payload is truncated or was packed for another group or by another
+    /// plan.
     pub fn pairs_of_group<'a, E: From<Error> + Send>(
         &self,
         group: u32,
@@ -153,8 +154,8 @@ impl JoinPlan {
     }
 }
 
-/// The value with its bits mixed, so that a few bits of it in any places spread over all numbers.
-/// It must stay as it is: tasks of one job may run in several processes.
+/// The value with its bits mixed, so that a few bits of it at any positions spread over all
+/// numbers. It must never change: tasks of one job may run in several processes.
 ///
 /// # Source
 ///

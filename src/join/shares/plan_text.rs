@@ -1,16 +1,17 @@
-//! The text form of a plan, which goes from the process that makes it to those that follow it.
+//! The text form of a plan, which is passed from the process that makes it to the processes that
+//! follow it.
 
 use std::fmt;
 use std::str::FromStr;
 
-use super::plan::{AGREEING_MAX, GROUPS_MAX, JoinPlan};
+use super::{AGREEING_MAX, GROUPS_MAX, JoinPlan};
 use crate::base::error::{Error, Result};
 use crate::base::text_version::fault_of_version;
 use crate::join::engine::cut::leads_with;
 
 /// The first words of the text form.
 const TITLE: &str = "join-plan 1";
-/// What helps against one of another version.
+/// The remedy for a text of another version.
 const REMEDY: &str = "make the plan again, with one version of fpstore on all machines";
 
 impl fmt::Display for JoinPlan {
@@ -100,7 +101,7 @@ mod tests {
         assert_eq!(text.parse::<JoinPlan>().unwrap(), plan);
         assert!(text.starts_with("join-plan 1 k=3 reads=everything groups=32 blocks="), "{text}");
         let blocks: Vec<&str> = text.split_once("blocks=").unwrap().1.split('+').collect();
-        // As many blocks as bits may differ agree in none of them; and blocks that are 5 more.
+        // As many blocks as differing bits, so that none may agree; and 5 more blocks.
         let with = |k: usize, blocks: &str| {
             let groups = 8 * (k + 1);
             format!("join-plan 1 k={k} reads=everything groups={groups} blocks={blocks}")
@@ -108,7 +109,7 @@ mod tests {
         assert!(with(blocks.len() - 1, &blocks.join("+")).parse::<JoinPlan>().is_ok());
         let bits: Vec<String> = (0..8).map(|bit| format!("{:016x}", 1_u64 << bit)).collect();
         assert!(with(4, &bits.join("+")).parse::<JoinPlan>().is_ok());
-        // One table in the place of one for each of the first blocks.
+        // One table instead of one for each of the first blocks.
         let few = format!("{} tables={}", text.replace("everything", "ranges"), blocks[0]);
         let wrong = [
             with(blocks.len(), &blocks.join("+")),

@@ -1,10 +1,10 @@
 //! Ranges of a table: the fingerprints of a store whose leading bits in one table lie between two
 //! bounds, read from all segments through their prefix indexes.
 //!
-//! A share of a join reads one range of each table that its plan names, instead of everything. The
-//! bounds are cut by rank, so that the ranges of all shares hold about as many fingerprints, and at
-//! values of a block of bits, so that all fingerprints that agree on the block lie in one range.
-//! All processes that share a join compute the same bounds: they depend on the store alone.
+//! A share of a join reads one range of each table named by its plan, instead of everything. The
+//! bounds are cut by rank, so that the ranges of all shares have similar numbers of fingerprints,
+//! and at values of a block of bits, so that all fingerprints that agree on the block lie in one
+//! range. All processes that share a join compute the same bounds, which depend on the store alone.
 
 use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
@@ -22,12 +22,12 @@ use fpstore_base::Fingerprint;
 
 /// Bounds are cut by at most this many leading bits of a block.
 const CUT_BITS_MAX: u32 = 32;
-/// Reading a deleted fingerprint by its rank costs as much as looking up this many in the first
+/// Reading a deleted fingerprint by its rank costs as much as this many look-ups in the first
 /// table.
 const LOOKUPS_PER_DELETION: u64 = 8;
 
-/// The tables of one mask that hold whole values, in all segments of a store that have fingerprints:
-/// none lacks it.
+/// The tables of one mask that hold whole values, in all segments of a store that have
+/// fingerprints. Each such segment has one.
 #[derive(Clone, Debug)]
 pub(in crate::join) struct TableOfStore {
     store: Store,
@@ -38,7 +38,7 @@ pub(in crate::join) struct TableOfStore {
 #[derive(Clone, Debug)]
 pub(in crate::join) struct TableRange {
     table: TableOfStore,
-    /// The first permuted value and the last one, inclusive; `None` holds nothing.
+    /// The first permuted value and the last one, inclusive; `None` for an empty range.
     bounds: Option<(u64, u64)>,
     count_max: u64,
     /// Whether there are several segments.
@@ -46,8 +46,8 @@ pub(in crate::join) struct TableRange {
 }
 
 impl TableOfStore {
-    /// The tables of `mask` in a store that keeps showing one state. The error is the file of a segment
-    /// that has none.
+    /// The tables of `mask` in a store pinned to one state. The error is the file of a segment
+    /// without such a table.
     pub(in crate::join) fn new(store: &Store, mask: u64) -> Result<Self, PathBuf> {
         let snapshot = store.snapshot();
         let mut filled = snapshot.segments().iter().filter(|open| !open.is_empty());
@@ -57,8 +57,8 @@ impl TableOfStore {
         }
     }
 
-    /// All tables that there are, in the order of the first segment that has fingerprints; those of the
-    /// first segment of an empty store.
+    /// All tables, in the order of the first segment that has fingerprints; for an empty store, the
+    /// tables of its first segment.
     pub(in crate::join) fn all(store: &Store) -> Vec<Self> {
         let store = store.pinned();
         let snapshot = store.snapshot();
@@ -68,13 +68,13 @@ impl TableOfStore {
         masks.filter_map(|mask| TableOfStore::new(&store, mask).ok()).collect()
     }
 
-    /// The bits that lead.
+    /// The leading bits.
     pub(in crate::join) fn mask(&self) -> u64 {
         self.mask
     }
 
-    /// Whether it is known without a look-up what is deleted of the values that are read: nothing, or
-    /// the tables are the first ones.
+    /// Whether deletions of the values are known without look-ups: nothing is deleted, or the
+    /// tables are the first ones.
     pub(in crate::join) fn knows_deleted(&self) -> bool {
         let snapshot = self.store.snapshot();
         snapshot.segments().iter().all(|open| {
@@ -89,7 +89,8 @@ impl TableOfStore {
         snapshot.segments().iter().filter(|open| !open.is_empty()).count() > 1
     }
 
-    /// Advises the system that the tables are about to be read from first to last, or by single pages.
+    /// Advises the system that the tables are about to be read from first to last, or by single
+    /// pages.
     pub(in crate::join) fn advise(&self, is_sequential: bool) {
         let advised = self.for_each_table(self.store.snapshot().segments(), |_, table| {
             if is_sequential {
@@ -115,7 +116,7 @@ impl TableOfStore {
         })
     }
 
-    /// A number of values of each table, added up over the segments.
+    /// The sum of a number of values of each table over the segments.
     fn sum(&self, mut of: impl FnMut(WholeTable<'_>) -> Result<u64>) -> Result<u64> {
         let mut sum = 0;
         self.for_each_table(self.store.snapshot().segments(), |_, table| {
@@ -125,7 +126,7 @@ impl TableOfStore {
         Ok(sum)
     }
 
-    /// The number of values in blocks before the one of `value`.
+    /// The number of values in blocks before the block of `value`.
     fn rank_before(&self, value: u64) -> Result<u64> {
         self.sum(|table| table.rank_before(Permuted(value)))
     }
@@ -135,7 +136,7 @@ impl TableOfStore {
         snapshot.segments().iter().map(|open| open.segment.header().fingerprint_count).sum()
     }
 
-    /// The range number `number` of `count`, cut where the first `bits` bits change.
+    /// Range number `number` of `count`, cut where the first `bits` bits change.
     pub(in crate::join) fn range(self, bits: u32, number: u64, count: u64) -> Result<TableRange> {
         let bits = bits.clamp(1, CUT_BITS_MAX);
         let start = self.cut(bits, number, count, 0)?;
@@ -164,8 +165,8 @@ impl TableOfStore {
         Ok(TableRange { table: self, bounds, count_max, repeats })
     }
 
-    /// Where range `number` of `count` begins: the first value of the leading bits that has its
-    /// part of all stored values before it, which is not below `least`.
+    /// The start of range `number` of `count`: the first value of the leading bits that has its
+    /// part of all stored values before it, and that is not below `least`.
     fn cut(&self, bits: u32, number: u64, count: u64, least: u64) -> Result<u64> {
         let all = 1_u64 << bits;
         if number >= count {
@@ -173,7 +174,7 @@ impl TableOfStore {
         }
         let before =
             (u128::from(self.count()) * u128::from(number)).div_ceil(u128::from(count)) as u64;
-        // The ranges of most data are about as long as each other: the end is near.
+        // Ranges of most data have similar lengths, so the end is near.
         let (mut low, mut high) = (least, least);
         let mut step = (all / count / 2).max(1);
         while high < all && self.rank_before(high << (64 - bits))? < before {
@@ -194,7 +195,7 @@ impl TableOfStore {
 }
 
 impl TableRange {
-    /// At least the number of values that are read.
+    /// An upper bound of the number of values that are read.
     pub(in crate::join) fn count_max(&self) -> u64 {
         self.count_max
     }
@@ -290,8 +291,8 @@ impl TableRange {
         live.map_or(Ok(()), |(fingerprint, sum)| each(fingerprint, sum))
     }
 
-    /// Calls `each` with the values of a part of one table in the range and the rank of the first of
-    /// them.
+    /// Calls `each` with the values of a part of one table in the range, and the rank of the first
+    /// of them.
     fn for_each_run(
         &self,
         table: WholeTable<'_>,
@@ -321,16 +322,17 @@ impl TableRange {
     }
 }
 
-/// Tells which values of a table are not deleted, where ranks do not tell: those of the first table.
+/// Finds the values of a table that are not deleted, where ranks of the table do not help:
+/// deletions refer to ranks of the first table.
 enum LiveFilter<'a> {
-    /// These are deleted.
+    /// The deleted values.
     Deleted(HashSet<u64>),
-    /// There are very many deletions: each value is looked up in the first table.
+    /// There are very many deletions, so each value is looked up in the first table.
     LookUp(&'a OpenSegment, WholeTable<'a>),
 }
 
 impl<'a> LiveFilter<'a> {
-    /// The filter for about `count` values of a table; `None` where nothing is deleted, and for the
+    /// The filter for about `count` values of a table; `None` if nothing is deleted, and for the
     /// first table.
     fn new(open: &'a OpenSegment, table: WholeTable<'a>, count: u64) -> Result<Option<Self>> {
         let (Some(deleted), Some(first)) = (&open.deleted, open.segment.first_table()) else {
@@ -358,7 +360,7 @@ impl<'a> LiveFilter<'a> {
     }
 }
 
-/// The number of ids that are not deleted of the fingerprint at a rank of a table; `None` if the
+/// The number of ids that are not deleted, for the fingerprint at a rank of a table; `None` if the
 /// fingerprint is deleted.
 fn live_id_count(
     open: &OpenSegment,

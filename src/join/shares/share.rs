@@ -1,31 +1,32 @@
-//! One share of a join over the ranges of a store: its range of each table that the plan names.
+//! One share of a join over the ranges of a store: its range of each table in the plan.
 
 use std::sync::Mutex;
 
-use super::plan::{JoinPlan, PlanReads};
 use super::range::{TableOfStore, TableRange};
+use super::{JoinPlan, PlanReads};
 use crate::base::error::{Error, Result};
 use crate::join::engine::one_join::Join;
 use crate::join::engine::values::JoinValues;
 use crate::join::options::{JoinOptions, Share};
-use crate::join::pairs::near_pairs::{Pair, emit_pairs};
+use crate::join::pairs::{Pair, emit_pairs};
 use crate::store::Store;
 use fpstore_base::watch::Phase;
 
 impl JoinPlan {
-    /// Finds the near pairs of one share of a store, the one that the options name, as
-    /// [`near_pairs`](crate::join::near_pairs) does. The shares of a join find each pair once
-    /// together, whatever the memory and threads of each.
+    /// Finds the near pairs of the share of a store set in the options, as
+    /// [`near_pairs`](crate::join::near_pairs) does. The shares of a join together find each pair
+    /// once, whatever the memory and threads of each.
     ///
-    /// Where the plan [reads](JoinPlan::reads) ranges, the share reads its range of `k + 1` tables:
-    /// those values whose first block of bits lies between two bounds, cut so that all shares have
-    /// about as many. All fingerprints that agree on the block are in one share; if they are very
-    /// many, that share has more work, and the ones after it have less.
+    /// If the plan [reads](JoinPlan::reads) ranges, the share reads its range of `k + 1` tables:
+    /// the values whose first block of bits lies between two bounds, cut so that all shares have
+    /// similar numbers of values. All fingerprints that agree on the block are in one share. If
+    /// they are very many, that share has more work, and the ones after it have less.
     ///
     /// # Errors
     ///
     /// As [`near_pairs`](crate::join::near_pairs), and [`Error::InvalidOptions`] if the distance of
-    /// the options is not that of the plan, or if a segment lacks a table that the plan names.
+    /// the options differs from the distance of the plan, or if a segment lacks a table of the
+    /// plan.
     pub fn pairs_of_share<E: From<Error> + Send>(
         &self,
         store: &Store,
@@ -44,7 +45,7 @@ impl JoinPlan {
         let ranges = self.ranges_of(store, options.share)?;
         let count = ranges.iter().map(TableRange::count_max).sum();
         let watch = options.watch(Phase::Join, Some(count));
-        // The ranges are the share; nothing more is left out.
+        // The ranges are the share already.
         let whole = options.clone().share(Share::WHOLE);
         let blocking = self.blocking();
         emit_pairs(options, each, |emit| {
@@ -67,7 +68,7 @@ impl JoinPlan {
         Err(Error::InvalidOptions { reason })
     }
 
-    /// The range of the share in each table that the plan names.
+    /// The range of the share in each table of the plan.
     pub(in crate::join) fn ranges_of(
         &self,
         store: &Store,

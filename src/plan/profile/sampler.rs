@@ -5,15 +5,16 @@ use siphasher::sip::SipHasher13;
 use crate::base::error::{Error, Result};
 #[cfg(feature = "write")]
 use crate::bytes::scramble::scramble;
-use crate::plan::profile::sample::Sample;
+use crate::plan::profile::Sample;
 use fpstore_base::Fingerprint;
 
 /// Picks a sample of fingerprints that arrive in any order and any number of times.
 ///
 /// Every fingerprint has a rank, a hash of it. The sampler keeps the distinct fingerprints of least
-/// rank, at most `capacity` of them, so the sample depends on the set alone: not on the order, on
-/// repeats, or on how the work was divided. It counts how often each kept fingerprint came; since a
-/// fingerprint that is kept at the end was kept from its first arrival on, the count is exact.
+/// rank, at most `capacity` of them, so the sample depends only on the set: not on the order, on
+/// repeats, or on the division of the work. It counts how often each kept fingerprint came. The
+/// count is exact, because a fingerprint that is kept at the end was kept from its first arrival
+/// on.
 ///
 /// With the numbers 1 to 6 as ranks and a capacity of 3:
 ///
@@ -26,18 +27,8 @@ use fpstore_base::Fingerprint;
 /// 1         1 2 4*2       6 is dropped
 /// 3         1 2 3         4 is dropped, and cannot return
 /// ```
-///
-/// ```
-/// use fpstore::Fingerprint;
-/// use fpstore::plan::Sampler;
-///
-/// let mut sampler = Sampler::new(100);
-/// (0..10_000).chain(0..50).for_each(|value| sampler.push(Fingerprint::new(value)));
-/// assert_eq!(sampler.finish()?.count(), 100);
-/// # Ok::<(), fpstore::Error>(())
-/// ```
 #[derive(Clone, Debug)]
-pub struct Sampler {
+pub(crate) struct Sampler {
     capacity: usize,
     rank_of: fn(u64) -> u64,
     /// Ascending by rank, each value once.
@@ -60,10 +51,10 @@ struct Entry {
 
 impl Sampler {
     /// The number of fingerprints that the planner uses.
-    pub const CAPACITY: usize = 1 << 16;
+    pub(crate) const CAPACITY: usize = 1 << 16;
 
     /// A sampler that keeps at most `capacity` fingerprints, in about 32 bytes each.
-    pub fn new(capacity: usize) -> Self {
+    pub(crate) fn new(capacity: usize) -> Self {
         // Plans depend on the sample, so this rank must stay the same from release to release.
         Sampler::with_rank(capacity, |value| SipHasher13::new().hash(&value.to_le_bytes()))
     }
@@ -82,7 +73,7 @@ impl Sampler {
 
     /// Considers a fingerprint.
     #[inline]
-    pub fn push(&mut self, fingerprint: Fingerprint) {
+    pub(crate) fn push(&mut self, fingerprint: Fingerprint) {
         let value = fingerprint.value();
         self.push_ranked((self.rank_of)(value), value);
     }
@@ -98,7 +89,7 @@ impl Sampler {
     }
 
     /// Considers every fingerprint that another sampler considered.
-    pub fn merge(&mut self, other: Sampler) {
+    pub(crate) fn merge(&mut self, other: Sampler) {
         self.pending.extend(other.kept.into_iter().chain(other.pending));
         self.merge_pending();
     }
@@ -121,12 +112,8 @@ impl Sampler {
         }
     }
 
-    /// The sample.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::InvalidPlan`] if there are fewer than [`Sample::COUNT_MIN`] distinct fingerprints.
-    pub fn finish(mut self) -> Result<Sample> {
+    /// The sample. [`Error::InvalidPlan`] if there are fewer than 16 distinct fingerprints.
+    pub(crate) fn finish(mut self) -> Result<Sample> {
         self.merge_pending();
         if self.kept.len() < Sample::COUNT_MIN {
             let (found, least) = (self.kept.len(), Sample::COUNT_MIN);
@@ -138,7 +125,7 @@ impl Sampler {
         Ok(self.finish_any())
     }
 
-    /// The sample, however small; too small a one is no ground for a plan.
+    /// The sample, however small. A sample that is too small is no basis for a plan.
     pub(crate) fn finish_any(mut self) -> Sample {
         self.merge_pending();
         Sample::picked(self.kept.into_iter().map(|entry| entry.value).collect())
@@ -151,7 +138,7 @@ impl Sampler {
 pub(crate) struct CountedSample {
     /// Ascending by value.
     entries: Vec<Entry>,
-    /// One distinct fingerprint in 2^halvings is here.
+    /// One distinct fingerprint in 2^halvings is in the sample.
     pub(crate) halvings: u32,
 }
 
@@ -166,7 +153,7 @@ impl CountedSample {
         self.entries.iter().map(|entry| (entry.value, entry.count))
     }
 
-    /// How often a value came, if it is in the sample.
+    /// How often a value came; `None` if it is not in the sample.
     pub(crate) fn count_of(&self, value: u64) -> Option<u64> {
         let at = self.entries.binary_search_by_key(&value, |entry| entry.value).ok()?;
         Some(self.entries.get(at)?.count)
@@ -187,8 +174,8 @@ impl Sampler {
         self.push_ranked(scramble(number), value);
     }
 
-    /// Leading zero bits that a rank must have: the least number for which every value with that
-    /// rank is kept.
+    /// Leading zero bits that a rank must have: the smallest number for which every value with such
+    /// a rank is kept.
     fn halvings(&self) -> u32 {
         if self.is_thinned { self.bound.leading_zeros() + 1 } else { 0 }
     }
@@ -230,12 +217,31 @@ impl Sample {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidPlan`](crate::Error::InvalidPlan) if there are fewer than
-    /// [`Sample::COUNT_MIN`] distinct ones.
+    /// [`Error::InvalidPlan`](crate::Error::InvalidPlan) if there are fewer than 16 distinct
+    /// fingerprints.
     pub fn of_kind(fingerprints: impl IntoIterator<Item = Fingerprint>) -> Result<Self> {
-        let mut sampler = Sampler::new(Sampler::CAPACITY);
+        Ok(Sample::pick(fingerprints, Sampler::CAPACITY)?.into_smaller())
+    }
+
+    /// A sample of at most `count` fingerprints of the collection that is planned. Neither repeats
+    /// nor the order matter.
+    ///
+    /// ```
+    /// use fpstore::Fingerprint;
+    /// use fpstore::plan::Sample;
+    ///
+    /// let fingerprints = (0..10_000).chain(0..50).map(Fingerprint::new);
+    /// assert_eq!(Sample::pick(fingerprints, 100)?.count(), 100);
+    /// # Ok::<(), fpstore::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidPlan`] if there are fewer than 16 distinct fingerprints.
+    pub fn pick(fingerprints: impl IntoIterator<Item = Fingerprint>, count: usize) -> Result<Self> {
+        let mut sampler = Sampler::new(count);
         fingerprints.into_iter().for_each(|fingerprint| sampler.push(fingerprint));
-        sampler.finish().map(Sample::into_smaller)
+        sampler.finish()
     }
 }
 
@@ -245,10 +251,8 @@ mod tests {
     #[cfg(feature = "write")]
     use std::collections::{BTreeMap, BTreeSet};
 
-    fn picked(values: impl Iterator<Item = u64>, capacity: usize) -> Sample {
-        let mut sampler = Sampler::new(capacity);
-        values.for_each(|value| sampler.push(Fingerprint::new(value)));
-        sampler.finish().unwrap()
+    fn picked(values: impl Iterator<Item = u64>, count: usize) -> Sample {
+        Sample::pick(values.map(Fingerprint::new), count).unwrap()
     }
 
     #[test]

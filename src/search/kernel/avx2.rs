@@ -32,8 +32,8 @@ impl Avx2 {
     }
 }
 
-// SAFETY of all blocks below: `self` exists, so the processor has the instructions. Those that read
-// or write memory say why that is within bounds.
+// SAFETY of all blocks below: `self` exists, so the processor has the instructions. Blocks that
+// read or write memory give the reason why the access is within bounds.
 impl Vector for Avx2 {
     type Bytes = [__m256i; 2];
     type Sums = __m256i;
@@ -214,13 +214,13 @@ impl Vector for Avx2 {
 
 // These are functions rather than closures: code that is not inlined is not compiled for AVX2.
 
-/// See [`Vector::near_words`]: those of four words that differ in more bits.
+/// See [`Vector::near_words`]: the words among four that differ in more than `count` bits.
 #[inline(always)]
 fn far_words(words: __m256i, wanted: __m256i, most: __m256i) -> u32 {
     // SAFETY: called by `Avx2` alone.
     unsafe {
         let diff = _mm256_xor_si256(words, wanted);
-        // Ones by nibble, then by byte, then by word.
+        // The number of ones by nibble, then by byte, then by word.
         let ones = _mm256_broadcastsi128_si256(_mm_setr_epi8(
             0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4,
         ));
@@ -258,7 +258,7 @@ fn prefix_sums_of_half(mut sums: __m256i, carry: __m256i) -> __m256i {
         sums = _mm256_add_epi8(sums, _mm256_bslli_epi128::<2>(sums));
         sums = _mm256_add_epi8(sums, _mm256_bslli_epi128::<4>(sums));
         sums = _mm256_add_epi8(sums, _mm256_bslli_epi128::<8>(sums));
-        // The upper sixteen lack the last sum of the lower sixteen.
+        // The upper sixteen still lack the last sum of the lower sixteen.
         let lower = _mm256_permute2x128_si256::<0x08>(sums, sums);
         let before = _mm256_shuffle_epi8(lower, _mm256_set1_epi8(15));
         _mm256_add_epi8(_mm256_add_epi8(sums, before), carry)
@@ -270,7 +270,7 @@ fn prefix_sums_of_half(mut sums: __m256i, carry: __m256i) -> __m256i {
 fn sums_of_eights(bytes: __m256i, selected: i32) -> __m256i {
     // SAFETY: called by `Avx2` alone.
     unsafe {
-        // Each byte gets the eight bits of the mask among which its own is.
+        // Each byte gets the eight bits of the mask that include its own.
         let eighths = _mm256_setr_epi64x(
             0,
             0x0101_0101_0101_0101,

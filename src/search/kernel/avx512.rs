@@ -13,9 +13,9 @@ use super::avx2::Avx2;
 use super::vector::{Task, Vector};
 use crate::base::limits::CHUNK_LEN;
 
-/// Exists only on a processor with AVX-512 F, BW and VL and with what [`Avx2`] needs, and with
-/// VPOPCNTDQ if `COUNTS`: one instruction then counts the ones of eight words. Not every processor
-/// with BW has it.
+/// Exists only on a processor with AVX-512 F, BW and VL and with everything that [`Avx2`] needs;
+/// with `COUNTS` also with VPOPCNTDQ, which counts the ones of eight words in one instruction. Not
+/// every processor with BW has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Avx512<const COUNTS: bool>(());
 
@@ -45,8 +45,8 @@ impl<const COUNTS: bool> Avx512<COUNTS> {
     }
 }
 
-// SAFETY of all blocks below: `self` exists, so the processor has the instructions. Those that read
-// or write memory say why that is within bounds.
+// SAFETY of all blocks below: `self` exists, so the processor has the instructions. Blocks that
+// read or write memory give the reason why the access is within bounds.
 impl<const COUNTS: bool> Vector for Avx512<COUNTS> {
     type Bytes = __m512i;
     type Sums = __m512i;
@@ -98,7 +98,7 @@ impl<const COUNTS: bool> Vector for Avx512<COUNTS> {
             sums = _mm512_add_epi8(sums, _mm512_bslli_epi128::<2>(sums));
             sums = _mm512_add_epi8(sums, _mm512_bslli_epi128::<4>(sums));
             sums = _mm512_add_epi8(sums, _mm512_bslli_epi128::<8>(sums));
-            // Each sixteen lack the last sums of those before them.
+            // Each sixteen still lack the last sums of all earlier ones.
             let [one, two, three] = before(_mm512_shuffle_epi8(sums, _mm512_set1_epi8(15)));
             let before = _mm512_add_epi8(_mm512_add_epi8(one, two), three);
             _mm512_add_epi8(_mm512_add_epi8(sums, before), self.splat(carry))
@@ -215,7 +215,7 @@ impl<const COUNTS: bool> Vector for Avx512<COUNTS> {
             if COUNTS {
                 return u32::from(_mm512_cmple_epu64_mask(_mm512_popcnt_epi64(diff), most));
             }
-            // Ones by nibble, then by byte, then by word.
+            // The number of ones by nibble, then by byte, then by word.
             let ones = _mm512_broadcast_i32x4(_mm_setr_epi8(
                 0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4,
             ));
@@ -229,7 +229,7 @@ impl<const COUNTS: bool> Vector for Avx512<COUNTS> {
     }
 }
 
-/// For each sixteen bytes those one, two and three before them, or zeros.
+/// For each sixteen bytes, the sixteen bytes one, two and three places earlier, or zeros.
 #[inline(always)]
 fn before(ends: __m512i) -> [__m512i; 3] {
     // SAFETY: called by `Avx512` alone.

@@ -1,5 +1,5 @@
-//! The kernels of this processor, compared with a walk gap by gap: for tests, and for the fuzz target
-//! of the kernels.
+//! Comparison of the kernels of this processor with a walk gap by gap, for tests and for the fuzz
+//! target of the kernels.
 
 use super::*;
 use crate::base::limits::CHUNK_LEN;
@@ -8,7 +8,8 @@ use crate::bytes::varint;
 use crate::format::codec::varint::LONG_BLOCK_MIN;
 use crate::format::prefix_index::BlockSpan;
 
-/// Compares the kernels on any bytes: a needle, the places of blocks, and what they lie in.
+/// Compares the kernels on arbitrary bytes: a needle, the positions of blocks, and the file that
+/// contains them.
 #[cfg(fuzzing)]
 pub(crate) fn check_bytes(bytes: &[u8]) {
     let u64_of = |bytes: &[u8]| bytes.iter().fold(0, |word, &byte| word << 8 | u64::from(byte));
@@ -23,17 +24,17 @@ pub(crate) fn check_bytes(bytes: &[u8]) {
         let len = (u64_of(&place[2..4]) as usize % 1024).min(file.len() - at);
         let ends = file[at..at + len].iter().filter(|&&byte| byte < 0x80).count() as u64;
         if len > 0 {
-            // Now and then the prefix index is wrong about the number of values.
+            // Sometimes the prefix index is wrong about the number of values.
             let lie = u64::from(place[5] == 1);
             probes.push(probe(at, len, ends + lie, u32::from(place[4] % 5)));
         }
     }
-    // Heads have 52 bits below those of their block.
+    // Heads have 52 bits after the name of their block.
     check(file, &probes, needle(inner & ((1 << 52) - 1), mask, k));
 }
 
-/// The near heads of gaps after `inner`, and the rank after the last value; `None` where a kernel
-/// must not read them.
+/// The near heads of gaps after `inner`, and the rank after the last value; `None` if a kernel must
+/// not read the gaps.
 fn slow(
     bytes: &[u8],
     block: BlockIndex,
@@ -73,7 +74,7 @@ pub(super) fn needle(inner: u64, mask: u64, k: u32) -> Needle {
     Needle { head: 5 << 52 | inner, inner_bits: 52, inner, mask, k }
 }
 
-/// Whether all chunks of these bytes lie in the file: chunks start where gaps do.
+/// Whether the file contains all 64 bytes of each chunk; chunks start where gaps do.
 fn has_room(file: &[u8], start: usize, end: usize) -> bool {
     let mut at = start;
     loop {
@@ -89,7 +90,7 @@ fn has_room(file: &[u8], start: usize, end: usize) -> bool {
     }
 }
 
-/// Compares each probe by itself with a walk, then all at once.
+/// Compares each probe separately with a walk, then all probes at once.
 pub(super) fn check(file: &[u8], probes: &[BlockProbe], needle: Needle) {
     for kernel in Kernel::all() {
         let (mut heads, mut left) = (Vec::new(), Vec::new());
@@ -116,7 +117,7 @@ fn find(
     (found.heads, fallback)
 }
 
-/// The near heads of a probe, and whether the kernel left it to its caller.
+/// The near heads of a probe, and whether the kernel left the probe to its caller.
 fn check_probe(
     kernel: Kernel,
     file: &[u8],
@@ -130,7 +131,7 @@ fn check_probe(
     assert!(!is_left || heads.is_empty(), "{kernel:?} left {probe:?} and found something");
     match slow_probe(file, probe, needle).filter(|_| has_room) {
         Some(expected) => assert_eq!((&heads, is_left), (&expected, false), "{kernel:?}"),
-        // A broken rule may be overlooked where nothing is near, or above the range of the needle.
+        // A broken rule may go unnoticed if nothing is near, or above the range of the needle.
         None => {
             assert!(is_left || heads.is_empty() || probe.remaining == 0, "{kernel:?} {probe:?}");
         }
@@ -150,7 +151,7 @@ pub(super) fn search(
     kernel.run(search)
 }
 
-/// The same bytes with a cursor that starts after some head, in steps.
+/// Compares a search of the same bytes in steps, with a cursor that starts after some head.
 fn check_cursor(kernel: Kernel, file: &[u8], probe: &BlockProbe, needle: Needle) {
     let BlockProbe { block, span, remaining } = *probe;
     for (before, enough) in [(0, usize::MAX), (1000, 1), (1 << 40, 3)] {

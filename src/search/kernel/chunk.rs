@@ -11,20 +11,20 @@ pub(super) fn valid_mask(len: u64) -> u64 {
     if len < CHUNK_LEN as u64 { (1 << len) - 1 } else { u64::MAX }
 }
 
-/// A chunk that holds whole gaps, and what comes before it.
+/// A chunk of whole gaps, and the state before it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Chunk<'a, V> {
     pub(super) vector: V,
     pub(super) bytes: &'a [u8; CHUNK_LEN],
-    /// Bytes with the high bit set, and those that end a gap; only bytes that belong to the block.
+    /// Bytes with the high bit set, and bytes that end a gap; only bytes of the block.
     pub(super) continuations: u64,
     pub(super) terminators: u64,
-    /// The head before the first gap, without the bits that name the block.
+    /// The head before the first gap, without the name of the block.
     pub(super) inner: u64,
     /// The rank of the value of the first gap.
     pub(super) rank: u64,
     pub(super) block: BlockIndex,
-    /// Errors that the bits below those that name the block may have.
+    /// The number of errors allowed after the name of the block.
     pub(super) remaining: u32,
 }
 
@@ -37,14 +37,14 @@ impl<V: Vector> Chunk<'_, V> {
         four & four >> 4 == 0
     }
 
-    /// The sum of the low seven bits of the bytes that `selected` names.
+    /// The sum of the low seven bits of the selected bytes.
     #[inline(always)]
     fn sum_of(&self, selected: u64) -> u64 {
         self.vector.sum_selected(self.bytes, selected)
     }
 
-    /// The sum of the gaps that end at or before the highest byte of `upto`, which names all bytes
-    /// up to one that ends a gap.
+    /// The sum of the gaps that end at or before the highest byte of `upto`, which selects all
+    /// bytes up to the end of a gap.
     #[inline(always)]
     fn sum_to(&self, upto: u64) -> u64 {
         // Second and third bytes of gaps. Nearly all bytes are first or second ones.
@@ -85,7 +85,7 @@ impl<V: Vector> Chunk<'_, V> {
             return false;
         }
         // With many candidates, the sum of the chunk first decides whether any of its heads reaches
-        // the lowest wanted one.
+        // the lowest near one.
         if candidates.count_ones() <= PARTIAL_SUMS_MAX
             || self.inner + self.sum() >= needle.range(self.remaining).0
         {
@@ -112,15 +112,15 @@ impl<V: Vector> Chunk<'_, V> {
             let inner = self.inner + self.sum_to(bit | (bit - 1));
             let head = needle.head_in(self.block, inner);
             let len = found.len();
-            // Pushed, and taken back if it is not near: a branch would be unpredictable.
+            // Pushed, and removed again if it is not near: a branch would be unpredictable.
             found.push(self.near_head(bit, head));
             found.truncate(len + usize::from(needle.is_near(inner, head, self.remaining)));
             candidates ^= bit;
         }
     }
 
-    /// Full decode: takes the sums at all bytes, modulo 2^32, and then the exact ones of those that
-    /// seem near.
+    /// Full decode: takes the sums at all bytes, modulo 2^32, and then the exact sums of the
+    /// apparently near ones.
     #[inline(always)]
     fn decode(&self, needle: Needle, found: &mut Vec<NearHead>) {
         let (sums, near) = self.all_sums(needle);
@@ -132,7 +132,7 @@ impl<V: Vector> Chunk<'_, V> {
         let continues = |count: u32| self.continuations << count;
         let mut long = self.terminators & continues(1) & continues(2) & continues(3);
         let (mut whole, mut since) = (0, 0);
-        // Pushed one by one, each would wait for the length that the one before it stored.
+        // Pushing them one by one would wait for the previous length to be stored.
         let (start, mut count) = (found.len(), 0);
         found.resize(start + near.count_ones() as usize, NearHead::default());
         let slots = found.get_mut(start..).unwrap_or_default();
@@ -161,7 +161,7 @@ impl<V: Vector> Chunk<'_, V> {
     #[inline(always)]
     fn all_sums(&self, needle: Needle) -> ([u32; CHUNK_LEN], u64) {
         let vector = self.vector;
-        // The second bytes of gaps, the third, and so on. Those from the sixth on lie above 32
+        // The second bytes of gaps, the third, and so on. Bytes from the sixth on are above 32
         // bits.
         let second = self.continuations << 1;
         let third = second & self.continuations << 2;
@@ -208,7 +208,8 @@ impl<V: Vector> LowNeedle<V> {
         LowNeedle { inner: vector.splat(needle.inner as u8), mask: vector.splat(needle.mask as u8) }
     }
 
-    /// The bytes at which the lowest byte of the sum of all gaps so far is near that of the needle.
+    /// The bytes at which the lowest byte of the sum of all gaps so far is near the lowest byte of
+    /// the needle.
     #[inline(always)]
     pub(super) fn candidates(self, vector: V, bytes: V::Bytes, carry: u8, remaining: u32) -> u64 {
         let sums = vector.prefix_sums(vector.low_parts(bytes), carry);
@@ -216,24 +217,24 @@ impl<V: Vector> LowNeedle<V> {
     }
 }
 
-/// Gaps that follow one another, of which some were searched.
+/// Consecutive gaps, some of which were searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cursor {
     pub(super) block: BlockIndex,
-    /// Where the gaps that are left lie in the heads section. They must be verified.
+    /// The position of the remaining gaps in the heads section. They must be verified.
     pub(super) start: u64,
     pub(super) end: u64,
-    /// The head before them, without the bits that name the block.
+    /// The head before them, without the name of the block.
     pub(super) inner: u64,
-    /// The rank of the first value that is left, and the one after the last.
+    /// The rank of the first remaining value, and the rank after the last one.
     pub(super) rank: u64,
     pub(super) rank_end: u64,
-    /// Errors that the bits below those that name the block may have.
+    /// The number of errors allowed after the name of the block.
     pub(super) remaining: u32,
 }
 
 impl Cursor {
-    /// Adds the near heads of the gaps that are left to `found`, until that has `enough`.
+    /// Adds the near heads of the remaining gaps to `found`, until it has `enough`.
     #[inline(always)]
     pub(super) fn search<V: Vector>(
         &mut self,
@@ -256,10 +257,10 @@ impl Cursor {
             let loaded = vector.load(bytes);
             let high_bits = vector.high_bits(loaded);
             let terminators = valid_mask(left) & !high_bits;
-            // A gap that continues behind the chunk is left for the next one.
+            // A gap that continues after the chunk is left for the next chunk.
             let taken = u64::from(64 - terminators.leading_zeros());
             let value_count = u64::from(terminators.count_ones());
-            // More gaps than values: the fallback names the first that is too many.
+            // More gaps than values: the fallback reports the first surplus gap.
             let too_many = self.rank_end.saturating_sub(self.rank) < value_count;
             if terminators == 0 || (left <= CHUNK_LEN as u64 && taken != left) || too_many {
                 return Progress::Unsupported;

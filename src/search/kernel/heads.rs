@@ -12,14 +12,14 @@ use crate::format::codec::varint::LONG_BLOCK_MIN;
 pub(super) struct Survivor {
     /// The position of its probe.
     number: usize,
-    /// The bytes of its first chunk with the high bit set, whatever follows the block.
+    /// The bytes of its first chunk with the high bit set, including bytes after the block.
     high_bits: u64,
-    /// Bytes of the block that end a gap and may be near; none if the block is not whole in one
-    /// chunk.
+    /// Bytes of the block that end a gap and may be near; zero if the chunk does not contain the
+    /// whole block.
     candidates: u64,
 }
 
-/// Adds the near heads of all probes to `found`, and the positions of probes that it cannot read to
+/// Adds the near heads of all probes to `found`, and the positions of unreadable probes to
 /// `fallback`.
 pub(super) struct FindNear<'a> {
     pub(super) heads: &'a [u8],
@@ -32,9 +32,8 @@ pub(super) struct FindNear<'a> {
 impl Task for FindNear<'_> {
     type Output = ();
 
-    /// The content of a block is known late, after its bytes arrived and were summed. A
-    /// mispredicted branch on it would throw away the work on the blocks after it, so the prefilter
-    /// has no branch.
+    /// The content of a block arrives late and is summed later still. A mispredicted branch on it
+    /// would discard the work on the blocks after it, so the prefilter has no branch.
     #[inline(always)]
     fn run<V: Vector>(self, vector: V) {
         let FindNear { heads, probes, needle, found, fallback } = self;
@@ -68,7 +67,8 @@ impl Task for FindNear<'_> {
     }
 }
 
-/// Compares the lowest byte of every sum of the first chunk of a block with that of the needle.
+/// Compares the lowest byte of every sum of the first chunk of a block with the lowest byte of the
+/// needle.
 #[inline(always)]
 fn prefilter<V: Vector>(
     vector: V,
@@ -80,11 +80,11 @@ fn prefilter<V: Vector>(
     let mut survivor = Survivor { number, ..Survivor::default() };
     let len = probe.span.heads_len();
     let rest = heads.get(probe.span.heads_start as usize..);
-    // At the end of a file there may be less than a chunk.
+    // The end of a file may be shorter than a chunk.
     let Some(bytes) = rest.and_then(|rest| rest.first_chunk()) else { return (survivor, true) };
     let bytes = vector.load(bytes);
     survivor.high_bits = vector.high_bits(bytes);
-    // Blocks that break a rule are noticed where something seems near, by `refine`.
+    // `refine` detects blocks that break a rule, where something seems near.
     let candidates = low_needle.candidates(vector, bytes, 0, probe.remaining);
     survivor.candidates = candidates & !survivor.high_bits & valid_mask(len);
     (survivor, (survivor.candidates != 0) | (len > CHUNK_LEN as u64))
@@ -144,7 +144,7 @@ fn search<V: Vector>(
     cursor.search(vector, heads, needle, found, usize::MAX) == Progress::Done
 }
 
-/// Near heads, and memory that calls of a kernel use again.
+/// Near heads, and memory that later calls of a kernel reuse.
 #[derive(Debug, Default)]
 pub(crate) struct NearHeads {
     pub(crate) heads: Vec<NearHead>,

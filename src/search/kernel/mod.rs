@@ -1,20 +1,20 @@
 //! Kernels: the inner loops of a query, for the instructions of the processor.
 //!
-//! [`Kernel`] is chosen when the program runs. It finds the heads of blocks that are near the
-//! needle's ([`Kernel::find_near`], [`Kernel::search`]) and compares values by their tails
-//! ([`Kernel::find_values`]). The probes of `search` call it. It reads bytes that are verified and
-//! reports only what a walk gap by gap would; what it cannot read it leaves to its caller: blocks
-//! that break a rule, so that the portable walk names the fault, blocks within 64 bytes of the end
-//! of the file, and gaps of more than eight bytes. The algorithms are written once, over the
+//! [`Kernel`] is chosen at run time. It finds the heads of blocks near the head of the needle
+//! ([`Kernel::find_near`], [`Kernel::search`]) and compares values by their tails
+//! ([`Kernel::find_values`]). The probes of `search` call it. It reads verified bytes and reports
+//! the same heads as a walk gap by gap. It leaves unreadable blocks to its caller: blocks that
+//! break a rule, so that the portable walk reports the fault; blocks within 64 bytes of the end of
+//! the file; and gaps of more than eight bytes. The algorithms are written once, over the
 //! operations of [`vector::Vector`].
 //!
 //! # Finding near heads
 //!
-//! A block is a list of gaps, most of them one byte, and a head is the sum of all gaps up to its
-//! own. Adding them one by one costs some instructions a gap, and one mispredicted branch a block.
-//! Instead 64 bytes, a *chunk*, are summed at once, modulo 256, and compared with the lowest byte
-//! of the needle. By chance one in six blocks of 50 values has a *candidate*, a head whose lowest
-//! byte is equal; the others are done.
+//! A block is a list of gaps, most of them one byte, and a head is the sum of all gaps up to and
+//! including its own. Adding them one by one costs some instructions a gap, and one mispredicted
+//! branch a block. Instead 64 bytes, a *chunk*, are summed at once, modulo 256, and compared with
+//! the lowest byte of the needle. By chance one in six blocks of 50 values has a *candidate*, a
+//! head whose lowest byte is equal; the other blocks need no more work.
 //!
 //! ```text
 //! prefilter(chunk, needle):
@@ -147,8 +147,8 @@ impl Kernel {
     }
 
     /// Adds the near heads of all probes to `found`, and sets `fallback` to the positions of the
-    /// probes that it cannot read, blocks with restart points among them. `heads` starts where the
-    /// heads section does.
+    /// unreadable probes, which include blocks with restart points. `heads` starts with the heads
+    /// section.
     pub(crate) fn find_near(
         self,
         codec: HeadCodec,
@@ -164,9 +164,9 @@ impl Kernel {
         }
     }
 
-    /// Adds the near heads of the block of `probe` that `cursor` did not read yet to `found`, until
-    /// that has `enough`. `heads` starts where the heads section does. The cursor moves to where
-    /// the search stopped, unless it is done.
+    /// Adds the near heads in the unread part of the block of `probe` to `found`, until it has
+    /// `enough`. `cursor` is the read position; unless the search is done, it moves to where the
+    /// search stopped. `heads` starts with the heads section.
     pub(crate) fn search(
         self,
         heads: &[u8],

@@ -1,4 +1,4 @@
-//! What a kernel is given, and what it finds: blocks to search, the query, near heads.
+//! The input and output of a kernel: blocks to search, the query, near heads.
 
 use crate::base::section::{BlockIndex, Rank};
 use crate::format::prefix_index::BlockSpan;
@@ -7,9 +7,9 @@ use crate::format::prefix_index::BlockSpan;
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct BlockProbe {
     pub(crate) block: BlockIndex,
-    /// Where it lies. The bytes of its heads must be verified.
+    /// Its position. The bytes of its heads must be verified.
     pub(crate) span: BlockSpan,
-    /// Errors that the bits below those that name the block may have.
+    /// The number of errors allowed after the name of the block.
     pub(crate) remaining: u32,
 }
 
@@ -17,10 +17,10 @@ pub(crate) struct BlockProbe {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Needle {
     pub(crate) head: u64,
-    /// The number of bits of a head below those that name its block.
+    /// The number of bits of a head after the name of its block.
     pub(crate) inner_bits: u32,
-    /// These bits of the needle, and the ones among them that must agree but for the remaining
-    /// errors.
+    /// These bits of the needle, and the mask of the bits among them that must agree except for the
+    /// remaining errors.
     pub(crate) inner: u64,
     pub(crate) mask: u64,
     /// The number of bits in which whole heads may differ.
@@ -28,7 +28,7 @@ pub(crate) struct Needle {
 }
 
 impl Needle {
-    /// The head that is `inner` below the bits that name its block.
+    /// The head of a block with these `inner` bits after the name of the block.
     #[inline(always)]
     pub(super) fn head_in(self, block: BlockIndex, inner: u64) -> u64 {
         block.0.checked_shl(self.inner_bits).unwrap_or(0) | inner
@@ -45,7 +45,7 @@ impl Needle {
         self.is_near(inner, head, probe.remaining)
     }
 
-    /// Whether a head, `inner` below the bits that name its block, is near.
+    /// Whether a head with these `inner` bits after the name of its block is near.
     #[inline(always)]
     pub(super) fn is_near(self, inner: u64, head: u64, remaining: u32) -> bool {
         // Both are counted: a branch between them would be unpredictable.
@@ -63,7 +63,7 @@ impl Needle {
     }
 }
 
-/// A value whose head is near; its tail decides.
+/// A value with a near head; its tail decides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub(crate) struct NearHead {
@@ -78,9 +78,9 @@ pub(crate) enum Progress {
     Done,
     /// Enough heads were found; the cursor is where the search stopped.
     More,
-    /// The kernel cannot read on from where the cursor is.
+    /// The kernel cannot read on from the cursor.
     Unsupported,
 }
 
-/// The most values that are compared in one call.
+/// The largest number of values compared in one call.
 pub(crate) const VALUES_MAX: usize = 64;

@@ -1,9 +1,10 @@
-//! NEON, which nearly every arm64 processor has: a chunk is four registers, dealt out.
+//! NEON, available on nearly every arm64 processor: a chunk is four registers with interleaved
+//! bytes.
 //!
-//! Register `j` has every fourth byte from the `j`-th on: three additions then sum each four bytes
-//! in all 16 lanes, and only the sums of fours are left to be summed across lanes. A byte's
-//! neighbour is the same lane of the register before, and three selections and a narrowing shift
-//! make a mask of 64 bits.
+//! Register `j` has every fourth byte from the `j`-th on: three additions then sum each group of
+//! four bytes in all 16 lanes, and only these sums are summed across lanes. The previous byte is in
+//! the same lane of the previous register, and three selections and a narrowing shift make a mask
+//! of 64 bits.
 //!
 //! No real processor was measured. The evidence is a count of instructions by an emulator, see
 //! `tools/platforms/arm64.sh`.
@@ -36,8 +37,8 @@ impl Neon {
     }
 }
 
-// SAFETY of all blocks below: `self` exists, so the processor has the instructions. Those that read
-// or write memory say why that is within bounds.
+// SAFETY of all blocks below: `self` exists, so the processor has the instructions. Blocks that
+// read or write memory give the reason why the access is within bounds.
 impl Vector for Neon {
     /// Byte `i` of register `j` is byte `4 * i + j` of the chunk.
     type Bytes = [uint8x16_t; 4];
@@ -215,7 +216,7 @@ impl Vector for Neon {
 fn low_part(bytes: uint8x16_t, one_before: uint8x16_t, two_before: uint8x16_t) -> uint8x16_t {
     // SAFETY: called by `Neon` alone.
     unsafe {
-        // Shifts by more than the length of a byte leave nothing.
+        // Shifts by more than the length of a byte yield zero.
         let at_least = vorrq_u8(vandq_u8(two_before, vdupq_n_u8(8)), vdupq_n_u8(7));
         let shift = vreinterpretq_s8_u8(vandq_u8(one_before, at_least));
         vshlq_u8(vandq_u8(bytes, vdupq_n_u8(0x7f)), shift)
@@ -241,14 +242,15 @@ fn is_open(part: uint8x16_t) -> uint8x16_t {
     unsafe { vcltzq_s8(vreinterpretq_s8_u8(part)) }
 }
 
-/// A bit for each byte, which is all ones or zero; in the order of the chunk, the first one lowest.
+/// One bit for each byte, which is all ones or zero, in the order of the chunk, the first byte
+/// lowest.
 #[inline(always)]
 fn mask([a, b, c, d]: [uint8x16_t; 4]) -> u64 {
     // SAFETY: called by `Neon` alone.
     unsafe {
         let ab = vbslq_u8(vdupq_n_u8(0x55), a, b);
         let cd = vbslq_u8(vdupq_n_u8(0x55), c, d);
-        // Both halves of each byte have the four bits; two bytes give one.
+        // Both halves of each byte have the four bits; two bytes form one.
         let pairs = vreinterpretq_u16_u8(vbslq_u8(vdupq_n_u8(0x33), ab, cd));
         vget_lane_u64::<0>(vreinterpret_u64_u8(vshrn_n_u16::<4>(pairs)))
     }

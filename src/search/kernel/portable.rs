@@ -42,7 +42,7 @@ impl Vector for Portable {
     fn high_bits(self, bytes: Self::Bytes) -> u64 {
         let mut bits = 0;
         for (part, word) in (0..).zip(bytes) {
-            // The product brings the high bits together in the highest byte.
+            // The product moves the high bits together into the highest byte.
             bits |= ((word & HIGH) >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56 << (8 * part);
         }
         bits
@@ -57,7 +57,7 @@ impl Vector for Portable {
     fn low_parts(self, bytes: Self::Bytes) -> Self::Bytes {
         let mut before = 0;
         bytes.map(|word| {
-            // All ones in the bytes after one with the high bit set, and after two of them.
+            // All ones in the bytes after one byte with the high bit set, and after two of them.
             let one_before = ((word << 8 | before >> 56) & HIGH) >> 7;
             let two_before = one_before & ((word << 16 | before >> 48) & HIGH) >> 7;
             before = word;
@@ -101,7 +101,7 @@ impl Vector for Portable {
     fn sum_selected(self, bytes: &[u8; CHUNK_LEN], selected: u64) -> u64 {
         let mut sum = 0;
         for (part, word) in (0..).zip(self.load(bytes)) {
-            // Each byte gets the eight bits of the mask among which its own is.
+            // Each byte gets the eight bits of the mask that include its own.
             let own = (LOW * (selected >> (8 * part) & 0xff)) & 0x8040_2010_0804_0201;
             let is_selected = ((((own & SEVEN) + SEVEN) | own) & HIGH) >> 7;
             let values = word & SEVEN & (is_selected * 0xff);

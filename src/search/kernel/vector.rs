@@ -1,4 +1,4 @@
-//! The operations of an instruction set that the kernels are written in.
+//! The operations of an instruction set used by the kernels.
 
 use crate::base::limits::CHUNK_LEN;
 
@@ -24,13 +24,13 @@ pub(crate) trait Vector: Copy {
     fn high_bits(self, bytes: Self::Bytes) -> u64;
     /// The bytes that are zero.
     fn zero_bytes(self, bytes: Self::Bytes) -> u64;
-    /// The part of each byte in the lowest byte of its gap: of the first byte of a gap its seven
-    /// bits, of the second its lowest bit as bit 7, of the others nothing. The first byte of the
-    /// chunk begins a gap.
+    /// The part that each byte adds to the lowest byte of its gap: for the first byte of a gap its
+    /// seven bits, for the second its lowest bit as bit 7, for the others zero. The first byte of
+    /// the chunk starts a gap.
     fn low_parts(self, bytes: Self::Bytes) -> Self::Bytes;
-    /// The sum, modulo 256, of `carry` and each byte and those before it.
+    /// The sum, modulo 256, of `carry`, each byte and all earlier bytes.
     fn prefix_sums(self, bytes: Self::Bytes, carry: u8) -> Self::Bytes;
-    /// The bytes that differ from those of `wanted` in at most `count` bits under `mask`.
+    /// The bytes that differ from the bytes of `wanted` in at most `count` bits under `mask`.
     fn near_bytes(
         self,
         bytes: Self::Bytes,
@@ -38,27 +38,28 @@ pub(crate) trait Vector: Copy {
         mask: Self::Bytes,
         count: u32,
     ) -> u64;
-    /// The sum of the low seven bits of the bytes that `selected` names.
+    /// The sum of the low seven bits of the selected bytes.
     fn sum_selected(self, bytes: &[u8; CHUNK_LEN], selected: u64) -> u64;
 
-    /// Sums that are all zero.
+    /// Zero in all sums.
     fn zero_sums(self) -> Self::Sums;
     /// The low seven bits of the bytes from `part * SUMS_LEN` on, one in each sum.
     fn widen(self, bytes: &[u8; CHUNK_LEN], part: usize) -> Self::Sums;
-    /// Shifts the sums that the low bits of `selected` name seven bits to the left.
+    /// Shifts the sums selected by the low bits of `selected` seven bits to the left.
     fn shift_selected(self, sums: Self::Sums, selected: u64) -> Self::Sums;
-    /// Clears the sums that the low bits of `selected` name.
+    /// Clears the sums selected by the low bits of `selected`.
     fn clear_selected(self, sums: Self::Sums, selected: u64) -> Self::Sums;
-    /// Adds to each sum those before it and `carry`.
+    /// Adds all earlier sums and `carry` to each sum.
     fn prefix_sums_32(self, sums: Self::Sums, carry: Self::Sums) -> Self::Sums;
-    /// The last of the sums in all places.
+    /// The last of the sums, in all lanes.
     fn last_sum(self, sums: Self::Sums) -> Self::Sums;
     /// Writes the sums from `part * SUMS_LEN` on.
     fn store(self, sums: Self::Sums, out: &mut [u32; CHUNK_LEN], part: usize);
-    /// The sums that, `before` added, differ from `wanted` in at most `count` bits under `mask`.
+    /// The sums that, after adding `before`, differ from `wanted` in at most `count` bits under
+    /// `mask`.
     fn near_sums(self, sums: Self::Sums, before: u32, wanted: u32, mask: u32, count: u32) -> u64;
 
-    /// The words that differ from `wanted` in at most `count` bits: one bit for each, the first
+    /// The words that differ from `wanted` in at most `count` bits, as one bit each, the first
     /// lowest.
     #[inline(always)]
     fn near_words(self, words: &[u64; 8], wanted: u64, count: u32) -> u32 {
@@ -67,9 +68,9 @@ pub(crate) trait Vector: Copy {
     }
 }
 
-/// A piece of work that runs on any instruction set. `run`, and all of it that uses `vector`, is
-/// always inlined: only then it is compiled for these instructions. Closures are not, so none of
-/// them may use `vector`.
+/// A piece of work that runs on any instruction set. `run`, and all code in it that uses `vector`,
+/// must be inlined: only then it is compiled for these instructions. Closures are not inlined, so
+/// they must not use `vector`.
 pub(crate) trait Task {
     type Output;
 

@@ -1,7 +1,7 @@
-//! From blocks to candidates: the values whose head is near.
+//! From blocks to candidates: values with a near head.
 
+use super::Collector;
 use super::candidates::Candidates;
-use super::collector::Collector;
 use super::context::Context;
 use super::pass::{LookUps, ProbePass, look_up};
 use crate::base::error::{Error, Fault, Result};
@@ -13,7 +13,7 @@ use crate::search::kernel::{BlockProbe, NearHead, Needle, Progress};
 use crate::search::table_query::{Flips, TableQuery};
 use crate::segment::TableReader;
 
-/// Candidates whose tails are compared together.
+/// Number of candidates whose tails are compared together.
 const CANDIDATES_PER_PASS: usize = 512;
 
 impl<C: Collector> ProbePass<'_, C> {
@@ -64,7 +64,7 @@ impl<C: Collector> BlockSearch<'_, C> {
         })
     }
 
-    /// Searches short blocks all in one call of the kernel, and the others one by one.
+    /// Searches short blocks in one call of the kernel, and the others one by one.
     fn search_all(&mut self, blocks: &[BlockProbe], fallback: &mut Vec<usize>) -> Result<()> {
         let heads = self.table.heads_and_after();
         let (codec, needle) =
@@ -79,7 +79,7 @@ impl<C: Collector> BlockSearch<'_, C> {
         Ok(())
     }
 
-    /// Searches one block by itself: a long one, or one that the kernel left over.
+    /// Searches one block separately: a long one, or one that the kernel did not read.
     fn search_one(&mut self, probe: &BlockProbe) -> Result<()> {
         let block = self.table.block(probe.block, &probe.span)?;
         let (query, k) = (self.query, self.context.k);
@@ -97,7 +97,7 @@ impl<C: Collector> BlockSearch<'_, C> {
         Ok(())
     }
 
-    /// Collects the candidates among the heads that are left of a block.
+    /// Collects the candidates among the remaining heads of a block.
     fn search_from(
         &mut self,
         mut heads: Heads<'_>,
@@ -122,7 +122,7 @@ impl<C: Collector> BlockSearch<'_, C> {
         }
     }
 
-    /// Goes on head by head where the kernel cannot, and names what is wrong.
+    /// Continues head by head where the kernel cannot, and reports the fault.
     #[cold]
     fn walk(&mut self, mut heads: Heads<'_>, probe: &BlockProbe, needle: Needle) -> Result<()> {
         let mut some = [0; 64];
@@ -148,8 +148,8 @@ impl<C: Collector> BlockSearch<'_, C> {
         self.table.corrupt(&self.table.heads, probe.span.heads_start, fault)
     }
 
-    /// Compares the candidates so far, since a prefix can have any number of values. Returns
-    /// whether a limit is reached.
+    /// Compares the candidates collected so far, since a prefix can have any number of values.
+    /// Returns whether a limit is reached.
     fn compare(&mut self) -> Result<bool> {
         self.candidates.compare(self.context, self.collector)?;
         look_up(&mut self.candidates.named, self.look_ups, self.context, self.collector)?;

@@ -1,8 +1,8 @@
-//! From candidates to hits: their tails are compared, or what they name is looked up.
+//! From candidates to hits: their tails are compared, or the values that they name are looked up.
 
-use super::collector::{Collector, TableHit};
 use super::context::Context;
 use super::named::Named;
+use super::{Collector, TableHit};
 use crate::base::error::Result;
 use crate::base::section::Rank;
 use crate::bytes::permutation::Permuted;
@@ -10,16 +10,16 @@ use crate::search::kernel::{NearHead, NearHeads, VALUES_MAX};
 use crate::search::table_query::TableQuery;
 use crate::segment::{TableKind, TableReader, WholeTable};
 
-/// Values whose head is near, in groups of one query each.
+/// Values with a near head, in groups of one query each.
 #[derive(Debug, Default)]
 pub(super) struct Candidates {
     pub(super) near: NearHeads,
     groups: Vec<Group>,
-    /// What candidates of tables with syndromes stand for, to be looked up.
+    /// The values named by candidates of tables with syndromes, to be looked up.
     pub(super) named: Named,
 }
 
-/// The candidates of one query; each group starts where the one before it ends.
+/// The candidates of one query; each group starts at the end of the previous one.
 #[derive(Clone, Copy, Debug)]
 struct Group {
     /// The position of the query.
@@ -39,7 +39,7 @@ impl Candidates {
         self.near.heads.len()
     }
 
-    /// Puts the near heads from position `start` on into the group of a query, and prefetches their
+    /// Adds the near heads from position `start` on to the group of a query, and prefetches their
     /// tails.
     #[inline]
     pub(super) fn close(&mut self, query: u32, table: TableReader<'_>, start: usize) {
@@ -53,8 +53,8 @@ impl Candidates {
         }
     }
 
-    /// Compares all candidates, passes the hits to `collector`, and removes the candidates. Those of
-    /// tables with syndromes leave the values that they name.
+    /// Compares all candidates, passes the hits to `collector`, and removes the candidates. For
+    /// candidates of tables with syndromes, the named values remain to be looked up.
     pub(super) fn compare(
         &mut self,
         context: &Context<'_>,
@@ -112,7 +112,7 @@ impl<C: Collector> Compare<'_, C> {
         }
         self.collector.stats().candidates += candidates.len() as u64;
         let tails = self.table.tails();
-        // Where there are many candidates, they lie side by side.
+        // Many candidates are adjacent.
         let (mut first, mut last) = (Rank(u64::MAX), Rank(0));
         for near in candidates {
             (first, last) = (first.min(near.rank), last.max(near.rank));

@@ -27,8 +27,8 @@ impl<'a> Context<'a> {
         (query, table.counting(self.pages_checked))
     }
 
-    /// The position of the first table whose radius covers a difference from the needle: the one
-    /// that reports it.
+    /// The position of the first table whose radius covers a difference from the needle. This table
+    /// reports the hit.
     #[inline]
     pub(super) fn reporting_table(&self, diff: u64) -> Option<usize> {
         let masks = self.segment.header().tables.iter().map(|table| table.mask.0);

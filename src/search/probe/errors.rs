@@ -1,8 +1,8 @@
-//! The errors that a syndrome names: all words of few bits that have it.
+//! The errors named by a syndrome: all words of few bits that have it.
 //!
-//! The words of one to three bits, which nearly all queries ask for, lie in one list, sorted by
-//! syndrome, behind a bitmap for each number of bits that says which syndromes have any: most have
-//! none. Longer words are listed once a query asks for them.
+//! The words of one to three bits, which nearly all queries need, are in one list, sorted by
+//! syndrome. A bitmap for each number of bits marks the syndromes that have any word; most have
+//! none. Lists of longer words are made when a query first needs them.
 
 use std::sync::OnceLock;
 
@@ -25,18 +25,18 @@ pub(super) struct ErrorTable {
 /// Words sorted by syndrome, then by their number of bits, then ascending.
 #[derive(Debug)]
 struct List {
-    /// For each syndrome where its words start; one more at the end.
+    /// The start of the words of each syndrome; one more at the end.
     starts: Vec<u32>,
     words: Vec<u32>,
-    /// A bit for each number of bits, from the least of the list on, and for each syndrome: whether
-    /// it has such a word.
+    /// A bit for each number of bits, from the smallest in the list on, and for each syndrome:
+    /// whether the syndrome has such a word.
     has: Vec<u64>,
     least: u32,
     bits: u32,
 }
 
 impl ErrorTable {
-    /// The table for syndromes of `bits` bits; one is kept for the life of the process.
+    /// The table for syndromes of `bits` bits, kept for the life of the process.
     pub(super) fn of(bits: u32) -> &'static ErrorTable {
         const COUNT: usize = (*SYNDROME_BITS.end() + 1) as usize;
         static TABLES: [OnceLock<ErrorTable>; COUNT] = [const { OnceLock::new() }; COUNT];
@@ -85,7 +85,7 @@ impl ErrorTable {
 }
 
 impl List {
-    /// Lists the words of `least` to `most` bits.
+    /// Makes the list of the words of `least` to `most` bits.
     #[cold]
     fn new(code: &SyndromeCode, bits: u32, (least, most): (u32, u32)) -> Self {
         let count = 1_usize << bits;

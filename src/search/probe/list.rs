@@ -1,6 +1,6 @@
-//! From queries to probes: the blocks within the radius of each table, and where they lie.
+//! From queries to probes: the blocks within the radius of each table, and their positions.
 
-use super::collector::Collector;
+use super::Collector;
 use super::pass::{Probe, ProbePass, QueryProbes};
 use crate::base::error::Result;
 use crate::base::section::BlockIndex;
@@ -8,11 +8,11 @@ use crate::search::kernel::BlockProbe;
 use crate::search::table_query::Flips;
 use crate::segment::IndexReader;
 
-/// Probes that share a pass; more would only take more memory.
+/// Number of probes in a pass; more would only take more memory.
 const PROBES_PER_PASS: usize = 512;
 
 impl<C: Collector> ProbePass<'_, C> {
-    /// Lists the probes of all queries, and runs the pass whenever it is full and at the end.
+    /// Lists the probes of all queries. Runs the pass when it is full and at the end.
     pub(super) fn list_all(mut self) -> Result<()> {
         for position in 0..self.context.queries.len() {
             self.list(position as u32)?;
@@ -24,18 +24,18 @@ impl<C: Collector> ProbePass<'_, C> {
     fn list(&mut self, position: u32) -> Result<()> {
         let (query, table) = self.context.query(position);
         let index = table.index_reader();
-        // Where the mask is shorter than the name of a block, a prefix has several blocks.
+        // If the mask is shorter than the name of a block, a prefix has several blocks.
         let free = query.free_leading;
         let home = table.block_of(query.permuted).0 >> free;
         if free == 0 && query.radius <= 1 && (query.leading as usize) < PROBES_PER_PASS {
-            // Nearly all queries: the home bucket, and the neighbour buckets with one bit of its
-            // name flipped.
+            // Nearly all queries: the home block, and the blocks whose name differs from it in one
+            // bit.
             let count = 1 + query.radius * query.leading;
             if self.buffers.probes.len() + count as usize > PROBES_PER_PASS {
                 self.run()?;
             }
             self.buffers.probes.extend((0..count).map(|number| {
-                // No bit is flipped in number 0.
+                // Number 0 flips no bit.
                 let block = BlockIndex(home ^ (1_u64 << number) >> 1);
                 index.prefetch(block);
                 Probe { block, remaining: if number == 0 { query.radius } else { 0 } }
@@ -111,8 +111,8 @@ impl<C: Collector> ProbePass<'_, C> {
     }
 }
 
-/// Writes the blocks of `probes` that have values to the start of `blocks` and returns their
-/// number, and whether all of their heads are verified.
+/// Writes the blocks of `probes` that have values to the start of `blocks`. Returns their number,
+/// and whether all of their heads are verified.
 #[inline(never)]
 fn look_up(
     index: &IndexReader<'_>,
@@ -127,7 +127,7 @@ fn look_up(
         if let Some(slot) = blocks.get_mut(count) {
             *slot = BlockProbe { block, span, remaining };
         }
-        // Which blocks are empty is unpredictable: no branch.
+        // A branch on empty blocks would be unpredictable.
         count += usize::from(span.rank_end != span.rank_start);
     }
     Ok((count, is_verified))

@@ -1,6 +1,6 @@
 //! Probing: looks up every block within the radius of each table, in passes over many of them.
 //!
-//! A query waits for memory more than it computes. So a pass has three steps, and each step
+//! A query waits for memory more than it computes. So a pass has these steps, and each step
 //! prefetches the bytes of the next one for all blocks before any of them is used:
 //!
 //! ```text
@@ -10,12 +10,11 @@
 //! compare    candidates -> hits; of a table with syndromes, by the first table
 //! ```
 //!
-//! Where pages come from a disk, each step first starts readahead of all its pages. `Searcher`
-//! probes for one query, `BatchSearcher` probes one table for many.
+//! If pages come from a disk, each step first starts readahead of all its pages. `Searcher` probes
+//! for one query, `BatchSearcher` probes one table for many.
 
 mod blocks;
 mod candidates;
-mod collector;
 mod context;
 mod errors;
 mod list;
@@ -25,16 +24,38 @@ mod pass;
 use std::cell::Cell;
 
 use crate::base::error::Result;
+use crate::base::section::{Rank, TableIndex};
 use crate::scheme::Radius;
+use crate::search::answer::SearchStats;
 use crate::search::kernel::Kernel;
 use crate::search::table_query::TableQuery;
 use crate::segment::Segment;
-pub(crate) use collector::{Collector, TableHit};
 use context::Context;
 use fpstore_base::Fingerprint;
 use pass::{Buffers, ProbePass};
 
-/// Memory that probing keeps from query to query.
+/// Collects the hits as they are found.
+pub(crate) trait Collector {
+    /// The distance of the search.
+    fn k(&self) -> u32;
+    /// The counters of the search.
+    fn stats(&mut self) -> &mut SearchStats;
+    /// Whether a limit is reached, so that the search stops.
+    fn is_exhausted(&mut self) -> bool;
+    /// Takes a hit of the query with this number.
+    fn push(&mut self, query: u32, hit: TableHit);
+}
+
+/// A stored fingerprint within the distance of a query, and its position in one table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TableHit {
+    pub(crate) distance: u32,
+    pub(crate) fingerprint: Fingerprint,
+    pub(crate) table: TableIndex,
+    pub(crate) rank: Rank,
+}
+
+/// Memory that probing reuses for the next query.
 #[derive(Debug)]
 pub(crate) struct ProbeScratch {
     kernel: Kernel,
@@ -55,17 +76,16 @@ impl Default for ProbeScratch {
 }
 
 impl ProbeScratch {
-    /// The instructions that searches with this memory use.
+    /// The instructions used by searches with this memory.
     #[inline]
     pub(crate) fn kernel(&self) -> Kernel {
         self.kernel
     }
 }
 
-/// Finds the fingerprints within `collector.k()` of the needle that probing with `radii` finds, as
-/// query 0.
+/// Finds the fingerprints within `collector.k()` of the needle by probing with `radii`, as query 0.
 ///
-/// A hit is reported by the first table that covers it, so each comes once.
+/// The first table that covers a hit reports it, so each hit is reported once.
 pub(crate) fn probe(
     segment: &Segment,
     radii: &[Radius],
@@ -80,8 +100,8 @@ pub(crate) fn probe(
     run(segment, radii, queries, scratch, collector)
 }
 
-/// As [`probe`] for many queries, but finds only the hits that the table at position `table`
-/// reports.
+/// As [`probe`] for many queries, but finds only the hits reported by the table at position
+/// `table`.
 pub(crate) fn probe_table(
     segment: &Segment,
     radii: &[Radius],
@@ -108,7 +128,7 @@ fn run(
     let ProbeScratch { kernel, queries, buffers, pages_checked } = scratch;
     queries.clear();
     queries.extend(wanted);
-    // After an error they may hold entries of the earlier search.
+    // After an error they may hold entries of an earlier search.
     buffers.clear();
     pages_checked.set(0);
     let (k, kernel) = (collector.k(), *kernel);

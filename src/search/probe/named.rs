@@ -1,14 +1,14 @@
-//! From candidates of a table with syndromes to hits: each names a few values, which are looked up
-//! in the first table.
+//! From candidates of a table with syndromes to hits: each candidate names a few values, which are
+//! looked up in the first table.
 //!
 //! A candidate of such a table agrees with the needle in all but a few of the bits under the mask.
-//! Of the other bits it has the syndrome. Its XOR with that of the needle is the syndrome of the
-//! errors that may lie between them, so it names all words of errors that are few enough; each with
-//! the known bits makes a whole value, and the first table says whether it is stored. No match is
-//! missed: its own errors are among those that are named.
+//! Of the other bits it stores the syndrome. The XOR of this syndrome and the syndrome of the
+//! needle is the syndrome of the errors between them, so it names all words with few enough errors.
+//! Each word and the known bits form a whole value, and the first table decides whether it is
+//! stored. No match is missed: its own errors are among the named ones.
 //!
 //! Two values that agree in all known bits and in the syndrome have equal entries, next to each
-//! other, which name the same values; the second is skipped. So each match comes once.
+//! other, which name the same values; the second is skipped. So each match is found once.
 
 use super::context::Context;
 use super::errors::ErrorTable;
@@ -21,11 +21,11 @@ use crate::search::table_query::TableQuery;
 use crate::segment::{SyndromeLayout, SyndromeTable};
 use fpstore_base::Fingerprint;
 
-/// Values that entries of a table with syndromes name, to be looked up in the first table.
+/// Values named by entries of a table with syndromes, to be looked up in the first table.
 #[derive(Debug, Default)]
 pub(super) struct Named {
     values: Vec<NamedValue>,
-    /// The last entry that was decoded, since the one that follows may be its equal.
+    /// The last decoded entry, since the next one may be equal.
     last: Option<(u32, u64, u64)>,
 }
 
@@ -44,8 +44,8 @@ impl Named {
         self.last = None;
     }
 
-    /// Decodes candidates of the query at `position`: lists the values that they name within the
-    /// distance of the search.
+    /// Decodes candidates of the query at `position`: lists the named values within the distance of
+    /// the search.
     pub(super) fn decode(
         &mut self,
         context: &Context<'_>,
@@ -76,22 +76,22 @@ impl Named {
         Ok(())
     }
 
-    /// The values that are named, each once, in order.
+    /// The named values, each once, in order.
     pub(super) fn distinct(&mut self) -> &[NamedValue] {
-        // Different entries name different values, and equal ones lie beside each other; but
-        // nothing has checked their order.
+        // Different entries name different values, and equal ones are adjacent; but their
+        // order is unchecked.
         self.values.sort_unstable();
         self.values.dedup();
         &self.values
     }
 
-    /// Whether nothing is to be looked up.
+    /// Whether there is nothing to look up.
     #[inline(always)]
     pub(super) fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
 
-    /// Forgets the values that were looked up.
+    /// Removes the values, which were looked up.
     pub(super) fn looked_up(&mut self) {
         self.values.clear();
     }
@@ -104,10 +104,10 @@ struct Decoder<'a> {
     needle: u64,
     radius: u32,
     k: u32,
-    /// The least errors in the bits outside the mask: fewer are reported by the first table.
+    /// The smallest number of errors in the bits outside the mask: the first table reports fewer.
     least: u32,
-    /// Whether no other table can report a value with that many errors: none lies between the two
-    /// halves. Then nothing has to be asked of each value.
+    /// Whether no other table can report a value with that many errors, because no table is between
+    /// the two halves. Then values need no further check.
     is_sole: bool,
     syndrome_of_needle: u32,
 }
@@ -118,7 +118,7 @@ impl<'a> Decoder<'a> {
         let errors = ErrorTable::of(layout.syndrome_bits);
         let first_mask = context.segment.header().tables.first().map(|first| first.mask.0);
         let least = match context.radii.first() {
-            // All errors outside of this mask are under that one.
+            // All errors outside of this mask are under the other one.
             Some(Some(radius)) if first_mask == Some(!table.descriptor.mask.0) => radius + 1,
             _ => 0,
         };
@@ -130,7 +130,7 @@ impl<'a> Decoder<'a> {
         Decoder { errors, layout, needle, radius, k, least, is_sole, syndrome_of_needle }
     }
 
-    /// Calls `each` with each value that an entry may stand for within the distance of the search,
+    /// Calls `each` with each value that an entry may represent within the distance of the search,
     /// and with its distance.
     #[inline(always)]
     fn for_each_value(&self, head: u64, number: u64, mut each: impl FnMut(Permuted, u32)) {

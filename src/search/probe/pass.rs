@@ -1,17 +1,17 @@
-//! One pass of a search: its steps, and the lists that each step leaves for the next.
+//! One pass of a search: its steps, and the lists passed from each step to the next.
 
 use super::candidates::Candidates;
-use super::collector::{Collector, TableHit};
 use super::context::Context;
 use super::named::{Named, NamedValue};
+use super::{Collector, TableHit};
 use crate::base::error::Result;
 use crate::base::section::BlockIndex;
 use crate::scheme::Radius;
+use crate::search::answer::SearchStats;
 use crate::search::kernel::BlockProbe;
-use crate::search::stats::SearchStats;
 use crate::search::table_query::TableQuery;
 
-/// The lists that each step of a pass leaves for the next.
+/// The lists that each step of a pass makes for the next one.
 #[derive(Debug, Default)]
 pub(super) struct Buffers {
     /// The probes of all queries, one query after the other.
@@ -22,12 +22,12 @@ pub(super) struct Buffers {
     /// Positions of blocks that the kernel could not read.
     pub(super) fallback: Vec<usize>,
     pub(super) candidates: Candidates,
-    /// Made by the first look-up; a search of stores without syndromes has none.
+    /// Made by the first look-up; unused for stores without syndromes.
     pub(super) look_ups: Option<Box<LookUps>>,
 }
 
 impl Buffers {
-    /// Forgets what an earlier search has left.
+    /// Discards the entries of an earlier search.
     pub(super) fn clear(&mut self) {
         self.probes.clear();
         self.query_probes.clear();
@@ -43,7 +43,7 @@ pub(super) struct ProbePass<'a, C> {
 }
 
 impl<C: Collector> ProbePass<'_, C> {
-    /// Looks up, searches and compares all probes that are listed.
+    /// Looks up, searches and compares all listed probes.
     pub(super) fn run(&mut self) -> Result<()> {
         let is_cold = self.context.segment.is_cold();
         if is_cold {
@@ -64,22 +64,22 @@ impl<C: Collector> ProbePass<'_, C> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Probe {
     pub(super) block: BlockIndex,
-    /// Errors that may still be forgiven below the bits that name the block.
+    /// The number of errors still allowed below the name of the block.
     pub(super) remaining: u32,
 }
 
-/// The probes of one query; they start where those of the query before it end.
+/// The probes of one query; they start at the end of the probes of the previous query.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct QueryProbes {
     /// The position of the query.
     pub(super) query: u32,
-    /// The end of its probes; once these are looked up, that of its blocks.
+    /// The end of its probes; after their look-up, the end of its blocks.
     pub(super) end: usize,
     /// Whether all heads of its blocks are verified.
     pub(super) is_verified: bool,
 }
 
-/// What the look-ups of named values need: a search of its own, within 0 bits.
+/// The buffers for look-ups of named values: a search of its own, within 0 bits.
 #[derive(Debug, Default)]
 pub(super) struct LookUps {
     queries: Vec<TableQuery>,
@@ -87,8 +87,7 @@ pub(super) struct LookUps {
     buffers: Buffers,
 }
 
-/// Looks up all values that are named in the first table, and passes those that it has to
-/// `collector`.
+/// Looks up all named values in the first table, and passes the stored ones to `collector`.
 pub(super) fn look_up(
     named: &mut Named,
     look_ups: &mut Option<Box<LookUps>>,
@@ -110,7 +109,7 @@ pub(super) fn look_up(
     );
     radii.clear();
     radii.push(Some(0));
-    // After an error they may hold entries of the earlier search.
+    // After an error they may hold entries of an earlier search.
     buffers.clear();
     let exact = Context { radii, queries, k: 0, ..*context };
     let stats = SearchStats::default();
@@ -120,14 +119,14 @@ pub(super) fn look_up(
     done
 }
 
-/// Takes the values that the first table has, as matches of the queries that named them.
+/// Passes the values found in the first table on, as matches of the queries that named them.
 struct Found<'a> {
     /// By the number of the look-up.
     values: &'a [NamedValue],
     /// The queries that named them, by position.
     of: &'a [TableQuery],
     collector: &'a mut dyn Collector,
-    /// A look-up counts once, as a candidate; what it takes is not told.
+    /// A look-up counts once, as a candidate; its own steps are not counted.
     stats: SearchStats,
 }
 

@@ -1,4 +1,4 @@
-//! The deletion file of a segment, as the manifest names it.
+//! The deletion file of a segment, as named by the manifest.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::format::header::Header;
 use crate::format::manifest::{self, SegmentEntry};
 use fpstore_disk::plain_file::{self, Refused};
 
-/// A file that a manifest names and that is missing is damage to the store.
+/// The error for a file that the manifest names and that is missing: damage to the store.
 pub(super) fn missing(error: Error, path: &Path, file: &Path, rule: u8) -> Error {
     match error {
         Error::Io(IoError { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
@@ -50,8 +50,8 @@ pub(super) fn read_deletions(
             missing(error, path, &file_path, 25)
         }
     })?;
-    // Each deletion of the segment takes bytes, and there are no more of them than fingerprints and
-    // ids. A file that is longer, or was made longer, is refused unread.
+    // Each deletion of the segment takes bytes, and the number of deletions is bounded by its
+    // fingerprints and ids. A longer file is rejected unread.
     let (fingerprint_count, id_count) = (expected.fingerprint_count, expected.id_count);
     let most = (header.fingerprint_count, header.id_count);
     if fingerprint_count > most.0 || id_count > most.1 {

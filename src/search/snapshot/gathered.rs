@@ -1,9 +1,10 @@
 //! The values of small segments, gathered in memory.
 //!
-//! A probe of a segment takes half a microsecond, whatever the size of that is, and a store that grows
-//! by small additions has several small ones. A searcher that asks often gathers their values in one
-//! table, which the next state of the store has, too: those of segments that are gone are not found
-//! any more. They are sorted by four blocks of 16 bits: of two values within k bits one block differs
+//! A probe of a segment takes half a microsecond, whatever its size, and a store that grows by
+//! small additions has several small segments. A searcher with many queries gathers their values in
+//! one table, which the next state of the store reuses: values of removed segments are no longer
+//! found. The values are sorted by four blocks of 16 bits: two values within k bits differ in at
+//! most k / 4 bits of some block (the pigeonhole of Norouzi, Punjani and Fleet, CVPR 2012).
 //! in k / 4 bits at most (the pigeonhole of Norouzi, Punjani and Fleet, CVPR 2012).
 
 use std::ops::Range;
@@ -19,14 +20,14 @@ use crate::search::probe::{Collector, TableHit};
 use crate::segment::Segment;
 use fpstore_base::Fingerprint;
 
-/// The largest distance that is answered: a block differs in up to 2 bits then.
+/// The largest distance that can be answered: a block then differs in up to 2 bits.
 const K_MAX: u32 = 11;
-/// The most values that a query like the stored ones may be compared with. Where values are crowded,
-/// the segment chooses other blocks.
+/// The largest expected number of values compared with a query near the stored ones. If values are
+/// more crowded, the segment is probed, with blocks of its own.
 const COMPARED_MAX: f64 = 256.0;
-/// Values that are compared before the limits of a search are looked at again.
+/// Number of values compared between two checks of the limits of a search.
 const STEP: u64 = 512;
-/// Values that are compared at once.
+/// Number of values compared at once.
 const LINE_LEN: usize = 8;
 
 const BLOCKS: u32 = 4;
@@ -43,7 +44,7 @@ pub(crate) struct Gathered {
 #[derive(Clone, Debug)]
 struct Part {
     segment: Weak<Segment>,
-    /// The number of its first value, among those of all parts.
+    /// The number of its first value, counted over the values of all parts.
     first: u32,
     len: u32,
 }
@@ -54,14 +55,15 @@ struct Block {
     /// The bits below the key.
     shift: u32,
     key_bits: u32,
-    /// Where the values of each key begin.
+    /// The start of the values of each key.
     starts: Vec<u32>,
     values: Vec<u64>,
-    /// The number of each: they are counted part by part, in a part by the rank in its first table.
+    /// The number of each value: counted part by part, within a part by the rank in its first
+    /// table.
     numbers: Vec<u32>,
 }
 
-/// Values that a table is to have.
+/// The values of a future table.
 #[derive(Debug, Default)]
 pub(crate) struct Gathering {
     parts: Vec<Part>,
@@ -69,7 +71,7 @@ pub(crate) struct Gathering {
 }
 
 impl Gathering {
-    /// Adds those of a segment. After an error nothing is added.
+    /// Adds the values of a segment. After an error nothing is added.
     pub(crate) fn add_segment(&mut self, segment: &Arc<Segment>) -> Result<()> {
         let Some(table) = segment.first_table() else { return Ok(()) };
         let first = self.values.len();
@@ -91,7 +93,7 @@ impl Gathering {
         Ok(())
     }
 
-    /// Adds those parts of a table of which the segment is one of `segments`.
+    /// Adds the parts of a table whose segment is one of `segments`.
     pub(crate) fn add_table(&mut self, table: &Gathered, segments: &[OpenSegment]) {
         let [block, ..] = &table.blocks;
         let mut values = vec![0; block.numbers.len()];
@@ -112,7 +114,7 @@ impl Gathering {
         self.parts.push(Part { segment, first: first as u32, len });
     }
 
-    /// The table; `None` if the values are crowded, or there are none.
+    /// The table; `None` if the values are too crowded, or if there are no values.
     pub(crate) fn finish(self) -> Option<Gathered> {
         if self.values.is_empty() {
             return None;
@@ -132,7 +134,7 @@ impl Part {
 }
 
 impl Gathered {
-    /// The position of each part among these segments, `None` where it is not one of them.
+    /// The position of each part among these segments; `None` if it is not among them.
     pub(crate) fn positions(&self, segments: &[OpenSegment]) -> Vec<Option<usize>> {
         self.parts.iter().map(|part| part.position(segments)).collect()
     }
@@ -148,7 +150,7 @@ impl Gathered {
         k <= K_MAX
     }
 
-    /// Fetches what [`Gathered::look_up`] reads.
+    /// Prefetches the bytes that [`Gathered::look_up`] reads.
     #[inline]
     pub(crate) fn announce(&self, needle: Fingerprint) {
         for block in &self.blocks {
@@ -156,13 +158,13 @@ impl Gathered {
         }
     }
 
-    /// Where the values lie that agree with the needle in a key. Fetches them.
+    /// The positions of the values that agree with the needle in a key. Prefetches the values.
     #[inline]
     pub(crate) fn look_up(&self, needle: Fingerprint) -> Places {
         let mut places = Places::default();
         for (block, place) in self.blocks.iter().zip(&mut places.0) {
             let bucket = block.bucket(needle.value(), 0);
-            // Most buckets end in the line in which they begin, or in the next one.
+            // Most buckets end in the cache line in which they start, or in the next one.
             prefetch(&block.values, bucket.start);
             prefetch(&block.values, bucket.end);
             *place = (bucket.start as u32, bucket.end as u32);
@@ -170,8 +172,8 @@ impl Gathered {
         places
     }
 
-    /// Gives the values within `collector.k()` bits to the collector, each once, as those of the query
-    /// with the number of their part.
+    /// Passes the values within `collector.k()` bits to the collector, each once, with the number
+    /// of their part as the number of the query.
     pub(crate) fn search(
         &self,
         kernel: Kernel,
@@ -183,7 +185,7 @@ impl Gathered {
         kernel.run(Search { gathered: self, needle: needle.value(), places, radius, collector });
     }
 
-    /// Compares the values of a bucket of a block one by one; returns whether the search goes on.
+    /// Compares the values of a bucket of a block one by one; returns whether the search continues.
     #[cold]
     fn compare(
         &self,
@@ -208,7 +210,7 @@ impl Gathered {
         !(is_far && collector.is_exhausted())
     }
 
-    /// Gives a near value to the collector, if its block is the first in which it is near.
+    /// Passes a near value to the collector, if its block is the first in which it is near.
     fn report(
         &self,
         at: usize,
@@ -236,7 +238,7 @@ impl Gathered {
     }
 }
 
-/// Where the values lie that agree with a needle in the key of each block.
+/// The positions of the values that agree with a needle in the key of each block.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Places([(u32, u32); BLOCKS as usize]);
 
@@ -264,8 +266,8 @@ impl<C: Collector> Task for Search<'_, C> {
                     _ => block.bucket(needle, *flipped),
                 };
                 probes += 1;
-                // Buckets of any length up to a line take the same way: a branch on that would be
-                // unpredictable.
+                // Buckets of any length up to a line are treated alike: a branch on the length
+                // would be unpredictable.
                 if !block.is_far(vector, &bucket, needle, k) {
                     if !gathered.compare(at, bucket, needle, radius, collector) {
                         collector.stats().probes += probes;
@@ -301,7 +303,7 @@ impl Block {
             next[key] += next[key - 1];
         }
         block.starts.clone_from(&next);
-        // A line can be read from each.
+        // Makes room to read a whole line from each position.
         (block.values, block.numbers) = (vec![0; values.len() + LINE_LEN], vec![0; values.len()]);
         for (number, &value) in (0..).zip(values) {
             let place = &mut next[block.key(value)];
@@ -317,7 +319,7 @@ impl Block {
         (value >> self.shift) as usize & ((1 << self.key_bits) - 1)
     }
 
-    /// The places of the values whose key differs from that of a value in these bits.
+    /// The positions of the values whose key differs from the key of a value in exactly these bits.
     #[inline(always)]
     fn bucket(&self, value: u64, flipped: u16) -> Range<usize> {
         let key = self.key(value) ^ usize::from(flipped);
@@ -351,7 +353,7 @@ impl Block {
     }
 }
 
-/// No bit, each bit, and each two bits of a block, the latter by the higher one.
+/// No bit, each bit, and each two bits of a block, the latter ordered by the higher one.
 const PATTERNS: [u16; 137] = {
     let mut flips = [0; 137];
     let (mut len, mut high) = (1, 0);

@@ -1,7 +1,7 @@
-//! A snapshot: one state of a store, as a manifest names it.
+//! A snapshot: one state of a store, as named by a manifest.
 //!
-//! [`Snapshot`] holds the open segments with their deletions and the plans chosen for them;
-//! segments that stay are shared with the next snapshot, and so are the values of small ones that
+//! [`Snapshot`] holds the open segments with their deletions and the plans chosen for them.
+//! Unchanged segments are shared with the next snapshot, as are the values of small segments that
 //! searchers have gathered in memory (`gathered`, `pool`). `store` opens snapshots, `search` reads
 //! them, `writer` makes the next state. A snapshot never changes and writes nothing.
 
@@ -9,7 +9,6 @@ mod deletions;
 mod gathered;
 mod open_segment;
 mod pool;
-mod segment_hit;
 mod united;
 
 use std::collections::BTreeMap;
@@ -18,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::base::error::{Error, Fault, IoError, Result};
-use crate::base::section::{Section, StoreIndex};
+use crate::base::section::{Rank, Section, StoreIndex, TableIndex};
 use crate::base::steps::Counted;
 use crate::bytes::checksum::Digest;
 use crate::format::manifest::{self, Manifest, ManifestFault, StoreId};
@@ -28,7 +27,6 @@ use fpstore_disk::plain_file::{self, Refused};
 pub(crate) use gathered::{Gathered, Gathering, Places};
 pub(crate) use open_segment::{LiveIds, OpenSegment};
 pub(crate) use pool::Pool;
-pub(crate) use segment_hit::SegmentHit;
 
 /// The number of attempts to open a store while a writer replaces its files.
 const OPEN_TRIES: u32 = 100;
@@ -37,24 +35,23 @@ const OPEN_TRIES: u32 = 100;
 #[derive(Debug)]
 pub(crate) struct Snapshot {
     path: PathBuf,
-    /// How the user wants this state and later ones to be read.
+    /// The access to the files of this state and later ones, as set by the user.
     access: Access,
-    /// The manifest of the state, of which this snapshot may be a part.
+    /// The manifest of the state; this snapshot may be a part of the state.
     manifest: Arc<Manifest>,
-    /// Its bytes as they were read: those of a later one differ.
+    /// Its bytes as read: the bytes of a later manifest differ.
     manifest_bytes: Arc<[u8]>,
     /// The digest of these bytes.
     manifest_digest: Digest,
     segments: Vec<OpenSegment>,
     /// The width of the fingerprints, by their recipe.
     width: Width,
-    /// Whether there is no later state of this one: it is a part of a state, or the one state that
-    /// its user wants.
+    /// Whether the snapshot has no later state: it is a part of a state, or it is pinned.
     is_fixed: bool,
-    /// The states of several stores of which it is made, see [`Snapshot::united`]; empty for a state
-    /// of one store.
+    /// The states of several stores that it consists of, see [`Snapshot::united`]; empty for a
+    /// state of one store.
     states: Vec<Arc<Snapshot>>,
-    /// What searchers have gathered in memory of this state and those before it.
+    /// The values that searchers have gathered in memory, for this state and earlier ones.
     pool: Arc<Pool>,
 }
 
@@ -63,8 +60,8 @@ impl Snapshot {
         Snapshot::open_after(path, access, None, read_manifest_bytes(path)?)
     }
 
-    /// The state of the store now, or `None` if it is this one. Files with the same number and
-    /// digest stay open; where another store stands in this place now, all are opened.
+    /// The current state of the store, or `None` if it is this one. Files with the same number and
+    /// digest stay open; if another store is at this path now, all files are opened.
     pub(crate) fn next(&self) -> Result<Option<Self>> {
         if self.is_fixed {
             return Ok(None);
@@ -80,7 +77,7 @@ impl Snapshot {
     }
 
     /// Opens the segments of a manifest. If a writer publishes another manifest and removes files
-    /// meanwhile, opens those of the new one.
+    /// in the meantime, opens the segments of the new one.
     fn open_after(
         path: &Path,
         access: Access,
@@ -139,7 +136,7 @@ impl Snapshot {
         Ok(opened)
     }
 
-    /// These segments as the store at `path`.
+    /// These segments, as a state of the store at `path`.
     pub(crate) fn new(
         path: &Path,
         access: Access,
@@ -161,12 +158,12 @@ impl Snapshot {
         }
     }
 
-    /// The same state, without any later one.
+    /// The same state, pinned.
     pub(crate) fn fixed(self) -> Self {
         Snapshot { is_fixed: true, ..self }
     }
 
-    /// The same state with the segments at some positions alone.
+    /// The same state, reduced to the segments at some positions.
     pub(crate) fn part(&self, positions: &[usize]) -> Self {
         let segments = positions.iter().filter_map(|&at| self.segments.get(at)).cloned().collect();
         Snapshot {
@@ -196,7 +193,7 @@ impl Snapshot {
     pub(crate) fn sketch_len(&self) -> u8 {
         let lens = self.segments.iter().map(|open| open.segment.header().sketch_len);
         let (least, most) = (lens.clone().min().unwrap_or(0), lens.max().unwrap_or(0));
-        // Where segments differ, not all documents have one of the same kind.
+        // If segments differ, not all documents have a sketch of the same length.
         if least == most { u8::try_from(least).unwrap_or(0) } else { 0 }
     }
 
@@ -210,7 +207,7 @@ impl Snapshot {
         self.width
     }
 
-    /// Refuses a fingerprint that none of the store can be compared with.
+    /// Rejects a fingerprint that is too wide for the store.
     #[inline]
     pub(crate) fn check_needle(&self, needle: Fingerprint) -> Result<()> {
         if self.width.fits(needle) {
@@ -219,7 +216,7 @@ impl Snapshot {
         Err(Error::TooWide { fingerprint: needle, width: self.width })
     }
 
-    /// The manifest of the state, of which this snapshot may be a part.
+    /// The manifest of the state; this snapshot may be a part of the state.
     #[cfg(feature = "write")]
     pub(crate) fn manifest(&self) -> &Manifest {
         &self.manifest
@@ -230,7 +227,8 @@ impl Snapshot {
         &self.manifest_bytes
     }
 
-    /// The digest of the manifest, which names the state: its segments are named by their digests.
+    /// The digest of the manifest, which identifies the state: the manifest contains the digests of
+    /// its segments.
     pub(crate) fn manifest_digest(&self) -> Digest {
         self.manifest_digest
     }
@@ -243,7 +241,7 @@ impl Snapshot {
         self.manifest.generation
     }
 
-    /// The names of the runs that have added to the store, the oldest first.
+    /// The names of the runs that have added to the store, oldest first.
     pub(crate) fn runs(&self) -> &[String] {
         &self.manifest.runs
     }
@@ -256,12 +254,13 @@ impl Snapshot {
         &self.pool
     }
 
-    /// The ids of a hit. Ids follow the first table, so a hit of another table is looked up there.
+    /// The ids of a hit. Ids are ordered as the first table, so a hit of another table is looked up
+    /// there.
     pub(crate) fn ids(&self, found: &SegmentHit) -> Result<Option<LiveIds<'_>>> {
         self.segments.get(found.segment).map(|open| open.ids(found)).transpose()
     }
 
-    /// The store that holds a hit, among those that are asked as one.
+    /// The store that holds a hit, among the stores searched together.
     pub(crate) fn store_of(&self, found: &SegmentHit) -> StoreIndex {
         self.segments.get(found.segment).map_or(StoreIndex::default(), |open| open.store)
     }
@@ -271,7 +270,7 @@ impl Snapshot {
         self.segments.get(found.segment).map_or("", |open| &open.entry.label)
     }
 
-    /// A fault in the ids of a hit, with its place.
+    /// A fault in the ids of a hit, with its position.
     pub(crate) fn id_fault(&self, found: &SegmentHit, fault: Fault) -> Error {
         match self.segments.get(found.segment) {
             Some(open) => open.id_fault(fault),
@@ -290,7 +289,7 @@ pub(crate) fn read_manifest(path: &Path) -> Result<Manifest> {
     parse_manifest(path, &read_manifest_bytes(path)?)
 }
 
-/// The bytes of the manifest of the store in the directory `path`, not checked.
+/// The unchecked bytes of the manifest of the store in the directory `path`.
 pub(crate) fn read_manifest_bytes(path: &Path) -> Result<Vec<u8>> {
     let file_path = path.join(manifest::FILE_NAME);
     let file = plain_file::open(&file_path).map_err(|refused| match refused {
@@ -305,7 +304,7 @@ pub(crate) fn read_manifest_bytes(path: &Path) -> Result<Vec<u8>> {
                 Error::NotAStore { path: path.into(), found: "a directory without a manifest" }
             }
             io::ErrorKind::NotFound if !path.is_file() => Error::NoStore { path: path.into() },
-            // Systems differ in what they call it.
+            // Systems differ in the error that they report.
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
                 Error::NotAStore { path: path.into(), found: "a file, not a directory" }
             }
@@ -332,4 +331,22 @@ pub(crate) fn parse_manifest(path: &Path, bytes: &[u8]) -> Result<Manifest> {
             Error::Corrupt { path: file_path, section: Section::Manifest, offset, fault }
         }
     })
+}
+
+/// A stored fingerprint within the distance of a query, and its position in one segment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SegmentHit {
+    pub(crate) distance: u32,
+    pub(crate) fingerprint: Fingerprint,
+    /// The position of its segment in the snapshot.
+    pub(crate) segment: usize,
+    pub(crate) table: TableIndex,
+    pub(crate) rank: Rank,
+}
+
+impl SegmentHit {
+    /// The order of answers; the hits of a fingerprint in several segments are adjacent.
+    pub(crate) fn key(&self) -> (u32, Fingerprint, usize) {
+        (self.distance, self.fingerprint, self.segment)
+    }
 }

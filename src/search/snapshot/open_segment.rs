@@ -27,15 +27,15 @@ pub(crate) struct OpenSegment {
     /// Its deletions, if it has any.
     pub(crate) deleted: Option<Arc<Deletions>>,
     plans: Arc<PlanCache>,
-    /// Whether its values cannot be gathered: they are crowded, or the file is damaged.
+    /// Whether its values cannot be gathered, because they are too crowded or the file is damaged.
     is_unfit: Arc<AtomicBool>,
-    /// The store that it is of, among those that are asked as one.
+    /// Its store, among the stores searched together.
     pub(super) store: StoreIndex,
 }
 
 impl OpenSegment {
-    /// Opens a segment of the store at `path` and its deletions, as an entry of the manifest names
-    /// them, by the access that was settled on.
+    /// Opens a segment of the store at `path` and its deletions, as named by an entry of the
+    /// manifest, with the chosen access.
     pub(crate) fn open(path: &Path, entry: &SegmentEntry, access: Access) -> Result<Self> {
         let file_path = path.join(entry.file_name());
         let segment = segment::open(&file_path, access, entry.file_len)
@@ -52,7 +52,7 @@ impl OpenSegment {
         })
     }
 
-    /// The same segment as a later manifest of the same store names it; more of it may be deleted.
+    /// The same segment as named by a later manifest of the same store; it may have more deletions.
     pub(crate) fn renewed(&self, path: &Path, entry: &SegmentEntry) -> Result<Self> {
         let mut renewed = self.clone();
         if entry.deletions != self.entry.deletions {
@@ -63,23 +63,23 @@ impl OpenSegment {
         Ok(renewed)
     }
 
-    /// The same segment as that of a store among several.
+    /// The same segment as a part of a store among several.
     pub(super) fn of_store(&self, store: StoreIndex) -> Self {
         OpenSegment { store, ..self.clone() }
     }
 
-    /// How this segment answers distance `k`, at most 64.
+    /// The plan of this segment for distance `k`, at most 64.
     pub(crate) fn plan(&self, k: u32) -> &PathPlan {
         self.plans.for_distance(k, &self.segment)
     }
 
-    /// Whether nobody found that its values cannot be gathered in memory.
+    /// Whether its values may be gathered in memory, as far as is known.
     pub(crate) fn is_fit(&self) -> bool {
         !self.is_unfit.load(Ordering::Relaxed)
     }
 
-    /// Its values cannot be gathered: they are crowded, or the file is damaged. Queries find the fault
-    /// where it lies.
+    /// Marks the segment as unfit for gathering, because its values are too crowded or the file is
+    /// damaged. Queries then report the fault and its position.
     pub(crate) fn set_unfit(&self) {
         self.is_unfit.store(true, Ordering::Relaxed);
     }
@@ -90,24 +90,24 @@ impl OpenSegment {
         self.segment.header().fingerprint_count == 0
     }
 
-    /// The label, if the segment has records: one without has no say in labels.
+    /// The label, if the segment has records; a segment without records does not count for labels.
     pub(crate) fn label_of_records(&self) -> Option<&str> {
         (self.live_count() > 0).then_some(&self.entry.label)
     }
 
-    /// Fingerprints that are not deleted.
+    /// The number of fingerprints that are not deleted.
     pub(crate) fn live_count(&self) -> u64 {
         let deleted = self.deleted.as_ref().map_or(0, |deleted| deleted.fingerprint_count());
         self.segment.header().fingerprint_count - deleted
     }
 
-    /// Ids that are not deleted.
+    /// The number of ids that are not deleted.
     pub(crate) fn live_id_count(&self) -> u64 {
         let deleted = self.deleted.as_ref().map_or(0, |deleted| deleted.id_count());
         self.segment.header().id_count.saturating_sub(deleted)
     }
 
-    /// The rank of a hit in the first table, whose order is that of ids and deletions.
+    /// The rank of a hit in the first table, whose order is the order of ids and deletions.
     pub(crate) fn first_rank(&self, found: &SegmentHit) -> Result<Rank> {
         let segment = &self.segment;
         match segment.first_table() {
@@ -122,8 +122,8 @@ impl OpenSegment {
         }
     }
 
-    /// Removes deleted fingerprints from the matches of a batch from position `from` on; the others
-    /// are left in any order.
+    /// Removes deleted fingerprints from the matches of a batch, from position `from` on; the
+    /// remaining ones are in any order.
     pub(crate) fn retain_live_pairs(
         &self,
         found: &mut Vec<(u32, SegmentHit)>,
@@ -141,8 +141,9 @@ impl OpenSegment {
         Ok(())
     }
 
-    /// Appends to `live` the fingerprints of a run of values that are not deleted. The run is of the first
-    /// table, `first` the rank of its first value; or of any table of a segment without deletions.
+    /// Appends the fingerprints of a run of values that are not deleted to `live`. The run is from
+    /// the first table, and `first` is the rank of its first value; or it is from any table of a
+    /// segment without deletions.
     pub(crate) fn push_live(
         &self,
         permutation: &Permutation,
@@ -171,8 +172,8 @@ impl OpenSegment {
         self.deleted.as_ref().is_some_and(|deleted| deleted.has(rank))
     }
 
-    /// Removes deleted fingerprints from a list of matches, from position `from` on; the others are
-    /// left in any order. This is the segment at `position` of the snapshot.
+    /// Removes deleted fingerprints from a list of matches, from position `from` on; the remaining
+    /// ones are in any order. This is the segment at `position` of the snapshot.
     #[inline]
     pub(crate) fn retain_live(
         &self,
@@ -203,12 +204,12 @@ impl OpenSegment {
         self.ids_at(self.first_rank(found)?)
     }
 
-    /// The ids that are not deleted of the fingerprint at a rank of the first table.
+    /// The ids that are not deleted, of the fingerprint at a rank of the first table.
     pub(crate) fn ids_at(&self, rank: Rank) -> Result<LiveIds<'_>> {
         Ok(self.live_ids(rank, self.segment.record(rank)?))
     }
 
-    /// A fault in the ids, with its place.
+    /// A fault in the ids, with its position.
     pub(crate) fn id_fault(&self, fault: Fault) -> Error {
         match self.segment.id_places() {
             Some((_, records)) => self.segment.corrupt(records, 0, fault),
@@ -219,7 +220,7 @@ impl OpenSegment {
         }
     }
 
-    /// The ids that are not deleted of the record at a rank of the first table.
+    /// The ids that are not deleted, of the record at a rank of the first table.
     pub(crate) fn live_ids<'a>(&'a self, rank: Rank, record: Record<'a>) -> LiveIds<'a> {
         let deleted = self.deleted.as_ref().map_or([].as_slice(), |deleted| deleted.ids_of(rank));
         LiveIds { record, position: 0, deleted }
@@ -232,22 +233,22 @@ pub(crate) struct LiveIds<'a> {
     record: Record<'a>,
     /// The position of the next id in the record.
     position: u64,
-    /// The deleted ids that are left, by rank and position.
+    /// The remaining deleted ids, by rank and position.
     deleted: &'a [(u64, u64)],
 }
 
 impl<'a> LiveIds<'a> {
-    /// The number of ids that are left.
+    /// The number of remaining ids.
     pub(crate) fn count(&self) -> Result<u64, Fault> {
         Ok(self.record.id_count()?.saturating_sub(self.deleted.len() as u64))
     }
 
-    /// The sketch of the last one; empty in a segment without sketches.
+    /// The sketch of the last id; empty in a segment without sketches.
     pub(crate) fn sketch(&self) -> &'a [u8] {
         self.record.sketch()
     }
 
-    /// The next one.
+    /// The next id.
     pub(crate) fn next(&mut self) -> Result<Option<IdRef<'a>>, Fault> {
         loop {
             let id = self.record.next()?;

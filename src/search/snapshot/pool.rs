@@ -8,17 +8,18 @@ use super::gathered::Gathered;
 /// The tables. No segment is in two of them.
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
-    /// Counts the changes. Searchers read it often, so it stands beside the lock.
+    /// Counts the changes. Searchers read it often, so it is outside of the lock.
     version: AtomicU64,
     tables: Mutex<Tables>,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct Tables {
-    /// The newest state that they were made for. A searcher of an older one changes nothing.
+    /// The newest state that the tables were made for. A searcher of an older state changes
+    /// nothing.
     pub(crate) generation: u64,
     pub(crate) all: Vec<Arc<Gathered>>,
-    /// Whether the values of two tables were crowded in one.
+    /// Whether the values of two tables were too crowded for one.
     pub(crate) are_crowded: bool,
 }
 
@@ -27,18 +28,18 @@ impl Pool {
         self.version.load(Ordering::Acquire)
     }
 
-    /// The tables to read or to change; `None` while another thread changes them, as no query waits
-    /// for that.
+    /// The tables, to read or to change; `None` while another thread changes them, since no query
+    /// waits for that.
     pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, Tables>> {
         match self.tables.try_lock() {
             Ok(tables) => Some(tables),
-            // Tables are put in as a whole.
+            // Tables are inserted as a whole.
             Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
             Err(TryLockError::WouldBlock) => None,
         }
     }
 
-    /// Says that they have changed, by whoever still holds the lock.
+    /// Publishes a change of the tables; the caller still holds the lock.
     pub(crate) fn announce(&self) -> u64 {
         self.version.fetch_add(1, Ordering::Release) + 1
     }

@@ -1,10 +1,10 @@
 //! The states of several stores as one snapshot.
 //!
-//! A snapshot already is many segments that are asked as one. So the segments of all stores make one
-//! more snapshot, and whatever reads a snapshot (searchers, batches, joins, groups) asks all stores
-//! and needs to know nothing of them. Files, deletions and plans are shared with the snapshots of the
-//! single stores. Each segment keeps the number of its store, by which answers name the store of an
-//! id.
+//! A snapshot already consists of many segments that are searched together. So the segments of all
+//! stores form one more snapshot, and all code that reads a snapshot (searchers, batches, joins,
+//! groups) works on several stores unchanged. Files, deletions and plans are shared with the
+//! snapshots of the single stores. Each segment keeps the number of its store, by which answers
+//! report the store of an id.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -20,14 +20,15 @@ use fpstore_disk::Digester;
 impl Snapshot {
     /// The segments of all these states, in their order.
     ///
-    /// It has no manifest of its own. Its store id is a digest of theirs, and its generation the sum
-    /// of theirs, so that whoever keeps both sees when one of the stores has changed.
+    /// It has no manifest of its own. Its store id is a digest of the ids of the states, and its
+    /// generation is the sum of their generations, so that a caller who keeps both notices a change
+    /// of one of the stores.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidOptions`] names two of the stores that cannot be asked as one: those with
-    /// different recipes, by the rule for the segments of one store, and those with one id. The
-    /// states of one store would give each of its records twice.
+    /// [`Error::InvalidOptions`] names two of the stores that cannot be searched together: stores
+    /// with different recipes, by the rule for the segments of one store, and stores with the same
+    /// id. Two states of one store would return each of its records twice.
     pub(crate) fn united(states: &[Arc<Snapshot>]) -> Result<Self> {
         check_distinct(states)?;
         let (mut ids, mut manifests) = (Digester::default(), Digester::default());
@@ -56,7 +57,7 @@ impl Snapshot {
         Ok(Snapshot { states: states.to_vec(), ..united })
     }
 
-    /// The states of the stores now, or `None` if they are the ones of this snapshot.
+    /// The current states of the stores, or `None` if this snapshot has them.
     pub(super) fn next_united(&self) -> Result<Option<Self>> {
         let mut states = self.states.clone();
         let mut is_newer = false;
@@ -73,12 +74,12 @@ impl Snapshot {
         Ok(Some(Snapshot { pool, ..Snapshot::united(&states)? }))
     }
 
-    /// The states of the stores of which it is made, in their order; none for a state of one store.
+    /// The states of the stores that it consists of, in order; empty for a state of one store.
     pub(crate) fn states(&self) -> &[Arc<Snapshot>] {
         &self.states
     }
 
-    /// What the store or the stores are called in a message.
+    /// The name of the store or the stores in messages.
     pub(crate) fn title(&self) -> String {
         let name = |state: &Snapshot| state.path.display().to_string();
         if !self.is_united() {
@@ -88,13 +89,13 @@ impl Snapshot {
         names.join(", ")
     }
 
-    /// Whether it is made of the states of several stores.
+    /// Whether it consists of the states of several stores.
     pub(crate) fn is_united(&self) -> bool {
         !self.states.is_empty()
     }
 }
 
-/// Refuses two states of one store.
+/// Rejects two states of one store.
 fn check_distinct(states: &[Arc<Snapshot>]) -> Result<()> {
     let mut known: BTreeMap<Counted<StoreId>, &Snapshot> = BTreeMap::new();
     for state in states {
@@ -113,7 +114,7 @@ fn check_distinct(states: &[Arc<Snapshot>]) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a state whose first segment has another recipe than the first state that has one.
+/// Rejects a state whose first segment has another recipe than the first state with a segment.
 fn check_recipe(first: &Snapshot, state: &Snapshot, open: &OpenSegment) -> Result<()> {
     let Some(recipe) = first.recipe() else { return Ok(()) };
     match open.segment.check_recipe(&recipe) {

@@ -5,9 +5,7 @@ use std::path::Path;
 use crate::base::error::{Error, Result};
 use crate::base::options::DEFAULT_K;
 use crate::base::side_by_side::{Part, side_by_side};
-use crate::plan::{
-    Budget, PlanRequest, SampleModel, Sampler, UnitCosts, depends_on_data, scheme_by_name,
-};
+use crate::plan::{Budget, PlanRequest, SampleModel, Sampler, depends_on_data, scheme_by_name};
 use crate::scheme::Scheme;
 use crate::writing::sort::SortedValues;
 use fpstore_base::Fingerprint;
@@ -37,8 +35,6 @@ pub enum SchemeChoice {
         k: u32,
         /// The space that the tables may take.
         budget: Budget,
-        /// The costs of steps on the machine that will answer.
-        costs: UnitCosts,
     },
 }
 
@@ -74,7 +70,7 @@ impl SchemeChoice {
 
     /// The choice that a text names, for distance `k`:
     ///
-    /// * `auto`: the fastest within `budget`, by the costs that fpstore ships with;
+    /// * `auto`: the fastest within `budget`;
     /// * a name that [`SchemeChoice::named`] takes;
     /// * masks, one on each of several lines, as [`Scheme::from_mask_list`] reads them;
     /// * the path of a file of such masks.
@@ -95,8 +91,7 @@ impl SchemeChoice {
     /// * Otherwise as [`Scheme::named`] and [`Scheme::from_mask_list`].
     pub fn parse(text: &str, k: u32, budget: Option<Budget>) -> Result<Self> {
         if text == "auto" {
-            let (budget, costs) = (budget.unwrap_or_default(), UnitCosts::SHIPPED);
-            return Ok(SchemeChoice::Auto { k, budget, costs });
+            return Ok(SchemeChoice::Auto { k, budget: budget.unwrap_or_default() });
         }
         if budget.is_some() {
             let reason = format!("budget is for the scheme 'auto', not for '{text}'");
@@ -119,15 +114,6 @@ impl SchemeChoice {
         }
     }
 
-    /// The same choice by these costs, where costs decide.
-    #[must_use]
-    pub fn by_costs(mut self, by: UnitCosts) -> Self {
-        if let SchemeChoice::Auto { costs, .. } = &mut self {
-            *costs = by;
-        }
-        self
-    }
-
     /// The approximate number of tables, if one takes `table_len` bytes.
     pub(super) fn table_count(&self, fingerprint_count: u64, table_len: u64) -> u64 {
         match self {
@@ -135,7 +121,7 @@ impl SchemeChoice {
             SchemeChoice::Named { name, k } => {
                 scheme_by_name(name, 0, *k, None).map_or(1, |scheme| scheme.masks().len() as u64)
             }
-            SchemeChoice::Auto { k, budget, costs } => {
+            SchemeChoice::Auto { k, budget } => {
                 let budget_len = budget.bytes_for(fingerprint_count, *k);
                 let most = (budget_len / table_len.max(1) as f64).max(1.0) as u64;
                 if most <= FEW_TABLES {
@@ -143,7 +129,7 @@ impl SchemeChoice {
                 }
                 // A budget is a limit and no need: more tables than pay are not made.
                 let request = PlanRequest::new(fingerprint_count.max(1), *k);
-                let plan = request.budget(*budget).costs(*costs).choose();
+                let plan = request.budget(*budget).choose();
                 plan.map_or(most, |plan| most.min(plan.scheme.masks().len() as u64))
             }
         }
@@ -183,11 +169,11 @@ impl SchemeChoice {
                 let model = sample.map(|sample| SampleModel::new(&sample, fingerprint_count));
                 scheme_by_name(name, fingerprint_count, *k, model.as_ref())
             }
-            SchemeChoice::Auto { k, budget, costs } => {
+            SchemeChoice::Auto { k, budget } => {
                 // An empty store gets the tables of one fingerprint, whatever the budget.
                 let budget = if fingerprint_count == 0 { &Budget::Default } else { budget };
                 let request = PlanRequest::new(fingerprint_count.max(1), *k);
-                let request = request.budget(*budget).costs(*costs);
+                let request = request.budget(*budget);
                 // With too few fingerprints for a sample the scheme hardly matters.
                 let request = request.sample(sampler.finish().ok());
                 Ok(request.choose()?.scheme)
@@ -205,6 +191,6 @@ impl From<Scheme> for SchemeChoice {
 impl Default for SchemeChoice {
     /// The fastest at distance [`DEFAULT_K`] within the default budget.
     fn default() -> Self {
-        SchemeChoice::Auto { k: DEFAULT_K, budget: Budget::Default, costs: UnitCosts::SHIPPED }
+        SchemeChoice::Auto { k: DEFAULT_K, budget: Budget::Default }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::base::error::Result;
 use crate::format::header::Header;
-use crate::plan::{Budget, UnitCosts};
+use crate::plan::Budget;
 use crate::scheme::Scheme;
 use crate::store::Store;
 use crate::writing::builder::{SchemeChoice, check_space_for};
@@ -39,11 +39,7 @@ pub(super) fn scheme_for(
         _ => {
             let small = count as f64 * SMALL_PER_FINGERPRINT + SMALL_FOR_ALL;
             let bytes = Budget::Default.bytes_for(count, store.tuned_k()).min(small);
-            Ok(SchemeChoice::Auto {
-                k: store.tuned_k(),
-                budget: Budget::Bytes(bytes as u64),
-                costs: UnitCosts::SHIPPED,
-            })
+            Ok(SchemeChoice::Auto { k: store.tuned_k(), budget: Budget::Bytes(bytes as u64) })
         }
     }
 }

@@ -35,7 +35,6 @@ pub fn build(
         None => BuildOptions::default().scheme(SchemeChoice::Auto {
             k,
             budget: fpstore::plan::Budget::default(),
-            costs: fpstore::plan::UnitCosts::default(),
         }),
     };
     let options = options.threads(1);

@@ -70,11 +70,11 @@ impl Store {
         RowStream::start(Arc::clone(&members.schema), reporter, move |shared, sink| {
             let options = limits.join(k, shared);
             let found = clusters_of(&store, &options, method, judged.as_ref())?;
-            found.for_each_kept(keep, |cluster, kept| {
+            found.for_each_kept(keep, |cluster, is_kept| {
                 for (number, member) in cluster.members.iter().enumerate() {
                     for at in 0..member.ids.len().max(1) {
                         let id = member.ids.get(at).map(Id::as_ref);
-                        let (value, keep) = (member.fingerprint.value(), kept.has(number, at));
+                        let (value, keep) = (member.fingerprint.value(), is_kept(number, at));
                         let row = (cluster.number, value, member.distance, id, keep);
                         members.send(row, sink)?;
                     }

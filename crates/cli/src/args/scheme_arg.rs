@@ -6,7 +6,6 @@ use fpstore::plan::{Budget, FAMILIES};
 use fpstore::{SchemeChoice, Store};
 
 use crate::session::choice::distance;
-use crate::session::costs;
 
 /// For which queries tables are chosen, and how large they may be.
 #[derive(Args, Debug)]
@@ -65,12 +64,12 @@ impl SchemeArgs {
     }
 }
 
-/// The choice that `--scheme` names, by the costs of this machine.
+/// The choice that `--scheme` names.
 fn scheme_choice(text: &str, k: u32, budget: Option<Budget>) -> anyhow::Result<SchemeChoice> {
     if budget.is_some() && text != "auto" {
         bail!("--budget is for --scheme auto, not for --scheme {text}");
     }
-    Ok(SchemeChoice::parse(text, k, budget)?.by_costs(costs::of_this_machine()))
+    Ok(SchemeChoice::parse(text, k, budget)?)
 }
 
 /// Every name of a scheme with the masks that it stands for.

@@ -201,5 +201,4 @@ pub(crate) const ENVIRONMENT: &str = "\
   NO_COLOR         if set, nothing is coloured
   TMPDIR           the folder for temporary files of commands that write no store
 
-'plan --calibrate' keeps the costs of this machine in your cache folder, for later plans and \
-builds. Nothing else is kept outside of stores and outputs.";
+Nothing is kept outside of stores and outputs.";

@@ -2,7 +2,6 @@
 
 pub(crate) mod choice;
 pub(crate) mod command;
-pub(crate) mod costs;
 pub(crate) mod document_reader;
 pub(crate) mod memory;
 pub(crate) mod monitor;

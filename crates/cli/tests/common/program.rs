@@ -106,11 +106,11 @@ impl Desk {
     }
 }
 
-/// The program with these arguments, not started, apart from what the user of this machine has set:
-/// no default store or thread count, and an empty cache, which may hold measured unit costs.
+/// The program with these arguments, not started, without the default store and thread count that
+/// the user of this machine has set.
 pub fn program(args: &[&str], folder: &Path) -> Command {
     let mut command = Command::cargo_bin("fpstore").unwrap();
-    command.args(args).current_dir(folder).env("XDG_CACHE_HOME", folder.join("cache"));
+    command.args(args).current_dir(folder);
     command.env_remove("FPSTORE").env_remove("FPSTORE_THREADS");
     command
 }

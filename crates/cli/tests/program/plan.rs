@@ -92,7 +92,6 @@ fn what_cannot_be_planned_names_what_would_work() {
         (&["plan", "--sample", "one.tsv"], "at least 16 distinct fingerprints, this one has 1"),
         (&["plan", "--sample", "junk.bin"], "junk.bin: line 1"),
         (&["plan", "--sample", "missing.tsv"], "missing.tsv"),
-        (&["plan", "--check", "-s", "missing.fps"], "there is no store at missing.fps"),
         (&["plan", "-n", "1e6", "--svg", "no/such/folder.svg"], "no/such/folder.svg"),
         (&["build", "one.tsv", "--budget", "3B/fp"], "the smallest that works is"),
         (
@@ -163,25 +162,6 @@ fn an_empty_input_builds_an_empty_store() {
     desk.run(&["query", "0"], 1);
 }
 
-#[cfg_attr(windows, ignore = "the folder for what can be made again has another name there")]
-#[test]
-fn costs_are_measured_kept_and_used_and_a_damaged_file_is_passed_over() {
-    let desk = Desk::new();
-    let (out, err) = desk.run(&["plan", "--calibrate"], 0);
-    assert!(out.contains("probe") && out.contains("shipped"), "{out}");
-    assert!(err.contains("kept in"), "{err}");
-    let file = desk.path("cache/fpstore/unit-costs.txt");
-    let kept = fs::read_to_string(&file).unwrap();
-    let (out, _) = desk.run(&["plan", "-n", "1e6"], 0);
-    assert!(out.contains("measured on this machine"), "{out}");
-    for damage in ["", "\0\x01\x02", "fpstore unit costs 0\nprobe 1\n", &kept[..kept.len() / 2]] {
-        fs::write(&file, damage).unwrap();
-        let (out, err) = desk.run(&["plan", "-n", "1e6"], 0);
-        assert!(out.contains("unit costs shipped"), "{out}");
-        assert_eq!(err, "");
-    }
-}
-
 #[test]
 fn the_picture_is_an_svg_that_names_the_choice() {
     let desk = Desk::new();
@@ -191,26 +171,4 @@ fn the_picture_is_an_svg_that_names_the_choice() {
     for named in ["halves", "budget", "bytes a fingerprint", "microseconds"] {
         assert!(svg.contains(named), "{named}");
     }
-}
-
-#[test]
-fn a_check_sets_what_was_expected_of_a_store_beside_what_was_found() {
-    let desk = Desk::new();
-    write_fingerprints(&desk, "all.tsv", 20_000, u64::MAX);
-    desk.run(&["build", "all.tsv", "--scheme", "2"], 0);
-    let (out, _) = desk.run(&["plan", "--check", "-s", "store.fps", "--format", "json"], 0);
-    let report = json(&out);
-    for row in report["rows"].as_array().unwrap() {
-        if let ("bytes of tables" | "probes" | "candidates", Some(ratio)) =
-            (row["what"].as_str().unwrap(), row["ratio"].as_f64())
-        {
-            assert!((0.9..1.1).contains(&ratio), "{row}");
-        }
-    }
-    let (out, _) = desk.run(&["plan", "--check", "-s", "store.fps", "-k", "40"], 0);
-    assert!(out.contains("values scanned"), "{out}");
-    desk.write("none.tsv", "");
-    desk.run(&["build", "none.tsv", "-s", "none.fps"], 0);
-    let (_, err) = desk.run(&["plan", "--check", "-s", "none.fps"], 2);
-    assert!(err.contains("this one has 0"), "{err}");
 }

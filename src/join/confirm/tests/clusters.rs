@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use fpstore_base::Choice;
 
 use super::*;
+use crate::join::confirm::confirmer::TakeDocument;
 use crate::join::{ClusterMethod, Fate, KeepRule};
 
 const METHODS: [ClusterMethod; 3] =
@@ -17,7 +18,7 @@ fn clusters(
     method: ClusterMethod,
 ) -> ConfirmedClusters {
     let confirmer = Confirmer::new(threshold, options.clone()).unwrap().to(InClusters(method));
-    let read = |take: &mut TakeFeatures<'_>| {
+    let read = |take: &mut TakeDocument<'_, [u64]>| {
         documents.iter().try_for_each(|(value, features)| {
             take(Fingerprint::new(*value), None, features.as_slice())
         })
@@ -35,8 +36,8 @@ fn list(clusters: &ConfirmedClusters) -> Vec<ConfirmedCluster> {
     list
 }
 
-/// Clusters by their definitions, the representative of each first: from documents and the pairs that
-/// are alike.
+/// Clusters by their definitions, the representative of each first: from documents and their
+/// similar pairs.
 fn by_definition(
     documents: &[Document],
     pairs: &BTreeMap<(usize, usize), f64>,
@@ -75,7 +76,7 @@ fn by_definition(
     found
 }
 
-/// Near copies of some templates: most are alike to one another, some to some others only.
+/// Near copies of some templates: most are similar to one another, some only to some others.
 fn templates(count: usize, seed: u64, exchanged: u64) -> Vec<Document> {
     let mut random = Random::new(seed);
     let texts: Vec<Vec<u64>> =
@@ -146,7 +147,7 @@ fn check_members(documents: &[Document], cluster: &ConfirmedCluster, method: Clu
     assert!(similarities().is_sorted_by(|a, b| a >= b));
 }
 
-/// The representative is alike to the most documents, or comes first.
+/// The representative is similar to the most documents, or comes first.
 fn check_representative(
     cluster: &ConfirmedCluster,
     method: ClusterMethod,
@@ -176,7 +177,7 @@ fn clusters_come_in_the_order_of_their_method() {
                 cluster.members.iter().map(|member| member.fingerprint.value()).min().unwrap()
             }
             ClusterMethod::Leader => cluster.members[0].documents[0].into(),
-            // Those of one component follow one another.
+            // The documents of one component follow one another.
             _ => 0,
         };
         assert!(found.is_sorted_by_key(first), "{method:?}");

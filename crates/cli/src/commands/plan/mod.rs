@@ -1,10 +1,8 @@
 //! `fpstore plan`: shows the best schemes for a number of fingerprints, a distance and a budget.
 //!
-//! This file parses the request and runs the planner; `report` prints a plan as text or JSON, `svg`
-//! draws it, and `check` compares the expected cost of a store with the measured one. The cost
-//! model itself is in the library.
+//! This file parses the request and runs the planner, `report` prints a plan as text or JSON, `svg`
+//! draws it. The cost model itself is in the library.
 
-mod check;
 mod report;
 mod svg;
 
@@ -16,16 +14,14 @@ use anyhow::{Context, bail};
 use clap::Args;
 use fpstore::Radix;
 use fpstore::input::{InputOptions, read_records};
-use fpstore::plan::{PlanRequest, Sample, UnitCosts};
+use fpstore::plan::{PlanRequest, Sample};
 
 use crate::args::inputs::report_skipped;
-use crate::args::report_args::{ReportArgs, ReportOut};
+use crate::args::report_args::ReportArgs;
 use crate::args::scheme_arg::BudgetArgs;
 use crate::output::sink::Sink;
 use crate::session::choice::choice;
 use crate::session::command::ExitStatus;
-use crate::session::costs;
-use crate::session::stores::StoreArg;
 
 const LONG_ABOUT: &str = "\
 Show the schemes for a number of fingerprints, the space and time of each, and which to choose.
@@ -38,17 +34,12 @@ with all data in memory, cold with none.
 
 A sample shows how fingerprints crowd together; without one they are taken for random bits. A \
 FILE of fingerprints counts as a smaller collection of the same kind: if -n is larger, skew grows \
-with it, groups of near-duplicates do not.
-
---calibrate measures the costs of single steps on this machine, in a second or two, and keeps \
-them in your cache folder for later plans and builds. --check compares the expected cost of the \
-queries of a store with the measured cost.";
+with it, groups of near-duplicates do not.";
 
 const AFTER_HELP: &str = "\
 Examples:
   fpstore plan -n 1e9 --budget 12GB
   fpstore plan -n 1e8 -k 6 --sample pages.tsv.zst --all --svg plan.svg
-  fpstore plan --check -s pages.fps
 
 Exit status: 0 done; 2 error.";
 
@@ -75,14 +66,6 @@ pub(crate) struct PlanArgs {
     /// Draw bytes a fingerprint against microseconds
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// Measure the costs of steps on this machine, and keep them
-    #[arg(long)]
-    calibrate: bool,
-    /// Compare the expected cost of the queries of the store with the measured one
-    #[arg(long, conflicts_with_all = ["n", "budget", "sample", "all", "svg"])]
-    check: bool,
-    #[command(flatten)]
-    store: StoreArg,
 }
 
 /// A count, also with an exponent.
@@ -104,35 +87,21 @@ impl FromStr for CountArg {
 }
 
 pub(crate) fn run(args: &PlanArgs) -> anyhow::Result<ExitStatus> {
-    let mut out = args.report.open()?;
+    let out = args.report.open()?;
     let picture =
         args.svg.as_deref().map(|path| Sink::open(path, args.report.output.force)).transpose()?;
-    if args.calibrate {
-        calibrate(args, &mut out)?;
-    }
-    let costs = costs::of_this_machine();
-    if args.check {
-        let store = args.store.open()?;
-        check::run(&store, args.auto.k.unwrap_or(store.tuned_k()), costs, out)?;
-        return Ok(ExitStatus::Done);
-    }
-    if args.calibrate && args.n.is_none() && args.sample.is_none() {
-        out.finish()?;
-        return Ok(ExitStatus::Done);
-    }
-    let (request, sample_count) = request_of(args, costs)?;
+    let (request, sample_count) = request_of(args)?;
     let plan = request.plan()?;
     if let Some(mut picture) = picture {
         picture.write_all(svg::draw(&request, &plan).as_bytes())?;
         picture.finish()?;
     }
-    let basis = report::Basis { sample_count, calibrated: costs != UnitCosts::SHIPPED };
-    report::print(&request, basis, &plan, args.all, out)?;
+    report::print(&request, sample_count, &plan, args.all, out)?;
     Ok(ExitStatus::Done)
 }
 
 /// The request, and the number of fingerprints in its sample if it has one.
-fn request_of(args: &PlanArgs, costs: UnitCosts) -> anyhow::Result<(PlanRequest, Option<usize>)> {
+fn request_of(args: &PlanArgs) -> anyhow::Result<(PlanRequest, Option<usize>)> {
     let (sample, distinct) = match &args.sample {
         Some(path) => {
             let (sample, distinct) = read_sample(path, args)?;
@@ -144,9 +113,8 @@ fn request_of(args: &PlanArgs, costs: UnitCosts) -> anyhow::Result<(PlanRequest,
         bail!("how many fingerprints? say -n COUNT, or --sample FILE for as many as it holds");
     };
     let budget = args.auto.budget.unwrap_or_default();
-    let request = PlanRequest::new(count, args.auto.k.unwrap_or(fpstore::options::DEFAULT_K))
-        .budget(budget)
-        .costs(costs);
+    let request =
+        PlanRequest::new(count, args.auto.k.unwrap_or(fpstore::options::DEFAULT_K)).budget(budget);
     Ok(match sample {
         Some(sample) => {
             let sample_count = sample.count();
@@ -170,17 +138,6 @@ fn read_sample(path: &Path, args: &PlanArgs) -> anyhow::Result<(Sample, u64)> {
     let distinct = fingerprints.len() as u64;
     let sample = Sample::of_kind(fingerprints).with_context(|| path.display().to_string())?;
     Ok((sample, distinct))
-}
-
-fn calibrate(args: &PlanArgs, out: &mut ReportOut) -> anyhow::Result<()> {
-    let costs = UnitCosts::measure()?;
-    let path = costs::keep(&costs)?;
-    let alone = args.n.is_none() && args.sample.is_none() && !args.check;
-    message!("measured the unit costs of this machine, kept in {}", path.display());
-    if alone {
-        report::print_costs(&costs, out)?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

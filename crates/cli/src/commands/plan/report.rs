@@ -2,25 +2,17 @@
 
 use std::io::Write;
 
-use fpstore::plan::{PlanRequest, Radius, SchemeEstimate, SchemePlan, UnitCosts};
+use fpstore::plan::{PlanRequest, Radius, SchemeEstimate, SchemePlan};
 use serde::Serialize;
 
 use crate::args::report_args::ReportOut;
 use crate::output::text::{ReportFormat, bytes, grouped};
 
-/// The knowledge that a plan is based on.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Basis {
-    /// The number of fingerprints in the sample, if there is one.
-    pub(crate) sample_count: Option<usize>,
-    /// Whether the unit costs were measured on this machine.
-    pub(crate) calibrated: bool,
-}
-
-/// Prints the frontier and the choice, or all schemes.
+/// Prints the frontier and the choice, or all schemes; `sample_count` is the number of distinct
+/// fingerprints in the sample, if the plan is based on one.
 pub(crate) fn print(
     request: &PlanRequest,
-    basis: Basis,
+    sample_count: Option<usize>,
     plan: &SchemePlan,
     all: bool,
     mut out: ReportOut,
@@ -32,13 +24,12 @@ pub(crate) fn print(
                 fingerprints: request.fingerprint_count(),
                 k: request.k(),
                 budget_len: plan.budget_len.floor(),
-                sample: basis.sample_count,
-                calibrated: basis.calibrated,
+                sample: sample_count,
                 schemes: shown.collect(),
             };
             out.write_json(&report)?;
         }
-        ReportFormat::Text => write_text(&mut out.out, request, basis, plan, shown)?,
+        ReportFormat::Text => write_text(&mut out.out, request, sample_count, plan, shown)?,
     }
     out.finish()
 }
@@ -46,19 +37,17 @@ pub(crate) fn print(
 fn write_text<'a>(
     out: &mut impl Write,
     request: &PlanRequest,
-    basis: Basis,
+    sample_count: Option<usize>,
     plan: &SchemePlan,
     shown: impl Iterator<Item = &'a SchemeEstimate>,
 ) -> anyhow::Result<()> {
-    let data = match basis.sample_count {
+    let data = match sample_count {
         Some(count) => format!("like a sample of {}", grouped(count as u64)),
         None => "random bits".into(),
     };
-    let costs =
-        if basis.calibrated { "measured on this machine" } else { "shipped, see --calibrate" };
     writeln!(
         out,
-        "{} fingerprints, {data}; k = {}; budget {} for tables; unit costs {costs}",
+        "{} fingerprints, {data}; k = {}; budget {} for tables",
         grouped(request.fingerprint_count()),
         request.k(),
         bytes(plan.budget_len as u64),
@@ -142,27 +131,6 @@ fn short(number: f64) -> String {
     }
 }
 
-/// Prints what was measured.
-pub(crate) fn print_costs(costs: &UnitCosts, to: &mut ReportOut) -> anyhow::Result<()> {
-    match to.format {
-        ReportFormat::Json => {
-            let map: serde_json::Map<String, serde_json::Value> =
-                costs.entries().into_iter().map(|(name, nanos)| (name, nanos.into())).collect();
-            to.write_json(&map)?;
-        }
-        ReportFormat::Text => {
-            let out = &mut to.out;
-            writeln!(out, "nanoseconds for each        here    shipped")?;
-            for ((name, here), (_, shipped)) in
-                costs.entries().iter().zip(UnitCosts::SHIPPED.entries())
-            {
-                writeln!(out, "{name:<20} {here:>11.2} {shipped:>10.2}")?;
-            }
-        }
-    }
-    Ok(())
-}
-
 #[derive(Serialize)]
 struct Report<'a> {
     fingerprints: u64,
@@ -170,7 +138,6 @@ struct Report<'a> {
     budget_len: f64,
     /// Distinct fingerprints in the sample.
     sample: Option<usize>,
-    calibrated: bool,
     schemes: Vec<&'a SchemeEstimate>,
 }
 

@@ -7,7 +7,6 @@ use fpstore::profile::Statistics;
 use fpstore_report::doctor::{PageOptions, page};
 
 use crate::output::sink::Sink;
-use crate::session::costs;
 
 pub(crate) fn write(
     mut out: Sink,
@@ -29,7 +28,7 @@ fn schemes(
     if statistics.fingerprint_count == 0 {
         return Ok((None, None));
     }
-    let request = statistics.plan_request().budget(budget).costs(costs::of_this_machine());
+    let request = statistics.plan_request().budget(budget);
     let plan = request.plan()?;
     let now = match statistics.scheme() {
         Ok(scheme) if scheme != plan.chosen().scheme => {
