@@ -28,7 +28,11 @@
 //!
 //! let hasher = TextHasher::new(&TextRecipe::default())?;
 //! let source = DocumentSource::of_texts(hasher, DocumentOptions::default());
-//! let cleaner = Cleaner::new(source, [file]).keep(KeepRule::Last).output(&clean);
+//! let cleaner = Cleaner {
+//!     keep: KeepRule::Last.into(),
+//!     output: Some(clean.clone()),
+//!     ..Cleaner::new(source, [file])
+//! };
 //! let cleaned = cleaner.begin()?.expect("there is no store").run()?;
 //! cleaned.for_each_removed(|removed| {
 //!     assert_eq!(removed.id, Some("a".into()));

@@ -38,7 +38,7 @@ impl Cleaner<'_> {
         let k = match (self.k, self.confirm) {
             (Some(k), _) => k,
             (None, Some(similarity)) => candidate_k(similarity)?,
-            (None, None) => self.stored.as_ref().map_or(self.source.usual_k(), Store::tuned_k),
+            (None, None) => self.against.as_ref().map_or(self.source.usual_k(), Store::tuned_k),
         };
         Ok((self.confirm, k))
     }
@@ -47,7 +47,7 @@ impl Cleaner<'_> {
     /// sketches of these in the store.
     fn can_confirm(&self) -> bool {
         self.source.text_hasher().is_ok()
-            && match &self.stored {
+            && match &self.against {
                 Some(stored) => stored.sketch_len() > 0,
                 None => !self.paths.iter().any(|path| is_pipe(path)),
             }

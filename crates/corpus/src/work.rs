@@ -83,7 +83,7 @@ impl<'a> Work<'a> {
         let files = DocumentFiles::find(&settings.paths, &options)?;
         Ok(Work {
             batches: batches(&files, &options),
-            stored: settings.stored.clone(),
+            stored: settings.against.clone(),
             k,
             temp_dir: settings.resources.temp_dir.clone().unwrap_or_else(std::env::temp_dir),
             options,
@@ -212,7 +212,7 @@ impl Cleaner<'_> {
                      too",
                 ));
             }
-            if self.stored.is_some() {
+            if self.against.is_some() {
                 return Err(Error::refused(
                     "a store does not know what its documents contain; compare without it",
                 ));
@@ -272,10 +272,10 @@ impl Cleaner<'_> {
         if self.max_loss.is_some() && self.annotate.is_some() {
             return Err(Error::refused("documents that are annotated stay, so there is no loss"));
         }
-        if self.add.is_some() && self.stored.is_none() {
+        if self.add.is_some() && self.against.is_none() {
             return Err(Error::refused("documents are added to a store, and none is given"));
         }
-        if let Some(stored) = &self.stored {
+        if let Some(stored) = &self.against {
             if self.add.is_some() && stored.is_united() {
                 return Err(Error::refused(
                     "documents are added to one store, and several are given",
@@ -297,7 +297,7 @@ impl Cleaner<'_> {
                 )));
             }
         }
-        let reads_again = self.output.is_some() || self.confirm.is_some() && self.stored.is_none();
+        let reads_again = self.output.is_some() || self.confirm.is_some() && self.against.is_none();
         match self.paths.iter().find(|path| reads_again && is_pipe(path)) {
             Some(pipe) => Err(Error::refused(format!(
                 "the documents are read twice, and {} can be read only once; write it to a file \
@@ -320,7 +320,7 @@ impl Cleaner<'_> {
             "a store knows no addresses; compare the new documents with one another, too"
         } else if (asked.bytes, asked.text) != (applied.bytes, applied.text) {
             "there are no texts, so equal texts cannot be told"
-        } else if !asked.near && self.stored.is_some() {
+        } else if !asked.near && self.against.is_some() {
             "a store knows fingerprints alone, so documents are compared with it by what is near"
         } else if !asked.near && self.confirm.is_some() {
             "what is confirmed is near; judge by that, too"
@@ -335,7 +335,7 @@ impl Cleaner<'_> {
     /// Sketches take time, and are of use only to be compared with stored ones, or kept.
     fn useful_sketch_len(&self) -> u8 {
         let has_use = self.add.is_some() || self.confirm.is_some();
-        let stored = self.stored.as_ref().filter(|_| has_use && self.source.has_texts());
+        let stored = self.against.as_ref().filter(|_| has_use && self.source.has_texts());
         stored.map_or(0, Store::sketch_len)
     }
 }

@@ -23,7 +23,8 @@
 //!
 //! let items_are = DocumentOptions::default().line_ids(true);
 //! let check = ContaminationCheck::new([items], items_are, [corpus], DocumentOptions::default());
-//! let account = check.output(&clean).run(|found| {
+//! let check = ContaminationCheck { output: Some(clean.clone()), ..check };
+//! let account = check.run(|found| {
 //!     assert_eq!((found.row.item.to_string(), found.row.id.to_string()), ("1".into(), "1".into()));
 //!     assert_eq!(found.row.contained, 1.0);
 //!     assert_eq!(found.passage, question.trim_end_matches('?'));

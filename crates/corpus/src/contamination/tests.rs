@@ -159,10 +159,9 @@ fn what_is_found_is_what_comparing_each_with_each_finds() {
             let options = DocumentOptions::default();
             let check =
                 ContaminationCheck::new([&bench], options.clone(), [&corpus], options.clone());
+            let check = ContaminationCheck { rules, threads: Some(threads), ..check };
             let mut found = Vec::new();
             let account = check
-                .rules(rules)
-                .threads(threads)
                 .run(|it| -> Result<(), Error> {
                     let row = it.row;
                     let text =
@@ -217,7 +216,8 @@ fn what_cannot_be_used_is_refused() {
     let run = |change: fn(ShingleRules) -> ShingleRules| {
         let options = DocumentOptions::default();
         let check = ContaminationCheck::new([&path], options.clone(), [&path], options);
-        let done = check.rules(change(ShingleRules::default())).run(|_| Ok::<(), Error>(()));
+        let check = ContaminationCheck { rules: change(ShingleRules::default()), ..check };
+        let done = check.run(|_| Ok::<(), Error>(()));
         done.unwrap_err().to_string()
     };
     assert!(run(|rules| rules).contains("none of 1 items has 6 words"));

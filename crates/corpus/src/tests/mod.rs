@@ -16,6 +16,7 @@ use fpstore_text::{TextHasher, TextRecipe};
 use super::*;
 use crate::steps::counter::{assert_not_quadratic, steps_of};
 use fpstore::{Builder, Fingerprint, IdRef, Observer, Phase, Store, Writer, WriterOptions};
+use fpstore_base::Resources;
 use fpstore_disk::fail_points::{self, Fault};
 
 fn source(options: DocumentOptions) -> DocumentSource {
@@ -51,14 +52,20 @@ fn site() -> tempfile::TempDir {
     folder
 }
 
+fn one_thread(observer: Option<Observer>) -> Resources {
+    Resources { threads: Some(1), observer, ..Resources::default() }
+}
+
 fn cleaner(folder: &Path) -> Cleaner<'static> {
     let options = DocumentOptions::default().skip_bad(true).threads(1);
-    Cleaner::new(source(options), [folder.join("in")])
-        .output(folder.join("out/"))
-        .against(Store::open(folder.join("store.fps")).unwrap())
-        .within(true)
-        .threads(1)
-        .add(WriterOptions::default().threads(1))
+    Cleaner {
+        output: Some(folder.join("out/")),
+        against: Some(Store::open(folder.join("store.fps")).unwrap()),
+        within: true,
+        add: Some(WriterOptions::default().threads(1)),
+        resources: one_thread(None),
+        ..Cleaner::new(source(options), [folder.join("in")])
+    }
 }
 
 /// The outputs, and the ids of each fingerprint of the store.
@@ -148,10 +155,12 @@ fn a_cleaning_goes_on_whichever_operation_failed() {
 fn a_full_disk_is_told_while_features_are_compared() {
     let similar = |folder: &Path| {
         let options = DocumentOptions::default().skip_bad(true).threads(1);
-        Cleaner::new(source(options), [folder.join("in")])
-            .output(folder.join("out/"))
-            .confirm(0.8)
-            .threads(1)
+        Cleaner {
+            output: Some(folder.join("out/")),
+            confirm: Some(0.8),
+            resources: one_thread(None),
+            ..Cleaner::new(source(options), [folder.join("in")])
+        }
     };
     let folder = site();
     let expected = similar(folder.path()).run().unwrap();
@@ -186,7 +195,8 @@ fn a_disk_without_room_for_the_copies_is_told_before_the_first_one() {
     );
     assert!(!has_output());
     // Who knows better goes on from there; so does everyone once there is room.
-    let is_skipped = cleaner(folder.path()).skip_space_check(true).begin().unwrap().unwrap();
+    let is_skipped = Cleaner { skip_space_check: true, ..cleaner(folder.path()) };
+    let is_skipped = is_skipped.begin().unwrap().unwrap();
     assert!(is_skipped.is_resumed());
     drop(is_skipped);
     fail_points::limit_space(folder.path(), None);
@@ -200,11 +210,12 @@ fn a_disk_without_room_for_the_copies_is_told_before_the_first_one() {
 fn a_cleaning_that_confirms_goes_on_wherever_the_observer_has_ended_it() {
     let similar = |folder: &Path, observer: Option<Observer>| {
         let options = DocumentOptions::default().skip_bad(true).threads(1);
-        Cleaner::new(source(options), [folder.join("in")])
-            .output(folder.join("out/"))
-            .confirm(0.8)
-            .threads(1)
-            .observer(observer)
+        Cleaner {
+            output: Some(folder.join("out/")),
+            confirm: Some(0.8),
+            resources: one_thread(observer),
+            ..Cleaner::new(source(options), [folder.join("in")])
+        }
     };
     let folder = site();
     similar(folder.path(), None).run().unwrap();
@@ -234,7 +245,7 @@ fn a_cleaning_that_confirms_goes_on_wherever_the_observer_has_ended_it() {
         let listener = |event: Event<'_>| {
             *told.lock().unwrap() += i32::from(matches!(event, Event::Joined { .. }));
         };
-        similar(folder.path(), None).listener(&listener).run().unwrap();
+        Cleaner { listener: Some(&listener), ..similar(folder.path(), None) }.run().unwrap();
         let told = told.into_inner().unwrap();
         assert_eq!(told, i32::from(has_joined && calls % 2 == 0), "{calls}");
         joined += told;
@@ -267,7 +278,7 @@ fn damaged_files_of_the_work_are_made_again() {
             }
             let case = format!("{name}, damage {damage}");
             // Without its description it is the work of nobody, whose outputs are not replaced.
-            let cleaner = cleaner(folder.path()).replace(name == "job.json");
+            let cleaner = Cleaner { replace: name == "job.json", ..cleaner(folder.path()) };
             cleaner.run().unwrap_or_else(|error| panic!("{case}: {error}"));
             assert!(result(folder.path()) == expected, "{case}");
         }
@@ -309,7 +320,8 @@ fn files_of_the_work_under_other_names_or_of_other_work_are_made_again() {
         }
         let case = format!("{one} and {two}");
         // Without its description it is the work of nobody, whose outputs are not replaced.
-        let cleaner = cleaner(folder.path()).replace([one, two].contains(&"job.json"));
+        let replace = [one, two].contains(&"job.json");
+        let cleaner = Cleaner { replace, ..cleaner(folder.path()) };
         cleaner.run().unwrap_or_else(|error| panic!("{case}: {error}"));
         assert!(result(folder.path()) == expected, "{case}");
     }
@@ -338,7 +350,8 @@ fn work_whose_documents_are_added_is_not_given_up() {
         }
         fs::write(at("in/new.jsonl"), lines("new", 200..203, 999)).unwrap();
         for replace in [false, true] {
-            let refused = cleaner(folder.path()).replace(replace).run().unwrap_err().to_string();
+            let refused =
+                Cleaner { replace, ..cleaner(folder.path()) }.run().unwrap_err().to_string();
             assert!(refused.contains("the outputs are complete"), "{damage}: {refused}");
         }
         assert!(result(folder.path()) == expected, "{damage}");
@@ -362,7 +375,8 @@ fn a_resumed_cleaning_reads_each_list_once_and_is_silent_about_what_was_told() {
     };
     let steps_of_run = || {
         steps_of(|| {
-            let cleaning = cleaner(folder.path()).listener(&listener).begin().unwrap().unwrap();
+            let cleaner = Cleaner { listener: Some(&listener), ..cleaner(folder.path()) };
+            let cleaning = cleaner.begin().unwrap().unwrap();
             drop(cleaning.run().unwrap());
         })
     };
@@ -391,7 +405,7 @@ fn an_output_that_is_gone_is_written_again_and_one_that_was_changed_is_not_lost(
     let refused = cleaner(folder.path()).run().unwrap_err();
     assert!(matches!(refused, Error::Exists { .. }), "{refused}");
     assert!(fs::read(&output).unwrap().ends_with(b"mine\n"));
-    cleaner(folder.path()).replace(true).run().unwrap();
+    Cleaner { replace: true, ..cleaner(folder.path()) }.run().unwrap();
     assert!(result(folder.path()) == expected);
 }
 
@@ -419,7 +433,8 @@ fn a_store_that_has_changed_is_compared_with_again() {
     let folder = site();
     unfinished(folder.path());
     let options = WriterOptions::default().run(Some("tonight".into()));
-    let refused = cleaner(folder.path()).add(options).run().unwrap_err().to_string();
+    let refused = Cleaner { add: Some(options), ..cleaner(folder.path()) };
+    let refused = refused.run().unwrap_err().to_string();
     assert!(refused.ends_with("differs in: run"), "{refused}");
 }
 
@@ -446,7 +461,7 @@ fn documents_of_a_damaged_file_displace_no_others() {
             events.lock().unwrap().extend(summary.bad_files.clone());
         }
     };
-    let account = cleaner(folder.path()).listener(&listener).run().unwrap();
+    let account = Cleaner { listener: Some(&listener), ..cleaner(folder.path()) }.run().unwrap();
     assert_eq!(account.uncopied_count, 1);
     assert!(account.left_out_count > 500, "{account:?}");
     assert_eq!(account.kept_count + account.removed_count(), 49 + 40);
@@ -475,10 +490,13 @@ fn the_work_on_outputs_does_not_grow_with_the_square_of_the_files() {
             fs::write(path, lines("a", file..file + 1, 99)).unwrap();
         }
         let options = DocumentOptions::default().threads(1);
-        let output = folder.path().join("out/");
-        let cleaner = Cleaner::new(source(options), [folder.path().join("in")]).output(output);
+        let cleaner = Cleaner {
+            output: Some(folder.path().join("out/")),
+            resources: one_thread(None),
+            ..Cleaner::new(source(options), [folder.path().join("in")])
+        };
         let mut kept = 0;
-        let steps = steps_of(|| kept = cleaner.threads(1).run().unwrap().kept_count);
+        let steps = steps_of(|| kept = cleaner.run().unwrap().kept_count);
         assert_eq!(kept, count as u64);
         steps
     });
@@ -495,7 +513,7 @@ fn nothing_behind_a_link_is_removed() {
     fs::create_dir(folder.path().join("out")).unwrap();
     std::os::unix::fs::symlink(&victim, folder.path().join("out/.fpstore-dedup")).unwrap();
     for replace in [false, true] {
-        let refused = cleaner(folder.path()).replace(replace).run().unwrap_err();
+        let refused = Cleaner { replace, ..cleaner(folder.path()) }.run().unwrap_err();
         let why = fpstore_base::chain(&refused);
         assert!(why.contains("a symbolic link"), "{why}");
     }
@@ -552,7 +570,8 @@ fn a_link_that_takes_the_place_of_the_folder_of_the_work_is_not_followed() {
                 ControlFlow::Continue(())
             })
         };
-        let done = cleaner(folder.path()).observer(observer).run();
+        let resources = one_thread(Some(observer));
+        let done = Cleaner { resources, ..cleaner(folder.path()) }.run();
         let was_swapped = at("moved").exists();
         assert_eq!(tree(&at("victim")), before, "swapped at call {swapped_at}: {done:?}");
         if !was_swapped {
@@ -581,7 +600,7 @@ fn nothing_is_written_through_a_link_below_the_output() {
     std::os::unix::fs::symlink(at("real"), at("out")).unwrap();
     std::os::unix::fs::symlink(at("victim"), at("real/b")).unwrap();
     for replace in [false, true] {
-        let refused = cleaner(folder.path()).replace(replace).run().unwrap_err().to_string();
+        let refused = Cleaner { replace, ..cleaner(folder.path()) }.run().unwrap_err().to_string();
         assert!(refused.contains("out/b is a symbolic link"), "{refused}");
         assert!(!at("real/a.jsonl").exists());
     }
@@ -615,7 +634,7 @@ fn a_replaced_input_is_another_one_whatever_its_times_say() {
     assert_eq!((now.len(), now.modified().ok()), (found.len(), found.modified().ok()));
     let refused = cleaner(folder.path()).run().unwrap_err().to_string();
     assert!(refused.ends_with("differs in: files"), "{refused}");
-    cleaner(folder.path()).replace(true).run().unwrap();
+    Cleaner { replace: true, ..cleaner(folder.path()) }.run().unwrap();
     let kept = fs::read_to_string(folder.path().join("out/a.jsonl")).unwrap();
     assert!(kept.contains("\"z5\"") && !kept.contains("\"a5\""));
 }
@@ -627,10 +646,12 @@ fn a_run_that_the_store_knows_is_refused_where_no_output_has_its_documents() {
     let of_run = |name: &str| {
         let options = DocumentOptions::default().skip_bad(true).threads(1);
         let add = WriterOptions::default().run(Some(name.into())).wait(fpstore::Waiting::FOREVER);
-        Cleaner::new(source(options), [folder.path().join("in")])
-            .against(Store::open(folder.path().join("store.fps")).unwrap())
-            .within(true)
-            .add(add)
+        Cleaner {
+            against: Some(Store::open(folder.path().join("store.fps")).unwrap()),
+            within: true,
+            add: Some(add),
+            ..Cleaner::new(source(options), [folder.path().join("in")])
+        }
     };
     let account = of_run("n1").run().unwrap();
     assert!(account.kept_count > 10 && account.added_count == account.kept_count);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{cleaner, site};
+use super::{Cleaner, cleaner, site};
 use fpstore::Store;
 use fpstore_disk::change::Change;
 use fpstore_disk::power_loss::{Disk, Replayed};
@@ -91,7 +91,8 @@ fn what_a_store_has_added_is_in_the_outputs_after_a_loss_of_power() {
     let root = folder.path();
     let before = Tree::read(root, |name| ["LOCK", "COMPACT", "PUBLISH"].contains(&name));
     recorder::start(root);
-    let account = cleaner(root).output(root.join(format!("{OUTPUT}/"))).run().unwrap();
+    let output = Some(root.join(format!("{OUTPUT}/")));
+    let account = Cleaner { output, ..cleaner(root) }.run().unwrap();
     recorder::acknowledge(root);
     // The files of the work are for the next one, which tests of the job look at.
     let is_of_work =
