@@ -153,7 +153,7 @@ pub fn named_outputs() -> Vec<NamedOutput> {
 }
 
 /// Notes that standard input is read, which may be a plain file.
-pub fn note_stdin() {
+pub(crate) fn note_stdin() {
     #[cfg(unix)]
     {
         use std::os::fd::AsFd;

@@ -5,8 +5,8 @@ use std::hash::Hasher;
 use siphasher::sip128::{Hasher128, SipHasher13};
 
 use super::error::{Error, Result};
-use super::number::{Number, Rank};
 use super::ranking::Ranking;
+use super::ranking::{Number, Rank};
 use super::spool::Spools;
 use super::work::Work;
 use fpstore::rows::Reason;

@@ -4,17 +4,16 @@ use std::path::{Path, PathBuf};
 
 use super::account::Account;
 use super::decide::Decisions;
-use super::decided::DecidedDocument;
+use super::dropped::OtherIds;
 use super::dropped::{Dropped, Other};
 use super::error::{Error, Result};
 use super::event::Event;
 use super::job::Job;
 use super::loss::LossLimit;
 use super::manifest::{self, Manifest};
-use super::other_ids::OtherIds;
-use super::overview::Overview;
 use super::spool::{Entry, Spools};
 use super::survey;
+use super::survey::Overview;
 use super::targets::Targets;
 use super::work::Work;
 use fpstore::StoreIndex;
@@ -311,4 +310,21 @@ fn removed_row<'a>(
             Other::New(_) => StoreIndex::default(),
         },
     }
+}
+
+/// What became of a document that has a fingerprint.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct DecidedDocument<'a> {
+    /// The number of its file among all files.
+    pub file: u32,
+    /// The number of its line, row or record in the file, as the place of a bad one would have; 0 if the
+    /// file is one document.
+    pub record: u64,
+    /// The fingerprint of the document.
+    pub fingerprint: Fingerprint,
+    /// Why it is removed or annotated, if it is.
+    pub removed: Option<RemovedRow<'a>>,
+    /// The number of the record of the new document because of which it is.
+    pub other_record: Option<u64>,
 }

@@ -1,10 +1,10 @@
 //! Step 2 without a similarity: documents are near if their fingerprints are.
 
 use super::bar::{Bars, Decided, set_bar};
-use super::compared::Compared;
 use super::dropped::{Dropped, Other};
 use super::error::Result;
-use super::number::{Number, Rank};
+use super::ranking::Compared;
+use super::ranking::{Number, Rank};
 use super::spool::Spools;
 use super::work::Work;
 use fpstore::BuildOptions;

@@ -1,27 +1,30 @@
 //! The error of work on documents: one of stores, one of texts, or one of the outputs.
 
-use std::fmt;
 use std::path::PathBuf;
 
 use super::loss::{Loss, LossLimit};
-use super::overview::Overview;
+use super::survey::Overview;
 use fpstore_base::Interrupted;
 
 /// The result of work on documents.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why documents could not be taken or cleaned.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// An error of a store, of a join, or of a file that was written; also
     /// [`Interrupted`](fpstore::Error::Interrupted).
-    Store(fpstore::Error),
+    #[error(transparent)]
+    Store(#[from] fpstore::Error),
     /// An error of the documents, or of the files that hold them.
+    #[error(transparent)]
     Text(fpstore_documents::Error),
     /// An error of the items of a benchmark, or of the files that hold them.
+    #[error(transparent)]
     Items(fpstore_documents::Error),
     /// An output is there already, and may not be replaced.
+    #[error("{} exists", path.display())]
     Exists {
         /// The output.
         path: PathBuf,
@@ -31,12 +34,22 @@ pub enum Error {
     },
     /// An output is there already, made by the same cleaning, which was stopped when nothing but its own
     /// folder was left to be removed.
+    #[error(
+        "{} exists: the same cleaning had ended when it was stopped; its outputs are complete, and \
+         nothing is left to do",
+        path.display()
+    )]
     Ended {
         /// The output.
         path: PathBuf,
     },
     /// The store has added the documents of a run of this name before, and there are no outputs that have
     /// them: compared with this store all of them would be found there, and none be kept.
+    #[error(
+        "{} has added the documents of the run '{run}' before, so all of them would be found stored \
+         and none kept; nothing was changed",
+        store.display()
+    )]
     KnownRun {
         /// The name of the run.
         run: String,
@@ -44,11 +57,13 @@ pub enum Error {
         store: PathBuf,
     },
     /// Another process works on the same output.
+    #[error("{} is in use: another process works on the same output", folder.display())]
     InUse {
         /// The folder of the unfinished work.
         folder: PathBuf,
     },
     /// There is unfinished work on the same output with other settings.
+    #[error("{} holds unfinished work that differs in: {differences}", folder.display())]
     Unfinished {
         /// The folder of the unfinished work.
         folder: PathBuf,
@@ -57,6 +72,10 @@ pub enum Error {
     },
     /// More documents are left than [`Cleaner::target`](super::Cleaner::target) allows, even at the most
     /// lenient bar. The same settings with another target go on from there.
+    #[error(
+        "a target of {target} cannot be reached: {least} documents are left at the most lenient bar; \
+         lower it, or name a target of {least} or more"
+    )]
     TargetNotReached {
         /// The documents that should be left.
         target: u64,
@@ -65,6 +84,7 @@ pub enum Error {
     },
     /// More documents would be removed than [`Cleaner::max_loss`](super::Cleaner::max_loss) allows.
     /// The same settings with another limit go on from there.
+    #[error("{} would lose {loss}, and {limit} is allowed", loss.of)]
     TooMuchLost {
         /// The largest loss.
         loss: Box<Loss>,
@@ -89,62 +109,6 @@ impl Error {
     /// Whether the observer has ended the work.
     pub(super) fn is_interruption(&self) -> bool {
         matches!(self, Error::Store(fpstore::Error::Interrupted))
-    }
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::Store(error) => error.fmt(f),
-            Error::Text(error) | Error::Items(error) => error.fmt(f),
-            Error::Exists { path, .. } => write!(f, "{} exists", path.display()),
-            Error::Ended { path } => write!(
-                f,
-                "{} exists: the same cleaning had ended when it was stopped; its outputs are complete, \
-                 and nothing is left to do",
-                path.display()
-            ),
-            Error::KnownRun { run, store } => write!(
-                f,
-                "{} has added the documents of the run '{run}' before, so all of them would be found \
-                 stored and none kept; nothing was changed",
-                store.display()
-            ),
-            Error::InUse { folder } => write!(
-                f,
-                "{} is in use: another process works on the same output",
-                folder.display()
-            ),
-            Error::Unfinished { folder, differences } => write!(
-                f,
-                "{} holds unfinished work that differs in: {differences}",
-                folder.display()
-            ),
-            Error::TargetNotReached { target, least } => write!(
-                f,
-                "a target of {target} cannot be reached: {least} documents are left at the most lenient \
-                 bar; lower it, or name a target of {least} or more"
-            ),
-            Error::TooMuchLost { loss, limit, .. } => {
-                write!(f, "{} would lose {loss}, and {limit} is allowed", loss.of)
-            }
-        }
-    }
-}
-
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Error::Store(error) => error.source(),
-            Error::Text(error) | Error::Items(error) => error.source(),
-            _ => None,
-        }
-    }
-}
-
-impl From<fpstore::Error> for Error {
-    fn from(error: fpstore::Error) -> Self {
-        Error::Store(error)
     }
 }
 

@@ -1,10 +1,10 @@
 //! Documents whose texts are the same: those that are removed for that, and those that are near in any
 //! case.
 
-use super::compared::Compared;
 use super::dropped::{Dropped, Other};
 use super::error::Result;
-use super::number::Rank;
+use super::ranking::Compared;
+use super::ranking::Rank;
 use super::reasons::Reasons;
 use super::spool::Spools;
 use super::work::Work;

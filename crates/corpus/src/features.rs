@@ -11,13 +11,13 @@ use fpstore_base::IdRef;
 use fpstore_documents::{Admission, DocumentPlace, Wanted};
 
 use super::bar::{Bars, Decided, set_bar};
-use super::compared::Compared;
 use super::dropped::Dropped;
 use super::error::{Error, Result};
 use super::event::Event;
 use super::job::{CONNECTIONS, Job};
-use super::number::Number;
 use super::passages::position_of;
+use super::ranking::Compared;
+use super::ranking::Number;
 use super::spool::{Entry, Spools};
 use super::work::Work;
 use fpstore::join::confirm::{Candidates, Documents, KeepParts, Likeness, Outline};

@@ -1,11 +1,11 @@
 //! Step 2 with a similarity and a store: documents are near if their sketches are alike.
 
 use super::bar::{Bars, Decided, set_bar};
-use super::compared::Compared;
 use super::dropped::{Dropped, Other};
 use super::error::Result;
 use super::features::tell_unlike;
-use super::number::Number;
+use super::ranking::Compared;
+use super::ranking::Number;
 use super::spool::Spools;
 use super::work::Work;
 use fpstore::Store;

@@ -11,7 +11,7 @@ use fpstore_documents::{
 use fpstore_text::{TextHasher, Tokenizer, sketch};
 
 use super::error::{Error, Result};
-use super::take::Take;
+use fpstore::{Builder, Writer};
 use fpstore_base::watch::Observer;
 use fpstore_base::{Fingerprint, IdRef, Recipe, Width};
 
@@ -187,5 +187,56 @@ impl DocumentSource {
             Some(form) => files.read_fingerprints(form, options, take),
             None => files.hash(self.text_hasher()?, options, take),
         }
+    }
+}
+
+/// Takes the fingerprints, ids and sketches of documents.
+///
+/// A [`Builder`] and a [`Writer`] do, and so does a function, which passes them on.
+pub trait Take {
+    /// Takes a document. Its sketch is empty unless sketches are asked for.
+    ///
+    /// # Errors
+    ///
+    /// Any; one of [`Error::InvalidId`](fpstore::Error::InvalidId) makes the record of the document a
+    /// bad one.
+    fn take(
+        &mut self,
+        fingerprint: Fingerprint,
+        id: IdRef<'_>,
+        sketch: &[u8],
+    ) -> fpstore::Result<()>;
+}
+
+impl<F: FnMut(Fingerprint, IdRef<'_>, &[u8]) -> fpstore::Result<()>> Take for F {
+    fn take(
+        &mut self,
+        fingerprint: Fingerprint,
+        id: IdRef<'_>,
+        sketch: &[u8],
+    ) -> fpstore::Result<()> {
+        self(fingerprint, id, sketch)
+    }
+}
+
+impl Take for Builder {
+    fn take(
+        &mut self,
+        fingerprint: Fingerprint,
+        id: IdRef<'_>,
+        sketch: &[u8],
+    ) -> fpstore::Result<()> {
+        self.push_sketched(fingerprint, id, sketch)
+    }
+}
+
+impl Take for Writer {
+    fn take(
+        &mut self,
+        fingerprint: Fingerprint,
+        id: IdRef<'_>,
+        sketch: &[u8],
+    ) -> fpstore::Result<()> {
+        self.push_sketched(fingerprint, id, sketch)
     }
 }

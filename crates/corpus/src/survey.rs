@@ -7,14 +7,15 @@ use super::clusters::Leader;
 use super::decide::Decisions;
 use super::dropped::DroppedList;
 use super::error::Result;
+use super::judgement::Judgement;
 use super::loss::{Loss, LossOf};
-use super::number::Number;
-use super::overview::{LargeCluster, Overview};
+use super::ranking::Number;
 use super::reasons::ReasonCounts;
 use super::sample::sample_lines;
 use super::spool::{Empties, Spools};
 use super::work::Work;
 use fpstore::rows::Side;
+use fpstore_base::Id;
 
 /// The clusters that are shown.
 const CLUSTERS_MAX: usize = 10;
@@ -122,4 +123,33 @@ fn largest_clusters(
         LargeCluster { document_count: count, id, side, line }
     });
     Ok(clusters.collect())
+}
+
+/// What a cleaning removes, at a glance.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Overview {
+    /// By what documents are taken as near.
+    pub judgement: Judgement,
+    /// How many documents are removed by each reason.
+    pub reasons: ReasonCounts,
+    /// What all files lose together; then each file, in order; then each source, by its name. Files
+    /// that are one document each are not listed.
+    pub losses: Vec<Loss>,
+    /// The ten largest clusters of ten or more documents, the largest first.
+    pub clusters: Vec<LargeCluster>,
+}
+
+/// A document that stays, with those that are near it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LargeCluster {
+    /// The documents of the cluster, with those that stay.
+    pub document_count: u64,
+    /// The id of the document that stays; a stored one may have none.
+    pub id: Option<Id>,
+    /// Where this document lies.
+    pub side: Side,
+    /// The beginning of the text of one of the documents; `None` if it cannot be read again.
+    pub line: Option<String>,
 }

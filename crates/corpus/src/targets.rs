@@ -9,11 +9,12 @@ use std::path::{Component, Path, PathBuf};
 
 use fpstore_base::read_inputs::{self, Identity, NamedOutput, place_of};
 use fpstore_base::source::Compression;
-use fpstore_documents::{DocumentFile, DocumentFormat, Error as TextError};
+use fpstore_documents::{
+    DocumentFile, DocumentFiles, DocumentFormat, DocumentOptions, Error as TextError, NewField,
+};
 
 use super::copied::OutputPath;
 use super::error::{Error, Result};
-use super::originals::Originals;
 use super::output_name::{check_file_name, check_folder_name, check_is_file, check_list_name};
 use super::passage_fate::PassageFate;
 use super::spool::Spools;
@@ -336,4 +337,25 @@ fn absolute(path: &Path) -> Result<PathBuf> {
         }
     };
     Ok(whole().map_err(IoError::of("inspect", path))?)
+}
+
+/// The files of a job that copies them, and how they are read.
+#[derive(Clone, Copy)]
+pub(super) struct Originals<'a> {
+    pub(super) files: &'a DocumentFiles,
+    pub(super) options: &'a DocumentOptions,
+    /// The files and folders that the user named.
+    pub(super) paths: &'a [PathBuf],
+    /// The fields that documents get in their copies.
+    pub(super) new_fields: &'a [NewField],
+    /// What becomes of removed passages.
+    pub(super) passages: Option<PassageFate>,
+}
+
+impl<'a> Originals<'a> {
+    /// The files, in order.
+    pub(super) fn each_file(&self) -> impl Iterator<Item = DocumentFile<'a>> + use<'a> {
+        let Originals { files, options, .. } = *self;
+        (0..files.len()).filter_map(move |number| files.get(number, options))
+    }
 }

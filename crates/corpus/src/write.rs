@@ -14,13 +14,13 @@ use fpstore_documents::{
 use super::clusters::ClusterSizes;
 use super::copied::{NewOutput, OutputPath, copy_file, list_files, on_threads};
 use super::decide::Decisions;
+use super::dropped::OtherIds;
 use super::dropped::{Dropped, DroppedList};
 use super::error::{Error, Result};
 use super::event::Event;
 use super::job::{Job, Output};
-use super::number::Number;
-use super::other_ids::OtherIds;
 use super::passages::PassageCopier;
+use super::ranking::Number;
 use super::spool::{RecordOf, Spools};
 use super::targets::Targets;
 use super::work::Work;

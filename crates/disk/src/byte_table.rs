@@ -1,6 +1,6 @@
 //! Byte strings by number, in a scratch file.
 
-use super::refused::Result;
+use super::plain_file::Result;
 use super::scratch::{ScratchFile, ScratchFolder};
 use fpstore_base::IoError;
 

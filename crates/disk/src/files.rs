@@ -9,7 +9,7 @@ use super::change::{Change, note};
 use super::digest::Digest;
 use super::digested::DigestWriter;
 use super::fail_point::{FailPoint, fail_point};
-use super::refused::Result;
+use super::plain_file::Result;
 use super::{plain_file, system};
 use fpstore_base::IoError;
 use fpstore_base::innermost;
@@ -84,7 +84,7 @@ pub fn remove_empty_directory(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-pub fn remove_directory_tree(path: &Path) -> io::Result<()> {
+pub(crate) fn remove_directory_tree(path: &Path) -> io::Result<()> {
     fail_point(path, FailPoint::Remove)?;
     system::remove_tree(path)?;
     note(path, || Change::Remove(path.into()));
@@ -100,7 +100,7 @@ pub fn create_directory(path: &Path) -> io::Result<()> {
 }
 
 /// Makes a directory, and those above it, where they are missing. The name of each new one is durable.
-pub fn create_directories(path: &Path) -> io::Result<()> {
+pub(crate) fn create_directories(path: &Path) -> io::Result<()> {
     let above = path.ancestors().filter(|folder| !folder.as_os_str().is_empty());
     let missing: Vec<&Path> = above.take_while(|folder| !folder.is_dir()).collect();
     for folder in missing.into_iter().rev() {

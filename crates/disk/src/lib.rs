@@ -14,7 +14,6 @@
 mod digest;
 pub mod fields;
 pub mod plain_file;
-mod refused;
 pub mod system;
 
 #[cfg(feature = "write")]
@@ -47,8 +46,6 @@ pub mod tree;
 
 #[cfg(feature = "write")]
 pub use byte_table::ByteTable;
-#[cfg(any(test, feature = "faults"))]
-pub use change::recorder;
 pub use digest::{Digest, Digester};
 #[cfg(feature = "write")]
 pub use digested::{DigestReader, DigestWriter};
@@ -57,15 +54,14 @@ pub use fail_point::fail_points;
 pub use fail_point::{FailPoint, fail_point, lock_fail_point};
 #[cfg(feature = "write")]
 pub use files::{
-    append, create_directories, create_directory, digest_of, free_space, is_temporary_name,
-    names_in, open, parent_of, remove_directory_tree, remove_empty_directory, remove_file,
-    sync_directory, sync_file,
+    append, create_directory, digest_of, free_space, is_temporary_name, names_in, open, parent_of,
+    remove_empty_directory, remove_file, sync_directory, sync_file,
 };
 #[cfg(feature = "write")]
 pub use new_file::NewFile;
 #[cfg(feature = "write")]
 pub use own_folder::OwnFolder;
-pub use refused::Result;
+pub use plain_file::Result;
 #[cfg(feature = "write")]
 pub use scratch::{ScratchFile, ScratchFolder, Spool};
 #[cfg(feature = "write")]

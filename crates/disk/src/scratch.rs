@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::files::without_path;
-use super::refused::Result;
+use super::plain_file::Result;
 use super::{FailPoint, fail_point, system};
 use fpstore_base::IoError;
 use fpstore_base::watch::Throttle;

@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 
 use super::files::{RANDOM_LEN, is_temporary_name, remove_directory_tree, remove_empty_directory};
-use super::refused::Result;
+use super::plain_file::Result;
 use super::stale::{each_stale, unheld};
 use super::system;
 use super::temporary::TemporaryDirectory;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::fail_point::{FailPoint, fail_point};
 use super::files::remove_file;
-use super::refused::Result;
+use super::plain_file::Result;
 use super::system::is_same;
 use fpstore_base::IoError;
 

@@ -1,7 +1,5 @@
 //! Why documents cannot be read.
 
-use std::fmt;
-
 use fpstore_base::{InputPlace, Interrupted, IoError};
 
 /// The result of everything that can fail here.
@@ -11,12 +9,14 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 ///
 /// Messages are one line and show their own layer; the cause, where there is one, is in
 /// [`source`](std::error::Error::source).
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The operating system refused an operation.
+    #[error(transparent)]
     Io(IoError),
     /// A record of an input is bad.
+    #[error("{name}: {place}: {}", shown(reason))]
     BadInput {
         /// The name of the input.
         name: String,
@@ -26,6 +26,7 @@ pub enum Error {
         reason: String,
     },
     /// A file as a whole is bad: a table without the columns, a format that is broken.
+    #[error("{name}: {}", shown(reason))]
     BadFile {
         /// The name of the input.
         name: String,
@@ -33,6 +34,7 @@ pub enum Error {
         reason: String,
     },
     /// A file is not what it was when it was read.
+    #[error("{name}: {}", shown(reason))]
     Changed {
         /// The name of the input.
         name: String,
@@ -40,6 +42,7 @@ pub enum Error {
         reason: String,
     },
     /// The fields of ids and texts are not named and cannot be told; nothing was read.
+    #[error("{name}: {}", shown(reason))]
     UnclearFields {
         /// The name of the input.
         name: String,
@@ -49,11 +52,13 @@ pub enum Error {
         likely: Box<LikelyFields>,
     },
     /// The inputs cannot be read together.
+    #[error("{reason}")]
     InvalidInputs {
         /// What is wrong and what helps.
         reason: String,
     },
     /// A pattern of file names breaks the rules of such patterns.
+    #[error("'{glob}' is no pattern of file names: {reason}")]
     InvalidGlob {
         /// The pattern.
         glob: String,
@@ -61,13 +66,16 @@ pub enum Error {
         reason: String,
     },
     /// The observer ended the work.
+    #[error("interrupted")]
     Interrupted,
     /// There is no encoding of this name.
+    #[error("there is no encoding '{name}'; try gbk, big5, detect")]
     UnknownEncoding {
         /// The name.
         name: String,
     },
     /// An input is in a format that this build cannot read.
+    #[error("{name} is {format}, which needs the cargo feature '{feature}'")]
     UnknownFormat {
         /// The name of the input.
         name: String,
@@ -77,6 +85,7 @@ pub enum Error {
         feature: &'static str,
     },
     /// An input holds features and the recipe is for texts, or the other way round.
+    #[error("{}", wrong_content(name, *holds_features))]
     WrongContent {
         /// The name of the input.
         name: String,
@@ -126,45 +135,10 @@ pub(super) fn shown(reason: &str) -> std::borrow::Cow<'_, str> {
     format!("{} ... ({} bytes)", &reason[..end], reason.len()).into()
 }
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::Io(refused) => refused.fmt(f),
-            Error::BadInput { name, place, reason } => {
-                write!(f, "{name}: {place}: {}", shown(reason))
-            }
-            Error::BadFile { name, reason }
-            | Error::Changed { name, reason }
-            | Error::UnclearFields { name, reason, .. } => {
-                write!(f, "{name}: {}", shown(reason))
-            }
-            Error::InvalidInputs { reason } => f.write_str(reason),
-            Error::InvalidGlob { glob, reason } => {
-                write!(f, "'{glob}' is no pattern of file names: {reason}")
-            }
-            Error::Interrupted => f.write_str("interrupted"),
-            Error::UnknownEncoding { name } => {
-                write!(f, "there is no encoding '{name}'; try gbk, big5, detect")
-            }
-            Error::UnknownFormat { name, format, feature } => {
-                write!(f, "{name} is {format}, which needs the cargo feature '{feature}'")
-            }
-            Error::WrongContent { name, holds_features: true } => {
-                write!(f, "the recipe is for texts; {name} holds features made elsewhere")
-            }
-            Error::WrongContent { name, holds_features: false } => {
-                write!(f, "the recipe is for features made elsewhere; {name} holds texts")
-            }
-        }
-    }
-}
-
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Error::Io(refused) => refused.source(),
-            _ => None,
-        }
+fn wrong_content(name: &str, holds_features: bool) -> String {
+    match holds_features {
+        true => format!("the recipe is for texts; {name} holds features made elsewhere"),
+        false => format!("the recipe is for features made elsewhere; {name} holds texts"),
     }
 }
 

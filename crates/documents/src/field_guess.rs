@@ -11,7 +11,7 @@ use super::decode;
 use super::delimited::{FieldReader, Fields};
 use super::formats::DocumentFormat;
 use super::inputs::Input;
-use super::names::listed;
+use super::options::listed;
 use super::options::{DocumentOptions, ID_FIELD, TEXT_FIELD};
 use crate::error::{Error, LikelyFields, Result};
 use fpstore_base::fields;
@@ -248,7 +248,7 @@ fn inner_path(name: &str, value: &serde_json::Value) -> Option<String> {
 
 #[cfg(feature = "parquet")]
 fn columns_of_parquet(input: &Input) -> Option<Vec<Field>> {
-    let columns = super::parquet_columns::columns(&input.path).ok()?;
+    let columns = super::parquet_file::columns(&input.path).ok()?;
     let field = |(name, is_text, is_whole): (String, bool, bool)| Field {
         name,
         text_len: is_text.then_some(0),

@@ -74,7 +74,7 @@ impl DocumentFormat {
     }
 
     /// Whether its documents have fields beside the text: of an object, a row or a record.
-    pub fn has_fields(self) -> bool {
+    pub(crate) fn has_fields(self) -> bool {
         self.has_columns() || self == DocumentFormat::Warc
     }
 

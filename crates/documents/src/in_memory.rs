@@ -5,8 +5,8 @@ use super::decode::decode_stream;
 use super::formats::DocumentFormat;
 use super::guard::guarded;
 use super::json;
-use super::names::Names;
 use super::options::DocumentOptions;
+use super::options::Names;
 use super::whole_file::text_of_page;
 use crate::error::{Error, Result};
 

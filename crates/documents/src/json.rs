@@ -7,7 +7,7 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 
 use super::json_array::Gather;
 use super::json_text::{KeyText, TextValue, twice};
-use super::names::{LISTED_MAX, Names, listed};
+use super::options::{LISTED_MAX, Names, listed};
 use super::paths::{self, Gathered};
 use super::ready::ReadyForm;
 use fpstore_base::Id;

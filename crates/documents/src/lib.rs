@@ -41,7 +41,6 @@
 #![warn(missing_docs)]
 
 mod archive;
-mod bad_records;
 mod capped;
 mod copy;
 mod decode;
@@ -59,15 +58,12 @@ mod json;
 mod json_array;
 mod json_text;
 mod markup;
-mod names;
 mod options;
 mod page_tree;
 #[cfg(feature = "parquet")]
 mod parquet;
 #[cfg(feature = "parquet")]
 mod parquet_check;
-#[cfg(feature = "parquet")]
-mod parquet_columns;
 #[cfg(feature = "parquet")]
 mod parquet_file;
 #[cfg(feature = "parquet")]
@@ -84,7 +80,6 @@ mod task;
 mod warc;
 mod whole_file;
 
-pub use bad_records::BadRecords;
 pub use copy::{Decided, NewField, NewFieldKind, RecordDecisions, RecordFate};
 pub use decode::TextEncoding;
 pub use error::{Error, LikelyFields, Result};
@@ -94,12 +89,12 @@ pub use formats::{DocumentFormat, HtmlPart, TextFormat};
 pub use fpstore_base::watch::{Observer, Phase, Progress, Step};
 pub use fpstore_base::{Choice, IoError};
 pub use in_memory::text_of_bytes;
-pub use options::DocumentOptions;
+pub use options::{BadRecords, DocumentOptions};
 pub use pipeline::{
     Admission, Document, count_document_frequencies, hash_documents, read_features,
     read_fingerprints, read_texts,
 };
 pub use reading::Wanted;
 pub use ready::ReadyForm;
-pub use repeated_ids::{EXACT_IDS_MAX, IdNotes, RepeatedIds};
+pub use repeated_ids::{IdNotes, RepeatedIds};
 pub use summary::DocumentSummary;

@@ -3,13 +3,16 @@
 //! The program fills in a [`DocumentOptions`] from its arguments; all readers of this crate borrow
 //! it. It decides nothing itself.
 
-use super::bad_records::BadRecords;
+use std::fmt;
+use std::sync::Arc;
+
 use super::capped::DOCUMENT_LEN_MAX;
 use super::decode::TextEncoding;
 use super::folders::FileChoice;
 use super::formats::{DocumentFormat, HtmlPart, TextFormat};
-use fpstore_base::Resources;
+use super::ready::ReadyForm;
 use fpstore_base::watch::Observer;
+use fpstore_base::{InputPlace, Resources};
 use fpstore_text::{PassageUnit, TextRecipe};
 
 /// The fields that are taken where they are there.
@@ -259,4 +262,62 @@ impl DocumentOptions {
         self.observer = observer.into();
         self
     }
+}
+
+/// Is told of bad records as they come: the place in the input, and what is wrong.
+#[derive(Clone)]
+pub struct BadRecords(pub(super) Arc<Tell>);
+
+type Tell = dyn Fn(InputPlace, &str) + Send + Sync;
+
+impl BadRecords {
+    /// Calls `told` with each bad record.
+    pub fn new(told: impl Fn(InputPlace, &str) + Send + Sync + 'static) -> Self {
+        BadRecords(Arc::new(told))
+    }
+}
+
+impl fmt::Debug for BadRecords {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("BadRecords")
+    }
+}
+
+/// The names of the fields of a document.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Names<'a> {
+    /// `None` if ids are numbers of lines.
+    pub(super) id: Option<&'a str>,
+    pub(super) text: &'a str,
+    /// Given if the text is a fingerprint that was made elsewhere, and then read as its 16 digits.
+    pub(super) ready: Option<ReadyForm>,
+    /// Those that the caller wants beside the text.
+    pub(super) fields: &'a [String],
+    /// Those that must not be there.
+    pub(super) new: &'a [String],
+}
+
+impl DocumentOptions {
+    pub(super) fn text_name(&self) -> &str {
+        self.text_field.as_deref().unwrap_or(TEXT_FIELD)
+    }
+
+    pub(super) fn names(&self) -> Names<'_> {
+        Names {
+            id: (!self.line_ids).then(|| self.id_field.as_deref().unwrap_or(ID_FIELD)),
+            text: self.text_name(),
+            ready: self.ready,
+            fields: &self.fields,
+            new: &self.new_fields,
+        }
+    }
+}
+
+/// The names that an error lists at most.
+pub(super) const LISTED_MAX: usize = 10;
+
+/// Names in a list for an error.
+pub(super) fn listed(names: &[&str]) -> String {
+    let shown = names.get(..LISTED_MAX).unwrap_or(names).join(", ");
+    if names.len() > LISTED_MAX { format!("{shown}, ...") } else { shown }
 }

@@ -8,7 +8,7 @@ use ::parquet::schema::types::Type;
 
 use super::capped::TooLong;
 use super::inputs::Input;
-use super::names::Names;
+use super::options::Names;
 use super::parquet_check;
 use super::parquet_file;
 use super::parquet_path::{self, Column};

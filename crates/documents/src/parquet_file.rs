@@ -3,9 +3,12 @@
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
+use std::sync::Arc;
 
+use ::parquet::basic::Type as Physical;
 use ::parquet::errors::{ParquetError, Result as ParquetResult};
-use ::parquet::file::reader::{ChunkReader, Length, SerializedFileReader};
+use ::parquet::file::reader::{ChunkReader, FileReader, Length, SerializedFileReader};
+use ::parquet::schema::types::Type;
 use bytes::Bytes;
 
 use crate::error::{Error, Result};
@@ -77,11 +80,23 @@ fn ends_within(expected: &str) -> String {
     format!("the file ends within {expected}")
 }
 
+/// The columns of a file: the name, whether it holds texts, whether it holds whole numbers.
+pub(super) fn columns(path: &Path) -> Result<Vec<(String, bool, bool)>> {
+    let reader = open(path, &path.display().to_string())?;
+    let fields = reader.metadata().file_metadata().schema().get_fields().iter();
+    let column = |field: &Arc<Type>| {
+        let kind = field.is_primitive().then(|| field.get_physical_type());
+        let is_text = kind == Some(Physical::BYTE_ARRAY);
+        let is_whole = matches!(kind, Some(Physical::INT32 | Physical::INT64));
+        (field.name().to_string(), is_text, is_whole)
+    };
+    Ok(fields.map(column).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use ::parquet::column::page::PageReader;
     use ::parquet::data_type::Int64Type;
-    use ::parquet::file::reader::FileReader;
     use ::parquet::file::writer::SerializedFileWriter;
     use ::parquet::schema::parser::parse_message_type;
 

@@ -9,7 +9,7 @@ use ::parquet::data_type::AsBytes;
 use ::parquet::record::{Field, Row};
 use ::parquet::schema::types::{SchemaDescriptor, Type, TypePtr};
 
-use super::names::{Names, listed};
+use super::options::{Names, listed};
 use super::paths::{self, Gathered, rest};
 use super::raw::digest_of;
 

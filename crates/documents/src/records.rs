@@ -7,8 +7,8 @@ use memchr::memchr;
 use super::capped::TooLong;
 use super::delimited::{FieldReader, Fields};
 use super::json;
-use super::names::{Names, listed};
 use super::options::DocumentOptions;
+use super::options::{Names, listed};
 use super::raw::{RowFields, digest_of};
 
 /// A line without its end, or the reason why it is bad.

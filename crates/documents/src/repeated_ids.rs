@@ -11,7 +11,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use fpstore_base::{Id, IdRef};
 
 /// The most ids of which every repeat is noticed; each takes about 16 bytes of memory.
-pub const EXACT_IDS_MAX: usize = 1 << 18;
+const EXACT_IDS_MAX: usize = 1 << 18;
 
 /// Documents that share an id with an earlier one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct RepeatedIds {
     pub count: u64,
     /// The id of the first of them.
     pub first: Option<Id>,
-    /// Whether only a part of the ids was noted, because there are more than [`EXACT_IDS_MAX`].
+    /// Whether only a part of the ids was noted, because there are more than 262,144.
     pub is_least: bool,
 }
 

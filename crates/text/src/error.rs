@@ -1,11 +1,10 @@
 //! Why a recipe cannot be followed.
 
-use std::fmt;
 use std::path::PathBuf;
 
 use fpstore_base::{InputPlace, IoError};
 
-use crate::resource_id::ResourceId;
+use crate::resources::ResourceId;
 
 /// The result of everything that can fail here.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -14,12 +13,14 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 ///
 /// Messages are one line and show their own layer; the cause, where there is one, is in
 /// [`source`](std::error::Error::source).
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The operating system refused an operation.
-    Io(IoError),
+    #[error(transparent)]
+    Io(#[from] IoError),
     /// A line of a list is bad.
+    #[error("{name}: {place}: {reason}")]
     BadInput {
         /// The name of the input.
         name: String,
@@ -29,13 +30,19 @@ pub enum Error {
         reason: String,
     },
     /// The text of a recipe has a line that this release cannot follow.
+    #[error("recipe cannot be followed: {reason}")]
     InvalidRecipe {
         /// What is wrong and what was expected.
         reason: String,
     },
     /// The fingerprints of a store were made elsewhere, so texts cannot be compared with them.
+    #[error(
+        "the store was built from ready fingerprints (recipe 'external'): give fingerprints from the \
+         same source instead"
+    )]
     ExternalRecipe,
     /// A part of a recipe is to be changed that this recipe does not have.
+    #[error("{part} has no meaning with {with}")]
     UselessChange {
         /// The field of [`RecipeChanges`](crate::RecipeChanges).
         part: &'static str,
@@ -43,6 +50,7 @@ pub enum Error {
         with: String,
     },
     /// A recipe, tokenizer, rule, hash, language or list of this name does not exist.
+    #[error("there is no {kind} '{name}', expected {expected}")]
     UnknownName {
         /// The kind of the thing, such as `recipe`.
         kind: &'static str,
@@ -52,16 +60,22 @@ pub enum Error {
         expected: String,
     },
     /// A text is not the key of a hash: 32 hex digits.
+    #[error("'{text}' is not a hash key, expected 32 hex digits")]
     InvalidHashKey {
         /// The text.
         text: String,
     },
     /// A text that is to be compared has no features.
+    #[error("text {number} has no features, so it has no fingerprint")]
     NoFeatures {
         /// The text, from 1.
         number: usize,
     },
     /// A recipe names a list or table that was not given, or another one was given.
+    #[error(
+        "the recipe needs the {kind} {expected} (checksum and count), {}",
+        found.map_or("none was given".into(), |found| format!("not {found}"))
+    )]
     WrongResource {
         /// The kind of list or table.
         kind: &'static str,
@@ -71,6 +85,7 @@ pub enum Error {
         found: Option<ResourceId>,
     },
     /// A table of document frequencies was counted on other features than the recipe makes.
+    #[error("the table of document frequencies was made with {table}, the recipe has {recipe}")]
     WrongFeatures {
         /// The first line of the recipe that the table was made with and that differs.
         table: String,
@@ -78,6 +93,10 @@ pub enum Error {
         recipe: String,
     },
     /// A file of document frequencies breaks a rule of its format.
+    #[error(
+        "{}: table of document frequencies is damaged at byte {offset:#x}: {detail} (D-{rule})",
+        path.display()
+    )]
     DamagedTable {
         /// The file.
         path: PathBuf,
@@ -88,60 +107,4 @@ pub enum Error {
         /// What was found and what was expected.
         detail: String,
     },
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::Io(refused) => refused.fmt(f),
-            Error::BadInput { name, place, reason } => write!(f, "{name}: {place}: {reason}"),
-            Error::InvalidRecipe { reason } => write!(f, "recipe cannot be followed: {reason}"),
-            Error::ExternalRecipe => f.write_str(
-                "the store was built from ready fingerprints (recipe 'external'): give fingerprints \
-                 from the same source instead",
-            ),
-            Error::UselessChange { part, with } => write!(f, "{part} has no meaning with {with}"),
-            Error::UnknownName { kind, name, expected } => {
-                write!(f, "there is no {kind} '{name}', expected {expected}")
-            }
-            Error::InvalidHashKey { text } => {
-                write!(f, "'{text}' is not a hash key, expected 32 hex digits")
-            }
-            Error::NoFeatures { number } => {
-                write!(f, "text {number} has no features, so it has no fingerprint")
-            }
-            Error::WrongResource { kind, expected, found } => {
-                write!(f, "the recipe needs the {kind} {expected} (checksum and count), ")?;
-                match found {
-                    Some(found) => write!(f, "not {found}"),
-                    None => f.write_str("none was given"),
-                }
-            }
-            Error::WrongFeatures { table, recipe } => write!(
-                f,
-                "the table of document frequencies was made with {table}, the recipe has {recipe}"
-            ),
-            Error::DamagedTable { path, offset, rule, detail } => write!(
-                f,
-                "{}: table of document frequencies is damaged at byte {offset:#x}: \
-                 {detail} (D-{rule})",
-                path.display()
-            ),
-        }
-    }
-}
-
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Error::Io(refused) => refused.source(),
-            _ => None,
-        }
-    }
-}
-
-impl From<IoError> for Error {
-    fn from(error: IoError) -> Self {
-        Error::Io(error)
-    }
 }

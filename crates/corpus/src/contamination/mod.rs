@@ -35,7 +35,6 @@
 //! # Ok(()) }
 //! ```
 
-mod account;
 mod index;
 mod items;
 mod page;
@@ -48,7 +47,6 @@ mod tests;
 mod work;
 mod write;
 
-pub use account::Contamination;
 pub use rules::{SHORT_WORDS, ShingleRule, ShingleRules};
 pub use settings::ContaminationCheck;
-pub use work::FoundItem;
+pub use work::{Contamination, FoundItem};

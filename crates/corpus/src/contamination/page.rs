@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use fpstore_documents::{DocumentOptions, read_texts};
 use fpstore_plot::numbers::grouped;
 
-use super::account::Contamination;
+use super::work::Contamination;
 use super::work::FoundItem;
 use crate::error::{Error, Result};
 use fpstore_report::page::{ContaminationPage, HeldItem};

@@ -12,7 +12,7 @@ use super::settings::ContaminationCheck;
 use crate::copied::{NewOutput, OutputPath, copy_file, list_files, on_threads};
 use crate::error::{Error, Result};
 use crate::event::Event;
-use crate::originals::Originals;
+use crate::targets::Originals;
 use crate::targets::Targets;
 
 /// The records of documents that hold items, ascending, by the number of their file.

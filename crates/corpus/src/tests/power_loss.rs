@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use super::{Cleaner, cleaner, site};
 use fpstore::Store;
 use fpstore_disk::change::Change;
+use fpstore_disk::change::recorder;
 use fpstore_disk::power_loss::{Disk, Replayed};
-use fpstore_disk::recorder;
 use fpstore_disk::tree::Tree;
 
 /// The states of a disk after a loss of power that are tried at each change, if there are more.

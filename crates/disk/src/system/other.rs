@@ -7,7 +7,7 @@ use std::fs::{FileType, OpenOptions};
 use std::io;
 use std::path::Path;
 
-use crate::refused::Refused;
+use crate::plain_file::Refused;
 
 /// Whether a file that is open, or mapped, can be removed.
 pub const REMOVES_OPEN_FILES: bool = false;

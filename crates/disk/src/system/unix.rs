@@ -14,7 +14,7 @@ use std::path::Path;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, statat};
 use rustix::io::Errno;
 
-use crate::refused::Refused;
+use crate::plain_file::Refused;
 
 /// Whether a file that is open, or mapped, can be removed.
 pub const REMOVES_OPEN_FILES: bool = true;

@@ -18,7 +18,7 @@ use ::parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use ::parquet::schema::types::{Type, TypePtr};
 
 use super::super::files::DocumentFile;
-use super::super::names::Names;
+use super::super::options::Names;
 use super::super::parquet_file;
 use super::super::parquet_path::witness;
 use super::super::raw::digest_of;

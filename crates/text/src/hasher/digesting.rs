@@ -5,7 +5,6 @@ use std::hash::Hasher;
 use siphasher::sip::SipHasher13;
 
 use super::TextHasher;
-use super::digests::TextDigests;
 
 impl TextHasher {
     /// A hasher of the same recipe that also makes [`TextHasher::take_digests`].
@@ -51,6 +50,16 @@ impl TextHasher {
             bytes.write(part.as_bytes());
         }
     }
+}
+
+/// Digests of a text, of 64 bits each. Texts with other digests differ; texts with equal digests and
+/// equal fingerprints may be taken as equal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TextDigests {
+    /// Of its bytes in UTF-8.
+    pub bytes: u64,
+    /// Of its features in their order: texts that a recipe brings to the same tokens have the same.
+    pub features: u64,
 }
 
 #[cfg(test)]

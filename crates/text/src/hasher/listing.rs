@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use super::TextHasher;
-use super::feature::Feature;
 use crate::recipe::{FeaturelessText, Method};
 use crate::tokens::runs::each_piece;
 use crate::tokens::windows::FeatureSink;
@@ -78,4 +77,18 @@ impl FeatureSink for Listing {
             }
         }
     }
+}
+
+/// A feature of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Feature {
+    /// Its tokens, joined as they are hashed.
+    pub text: String,
+    /// Its hash.
+    pub hash: u64,
+    /// How often the text has it, at least 1.
+    pub count: u64,
+    /// What it weighs in the vote; 1 with MinHash, which knows no weights.
+    pub weight: Weight,
 }

@@ -4,14 +4,12 @@
 //! needs no new memory once they have grown. It reads no files.
 
 mod digesting;
-mod digests;
-mod feature;
 mod listing;
 
 use std::sync::Arc;
 
-pub use digests::TextDigests;
-pub use feature::Feature;
+pub use digesting::TextDigests;
+pub use listing::Feature;
 
 use crate::error::Result;
 use crate::features::{Features, Mode};

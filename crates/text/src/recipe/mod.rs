@@ -7,7 +7,6 @@
 
 mod changes;
 mod hash_names;
-mod name_tables;
 mod named;
 mod parts;
 mod spelling;

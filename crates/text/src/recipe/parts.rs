@@ -1,8 +1,8 @@
 //! The parts of a recipe that are one of a few ways, and their names.
 
-use super::name_tables::{by_name, names_of, unknown};
+use super::spelling::{by_name, names_of, unknown};
 use crate::error::Result;
-use crate::resource_id::ResourceId;
+use crate::resources::ResourceId;
 use crate::tokens::dictionary::DictionaryMethod;
 use crate::votes::TieRule;
 use crate::votes::weight::CountWeight;

@@ -3,7 +3,7 @@
 use super::parts::{Case, FeaturelessText, Method, Tokenizer, VoteRules};
 use crate::features::hash::FeatureHash;
 use crate::passages::PassageUnit;
-use crate::resource_id::ResourceId;
+use crate::resources::ResourceId;
 
 /// The usual [`TextRecipe::letter_ngram`]. Words of Thai have four letters on average, so that six of
 /// them differ between unrelated texts, and stay in an edited one, as often as pairs of words do.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::error::{Error, Result};
 use crate::features::hash::FeatureHash;
-use crate::resource_id::ResourceId;
+use crate::resources::ResourceId;
 use fpstore_base::InputPlace;
 
 /// Words that are left out before features are made.

@@ -15,7 +15,7 @@ pub struct Weight(u64);
 
 impl Weight {
     /// The number of bits after the binary point.
-    pub const FRACTION_BITS: u32 = 16;
+    pub(crate) const FRACTION_BITS: u32 = 16;
     /// The weight 0; a feature of this weight does not count.
     pub const ZERO: Weight = Weight(0);
     /// The weight 1.
