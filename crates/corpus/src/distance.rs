@@ -15,7 +15,7 @@ use fpstore::rows::Reason;
 use fpstore_base::IdRef;
 use fpstore_base::watch::Phase;
 
-/// The documents that are near a stored one, or one that is kept.
+/// The documents that are near a stored or a kept document.
 pub(super) fn by_distance(
     work: &Work<'_>,
     spools: &Spools,

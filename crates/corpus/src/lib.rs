@@ -1,20 +1,22 @@
-//! Documents in, documents out: corpora without near-duplicates, and documents into stores.
+//! Removing near-duplicates from corpora, and adding documents to stores.
 //!
 //! | to get | use |
 //! |---|---|
 //! | documents in a [`Builder`](fpstore::Builder) or a [`Writer`](fpstore::Writer) | [`DocumentSource::ingest`] |
 //! | files of documents without near-duplicates, byte for byte | [`Cleaner::run`] |
-//! | the same step by step, with a list of what is removed | [`Cleaner::begin`] |
-//! | documents that are in no files | [`DocumentTable`] |
+//! the same step by step, with a list of the removed documents
+//! [`Cleaner::begin`]
+//! documents that are not in files
+//! [`DocumentTable`]
 //!
-//! A [`DocumentSource`] says how documents become fingerprints. A [`Cleaner`] has the settings of a
-//! cleaning; [`Cleaning`] and [`Cleaned`] are its steps, and an [`Account`] is its result. The
-//! program, the Python package and other callers use these; nothing here prints, and an input is
-//! never changed.
+//! A [`DocumentSource`] converts documents to fingerprints. A [`Cleaner`] contains the settings of
+//! a cleaning; [`Cleaning`] and [`Cleaned`] are its steps, and an [`Account`] is its result. The
+//! program, the Python package and other callers share these types. Nothing here prints, and an
+//! input is never changed.
 //!
 //! # Examples
 //!
-//! A list of the removed documents beside the clean corpus:
+//! A clean corpus, and a list of the removed documents:
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -1,4 +1,4 @@
-//! The manifest of a cleaning: what went in, what came out, by which settings, and how it was judged.
+//! The manifest of a cleaning: its inputs, outputs, settings and criterion.
 
 use fpstore_base::IoError;
 use std::io::Read;
@@ -20,11 +20,11 @@ use fpstore_disk as disk;
 /// Bytes of a file that are read at a time.
 const READ_LEN: usize = 1 << 20;
 
-/// A file, as it was when the manifest was made.
+/// A file at the time of the manifest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct ManifestFile {
-    /// Its path, as it was given or found.
+    /// Its path, as given or found.
     pub path: String,
     /// Its length.
     pub bytes: u64,
@@ -32,8 +32,9 @@ pub struct ManifestFile {
     pub sha256: String,
 }
 
-/// What a cleaning took, gave and judged; see [`Cleaned::manifest`](super::Cleaned::manifest). It is
-/// written with [`Manifest::to_json`], and each of its files can be checked with `sha256sum`.
+/// The inputs, outputs, settings and results of a cleaning; see
+/// [`Cleaned::manifest`](super::Cleaned::manifest). [`Manifest::to_json`] writes it, and each of
+/// its files can be checked with `sha256sum`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Manifest {
@@ -41,24 +42,24 @@ pub struct Manifest {
     pub fpstore: &'static str,
     /// The recipe of the fingerprints.
     pub recipe: String,
-    /// By what documents were taken as near, in words.
+    /// The criterion for near-duplicates, in words.
     pub judgement: String,
-    /// All settings that decide the result, by the names of the options of the program.
+    /// All settings that affect the result, under the names of the program's options.
     pub settings: Value,
-    /// How many documents were kept, removed and left, and why.
+    /// The numbers of kept, removed and skipped documents, by reason.
     pub counts: Value,
-    /// The documents and the removed ones of each file and each source.
+    /// The numbers of documents and removed documents of each file and each source.
     pub losses: Value,
-    /// The files of documents that were read, in order.
+    /// The files of documents, in order.
     pub inputs: Vec<ManifestFile>,
-    /// The file of judged pairs, if there is one and its [name](crate::LabelFile::at) is known.
+    /// The file of judged pairs, if it is used and its [name](crate::LabelFile::at) is known.
     pub pairs: Option<ManifestFile>,
-    /// The files that were written, in order.
+    /// The written files, in order.
     pub outputs: Vec<ManifestFile>,
 }
 
 impl Manifest {
-    /// The manifest as JSON over several lines, with a line end.
+    /// The manifest as JSON, on several lines, with a final line end.
     pub fn to_json(&self) -> String {
         let mut text = serde_json::to_string_pretty(self).expect("it has only texts and numbers");
         text.push('\n');
@@ -106,7 +107,7 @@ pub(super) fn losses(overview: &Overview) -> Value {
     overview.losses.iter().map(of).collect()
 }
 
-/// Digests files on all threads; the watch counts their bytes.
+/// Computes the digests of files on all threads; the watch counts their bytes.
 pub(super) fn digest_files(
     paths: &[PathBuf],
     threads: Option<usize>,

@@ -1,4 +1,4 @@
-//! The page of a cleaning, for a browser.
+//! The HTML page of a cleaning.
 
 use super::cleaned::Cleaned;
 use super::error::{Error, Result};
@@ -8,8 +8,9 @@ use fpstore_plot::numbers::grouped;
 use fpstore_report::page::{CleaningPage, RemovedPair};
 
 impl Cleaned<'_> {
-    /// A page that shows what is removed: how near it is, why it goes, what each file and source loses, the
-    /// largest clusters, and a sample of at most `most` removed documents beside those that stay.
+    /// An HTML page of the removed documents: their similarities, the reasons, the losses of files
+    /// and sources, the largest clusters, and a sample of at most `most` removed documents, each
+    /// next to the kept one.
     ///
     /// # Errors
     ///

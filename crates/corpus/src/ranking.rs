@@ -52,33 +52,34 @@ impl Ranking {
     }
 }
 
-/// The number of a document: 0, 1, 2 and so on, in the order of the files, without those that have
-/// no features.
+/// The number of a document: 0, 1, 2 and so on, in the order of the files, documents without
+/// features not counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Number(pub(super) u32);
 
 impl Number {
-    /// The position in a list of all documents.
+    /// The index in a list of all documents.
     pub(super) fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// The rank of a document, by which it is kept rather than near ones: 0 for the first.
+/// The rank of a document: of near documents the one with the lowest rank is kept, and 0 is the
+/// best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Rank(pub(super) u32);
 
 impl Rank {
-    /// The position in a list of all documents by rank.
+    /// The index in a list of all documents by rank.
     pub(super) fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// All documents but those that go by their addresses.
+/// The documents that are compared: all except those removed for their addresses.
 pub(super) struct Compared {
     pub(super) ranking: Ranking,
-    /// For each document whether it is out, if any is.
+    /// For each document whether it is excluded; empty if no document is.
     is_out: Vec<bool>,
 }
 
@@ -107,7 +108,7 @@ impl Compared {
         self.ranking.numbers().filter(|&number| self.has(number))
     }
 
-    /// Their ranks, ascending.
+    /// The ranks of these documents, ascending.
     pub(super) fn ranks(&self) -> Vec<Rank> {
         self.numbers().map(|number| self.ranking.rank_of(number)).collect()
     }

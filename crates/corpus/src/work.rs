@@ -1,4 +1,4 @@
-//! A cleaning under way: its settings, its files, and the store that it compares with.
+//! A cleaning in progress: its settings, its files, and the store that it compares with.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -22,37 +22,37 @@ use fpstore_base::read_inputs::stamp_of;
 use fpstore_base::watch::{Phase, Steps, Watch};
 use fpstore_disk::Digest;
 
-/// A batch of files is full when it has this many bytes or files. After a crash, the files of one
-/// batch are read again.
+/// A batch of files is full at this many bytes or files. After a crash, the files of one batch are
+/// read again.
 const BATCH_LEN: u64 = 64 << 20;
-// The corpora of tests are small, and have several batches all the same.
+// The corpora of tests are small, and still have several batches.
 const BATCH_COUNT: usize = if cfg!(test) { 2 } else { 4096 };
 
-/// The steps: all read and decide, and some write.
+/// The steps. All cleanings read and decide, and some write.
 pub(super) const READ: u32 = 1;
 pub(super) const DECIDE: u32 = 2;
 pub(super) const WRITE: u32 = 3;
-// Where documents are added to a store, that is the last step.
+// If documents are added to a store, that is the last step.
 
-/// All that the steps share.
+/// The values shared by all steps.
 pub(super) struct Work<'a> {
     pub(super) settings: Cleaner<'a>,
     /// How the documents are read.
     pub(super) options: DocumentOptions,
-    /// The fields that are read beside ids and texts.
+    /// The fields read in addition to ids and texts.
     pub(super) fields: OtherFields,
     pub(super) files: DocumentFiles,
-    /// The files in batches: what is read again after a crash, and what a thread copies at a time.
+    /// The batches of files: the unit of reading after a crash, and of copying on a thread.
     pub(super) batches: Vec<Range<usize>>,
-    /// The store as it is while it is compared with.
+    /// The snapshot used for comparison.
     pub(super) stored: Option<Store>,
-    /// The distance of near documents, or of those whose features are compared.
+    /// The distance of near documents, or of documents whose features are compared.
     pub(super) k: u32,
-    /// By which documents are removed.
+    /// The reasons for which documents are removed.
     pub(super) reasons: Reasons,
     /// The directory for temporary files.
     pub(super) temp_dir: PathBuf,
-    /// See [`READ`] and those that follow.
+    /// See [`READ`] and the following constants.
     pub(super) steps: Steps,
 }
 
@@ -95,7 +95,7 @@ impl<'a> Work<'a> {
         })
     }
 
-    /// By what documents are taken as near, at this bar.
+    /// The criterion for near-duplicates, at this bar.
     pub(super) fn judgement(&self, bar: f64) -> Judgement {
         if !self.reasons.near {
             return Judgement::Exact;
@@ -121,7 +121,7 @@ impl<'a> Work<'a> {
         Watch::new(self.settings.resources.observer.clone(), phase, total)
     }
 
-    /// Whether files are copied, so that the documents of one that cannot be are left out.
+    /// Whether files are copied; the documents of a file that cannot be copied are then skipped.
     pub(super) fn copies_files(&self) -> bool {
         self.settings.output.is_some()
     }
@@ -132,7 +132,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// The files, as they are copied with these fields.
+    /// The files to copy, with these new fields.
     pub(super) fn originals<'b>(&'b self, new_fields: &'b [NewField]) -> Originals<'b> {
         let (files, options, paths) = (&self.files, &self.options, &self.settings.paths);
         let passages = self.settings.passages;
@@ -144,13 +144,13 @@ impl<'a> Work<'a> {
         self.originals(&[]).each_file()
     }
 
-    /// The id of the store that is compared with; empty without one.
+    /// The id of the compared store; empty without a store.
     pub(super) fn store_id(&self) -> String {
         let id = |stored: &Store| format!("{:032x}", u128::from_be_bytes(stored.info().store_id));
         self.stored.as_ref().map(id).unwrap_or_default()
     }
 
-    /// All that decides the result: work goes on only if nothing of it has changed.
+    /// All settings that affect the result: work is resumed only if they are unchanged.
     pub(super) fn describe(&self) -> serde_json::Value {
         let Cleaner { source, confirm, keep, annotate, add, .. } = &self.settings;
         let files: Vec<_> = self
@@ -190,7 +190,7 @@ impl<'a> Work<'a> {
 }
 
 impl Cleaner<'_> {
-    /// Refuses settings that cannot be used together, before any work is done.
+    /// Refuses settings that cannot be combined, before any work is done.
     fn check(&self) -> Result<()> {
         if let Some(similarity) = self.confirm {
             if !(similarity > 0.0 && similarity <= 1.0) {
@@ -308,7 +308,7 @@ impl Cleaner<'_> {
         }
     }
 
-    /// Refuses reasons that cannot be looked for.
+    /// Refuses reasons that cannot be checked.
     fn check_reasons(&self) -> Result<()> {
         let applied = self.reasons();
         let asked = self.judge.unwrap_or(applied);
@@ -332,7 +332,8 @@ impl Cleaner<'_> {
         Err(Error::refused(refused))
     }
 
-    /// Sketches take time, and are of use only to be compared with stored ones, or kept.
+    /// The useful sketch length. Sketches take time, and serve only for comparison with stored
+    /// ones, or for adding.
     fn useful_sketch_len(&self) -> u8 {
         let has_use = self.add.is_some() || self.confirm.is_some();
         let stored = self.against.as_ref().filter(|_| has_use && self.source.has_texts());
@@ -340,14 +341,14 @@ impl Cleaner<'_> {
     }
 }
 
-/// A digest of judged pairs, by which work that goes on knows them again.
+/// A digest of judged pairs, by which resumed work recognises them.
 fn digest_of_pairs(labels: &LabelFile) -> String {
     let line = |(one, other, label): (&str, &str, Label)| format!("{one}\t{other}\t{label:?}\n");
     let text: String = labels.rows().map(line).collect();
     Digest::of(text.as_bytes()).to_string()
 }
 
-/// Whether it can be read only once.
+/// Whether the path can be read only once.
 pub(super) fn is_pipe(path: &Path) -> bool {
     path == Path::new("-") || path.metadata().is_ok_and(|it| !it.is_file() && !it.is_dir())
 }
