@@ -1,4 +1,4 @@
-//! Documents in files of many formats: read one after the other, made to fingerprints on all cores.
+//! Reads documents from files of many formats, and computes their fingerprints on all cores.
 //!
 //! ```
 //! use fpstore_documents::{Admission, DocumentOptions, Error, hash_documents};
@@ -18,17 +18,17 @@
 //! # Ok(()) }
 //! ```
 //!
-//! [`hash_documents`] and [`count_document_frequencies`] (`pipeline`) walk the inputs, `reading`
-//! cuts them into raw documents (`raw`) on one thread, `task` decodes and hashes these on the others,
-//! and the caller takes the results in order. The formats are in `records` (many documents in a
-//! file), `whole_file` (a file is a document), `json`, `parquet` and `warc`; `field_guess` tries
-//! the usual names of fields; `ready` is for
-//! fingerprints in place of texts. The reader does as little as it can: it finds where a document
-//! ends and leaves the rest to the workers. [`DocumentFile::copy_records`] copies a file without
-//! some of its documents.
+//! [`hash_documents`] and [`count_document_frequencies`] (`pipeline`) iterate over the inputs,
+//! `reading` splits them into raw documents (`raw`) on one thread, `task` decodes and hashes these
+//! on the other threads, and the caller receives the results in order. The formats are in `records`
+//! (many documents in a file), `whole_file` (a file is a document), `json`, `parquet` and `warc`;
+//! `field_guess` tries the usual names of fields; `ready` is for fingerprints in place of texts.
+//! The reader does as little as possible: it finds the end of a document and leaves the rest to the
+//! workers. [`DocumentFile::copy_records`] copies a file without some of its documents.
 //!
-//! Inputs may be hostile. `capped` limits the length of a document, `page_tree` the tree of a page,
-//! and `guard` makes errors of the panics of the parsers of others. Nothing here depends on stores.
+//! Inputs may be hostile. `capped` limits the length of a document, `page_tree` limits the tree of
+//! a page, and `guard` converts panics of external parsers to errors. Nothing here depends on
+//! stores.
 //!
 //! # Features
 //!
