@@ -1,12 +1,14 @@
-//! Files of a store on disk: opening by name, temporary and scratch files, durable changes of names.
+//! Files of a store on disk: opening by name, temporary and scratch files, durable changes of
+//! names.
 //!
-//! Sorting, the builder, the directory of a store, the cleaning of a corpus and the server call it.
-//! Each operation passes a fail point first, so that tests can make every one of them fail or end the
-//! process there. Each change of a file is noted after it, so that tests can replay what a loss of
-//! power leaves (feature `faults`). No package that writes calls `std::fs` past it, or a failure goes
-//! untested; a test sees to it.
+//! Used by sorting, the builder, the directory of a store, the cleaning of a corpus and the server.
+//! Each operation calls a fail point first, so that tests can make each one fail or end the process
+//! there. Each change of a file is recorded after it, so that tests can replay the states after a
+//! loss of power (feature `faults`). Packages that write must not call `std::fs` directly, because
+//! such failures would be untested; a test checks this.
 //!
-//! All errors are [`IoError`](fpstore_base::IoError)s: the operation, the path, and the error of the system.
+//! All errors are [`IoError`](fpstore_base::IoError)s: the operation, the path, and the system's
+//! error.
 
 #![deny(unsafe_code)]
 #![allow(clippy::len_without_is_empty, reason = "callers need lengths alone")]
