@@ -1,4 +1,4 @@
-//! Why a recipe cannot be followed.
+//! The error of recipes, lists and tables.
 
 use std::path::PathBuf;
 
@@ -6,12 +6,12 @@ use fpstore_base::{InputPlace, IoError};
 
 use crate::resources::ResourceId;
 
-/// The result of everything that can fail here.
+/// The result of all fallible functions of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a recipe cannot be followed, or one of its lists and tables cannot be read.
+/// The reason why a recipe cannot be followed, or one of its lists and tables cannot be read.
 ///
-/// Messages are one line and show their own layer; the cause, where there is one, is in
+/// Messages are one line and describe their own layer only; the cause, if there is one, is in
 /// [`source`](std::error::Error::source).
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -26,13 +26,13 @@ pub enum Error {
         name: String,
         /// The place in the input.
         place: InputPlace,
-        /// What is wrong and what was expected.
+        /// The fault, and the expected input.
         reason: String,
     },
     /// The text of a recipe has a line that this release cannot follow.
     #[error("recipe cannot be followed: {reason}")]
     InvalidRecipe {
-        /// What is wrong and what was expected.
+        /// The fault, and the expected input.
         reason: String,
     },
     /// The fingerprints of a store were made elsewhere, so texts cannot be compared with them.
@@ -41,7 +41,7 @@ pub enum Error {
          same source instead"
     )]
     ExternalRecipe,
-    /// A part of a recipe is to be changed that this recipe does not have.
+    /// A change of a part that this recipe does not have.
     #[error("{part} has no meaning with {with}")]
     UselessChange {
         /// The field of [`RecipeChanges`](crate::RecipeChanges).
@@ -54,9 +54,9 @@ pub enum Error {
     UnknownName {
         /// The kind of the thing, such as `recipe`.
         kind: &'static str,
-        /// The name that was given.
+        /// The given name.
         name: String,
-        /// The names that exist.
+        /// The existing names.
         expected: String,
     },
     /// A text is not the key of a hash: 32 hex digits.
@@ -65,13 +65,13 @@ pub enum Error {
         /// The text.
         text: String,
     },
-    /// A text that is to be compared has no features.
+    /// A compared text has no features.
     #[error("text {number} has no features, so it has no fingerprint")]
     NoFeatures {
-        /// The text, from 1.
+        /// The number of the text, from 1.
         number: usize,
     },
-    /// A recipe names a list or table that was not given, or another one was given.
+    /// A list or table of the recipe is missing, or another one was given.
     #[error(
         "the recipe needs the {kind} {expected} (checksum and count), {}",
         found.map_or("none was given".into(), |found| format!("not {found}"))
@@ -79,17 +79,17 @@ pub enum Error {
     WrongResource {
         /// The kind of list or table.
         kind: &'static str,
-        /// The one that the recipe names.
+        /// The id in the recipe.
         expected: ResourceId,
-        /// The one that was given.
+        /// The id of the given list or table.
         found: Option<ResourceId>,
     },
-    /// A table of document frequencies was counted on other features than the recipe makes.
+    /// A table of document frequencies was counted on features of another recipe.
     #[error("the table of document frequencies was made with {table}, the recipe has {recipe}")]
     WrongFeatures {
-        /// The first line of the recipe that the table was made with and that differs.
+        /// The first differing line of the recipe of the table.
         table: String,
-        /// The first line of the given recipe that differs.
+        /// The first differing line of the given recipe.
         recipe: String,
     },
     /// A file of document frequencies breaks a rule of its format.
@@ -104,7 +104,7 @@ pub enum Error {
         offset: u64,
         /// The number of the rule: 2 for D-2.
         rule: u8,
-        /// What was found and what was expected.
+        /// The found and the expected value.
         detail: String,
     },
 }

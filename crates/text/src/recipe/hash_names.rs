@@ -1,4 +1,4 @@
-//! The names of hashes and the digits of their keys, as recipes and users write them.
+//! The names of hashes and the digits of their keys, in recipes and in options.
 
 use std::fmt::Write;
 
