@@ -22,40 +22,38 @@ const READ_LEN: usize = 1 << 20;
 
 /// A file at the time of the manifest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[non_exhaustive]
-pub struct ManifestFile {
+pub(super) struct ManifestFile {
     /// Its path, as given or found.
-    pub path: String,
+    pub(super) path: String,
     /// Its length.
-    pub bytes: u64,
+    pub(super) bytes: u64,
     /// The SHA-256 of its bytes, in hexadecimal digits.
-    pub sha256: String,
+    pub(super) sha256: String,
 }
 
 /// The inputs, outputs, settings and results of a cleaning; see
 /// [`Cleaned::manifest`](super::Cleaned::manifest). [`Manifest::to_json`] writes it, and each of
 /// its files can be checked with `sha256sum`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct Manifest {
     /// The version of fpstore.
-    pub fpstore: &'static str,
+    pub(super) fpstore: &'static str,
     /// The recipe of the fingerprints.
-    pub recipe: String,
+    pub(super) recipe: String,
     /// The criterion for near-duplicates, in words.
-    pub judgement: String,
+    pub(super) judgement: String,
     /// All settings that affect the result, under the names of the program's options.
-    pub settings: Value,
+    pub(super) settings: Value,
     /// The numbers of kept, removed and skipped documents, by reason.
-    pub counts: Value,
+    pub(super) counts: Value,
     /// The numbers of documents and removed documents of each file and each source.
-    pub losses: Value,
+    pub(super) losses: Value,
     /// The files of documents, in order.
-    pub inputs: Vec<ManifestFile>,
-    /// The file of judged pairs, if it is used and its [name](crate::LabelFile::at) is known.
-    pub pairs: Option<ManifestFile>,
+    pub(super) inputs: Vec<ManifestFile>,
+    /// The file of judged pairs, if it is used and its [name](fpstore_base::labels::LabelFile::at) is known.
+    pub(super) pairs: Option<ManifestFile>,
     /// The written files, in order.
-    pub outputs: Vec<ManifestFile>,
+    pub(super) outputs: Vec<ManifestFile>,
 }
 
 impl Manifest {

@@ -14,7 +14,7 @@ impl Cleaned<'_> {
     ///
     /// # Errors
     ///
-    /// As [`Cleaned::sample`].
+    /// [`Error::Store`] if the files of the work cannot be read or the observer ends it.
     pub fn page(&self, overview: &Overview, most: usize, title: &str) -> Result<String> {
         let mut page = CleaningPage::default();
         self.for_each_removed(|row| {

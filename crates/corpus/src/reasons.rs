@@ -30,10 +30,10 @@ pub struct Reasons {
 
 impl Reasons {
     /// All reasons.
-    pub const ALL: Reasons = Reasons { address: true, bytes: true, text: true, near: true };
+    pub(super) const ALL: Reasons = Reasons { address: true, bytes: true, text: true, near: true };
 
     /// The names, in the order of the checks.
-    pub const NAMES: [&str; 4] = ["address", "bytes", "text", "near"];
+    pub(super) const NAMES: [&str; 4] = ["address", "bytes", "text", "near"];
 
     fn list(self) -> [bool; 4] {
         [self.address, self.bytes, self.text, self.near]
@@ -80,17 +80,17 @@ impl fmt::Display for Reasons {
 pub struct ReasonCounts {
     /// Documents judged by people to be duplicates of a better one; see
     /// [`Cleaner::pairs`](super::Cleaner::pairs).
-    pub judged_count: u64,
+    pub(super) judged_count: u64,
     /// Documents with the address of a better document.
-    pub address_count: u64,
+    pub(super) address_count: u64,
     /// Documents whose text has the same bytes as the text of a kept document.
-    pub bytes_count: u64,
+    pub(super) bytes_count: u64,
     /// Other documents whose text has the same tokens as the text of a kept document.
-    pub text_count: u64,
+    pub(super) text_count: u64,
     /// Other documents whose fingerprints alone are near the fingerprint of a kept document.
-    pub near_count: u64,
+    pub(super) near_count: u64,
     /// Other documents with a confirmed similarity to a kept document.
-    pub confirmed_count: u64,
+    pub(super) confirmed_count: u64,
 }
 
 impl ReasonCounts {

@@ -17,22 +17,21 @@ use fpstore_base::Id;
 
 /// A removed document and the document kept instead, with their texts.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct SampledDocument {
+pub(super) struct SampledDocument {
     /// The id of the removed document.
-    pub id: Id,
+    pub(super) id: Id,
     /// The id of the kept document.
-    pub other_id: Id,
+    pub(super) other_id: Id,
     /// The text of the removed document.
-    pub text: String,
+    pub(super) text: String,
     /// The text of the kept document.
-    pub other_text: String,
+    pub(super) other_text: String,
     /// The number of bits in which their fingerprints differ.
-    pub distance: u32,
+    pub(super) distance: u32,
     /// The Jaccard similarity of their features, computed exactly.
-    pub similarity: f64,
+    pub(super) similarity: f64,
     /// The reason why it is removed.
-    pub reason: Reason,
+    pub(super) reason: Reason,
 }
 
 impl Cleaned<'_> {
@@ -43,7 +42,7 @@ impl Cleaned<'_> {
     /// # Errors
     ///
     /// [`Error::Store`](super::Error::Store) if the files of the work cannot be read or the observer ends it.
-    pub fn sample(&self, most: usize) -> Result<Vec<SampledDocument>> {
+    pub(super) fn sample(&self, most: usize) -> Result<Vec<SampledDocument>> {
         let work = &self.work;
         let Ok(mut hasher) = work.settings.source.text_hasher().cloned() else {
             return Ok(Vec::new());
@@ -118,7 +117,7 @@ impl Cleaned<'_> {
     }
 
     /// The number of clusters of each size, from 2 on.
-    pub fn cluster_sizes(&self) -> BTreeMap<u64, u64> {
+    pub(super) fn cluster_sizes(&self) -> BTreeMap<u64, u64> {
         let mut sizes = BTreeMap::new();
         for count in ClusterSizes::new(&self.decisions.dropped, &self.decisions.spared).each() {
             *sizes.entry(count).or_default() += 1;

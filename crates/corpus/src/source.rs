@@ -121,7 +121,7 @@ impl DocumentSource {
     }
 
     /// Length in bytes of the sketch of each document; 0 for no sketches.
-    pub fn sketch_len(&self) -> u8 {
+    pub(super) fn sketch_len(&self) -> u8 {
         self.sketch_len
     }
 
