@@ -203,7 +203,7 @@ impl<'a> Cleaner<'a> {
         id.into_iter().chain(field(&self.cluster_size, NewFieldKind::Count)).collect()
     }
 
-    /// The field of sources, if they are asked for.
+    /// The source field, if sources are needed.
     pub(super) fn named_source_field(&self) -> Option<&str> {
         self.keep.source_field(self.source_field.as_deref())
     }

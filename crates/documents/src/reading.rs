@@ -85,7 +85,7 @@ impl<'p> Reader<'p> {
         }
     }
 
-    /// Reads all inputs; `takes_features` says whether the recipe is for features.
+    /// Reads all inputs; with `takes_features` the recipe is for features.
     pub(super) fn read_all(mut self, files: &DocumentFiles, takes_features: bool) -> Result<()> {
         let done = self.read_each(files, takes_features);
         self.send();
@@ -294,7 +294,7 @@ impl<'p> Reader<'p> {
         Ok(())
     }
 
-    /// Opens an input, decompressed; its bytes are counted as they are read.
+    /// Opens an input, decompressed; its bytes are counted while it is read.
     fn open_bytes(&mut self, input: &Input) -> Result<Opened> {
         Ok(self.counting(Source::open(&input.path)?))
     }
