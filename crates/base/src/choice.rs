@@ -1,12 +1,12 @@
-//! Options that are one of a few values: the name of each value and its meaning, once.
+//! Options with a few named values: each name and its meaning is defined once.
 //!
-//! An enum that users choose from gets a table by the macro [`choices!`](crate::choices), beside its
-//! definition. The names in parsers, in help and in error messages come from this table, in every
-//! program and language. A door must not spell a name itself.
+//! The macro [`choices!`](crate::choices) gives an enum a table of names, next to its definition.
+//! Parsers, help and error messages take the names from this table, in every program and language,
+//! and must not repeat a name.
 
 use std::fmt;
 
-/// A value that users choose by its name.
+/// A value selected by its name.
 ///
 /// ```
 /// use fpstore_base::{Choice, Radix};
@@ -45,7 +45,7 @@ pub trait Choice: Copy + PartialEq + 'static {
     }
 }
 
-/// A text that is the name of no value.
+/// A text that is not the name of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownName {
     known: Vec<&'static str>,
@@ -53,7 +53,7 @@ pub struct UnknownName {
 }
 
 impl UnknownName {
-    /// The names that there are, for a message: `'hex', 'dec' or 'sdec'`.
+    /// The valid names, for a message: `'hex', 'dec' or 'sdec'`.
     pub fn expected(&self) -> String {
         let quoted: Vec<String> = self.known.iter().map(|name| format!("'{name}'")).collect();
         match quoted.split_last() {
@@ -73,7 +73,8 @@ impl fmt::Display for UnknownName {
 
 impl std::error::Error for UnknownName {}
 
-/// Gives an enum its table of names, as [`Choice`], `FromStr` and `Display` by it.
+/// Defines the table of names of an enum, and implements [`Choice`], `FromStr` and `Display` with
+/// it.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! choices {

@@ -1,18 +1,18 @@
-//! Which columns hold fingerprints, judged by the spelling of their values.
+//! Detects columns of fingerprints by the spelling of their values.
 //!
-//! One rule for every reader: a column holds fingerprints of a width if nearly all of its values, at
-//! least three of four, have all digits of it. Hex numbers with a letter, `0x` or a leading zero may
-//! lack a fifth of the digits, because programs print numbers without leading zeros; decimal numbers
-//! have more digits than the width has in hex. Shorter numbers are ids.
+//! All readers share this rule. A column contains fingerprints of a width if nearly all of its
+//! values, at least three of four, have all digits of the width. Hex numbers with a letter, `0x` or
+//! a leading zero may lack a fifth of the digits, because programs print numbers without leading
+//! zeros; decimal numbers have more digits than the width has in hex. Shorter numbers are ids.
 
 use crate::{Fingerprint, Radix, Width};
 
-/// What nearly all values of a column are.
+/// The kind of nearly all values of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Held {
     /// Fingerprints in this spelling.
     Fingerprints(Radix),
-    /// Numbers of all hex digits of the width without a letter: hex or decimal.
+    /// Numbers with all hex digits of the width and no letter: hex or decimal.
     HexOrDecimal,
     /// Hashes of 32 bits, where fingerprints have 64: 8 hex digits, some with letters.
     HashesOf32Bits,
@@ -25,7 +25,7 @@ pub enum Held {
 }
 
 impl Held {
-    /// What these values are; `radix` is the spelling of fingerprints if the user has set it.
+    /// The kind of these values; `radix` is the spelling of fingerprints if the user has set it.
     pub fn of<'a>(
         values: impl IntoIterator<Item = &'a str>,
         radix: Option<Radix>,
@@ -80,9 +80,9 @@ impl Held {
     }
 }
 
-/// How one value is spelled.
+/// The spelling of a value.
 enum Value {
-    /// A hex number of nearly all digits, which is no decimal number.
+    /// A hex number of nearly all digits that is not a decimal number.
     Hex,
     /// A number of all hex digits without a letter.
     Plain,
@@ -123,15 +123,15 @@ impl Value {
     }
 }
 
-/// Whether a hex number may as well be a decimal one: digits alone, without a leading zero.
+/// Whether a hex number is also a valid decimal number: digits only, without a leading zero.
 pub fn is_plain(value: &str) -> bool {
     !value.is_empty()
         && value.bytes().all(|byte| byte.is_ascii_digit())
         && (value.len() == 1 || !value.starts_with('0'))
 }
 
-/// Whether the values of a column that is known to hold fingerprints may be hex or decimal, and differ
-/// by that: all hex numbers among them are plain, and some have several digits.
+/// Whether the values of a column of fingerprints may be hex or decimal, with different results:
+/// all hex numbers among them are plain, and some have several digits.
 pub fn is_in_doubt<'a>(values: impl IntoIterator<Item = &'a str>) -> bool {
     let is_hex = |value: &&str| Fingerprint::parse(value, Radix::Hex).is_ok();
     let mut values = values.into_iter().map(str::trim).filter(is_hex).peekable();
@@ -160,7 +160,7 @@ mod tests {
         for (values, radix, bits, expected) in [
             ("0123456789abcdef fedcba9876543210", None, 64, HEX),
             ("0x0123456789ABCDEF 0xfedcba9876543210", None, 64, HEX),
-            // Numbers that were printed without leading zeros.
+            // Numbers printed without leading zeros.
             ("123456789abcd fedcba9876543210 aedcba9876543210", None, 64, HEX),
             ("0000000000000001 0000000000000002", None, 64, HEX),
             // A few values of another kind.

@@ -1,8 +1,8 @@
-//! Decompressing gzip and zstd, as inputs in the world are: of several members, with NUL bytes behind
-//! the last one, cut in the middle.
+//! Decompresses gzip and zstd as they occur in practice: with several members, with NUL bytes after
+//! the last member, or truncated.
 //!
-//! All bytes before a fault are given first; then the error names the byte of the compressed data at
-//! which the fault lies.
+//! All bytes before a fault are returned first; then the error contains the offset of the fault in
+//! the compressed data.
 
 use std::fmt;
 use std::io::{self, BufRead, Read};
@@ -15,27 +15,27 @@ use flate2::bufread::GzDecoder;
 const ZSTD_WINDOW_LOG_MAX: u32 = 31;
 /// The first byte of each member of gzip.
 const GZIP_FIRST: u8 = 0x1f;
-/// The first bytes of each member: the magic, and the only method that there is.
+/// The first bytes of each member: the magic, and the only existing method.
 const GZIP_HEAD: [u8; 3] = [GZIP_FIRST, 0x8b, 0x08];
 
 /// The flags of a member are below this.
 const GZIP_FLAGS_END: u8 = 0x20;
-/// Of a longer damaged member the next one is looked for only where the damage was found.
+/// Of a damaged member longer than this, the next member is searched only after the fault.
 const KEPT_LEN_MAX: usize = 16 << 20;
-/// Bytes that are read again for each byte of the data, and bytes beside. Members can be made that all
-/// begin inside one another and are all damaged at one place; after so much work the next one is
-/// looked for behind the damage.
+/// A budget for bytes read again: a factor of the data, plus a constant. Hostile members can all
+/// begin inside one another and be damaged at the same place; when the budget is used up, the next
+/// member is searched after the damage.
 const AGAIN_FACTOR: u64 = 4;
 const AGAIN_LEN_FREE: u64 = 1 << 16;
 
-/// Compressed data that is damaged, as the cause of an error; none of the system is one.
+/// Damaged compressed data, as the cause of an error; system errors never have this cause.
 #[derive(Clone, Debug)]
 pub struct Damaged {
     reason: String,
 }
 
 impl Damaged {
-    /// Whether an error is one of damaged data.
+    /// Whether an error was caused by damaged data.
     pub fn is_in(fault: &io::Error) -> bool {
         fault.get_ref().is_some_and(|inner| inner.is::<Damaged>())
     }
@@ -53,11 +53,11 @@ impl fmt::Display for Damaged {
 
 impl std::error::Error for Damaged {}
 
-/// A reader of gzip (RFC 1952): all members one after the other. NUL bytes behind a member are passed
-/// over, as by gzip itself: archives on tape and copies in whole blocks are filled up with them.
+/// A reader of gzip (RFC 1952) that reads all members in sequence. NUL bytes after a member are
+/// skipped, as by gzip itself: they pad archives on tape and copies in whole blocks.
 pub struct GzipReader<R: BufRead> {
     state: State<R>,
-    /// The number of members that were begun, if reading goes on behind a damaged one.
+    /// The number of members begun, if reading resumes after damaged ones.
     resuming: Option<Arc<AtomicU64>>,
 }
 
@@ -66,7 +66,7 @@ enum State<R: BufRead> {
     Start(Placed<R>),
     /// Inside a member.
     Member(GzDecoder<Placed<R>>),
-    /// Behind a member.
+    /// After a member.
     Between(Placed<R>),
     /// Inside a damaged member.
     Damaged(Placed<R>),
@@ -76,13 +76,13 @@ enum State<R: BufRead> {
 }
 
 impl<R: BufRead> GzipReader<R> {
-    /// A reader of the compressed bytes that `reader` gives.
+    /// A reader of the compressed bytes of `reader`.
     pub fn new(reader: R) -> Self {
         GzipReader { state: State::Start(Placed::new(reader)), resuming: None }
     }
 
-    /// The same, of which a read after an error of damaged data goes on with the next member that can
-    /// be found; `members` counts those that were begun.
+    /// A reader that, after an error of damaged data, resumes with the next member found; `members`
+    /// counts the members begun.
     pub fn resuming(reader: R, members: Arc<AtomicU64>) -> Self {
         GzipReader { state: State::Start(Placed::new(reader)), resuming: Some(members) }
     }
@@ -99,7 +99,7 @@ impl<R: BufRead> GzipReader<R> {
         }
     }
 
-    /// The state after a fault in what `reader` gave.
+    /// The state after a fault in the bytes of `reader`.
     fn after(&self, reader: Placed<R>, fault: &io::Error) -> State<R> {
         match self.resuming.is_some() && Damaged::is_in(fault) {
             true => State::Damaged(reader),
@@ -145,7 +145,7 @@ impl<R: BufRead> Read for GzipReader<R> {
                                 reader.at
                             ),
                         );
-                        // A member with a damaged head; the member before is sound.
+                        // A member with a damaged head; the previous member is intact.
                         self.count_member(&mut reader);
                         self.state = self.after(reader, &fault);
                         return Err(fault);
@@ -169,20 +169,20 @@ impl<R: BufRead> Read for GzipReader<R> {
                     self.state = State::Ended;
                     return Ok(0);
                 }
-                // An end would pass for that of the data.
+                // Returning an end would look like the end of the data.
                 State::Failed => return Err(io::Error::other("it has failed before")),
             }
         }
     }
 }
 
-/// A reader of zstd (RFC 8878), all frames one after the other.
+/// A reader of zstd (RFC 8878) that reads all frames in sequence.
 pub(crate) struct ZstandardReader<R: BufRead> {
     decoder: zstd::Decoder<'static, Placed<R>>,
 }
 
 impl<R: BufRead> ZstandardReader<R> {
-    /// A reader of the compressed bytes that `reader` gives.
+    /// A reader of the compressed bytes of `reader`.
     pub(crate) fn new(reader: R) -> io::Result<Self> {
         let mut decoder = zstd::Decoder::with_buffer(Placed::new(reader))?;
         decoder.window_log_max(ZSTD_WINDOW_LOG_MAX)?;
@@ -196,17 +196,17 @@ impl<R: BufRead> Read for ZstandardReader<R> {
     }
 }
 
-/// A reader that knows how many bytes were taken from it, and can give the last of them again.
+/// A reader that tracks its position, and can return the last bytes again.
 struct Placed<R> {
     reader: R,
-    /// Bytes from the reader: those of the member from `start`, if it is kept, and from `next` on those
-    /// that are given again.
+    /// Bytes from the reader: the bytes of the member from `start`, if it is kept, and from `next`
+    /// on the bytes to return again.
     held: Vec<u8>,
     start: usize,
     next: usize,
     is_kept: bool,
     at: u64,
-    /// The bytes that came from the reader, and those that were given again.
+    /// The number of bytes from the reader, and of bytes returned again.
     fresh_len: u64,
     again_len: u64,
     /// Whether the reader itself has failed.
@@ -220,7 +220,7 @@ impl<R: BufRead> Placed<R> {
         Placed { reader, held, start: 0, next: 0, is_kept, at: 0, fresh_len, again_len, failed }
     }
 
-    /// A fault of the compressed data with its place; one of the reader stays as it is.
+    /// Adds the offset to a fault of the compressed data; a fault of the reader is unchanged.
     fn placed(&self, fault: io::Error) -> io::Error {
         if self.failed || fault.kind() == io::ErrorKind::Interrupted {
             return fault;
@@ -235,9 +235,10 @@ impl<R: BufRead> Placed<R> {
         Damaged::error(kind, reason)
     }
 
-    /// Begins to keep the bytes of a member, among which the next one may begin if it was cut.
+    /// Begins to keep the bytes of a member: if it was truncated, the next member may begin inside
+    /// it.
     fn keep(&mut self) {
-        // Each byte is moved once for one that goes.
+        // Each byte is moved once for each removed byte.
         if self.next >= self.held.len() / 2 {
             self.held.drain(..self.next);
             self.next = 0;
@@ -246,14 +247,15 @@ impl<R: BufRead> Placed<R> {
         self.is_kept = true;
     }
 
-    /// Gives the last bytes once more, which are all held.
+    /// Returns the last bytes again, which are all held.
     fn give_again(&mut self, len: usize) {
         self.next -= len;
         self.at -= len as u64;
         self.again_len += len as u64;
     }
 
-    /// Passes over all bytes of a damaged member; whether another one begins behind its first byte.
+    /// Skips all bytes of a damaged member; returns whether another member begins after its first
+    /// byte.
     fn find_head(&mut self) -> io::Result<bool> {
         let kept_len = (self.next - self.start).saturating_sub(1);
         let again_max = AGAIN_FACTOR.saturating_mul(self.fresh_len).saturating_add(AGAIN_LEN_FREE);
@@ -273,7 +275,7 @@ impl<R: BufRead> Placed<R> {
                 last = byte;
                 found = match byte {
                     _ if GZIP_HEAD.get(found) == Some(&byte) => found + 1,
-                    // The flags follow, of which three bits are reserved.
+                    // The next byte contains the flags, three bits of which are reserved.
                     _ if found == GZIP_HEAD.len() && byte < GZIP_FLAGS_END => found + 1,
                     GZIP_FIRST => 1,
                     _ => 0,
@@ -284,7 +286,7 @@ impl<R: BufRead> Placed<R> {
             }
             self.consume(len);
             if found > GZIP_HEAD.len() {
-                // Nothing is held of what came from the reader.
+                // No bytes of the reader are held.
                 if self.held.is_empty() {
                     self.held = [&GZIP_HEAD[..], &[last]].concat();
                     self.next = self.held.len();
@@ -295,7 +297,7 @@ impl<R: BufRead> Placed<R> {
         }
     }
 
-    /// Passes over NUL bytes; returns the next byte, which is not taken, or `None` at the end.
+    /// Skips NUL bytes; returns the next byte without consuming it, or `None` at the end.
     fn pass_nul(&mut self) -> io::Result<Option<u8>> {
         loop {
             let bytes = self.fill_buf()?;
@@ -371,7 +373,7 @@ mod tests {
         encoder.finish().unwrap()
     }
 
-    /// What can be read, and the error after it.
+    /// All readable bytes, and the error after them.
     fn read(mut reader: impl Read) -> (Vec<u8>, Option<String>) {
         let mut bytes = Vec::new();
         let mut piece = [0; 7];
@@ -414,7 +416,7 @@ mod tests {
             assert_eq!(fault.is_none(), len == one.len(), "{len}: {fault:?}");
             let fault = fault.unwrap_or_default();
             assert!(len == one.len() || fault.contains(&format!("ends at byte {len}")), "{fault}");
-            // All whole members are given before the error.
+            // All complete members are returned before the error.
             assert!(len < one.len() || bytes.starts_with(text), "{len}");
         }
         for (bytes, part) in [
@@ -431,7 +433,7 @@ mod tests {
         assert!(gunzipped(&damaged).1.is_some());
     }
 
-    /// What a reader gives that goes on after errors, and the number of these and of members.
+    /// The bytes from a reader that resumes after errors, and the number of errors and of members.
     fn resumed(bytes: &[u8], capacity: usize) -> (Vec<u8>, usize, u64) {
         let members = Arc::<AtomicU64>::default();
         let reader = BufReader::with_capacity(capacity, bytes);
@@ -463,7 +465,7 @@ mod tests {
                     let (found, faults, _) = resumed(&bytes, capacity);
                     let is_named = found.starts_with(members[0]) && found.ends_with(members[2]);
                     assert!(is_named, "{at} {is_cut}: {}", String::from_utf8_lossy(&found));
-                    // Some bytes of the header, such as the time, mean nothing.
+                    // Changes of some bytes of the header, such as the time, have no effect.
                     let is_whole = found.len() == members.concat().len();
                     assert!(faults == 1 || faults == 0 && (is_whole || at == 0), "{at} {faults}");
                 }
@@ -478,7 +480,8 @@ mod tests {
 
     #[test]
     fn the_work_behind_damaged_members_grows_with_the_data_and_not_with_its_square() {
-        // Each member is one stored block, which holds all that follow and ends where no block begins.
+        // Each member is a stored block that contains all following members and ends where no block
+        // begins.
         let (head, count) = ([31, 139, 8, 0, 0, 0, 0, 0, 0, 3], 4000_u16);
         let mut bytes = Vec::new();
         for number in 0..count {
@@ -494,7 +497,7 @@ mod tests {
         for capacity in [7, 4096] {
             let (found, _, _) = resumed(&bytes, capacity);
             assert!(found.ends_with(b"and a whole one"));
-            // What comes out is what was decompressed, each time.
+            // The result is always equal to the decompressed data.
             let work_max = (AGAIN_FACTOR + 1) * bytes.len() as u64 + AGAIN_LEN_FREE;
             assert!(found.len() as u64 <= work_max, "{} of {work_max}", found.len());
         }

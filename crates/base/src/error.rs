@@ -1,4 +1,4 @@
-//! Faults that stores and texts share. Each package above has one error type, made from these.
+//! Faults shared by stores and texts. Each package above has one error type, made from these.
 
 use std::fmt;
 use std::io;
@@ -11,18 +11,18 @@ pub struct IoError {
     pub doing: &'static str,
     /// The file or directory; of a server, also an address or a thread.
     pub path: PathBuf,
-    /// The error of the system.
+    /// The system's error.
     pub source: io::Error,
 }
 
 impl IoError {
-    /// Completes an [`io::Error`] with the file and the act, for `map_err`.
+    /// Completes an [`io::Error`] with the file and the operation, for `map_err`.
     pub fn of(doing: &'static str, path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> IoError {
         move |source| IoError { doing, path: path.as_ref().to_path_buf(), source }
     }
 
-    /// What the error of the system means and what helps, where the words of the system do not say
-    /// so: full disks, and limits of open files. It is part of the message.
+    /// An explanation of the system's error with a remedy, where the system's own message is
+    /// unclear: full disks, and limits of open files. It is part of the message.
     pub fn plain_cause(&self) -> Option<&'static str> {
         plain_cause(&self.source)
     }
@@ -45,8 +45,8 @@ const PROCESS_FILES: i32 = 24;
 #[cfg(unix)]
 const SYSTEM_FILES: i32 = 23;
 
-/// What the system means by an error, and what helps, where its own words do not say so. The message
-/// of an [`IoError`] has it.
+/// An explanation of a system error with a remedy, where the system's own message is unclear. The
+/// message of an [`IoError`] includes it.
 pub fn plain_cause(error: &io::Error) -> Option<&'static str> {
     let error = innermost(error);
     #[cfg(unix)]
@@ -80,7 +80,7 @@ pub fn plain_cause(error: &io::Error) -> Option<&'static str> {
     }
 }
 
-/// The error of the system in an error to which others have added words.
+/// The system's error inside an error to which libraries have added text.
 pub fn innermost(error: &io::Error) -> &io::Error {
     let mut found = error;
     let mut cause = error.get_ref().map(|inner| inner as &(dyn std::error::Error + 'static));
@@ -107,7 +107,7 @@ impl std::error::Error for IoError {
 pub struct Interrupted;
 
 impl Interrupted {
-    /// Whether a wait for input or output failed because the work was ended.
+    /// Whether a wait for input or output failed because the work was interrupted.
     pub fn is_in(error: &io::Error) -> bool {
         error.get_ref().is_some_and(|inner| inner.is::<Interrupted>())
     }
@@ -176,7 +176,7 @@ mod tests {
         }
     }
 
-    /// As libraries add a name: the code of the system is in a cause alone.
+    /// An error as libraries add a name to it: only the cause contains the system's code.
     fn named(error: io::Error) -> io::Error {
         io::Error::new(error.kind(), Named(error))
     }

@@ -1,9 +1,8 @@
-//! The names by which fields and columns of other people's files are known.
+//! Common names of fields and columns in files of other programs.
 //!
-//! One list for tables of fingerprints and for documents, so that no reader knows another name than
-//! the others.
+//! Tables of fingerprints and documents share the list, so that all readers know the same names.
 
-/// Names of fields that hold ids.
+/// Names of fields with ids.
 pub const ID: [&str; 16] = [
     "id",
     "docid",
@@ -23,7 +22,7 @@ pub const ID: [&str; 16] = [
     "image",
 ];
 
-/// Names of fields that hold the texts of documents.
+/// Names of fields with the texts of documents.
 pub const TEXT: [&str; 10] = [
     "text",
     "content",
@@ -37,20 +36,20 @@ pub const TEXT: [&str; 10] = [
     "message",
 ];
 
-/// Parts of names of columns that hold fingerprints.
+/// Parts of names of columns with fingerprints.
 const OF_FINGERPRINTS: [&str; 6] = ["hash", "fingerprint", "finger", "print", "bits", "signature"];
 
-/// Whether a field with this name holds ids, in upper or lower case.
+/// Whether a field with this name contains ids, in upper or lower case.
 pub fn is_id(name: &str) -> bool {
     ID.iter().any(|one| name.eq_ignore_ascii_case(one))
 }
 
-/// Whether a field with this name holds texts, in upper or lower case.
+/// Whether a field with this name contains texts, in upper or lower case.
 pub fn is_text(name: &str) -> bool {
     TEXT.iter().any(|one| name.eq_ignore_ascii_case(one))
 }
 
-/// Whether a column with this name holds fingerprints.
+/// Whether a column with this name contains fingerprints.
 pub fn is_of_fingerprints(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     OF_FINGERPRINTS.iter().any(|part| name.contains(part)) || ["fp", "sig", "hex"].contains(&&*name)

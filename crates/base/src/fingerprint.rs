@@ -34,11 +34,11 @@ impl Fingerprint {
         (self.0 ^ other.0).count_ones()
     }
 
-    /// Reads a fingerprint in the given spelling.
+    /// Parses a fingerprint in the given spelling.
     ///
     /// # Errors
     ///
-    /// Says which digit is wrong, or that the number is too long or out of range.
+    /// The error names the wrong digit, or reports that the number is too long or out of range.
     ///
     /// ```
     /// use fpstore_base::{Fingerprint, Radix};
@@ -78,7 +78,7 @@ crate::choices!(Radix {
 });
 
 impl Radix {
-    /// What a fingerprint looks like, for messages: `1 to 16 hex digits`.
+    /// A description of the spelling, for messages: `1 to 16 hex digits`.
     pub fn expected(self) -> &'static str {
         match self {
             Radix::Hex => "1 to 16 hex digits",
@@ -140,8 +140,8 @@ fn parse_hex(text: &str) -> Result<u64, SpellingFault> {
     Ok(digits.bytes().fold(0, |value, digit| value << 4 | u64::from(value_of(digit))))
 }
 
-/// The value of each byte as a hex digit, 255 for those that are none. Files of a billion lines are
-/// read by it, one look for each digit.
+/// The value of each byte as a hex digit, 255 for other bytes. Files of a billion lines are parsed
+/// with a lookup for each digit.
 const HEX_DIGITS: [u8; 256] = {
     let mut values = [255; 256];
     let mut value = 0;

@@ -34,7 +34,7 @@ impl<'a> IdRef<'a> {
 
     /// The reason why a text cannot be an id, or `None` if it can.
     ///
-    /// NUL, CR and LF are refused because ids are written one a line.
+    /// NUL, CR and LF are refused because ids are written on lines.
     pub fn fault_of_text(text: &str) -> Option<&'static str> {
         if text.is_empty() {
             Some("it is empty")
@@ -47,7 +47,7 @@ impl<'a> IdRef<'a> {
         }
     }
 
-    /// The number that `text` spells in canonical decimal: `42`, but not `042` or `+42`.
+    /// The value of `text` if it is a number in canonical decimal: `42`, but not `042` or `+42`.
     pub fn canonical_number(text: &str) -> Option<u64> {
         let digits = text.as_bytes();
         let canonical = digits.iter().all(u8::is_ascii_digit)
@@ -102,7 +102,7 @@ impl<'a> From<&'a String> for IdRef<'a> {
 /// The kind of the ids in a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdKind {
-    /// None at all.
+    /// No ids.
     None,
     /// Numbers.
     U64,

@@ -4,14 +4,14 @@ use std::collections::HashMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// What people say of a pair of documents.
+/// A human judgement of a pair of documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Label {
     /// The documents are duplicates: 1 in files.
     Duplicate,
     /// The documents are different: 0 in files.
     Different,
-    /// The pair is left out: -1 in files.
+    /// The pair is ignored: -1 in files.
     Ignored,
 }
 
@@ -19,21 +19,21 @@ pub enum Label {
 #[derive(Clone, Debug, Default)]
 pub struct LabelledPairs(HashMap<(usize, usize), Label>);
 
-/// Why a pair cannot be labelled.
+/// The reason why a pair cannot be labelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BadPair {
-    /// It is a pair of one document with itself.
+    /// Both documents of the pair are the same.
     OneDocument,
-    /// The pair has another label already.
+    /// The pair already has another label.
     TwoLabels,
 }
 
 impl LabelledPairs {
-    /// Labels the pair of two documents, in any order; the same label again changes nothing.
+    /// Labels the pair of two documents, in any order; repeating a label changes nothing.
     ///
     /// # Errors
     ///
-    /// [`BadPair`] says why there can be no such label.
+    /// [`BadPair`] with the reason.
     pub fn insert(&mut self, first: usize, second: usize, label: Label) -> Result<(), BadPair> {
         if first == second {
             return Err(BadPair::OneDocument);
@@ -59,10 +59,10 @@ impl fmt::Display for BadPair {
 
 impl std::error::Error for BadPair {}
 
-/// Labelled pairs of ids, as a file lists them.
+/// Labelled pairs of ids, as listed in a file.
 ///
-/// A line has two ids and a label, separated by tabs. A header whose third column is `label` or the
-/// like, further columns, empty lines and lines that start with `#` are ignored.
+/// A line has two ids and a label, separated by tabs. A header whose third column is `label` or a
+/// similar name, further columns, empty lines and lines that start with `#` are ignored.
 #[derive(Clone, Debug)]
 pub struct LabelFile {
     rows: Vec<(u64, String, String, Label)>,
@@ -70,11 +70,11 @@ pub struct LabelFile {
 }
 
 impl LabelFile {
-    /// Reads the lines of a file.
+    /// Parses the lines of a file.
     ///
     /// # Errors
     ///
-    /// [`BadLabel`] with the line that has no two ids or no label.
+    /// [`BadLabel`] with the line that lacks two ids or a label.
     pub fn parse(text: &str) -> Result<Self, BadLabel> {
         let mut rows = Vec::new();
         for (line, row) in (1..).zip(text.lines()) {
@@ -106,13 +106,13 @@ impl LabelFile {
         Ok(LabelFile { rows, path: None })
     }
 
-    /// Names the file that was read, for the manifest of a cleaning.
+    /// Sets the path of the file, for the manifest of a cleaning.
     #[must_use]
     pub fn at(self, path: impl Into<PathBuf>) -> Self {
         LabelFile { path: Some(path.into()), ..self }
     }
 
-    /// The file that was read, if it was named.
+    /// The path of the file, if it was set.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
@@ -129,7 +129,7 @@ impl LabelFile {
             .map(|(line, one, other, label)| (*line, one.as_str(), other.as_str(), *label))
     }
 
-    /// Whether a pair is labelled as different. Without one precision has no meaning.
+    /// Whether a pair is labelled as different. Precision needs at least one such pair.
     pub fn has_different(&self) -> bool {
         self.rows.iter().any(|(.., label)| *label == Label::Different)
     }
@@ -138,7 +138,7 @@ impl LabelFile {
     ///
     /// # Errors
     ///
-    /// [`BadLabel`] with the line whose id no document has, or whose pair is bad.
+    /// [`BadLabel`] with the line of an unknown id or a bad pair.
     pub fn numbered(&self, ids: &HashMap<String, usize>) -> Result<LabelledPairs, BadLabel> {
         let mut pairs = LabelledPairs::default();
         for (line, a, b, label) in &self.rows {
@@ -154,19 +154,19 @@ impl LabelFile {
     }
 }
 
-/// Whether a header names the column of labels so. Another word may be a label that is spelled wrong,
+/// Whether a header gives the column of labels this name. Another word may be a misspelt label,
 /// whose pair would be lost.
 fn is_header(name: &str) -> bool {
     let names = ["label", "labels", "judgement", "judgment", "is_duplicate", "class"];
     names.iter().any(|known| name.trim().eq_ignore_ascii_case(known))
 }
 
-/// A line of a [`LabelFile`] that is wrong.
+/// A bad line of a [`LabelFile`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadLabel {
     /// The line, from 1.
     pub line: u64,
-    /// What is wrong and what was expected.
+    /// The fault, and the expected input.
     pub reason: String,
 }
 

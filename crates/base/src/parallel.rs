@@ -4,9 +4,10 @@
 //! makes a result of it. The caller takes the results, an [`Iterator`], on its own thread, in the
 //! order in which the items were pushed. Readers of inputs, documents and join passes use this.
 //!
-//! At most `items` items, weighing at most `bytes` bytes, are in flight: pushed, and their results
-//! not yet done with. If the caller drops the results, the producer stops at its next push and no
-//! worker begins another item. A panic of the producer or of a worker becomes one of the caller.
+//! At most `items` items with a total weight of at most `bytes` bytes are in flight: pushed, with
+//! results not yet consumed. If the caller drops the results, the producer stops at its next push
+//! and no worker begins another item. A panic of the producer or of a worker is passed on to the
+//! caller.
 //!
 //! ```text
 //! push(item) -> [ work queue ] -> worker ----> result
@@ -57,8 +58,8 @@ pub struct Parallel {
 }
 
 impl Parallel {
-    /// Work on `threads` workers; 0 is one for each core. Four items a worker may be in flight, of
-    /// any weight.
+    /// Work on `threads` workers; 0 means one for each core. Four items for each worker may be in
+    /// flight, of any weight.
     pub fn new(threads: usize) -> Self {
         let threads = thread_count(threads);
         Parallel { threads, items: threads * ITEMS_PER_THREAD, bytes: usize::MAX }
@@ -71,15 +72,15 @@ impl Parallel {
         self
     }
 
-    /// Sets the largest total weight of the items in flight, in bytes. One item may always be in
-    /// flight, however heavy it is.
+    /// Sets the largest total weight of the items in flight, in bytes. A single item may always be
+    /// in flight, whatever its weight.
     #[must_use]
     pub fn bytes(mut self, bytes: usize) -> Self {
         self.bytes = bytes;
         self
     }
 
-    /// Starts the work on threads of `scope`, which may borrow what outlives it.
+    /// Starts the work on threads of `scope`, which may borrow values that outlive it.
     ///
     /// `produce` pushes the items; `make_worker` is called once on each worker thread. The scope
     /// waits for the producer, so a producer must not wait without end for an input.
@@ -146,7 +147,7 @@ impl Parallel {
             let (gate, jobs) = (gate.clone(), jobs.clone());
             let make_worker = make_worker.clone();
             let started = spawn(Box::new(move || work_on(&gate, &jobs, &*make_worker)));
-            // The system may refuse some of very many threads; the others do the work.
+            // The system may refuse some threads if there are very many; the others do the work.
             if started.is_err() && number > 0 {
                 break;
             }
@@ -214,18 +215,18 @@ impl<T, R> Feed<T, R> {
 pub struct Results<R> {
     gate: Arc<Gate>,
     results: Receiver<Pending<R>>,
-    /// The result that [`Results::next_within`] waited for in vain.
+    /// The result for which [`Results::next_within`] waited in vain.
     pending: Option<Pending<R>>,
-    /// The weight of the result that the caller holds.
+    /// The weight of the result held by the caller.
     held: Option<usize>,
 }
 
-/// The time of a wait passed and the next result is not ready.
+/// The result was not ready in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotReady;
 
 impl<R> Results<R> {
-    /// The next result, or `None` after the last one, or [`NotReady`] if it is not there after
+    /// The next result, or `None` after the last one, or [`NotReady`] if it is not available within
     /// `patience`. A later call returns it.
     ///
     /// # Errors
@@ -263,7 +264,7 @@ impl<R> Results<R> {
     }
 }
 
-/// A result can get lost only if all workers panicked, and the first of these panics comes first.
+/// A result is lost only if all workers panicked, and then the first of these panics comes first.
 fn lost() -> ! {
     unreachable!("a worker sends a result or a panic for each item")
 }
@@ -368,8 +369,7 @@ mod tests {
         }
     }
 
-    /// The items in flight stay within the bounds; an item heavier than the bound is alone in
-    /// flight.
+    /// The items in flight respect the bounds; an item heavier than the bound is in flight alone.
     #[test]
     fn no_more_is_in_flight_than_the_bounds_allow() {
         for (bounds, most) in [

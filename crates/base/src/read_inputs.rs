@@ -1,11 +1,11 @@
-//! Which files and folders this process reads as inputs, and which files its options name as outputs, so
-//! that no output takes the place of an input or of another output.
+//! Records the inputs of this process and the outputs named by its options, so that no output
+//! replaces an input or another output.
 //!
-//! A program calls [`remember`] once; before, and in a program that only uses the library, nothing is
-//! noted. It notes all that its options name before it opens anything. Whoever finds or opens an input
-//! later notes it, too; whoever gives an output its name asks [`fault_of_output`], once at the beginning,
-//! and again before the output appears; and whoever makes outputs with names of its own compares them
-//! with [`named_outputs`].
+//! A program calls [`remember`] once; before that, and in a program that only uses the library,
+//! nothing is recorded. The program records all names in its options before it opens a file. Code
+//! that finds or opens further inputs records them, too. Code that gives an output its name calls
+//! [`fault_of_output`] at the beginning and again before the output appears. Code that creates
+//! outputs with names of its own compares them with [`named_outputs`].
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs::{File, Metadata};
@@ -15,30 +15,30 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 #[derive(Debug, Default)]
 struct Inputs {
-    /// Each with the option that names it, if one does.
+    /// Each with its option, if an option names it.
     files: HashMap<Identity, Option<String>>,
-    /// Without links.
+    /// Paths without links.
     folders: BTreeSet<PathBuf>,
     outputs: Vec<NamedOutput>,
 }
 
-/// What tells files apart, whatever their names: the number of the disk, and that of the file on it.
+/// Identifies a file, whatever its names: the number of the disk, and the number of the file on it.
 pub type Identity = (u64, u64);
 
-/// An output that an option names.
+/// An output named by an option.
 #[derive(Clone, Debug)]
 pub struct NamedOutput {
     /// The option.
     pub option: String,
     /// The name.
     pub path: PathBuf,
-    /// The name without links in its folders, and where the links lead that have this name.
+    /// The path without links in its folders, and the targets if the path itself is a link.
     pub places: Vec<PathBuf>,
-    /// The plain file that has this name now.
+    /// The identity of the plain file that has this name now.
     pub identity: Option<Identity>,
 }
 
-/// The most links that lead to a file, as on Linux.
+/// The maximum number of links followed to a file, as on Linux.
 const LINKS_MAX: usize = 40;
 
 impl NamedOutput {
@@ -62,8 +62,8 @@ impl NamedOutput {
     }
 }
 
-/// The path from the root without links in its folders, as far as these exist. The last name may be that
-/// of a link, or of nothing. Two paths of one place are of one file, made or to be made.
+/// The absolute path with links in its folders resolved, as far as these exist. The last name may
+/// be a link, or may not exist. Equal places are the same file, existing or to be created.
 pub fn place_of(path: &Path) -> PathBuf {
     if path == Path::new("-") {
         return path.into();
@@ -81,7 +81,7 @@ pub fn place_of(path: &Path) -> PathBuf {
     whole.canonicalize().unwrap_or(whole)
 }
 
-/// The identity of the plain file at `path`, if there is one.
+/// The identity of the plain file at `path`, if it exists.
 pub fn plain_identity(path: &Path) -> Option<Identity> {
     let found = path.metadata().ok().filter(Metadata::is_file)?;
     identity(path, &found)
@@ -93,12 +93,12 @@ fn inputs() -> MutexGuard<'static, Option<Inputs>> {
     INPUTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Notes the inputs of this process from now on.
+/// Starts recording the inputs of this process.
 pub fn remember() {
     inputs().get_or_insert_default();
 }
 
-/// Notes that a plain file is an input.
+/// Records that a plain file is an input.
 pub fn note_file(path: &Path, metadata: &Metadata) {
     if let (Some(inputs), true) = (inputs().as_mut(), metadata.is_file())
         && let Some(identity) = identity(path, metadata)
@@ -107,18 +107,18 @@ pub fn note_file(path: &Path, metadata: &Metadata) {
     }
 }
 
-/// Notes that a file, if it is a plain one, is the input that an option names.
+/// Records that a file, if it is a plain file, is the input named by an option.
 pub fn note_input(option: &str, path: &Path) {
     if let (Some(inputs), Some(identity)) = (inputs().as_mut(), plain_identity(path)) {
         inputs.files.entry(identity).or_insert_with(|| Some(option.into()));
     }
 }
 
-/// Notes that an option names an output.
+/// Records that an option names an output.
 ///
 /// # Errors
 ///
-/// Why it should not: another option names it, or it is an input.
+/// The reason why it must not be an output: another option names it, or it is an input.
 pub fn note_output(option: &str, path: &Path) -> Result<(), String> {
     let output = NamedOutput::new(option, path);
     let shown = path.display();
@@ -147,13 +147,13 @@ pub fn note_output(option: &str, path: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// The outputs that options name.
+/// The outputs named by options.
 pub fn named_outputs() -> Vec<NamedOutput> {
     inputs().as_ref().map(|inputs| inputs.outputs.clone()).unwrap_or_default()
 }
 
-/// Notes that standard input is read, which may be a plain file.
-pub fn note_stdin() {
+/// Records that standard input, which may be a plain file, is read.
+pub(crate) fn note_stdin() {
     #[cfg(unix)]
     {
         use std::os::fd::AsFd;
@@ -173,29 +173,29 @@ pub fn note_stdin() {
     }
 }
 
-/// Notes that the files in a folder, and in the folders below it, are inputs.
+/// Records that the files in a folder, and in the folders below it, are inputs.
 pub fn note_folder(path: &Path) {
     if let Some(inputs) = inputs().as_mut() {
         inputs.folders.extend(path.canonicalize());
     }
 }
 
-/// Opens an input of one piece, such as a list of words, and notes it.
+/// Opens a whole-file input, such as a list of words, and records it.
 ///
 /// # Errors
 ///
-/// Those of [`File::open`].
+/// As [`File::open`].
 pub fn open(path: &Path) -> io::Result<File> {
     let file = File::open(path)?;
     note_file(path, &file.metadata()?);
     Ok(file)
 }
 
-/// The bytes of an input of one piece, which is noted.
+/// The bytes of a whole-file input, which is recorded.
 ///
 /// # Errors
 ///
-/// Those of [`std::fs::read`].
+/// As [`std::fs::read`].
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path)?.read_to_end(&mut bytes)?;
@@ -206,14 +206,14 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
 ///
 /// # Errors
 ///
-/// Those of [`std::fs::read_to_string`].
+/// As [`std::fs::read_to_string`].
 pub fn read_to_string(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     open(path)?.read_to_string(&mut text)?;
     Ok(text)
 }
 
-/// Why there should be no output at `path`: completes a sentence that begins with its name.
+/// The reason why `path` must not be an output: completes a sentence that begins with its name.
 pub fn fault_of_output(path: &Path) -> Option<String> {
     let inputs = inputs();
     let inputs = inputs.as_ref()?;
@@ -230,10 +230,10 @@ pub fn fault_of_output(path: &Path) -> Option<String> {
     Some(format!("lies in {folder}, whose files are read; name an output outside of it"))
 }
 
-/// What tells a file from another one that is put in its place, or from itself after a change, though its
-/// name, length and time of change are the same: the number of the file, and the time of the last change of
-/// its entry, which no program can set. Elsewhere than on Unix that is the time at which it was made. The
-/// number of the disk is left out, since a disk may get another one when the machine starts again.
+/// Distinguishes a file from a replacement, or from itself after a change, even with the same name,
+/// length and modification time: the number of the file, and the time of the last change of its
+/// inode, which programs cannot set. On systems other than Unix it is the creation time. The disk
+/// number is excluded, because it may differ after a restart of the machine.
 pub fn stamp_of(path: &Path) -> Option<String> {
     let found = path.metadata().ok()?;
     #[cfg(unix)]
@@ -294,7 +294,7 @@ mod tests {
             assert_eq!(fault_of_output(&at(name)), None, "{name}");
         }
         assert!(fault_of_output(&at("read/missing/new")).is_some());
-        // Outputs of options, by whatever names.
+        // Outputs of options, by any of their names.
         note_input("--pairs", &at("other.txt"));
         fs::write(at("old.tsv"), "").unwrap();
         fs::hard_link(at("old.tsv"), at("linked.tsv")).unwrap();

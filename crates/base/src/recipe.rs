@@ -1,18 +1,19 @@
-//! The recipe: the canonical text that says how fingerprints were made. A store has one recipe.
+//! The recipe: a canonical text that defines how fingerprints are computed. A store has one recipe.
 
 use std::fmt;
 
 use crate::Width;
 
-/// The first line of the recipe of fingerprints that were made elsewhere.
+/// The first line of the recipe of fingerprints made elsewhere.
 const EXTERNAL: &str = "external";
-/// Begins the line of their width, if that is not 64 bits.
+/// The prefix of the line with their width, if it is not 64 bits.
 const BITS: &str = "bits=";
 
-/// How fingerprints were made, as one canonical text; equal texts are equal recipes.
+/// The definition of how fingerprints are computed, as a canonical text; equal texts are equal
+/// recipes.
 ///
-/// Two fingerprints can be compared only if the same recipe made both, so a store holds one
-/// recipe and refuses segments of another.
+/// Two fingerprints can be compared only if they have the same recipe, so a store has one recipe
+/// and refuses segments of another.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Recipe {
     text: String,
@@ -22,12 +23,12 @@ impl Recipe {
     /// The longest recipe text in bytes (R-21).
     pub const TEXT_LEN_MAX: u64 = 65_536;
 
-    /// The recipe of fingerprints of 64 bits that were made elsewhere.
+    /// The recipe of 64-bit fingerprints made elsewhere.
     pub fn external() -> Self {
         Recipe { text: EXTERNAL.into() }
     }
 
-    /// The recipe of fingerprints of a width that were made elsewhere.
+    /// The recipe of fingerprints of a width, made elsewhere.
     ///
     /// ```
     /// use fpstore_base::{Recipe, Width};
@@ -48,24 +49,24 @@ impl Recipe {
         *self == Recipe::external_of(self.width())
     }
 
-    /// The width of the fingerprints: that of [`Recipe::external_of`], or 64 bits.
+    /// The width of the fingerprints: the width of [`Recipe::external_of`], or 64 bits.
     pub fn width(&self) -> Width {
         self.external_lines().and_then(declared).unwrap_or_default()
     }
 
-    /// Whether the text says that the fingerprints were made elsewhere, and then something that this
-    /// release does not understand (R-31): their width may be any.
+    /// Whether the recipe is external, with further lines that this release does not understand
+    /// (R-31): the width may be any.
     pub fn is_unknown_external(&self) -> bool {
         self.external_lines().is_some_and(|lines| declared(lines).is_none())
     }
 
-    /// What follows the first line of the recipe of fingerprints that were made elsewhere.
+    /// The lines after the first line of the recipe of fingerprints made elsewhere.
     fn external_lines(&self) -> Option<&str> {
         self.text.strip_prefix(EXTERNAL)?.strip_prefix('\n')
     }
 
     /// The recipe with this text, or `None` if the text is empty, longer than
-    /// [`Recipe::TEXT_LEN_MAX`] bytes, or holds a control character other than a line feed.
+    /// [`Recipe::TEXT_LEN_MAX`] bytes, or contains a control character other than a line feed.
     pub fn from_text(text: &str) -> Option<Self> {
         let allowed = !text.is_empty()
             && text.len() as u64 <= Recipe::TEXT_LEN_MAX
@@ -73,7 +74,8 @@ impl Recipe {
         allowed.then(|| Recipe { text: text.into() })
     }
 
-    /// Describes in one line the difference between this recipe, the one of the store, and another.
+    /// Describes in a line the difference between this recipe, which is the recipe of the store,
+    /// and another.
     pub fn difference(&self, given: &Recipe) -> String {
         let only = |ours: &Recipe, others: &Recipe| {
             let lines = ours.text.lines().filter(|line| !others.text.lines().any(|l| l == *line));
@@ -96,7 +98,7 @@ impl Recipe {
 /// The width that the lines after the first one declare.
 fn declared(lines: &str) -> Option<Width> {
     let width = Width::new(lines.strip_prefix(BITS)?.parse().ok()?)?;
-    // One text for each width: equal recipes are equal texts.
+    // A single text for each width: equal recipes are equal texts.
     (width != Width::FULL && lines == format!("{BITS}{width}")).then_some(width)
 }
 

@@ -1,8 +1,8 @@
-//! Fingerprints, ids, kinds of ids and recipes for serde, as every JSON of the project has them.
+//! Serde forms of fingerprints, ids, kinds of ids and recipes, shared by all JSON of the project.
 //!
-//! A fingerprint is a text of 16 hex digits, or fewer where the width is less than 64 bits. An id is
-//! a text, also if it is a number, because JavaScript and jq round numbers above 2^53. The rows of the
-//! package `fpstore` are made of these.
+//! A fingerprint is a text of 16 hex digits, or fewer where the width is less than 64 bits. An id
+//! is a text, even if it is a number, because JavaScript and jq round numbers above 2^53. The rows
+//! of the package `fpstore` consist of these.
 
 use std::borrow::Cow;
 

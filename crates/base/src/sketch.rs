@@ -1,4 +1,5 @@
-//! Sketches: a byte of each of many minima, which say more of a text than one bit of 64.
+//! Sketches: a byte of each of many minima, with more information about a text than a bit of each
+//! of 64.
 //!
 //! The least hash of each bin gives a byte of the sketch, as the bins of MinHash give its bits:
 //!
@@ -14,8 +15,8 @@
 //! Two sets with Jaccard similarity J share each minimum with probability J, and then the byte;
 //! otherwise two bytes are equal by chance once in 256 times.
 //!
-//! Stores keep sketches, and a join takes short ones as outlines of documents; `fpstore-text` makes
-//! them of texts. This module knows only hashes.
+//! Stores keep sketches, and a join uses short ones as outlines of documents; `fpstore-text`
+//! computes them from texts. This module processes hashes only.
 //!
 //! Sources: bins are Li, Owen and Zhang, "One Permutation Hashing", NIPS 2012; the rounds are
 //! Dahlgaard, Knudsen and Thorup, "Fast Similarity Sketching", FOCS 2017; several bits of a minimum
@@ -24,20 +25,20 @@
 /// The lengths that a sketch can have, in bytes.
 pub const SKETCH_LENS: [u8; 3] = [32, 64, 128];
 
-/// The first round, so that the hashes are other ones than those of fingerprints.
+/// The first round, chosen so that the hashes differ from the hashes of fingerprints.
 const FIRST_ROUND: u64 = 1 << 32;
 /// Rounds in which the hash chooses the bin.
 const FREE_ROUNDS: u64 = 64;
 
 /// The sketch of a set of features, given by their hashes, each once and in any order: `len` bytes,
-/// one of [`SKETCH_LENS`]. Empty without features.
+/// which must be in [`SKETCH_LENS`]. Empty without features.
 ///
-/// The share of bytes that two sketches have in common, less the chance of one in 256, is the
-/// estimate of the Jaccard similarity; with 128 bytes its standard deviation is at most 0.045.
+/// The part of equal bytes of two sketches, less the chance of 1 in 256, is the estimate of the
+/// Jaccard similarity; with 128 bytes its standard deviation is at most 0.045.
 ///
 /// # Panics
 ///
-/// If `len` is none of these.
+/// If `len` is not in [`SKETCH_LENS`].
 ///
 /// # Examples
 ///

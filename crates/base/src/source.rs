@@ -1,7 +1,7 @@
 //! Opening an input: a file, a compressed file, or standard input.
 //!
-//! The end of the name decides the compression, and for texts the first bytes do too. Every reader
-//! of inputs opens them here, so that all take the same files and name them alike in errors.
+//! The extension determines the compression, and for texts the first bytes do, too. All readers
+//! open inputs here, so that they accept the same files and report them under the same names.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::decompress::{GzipReader, ZstandardReader};
 use crate::read_inputs;
 use crate::waiting::{self, WaitingFile};
 
-/// Bytes that a buffered input takes at a time.
+/// The buffer size of an input in bytes.
 pub const BUFFER_LEN: usize = 1 << 18;
 
 /// The bytes of an input, decompressed.
@@ -22,29 +22,30 @@ pub struct Source {
     pub reader: Box<dyn Read + Send>,
     /// Its name in messages.
     pub name: String,
-    /// The act on its bytes: completes the words "cannot ... it".
+    /// The operation on its bytes: completes the words "cannot ... it".
     pub doing: &'static str,
     /// The length of the file in bytes, if it is a regular file.
     pub file_len: Option<u64>,
-    /// The number of these bytes that were read so far.
+    /// The number of bytes read so far, before decompression.
     pub taken: Arc<AtomicU64>,
 }
 
 impl Source {
     /// Opens the file at `path`, or standard input if it is `-`. It is decompressed if its name
-    /// ends in `.gz` or `.zst`, or if it starts as such a file does, which no text can.
+    /// ends in `.gz` or `.zst`, or if it starts with the magic bytes of such a file, which no text
+    /// can.
     pub fn open(path: &Path) -> Result<Self, IoError> {
         Source::open_as(path, true, None)
     }
 
-    /// As [`Source::open`]; after a damaged member of gzip, which is an error, reading goes on with the
-    /// next one that can be found; see [`GzipReader::resuming`].
+    /// As [`Source::open`]; after a damaged member of gzip, which is an error, reading resumes with
+    /// the next member found; see [`GzipReader::resuming`].
     pub fn open_resuming(path: &Path, members: Arc<AtomicU64>) -> Result<Self, IoError> {
         Source::open_as(path, true, Some(members))
     }
 
-    /// As [`Source::open`]; only the name decides the compression, because binary data can start
-    /// with any bytes.
+    /// As [`Source::open`], but only the name determines the compression, because binary data can
+    /// start with any bytes.
     pub fn open_binary(path: &Path) -> Result<Self, IoError> {
         Source::open_as(path, false, None)
     }
@@ -83,10 +84,10 @@ impl Source {
 }
 
 type BoxedReader = Box<dyn Read + Send>;
-/// The number of members of gzip that were begun, if reading goes on behind damaged ones.
+/// The number of members of gzip begun, if reading resumes after damaged ones.
 type Resuming = Option<Arc<AtomicU64>>;
 
-/// A reader that decompresses what starts as compressed data does.
+/// A reader that decompresses data that starts with the magic bytes of a compressed file.
 enum Sniffed {
     Unread(BoxedReader, Resuming),
     Started(BoxedReader),
@@ -105,8 +106,8 @@ impl Read for Sniffed {
     }
 }
 
-/// Reads the bytes that tell a compressed input, and no more than can be one: a line that was
-/// typed must not wait for the next.
+/// Reads the magic bytes of a compressed input, and no more than could be magic bytes: a typed line
+/// must not wait for the next line.
 fn start(mut reader: BoxedReader, resuming: Resuming) -> io::Result<BoxedReader> {
     let mut head = Vec::new();
     let compression = loop {
@@ -145,7 +146,7 @@ pub fn name_of(path: &Path) -> String {
     if path == Path::new("-") { "standard input".into() } else { path.display().to_string() }
 }
 
-/// The act on the bytes of an input, for messages: `decompress` or `read`.
+/// The operation on the bytes of an input, for messages: `decompress` or `read`.
 pub fn doing(path: &Path) -> &'static str {
     if Compression::of(path).is_some() { "decompress" } else { "read" }
 }
@@ -173,9 +174,9 @@ pub enum Compression {
     Zstandard,
 }
 
-/// A writer that compresses, if it is asked to.
+/// A writer with optional compression.
 pub enum Encoder<W: Write> {
-    /// Bytes as they are.
+    /// Without compression.
     Plain(W),
     /// See [`Compression::Gzip`].
     Gzip(flate2::write::GzEncoder<W>),
@@ -184,7 +185,7 @@ pub enum Encoder<W: Write> {
 }
 
 impl<W: Write> Encoder<W> {
-    /// Compresses to `to`, at the usual level of each format.
+    /// Compresses to `to`, at the default level of each format.
     pub fn new(compression: Option<Compression>, to: W) -> io::Result<Self> {
         Ok(match compression {
             None => Encoder::Plain(to),
@@ -227,7 +228,7 @@ impl<W: Write> Write for Encoder<W> {
     }
 }
 
-/// What the first bytes tell.
+/// The kind of content, judged by its first bytes.
 #[derive(Debug, PartialEq, Eq)]
 enum Content {
     Is(Compression),
@@ -236,8 +237,8 @@ enum Content {
 }
 
 impl Compression {
-    /// The compression with which [`Source::open`] reads the file at `path`: that of its name, or
-    /// else of its first bytes.
+    /// The compression with which [`Source::open`] reads the file at `path`: by its extension, else
+    /// by its first bytes.
     pub fn of_file(path: &Path) -> Result<Option<Self>, IoError> {
         if let Some(compression) = Compression::of(path) {
             return Ok(Some(compression));
@@ -253,7 +254,8 @@ impl Compression {
         Ok(found)
     }
 
-    /// By the first bytes. Both sorts start with bytes that are no text in any encoding in use.
+    /// Detects the compression by the first bytes. Both formats start with bytes that are invalid
+    /// in texts of any encoding in use.
     fn of_content(head: &[u8]) -> Content {
         let sorts = [
             (Compression::Gzip, [0x1f, 0x8b, 0x08].as_slice()),
@@ -278,7 +280,7 @@ impl Compression {
         })
     }
 
-    /// By the end of the name, in capitals or not.
+    /// The compression of an extension, in upper or lower case.
     pub fn of(path: &Path) -> Option<Self> {
         let extension = path.extension()?.to_str()?;
         if extension.eq_ignore_ascii_case("gz") {
@@ -295,7 +297,7 @@ impl Compression {
 mod tests {
     use super::*;
 
-    /// A pipe that gives one byte at a time and counts them.
+    /// A pipe that returns a byte at a time and counts them.
     struct Drip(Vec<u8>, Arc<AtomicU64>);
 
     impl Read for Drip {

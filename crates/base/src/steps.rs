@@ -1,17 +1,17 @@
-//! Steps of loops over input, which tests count: work that grows with the square of its input hurts
-//! only where the input is large, and a test cannot wait for that.
+//! Counters of the steps of loops over input, for tests of complexity: quadratic work hurts only
+//! for large inputs, which are too slow for a test.
 //!
-//! Time is no measure on a busy machine. A loop that might become quadratic takes a step for each
+//! Time is unreliable on a busy machine. A loop that might become quadratic counts a step for each
 //! comparison; a test runs it on n and on 4n elements.
 
-/// Defines `step()` in the calling module, which does nothing outside of the tests of that package,
+/// Defines `step()` in the calling module, which does nothing outside the tests of that package,
 /// and, in its tests, `counter`, which counts the steps.
 #[macro_export]
 macro_rules! counted_steps {
     (keys) => {
         $crate::counted_steps!();
 
-        /// A key of which each comparison is a step.
+        /// A key whose comparisons are counted as steps.
         #[derive(Clone, Copy, Debug)]
         pub(crate) struct Counted<T>(pub(crate) T);
 
@@ -40,7 +40,7 @@ macro_rules! counted_steps {
         impl<T: Ord> Eq for Counted<T> {}
     };
     () => {
-        /// Takes a step. Does nothing outside tests.
+        /// Counts a step. Does nothing outside tests.
         #[inline]
         pub(crate) fn step() {
             #[cfg(test)]
@@ -56,7 +56,7 @@ macro_rules! counted_steps {
                 pub(super) static STEPS: Cell<u64> = const { Cell::new(0) };
             }
 
-            /// The steps that this thread takes in `act`.
+            /// The number of steps that this thread makes in `act`.
             pub(crate) fn steps_of<T>(act: impl FnOnce() -> T) -> u64 {
                 let before = STEPS.get();
                 drop(act());

@@ -1,13 +1,13 @@
-//! Reading and writing that a signal can end.
+//! Reading and writing that a signal can interrupt.
 //!
-//! A read from a pipe waits as long as its writer says nothing, a write to a pipe as long as its
-//! reader takes nothing, and opening a named pipe waits for the other end. The system restarts
-//! these calls after a signal, so a program that handles signals would not end. A program names a
-//! flag with [`end_waits_on`], which its signal handler sets; from then on every wait here ends
-//! within [`PATIENCE`] of the flag, with an error in which [`Interrupted::is_in`].
+//! A read from a pipe waits until its writer writes, a write to a pipe until its reader reads, and
+//! opening a named pipe waits for the other end. The system restarts these calls after a signal, so
+//! a program that handles signals would not end. A program registers a flag with [`end_waits_on`],
+//! which its signal handler sets. From then on every wait here ends within [`PATIENCE`] of setting
+//! the flag, with an error for which [`Interrupted::is_in`] returns `true`.
 //!
-//! Without a flag, as in a program that only uses the library, and on systems without `poll`,
-//! reads and writes are those of the system. Regular files never wait.
+//! Without a flag, as in a program that only uses the library, and on systems without `poll`, the
+//! system's reads and writes are used. Regular files never wait.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use crate::Interrupted;
 
-/// The longest time between two looks at the flag.
+/// The longest time between two checks of the flag.
 pub const PATIENCE: Duration = Duration::from_millis(100);
 /// A pipe that is ready for writing takes this many bytes at once (POSIX: at least 512; 4096 on
 /// Linux).
@@ -40,22 +40,22 @@ fn check() -> io::Result<()> {
     }
 }
 
-/// A file, pipe, terminal or socket, of which every wait ends with the flag.
+/// A file, pipe, terminal or socket whose waits end with the flag.
 #[derive(Debug)]
 pub struct WaitingFile {
     file: File,
-    /// Whether it is no regular file.
+    /// Whether it is not a regular file.
     #[cfg_attr(not(unix), expect(dead_code, reason = "nothing waits where there is no poll"))]
     can_wait: bool,
 }
 
 impl WaitingFile {
-    /// Opens the file at `path` for reading. A named pipe is open at once; its first read waits
+    /// Opens the file at `path` for reading. A named pipe is opened at once; its first read waits
     /// for a writer.
     ///
     /// # Errors
     ///
-    /// Those of [`File::open`].
+    /// As [`File::open`].
     pub fn open(path: &Path) -> io::Result<Self> {
         #[cfg(unix)]
         if FLAG.get().is_some() && is_pipe(path) {
@@ -70,7 +70,7 @@ impl WaitingFile {
     ///
     /// # Errors
     ///
-    /// Those of [`File::open`], and an interruption.
+    /// As [`File::open`], and an interruption.
     pub fn append(path: &Path) -> io::Result<Self> {
         #[cfg(unix)]
         if FLAG.get().is_some() && is_pipe(path) {
@@ -78,7 +78,7 @@ impl WaitingFile {
                 check()?;
                 match without_waiting().append(true).open(path) {
                     Ok(file) => return Ok(WaitingFile { file, can_wait: true }),
-                    // There is no reader yet.
+                    // The pipe has no reader yet.
                     Err(refused) if refused.raw_os_error() == Some(NO_READER) => {
                         std::thread::sleep(PATIENCE / 10);
                     }
@@ -89,11 +89,11 @@ impl WaitingFile {
         WaitingFile::of(File::options().append(true).open(path)?)
     }
 
-    /// An open file.
+    /// Wraps an open file.
     ///
     /// # Errors
     ///
-    /// If the system cannot say what kind of file it is.
+    /// If the system cannot determine the kind of the file.
     pub fn of(file: File) -> io::Result<Self> {
         let can_wait = !file.metadata()?.is_file();
         Ok(WaitingFile { file, can_wait })
@@ -107,8 +107,8 @@ impl WaitingFile {
 
 /// Standard input.
 pub fn stdin() -> Box<dyn Read + Send> {
-    // Without its buffer: bytes in there would not be waited for. Nothing else reads standard
-    // input in a program that names a flag.
+    // Unbuffered, because bytes in the buffer of the standard library would not end a wait. Nothing
+    // else reads standard input in a program with a flag.
     #[cfg(unix)]
     if FLAG.get().is_some() {
         use std::os::fd::AsFd;
@@ -152,7 +152,7 @@ impl Write for WaitingFile {
     }
 }
 
-/// What opening a pipe for writing, without waiting, answers if nobody reads it: ENXIO.
+/// The error of opening a pipe without a reader for writing, without waiting: ENXIO.
 #[cfg(unix)]
 const NO_READER: i32 = rustix::io::Errno::NXIO.raw_os_error();
 
@@ -180,7 +180,7 @@ fn wait(file: &File, events: rustix::event::PollFlags) -> io::Result<()> {
         check()?;
         match poll(&mut [PollFd::new(file, events)], Some(&patience)) {
             Ok(0) | Err(rustix::io::Errno::INTR) => {}
-            // Ready, or at its end, or broken, of which the next call tells.
+            // The file is ready, at its end, or broken; the next call reports it.
             Ok(_) => return Ok(()),
             Err(refused) => return Err(refused.into()),
         }

@@ -15,11 +15,11 @@ use crate::Interrupted;
 
 /// The observer is called each time this many more units are done,
 const STEP: u64 = 1 << 16;
-/// and each time this has passed since the last call,
+/// and each time this has passed since the last call;
 const ASKED_AGAIN: Duration = Duration::from_millis(50);
-/// as the clock says, which is read each time this many more units are done.
+/// the clock is read each time this many more units are done.
 const CLOCK_STEP: u64 = 1 << 6;
-/// Pauses shorter than this are not made; the next one is longer.
+/// Shorter pauses are skipped and added to the next one.
 const PAUSE_MIN: Duration = Duration::from_millis(5);
 
 /// In longer pauses the observer is called again each time this has passed.
@@ -29,36 +29,34 @@ const PAUSE_MAX: Duration = Duration::from_millis(100);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Phase {
-    /// Reading documents; the bytes of their files are counted, compressed as they are.
+    /// Reading documents. Counts the bytes of their files before decompression.
     Documents,
-    /// Copying the documents that are kept; the bytes of their files are counted, compressed as they
-    /// are.
+    /// Copying the kept documents. Counts the bytes of their files before decompression.
     Copy,
-    /// Reading records; they are counted.
+    /// Reading records. Counts records.
     Read,
-    /// Sorting records and finding the distinct fingerprints; records are counted.
+    /// Sorting records and finding the distinct fingerprints. Counts records.
     Sort,
     /// Choosing the scheme.
     Plan,
-    /// Sorting and encoding the tables; fingerprints are counted, once when sorted for a table and
-    /// once when encoded.
+    /// Sorting and encoding the tables. Counts fingerprints, once when sorted for a table and once
+    /// when encoded.
     Tables,
-    /// Writing the ids; records are counted.
+    /// Writing the ids. Counts records.
     Ids,
     /// Syncing and publishing.
     Publish,
-    /// Looking for near pairs; fingerprints are counted, once for each block that they may agree
-    /// on.
+    /// Finding near pairs. Counts fingerprints, once for each block on which they may agree.
     Join,
-    /// Answering queries; they are counted.
+    /// Answering queries. Counts queries.
     Search,
-    /// Comparing the features of candidate pairs; the pairs are counted.
+    /// Comparing the features of candidate pairs. Counts pairs.
     Confirm,
-    /// Making clusters of near fingerprints; fingerprints that are near others are counted.
+    /// Forming clusters of near fingerprints. Counts fingerprints that are near others.
     Cluster,
-    /// Waiting for another process that has a lock; seconds are counted.
+    /// Waiting for another process that has a lock. Counts seconds.
     Wait,
-    /// Verifying a store; the bytes that are read are counted, those read again, too.
+    /// Verifying a store. Counts bytes read, repeated reads included.
     Verify,
 }
 
@@ -90,26 +88,26 @@ impl Phase {
 pub struct Progress {
     /// The phase.
     pub phase: Phase,
-    /// The number of units of the phase that are done.
+    /// The number of units of the phase done.
     pub done: u64,
-    /// The number of units in all, if it is known.
+    /// The total number of units, if known.
     pub total: Option<u64>,
-    /// The step of the work, where it has several. A step may have several phases, and more than
-    /// once the same.
+    /// The step of the work, if it has several. A step may have several phases, and the same phase
+    /// more than once.
     pub step: Option<Step>,
 }
 
-/// One of the steps of work that has several.
+/// A step of work with several steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Step {
-    /// Its number, from 1 on. Work that finds a fault may go back to an earlier one.
+    /// Its number, from 1 on. Work that finds a fault may return to an earlier step.
     pub number: u32,
     /// The number of steps.
     pub count: u32,
 }
 
-/// Which step of work is under way.
+/// The current step of work.
 #[derive(Debug)]
 pub struct Steps {
     number: Arc<AtomicU32>,
@@ -117,12 +115,12 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// Work of `count` steps, in the first of them.
+    /// Work of `count` steps, at the first step.
     pub fn new(count: u32) -> Self {
         Steps { number: Arc::new(AtomicU32::new(1)), count }
     }
 
-    /// An observer that tells the given one each time which step it is.
+    /// An observer that adds the current step to the progress passed to the given observer.
     pub fn observed(&self, observer: Option<Observer>) -> Option<Observer> {
         let (number, count) = (self.number.clone(), self.count);
         Some(observer?.of_part(move |mut progress| {
@@ -131,19 +129,19 @@ impl Steps {
         }))
     }
 
-    /// Goes on with the step of this number, from 1 on.
+    /// Begins the step with this number, from 1 on.
     pub fn begin(&self, number: u32) {
         self.number.store(number, Ordering::Relaxed);
     }
 
-    /// Goes on with the last step.
+    /// Begins the last step.
     pub fn begin_last(&self) {
         self.begin(self.count);
     }
 }
 
-/// A function that is called with the progress of long work from time to time, from any of its
-/// threads. If it breaks, the work ends with [`Interrupted`], and existing files stay as they were.
+/// A function called with the progress of long work from time to time, from any of its threads. If
+/// it returns `Break`, the work ends with [`Interrupted`], and existing files are unchanged.
 #[derive(Clone)]
 pub struct Observer(Arc<dyn Fn(Progress) -> ControlFlow<()> + Send + Sync>);
 
@@ -153,7 +151,7 @@ impl Observer {
         Observer(Arc::new(watch))
     }
 
-    /// An observer that calls this one with the progress as `change` returns it, for one of several
+    /// An observer that calls this one with the progress changed by `change`, for one of several
     /// parts of a phase.
     #[must_use]
     pub fn of_part(&self, change: impl Fn(Progress) -> Progress + Send + Sync + 'static) -> Self {
@@ -176,12 +174,12 @@ pub struct Watch {
     total: Option<u64>,
     done: Arc<AtomicU64>,
     since: Instant,
-    /// When the observer was last called, in milliseconds after `since`.
+    /// The time of the last call of the observer, in milliseconds after `since`.
     asked: Arc<AtomicU64>,
 }
 
 impl Watch {
-    /// A watch of one phase, with the number of units in all if it is known.
+    /// A watch of a phase, with the total number of units if known.
     pub fn new(observer: Option<Observer>, phase: Phase, total: Option<u64>) -> Self {
         let (done, asked) = (Arc::default(), Arc::default());
         Watch { observer, phase, total, done, since: Instant::now(), asked }
@@ -192,8 +190,8 @@ impl Watch {
         Watch::new(self.observer.clone(), phase, total)
     }
 
-    /// Counts `count` more units as done. Now and then, after many units or a few hundredths of a
-    /// second, it calls the observer, which may end the work.
+    /// Counts `count` more units as done. After many units or a few hundredths of a second, it
+    /// calls the observer, which may end the work.
     #[inline]
     pub fn tick(&self, count: u64) -> Result<(), Interrupted> {
         let before = self.done.fetch_add(count, Ordering::Relaxed);
@@ -205,7 +203,7 @@ impl Watch {
     }
 
     /// Calls the observer if it was not called for a while; fails if it ends the work. It reads the
-    /// clock, and is for steps that take long beside that and are no units of the phase.
+    /// clock, and is for steps that take long in comparison and are not units of the phase.
     pub fn look(&self) -> Result<(), Interrupted> {
         let now = self.since.elapsed().as_millis() as u64;
         let asked = self.asked.load(Ordering::Relaxed);
@@ -220,7 +218,7 @@ impl Watch {
         self.report_with(0)
     }
 
-    /// As [`Watch::report`], with `under_way` units more than are counted.
+    /// As [`Watch::report`], with `under_way` more units than counted.
     pub fn report_with(&self, under_way: u64) -> Result<(), Interrupted> {
         let Some(observer) = &self.observer else { return Ok(()) };
         self.asked.store(self.since.elapsed().as_millis() as u64, Ordering::Relaxed);
@@ -232,7 +230,7 @@ impl Watch {
     }
 }
 
-/// Limits work to a rate by pauses.
+/// Limits work to a rate by pausing.
 #[derive(Clone, Debug)]
 pub struct Throttle {
     since: Instant,
@@ -241,7 +239,7 @@ pub struct Throttle {
     observed: Option<Arc<LastProgress>>,
 }
 
-/// The last progress that the observer received, to be sent again in a pause.
+/// The last progress received by the observer, sent again in pauses.
 #[derive(Debug)]
 struct LastProgress {
     observer: Observer,
@@ -264,8 +262,8 @@ impl LastProgress {
 }
 
 impl Throttle {
-    /// A limit of `bytes_per_second` from now on. The observer is also called in pauses: for that
-    /// the work must use the returned observer in place of the given one.
+    /// A limit of `bytes_per_second` from now on. The observer is also called in pauses, so the
+    /// work must use the returned observer in place of the given one.
     pub fn new(bytes_per_second: u64, observer: Option<Observer>) -> (Self, Option<Observer>) {
         let bytes_per_second = bytes_per_second.max(1) as f64;
         let observed = observer.map(|observer| {
@@ -282,7 +280,7 @@ impl Throttle {
         (throttle, observer)
     }
 
-    /// As [`Throttle::new`] if there is a rate; else no throttle, and the observer as it is.
+    /// As [`Throttle::new`] if there is a rate; else no throttle, and the given observer.
     pub fn at_most(
         bytes_per_second: Option<u64>,
         observer: Option<Observer>,
@@ -301,7 +299,7 @@ impl Throttle {
     pub fn spend(&self, bytes: u64) {
         let spent = self.spent.fetch_add(bytes, Ordering::Relaxed) + bytes;
         let due = Duration::from_secs_f64(spent as f64 / self.bytes_per_second);
-        // The system makes short pauses longer than they should be.
+        // The system makes short pauses longer than requested.
         while let Some(pause) = due.checked_sub(self.since.elapsed())
             && pause > PAUSE_MIN
             && self.observed.as_ref().is_none_or(|last| last.ask_again().is_continue())

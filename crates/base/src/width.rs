@@ -1,16 +1,16 @@
-//! The width: the number of bits that the fingerprints of a store have, and their hex digits.
+//! The width: the number of bits of the fingerprints of a store, and their hex digits.
 //!
-//! A fingerprint of fewer than 64 bits is kept as a number of 64 bits whose upper bits are zero. So
-//! searches, joins and files know one kind of value; what the width adds are a bound on values that
-//! come in and the number of digits of those that go out. The [`Recipe`](crate::Recipe) of a store
-//! holds its width, so that fingerprints of two widths are never compared.
+//! A fingerprint of fewer than 64 bits is stored as a number of 64 bits whose upper bits are zero.
+//! So searches, joins and files process a single kind of value; the width only adds a bound for
+//! input values and the number of digits of output values. The [`Recipe`](crate::Recipe) of a store
+//! contains its width, so that fingerprints of two widths are never compared.
 
 use std::fmt;
 
 use crate::{Fingerprint, Radix};
 
-/// The number of bits of a fingerprint: a multiple of 8 from 8 to 64. Each byte is two hex digits,
-/// and no digit or byte of a fingerprint is used in part.
+/// The number of bits of a fingerprint: a multiple of 8 from 8 to 64. A byte is two hex digits, so
+/// digits and bytes of a fingerprint are always used in full.
 ///
 /// ```
 /// use fpstore_base::{Fingerprint, Width};
@@ -25,13 +25,13 @@ use crate::{Fingerprint, Radix};
 pub struct Width(u8);
 
 impl Width {
-    /// 64 bits, the width of every fingerprint that fpstore makes itself.
+    /// 64 bits, the width of every fingerprint computed by fpstore itself.
     pub const FULL: Width = Width(64);
 
-    /// The widths that there are, in words.
+    /// The valid widths, in words.
     pub const EXPECTED: &'static str = "a multiple of 8 from 8 to 64";
 
-    /// The width of `bits` bits, or `None` if there is none.
+    /// The width of `bits` bits, or `None` if it is invalid.
     pub const fn new(bits: u32) -> Option<Self> {
         if bits >= 8 && bits <= 64 && bits.is_multiple_of(8) {
             Some(Width(bits as u8))
@@ -40,12 +40,12 @@ impl Width {
         }
     }
 
-    /// The bits.
+    /// The number of bits.
     pub const fn bits(self) -> u32 {
         self.0 as u32
     }
 
-    /// The hex digits of a fingerprint.
+    /// The number of hex digits of a fingerprint.
     pub const fn digits(self) -> usize {
         self.0 as usize / 4
     }
@@ -60,13 +60,13 @@ impl Width {
         fingerprint.value() <= self.max().value()
     }
 
-    /// A fingerprint as it is written.
+    /// A fingerprint in its written form.
     pub const fn hex(self, fingerprint: Fingerprint) -> HexFingerprint {
         HexFingerprint { fingerprint, width: self }
     }
 
-    /// The fingerprint of this width that a number of 64 bits in two's complement is: `-1` has all
-    /// bits of the width. `None` if the number is outside the signed range of the width.
+    /// Converts a number of 64 bits in two's complement to a fingerprint of this width: `-1` has
+    /// all bits of the width. `None` if the number is outside the signed range of the width.
     pub const fn of_signed(self, number: i64) -> Option<Fingerprint> {
         let shift = 64 - self.bits();
         match (number << shift) >> shift == number {
@@ -75,8 +75,8 @@ impl Width {
         }
     }
 
-    /// The fingerprint of this width that a number of 64 bits is, which was spelled in `radix`: a signed
-    /// one as [`Width::of_signed`] says, any other one as it is. `None` if it does not fit.
+    /// Converts a number of 64 bits, spelled in `radix`, to a fingerprint of this width: a signed
+    /// number as in [`Width::of_signed`], any other number unchanged. `None` if it does not fit.
     pub fn narrowed(self, number: Fingerprint, radix: Radix) -> Option<Fingerprint> {
         match radix {
             Radix::SignedDecimal => self.of_signed(number.value().cast_signed()),
@@ -84,9 +84,10 @@ impl Width {
         }
     }
 
-    /// The distance that a store is tuned for if nothing says more of its fingerprints: 3, or less
-    /// where a query within 3 bits would find too much by chance. It is the largest distance within
-    /// which a query finds, of a million random fingerprints, one in less than a hundred queries.
+    /// The default tuning distance of a store, if nothing else is known about its fingerprints: 3,
+    /// or less where a query within 3 bits would find too much by chance. It is the largest
+    /// distance within which, with a million random fingerprints, less than one in a hundred
+    /// queries finds a fingerprint.
     ///
     /// ```
     /// use fpstore_base::Width;
@@ -126,18 +127,18 @@ impl fmt::Display for Width {
     }
 }
 
-/// A fingerprint as it is written: lower-case hex digits, as many as its width has.
+/// A fingerprint in its written form: lower-case hex digits, as many as its width has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HexFingerprint {
     /// The fingerprint.
     pub fingerprint: Fingerprint,
-    /// The width of the store or the input that it belongs to.
+    /// The width of its store or input.
     pub width: Width,
 }
 
 impl HexFingerprint {
-    /// The fingerprint that a text of hex digits is, of the width that has as many digits. A text of
-    /// another length is one of 64 bits.
+    /// Parses a text of hex digits as a fingerprint of the width with that many digits. A text of
+    /// another length is a fingerprint of 64 bits.
     ///
     /// # Errors
     ///

@@ -1,18 +1,18 @@
-//! Addresses of documents, brought to one spelling, and the documents that share one.
+//! Canonical forms of addresses, and documents that share an address.
 
 use std::hash::Hasher;
 
 use siphasher::sip128::{Hasher128, SipHasher13};
 
 use super::error::{Error, Result};
-use super::number::{Number, Rank};
 use super::ranking::Ranking;
+use super::ranking::{Number, Rank};
 use super::spool::Spools;
 use super::work::Work;
 use fpstore::rows::Reason;
 
-/// Parameters of a query that say how a reader came, and not which page is meant. Names that begin
-/// with `utm_` are others.
+/// Query parameters that track readers and do not select a page; in addition to names that begin
+/// with `utm_`.
 const TRACKING: [&str; 20] = [
     "_ga",
     "_gl",
@@ -36,20 +36,20 @@ const TRACKING: [&str; 20] = [
     "yclid",
 ];
 
-/// The canonical form of an address; `None` if there is nothing but white space.
+/// The canonical form of an address; `None` if the text is only white space.
 ///
-/// Addresses of one page that are spelled in usual ways have one form:
+/// Common spellings of the address of a page have the same form:
 ///
-/// * `http` and `https` are the same and left out; another scheme is in lower case.
-/// * The host is in lower case, without a dot at its end; the default port is left out.
-/// * The fragment is left out, unless it begins with `!`, as those that name pages do.
-/// * Slashes at the end of the path are left out.
-/// * Parameters that follow readers are left out: `utm_*`, `gclid`, `fbclid`, `msclkid`, session ids
-///   and their like. The others stay in their order.
-/// * Letters, digits and `-._~` behind a percent sign are written plainly, other codes in capitals.
+/// * `http` and `https` are equal and removed; another scheme is converted to lower case.
+/// * The host is converted to lower case; a dot at its end and the default port are removed.
+/// * The fragment is removed unless it begins with `!`: such fragments select pages.
+/// * Slashes at the end of the path are removed.
+/// * Tracking parameters are removed: `utm_*`, `gclid`, `fbclid`, `msclkid`, session ids and
+///   similar ones. The others keep their order.
+/// * Percent-encoded letters, digits and `-._~` are decoded; other codes are written in capitals.
 ///
-/// Nothing else is equal: neither hosts with and without `www`, nor parameters in another order. A text
-/// without `://`, such as a DOI, stays as it is, without white space around it.
+/// Nothing else is equal: neither hosts with and without `www`, nor parameters in another order. Of
+/// a text without `://`, such as a DOI, only the white space around it is removed.
 ///
 /// # Examples
 ///
@@ -117,7 +117,7 @@ fn is_tracking(name: &str) -> bool {
     name.starts_with("utm_") || TRACKING.binary_search(&name.as_str()).is_ok()
 }
 
-/// Appends a part of an address, in which what need not be coded is not (RFC 3986, 6.2.2).
+/// Appends a part of an address, with needless percent-encodings decoded (RFC 3986, 6.2.2).
 fn push_plain(part: &str, form: &mut String) {
     let mut rest = part;
     while let Some(at) = rest.find('%') {
@@ -139,7 +139,7 @@ fn push_plain(part: &str, form: &mut String) {
     form.push_str(rest);
 }
 
-/// The digest of the canonical form of an address, which is never 0; `None` if there is none.
+/// The digest of the canonical form of an address, never 0; `None` if there is no address.
 pub(super) fn address_digest(address: &str) -> Option<u128> {
     let form = canonical_address(address)?;
     let mut hasher = SipHasher13::new();
@@ -147,18 +147,18 @@ pub(super) fn address_digest(address: &str) -> Option<u128> {
     Some(hasher.finish128().as_u128().max(1))
 }
 
-/// A document whose address a better one has.
+/// A document with the same address as a better document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Namesake {
     pub(super) number: Number,
     /// The best document of the address.
     pub(super) best: Number,
     pub(super) best_fingerprint: u64,
-    /// That of addresses here.
+    /// Here always [`Reason::Address`].
     pub(super) reason: Reason,
 }
 
-/// All documents but the best one of each address, by ascending number.
+/// All documents except the best of each address, by ascending number.
 pub(super) fn namesakes(
     work: &Work<'_>,
     spools: &Spools,
@@ -220,7 +220,7 @@ mod tests {
         assert!(TRACKING.is_sorted());
     }
 
-    /// The form of a form is itself, whatever it is made of.
+    /// Canonicalising a canonical form changes nothing.
     #[test]
     fn a_form_stays_as_it_is() {
         for address in

@@ -1,18 +1,18 @@
-//! The bar at which documents are near: that of the settings, or the one that leaves the wanted
+//! The bar for near-duplicates: the bar of the settings, or the strictest one that reaches a target
 //! number of documents.
 
 use std::collections::{HashMap, HashSet};
 
-use super::compared::Compared;
 use super::dropped::{Dropped, Other};
 use super::error::{Error, Result};
-use super::number::Number;
+use super::ranking::Compared;
+use super::ranking::Number;
 use super::spool::Spools;
 
 /// Similarities are tried in hundredths.
 const STEPS: f64 = 100.0;
 
-/// The bars that may be set, the strictest first: least similarities, or greatest distances.
+/// The possible bars, the strictest first: least similarities, or greatest distances.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Bars {
     /// From 1 down to this similarity, in hundredths.
@@ -22,7 +22,7 @@ pub(super) enum Bars {
 }
 
 impl Bars {
-    /// The number of the most lenient bar, which is that of the settings.
+    /// The number of the most lenient bar, which is the bar of the settings.
     fn last(self) -> u32 {
         match self {
             Bars::Similarity(least) => ((1.0 - least) * STEPS - 1e-9).ceil().max(0.0) as u32,
@@ -38,8 +38,7 @@ impl Bars {
         }
     }
 
-    /// How far a document is from the one that stays, in the measure of the bar: 0 is as near as can
-    /// be.
+    /// How far a document is from the kept one, in the measure of the bar; 0 is the nearest.
     fn remoteness(self, dropped: &Dropped, distance: u32) -> f64 {
         match self {
             Bars::Similarity(_) => 1.0 - dropped.similarity.unwrap_or(1.0),
@@ -48,18 +47,20 @@ impl Bars {
     }
 }
 
-/// What is dropped, and at which bar.
+/// The dropped documents, and the bar at which they are dropped.
 pub(super) struct Decided {
     pub(super) dropped: Vec<Dropped>,
     /// The least similarity, or the greatest distance.
     pub(super) bar: f64,
 }
 
-/// Drops documents at the bar of the settings; or with a target at the strictest bar that leaves no more
-/// documents, those without fingerprint among them, which is found by halving. Where that bar leaves fewer, those that are the least alike to
-/// the one that stays come back, the better of equal ones first, and at most one of equal documents.
+/// Drops documents at the bar of the settings. With a target, drops them at the strictest bar that
+/// leaves no more documents than the target, those without fingerprint included; the bar is found
+/// by bisection. If fewer are left, dropped documents are taken back: the least similar to their
+/// kept document first, then the better ones first, and at most one of equal documents.
 ///
-/// `drop_at` gives the documents that are dropped at a bar; it is called with the last one first.
+/// `drop_at` returns the documents dropped at a bar. Its first call is for the last, most lenient
+/// bar.
 pub(super) fn set_bar(
     bars: Bars,
     target: Option<u64>,
@@ -75,7 +76,7 @@ pub(super) fn set_bar(
     if left(&dropped) > target {
         return Err(Error::TargetNotReached { target, least: left(&dropped) });
     }
-    // The bar `high` is lenient enough, and those before `low` are not.
+    // The bar `high` is lenient enough; the bars before `low` are not.
     let (mut low, mut high, mut best) = (0, last, dropped);
     while low < high {
         let middle = low + (high - low) / 2;
@@ -91,7 +92,7 @@ pub(super) fn set_bar(
     Ok(Decided { dropped: best, bar: bars.at(high) })
 }
 
-/// Takes up to `count` documents out of the list: those farthest from the one that stays.
+/// Takes back up to `count` dropped documents, those farthest from their kept document first.
 fn bring_back(
     dropped: &mut Vec<Dropped>,
     count: u64,
@@ -102,7 +103,7 @@ fn bring_back(
     if count == 0 || dropped.is_empty() {
         return Ok(());
     }
-    // Equal documents have one fingerprint and one digest of features.
+    // Equal documents have the same fingerprint and the same digest of features.
     let mut contents: HashMap<Number, (u64, u64)> =
         dropped.iter().map(|one| (one.number, (0, 0))).collect();
     spools.each(|number, entry| {
@@ -130,7 +131,7 @@ fn bring_back(
         if back.len() as u64 >= count || remoteness <= 0.0 {
             break;
         }
-        // What a store has is not needed again.
+        // Documents in the store need not be kept again.
         if matches!(one.other, Other::New(_)) && seen.insert(contents[&one.number]) {
             back.insert(one.number);
         }

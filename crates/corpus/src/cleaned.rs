@@ -1,20 +1,19 @@
-//! A cleaning whose outputs are written: what became of the documents, and the end of the work.
+//! A cleaning with all outputs written: lists of its documents, and the end of the work.
 
 use std::path::{Path, PathBuf};
 
 use super::account::Account;
 use super::decide::Decisions;
-use super::decided::DecidedDocument;
+use super::dropped::OtherIds;
 use super::dropped::{Dropped, Other};
 use super::error::{Error, Result};
 use super::event::Event;
 use super::job::Job;
 use super::loss::LossLimit;
 use super::manifest::{self, Manifest};
-use super::other_ids::OtherIds;
-use super::overview::Overview;
 use super::spool::{Entry, Spools};
 use super::survey;
+use super::survey::Overview;
 use super::targets::Targets;
 use super::work::Work;
 use fpstore::StoreIndex;
@@ -23,7 +22,7 @@ use fpstore::rows::{RemovedRow, Side};
 use fpstore_base::watch::Phase;
 use fpstore_base::{Fingerprint, Id, IdRef, Width};
 
-/// A cleaning whose outputs are written. [`Cleaned::finish`] ends it.
+/// A cleaning with all outputs written. [`Cleaned::finish`] ends it.
 #[must_use = "the work is not done before finish"]
 pub struct Cleaned<'a> {
     pub(super) work: Work<'a>,
@@ -39,12 +38,12 @@ pub struct Cleaned<'a> {
 }
 
 impl Cleaned<'_> {
-    /// The width of the fingerprints: 64 bits, unless they were ready and their form says otherwise.
+    /// The width of the fingerprints: 64 bits, or the width of ready fingerprints.
     pub fn width(&self) -> Width {
         self.work.settings.source.width()
     }
 
-    /// What became of the documents.
+    /// The counts of kept and removed documents.
     pub fn account(&self) -> Account {
         let counts = self.spools.counts();
         let is_new = |other: &Other| matches!(other, Other::New(_));
@@ -72,8 +71,8 @@ impl Cleaned<'_> {
         }
     }
 
-    /// What is removed, at a glance. The documents are counted again, and the beginnings of a few are
-    /// read from their files.
+    /// A summary of the removed documents. The documents are counted again, and the beginnings of a
+    /// few are read from their files.
     ///
     /// # Errors
     ///
@@ -82,9 +81,9 @@ impl Cleaned<'_> {
         survey::overview(&self.work, &self.spools, &self.decisions)
     }
 
-    /// The manifest of the work: its settings, its judgement, its counts, and the digests of the files
-    /// that were read and written. `lists` are further files that the caller has written; `-`, which is
-    /// standard output, is none. All of these files are read again.
+    /// The manifest of the work: its settings, criterion, counts, and the digests of the files read
+    /// and written. `lists` are further files written by the caller; the name `-`, standard output,
+    /// is skipped. All of these files are read again.
     ///
     /// # Errors
     ///
@@ -106,7 +105,8 @@ impl Cleaned<'_> {
         };
         let mut settings = work.describe();
         if let Some(settings) = settings.as_object_mut() {
-            // What has a place of its own, or says how the files are read on this machine.
+            // Settings with fields of their own in the manifest, and the reading options of this
+            // machine.
             for name in ["version", "recipe", "reading", "files"] {
                 settings.remove(name);
             }
@@ -144,7 +144,7 @@ impl Cleaned<'_> {
         })
     }
 
-    /// Calls `each` with each document that is removed or annotated, in order.
+    /// Calls `each` with each removed or annotated document, in order.
     ///
     /// # Errors
     ///
@@ -162,8 +162,8 @@ impl Cleaned<'_> {
         })
     }
 
-    /// Calls `each` with each document that has a fingerprint, in order: what became of it, and because
-    /// of which other one. Takes 8 bytes of memory for each.
+    /// Calls `each` with each document that has a fingerprint, in order: whether it is removed, and
+    /// for which other document. Takes 8 bytes of memory for each document.
     ///
     /// # Errors
     ///
@@ -195,7 +195,7 @@ impl Cleaned<'_> {
         })
     }
 
-    /// Calls `each` with the fingerprint and the id of each document that is kept, in order.
+    /// Calls `each` with the fingerprint and the id of each kept document, in order.
     ///
     /// # Errors
     ///
@@ -222,8 +222,8 @@ impl Cleaned<'_> {
         })
     }
 
-    /// Checks that each document that was read is kept, dropped for one that is kept or stored, or
-    /// left out with its file.
+    /// Checks that each document read is kept, dropped for a kept or stored one, or left out with
+    /// its file.
     pub(super) fn check_sums(&self) -> Result<()> {
         let mut count = 0;
         self.spools.each(|number, _| {
@@ -246,12 +246,12 @@ impl Cleaned<'_> {
         Ok(())
     }
 
-    /// Adds the documents that are kept to the store, if they are to be added, and ends the work.
+    /// Adds the kept documents to the store if the settings require it, and ends the work.
     /// Documents of files that could not be copied are not added.
     ///
     /// # Errors
     ///
-    /// [`Error::Store`] of the store. The same settings then go on from there.
+    /// [`Error::Store`] of the store. The same settings then resume the work from there.
     pub fn finish(mut self) -> Result<Account> {
         let account = self.account();
         if let Some(writer) = self.writer.take() {
@@ -259,7 +259,7 @@ impl Cleaned<'_> {
             self.add_to(writer)?;
         }
         let Cleaned { job, work, .. } = self;
-        // All has taken effect, so this is no failure of the cleaning.
+        // All effects have taken place, so this is no failure of the cleaning.
         if let Err(error) = job.finish() {
             work.tell(Event::NotRemoved(&error));
         }
@@ -267,7 +267,7 @@ impl Cleaned<'_> {
     }
 
     fn add_to(&self, mut writer: Writer) -> Result<()> {
-        // Earlier work of this job may have added them, and was stopped then.
+        // Earlier work of this job may have added them before it was stopped.
         if writer.store().has_run(&self.run) {
             return Ok(());
         }
@@ -278,7 +278,7 @@ impl Cleaned<'_> {
             Ok(())
         })?;
         match writer.finish() {
-            // The documents are in the store: trying again would add them again.
+            // The documents are in the store: another attempt would add them again.
             Err(unmerged @ fpstore::Error::Unmerged { .. }) => {
                 self.work.tell(Event::Unmerged(&unmerged));
                 Ok(())
@@ -311,4 +311,21 @@ fn removed_row<'a>(
             Other::New(_) => StoreIndex::default(),
         },
     }
+}
+
+/// A document with a fingerprint, and whether it is kept.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct DecidedDocument<'a> {
+    /// The number of its file, counted over all files.
+    pub file: u32,
+    /// The number of its line, row or record in the file, numbered as in reports of bad records; 0
+    /// if the file is a single document.
+    pub record: u64,
+    /// The fingerprint of the document.
+    pub fingerprint: Fingerprint,
+    /// The reason why it is removed or annotated, if it is.
+    pub removed: Option<RemovedRow<'a>>,
+    /// The record number of the new document for which it is removed.
+    pub other_record: Option<u64>,
 }

@@ -1,13 +1,14 @@
 //! A cleaning, step by step.
 //!
-//! The work has four steps, and each leaves files in a [`Job`], so that the same settings go on where
-//! earlier work was stopped:
+//! The work has four steps. Each leaves files in a [`Job`], so that the same settings can resume
+//! stopped work:
 //!
-//! 1. `hash` reads the documents, some files at a time, and keeps a spool of each such batch: places,
+//! 1. `hash` reads the documents in batches of files, and writes a spool of each batch: places,
 //!    fingerprints and ids.
-//! 2. `decide` finds the near documents, and decides which are dropped and why.
-//! 3. `write` copies the files without the dropped documents; each appears when it is complete.
-//! 4. [`Cleaned`] lists the dropped documents and the others, and adds the others to a store.
+//! 2. `decide` finds near documents, and decides which are dropped and why.
+//! 3. `write` copies the files without the dropped documents; each copy appears when it is
+//!    complete.
+//! 4. [`Cleaned`] lists the dropped and the kept documents, and adds the kept ones to a store.
 
 use super::account::Account;
 use super::cleaned::Cleaned;
@@ -30,7 +31,7 @@ impl<'a> Cleaner<'a> {
     ///
     /// # Errors
     ///
-    /// As these.
+    /// As these three.
     pub fn run(self) -> Result<Account> {
         match self.begin()? {
             Some(cleaning) => cleaning.run()?.finish(),
@@ -38,19 +39,20 @@ impl<'a> Cleaner<'a> {
         }
     }
 
-    /// Checks the settings, finds the files, locks the store if documents are added, and begins the
-    /// work or goes on with it. `None` if the store has added the documents of the same run before, so
-    /// that nothing is to be done: outputs are complete before that. Without outputs this is an error.
+    /// Checks the settings, finds the files, locks the store if documents are added, and begins or
+    /// resumes the work. Returns `None` if the store has already added the documents of the same
+    /// run: the outputs were complete before, so nothing is left to do. Without outputs this is an
+    /// error.
     ///
     /// # Errors
     ///
-    /// * [`Error::Store`] with [`InvalidOptions`](fpstore::Error::InvalidOptions) if settings do not
-    ///   fit, an output would overwrite an input, or an input can be read only once; and if the store
-    ///   is locked or has another recipe.
+    /// * [`Error::Store`] with [`InvalidOptions`](fpstore::Error::InvalidOptions) for invalid
+    ///   settings, an output that would overwrite an input, or an input that can be read only once;
+    ///   and if the store is locked or has another recipe.
     /// * [`Error::Text`] if files cannot be found or copied.
     /// * [`Error::Exists`], [`Error::Ended`], [`Error::InUse`] and [`Error::Unfinished`] of the output.
-    /// * [`Error::KnownRun`] if the store has added the documents of the same run before, and there are no
-    ///   outputs: all of them would be found stored, and none kept.
+    /// * [`Error::KnownRun`] if the store has already added the documents of the same run and there
+    ///   are no outputs: all of them would be found stored, and none kept.
     pub fn begin(self) -> Result<Option<Cleaning<'a>>> {
         let mut work = Work::new(self)?;
         let Cleaner { output, replace, add, resources, .. } = &work.settings;
@@ -66,7 +68,7 @@ impl<'a> Cleaner<'a> {
         };
         let mut job = match &targets {
             Some(targets) => {
-                // With the same name of the run it is told below that nothing is to be done.
+                // A known run of the same name is handled below: nothing is left to do.
                 let has_added = |name: &str| run.as_deref() != Some(name) && is_known(name);
                 Job::open(&targets.job_folder(), &work.describe(), *replace, has_added)?
             }
@@ -76,7 +78,7 @@ impl<'a> Cleaner<'a> {
             },
         };
         if let Some(targets) = targets.as_ref().filter(|_| !job.is_resumed()) {
-            // A job that has not begun is none.
+            // A job that never started is treated as absent.
             if run.as_deref().is_some_and(is_known) {
                 return job.finish().map(|()| None);
             }
@@ -91,7 +93,8 @@ impl<'a> Cleaner<'a> {
             }
         }
         let run = run.unwrap_or_else(|| job.run().into());
-        // The lock is taken before the store is read, so that no other process adds the same records.
+        // The lock is taken before the store is read, so that no other process adds the same
+        // records.
         let writer = match (add, &work.stored) {
             (Some(options), Some(stored)) => {
                 let recipe = work.settings.source.recipe();
@@ -101,7 +104,7 @@ impl<'a> Cleaner<'a> {
             _ => None,
         };
         if let Some(writer) = &writer {
-            // Another process may have added them while this one waited.
+            // Another process may have added them while this one waited for the lock.
             if !job.is_resumed() && writer.store().has_run(&run) {
                 return match targets {
                     Some(_) => job.finish().map(|()| None),
@@ -132,12 +135,12 @@ pub struct Cleaning<'a> {
 }
 
 impl<'a> Cleaning<'a> {
-    /// Whether earlier work goes on. Its outputs may be there.
+    /// Whether earlier work is resumed. Its outputs may exist.
     pub fn is_resumed(&self) -> bool {
         self.job.is_resumed()
     }
 
-    /// Removes the folder of the work if nothing is done yet; for a caller that cannot go on with it.
+    /// Removes the folder of the work if no work is done yet, for a caller that cannot continue.
     pub fn give_up(&self) {
         self.job.give_up();
     }
@@ -149,7 +152,7 @@ impl<'a> Cleaning<'a> {
     /// * [`Error::TooMuchLost`] if more is removed than [`Cleaner::max_loss`] allows.
     /// * [`Error::Text`] if documents cannot be read or copied.
     /// * [`Error::Store`] from joins, if an output cannot be written, or if the observer ends the
-    ///   work. The same settings then go on from there.
+    ///   work. The same settings then resume the work from there.
     pub fn run(self) -> Result<Cleaned<'a>> {
         let Cleaning { work, job, targets, run, .. } = &self;
         let was_added = job.is_resumed() && work.stored.as_ref().is_some_and(|it| it.has_run(run));
@@ -157,13 +160,13 @@ impl<'a> Cleaning<'a> {
         loop {
             work.steps.begin(READ);
             let spools = hash::run(work, job).inspect_err(|_| job.give_up())?;
-            // Work that has come to decisions has told them.
+            // Work that reached its decisions has already reported them.
             let is_told = !std::mem::take(&mut is_first) || job.has(DECISIONS);
             if !is_told && spools.repeated_ids().count > 0 {
                 work.tell(Event::RepeatedIds(spools.repeated_ids()));
             }
-            // Settings that do not fit the documents are given again with others, which could not go on
-            // from here.
+            // Settings that do not fit the documents are corrected by the user; work with other
+            // settings cannot resume from here.
             work.steps.begin(DECIDE);
             let decisions = check_fields(work, &spools)
                 .and_then(|()| decide::run(work, job, &spools, was_added))
@@ -172,7 +175,7 @@ impl<'a> Cleaning<'a> {
                         job.drop_all();
                     }
                 })?;
-            // What the store has added is decided.
+            // Documents already added to the store cannot be decided again.
             if let Some(limit) = work.settings.max_loss.filter(|_| !was_added) {
                 check_loss(work, &spools, &decisions, limit)?;
             }
@@ -183,7 +186,7 @@ impl<'a> Cleaning<'a> {
                         room::check(work, &spools, &decisions, targets)?;
                     }
                     write::run(work, job, &spools, &decisions, targets).inspect_err(|error| {
-                        // The same settings read the files again.
+                        // The same settings then read the files again.
                         if matches!(error, Error::Text(TextError::Changed { .. })) && !was_added {
                             job.forget_read();
                         }
@@ -199,15 +202,15 @@ impl<'a> Cleaning<'a> {
                 cleaned.check_sums()?;
                 return Ok(cleaned);
             }
-            // A document may be kept instead of others only if it is copied. So without those of
-            // these files, everything is decided again.
+            // A document may be kept instead of others only if it is copied. So everything is
+            // decided again without the documents of these files.
             let known = spools.left_out().into_iter().map(|number| number as u32);
             job.leave_out(&known.chain(failed).collect::<Vec<_>>())?;
         }
     }
 }
 
-/// Refuses fields of sources and addresses that no document has: they are most likely misspelt.
+/// Refuses a source or address field that no document has: its name is probably misspelt.
 fn check_fields(work: &Work<'_>, spools: &Spools) -> Result<()> {
     if spools.len() == 0 {
         return Ok(());
@@ -225,7 +228,7 @@ fn check_fields(work: &Work<'_>, spools: &Spools) -> Result<()> {
     }
 }
 
-/// Ends the work if more would be removed than the limit allows.
+/// Ends the work if more documents would be removed than the limit allows.
 fn check_loss(
     work: &Work<'_>,
     spools: &Spools,

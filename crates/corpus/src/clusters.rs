@@ -1,14 +1,14 @@
-//! The documents of a cluster: one that stays, and those that are near it and go, or stay beside it.
+//! Clusters: a kept document with the documents near it, which are dropped or spared.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 
 use super::dropped::{Dropped, DroppedList, Other};
-use super::number::Number;
+use super::ranking::Number;
 use super::ranking::Ranking;
 use fpstore_base::{Fingerprint, Id};
 
-/// The document that others are near.
+/// The leader: the document that the others are near.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Leader<'a> {
     New(Number),
@@ -16,7 +16,7 @@ pub(super) enum Leader<'a> {
 }
 
 impl<'a> Leader<'a> {
-    /// That of a document that is dropped.
+    /// The leader of a dropped document.
     pub(super) fn of(dropped: &'a Dropped) -> Self {
         match &dropped.other {
             Other::New(number) => Leader::New(*number),
@@ -24,8 +24,8 @@ impl<'a> Leader<'a> {
         }
     }
 
-    /// That of the cluster of a document that is dropped or spared: one that goes by its address may go
-    /// for one that stays beside its leader.
+    /// The leader of the cluster of a dropped or spared document. A document dropped for its
+    /// address may have been dropped for a spared document, whose leader it then gets.
     pub(super) fn of_cluster(dropped: &'a Dropped, spared: &'a DroppedList) -> Self {
         match &dropped.other {
             Other::New(number) => spared.get(*number).map_or(Leader::New(*number), Leader::of),
@@ -34,9 +34,9 @@ impl<'a> Leader<'a> {
     }
 }
 
-/// Takes documents out of the list of those that are dropped, so that up to `per_cluster` of each
-/// cluster stay: after the leader those of the best ranks. Returns them. What is near a stored
-/// document is dropped in any case: the store has it.
+/// Takes documents out of the dropped ones and returns them, so that up to `per_cluster` documents
+/// of each cluster are kept: the leader, then the documents of the best ranks. Documents near a
+/// stored one are dropped in any case: the store has the stored one.
 pub(super) fn spare(
     dropped: &mut Vec<Dropped>,
     per_cluster: u32,
@@ -56,14 +56,14 @@ pub(super) fn spare(
     dropped.extract_if(.., is_spared).collect()
 }
 
-/// How many documents the clusters have.
+/// The number of documents of each cluster.
 pub(super) struct ClusterSizes<'a> {
     of_leaders: HashMap<Leader<'a>, u64>,
     spared: &'a DroppedList,
 }
 
 impl<'a> ClusterSizes<'a> {
-    /// Counts those that are dropped and those that stay beside a leader.
+    /// Counts the dropped and the spared documents.
     pub(super) fn new(dropped: &'a DroppedList, spared: &'a DroppedList) -> Self {
         let mut of_leaders = HashMap::new();
         for one in dropped.iter().chain(spared.iter()) {
@@ -72,18 +72,18 @@ impl<'a> ClusterSizes<'a> {
         ClusterSizes { of_leaders, spared }
     }
 
-    /// The documents of each cluster of two or more.
+    /// The sizes of all clusters of two or more documents.
     pub(super) fn each(&self) -> impl Iterator<Item = u64> {
         self.of_leaders.values().copied()
     }
 
-    /// The documents of the cluster of a document that stays; 1 if it is near no other one.
+    /// The size of the cluster of a kept document; 1 if no other document is near it.
     pub(super) fn of_kept(&self, number: Number) -> u64 {
         let leader = self.spared.get(number).map_or(Leader::New(number), Leader::of);
         self.of_leaders.get(&leader).copied().unwrap_or(1)
     }
 
-    /// The documents of the cluster of a document that is dropped.
+    /// The size of the cluster of a dropped document.
     pub(super) fn of_dropped(&self, dropped: &'a Dropped) -> u64 {
         self.of_leaders.get(&Leader::of_cluster(dropped, self.spared)).copied().unwrap_or(1)
     }

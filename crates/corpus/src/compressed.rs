@@ -1,18 +1,19 @@
-//! The bytes of a copy, compressed as its file was.
+//! The bytes of a copy, compressed like its original.
 
 use std::io::{self, Write};
 
 use fpstore_base::source::{Compression, Encoder};
 
-/// The file that is written. Remembers its error, which is not one of the file that is read.
+/// The written file. Keeps its own write error, to distinguish it from errors of the file being
+/// read.
 pub(super) struct Compressed<W: Write> {
     compression: Option<Compression>,
     /// Whether a flush ends a member of the compressed file.
     has_members: bool,
-    /// One of both is there.
+    /// Either the encoder or, between members, the plain writer is present.
     encoder: Option<Encoder<W>>,
     between: Option<W>,
-    /// Whether nothing was begun.
+    /// Whether no member was begun.
     is_empty: bool,
     pub(super) failed: Option<io::Error>,
 }
@@ -45,8 +46,8 @@ impl<W: Write> Compressed<W> {
         Ok(())
     }
 
-    /// Ends the compression, and returns what was written to. A file without records has an empty
-    /// member: one of no bytes would be no compressed file.
+    /// Ends the compression and returns the writer below it. A file without records gets an empty
+    /// member, because zero bytes are no valid compressed file.
     pub(super) fn finish(mut self) -> io::Result<W> {
         if self.is_empty {
             self.encoder()?;

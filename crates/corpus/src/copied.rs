@@ -1,7 +1,7 @@
-//! Copies of files without some of their documents, before they get their names.
+//! Copies of files without some of their documents, before the copies get their names.
 //!
-//! A cleaning and the removal of benchmarks write their outputs by these functions; each decides by
-//! itself when a copy gets its name.
+//! Cleaning and the contamination check both write their outputs with these functions. Each caller
+//! gives the copies their names.
 
 use fpstore_base::IoError;
 use std::fs::File;
@@ -21,18 +21,18 @@ use fpstore_base::watch::Watch;
 use fpstore_disk::DigestWriter;
 use fpstore_disk::NewFile;
 
-/// The path of an output, in the folder that the user named or below it.
+/// The path of an output, in or below the folder named by the user.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OutputPath<'a> {
     pub(super) root: &'a Path,
     pub(super) path: &'a Path,
 }
 
-/// An output that has no name yet.
+/// An output without a name yet.
 pub(super) type NewOutput = (NewFile, DigestWriter<BufWriter<File>>);
 
-/// Does the work of each number below `count` on threads, `None` for one each core. No work begins
-/// after an error, and the first one is returned.
+/// Calls `work` with each number below `count` on threads; `None` means one thread for each core.
+/// After an error no further call begins, and the first error is returned.
 pub(super) fn on_threads(
     threads: Option<usize>,
     count: usize,
@@ -45,7 +45,7 @@ pub(super) fn on_threads(
             if number >= count {
                 return Ok(());
             }
-            // Nobody needs to begin another one.
+            // Stops the other threads.
             work(number).inspect_err(|_| next.store(usize::MAX / 2, Ordering::Relaxed))?;
         }
     };
@@ -58,8 +58,8 @@ pub(super) fn on_threads(
     done.into_iter().collect()
 }
 
-/// Copies a file to a new file for `to`, compressed so. `decisions` are about records that were read,
-/// and `other` is the fate of all others.
+/// Copies a file to a new file for `to`, with the given compression. `decisions` are the fates of
+/// some records, and `other` is the fate of all others.
 pub(super) fn copy_file(
     file: &DocumentFile<'_>,
     (to, compression): (OutputPath<'_>, Option<Compression>),
@@ -88,7 +88,7 @@ pub(super) fn copy_file(
     Ok((new, out))
 }
 
-/// Lists the paths of files, one a line, in a new file for `to`.
+/// Writes the paths of files, one on each line, to a new file for `to`.
 pub(super) fn list_files<'a>(
     files: impl IntoIterator<Item = DocumentFile<'a>>,
     to: OutputPath<'_>,
@@ -108,8 +108,8 @@ pub(super) fn list_files<'a>(
     Ok((new, out))
 }
 
-/// A new file, which may replace one that is there. Links are followed to the folder that the user named,
-/// and not below it.
+/// Creates a file that may replace an existing one. Links are followed up to the folder named by
+/// the user, and not below it.
 pub(super) fn create(OutputPath { root, path }: OutputPath<'_>) -> Result<NewOutput> {
     let cannot = || IoError::of("write", path);
     let new = NewFile::create_below(root, path).map_err(cannot())?;

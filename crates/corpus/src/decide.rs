@@ -1,11 +1,10 @@
-//! Step 2: which documents are dropped, and why.
+//! Step 2: decides which documents are dropped, and why.
 
 use std::io::Read;
 
 use super::address::{Namesake, namesakes};
 use super::bar::Decided;
 use super::clusters::spare;
-use super::compared::Compared;
 use super::distance::by_distance;
 use super::dropped::{Dropped, DroppedList, Other};
 use super::error::{Error, Result};
@@ -13,6 +12,7 @@ use super::exact::{by_digests, tell_equal};
 use super::features::{Connections, by_features};
 use super::job::{CONNECTIONS, DECISIONS, Job};
 use super::judged::JudgedPairs;
+use super::ranking::Compared;
 use super::ranking::Ranking;
 use super::sketches::by_sketches;
 use super::spool::Spools;
@@ -21,19 +21,20 @@ use fpstore_base::Fingerprint;
 use fpstore_disk::Digest;
 use fpstore_disk::fields::{put_u32, put_u64, read_u32, read_u64};
 
-/// The documents that are dropped and those that stay though they are near a kept one, the bar by which
-/// they are near, and the digest of these.
+/// The dropped documents, the documents spared although they are near a kept one, the bar, and the
+/// digest of these.
 pub(super) struct Decisions {
     /// The least similarity of near documents, or their greatest distance.
     pub(super) bar: f64,
     pub(super) dropped: DroppedList,
-    /// Those that stay beside the one that they are near, as more than one of a cluster is kept.
+    /// Documents kept although they are near a kept one, because a cluster keeps more than one.
     pub(super) spared: DroppedList,
     pub(super) digest: Digest,
 }
 
-/// Decides, or reads what was decided before on the same state of the store and of the files. Once the
-/// store has added the documents of the job, `was_added`, it is another one by that alone.
+/// Decides, or reads earlier decisions on the same state of the store and of the files. With
+/// `was_added`, the store has already added the documents of the job, so its changed state alone
+/// does not invalidate the decisions.
 pub(super) fn run(
     work: &Work<'_>,
     job: &Job,
@@ -70,7 +71,7 @@ pub(super) fn run(
     Ok(Decisions { bar, dropped, spared, digest: Digest::of(&bytes) })
 }
 
-/// The documents that are dropped, and those that are spared.
+/// The dropped documents, and the spared ones.
 fn decide(
     work: &Work<'_>,
     spools: &Spools,
@@ -100,8 +101,8 @@ fn decide(
     Ok((Decided { dropped, bar }, spared))
 }
 
-/// Drops the documents whose address a better one has, or that are judged to be one with it, for
-/// that one or for the one that stays instead of it.
+/// Drops documents with the same address as a better one, or judged to be its duplicates. Each is
+/// dropped for the better one, or for the document that is kept instead of it.
 fn drop_namesakes(dropped: &mut Vec<Dropped>, namesakes: &[Namesake]) {
     dropped.sort_unstable_by_key(|one| one.number);
     let of_namesakes: Vec<Dropped> = namesakes
@@ -118,8 +119,8 @@ fn drop_namesakes(dropped: &mut Vec<Dropped>, namesakes: &[Namesake]) {
     dropped.extend(of_namesakes);
 }
 
-/// What decisions follow from, beside the settings of the job. By its name those of an earlier job are
-/// no decisions of this one, nor are its outputs.
+/// The inputs of the decisions that are not settings of the job. The name of the job is included:
+/// neither decisions nor outputs of an earlier job count for this one.
 fn state(work: &Work<'_>, job: &Job, spools: &Spools) -> String {
     let stored = work.stored.as_ref();
     let generation = stored.map_or(0, fpstore::Store::generation);
@@ -127,7 +128,7 @@ fn state(work: &Work<'_>, job: &Job, spools: &Spools) -> String {
     format!("{} {} {generation} {:?} {target:?}", job.run(), work.store_id(), spools.left_out())
 }
 
-/// The state and the lists in a file of decisions.
+/// Parses the state and the lists of a decisions file.
 fn read(mut bytes: &[u8]) -> Option<(String, f64, DroppedList, DroppedList)> {
     let len = read_u32(&mut bytes).ok()?;
     let mut state = String::new();

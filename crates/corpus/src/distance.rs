@@ -1,10 +1,10 @@
 //! Step 2 without a similarity: documents are near if their fingerprints are.
 
 use super::bar::{Bars, Decided, set_bar};
-use super::compared::Compared;
 use super::dropped::{Dropped, Other};
 use super::error::Result;
-use super::number::{Number, Rank};
+use super::ranking::Compared;
+use super::ranking::{Number, Rank};
 use super::spool::Spools;
 use super::work::Work;
 use fpstore::BuildOptions;
@@ -15,7 +15,7 @@ use fpstore::rows::Reason;
 use fpstore_base::IdRef;
 use fpstore_base::watch::Phase;
 
-/// The documents that are near a stored one, or one that is kept.
+/// The documents that are near a stored or a kept document.
 pub(super) fn by_distance(
     work: &Work<'_>,
     spools: &Spools,

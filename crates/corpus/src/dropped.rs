@@ -1,16 +1,19 @@
-//! The documents that are dropped, and why.
+//! The dropped documents, and the reasons.
 
+use std::collections::HashMap;
 use std::io::{self, Read};
 
+use super::error::Result;
 use super::fields::{put_id, read_id};
-use super::number::Number;
+use super::ranking::Number;
+use super::spool::Spools;
 use fpstore::StoreIndex;
 use fpstore::join::confirm::LedDocument;
 use fpstore::rows::Reason;
 use fpstore_base::{Fingerprint, Id};
 use fpstore_disk::fields::{put_u32, put_u64, read_u32, read_u64};
 
-/// The reasons, by the numbers that stand for them.
+/// The reasons; each is stored as its position in this list.
 const REASONS: [Reason; 6] =
     [Reason::Address, Reason::Bytes, Reason::Text, Reason::Near, Reason::Confirmed, Reason::Judged];
 
@@ -20,23 +23,23 @@ pub(super) struct Dropped {
     pub(super) number: Number,
     pub(super) other: Other,
     pub(super) other_fingerprint: Fingerprint,
-    /// The similarity of the two, if it was looked at.
+    /// The similarity of the two documents, if it was computed.
     pub(super) similarity: Option<f64>,
     pub(super) reason: Reason,
 }
 
-/// The document that is there instead.
+/// The document kept instead.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Other {
-    /// A new one that is kept.
+    /// A new document that is kept.
     New(Number),
-    /// A stored one, which may have no id; and its store, where several are asked as one.
+    /// A stored document, with its id if it has one, and its store if several are queried together.
     Stored(Option<Id>, StoreIndex),
 }
 
 impl Dropped {
-    /// A document that goes by an earlier one whose features are alike. `number_of` gives the number
-    /// of a document that was compared.
+    /// A document dropped for an earlier one with similar features. `number_of` converts the
+    /// position of a compared document to its number.
     pub(super) fn of_led(led: &LedDocument, number_of: impl Fn(u32) -> Number) -> Dropped {
         Dropped {
             number: number_of(led.document),
@@ -47,15 +50,15 @@ impl Dropped {
         }
     }
 
-    /// How alike it is to the other one, from 0 to 1: their similarity if it was looked at, else 1
-    /// less the part of the bits in which their fingerprints differ.
+    /// The likeness to the other document, from 0 to 1: their similarity if it was computed, else 1
+    /// minus the part of the bits in which their fingerprints differ.
     pub(super) fn likeness(&self, own: Fingerprint) -> f64 {
         let distance = self.other_fingerprint.distance(own);
         self.similarity.unwrap_or(1.0 - f64::from(distance) / 64.0)
     }
 }
 
-/// All documents that are dropped, by ascending number.
+/// All dropped documents, by ascending number.
 #[derive(Debug, Default)]
 pub(super) struct DroppedList(Vec<Dropped>);
 
@@ -129,6 +132,36 @@ impl DroppedList {
             list.push(Dropped { number, other, other_fingerprint, similarity, reason });
         }
         Ok(DroppedList(list))
+    }
+}
+
+/// The ids of the documents kept instead of dropped ones: new documents are looked up by number,
+/// stored ones carry their id.
+#[derive(Default)]
+pub(super) struct OtherIds(HashMap<Number, Id>);
+
+impl OtherIds {
+    pub(super) fn read(spools: &Spools, dropped: &DroppedList) -> Result<Self> {
+        let mut ids: HashMap<Number, Id> = HashMap::new();
+        let new = |dropped: &Dropped| match dropped.other {
+            Other::New(number) => Some(number),
+            Other::Stored(..) => None,
+        };
+        ids.extend(dropped.iter().filter_map(new).map(|number| (number, Id::U64(0))));
+        spools.each(|number, entry| {
+            if let Some(id) = ids.get_mut(&number) {
+                *id = entry.id.to_id();
+            }
+            Ok(())
+        })?;
+        Ok(OtherIds(ids))
+    }
+
+    pub(super) fn get<'a>(&'a self, dropped: &'a Dropped) -> Option<&'a Id> {
+        match &dropped.other {
+            Other::New(number) => self.0.get(number),
+            Other::Stored(id, _) => id.as_ref(),
+        }
     }
 }
 

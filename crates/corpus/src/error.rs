@@ -1,42 +1,56 @@
-//! The error of work on documents: one of stores, one of texts, or one of the outputs.
+//! The error of work on documents: of stores, of texts, or of the outputs.
 
-use std::fmt;
 use std::path::PathBuf;
 
 use super::loss::{Loss, LossLimit};
-use super::overview::Overview;
+use super::survey::Overview;
 use fpstore_base::Interrupted;
 
 /// The result of work on documents.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why documents could not be taken or cleaned.
-#[derive(Debug)]
+/// The reason why documents could not be taken or cleaned.
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// An error of a store, of a join, or of a file that was written; also
+    /// An error of a store, of a join, or of a written file; also
     /// [`Interrupted`](fpstore::Error::Interrupted).
-    Store(fpstore::Error),
-    /// An error of the documents, or of the files that hold them.
+    #[error(transparent)]
+    Store(#[from] fpstore::Error),
+    /// An error of the documents or of their files.
+    #[error(transparent)]
     Text(fpstore_documents::Error),
-    /// An error of the items of a benchmark, or of the files that hold them.
+    /// An error of the items of a benchmark or of their files.
+    #[error(transparent)]
     Items(fpstore_documents::Error),
-    /// An output is there already, and may not be replaced.
+    /// An output exists and may not be replaced.
+    #[error("{} exists", path.display())]
     Exists {
         /// The output.
         path: PathBuf,
-        /// Whether documents are added to a store. If earlier work made the output and added its
-        /// documents, they would be near stored ones now, and none in what replaces it.
+        /// Whether documents are added to a store. If earlier work wrote the output and added its
+        /// documents, they would be near stored ones now, and a replaced output would contain none
+        /// of them.
         adds: bool,
     },
-    /// An output is there already, made by the same cleaning, which was stopped when nothing but its own
+    /// An output exists that the same cleaning wrote. The cleaning was stopped when only its own
     /// folder was left to be removed.
+    #[error(
+        "{} exists: the same cleaning had ended when it was stopped; its outputs are complete, and \
+         nothing is left to do",
+        path.display()
+    )]
     Ended {
         /// The output.
         path: PathBuf,
     },
-    /// The store has added the documents of a run of this name before, and there are no outputs that have
-    /// them: compared with this store all of them would be found there, and none be kept.
+    /// The store has already added the documents of a run of this name, and no outputs contain
+    /// them: all of them would be found stored, and none kept.
+    #[error(
+        "{} has added the documents of the run '{run}' before, so all of them would be found stored \
+         and none kept; nothing was changed",
+        store.display()
+    )]
     KnownRun {
         /// The name of the run.
         run: String,
@@ -44,44 +58,51 @@ pub enum Error {
         store: PathBuf,
     },
     /// Another process works on the same output.
+    #[error("{} is in use: another process works on the same output", folder.display())]
     InUse {
         /// The folder of the unfinished work.
         folder: PathBuf,
     },
-    /// There is unfinished work on the same output with other settings.
+    /// The output has unfinished work with other settings.
+    #[error("{} holds unfinished work that differs in: {differences}", folder.display())]
     Unfinished {
         /// The folder of the unfinished work.
         folder: PathBuf,
         /// The names of the settings that differ.
         differences: String,
     },
-    /// More documents are left than [`Cleaner::target`](super::Cleaner::target) allows, even at the most
-    /// lenient bar. The same settings with another target go on from there.
+    /// More documents are left than [`Cleaner::target`](super::Cleaner::target) allows, even at the
+    /// most lenient bar. The same settings with another target resume the work from there.
+    #[error(
+        "a target of {target} cannot be reached: {least} documents are left at the most lenient bar; \
+         lower it, or name a target of {least} or more"
+    )]
     TargetNotReached {
-        /// The documents that should be left.
+        /// The largest number of documents that may be left.
         target: u64,
-        /// Those that are left.
+        /// The smallest number that can be left.
         least: u64,
     },
     /// More documents would be removed than [`Cleaner::max_loss`](super::Cleaner::max_loss) allows.
-    /// The same settings with another limit go on from there.
+    /// The same settings with another limit resume the work from there.
+    #[error("{} would lose {loss}, and {limit} is allowed", loss.of)]
     TooMuchLost {
         /// The largest loss.
         loss: Box<Loss>,
         /// The limit.
         limit: LossLimit,
-        /// All that would be lost.
+        /// All losses.
         overview: Box<Overview>,
     },
 }
 
 impl Error {
-    /// Settings or inputs that cannot be used.
+    /// The error for invalid settings or inputs.
     pub(super) fn refused(reason: impl Into<String>) -> Self {
         Error::Store(fpstore::Error::InvalidOptions { reason: reason.into() })
     }
 
-    /// Whether settings or inputs cannot be used.
+    /// Whether the error is about invalid settings or inputs.
     pub(super) fn is_refusal(&self) -> bool {
         matches!(self, Error::Store(fpstore::Error::InvalidOptions { .. }))
     }
@@ -89,62 +110,6 @@ impl Error {
     /// Whether the observer has ended the work.
     pub(super) fn is_interruption(&self) -> bool {
         matches!(self, Error::Store(fpstore::Error::Interrupted))
-    }
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::Store(error) => error.fmt(f),
-            Error::Text(error) | Error::Items(error) => error.fmt(f),
-            Error::Exists { path, .. } => write!(f, "{} exists", path.display()),
-            Error::Ended { path } => write!(
-                f,
-                "{} exists: the same cleaning had ended when it was stopped; its outputs are complete, \
-                 and nothing is left to do",
-                path.display()
-            ),
-            Error::KnownRun { run, store } => write!(
-                f,
-                "{} has added the documents of the run '{run}' before, so all of them would be found \
-                 stored and none kept; nothing was changed",
-                store.display()
-            ),
-            Error::InUse { folder } => write!(
-                f,
-                "{} is in use: another process works on the same output",
-                folder.display()
-            ),
-            Error::Unfinished { folder, differences } => write!(
-                f,
-                "{} holds unfinished work that differs in: {differences}",
-                folder.display()
-            ),
-            Error::TargetNotReached { target, least } => write!(
-                f,
-                "a target of {target} cannot be reached: {least} documents are left at the most lenient \
-                 bar; lower it, or name a target of {least} or more"
-            ),
-            Error::TooMuchLost { loss, limit, .. } => {
-                write!(f, "{} would lose {loss}, and {limit} is allowed", loss.of)
-            }
-        }
-    }
-}
-
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Error::Store(error) => error.source(),
-            Error::Text(error) | Error::Items(error) => error.source(),
-            _ => None,
-        }
-    }
-}
-
-impl From<fpstore::Error> for Error {
-    fn from(error: fpstore::Error) -> Self {
-        Error::Store(error)
     }
 }
 

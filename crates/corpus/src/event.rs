@@ -1,44 +1,44 @@
-//! What a cleaning says while it works.
+//! Events reported while a cleaning works.
 
 use fpstore_documents::{DocumentSummary, RepeatedIds};
 
 use super::error::Error;
 use fpstore::join::confirm::Unlike;
 
-/// Something that a user of long work wants to know at once. Its place among the documents is that
-/// of the call.
+/// An event reported to the user of long work at once. The order of the calls places it among the
+/// documents.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
-    /// Unfinished work goes on.
+    /// Unfinished work is resumed.
     Resumed {
-        /// The parts of the documents that were read before.
+        /// The number of parts of the documents that were read before.
         done: usize,
-        /// All parts.
+        /// The number of all parts.
         count: usize,
     },
-    /// Unfinished work goes on in or after its join, which looks for near documents.
+    /// Unfinished work is resumed in or after its join, which finds near documents.
     Joined {
-        /// The parts of the join that were done before.
+        /// The number of parts of the join that were done before.
         done: u32,
-        /// All parts.
+        /// The number of all parts.
         count: u32,
     },
     /// A part of the documents was read: the counts of this part, and its bad records. Repeated ids
-    /// are told of all parts together.
+    /// are reported for all parts together.
     Read(&'a DocumentSummary),
-    /// Documents share ids, so that lists by id cannot tell them apart. All is read.
+    /// Documents share ids, so lists by id are ambiguous. All documents are read by then.
     RepeatedIds(&'a RepeatedIds),
-    /// Very many documents are near one another and not alike, so that comparing them takes long.
+    /// Very many documents are near one another and not similar, so comparing them takes long.
     ManyUnlike(Unlike),
-    /// A file that was found in a folder could not be copied; the others go on.
+    /// A file found in a folder could not be copied; the other files are.
     NotCopied(&'a Error),
-    /// The kept documents are added to the store, but segments that were due to be merged were not.
+    /// The kept documents are added to the store, but a due merge of segments failed.
     Unmerged(&'a fpstore::Error),
-    /// All is done, but the folder of the work could not be removed: the same settings find nothing to
-    /// do in it, and remove it.
+    /// All work is done, but its folder could not be removed. The same settings find nothing to do
+    /// in it, and remove it.
     NotRemoved(&'a Error),
 }
 
-/// Is called with each event, from any thread of the work.
+/// The callback for events; any thread of the work may call it.
 pub type Listener<'a> = dyn Fn(Event<'_>) + Sync + 'a;

@@ -1,10 +1,10 @@
-//! Documents whose texts are the same: those that are removed for that, and those that are near in any
-//! case.
+//! Documents with equal texts: those removed for equal texts alone, and near documents whose texts
+//! are also equal.
 
-use super::compared::Compared;
 use super::dropped::{Dropped, Other};
 use super::error::Result;
-use super::number::Rank;
+use super::ranking::Compared;
+use super::ranking::Rank;
 use super::reasons::Reasons;
 use super::spool::Spools;
 use super::work::Work;
@@ -12,10 +12,10 @@ use fpstore::rows::Reason;
 use fpstore_base::Fingerprint;
 use fpstore_text::TextDigests;
 
-/// The documents whose texts are those of a better one.
+/// The documents whose text equals the text of a better one.
 ///
-/// Equal digests alone do not make texts the same: their fingerprints are equal, too, which come from
-/// another hash.
+/// Equal digests alone are not enough: the fingerprints, made with another hash, must be equal,
+/// too.
 pub(super) fn by_digests(
     work: &Work<'_>,
     spools: &Spools,
@@ -28,7 +28,7 @@ pub(super) fn by_digests(
     let mut list: Vec<(u64, u64, Rank, u64)> = Vec::new();
     spools.each(|number, entry| {
         if let (true, Some(digests)) = (compared.has(number), entry.digests) {
-            // Texts of the same bytes are the same tokens.
+            // Texts of the same bytes have the same tokens.
             let digest = if text { digests.features } else { digests.bytes };
             let rank = compared.ranking.rank_of(number);
             list.push((entry.fingerprint.value(), digest, rank, digests.bytes));
@@ -53,7 +53,7 @@ pub(super) fn by_digests(
     Ok(dropped)
 }
 
-/// Gives near documents that are the same their reason. Of a stored document the text is not known.
+/// Sets the reason of near documents with equal texts. The texts of stored documents are unknown.
 pub(super) fn tell_equal(dropped: &mut [Dropped], reasons: Reasons, spools: &Spools) -> Result<()> {
     if !reasons.is_exact() || dropped.is_empty() {
         return Ok(());

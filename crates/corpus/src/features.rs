@@ -1,8 +1,8 @@
-//! Step 2 with a similarity and no store: documents are near if their features are alike.
+//! Step 2 with a similarity and no store: documents are near if their features are similar.
 //!
 //! Candidates are read again, and their features are kept until they are compared with leaders. If
-//! those of all would take much space, groups of documents that no pair connects are taken one after
-//! the other, and the files are read once for each such round.
+//! the features of all candidates would take much space, the candidates are processed in rounds of
+//! unconnected groups, and the files are read once for each round.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,40 +11,40 @@ use fpstore_base::IdRef;
 use fpstore_documents::{Admission, DocumentPlace, Wanted};
 
 use super::bar::{Bars, Decided, set_bar};
-use super::compared::Compared;
 use super::dropped::Dropped;
 use super::error::{Error, Result};
 use super::event::Event;
 use super::job::{CONNECTIONS, Job};
-use super::number::Number;
 use super::passages::position_of;
+use super::ranking::Compared;
+use super::ranking::Number;
 use super::spool::{Entry, Spools};
 use super::work::Work;
 use fpstore::join::confirm::{Candidates, Documents, KeepParts, Likeness, Outline};
 
-/// The features of a round take the bytes of the input divided by this,
+/// The features of a round take at most the bytes of the input divided by this,
 const SPACE_DIVISOR: u64 = 8;
 /// or this many bytes if that is more,
 const SPACE_MIN: u64 = 1 << 20;
-/// or those of all features divided by this, if that is more: there are no more rounds.
+/// or the bytes of all features divided by this, if that is more: this limits the number of rounds.
 const ROUNDS_MAX: u64 = 8;
 
-/// Pairs that are not alike and take a minute or more to compare.
+/// The number of dissimilar pairs that take a minute or more to compare.
 const UNLIKE_MIN: u64 = if cfg!(test) { 1000 } else { 400_000_000 };
 
-/// What the join of all documents found, in the job, so that work that is stopped in it or after it
-/// goes on from there.
+/// The results of the join of all documents, stored in the job, so that work stopped in or after
+/// the join can resume.
 pub(super) struct Connections<'a> {
     pub(super) work: &'a Work<'a>,
     pub(super) job: &'a Job,
-    /// What the join follows from, beside the settings of the job.
+    /// The inputs of the join that are not settings of the job.
     pub(super) state: &'a str,
 }
 
 impl KeepParts for Connections<'_> {
     type Error = Error;
 
-    /// Those of the same state.
+    /// The stored parts, if their state is the same.
     fn earlier(&self) -> Option<Vec<u8>> {
         let bytes = self.job.read(CONNECTIONS).ok()??;
         let own = bytes.strip_prefix(self.state.as_bytes())?.strip_prefix(b"\n")?;
@@ -70,7 +70,7 @@ struct Needed {
     document: u32,
     file: u32,
     record: u64,
-    /// Its position among the passages of its record, if it is one.
+    /// Its position among the passages of its record, if it is a passage.
     passage: Option<usize>,
     /// The number of its features.
     len: u32,
@@ -82,12 +82,12 @@ impl Needed {
     }
 }
 
-/// The position of a passage in its record; `None` of a whole document.
+/// The position of a passage in its record; `None` for a whole document.
 fn passage_of(work: &Work<'_>, id: IdRef<'_>) -> Option<usize> {
     work.options.passage_unit().and_then(|_| position_of(id))
 }
 
-/// The documents that are alike to one that is kept.
+/// The documents that are similar to a kept one.
 pub(super) fn by_features(
     work: &Work<'_>,
     spools: &Spools,
@@ -100,7 +100,7 @@ pub(super) fn by_features(
     let (bars, target) = (Bars::Similarity(threshold), work.settings.target);
     let all = compared.ranks();
     let are_all = all.len() == spools.len();
-    // A document is known to the join by the position of its rank.
+    // The join numbers documents by the position of their rank.
     let document_of = |number: Number| {
         let rank = ranking.rank_of(number);
         let at = if are_all { Ok(rank.index()) } else { all.binary_search(&rank) };
@@ -141,7 +141,7 @@ pub(super) fn by_features(
             let is_own = |needed: &&Needed| found.needs(needed.document);
             let own: Vec<Needed> = needed.iter().filter(is_own).copied().collect();
             take(work, &mut found, &own)?;
-            // The first bar is the most lenient one; others say the same again.
+            // The first bar is the most lenient; the other bars would report the same again.
             if !is_told {
                 tell_unlike(work, &found, likeness(bar))?;
             }
@@ -152,7 +152,7 @@ pub(super) fn by_features(
     })
 }
 
-/// Tells if comparing takes long because many documents are near one another and not alike.
+/// Reports if comparing takes long because many documents are near one another and not similar.
 pub(super) fn tell_unlike(work: &Work<'_>, found: &Candidates, likeness: Likeness) -> Result<()> {
     if let Some(unlike) = found.unlike(likeness, UNLIKE_MIN)? {
         work.tell(Event::ManyUnlike(unlike));
@@ -160,7 +160,7 @@ pub(super) fn tell_unlike(work: &Work<'_>, found: &Candidates, likeness: Likenes
     Ok(())
 }
 
-/// Which groups are taken together.
+/// The round of each group.
 struct Rounds {
     of_groups: HashMap<u32, u16>,
     count: u16,
@@ -189,13 +189,13 @@ impl Rounds {
         Rounds { of_groups, count: round + 1 }
     }
 
-    /// The round of a group; the first one if nothing need be read for it.
+    /// The round of a group; the first round if none of its documents must be read.
     fn of_group(&self, group: u32) -> u16 {
         self.of_groups.get(&group).copied().unwrap_or(0)
     }
 }
 
-/// Reads the documents that are needed, for the candidates.
+/// Reads the needed documents for the candidates.
 fn take(work: &Work<'_>, candidates: &mut Candidates, needed: &[Needed]) -> Result<()> {
     let mut places: HashMap<usize, Vec<u64>> = HashMap::new();
     for Needed { file, record, .. } in needed {
@@ -217,13 +217,13 @@ fn take(work: &Work<'_>, candidates: &mut Candidates, needed: &[Needed]) -> Resu
         let place = (document.place.file, document.place.record(), passage);
         let taken = match next.next_if(|one| one.place() == place) {
             Some(one) => candidates.take(one.document, document.features),
-            // All passages of a record are read, and not all are needed.
+            // All passages of a record are read, and some are not needed.
             None if is_of_passages => Ok(()),
             None => Err(fpstore::Error::InvalidOptions { reason: String::new() }),
         };
         match taken {
             Ok(()) => Ok(Admission::Taken),
-            // It is not the document that it was.
+            // The document has changed.
             Err(fpstore::Error::InvalidOptions { .. }) => {
                 let reason = format!("{} was changed while the documents were read", document.id);
                 Err(Error::refused(reason))

@@ -1,5 +1,5 @@
-//! Ids and texts in the files of a job. A text that may be missing is its length plus one, and the
-//! text; or 0. An id is a text; or 0 and a number.
+//! Encoding of ids and texts in the files of a job. An optional text is its length plus one and its
+//! bytes, or 0. An id is a text, or 0 and a number.
 
 use std::io;
 
@@ -21,7 +21,7 @@ pub(super) fn put_text(out: &mut Vec<u8>, text: Option<&str>) {
     out.extend_from_slice(text.unwrap_or_default().as_bytes());
 }
 
-/// The id at the beginning of `from`, which is left behind it.
+/// Reads an id from the beginning of `from`, and advances `from` past it.
 pub(super) fn read_id<'a>(from: &mut &'a [u8]) -> io::Result<IdRef<'a>> {
     Ok(match read_text(from)? {
         None => IdRef::U64(read_u64(from)?),

@@ -1,4 +1,4 @@
-//! Step 1: the documents of each batch of files to a spool.
+//! Step 1: reads the documents of each batch of files into a spool.
 
 use fpstore_base::IoError;
 use std::collections::BTreeMap;
@@ -48,7 +48,7 @@ pub(super) fn run(work: &Work<'_>, job: &Job) -> Result<Spools> {
         let (folder, name) = (job.folder().clone(), name.clone());
         let file = SpoolFile { folder, mark: job.mark(&name), name };
         match spools.push(file, &mut ids) {
-            // What earlier work has left is damaged; it is made again.
+            // Damaged files of earlier work are written again.
             Err(error) if error.is_interruption() => return Err(error),
             Err(_) if !is_new => {
                 job.discard(&names[at])?;
@@ -70,7 +70,7 @@ fn read_batch(
 ) -> Result<DocumentSummary> {
     let files = work.files.part(work.batches[at].clone());
     let options = work.options.clone().observer(observer);
-    // The path is not made for each entry.
+    // Avoids building the path for each entry.
     let cannot = |source| IoError::of("write", job.path(name))(source);
     job.save(name, |out| {
         write_start(out).map_err(cannot)?;
@@ -99,7 +99,7 @@ fn read_batch(
     })
 }
 
-/// Reads documents, with the digests of their features and their sketches if these are needed.
+/// Reads documents, and where needed the digests of their features and their sketches.
 fn read(
     work: &Work<'_>,
     files: &DocumentFiles,
@@ -113,7 +113,8 @@ fn read(
     }
     files.read_features(source.text_hasher()?, options, None, |document| {
         let features = document.features;
-        // Outlines compare new documents alone, sketches also stored ones.
+        // Outlines are for comparing new documents with each other; sketches also serve for stored
+        // ones.
         let sketch = match sketch_len {
             0 => Outline::of(features).map(|it| it.to_bytes().to_vec()).unwrap_or_default(),
             len => sketch(features, len),
@@ -122,7 +123,7 @@ fn read(
     })
 }
 
-/// The entry of a document, if it has features; or why its record is a bad one.
+/// The entry of a document, if it has features; or the reason why its record is bad.
 fn entry_of<'a>(
     work: &'a Work<'_>,
     document: &'a Document<'a>,
@@ -164,7 +165,7 @@ fn too_many(what: &str) -> fpstore::Error {
     fpstore::Error::TooLarge { reason: format!("more than 2^32 {what}") }
 }
 
-/// The observer of the work, for a part of the documents with bytes `before` it.
+/// The observer of the work for a part of the documents, with `before` bytes read earlier.
 fn observer(work: &Work<'_>, before: u64, total: Option<u64>) -> Option<Observer> {
     let observer = work.settings.resources.observer.as_ref()?;
     Some(observer.of_part(move |mut progress| {
@@ -174,8 +175,8 @@ fn observer(work: &Work<'_>, before: u64, total: Option<u64>) -> Option<Observer
     }))
 }
 
-/// The summary of a part. The files that were left out are the same for all parts, so only the first
-/// part tells them. Ids may repeat from one part to the next, so they are told at the end.
+/// The summary of a part. All parts have the same skipped files, so only the first part reports
+/// them. Ids may repeat between parts, so repeated ids are reported at the end.
 fn of_part(mut summary: DocumentSummary, part: usize) -> DocumentSummary {
     summary.repeated_ids = Default::default();
     if part > 0 {

@@ -1,32 +1,32 @@
-//! Pairs of documents that people have judged: those that are one, and those that are different.
+//! Pairs of documents judged by people: duplicates, and different documents.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::address::Namesake;
 use super::dropped::{Dropped, Other};
 use super::error::{Error, Result};
-use super::number::{Number, Rank};
 use super::ranking::Ranking;
+use super::ranking::{Number, Rank};
 use super::spool::Spools;
 use super::work::Work;
 use fpstore::join::DisjointSets;
 use fpstore::rows::Reason;
 use fpstore_base::labels::Label;
 
-/// The judged pairs of which both documents are known.
+/// The judged pairs whose documents are both known.
 #[derive(Debug, Default)]
 pub(super) struct JudgedPairs {
-    /// The fingerprint of each new document that is judged, and its id.
+    /// The fingerprint and the id of each judged new document.
     known: HashMap<Number, (u64, String)>,
-    /// Pairs of new documents that are one.
+    /// Pairs of new documents judged to be duplicates.
     one: Vec<(Number, Number)>,
-    /// For each id those that are judged different from it.
+    /// For each id, the ids judged different from it.
     different: HashMap<String, HashSet<String>>,
 }
 
 impl JudgedPairs {
-    /// Finds the documents of the pairs. A pair is passed over if no new document
-    /// has one of its ids; a stored document may have it.
+    /// Finds the documents of the pairs. A pair is skipped if neither of its ids is the id of a new
+    /// document; the other id may be of a stored document.
     pub(super) fn of(work: &Work<'_>, spools: &Spools) -> Result<Self> {
         let mut judged = JudgedPairs::default();
         let Some(labels) = &work.settings.pairs else { return Ok(judged) };
@@ -65,18 +65,18 @@ impl JudgedPairs {
         self.known.get(&other).is_some_and(|(_, id)| self.is_different_from(one, id))
     }
 
-    /// Whether a document is judged different from that with an id.
+    /// Whether a document is judged different from the document with an id.
     fn is_different_from(&self, number: Number, id: &str) -> bool {
         let own = self.known.get(&number).and_then(|(_, own)| self.different.get(own));
         own.is_some_and(|others| others.contains(id))
     }
 
-    /// The documents that go by their address or because they are judged to be one, by ascending
-    /// number, each with the best of all that are one.
+    /// The documents removed for their address or as judged duplicates, by ascending number, each
+    /// with the best document of its group.
     ///
     /// # Errors
     ///
-    /// [`Error::Store`] if two documents are judged different, and one by other pairs.
+    /// [`Error::Store`] if two documents are judged different and are duplicates by other pairs.
     pub(super) fn join(
         &self,
         mut namesakes: Vec<Namesake>,
@@ -86,7 +86,7 @@ impl JudgedPairs {
         if self.one.is_empty() {
             return Ok(namesakes);
         }
-        // The name of a set is its smallest rank, that of its best document.
+        // A set is represented by its smallest rank, the rank of its best document.
         let mut sets = DisjointSets::new(ranking.len() as u32);
         let mut fingerprints: HashMap<Number, u64> =
             self.known.iter().map(|(&number, known)| (number, known.0)).collect();
@@ -107,14 +107,14 @@ impl JudgedPairs {
                 true => Reason::Address,
                 false => Reason::Judged,
             };
-            // The best of an address has a fingerprint, and so has each that is judged.
+            // The best document of an address has a fingerprint, and so has each judged document.
             let best_fingerprint = fingerprints.get(&best).copied().unwrap_or_default();
             Namesake { number, best, best_fingerprint, reason }
         };
         Ok(joined.into_iter().map(namesake).filter(|one| one.number != one.best).collect())
     }
 
-    /// Refuses documents that are judged different, and are one by other pairs.
+    /// Refuses documents that are judged different and are duplicates by other pairs.
     fn check(&self, sets: &mut DisjointSets, ranking: &Ranking) -> Result<()> {
         let numbers: HashMap<&str, Number> =
             self.known.iter().map(|(&number, known)| (known.1.as_str(), number)).collect();
@@ -135,7 +135,7 @@ impl JudgedPairs {
         Ok(())
     }
 
-    /// Keeps the documents that are judged different from the one that they would go by.
+    /// Keeps documents judged different from the document for which they would be removed.
     pub(super) fn spare(&self, dropped: &mut Vec<Dropped>) {
         if self.different.is_empty() {
             return;

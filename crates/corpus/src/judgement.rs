@@ -1,8 +1,8 @@
-//! By what documents are taken as near.
+//! The criterion for near-duplicates.
 
 use std::fmt;
 
-/// By what the documents of a cleaning are taken as near.
+/// The criterion for near-duplicates of a cleaning.
 ///
 /// ```
 /// use fpstore_corpus::Judgement;
@@ -13,24 +13,24 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Judgement {
-    /// By equal texts alone; nothing that is near was looked for.
+    /// Equal texts only; near documents were not searched.
     Exact,
-    /// By their fingerprints alone.
+    /// Fingerprints only.
     Fingerprints {
         /// The distance in bits, inclusive.
         k: u32,
     },
-    /// By the Jaccard similarity of their features, computed exactly.
+    /// The Jaccard similarity of features, computed exactly.
     Features {
         /// The least similarity.
         similarity: f64,
-        /// The least part of the features of a document that is in the kept one, too, which has no
-        /// fewer; `None` if that is not asked.
+        /// The least part of the features of a document that the kept document contains, which has
+        /// at least as many; `None` if containment is not required.
         contained: Option<f64>,
         /// The distance within which documents are compared.
         k: u32,
     },
-    /// By the similarity that sketches tell.
+    /// The similarity estimated from sketches.
     Sketches {
         /// The least similarity.
         similarity: f64,

@@ -1,4 +1,5 @@
-//! Which of near documents is kept: a rule, how it is written, and what it looks at.
+//! A rule that selects the kept document among near ones: its spelling, and the value that it
+//! compares.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,9 +10,10 @@ use jiff::{Timestamp, tz::TimeZone};
 
 use fpstore::{Error, Result};
 
-/// Which of near documents is kept. [`KeepRules`](super::KeepRules) are several such rules.
+/// A rule that selects the kept document among near ones. [`KeepRules`](super::KeepRules) combines
+/// several rules.
 ///
-/// Of equal ones the first is kept. Documents without the field of a rule come last.
+/// Of equal documents the first is kept. Documents without the field of a rule rank last.
 ///
 /// # Examples
 ///
@@ -25,19 +27,19 @@ use fpstore::{Error, Result};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum KeepRule {
-    /// The first one.
+    /// The first document.
     #[default]
     First,
-    /// The last one.
+    /// The last document.
     Last,
-    /// The one with the longest text.
+    /// The document with the longest text.
     Longest,
-    /// The one with the latest date in a field.
+    /// The document with the latest date in a field.
     Newest(String),
-    /// The one with the largest number in a field.
+    /// The document with the largest number in a field.
     Best(String),
-    /// The one whose source comes first in this list; others come last. The source is the value of
-    /// the field [`Cleaner::source_field`](super::Cleaner::source_field).
+    /// The document whose source comes first in this list; unlisted sources rank last. The source
+    /// is the value of the field [`Cleaner::source_field`](super::Cleaner::source_field).
     Source(Vec<String>),
 }
 
@@ -46,7 +48,7 @@ impl FromStr for KeepRule {
 
     /// # Errors
     ///
-    /// [`Error::InvalidOptions`] if the text is none of [`KeepRule::NAMES`].
+    /// [`Error::InvalidOptions`] for any text not in [`KeepRule::NAMES`].
     fn from_str(text: &str) -> Result<Self> {
         match text.split_once(':') {
             None if text == "first" => Ok(KeepRule::First),
@@ -80,7 +82,7 @@ impl fmt::Display for KeepRule {
 }
 
 impl KeepRule {
-    /// How the rules are written, and which of near documents each keeps.
+    /// The spelling of each rule, and the document that it keeps.
     pub const NAMES: [(&str, &str); 6] = [
         ("first", "the first one"),
         ("last", "the last one"),
@@ -98,14 +100,14 @@ impl KeepRule {
         }
     }
 
-    /// Whether documents may be equal by the rule.
+    /// Whether documents can be equal by the rule.
     pub(super) fn leaves_ties(&self) -> bool {
         !matches!(self, KeepRule::First | KeepRule::Last)
     }
 
-    /// The merit of a document: of near ones the one with the largest is kept. A document without
-    /// the field has the least, which is 0. Or why the field is bad. `value` is that of the field of
-    /// the rule, or the source.
+    /// The merit of a document: of near documents the one with the largest merit is kept. A
+    /// document without the field has the least merit, 0. The error is the fault of the field.
+    /// `value` is the value of the field of the rule, or the source.
     pub(super) fn merit(&self, value: Option<&str>, text_len: u64) -> Result<u64, String> {
         let value = value.filter(|text| !text.trim().is_empty());
         let merit = |read: fn(&str) -> Option<f64>, field: &str, expected: &str| {
@@ -134,14 +136,14 @@ impl KeepRule {
     }
 }
 
-/// A number above 0 whose order is that of the given ones.
+/// Maps numbers to positive integers in the same order.
 fn ordered(number: f64) -> u64 {
-    // Two zeros are equal.
+    // Positive and negative zero are equal.
     let bits = (number + 0.0).to_bits();
     if bits >> 63 == 0 { bits | 1 << 63 } else { !bits }
 }
 
-/// Seconds since 1970. A time without a zone is taken as UTC.
+/// Seconds since 1970. A time without a zone is read as UTC.
 fn seconds(text: &str) -> Option<f64> {
     if let Ok(number) = text.parse() {
         return Some(number);

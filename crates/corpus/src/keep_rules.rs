@@ -1,4 +1,4 @@
-//! Rules in their order by which one of near documents is kept.
+//! A list of rules that selects the kept document among near ones.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,11 +6,11 @@ use std::str::FromStr;
 use super::keep::KeepRule;
 use fpstore::{Error, Result};
 
-/// Which of near documents is kept, by one rule after the other.
+/// A list of rules that selects the kept document among near ones.
 ///
-/// The first rule decides; the next one decides among those that are equal by it, and so on. Of
-/// documents that are equal by all rules the first is kept. A document without the field of a rule
-/// comes after all that have it.
+/// The first rule decides; the next rule decides among documents that are equal by it, and so on.
+/// Of documents that are equal by all rules the first is kept. A document without the field of a
+/// rule ranks after all that have it.
 ///
 /// # Examples
 ///
@@ -41,12 +41,12 @@ impl From<KeepRule> for KeepRules {
 impl FromStr for KeepRules {
     type Err = Error;
 
-    /// Reads rules with commas between them. A part that is no rule is one more source of the rule
-    /// [`KeepRule::Source`] before it.
+    /// Parses rules separated by commas. A part that is not a rule is a further source of the
+    /// preceding [`KeepRule::Source`].
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidOptions`] if a part is none of [`KeepRule::NAMES`], or if a rule follows
+    /// [`Error::InvalidOptions`] if a part is not in [`KeepRule::NAMES`], or if a rule follows
     /// `first` or `last`, by which no two documents are equal.
     fn from_str(text: &str) -> Result<Self> {
         let mut list: Vec<KeepRule> = Vec::new();
@@ -84,13 +84,14 @@ impl KeepRules {
         &self.0
     }
 
-    /// Whether the last one is kept of documents that are equal by the other rules.
+    /// Whether the last of the documents that are equal by all other rules is kept.
     pub fn keeps_last(&self) -> bool {
         self.0.contains(&KeepRule::Last)
     }
 
-    /// The names of the fields that a cleaning by these rules reads beside ids and texts, each once: those
-    /// of the rules, that of the source, which is `source_field` if it is given, and `url_field`.
+    /// The names of the fields that a cleaning by these rules reads in addition to ids and texts,
+    /// each once: the fields of the rules, the source field, which is `source_field` if it is
+    /// given, and `url_field`.
     pub fn field_names(&self, source_field: Option<&str>, url_field: Option<&str>) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         let of_rules = self.list().iter().filter_map(KeepRule::field);
@@ -102,19 +103,19 @@ impl KeepRules {
         names
     }
 
-    /// The field of sources, if they are asked for: the given one, or `source` for the rule of sources.
+    /// The source field, if sources are needed: the given field, or `source` for a rule of sources.
     pub(super) fn source_field<'a>(&self, given: Option<&'a str>) -> Option<&'a str> {
         let has_rule = self.list().iter().any(|rule| matches!(rule, KeepRule::Source(_)));
         given.or(has_rule.then_some("source"))
     }
 
-    /// The rules that give documents a merit.
+    /// The rules that compute a merit.
     pub(super) fn rating(&self) -> impl Iterator<Item = &KeepRule> {
         self.0.iter().filter(|rule| rule.leaves_ties())
     }
 
-    /// The merits of a document by all rules of [`KeepRules::rating`], or why one of its fields is bad.
-    /// `value` gives the value of a field, `source` is that of the field of sources.
+    /// The merits of a document by all rules of [`KeepRules::rating`], or the fault of one of its
+    /// fields. `value` returns the value of a field; `source` is the value of the source field.
     pub(super) fn merits<'a>(
         &self,
         source: Option<&'a str>,
@@ -131,15 +132,15 @@ impl KeepRules {
         self.rating().map(merit).collect()
     }
 
-    /// The merit of a document as bytes, for engines that sort documents by themselves: of near ones
-    /// the one with the larger bytes is kept. Each rule but `first` and `last` has
-    /// [`MERIT_LEN`](KeepRules::MERIT_LEN) of them, which are 0 if the document has nothing that the
-    /// rule looks at. `value` gives the value of a field of [`KeepRules::field_names`], `text_len` is
-    /// the length of the text in bytes.
+    /// The merit of a document as bytes, for engines with their own sort: of near documents the one
+    /// with the larger bytes is kept. Each rule except `first` and `last` has
+    /// [`MERIT_LEN`](KeepRules::MERIT_LEN) bytes, all 0 if the document has no value for the rule.
+    /// `value` returns the value of a field of [`KeepRules::field_names`]; `text_len` is the length
+    /// of the text in bytes.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidOptions`] if a field is no date or no number, which its rule needs.
+    /// [`Error::InvalidOptions`] if a field is not the date or number that its rule needs.
     pub fn merit<'a>(
         &self,
         source_field: Option<&str>,
@@ -155,12 +156,12 @@ impl KeepRules {
     /// Bytes of a merit for each rule; see [`KeepRules::merit`].
     pub const MERIT_LEN: usize = size_of::<u64>();
 
-    /// Refuses a rule that looks at what no document has. `is_found` says for each rule but `first` and
-    /// `last`, in their order, whether any document has a merit by it.
+    /// Refuses a rule whose value no document has. `is_found` returns for each rule except `first`
+    /// and `last`, in their order, whether any document has a merit by it.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidOptions`] that names the rule.
+    /// [`Error::InvalidOptions`] with the name of the rule.
     pub fn check_found(&self, mut is_found: impl FnMut(usize) -> bool) -> Result<(), Error> {
         for (at, rule) in self.rating().enumerate() {
             let what = match rule {
@@ -178,11 +179,11 @@ impl KeepRules {
         Ok(())
     }
 
-    /// The positions of documents, the best one first. `merits` has those of one document after the
-    /// other, each by all rules of [`KeepRules::rating`].
+    /// The positions of documents, the best first. `merits` contains, document by document, the
+    /// merits by all rules of [`KeepRules::rating`].
     pub(super) fn order(&self, merits: &[u64], document_count: usize) -> Vec<u32> {
         let mut order: Vec<u32> = (0..document_count as u32).collect();
-        // The order in which equal ones stay, as the sort is stable.
+        // The sort is stable, so this is the order of equal documents.
         if self.keeps_last() {
             order.reverse();
         }

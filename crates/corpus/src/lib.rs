@@ -1,20 +1,22 @@
-//! Documents in, documents out: corpora without near-duplicates, and documents into stores.
+//! Removing near-duplicates from corpora, and adding documents to stores.
 //!
 //! | to get | use |
 //! |---|---|
 //! | documents in a [`Builder`](fpstore::Builder) or a [`Writer`](fpstore::Writer) | [`DocumentSource::ingest`] |
 //! | files of documents without near-duplicates, byte for byte | [`Cleaner::run`] |
-//! | the same step by step, with a list of what is removed | [`Cleaner::begin`] |
-//! | documents that are in no files | [`DocumentTable`] |
+//! the same step by step, with a list of the removed documents
+//! [`Cleaner::begin`]
+//! documents that are not in files
+//! [`DocumentTable`]
 //!
-//! A [`DocumentSource`] says how documents become fingerprints. A [`Cleaner`] has the settings of a
-//! cleaning; [`Cleaning`] and [`Cleaned`] are its steps, and an [`Account`] is its result. The
-//! program, the Python package and other callers use these; nothing here prints, and an input is
-//! never changed.
+//! A [`DocumentSource`] converts documents to fingerprints. A [`Cleaner`] contains the settings of
+//! a cleaning; [`Cleaning`] and [`Cleaned`] are its steps, and an [`Account`] is its result. The
+//! program, the Python package and other callers share these types. Nothing here prints, and an
+//! input is never changed.
 //!
 //! # Examples
 //!
-//! A list of the removed documents beside the clean corpus:
+//! A clean corpus, and a list of the removed documents:
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -28,7 +30,11 @@
 //!
 //! let hasher = TextHasher::new(&TextRecipe::default())?;
 //! let source = DocumentSource::of_texts(hasher, DocumentOptions::default());
-//! let cleaner = Cleaner::new(source, [file]).keep(KeepRule::Last).output(&clean);
+//! let cleaner = Cleaner {
+//!     keep: KeepRule::Last.into(),
+//!     output: Some(clean.clone()),
+//!     ..Cleaner::new(source, [file])
+//! };
 //! let cleaned = cleaner.begin()?.expect("there is no store").run()?;
 //! cleaned.for_each_removed(|removed| {
 //!     assert_eq!(removed.id, Some("a".into()));
@@ -46,12 +52,10 @@ mod bar;
 mod cleaned;
 mod cleaning;
 mod clusters;
-mod compared;
 mod compressed;
 pub mod contamination;
 mod copied;
 mod decide;
-mod decided;
 mod distance;
 mod dropped;
 mod error;
@@ -68,12 +72,8 @@ mod keep_rules;
 mod loss;
 mod manifest;
 mod near_rule;
-mod number;
-mod originals;
 mod other_fields;
-mod other_ids;
 mod output_name;
-mod overview;
 mod page;
 mod passage_fate;
 mod passages;
@@ -91,7 +91,6 @@ mod steps {
 }
 mod survey;
 mod table;
-mod take;
 mod targets;
 #[cfg(test)]
 mod tests;
@@ -101,25 +100,21 @@ mod write;
 
 pub use account::Account;
 pub use address::canonical_address;
-pub use cleaned::Cleaned;
+pub use cleaned::{Cleaned, DecidedDocument};
 pub use cleaning::Cleaning;
-pub use decided::DecidedDocument;
 pub use error::{Error, Result};
 pub use event::{Event, Listener};
-pub use fpstore_base::labels::{BadLabel, Label, LabelFile};
 pub use fpstore_disk::NewFile;
 pub use judgement::Judgement;
 pub use keep::KeepRule;
 pub use keep_rules::KeepRules;
 pub use loss::{Loss, LossLimit, LossOf};
-pub use manifest::{Manifest, ManifestFile};
+pub use manifest::Manifest;
 pub use near_rule::USUAL_SIMILARITY;
-pub use overview::{LargeCluster, Overview};
 pub use passage_fate::PassageFate;
 pub use reasons::{ReasonCounts, Reasons};
-pub use sampled::SampledDocument;
 pub use settings::Cleaner;
-pub use source::DocumentSource;
+pub use source::{DocumentSource, Take};
+pub use survey::{LargeCluster, Overview};
 pub use table::DocumentTable;
-pub use take::Take;
 pub use texts::{candidate_k, confirm_documents};

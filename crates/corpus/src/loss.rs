@@ -1,4 +1,4 @@
-//! How many documents files and sources lose, and how many they may lose.
+//! The losses of files and sources, and their limit.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,26 +6,26 @@ use std::str::FromStr;
 use fpstore::rows::LossRow;
 use fpstore::{Error, Result};
 
-/// A file or source with fewer documents is not checked: a few copies are much of it.
+/// Smaller files and sources are not checked: a few copies are a large part of them.
 const CHECKED_MIN: u64 = 100;
-/// A loss of more than this part of the documents is a large one.
+/// A loss of more than this part of the documents is a large loss.
 const LARGE_PART: f64 = 0.5;
 
-/// What a file, a source, or all files together lose.
+/// The loss of a file, of a source, or of all files together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Loss {
-    /// Whose documents they are.
+    /// The file or source that is counted.
     pub of: LossOf,
     /// Documents with a fingerprint.
     pub document_count: u64,
-    /// Those of them that are removed or annotated.
+    /// Documents that are removed or annotated.
     pub removed_count: u64,
-    /// Documents without fingerprint, which stay and are no part of the loss.
+    /// Documents without fingerprint, which are kept and not counted in the loss.
     pub empty_count: u64,
 }
 
-/// Whose documents are counted.
+/// The file or source whose documents are counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LossOf {
     /// All files.
@@ -33,7 +33,8 @@ pub enum LossOf {
     /// The file of this name.
     File(String),
     /// The documents with this value in the field
-    /// [`Cleaner::source_field`](super::Cleaner::source_field); empty for those without one.
+    /// [`Cleaner::source_field`](super::Cleaner::source_field); empty for documents without a
+    /// source.
     Source(String),
 }
 
@@ -58,7 +59,7 @@ impl Loss {
         self.removed_count += u64::from(is_removed);
     }
 
-    /// The part of the documents that is removed, 0 to 1.
+    /// The removed part of the documents, 0 to 1.
     pub fn part(&self) -> f64 {
         self.removed_count as f64 / self.document_count.max(1) as f64
     }
@@ -74,13 +75,13 @@ impl Loss {
         LossRow { kind, name, document_count, removed_count, empty_count }
     }
 
-    /// Whether a person should look at it: more than half of at least 100 documents.
+    /// Whether a person should check the loss: more than half of at least 100 documents.
     pub fn is_large(&self) -> bool {
         self.document_count >= CHECKED_MIN && self.part() > LARGE_PART
     }
 
-    /// Whether it is more than a limit allows. Files and sources of fewer than 100 documents may lose
-    /// all.
+    /// Whether the loss is above a limit. Files and sources of fewer than 100 documents may lose
+    /// all documents.
     pub(super) fn exceeds(&self, limit: LossLimit) -> bool {
         let is_checked = self.of == LossOf::All || self.document_count >= CHECKED_MIN;
         is_checked && self.part() > limit.0
@@ -94,8 +95,8 @@ impl fmt::Display for Loss {
     }
 }
 
-/// The largest part of the documents that a cleaning may remove, of all files together and of each
-/// file and source with 100 documents or more.
+/// The largest part of the documents that a cleaning may remove, for all files together and for
+/// each file and source with 100 documents or more.
 ///
 /// ```
 /// use fpstore_corpus::LossLimit;
@@ -107,7 +108,7 @@ impl fmt::Display for Loss {
 pub struct LossLimit(f64);
 
 impl LossLimit {
-    /// The limit of a part from 0 (nothing may be removed) to 1 (everything may be).
+    /// A limit from 0 (no document may be removed) to 1 (all documents may be removed).
     ///
     /// # Errors
     ///
@@ -185,7 +186,7 @@ mod tests {
             loss(LossOf::All, 1000, 400),
             loss(file("a"), 500, 300),
             loss(file("b"), 400, 300),
-            // Too few to say much.
+            // Too few documents to be checked.
             loss(file("c"), 99, 99),
         ];
         let largest = |part: f64| largest_above(&list, LossLimit::new(part).unwrap());
@@ -193,7 +194,7 @@ mod tests {
         assert_eq!(largest(0.75), None);
         assert_eq!(format!("{}: {}", list[2].of, list[2]), "b: 75.0 % (300 of 400)");
         assert!(list[1].is_large() && !list[0].is_large() && !list[3].is_large());
-        // The whole is checked however little it is.
+        // The loss of all files is checked whatever their number of documents.
         assert!(loss(LossOf::All, 2, 1).exceeds(LossLimit::new(0.4).unwrap()));
         assert!(!loss(LossOf::All, 0, 0).exceeds(LossLimit::new(0.0).unwrap()));
     }

@@ -1,4 +1,4 @@
-//! The manifest of a cleaning: what went in, what came out, by which settings, and how it was judged.
+//! The manifest of a cleaning: its inputs, outputs, settings and criterion.
 
 use fpstore_base::IoError;
 use std::io::Read;
@@ -13,52 +13,51 @@ use super::account::Account;
 use super::copied::on_threads;
 use super::error::{Error, Result};
 use super::loss::LossOf;
-use super::overview::Overview;
+use super::survey::Overview;
 use fpstore_base::watch::Watch;
 use fpstore_disk as disk;
 
 /// Bytes of a file that are read at a time.
 const READ_LEN: usize = 1 << 20;
 
-/// A file, as it was when the manifest was made.
+/// A file at the time of the manifest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[non_exhaustive]
-pub struct ManifestFile {
-    /// Its path, as it was given or found.
-    pub path: String,
+pub(super) struct ManifestFile {
+    /// Its path, as given or found.
+    pub(super) path: String,
     /// Its length.
-    pub bytes: u64,
+    pub(super) bytes: u64,
     /// The SHA-256 of its bytes, in hexadecimal digits.
-    pub sha256: String,
+    pub(super) sha256: String,
 }
 
-/// What a cleaning took, gave and judged; see [`Cleaned::manifest`](super::Cleaned::manifest). It is
-/// written with [`Manifest::to_json`], and each of its files can be checked with `sha256sum`.
+/// The inputs, outputs, settings and results of a cleaning; see
+/// [`Cleaned::manifest`](super::Cleaned::manifest). [`Manifest::to_json`] writes it, and each of
+/// its files can be checked with `sha256sum`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct Manifest {
     /// The version of fpstore.
-    pub fpstore: &'static str,
+    pub(super) fpstore: &'static str,
     /// The recipe of the fingerprints.
-    pub recipe: String,
-    /// By what documents were taken as near, in words.
-    pub judgement: String,
-    /// All settings that decide the result, by the names of the options of the program.
-    pub settings: Value,
-    /// How many documents were kept, removed and left, and why.
-    pub counts: Value,
-    /// The documents and the removed ones of each file and each source.
-    pub losses: Value,
-    /// The files of documents that were read, in order.
-    pub inputs: Vec<ManifestFile>,
-    /// The file of judged pairs, if there is one and its [name](crate::LabelFile::at) is known.
-    pub pairs: Option<ManifestFile>,
-    /// The files that were written, in order.
-    pub outputs: Vec<ManifestFile>,
+    pub(super) recipe: String,
+    /// The criterion for near-duplicates, in words.
+    pub(super) judgement: String,
+    /// All settings that affect the result, under the names of the program's options.
+    pub(super) settings: Value,
+    /// The numbers of kept, removed and skipped documents, by reason.
+    pub(super) counts: Value,
+    /// The numbers of documents and removed documents of each file and each source.
+    pub(super) losses: Value,
+    /// The files of documents, in order.
+    pub(super) inputs: Vec<ManifestFile>,
+    /// The file of judged pairs, if it is used and its [name](fpstore_base::labels::LabelFile::at) is known.
+    pub(super) pairs: Option<ManifestFile>,
+    /// The written files, in order.
+    pub(super) outputs: Vec<ManifestFile>,
 }
 
 impl Manifest {
-    /// The manifest as JSON over several lines, with a line end.
+    /// The manifest as JSON, on several lines, with a final line end.
     pub fn to_json(&self) -> String {
         let mut text = serde_json::to_string_pretty(self).expect("it has only texts and numbers");
         text.push('\n');
@@ -106,7 +105,7 @@ pub(super) fn losses(overview: &Overview) -> Value {
     overview.losses.iter().map(of).collect()
 }
 
-/// Digests files on all threads; the watch counts their bytes.
+/// Computes the digests of files on all threads; the watch counts their bytes.
 pub(super) fn digest_files(
     paths: &[PathBuf],
     threads: Option<usize>,

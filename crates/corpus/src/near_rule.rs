@@ -1,23 +1,23 @@
-//! What makes documents near where the settings leave it open.
+//! The default criterion for near-duplicates.
 //!
-//! Fingerprints alone take documents of few words for others that are written alike; see
-//! `docs/measurements/cleaning.md`. So features decide wherever they can be had.
+//! Fingerprints alone confuse short texts; see `docs/measurements/cleaning.md`. So features decide
+//! wherever they are available.
 
 use super::error::Result;
 use super::settings::Cleaner;
 use super::work::is_pipe;
 use fpstore::Store;
 
-/// The Jaccard similarity of a cleaning that is told neither a similarity nor a distance.
+/// The Jaccard similarity of a cleaning with neither a similarity nor a distance.
 pub const USUAL_SIMILARITY: f64 = 0.8;
 
-/// The longest distance within which that is looked for: what MinHash needs. SimHash needs 17 bits,
-/// and a join within these takes too long.
+/// The longest default distance for that similarity, which MinHash needs. SimHash needs 17 bits,
+/// and a join within 17 bits takes too long.
 const USUAL_K_MAX: u32 = 12;
 
 impl Cleaner<'_> {
-    /// The similarity that near documents need, if features decide, and the distance within which
-    /// documents are compared: what the settings say, and what follows where they leave it open. See
+    /// The least similarity of near documents, if features decide, and the distance within which
+    /// documents are compared: the settings, with defaults where they are not set. See
     /// [`Cleaner::confirm`].
     ///
     /// # Errors
@@ -25,7 +25,7 @@ impl Cleaner<'_> {
     /// [`Error::Store`](super::Error::Store) if a similarity is set for ready fingerprints.
     pub fn near(&self) -> Result<(Option<f64>, u32)> {
         if !self.reasons().near {
-            // What is the same has the same fingerprint.
+            // Equal texts have the same fingerprint.
             return Ok((self.confirm, 0));
         }
         let candidate_k = |similarity: f64| -> Result<u32> {
@@ -38,16 +38,16 @@ impl Cleaner<'_> {
         let k = match (self.k, self.confirm) {
             (Some(k), _) => k,
             (None, Some(similarity)) => candidate_k(similarity)?,
-            (None, None) => self.stored.as_ref().map_or(self.source.usual_k(), Store::tuned_k),
+            (None, None) => self.against.as_ref().map_or(self.source.usual_k(), Store::tuned_k),
         };
         Ok((self.confirm, k))
     }
 
-    /// Whether the features of documents can be compared: there are texts, which are read twice, or
-    /// sketches of these in the store.
+    /// Whether the features of documents can be compared: either the texts can be read twice, or
+    /// the store has sketches of them.
     fn can_confirm(&self) -> bool {
         self.source.text_hasher().is_ok()
-            && match &self.stored {
+            && match &self.against {
                 Some(stored) => stored.sketch_len() > 0,
                 None => !self.paths.iter().any(|path| is_pipe(path)),
             }

@@ -1,4 +1,4 @@
-//! The fields that are read beside ids and texts.
+//! The fields read in addition to ids and texts.
 
 use fpstore_documents::Document;
 
@@ -13,7 +13,7 @@ pub(super) struct OtherFields {
 }
 
 impl OtherFields {
-    /// Those that the settings need.
+    /// The fields that the settings need.
     pub(super) fn of(settings: &Cleaner<'_>) -> Self {
         let source = settings.named_source_field().map(String::from);
         let url = settings.judged_url_field().map(String::from);
@@ -25,13 +25,13 @@ impl OtherFields {
         &self.names
     }
 
-    /// The source of a document, if sources are asked for and it has one.
+    /// The source of a document, if sources are needed and the document has a source.
     pub(super) fn source<'a>(&self, document: &Document<'a>) -> Option<&'a str> {
         self.get(document, self.source.as_deref()?)
     }
 
-    /// The address of a document, if addresses are asked for and it has one; or why it is none. A
-    /// number is no address: documents of one number are not one page.
+    /// The address of a document, if addresses are needed and the document has an address. A number
+    /// is an error, because documents with the same number need not be the same page.
     pub(super) fn address<'a>(&self, document: &Document<'a>) -> Result<Option<&'a str>, String> {
         let Some(field) = self.url.as_deref() else { return Ok(None) };
         match self.get(document, field) {
@@ -42,7 +42,7 @@ impl OtherFields {
         }
     }
 
-    /// The merits of a document by the rules that rate it, or why one of its fields is bad.
+    /// The merits of a document by the rules with merits, or the fault of one of its fields.
     pub(super) fn merits(
         &self,
         settings: &Cleaner<'_>,
@@ -52,7 +52,7 @@ impl OtherFields {
         settings.keep.merits(self.source(document), value, document.text_len)
     }
 
-    /// The value of a field; an empty one is none.
+    /// The value of a field; an empty value counts as missing.
     fn get<'a>(&self, document: &Document<'a>, name: &str) -> Option<&'a str> {
         let at = self.names.iter().position(|other| other == name)?;
         let value = document.fields.get(at)?.as_deref()?;

@@ -1,7 +1,8 @@
-//! What the name of an output promises, and whether that is what is written.
+//! Checks that the name of an output fits its contents.
 //!
-//! The output of one file is compressed as its own name says, because the bytes inside stay the
-//! same. Its format is that of the file: a name of another format is refused.
+//! The output of a single file is compressed by the extension of its own name, because the bytes
+//! inside are the same. Its format is the format of the file: the extension of another format is
+//! refused.
 
 use std::path::{Path, PathBuf};
 
@@ -10,8 +11,8 @@ use fpstore_documents::{DocumentFile, DocumentFormat};
 
 use super::error::{Error, Result};
 
-/// Refuses standard output, and what is there and can hold no copies. The links in `/dev` that lead
-/// to open files look like files: a copy would take their places.
+/// Refuses standard output, and existing names that cannot be files or folders of copies. The links
+/// in `/dev` to open files look like files: a copy would replace them.
 pub(super) fn check_is_file(output: &Path) -> Result<()> {
     let is_open_file = ["/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/fd", "/proc"]
         .iter()
@@ -30,7 +31,7 @@ pub(super) fn check_is_file(output: &Path) -> Result<()> {
     )))
 }
 
-/// Refuses the name of a file where a folder is made.
+/// Refuses a file name where a folder is created.
 pub(super) fn check_folder_name(output: &Path) -> Result<()> {
     let is_of_file = DocumentFormat::of_name(output).is_some() || Compression::of(output).is_some();
     if !is_of_file {
@@ -45,8 +46,8 @@ pub(super) fn check_folder_name(output: &Path) -> Result<()> {
     )))
 }
 
-/// Refuses a name of another format than that of the file whose documents go there. With
-/// `annotates` attributes go there, as JSON Lines.
+/// Refuses the extension of another format than the format of the file. With `annotates` the output
+/// contains attributes, as JSON Lines.
 pub(super) fn check_file_name(
     output: &Path,
     file: &DocumentFile<'_>,
@@ -54,7 +55,7 @@ pub(super) fn check_file_name(
 ) -> Result<()> {
     let format = if annotates { DocumentFormat::JsonLines } else { named(file.format()) };
     let named_format = DocumentFormat::of_name(output);
-    // A file may be read as another format than its name tells.
+    // A file can be read as another format than its extension.
     let is_of_file = !annotates && ends_of(output) == ends_of(file.path());
     let format_fits = named_format.is_none_or(|it| it == format) || is_of_file;
     let compression = Compression::of(output);
@@ -86,7 +87,7 @@ pub(super) fn check_file_name(
     )))
 }
 
-/// Refuses a name of documents or of compressed bytes for a list of files.
+/// Refuses the extension of documents or of compressed bytes for a list of files.
 pub(super) fn check_list_name(output: &Path) -> Result<()> {
     if DocumentFormat::of_name(output).is_none() && Compression::of(output).is_none() {
         return Ok(());
@@ -99,7 +100,7 @@ pub(super) fn check_list_name(output: &Path) -> Result<()> {
     )))
 }
 
-/// The format whose names a file of this format has.
+/// The format whose extensions files of this format have.
 fn named(format: DocumentFormat) -> DocumentFormat {
     match format {
         DocumentFormat::Features => DocumentFormat::JsonLines,
@@ -108,7 +109,7 @@ fn named(format: DocumentFormat) -> DocumentFormat {
     }
 }
 
-/// The usual end of the names of files of a format.
+/// The usual extension of files of a format.
 fn end_of(format: DocumentFormat) -> &'static str {
     match named(format) {
         DocumentFormat::JsonLines => "jsonl",
@@ -121,7 +122,7 @@ fn end_of(format: DocumentFormat) -> &'static str {
     }
 }
 
-/// The name without the end that tells the compression.
+/// The path without the extension of the compression.
 fn uncompressed(path: &Path) -> PathBuf {
     match Compression::of(path) {
         Some(_) => path.with_extension(""),
@@ -129,7 +130,7 @@ fn uncompressed(path: &Path) -> PathBuf {
     }
 }
 
-/// The name without the ends that tell format and compression.
+/// The path without the extensions of format and compression.
 fn stem_of(path: &Path) -> PathBuf {
     let path = uncompressed(path);
     match DocumentFormat::of_name(&path) {
@@ -138,12 +139,12 @@ fn stem_of(path: &Path) -> PathBuf {
     }
 }
 
-/// The end of a name that tells the format.
+/// The extension of the format.
 fn format_end(path: &Path) -> std::ffi::OsString {
     uncompressed(path).extension().unwrap_or_default().to_owned()
 }
 
-/// The same in small letters.
+/// The extension of the format in lower case.
 fn ends_of(path: &Path) -> std::ffi::OsString {
     format_end(path).to_ascii_lowercase()
 }

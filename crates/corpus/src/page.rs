@@ -1,19 +1,20 @@
-//! The page of a cleaning, for a browser.
+//! The HTML page of a cleaning.
 
 use super::cleaned::Cleaned;
 use super::error::{Error, Result};
-use super::overview::Overview;
+use super::survey::Overview;
 use fpstore::rows::Reason;
 use fpstore_plot::numbers::grouped;
 use fpstore_report::page::{CleaningPage, RemovedPair};
 
 impl Cleaned<'_> {
-    /// A page that shows what is removed: how near it is, why it goes, what each file and source loses, the
-    /// largest clusters, and a sample of at most `most` removed documents beside those that stay.
+    /// An HTML page of the removed documents: their similarities, the reasons, the losses of files
+    /// and sources, the largest clusters, and a sample of at most `most` removed documents, each
+    /// next to the kept one.
     ///
     /// # Errors
     ///
-    /// As [`Cleaned::sample`].
+    /// [`Error::Store`] if the files of the work cannot be read or the observer ends it.
     pub fn page(&self, overview: &Overview, most: usize, title: &str) -> Result<String> {
         let mut page = CleaningPage::default();
         self.for_each_removed(|row| {

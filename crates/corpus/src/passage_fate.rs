@@ -1,4 +1,4 @@
-//! What becomes of removed passages where documents are copied.
+//! The fate of removed passages in copies.
 
 use std::fmt;
 use std::ops::Range;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use fpstore_text::Passage;
 
-/// What becomes of the passages that are removed, in the outputs of a cleaning of passages.
+/// The fate of removed passages in the outputs of a cleaning of passages.
 ///
 /// # Examples
 ///
@@ -19,15 +19,16 @@ use fpstore_text::Passage;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PassageFate {
-    /// They are cut out of the texts, and the rest of each record stays byte for byte. A passage goes
-    /// with what stands between it and the next one, the last one with what stands before it. A
-    /// document of which no passage is left goes.
+    /// They are cut out of the texts, and the rest of each record is copied byte for byte. A
+    /// passage is cut up to the beginning of the next passage; the last passage is cut from the end
+    /// of the passage before it. A document without remaining passages is removed.
     Cut,
-    /// A document goes whole if passages with at least this part of its characters are removed, above
-    /// 0 and at most 1, of the characters in passages; the other documents stay whole.
+    /// A document is removed as a whole if the removed passages have at least this part, above 0
+    /// and at most 1, of the characters of all its passages. The other documents are copied
+    /// unchanged.
     Drop(f64),
-    /// Documents are not copied: for each file there are attributes of its documents, one line of
-    /// JSON each, with the places of the removed passages.
+    /// Documents are not copied. For each file, the attributes of its documents are written, one
+    /// line of JSON for each document, with the positions of the removed passages.
     Annotate,
 }
 
@@ -62,7 +63,7 @@ impl fmt::Display for PassageFate {
     }
 }
 
-/// Where a passage stands in its text.
+/// The position of a passage in its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PassagePlace {
     pub(super) bytes: Range<usize>,
@@ -75,8 +76,8 @@ impl PassagePlace {
     }
 }
 
-/// The bytes that are cut out of a text without the passages of the ascending positions `removed`.
-/// `None` if no passage is left.
+/// The byte ranges to cut out of a text to remove the passages at the ascending positions
+/// `removed`. `None` if no passage is left.
 pub(super) fn cuts(all: &[PassagePlace], removed: &[usize]) -> Option<Vec<Range<usize>>> {
     let mut cuts = Vec::new();
     for run in removed.chunk_by(|one, next| one + 1 == *next) {
@@ -90,7 +91,7 @@ pub(super) fn cuts(all: &[PassagePlace], removed: &[usize]) -> Option<Vec<Range<
     Some(cuts)
 }
 
-/// The part of the characters in passages that are in the passages of these positions.
+/// The part of the characters of all passages that is in the passages at these positions.
 pub(super) fn removed_part(all: &[PassagePlace], removed: &[usize]) -> f64 {
     let len_of = |places: &mut dyn Iterator<Item = &PassagePlace>| -> usize {
         places.map(|place| place.chars.len()).sum()
@@ -145,7 +146,7 @@ mod tests {
                     continue;
                 };
                 let left: Vec<&str> = passages(&rest, unit).map(|passage| passage.text).collect();
-                // A run of words that is shorter than the others may be joined by the next one.
+                // A run of words that is shorter than the others may be joined with the next one.
                 match unit {
                     PassageUnit::Words(_) => {
                         let words = |parts: &[&str]| parts.join(" ").replace(['.', ',', '\n'], " ");

@@ -1,5 +1,5 @@
-//! Removed passages in the copies of their documents: the files are read once more for the places
-//! of the passages.
+//! Copies documents without their removed passages. The files are read once more to find the byte
+//! ranges of the passages.
 
 use fpstore_base::IoError;
 use std::collections::{HashMap, HashSet};
@@ -37,14 +37,14 @@ struct RemovedPassage {
     record_digest: Option<u64>,
 }
 
-/// The removed passages of the documents of a file, by their records.
+/// The removed passages of the documents of a file, by record number.
 type OfFile = HashMap<u64, Vec<RemovedPassage>>;
 
-/// The removed passages of a batch of files, by the numbers of the files.
+/// The removed passages of a batch of files, by file number.
 #[derive(Default)]
 pub(super) struct RemovedPassages(HashMap<usize, OfFile>);
 
-/// How documents with removed passages are copied.
+/// Copies documents with removed passages.
 pub(super) struct PassageCopier<'a> {
     work: &'a Work<'a>,
     unit: PassageUnit,
@@ -55,11 +55,11 @@ pub(super) struct PassageCopier<'a> {
 }
 
 impl<'a> PassageCopier<'a> {
-    /// `None` if documents are copied and not passages.
+    /// `None` if whole documents are cleaned.
     pub(super) fn of(work: &'a Work<'a>) -> Option<Self> {
         let (unit, fate) = (work.options.passage_unit()?, work.settings.passages?);
-        // Files are read on several threads already, if there are as many batches of them. Bad
-        // records were told of before.
+        // With several batches, the files are already read on several threads. Bad records were
+        // reported before.
         let is_spread = work.batches.len() > 1;
         let options = work.options.clone().unit(None).fields(Vec::new()).observer(None);
         let options = options.bad_records(None).threads(is_spread.then_some(1));
@@ -67,12 +67,13 @@ impl<'a> PassageCopier<'a> {
         Some(PassageCopier { work, unit, fate, options, changed_count, dropped_count })
     }
 
-    /// Whether attributes are written, and no copies.
+    /// Whether attributes are written in place of copies.
     pub(super) fn annotates(&self) -> bool {
         self.fate == PassageFate::Annotate
     }
 
-    /// The documents that were changed or annotated, and those that went whole.
+    /// The numbers of documents that were changed or annotated, and of documents removed as a
+    /// whole.
     pub(super) fn counts(&self) -> (u64, u64) {
         (self.changed_count.load(Ordering::Relaxed), self.dropped_count.load(Ordering::Relaxed))
     }
@@ -102,7 +103,7 @@ impl<'a> PassageCopier<'a> {
         Ok(RemovedPassages(all))
     }
 
-    /// What becomes of the documents of a file that have removed passages, by ascending records.
+    /// The fates of the documents of a file that have removed passages, by ascending record.
     pub(super) fn decide(&self, number: usize, removed: &RemovedPassages) -> Result<Vec<Decided>> {
         let mut decided = Vec::new();
         let Some(of_file) = removed.0.get(&number) else { return Ok(decided) };
@@ -134,8 +135,8 @@ impl<'a> PassageCopier<'a> {
         Ok(decided)
     }
 
-    /// Writes the attributes of the documents of a file, one line for each in their order, to a new
-    /// file for `to`.
+    /// Writes the attributes of the documents of a file, one line for each document in order, to a
+    /// new file for `to`.
     pub(super) fn annotate(
         &self,
         number: usize,
@@ -165,8 +166,8 @@ impl<'a> PassageCopier<'a> {
         Ok((new, out))
     }
 
-    /// Calls `each` with the place and the id of documents of a file, with their removed passages and the
-    /// places of all passages.
+    /// Calls `each` with the place and the id of each wanted document of a file, its removed
+    /// passages, and the positions of all its passages.
     fn each_document(
         &self,
         number: usize,
@@ -195,7 +196,7 @@ impl<'a> PassageCopier<'a> {
                 false => Err(self.changed(number)),
             }
         })?;
-        // The file was read to its end before.
+        // The file was read to its end before, so it has changed if it cannot be now.
         match summary.unread.is_empty() && met_count == of_file.len() {
             true => Ok(()),
             false => Err(self.changed(number)),
@@ -210,7 +211,7 @@ impl<'a> PassageCopier<'a> {
     }
 }
 
-/// The position of a passage among those of its document, which its id tells.
+/// The position of a passage in its document, parsed from its id.
 pub(super) fn position_of(id: IdRef<'_>) -> Option<usize> {
     let IdRef::Text(id) = id else { return None };
     id.rsplit_once('#')?.1.parse::<usize>().ok()?.checked_sub(1)

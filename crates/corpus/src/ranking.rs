@@ -1,8 +1,8 @@
 //! The order in which near documents are kept.
 
+use super::address::Namesake;
 use super::error::Result;
 use super::keep_rules::KeepRules;
-use super::number::{Number, Rank};
 use super::spool::Spools;
 
 /// The rank of each document, and the document of each rank.
@@ -49,5 +49,67 @@ impl Ranking {
     /// All documents, by rank.
     pub(super) fn numbers(&self) -> impl Iterator<Item = Number> {
         self.numbers.iter().copied()
+    }
+}
+
+/// The number of a document: 0, 1, 2 and so on, in the order of the files, documents without
+/// features not counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Number(pub(super) u32);
+
+impl Number {
+    /// The index in a list of all documents.
+    pub(super) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// The rank of a document: of near documents the one with the lowest rank is kept, and 0 is the
+/// best.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Rank(pub(super) u32);
+
+impl Rank {
+    /// The index in a list of all documents by rank.
+    pub(super) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// The documents that are compared: all except those removed for their addresses.
+pub(super) struct Compared {
+    pub(super) ranking: Ranking,
+    /// For each document whether it is excluded; empty if no document is.
+    is_out: Vec<bool>,
+}
+
+impl Compared {
+    pub(super) fn new(ranking: Ranking, namesakes: &[Namesake]) -> Self {
+        let mut is_out = Vec::new();
+        if !namesakes.is_empty() {
+            is_out.resize(ranking.len(), false);
+            namesakes.iter().for_each(|one| is_out[one.number.index()] = true);
+        }
+        Compared { ranking, is_out }
+    }
+
+    /// Whether a document is compared.
+    pub(super) fn has(&self, number: Number) -> bool {
+        self.is_out.get(number.index()) != Some(&true)
+    }
+
+    /// The number of documents that are compared.
+    pub(super) fn len(&self) -> usize {
+        self.ranking.len() - self.is_out.iter().filter(|is_out| **is_out).count()
+    }
+
+    /// The documents that are compared, by rank.
+    pub(super) fn numbers(&self) -> impl Iterator<Item = Number> {
+        self.ranking.numbers().filter(|&number| self.has(number))
+    }
+
+    /// The ranks of these documents, ascending.
+    pub(super) fn ranks(&self) -> Vec<Rank> {
+        self.numbers().map(|number| self.ranking.rank_of(number)).collect()
     }
 }

@@ -1,4 +1,4 @@
-//! By which reasons documents are removed: those that are looked for, and those that are found.
+//! The reasons for removing documents: the reasons to check, and their counts.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 use super::dropped::DroppedList;
 use fpstore::rows::Reason;
 
-/// By which reasons documents are removed.
+/// The reasons for which documents are removed.
 ///
 /// ```
 /// use fpstore_corpus::Reasons;
@@ -18,29 +18,28 @@ use fpstore::rows::Reason;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reasons {
-    /// That they have the address of a better document; see
-    /// [`Cleaner::url_field`](super::Cleaner::url_field).
+    /// The address of a better document; see [`Cleaner::url_field`](super::Cleaner::url_field).
     pub address: bool,
-    /// That their texts are the same bytes.
+    /// The same bytes of text.
     pub bytes: bool,
-    /// That their texts are the same tokens in the same order, as the recipe makes them.
+    /// The same tokens in the same order, as the recipe produces them.
     pub text: bool,
-    /// That they are near, and confirmed if that is asked for. What is the same is near, too.
+    /// Near documents, confirmed if the settings require it. Equal documents are near, too.
     pub near: bool,
 }
 
 impl Reasons {
-    /// All of them.
-    pub const ALL: Reasons = Reasons { address: true, bytes: true, text: true, near: true };
+    /// All reasons.
+    pub(super) const ALL: Reasons = Reasons { address: true, bytes: true, text: true, near: true };
 
-    /// How they are written, in the order in which they are looked for.
-    pub const NAMES: [&str; 4] = ["address", "bytes", "text", "near"];
+    /// The names, in the order of the checks.
+    pub(super) const NAMES: [&str; 4] = ["address", "bytes", "text", "near"];
 
     fn list(self) -> [bool; 4] {
         [self.address, self.bytes, self.text, self.near]
     }
 
-    /// Whether texts are compared that are equal.
+    /// Whether equal texts are compared.
     pub(super) fn is_exact(self) -> bool {
         self.bytes || self.text
     }
@@ -49,7 +48,7 @@ impl Reasons {
 impl FromStr for Reasons {
     type Err = fpstore::Error;
 
-    /// Reads names with commas between them.
+    /// Parses names separated by commas.
     ///
     /// # Errors
     ///
@@ -75,23 +74,23 @@ impl fmt::Display for Reasons {
     }
 }
 
-/// How many documents are removed by each reason.
+/// The number of documents removed for each reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReasonCounts {
-    /// Documents that people have judged to be one with a better one; see
+    /// Documents judged by people to be duplicates of a better one; see
     /// [`Cleaner::pairs`](super::Cleaner::pairs).
-    pub judged_count: u64,
-    /// Documents that have the address of a better one.
-    pub address_count: u64,
-    /// Documents whose text is the bytes of that of a kept one.
-    pub bytes_count: u64,
-    /// Other documents whose text is the tokens of that of a kept one.
-    pub text_count: u64,
-    /// Other documents that are near a kept one by their fingerprints alone.
-    pub near_count: u64,
-    /// Other documents whose similarity with a kept one was confirmed.
-    pub confirmed_count: u64,
+    pub(super) judged_count: u64,
+    /// Documents with the address of a better document.
+    pub(super) address_count: u64,
+    /// Documents whose text has the same bytes as the text of a kept document.
+    pub(super) bytes_count: u64,
+    /// Other documents whose text has the same tokens as the text of a kept document.
+    pub(super) text_count: u64,
+    /// Other documents whose fingerprints alone are near the fingerprint of a kept document.
+    pub(super) near_count: u64,
+    /// Other documents with a confirmed similarity to a kept document.
+    pub(super) confirmed_count: u64,
 }
 
 impl ReasonCounts {

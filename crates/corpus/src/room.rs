@@ -1,4 +1,4 @@
-//! Whether the disk has room for the copies, before the first is written.
+//! Checks the free disk space before the first copy is written.
 
 use fpstore_base::source::Compression;
 
@@ -10,13 +10,14 @@ use super::work::Work;
 use fpstore::Error;
 use fpstore_disk::{free_space, parent_of};
 
-/// What compression of text saves at most, of what is common.
+/// Compression of ordinary text shrinks it at most by this factor.
 const MOST_SAVED: u64 = 16;
 
-/// Refuses work whose copies would not fit on the disk. A copy is taken to be as long as its file,
-/// but for the part of the documents that goes; what earlier work has written is there already. The
-/// copy of a compressed file that is not compressed is longer, which shows when it is written; that
-/// of a plain file that is compressed may be much shorter, and is not refused by the length of that.
+/// Refuses work whose copies would not fit on the disk. The length of a copy is estimated as the
+/// length of its file, times the kept part of the documents; copies written earlier are subtracted.
+/// The uncompressed copy of a compressed file is longer, which is noticed when it is written. The
+/// compressed copy of a plain file may be much shorter, so a plain file counts with its length
+/// divided by [`MOST_SAVED`].
 pub(super) fn check(
     work: &Work<'_>,
     spools: &Spools,
@@ -35,7 +36,7 @@ pub(super) fn check(
         there += copy.path.metadata().map_or(0, |copy| copy.len());
     }
     let count = spools.counts().document_count.max(1);
-    // Marked documents stay.
+    // Annotated documents are kept.
     let kept = match work.settings.annotate {
         Some(_) => count,
         None => count - decisions.dropped.len().min(count),
@@ -43,7 +44,7 @@ pub(super) fn check(
     let needed = u128::from(len) * u128::from(kept) / u128::from(count);
     let needed = u64::try_from(needed).unwrap_or(u64::MAX).saturating_sub(there);
     let mut folder = parent_of(targets.output());
-    // The folder may not be there yet.
+    // The folder may not exist yet.
     while !folder.is_dir() && folder != parent_of(folder) {
         folder = parent_of(folder);
     }
@@ -51,7 +52,7 @@ pub(super) fn check(
         Ok(free) if free < needed => {
             Err(Error::NoSpace { path: folder.into(), needed, free }.into())
         }
-        // Where the system does not report the free space, writing may fail later.
+        // If the system does not report the free space, writing may fail later.
         _ => Ok(()),
     }
 }

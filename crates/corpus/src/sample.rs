@@ -1,4 +1,4 @@
-//! The texts of a few documents, which are read again.
+//! Reads the texts of a few documents again.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,16 +9,16 @@ use fpstore_documents::{DocumentPlace, Wanted};
 use super::error::{Error, Result};
 use super::work::Work;
 
-/// The characters of a line.
+/// The number of characters of a line.
 const LINE_LEN: usize = 80;
 
-/// The place of a document: the number of its file, and that of its record there. The passages of a
-/// document have the same place, and ids of their own.
+/// The place of a document: its file number, its record number in the file, and its id. The
+/// passages of a document share the place and have ids of their own.
 pub(super) type Place = (usize, u64, Id);
 
-/// Why the reading of a file ends.
+/// The reason why reading a file ends.
 enum End {
-    /// All documents of the file that are wanted were read.
+    /// All wanted documents of the file were read.
     Found,
     Failed(Error),
 }
@@ -29,7 +29,8 @@ impl From<fpstore_documents::Error> for End {
     }
 }
 
-/// The first line of the document at each place; `None` where there is no text, or no more.
+/// The first line of the document at each place; `None` for a document without text, or that can no
+/// longer be read.
 pub(super) fn sample_lines(
     work: &Work<'_>,
     places: Vec<Option<Place>>,
@@ -39,7 +40,7 @@ pub(super) fn sample_lines(
     Ok(lines)
 }
 
-/// Calls `take` with the text of the document at each place, if it can be read again; not in the
+/// Calls `take` with the text of the document at each place that can be read again, not in the
 /// order of the places.
 pub(super) fn each_text(
     work: &Work<'_>,
@@ -57,7 +58,7 @@ pub(super) fn each_text(
     }
     for (file, wanted) in files {
         match read(work, file, &wanted, &mut take) {
-            // They are for people to look at; what stops the work stops it elsewhere.
+            // The texts are only for display; a serious error stops the work elsewhere.
             Ok(()) | Err(End::Found) | Err(End::Failed(Error::Text(_))) => {}
             Err(End::Failed(error)) => return Err(error),
         }
@@ -71,7 +72,7 @@ fn read(
     wanted: &[(usize, u64, Id)],
     take: &mut impl FnMut(usize, &str),
 ) -> Result<(), End> {
-    // What can be read only once is gone.
+    // Pipes cannot be read again.
     let is_there = work.files.get(file, &work.options).is_some_and(|it| it.file_len().is_some());
     if !is_there {
         return Ok(());
@@ -93,7 +94,7 @@ fn read(
     .map(drop)
 }
 
-/// The first characters of a text, its white space as single blanks.
+/// The first characters of a text, with runs of white space replaced by a space.
 fn line_of(text: &str) -> Option<String> {
     let mut line = String::new();
     let mut room = LINE_LEN;

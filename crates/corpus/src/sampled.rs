@@ -1,4 +1,4 @@
-//! A sample of what a cleaning removed, with texts, for people to judge.
+//! A sample of removed documents with their texts, for people to judge.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::Hasher;
@@ -9,46 +9,46 @@ use super::cleaned::Cleaned;
 use super::clusters::ClusterSizes;
 use super::dropped::Other;
 use super::error::Result;
-use super::number::Number;
+use super::ranking::Number;
 use super::sample::{Place, each_text};
 use fpstore::join::confirm::jaccard;
 use fpstore::rows::Reason;
 use fpstore_base::Id;
 
-/// A removed document beside the one that is kept instead, with their texts.
+/// A removed document and the document kept instead, with their texts.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct SampledDocument {
+pub(super) struct SampledDocument {
     /// The id of the removed document.
-    pub id: Id,
-    /// The id of the other one.
-    pub other_id: Id,
+    pub(super) id: Id,
+    /// The id of the kept document.
+    pub(super) other_id: Id,
     /// The text of the removed document.
-    pub text: String,
-    /// The text of the other one.
-    pub other_text: String,
-    /// The bits in which their fingerprints differ.
-    pub distance: u32,
+    pub(super) text: String,
+    /// The text of the kept document.
+    pub(super) other_text: String,
+    /// The number of bits in which their fingerprints differ.
+    pub(super) distance: u32,
     /// The Jaccard similarity of their features, computed exactly.
-    pub similarity: f64,
-    /// Why it is removed.
-    pub reason: Reason,
+    pub(super) similarity: f64,
+    /// The reason why it is removed.
+    pub(super) reason: Reason,
 }
 
 impl Cleaned<'_> {
-    /// At most `most` of the documents that are removed because of a new one, in order; always the
-    /// same ones for the same corpus. Their texts are read again, and those that cannot be are left
-    /// out. Empty if the documents have no texts.
+    /// At most `most` of the documents removed for a new document, in order; the same sample for
+    /// the same corpus. Their texts are read again; documents that cannot be read are skipped.
+    /// Empty if the documents have no texts.
     ///
     /// # Errors
     ///
     /// [`Error::Store`](super::Error::Store) if the files of the work cannot be read or the observer ends it.
-    pub fn sample(&self, most: usize) -> Result<Vec<SampledDocument>> {
+    pub(super) fn sample(&self, most: usize) -> Result<Vec<SampledDocument>> {
         let work = &self.work;
         let Ok(mut hasher) = work.settings.source.text_hasher().cloned() else {
             return Ok(Vec::new());
         };
-        // Those of the least hashes, so that a sample does not follow the order of the files.
+        // The documents with the least hashes, so that the sample does not depend on the order of
+        // the files.
         let hash_of = |number: Number| {
             let mut hasher = SipHasher13::new();
             hasher.write_u32(number.0);
@@ -116,8 +116,8 @@ impl Cleaned<'_> {
         Ok(sample)
     }
 
-    /// How many clusters there are of each number of documents, from 2 on.
-    pub fn cluster_sizes(&self) -> BTreeMap<u64, u64> {
+    /// The number of clusters of each size, from 2 on.
+    pub(super) fn cluster_sizes(&self) -> BTreeMap<u64, u64> {
         let mut sizes = BTreeMap::new();
         for count in ClusterSizes::new(&self.decisions.dropped, &self.decisions.spared).each() {
             *sizes.entry(count).or_default() += 1;

@@ -1,11 +1,11 @@
-//! Step 2 with a similarity and a store: documents are near if their sketches are alike.
+//! Step 2 with a similarity and a store: documents are near if their sketches are similar.
 
 use super::bar::{Bars, Decided, set_bar};
-use super::compared::Compared;
 use super::dropped::{Dropped, Other};
 use super::error::Result;
 use super::features::tell_unlike;
-use super::number::Number;
+use super::ranking::Compared;
+use super::ranking::Number;
 use super::spool::Spools;
 use super::work::Work;
 use fpstore::Store;
@@ -20,7 +20,7 @@ use fpstore_disk::{ScratchFile, ScratchFolder};
 /// The sketches of all documents, in a temporary file.
 struct SketchFile {
     file: ScratchFile,
-    /// All have the length of those of the store.
+    /// The length of a sketch, which is the sketch length of the store.
     len: usize,
 }
 
@@ -48,7 +48,7 @@ impl SketchFile {
     }
 }
 
-/// The documents that are alike to a stored one, or to one that is kept.
+/// The documents that are similar to a stored or a kept document.
 pub(super) fn by_sketches(
     work: &Work<'_>,
     spools: &Spools,
@@ -100,7 +100,7 @@ pub(super) fn by_sketches(
                 candidates.take_sketch(document, &sketches.get(number)?)?;
             }
         }
-        // The first bar is the most lenient one; others say the same again.
+        // The first bar is the most lenient; the other bars would report the same again.
         if !std::mem::replace(&mut is_told, true) {
             tell_unlike(work, &candidates, bar.into())?;
         }
@@ -110,8 +110,8 @@ pub(super) fn by_sketches(
     })
 }
 
-/// The document dropped for the stored one that is most similar, of equal ones the nearest; `None` if
-/// all are less similar than `threshold`.
+/// A document dropped for the most similar stored one, of equally similar ones the nearest; `None`
+/// if all are less similar than `threshold`.
 fn most_similar(
     number: Number,
     sketch: &[u8],

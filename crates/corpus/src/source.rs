@@ -1,7 +1,7 @@
-//! Where the fingerprints of documents come from: from their texts, or from a field of each.
+//! How documents become fingerprints: from their texts, or from a field of ready fingerprints.
 //!
-//! Builders and writers get their documents from here, and so does the cleaning of a corpus. A
-//! source knows the recipe of its fingerprints; it knows no store.
+//! Builders, writers and the cleaning of a corpus all read documents through a [`DocumentSource`].
+//! It has the recipe of its fingerprints; it does not use a store.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use fpstore_documents::{
 use fpstore_text::{TextHasher, Tokenizer, sketch};
 
 use super::error::{Error, Result};
-use super::take::Take;
+use fpstore::{Builder, Writer};
 use fpstore_base::watch::Observer;
 use fpstore_base::{Fingerprint, IdRef, Recipe, Width};
 
@@ -39,26 +39,26 @@ use fpstore_base::{Fingerprint, IdRef, Recipe, Width};
 /// ```
 #[derive(Clone, Debug)]
 pub struct DocumentSource {
-    /// That of the recipe, if it is known.
+    /// The hasher of the recipe, if the recipe is known.
     hasher: Option<TextHasher>,
-    /// The form of fingerprints in a field; `None` if they are made of texts.
+    /// The form of ready fingerprints in a field; `None` if fingerprints are computed from texts.
     ready: Option<ReadyForm>,
     options: DocumentOptions,
     sketch_len: u8,
 }
 
 impl DocumentSource {
-    /// Documents whose texts become fingerprints, or their passages: those that the options name, or
-    /// else the recipe. The recipe of the source then says so.
+    /// Documents whose texts, or the passages of the texts, become fingerprints. Passages are set
+    /// by the options, or else by the recipe; the recipe of the source then contains the unit.
     pub fn of_texts(hasher: TextHasher, options: DocumentOptions) -> Self {
         let options = options.of_recipe(hasher.recipe());
         let hasher = hasher.of_unit(options.passage_unit());
         DocumentSource { hasher: Some(hasher), ready: None, options, sketch_len: 0 }
     }
 
-    /// Documents that have a fingerprint in the field [`DocumentOptions::text_field`], in the given
-    /// form: a [`Radix`](fpstore_base::Radix) of 64 bits, or a [`ReadyForm`]. `hasher` is the one that
-    /// made them, if it is known; its fingerprints have 64 bits.
+    /// Documents with a ready fingerprint in the field [`DocumentOptions::text_field`], in the
+    /// given form: a [`Radix`](fpstore_base::Radix) of 64 bits, or a [`ReadyForm`]. `hasher` is the
+    /// hasher that computed them, if it is known; its fingerprints have 64 bits.
     pub fn of_field(
         hasher: Option<TextHasher>,
         form: impl Into<ReadyForm>,
@@ -72,14 +72,14 @@ impl DocumentSource {
         self.ready.map_or(Width::FULL, |form| form.width)
     }
 
-    /// The same with sketches of this many bytes; 0 for none. A store with sketches takes no
-    /// document without one.
+    /// This source with sketches of `sketch_len` bytes; 0 for no sketches. A store with sketches
+    /// refuses documents without a sketch.
     #[must_use]
     pub fn sketched(self, sketch_len: u8) -> Self {
         DocumentSource { sketch_len, ..self }
     }
 
-    /// The same with another observer, which gets the progress and may end the work.
+    /// This source with another observer, which receives the progress and may end the work.
     #[must_use]
     pub fn observer(mut self, observer: impl Into<Option<Observer>>) -> Self {
         self.options = self.options.observer(observer);
@@ -94,23 +94,23 @@ impl DocumentSource {
         }
     }
 
-    /// The distance that is usual for the recipe; that of the width if it is not known.
+    /// The usual distance of the recipe, or of the width if the recipe is unknown.
     pub fn usual_k(&self) -> u32 {
         let of_recipe = |hasher: &TextHasher| hasher.recipe().usual_k();
         self.hasher.as_ref().map_or(self.width().usual_k(), of_recipe)
     }
 
-    /// Whether the files hold texts, or the features of texts.
+    /// Whether the files contain texts, or the features of texts.
     pub fn has_texts(&self) -> bool {
         self.ready.is_none()
     }
 
-    /// Whether the files hold features in place of texts.
+    /// Whether the files contain features in place of texts.
     pub(super) fn has_given_features(&self) -> bool {
         self.hasher.as_ref().is_some_and(|it| it.recipe().tokenizer == Tokenizer::Given)
     }
 
-    /// What makes fingerprints of the texts, or the recipe of ready ones if it is known.
+    /// The hasher of the texts, or of ready fingerprints if it is known.
     pub fn hasher(&self) -> Option<&TextHasher> {
         self.hasher.as_ref()
     }
@@ -120,20 +120,20 @@ impl DocumentSource {
         &self.options
     }
 
-    /// Bytes of the sketch of each document; 0 for none.
-    pub fn sketch_len(&self) -> u8 {
+    /// Length in bytes of the sketch of each document; 0 for no sketches.
+    pub(super) fn sketch_len(&self) -> u8 {
         self.sketch_len
     }
 
-    /// What makes fingerprints of the texts.
+    /// The hasher of the texts.
     pub(super) fn text_hasher(&self) -> Result<&TextHasher> {
         self.hasher.as_ref().filter(|_| self.has_texts()).ok_or_else(|| {
             Error::refused("ready fingerprints have no texts, so nothing can be made of them")
         })
     }
 
-    /// Gives the documents in `paths` to a builder, a writer or a function. `-` is standard input,
-    /// and folders are searched. An id that is refused makes its record a bad one.
+    /// Passes the documents in `paths` to a builder, a writer or a function. `-` is standard input,
+    /// and folders are searched. A refused id makes its record a bad record.
     ///
     /// # Errors
     ///
@@ -152,8 +152,8 @@ impl DocumentSource {
         })
     }
 
-    /// Calls `take` with each document: its fingerprint, if it has features, its id and its sketch.
-    /// They are read as `options` say, and not as those of this source.
+    /// Calls `take` with each document: its fingerprint if it has features, its id and its sketch.
+    /// The documents are read with `options`, not with the options of this source.
     ///
     /// # Errors
     ///
@@ -176,7 +176,7 @@ impl DocumentSource {
         })
     }
 
-    /// Gives all documents of `files` to `take`, without features.
+    /// Calls `take` with all documents of `files`, without features.
     pub(super) fn read_plain<E: From<Error> + From<fpstore_documents::Error>>(
         &self,
         files: &DocumentFiles,
@@ -187,5 +187,56 @@ impl DocumentSource {
             Some(form) => files.read_fingerprints(form, options, take),
             None => files.hash(self.text_hasher()?, options, take),
         }
+    }
+}
+
+/// A consumer of fingerprints, ids and sketches of documents.
+///
+/// Implemented by [`Builder`], [`Writer`] and functions.
+pub trait Take {
+    /// Takes a document. Its sketch is empty unless sketches are enabled.
+    ///
+    /// # Errors
+    ///
+    /// Any error; [`Error::InvalidId`](fpstore::Error::InvalidId) makes the record of the document
+    /// a bad record.
+    fn take(
+        &mut self,
+        fingerprint: Fingerprint,
+        id: IdRef<'_>,
+        sketch: &[u8],
+    ) -> fpstore::Result<()>;
+}
+
+impl<F: FnMut(Fingerprint, IdRef<'_>, &[u8]) -> fpstore::Result<()>> Take for F {
+    fn take(
+        &mut self,
+        fingerprint: Fingerprint,
+        id: IdRef<'_>,
+        sketch: &[u8],
+    ) -> fpstore::Result<()> {
+        self(fingerprint, id, sketch)
+    }
+}
+
+impl Take for Builder {
+    fn take(
+        &mut self,
+        fingerprint: Fingerprint,
+        id: IdRef<'_>,
+        sketch: &[u8],
+    ) -> fpstore::Result<()> {
+        self.push_sketched(fingerprint, id, sketch)
+    }
+}
+
+impl Take for Writer {
+    fn take(
+        &mut self,
+        fingerprint: Fingerprint,
+        id: IdRef<'_>,
+        sketch: &[u8],
+    ) -> fpstore::Result<()> {
+        self.push_sketched(fingerprint, id, sketch)
     }
 }

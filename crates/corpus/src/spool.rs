@@ -1,4 +1,5 @@
-//! What is known of the documents of a batch of files, in a file.
+//! Spools: files with the fingerprints, ids and further values of the documents of a batch of
+//! files.
 
 use fpstore_base::IoError;
 use std::collections::{HashMap, HashSet};
@@ -10,7 +11,7 @@ use fpstore_documents::{IdNotes, RepeatedIds};
 
 use super::error::{Error, Result};
 use super::fields::{put_id, put_text, read_bytes, read_id, read_text};
-use super::number::Number;
+use super::ranking::Number;
 use crate::steps::step;
 use fpstore_base::watch::{Observer, Phase, Watch};
 use fpstore_base::{Fingerprint, IdRef};
@@ -20,7 +21,7 @@ use fpstore_disk::fields::{put_u32, put_u64, read_u32, read_u64};
 use fpstore_text::TextDigests;
 
 const MAGIC: &[u8; 8] = b"fpspool8";
-/// Stands where the length of an entry would, at the end of a spool.
+/// Replaces the length of an entry at the end of a spool.
 const END: u32 = u32::MAX;
 
 /// A document.
@@ -28,44 +29,44 @@ const END: u32 = u32::MAX;
 pub(super) struct Entry<'a> {
     /// The number of its file.
     pub(super) file: u32,
-    /// The number of its record in the file, and the digest of that: see
+    /// The number of its record in the file, and the digest of the record; see
     /// [`DocumentPlace::digest`](fpstore_documents::DocumentPlace::digest).
     pub(super) record: u64,
     pub(super) record_digest: Option<u64>,
     pub(super) fingerprint: Fingerprint,
-    /// The digest of its features, 0 if it is not needed.
+    /// The digest of its features, 0 if not needed.
     pub(super) digest: u64,
-    /// Digests of its text, if they are needed and it has one.
+    /// The digests of its text, if needed and the document has a text.
     pub(super) digests: Option<TextDigests>,
-    /// The digest of its address, if it is needed and it has one.
+    /// The digest of its address, if needed and the document has an address.
     pub(super) address: Option<u128>,
-    /// By the rules that rate documents.
+    /// Its merits by the rules with merits.
     pub(super) merits: Vec<u64>,
-    /// Its source, if sources are asked for and it has one.
+    /// Its source, if sources are needed and the document has a source.
     pub(super) source: Option<&'a str>,
     pub(super) id: IdRef<'a>,
-    /// The number of its features, 0 if it is not needed.
+    /// The number of its features, 0 if not needed.
     pub(super) feature_count: u32,
-    /// Its sketch or outline; empty if it is not needed.
+    /// Its sketch or outline; empty if not needed.
     pub(super) sketch: &'a [u8],
 }
 
-/// How many documents there are.
+/// Counts of documents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counts {
     pub(super) document_count: u64,
     pub(super) empty_count: u64,
     pub(super) bad_count: u64,
-    /// Those of the bad records that are damaged, and in no copy.
+    /// Bad records that are damaged, and in no copy.
     pub(super) damaged_count: u64,
 }
 
-/// How many documents without fingerprint a file has, of one source.
+/// The number of documents without fingerprint of a file and a source.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Empties {
     /// The number of the file.
     pub(super) file: u32,
-    /// As that of an [`Entry`].
+    /// As the source of an [`Entry`].
     pub(super) source: Option<String>,
     pub(super) count: u64,
 }
@@ -134,7 +135,7 @@ enum Next<'a> {
     End(End),
 }
 
-/// What stands at the end of a spool.
+/// The end of a spool.
 #[derive(Debug)]
 struct End {
     counts: Counts,
@@ -148,7 +149,7 @@ struct End {
 pub(super) struct SpoolFile {
     pub(super) folder: Arc<OwnFolder>,
     pub(super) name: String,
-    /// The mark of its job, which stands before the spool.
+    /// The mark of its job, which precedes the spool.
     pub(super) mark: String,
 }
 
@@ -184,16 +185,16 @@ impl SpoolFile {
     }
 }
 
-/// The entries of a spool, one after the other.
+/// Reader of the entries of a spool.
 struct Entries<'a> {
     spool: &'a SpoolFile,
     from: DigestReader<BufReader<File>>,
-    /// The bytes of an entry.
+    /// Buffer for an entry.
     buffer: Vec<u8>,
 }
 
 impl Entries<'_> {
-    /// The next entry, or the end, at which the digest is checked.
+    /// The next entry, or the end, where the digest is checked.
     fn next(&mut self) -> Result<Next<'_>> {
         step();
         let from = &mut self.from;
@@ -208,7 +209,7 @@ impl Entries<'_> {
     }
 }
 
-/// A document beside its record.
+/// A document with the number of its record.
 #[derive(Clone, Copy)]
 pub(super) struct RecordOf {
     pub(super) file: u32,
@@ -218,8 +219,8 @@ pub(super) struct RecordOf {
     pub(super) number: Number,
 }
 
-/// The documents of a batch beside their records, as the files are copied one after the other. None of
-/// them is held.
+/// The documents of a batch with their records, as the files are copied in order. They are streamed
+/// from the spool, not kept in memory.
 pub(super) struct BatchRecords<'a> {
     spools: &'a Spools,
     entries: Entries<'a>,
@@ -229,7 +230,7 @@ pub(super) struct BatchRecords<'a> {
 }
 
 impl BatchRecords<'_> {
-    /// The next document of a file; those of files before are passed over.
+    /// The next document of a file; documents of earlier files are skipped.
     pub(super) fn next_of(&mut self, file: usize) -> Result<Option<RecordOf>> {
         while let Some(next) = self.next.filter(|next| next.file as usize <= file) {
             self.advance()?;
@@ -256,7 +257,7 @@ impl BatchRecords<'_> {
     }
 }
 
-/// `buffer` takes the bytes of an entry.
+/// Reads an entry into `buffer`.
 fn read_next<'a>(from: &mut impl Read, buffer: &'a mut Vec<u8>) -> io::Result<Next<'a>> {
     let len = read_u32(from)?;
     if len == END {
@@ -334,7 +335,7 @@ fn read_entry(mut bytes: &[u8]) -> io::Result<Entry<'_>> {
     })
 }
 
-/// What a spool holds of one file.
+/// Facts about the documents of a file in a spool.
 #[derive(Default)]
 struct OfFile {
     count: u64,
@@ -349,29 +350,29 @@ pub(super) struct Spools {
     /// The number of the first document of each spool.
     starts: Vec<u32>,
     counts: Counts,
-    /// The documents without fingerprint. Those of files that are passed over are not among them.
+    /// The documents without fingerprint, except those of skipped files.
     empties: Vec<Empties>,
-    /// Whether any document says where it comes from, and whether any has an address.
+    /// Whether any document has a source, and whether any has an address.
     has_source: bool,
     has_address: bool,
-    /// Whether files that could not be read to their ends are passed over as a whole.
+    /// Whether files that could not be read to their ends are skipped as a whole.
     whole_files: bool,
-    /// The numbers of the files whose documents are passed over.
+    /// The numbers of the skipped files.
     left_out: HashSet<u64>,
-    /// The documents of these files.
+    /// The number of documents of these files.
     left_out_count: u64,
     repeated_ids: RepeatedIds,
     observer: Option<Observer>,
 }
 
 impl Spools {
-    /// No spools. Documents of the files with the numbers `left_out` are passed over, and with
-    /// `whole_files` those of files that could not be read to their ends.
+    /// An empty list. Documents of the files with the numbers `left_out` are skipped, and with
+    /// `whole_files` also the documents of files that could not be read to their ends.
     pub(super) fn new(left_out: impl IntoIterator<Item = u64>, whole_files: bool) -> Self {
         Spools { whole_files, left_out: left_out.into_iter().collect(), ..Spools::default() }
     }
 
-    /// The observer that may end each reading of the spools.
+    /// These spools with an observer, which may end each reading.
     pub(super) fn observed(self, observer: Option<Observer>) -> Self {
         Spools { observer, ..self }
     }
@@ -380,8 +381,8 @@ impl Spools {
         Watch::new(self.observer.clone(), Phase::Read, count)
     }
 
-    /// Reads the next spool, and notes the ids in it beside those of the spools before. After an error
-    /// spools and notes are of no use.
+    /// Reads the next spool, and notes its ids together with the ids of earlier spools. After an
+    /// error the spools and notes must not be used.
     pub(super) fn push(&mut self, file: SpoolFile, ids: &mut IdNotes) -> Result<()> {
         let too_many = || {
             let reason = "more than 2^32 - 2 documents; give the files in parts, against a store";
@@ -429,12 +430,12 @@ impl Spools {
         self.counts
     }
 
-    /// The documents without fingerprint, by file and source.
+    /// The numbers of documents without fingerprint, by file and source.
     pub(super) fn empties(&self) -> &[Empties] {
         &self.empties
     }
 
-    /// Whether any document says where it comes from, also one without fingerprint.
+    /// Whether any document has a source, documents without fingerprint included.
     pub(super) fn has_source(&self) -> bool {
         self.has_source
     }
@@ -444,7 +445,7 @@ impl Spools {
         self.has_address
     }
 
-    /// The documents that share an id with an earlier one, with those of files that are passed over.
+    /// The documents that share an id with an earlier one, documents of skipped files included.
     pub(super) fn repeated_ids(&self) -> &RepeatedIds {
         &self.repeated_ids
     }
@@ -459,24 +460,24 @@ impl Spools {
         self.files.len()
     }
 
-    /// Whether the documents of a file are passed over.
+    /// Whether the documents of a file are skipped.
     pub(super) fn leaves_out(&self, file: usize) -> bool {
         self.left_out.contains(&(file as u64))
     }
 
-    /// The numbers of the files whose documents are passed over, ascending.
+    /// The numbers of the skipped files, ascending.
     pub(super) fn left_out(&self) -> Vec<u64> {
         let mut numbers: Vec<u64> = self.left_out.iter().copied().collect();
         numbers.sort_unstable();
         numbers
     }
 
-    /// The documents that are passed over.
+    /// The number of documents of skipped files.
     pub(super) fn left_out_count(&self) -> u64 {
         self.left_out_count
     }
 
-    /// The documents of a batch beside their records.
+    /// The documents of a batch with their records.
     pub(super) fn records_of(&self, batch: usize) -> Result<BatchRecords<'_>> {
         let (entries, number) = (self.files[batch].entries()?, Number(self.starts[batch]));
         let mut records = BatchRecords { spools: self, entries, next: None, number };
@@ -507,7 +508,7 @@ impl Spools {
         self.try_each(each)
     }
 
-    /// As [`Spools::each`], with other errors.
+    /// As [`Spools::each`], with any error type.
     pub(super) fn try_each<E: From<Error>>(
         &self,
         mut each: impl FnMut(Number, Entry<'_>) -> Result<(), E>,
@@ -586,7 +587,8 @@ mod tests {
             })
             .unwrap();
         assert_eq!(found, [0, 1, 2, 3, 4]);
-        // The documents 2 and 3 are of file 1, which could not be read to its end, and 4 is of 2.
+        // The documents 2 and 3 are of file 1, which could not be read to its end, and 4 is of file
+        // 2.
         let whole = open(&paths, &[], true).unwrap();
         assert_eq!((whole.len(), whole.left_out_count(), whole.left_out()), (3, 2, vec![1]));
         let mut found = Vec::new();
@@ -601,7 +603,7 @@ mod tests {
         let chosen = open(&paths, &[0, 2], false).unwrap();
         assert_eq!((chosen.len(), chosen.leaves_out(0), chosen.leaves_out(1)), (2, true, false));
         assert_eq!((chosen.counts().empty_count, chosen.empties()), (0, &[][..]));
-        // Cut short, or changed.
+        // A truncated spool, then a changed one.
         let bytes = std::fs::read(&paths[0]).unwrap();
         std::fs::write(&paths[0], &bytes[..bytes.len() - 1]).unwrap();
         assert!(open(&paths[..1], &[], false).is_err() && open(&paths[1..], &[], false).is_ok());

@@ -1,4 +1,4 @@
-//! Counting what a cleaning removes, for its overview.
+//! Counts the removed documents for the overview of a cleaning.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -7,21 +7,22 @@ use super::clusters::Leader;
 use super::decide::Decisions;
 use super::dropped::DroppedList;
 use super::error::Result;
+use super::judgement::Judgement;
 use super::loss::{Loss, LossOf};
-use super::number::Number;
-use super::overview::{LargeCluster, Overview};
+use super::ranking::Number;
 use super::reasons::ReasonCounts;
 use super::sample::sample_lines;
 use super::spool::{Empties, Spools};
 use super::work::Work;
 use fpstore::rows::Side;
+use fpstore_base::Id;
 
-/// The clusters that are shown.
+/// The number of clusters shown.
 const CLUSTERS_MAX: usize = 10;
-/// Smaller clusters are what a corpus is cleaned for.
+/// Smaller clusters are ordinary duplicates.
 const CLUSTER_MIN: u64 = 10;
 
-/// What all files, each file and each source lose.
+/// The losses of all files together, of each file and of each source.
 pub(super) fn losses(work: &Work<'_>, spools: &Spools, dropped: &DroppedList) -> Result<Vec<Loss>> {
     let mut all = Loss::new(LossOf::All);
     let mut files: Vec<Option<Loss>> = (0..work.files.len())
@@ -63,7 +64,7 @@ pub(super) fn losses(work: &Work<'_>, spools: &Spools, dropped: &DroppedList) ->
     Ok([all].into_iter().chain(files.into_iter().flatten()).chain(sources).collect())
 }
 
-/// All of it.
+/// The whole overview.
 pub(super) fn overview(
     work: &Work<'_>,
     spools: &Spools,
@@ -77,13 +78,13 @@ pub(super) fn overview(
     })
 }
 
-/// The largest clusters, with a line of each.
+/// The largest clusters, each with a line of text.
 fn largest_clusters(
     work: &Work<'_>,
     spools: &Spools,
     decisions: &Decisions,
 ) -> Result<Vec<LargeCluster>> {
-    // How many are in a cluster, and the first of those that are near its leader.
+    // For each leader, the size of its cluster and the first document near it.
     let mut found: HashMap<Leader<'_>, (u64, Number)> = HashMap::new();
     for one in decisions.dropped.iter().chain(decisions.spared.iter()) {
         let leader = Leader::of_cluster(one, &decisions.spared);
@@ -96,7 +97,7 @@ fn largest_clusters(
     list.sort_unstable_by_key(|(_, (count, first))| (Reverse(*count), *first));
     list.truncate(CLUSTERS_MAX);
 
-    // An early document is found again soon.
+    // An early document is found again sooner.
     let early = |(kept, (_, first)): &(Leader<'_>, (u64, Number))| match kept {
         Leader::New(number) => (*number).min(*first),
         Leader::Stored(..) => *first,
@@ -122,4 +123,33 @@ fn largest_clusters(
         LargeCluster { document_count: count, id, side, line }
     });
     Ok(clusters.collect())
+}
+
+/// A summary of the removed documents.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Overview {
+    /// The criterion for near-duplicates.
+    pub judgement: Judgement,
+    /// The number of documents removed for each reason.
+    pub reasons: ReasonCounts,
+    /// The loss of all files together; then the loss of each file, in order; then the loss of each
+    /// source, by name. Files that are a single document are not listed.
+    pub losses: Vec<Loss>,
+    /// The ten largest clusters of ten or more documents, the largest first.
+    pub clusters: Vec<LargeCluster>,
+}
+
+/// A kept document, with the number of documents near it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LargeCluster {
+    /// The number of documents of the cluster, the kept ones included.
+    pub document_count: u64,
+    /// The id of the kept document; a stored document may have no id.
+    pub id: Option<Id>,
+    /// Whether the kept document is new or stored.
+    pub side: Side,
+    /// The beginning of the text of one of the documents; `None` if it cannot be read again.
+    pub line: Option<String>,
 }

@@ -1,7 +1,8 @@
-//! Documents that are in no files: rows of a table, or a stream of them.
+//! Documents that are not in files: rows of a table, or a stream of them.
 //!
-//! A cleaning reads documents more than once, and resumes, lists and copies them by file and record.
-//! So rows become a file of JSON Lines, and all that follows is the same code with the same answers.
+//! A cleaning reads documents more than once, and resumes, lists and copies them by file and
+//! record. So rows are written to a file of JSON Lines, and all later steps are the same as for
+//! files.
 
 use fpstore_base::IoError;
 use std::io::{BufWriter, Write};
@@ -18,7 +19,7 @@ use fpstore_documents::{DocumentFormat, DocumentOptions};
 const ID: &str = "id";
 const TEXT: &str = "text";
 
-/// Documents of a table, in a temporary file that goes with this value.
+/// Documents of a table, in a temporary file that is removed on drop.
 ///
 /// # Examples
 ///
@@ -47,7 +48,7 @@ const TEXT: &str = "text";
 /// ```
 #[derive(Debug)]
 pub struct DocumentTable {
-    // Removed first, then its directory.
+    // Dropped before its directory.
     out: BufWriter<TemporaryFile>,
     path: PathBuf,
     /// The names of the other fields.
@@ -57,12 +58,13 @@ pub struct DocumentTable {
 }
 
 impl DocumentTable {
-    /// No documents yet, in a file in `folder`. `fields` names what the rows have beside ids and texts,
-    /// for the rules of [`Cleaner::keep`](super::Cleaner::keep).
+    /// An empty table, with a file in `folder`. `fields` are the names of the columns other than
+    /// ids and texts, for the rules of [`Cleaner::keep`](super::Cleaner::keep).
     ///
     /// # Errors
     ///
-    /// [`Error::Store`] if the file cannot be made, or a field is that of the ids or of the texts.
+    /// [`Error::Store`] if the file cannot be created, or a field has the name of the id or of the
+    /// text.
     pub fn create(folder: &Path, fields: &[String]) -> Result<Self> {
         if let Some(name) = fields.iter().find(|name| [ID, TEXT].contains(&name.as_str())) {
             return Err(Error::refused(format!("'{name}' is the id or the text of a document")));
@@ -74,8 +76,8 @@ impl DocumentTable {
         Ok(DocumentTable { out, path, fields: fields.into(), row_count: 0, _directory: directory })
     }
 
-    /// Adds a document. One without a text has no fingerprint, and stays. `values` are those of the
-    /// other fields.
+    /// Adds a document. A document without a text has no fingerprint, and is kept. `values` are the
+    /// values of the other columns.
     ///
     /// # Errors
     ///
@@ -103,7 +105,7 @@ impl DocumentTable {
     ///
     /// # Errors
     ///
-    /// [`Error::Store`] if the last ones cannot be written.
+    /// [`Error::Store`] if the last documents cannot be written.
     pub fn finish(&mut self) -> Result<PathBuf> {
         self.out.flush().map_err(IoError::of("write", &self.path))?;
         Ok(self.path.clone())
@@ -114,7 +116,7 @@ impl DocumentTable {
         self.row_count
     }
 
-    /// How the documents are read: as `options` say, but for the format and the names of fields.
+    /// The reading options for the table: `options` with the format and field names of the table.
     #[must_use]
     pub fn options(&self, options: DocumentOptions) -> DocumentOptions {
         options.format(DocumentFormat::JsonLines).id_field(ID).text_field(TEXT)
@@ -127,7 +129,7 @@ impl DocumentTable {
     }
 }
 
-/// Puts a value where a field of this name is looked for: `meta.date` is in `meta`.
+/// Puts a value where the reader looks up a field of this name: `meta.date` is in `meta`.
 fn put(map: &mut Map<String, Value>, name: &str, value: Value) {
     match name.split_once('.') {
         None => drop(map.insert(name.into(), value)),

@@ -1,4 +1,4 @@
-//! Where the documents that are kept go.
+//! The paths of the outputs.
 
 use fpstore_base::IoError;
 use std::collections::hash_map::Entry;
@@ -9,11 +9,12 @@ use std::path::{Component, Path, PathBuf};
 
 use fpstore_base::read_inputs::{self, Identity, NamedOutput, place_of};
 use fpstore_base::source::Compression;
-use fpstore_documents::{DocumentFile, DocumentFormat, Error as TextError};
+use fpstore_documents::{
+    DocumentFile, DocumentFiles, DocumentFormat, DocumentOptions, Error as TextError, NewField,
+};
 
 use super::copied::OutputPath;
 use super::error::{Error, Result};
-use super::originals::Originals;
 use super::output_name::{check_file_name, check_folder_name, check_is_file, check_list_name};
 use super::passage_fate::PassageFate;
 use super::spool::Spools;
@@ -21,7 +22,7 @@ use crate::steps::step;
 use fpstore::writer::check_output;
 use fpstore_disk::{self as disk, parent_of};
 
-/// The name of the list of the files that are kept, where files are documents.
+/// The name of the list of kept files, where each file is a document.
 const KEPT_FILES: &str = "kept-files.txt";
 
 /// The output of each file.
@@ -30,9 +31,9 @@ pub(super) struct Targets {
     /// The folder of the output, or the file.
     output: PathBuf,
     is_folder: bool,
-    /// For each file the copy that is made of it; `None` if it is one document.
+    /// The path of the copy of each file; `None` for a file that is a single document.
     copies: Vec<Option<PathBuf>>,
-    /// The list of the files that are kept, if there are files that are one document.
+    /// The list of kept files, if some files are single documents.
     kept_files: Option<PathBuf>,
 }
 
@@ -59,7 +60,7 @@ impl Targets {
                     }
                 };
                 match checked {
-                    // It is reported when it is read or copied.
+                    // The error is reported when the file is read or copied.
                     Err(error) if file.is_left_out(options, &error) => {}
                     checked => checked?,
                 }
@@ -110,12 +111,12 @@ impl Targets {
         Ok(targets)
     }
 
-    /// The copy that is made of a file.
+    /// The path of the copy of a file.
     pub(super) fn copy_of(&self, number: usize) -> Option<OutputPath<'_>> {
         self.copies.get(number)?.as_deref().map(|path| self.below(path))
     }
 
-    /// The list of the files that are kept, if there are files that are one document.
+    /// The list of kept files, if some files are single documents.
     pub(super) fn kept_files(&self) -> Option<OutputPath<'_>> {
         self.kept_files.as_deref().map(|path| self.below(path))
     }
@@ -125,8 +126,8 @@ impl Targets {
         OutputPath { root, path }
     }
 
-    /// How the copy of a file is compressed: as its own name says, where the user named it; in a
-    /// folder it has the name of the file, and is compressed as that is.
+    /// The compression of the copy of a file: by the extension of the copy where the user named it;
+    /// a copy in a folder has the name of its file, and its compression.
     pub(super) fn compression_of(&self, file: &DocumentFile<'_>) -> Result<Option<Compression>> {
         match (file.format().is_compressed_inside(), self.is_folder) {
             (true, _) => Ok(None),
@@ -135,7 +136,7 @@ impl Targets {
         }
     }
 
-    /// The folder of the job: in the folder of the output, or beside the file.
+    /// The folder of the job: in the folder of the output, or next to the output file.
     pub(super) fn job_folder(&self) -> PathBuf {
         const NAME: &str = ".fpstore-dedup";
         match (self.is_folder, self.output.file_name()) {
@@ -147,7 +148,7 @@ impl Targets {
         }
     }
 
-    /// The number of outputs, without the copies of files that are left out.
+    /// The number of outputs, copies of skipped files not counted.
     pub(super) fn count_without(&self, spools: &Spools) -> u64 {
         let copies = (0..)
             .zip(&self.copies)
@@ -155,16 +156,17 @@ impl Targets {
         copies.count() as u64 + u64::from(self.kept_files.is_some())
     }
 
-    /// Syncs the folders that hold outputs, with the folders between them and the folder of the output.
+    /// Syncs the folders that contain outputs, the folders between them, and the folder of the
+    /// output.
     pub(super) fn sync_folders(&self) -> Result<()> {
-        // The output of a file that is left out does not exist, and its folder may be missing.
+        // The output of a skipped file does not exist, and its folder may be missing.
         let written = self.all().filter(|output| fs::symlink_metadata(output).is_ok());
         let mut folders = self.folders_of(written);
         folders.insert(parent_of(&self.output).to_path_buf());
         Ok(folders.iter().try_for_each(|folder| disk::sync_directory(folder))?)
     }
 
-    /// The folders of some outputs, up to the folder of the output.
+    /// The folders of the given outputs, up to the folder of the output.
     fn folders_of<'a>(&self, outputs: impl Iterator<Item = &'a PathBuf>) -> BTreeSet<PathBuf> {
         let above = outputs.flat_map(|output| {
             let above = output.ancestors().skip(1);
@@ -183,8 +185,8 @@ impl Targets {
         self.copies.iter().flatten().chain(&self.kept_files)
     }
 
-    /// Refuses an output that would overwrite an input, or be read as one the next time, and two
-    /// copies of one name.
+    /// Refuses outputs that would overwrite an input or be read as an input next time, and two
+    /// copies of the same name.
     fn check_places(&self, paths: &[PathBuf], files: &[DocumentFile<'_>]) -> Result<()> {
         let mut seen = HashMap::new();
         for (copy, file) in self.copies.iter().zip(files) {
@@ -194,7 +196,7 @@ impl Targets {
                 return Err(Error::refused(reason));
             }
         }
-        // An output that is not there overwrites nothing.
+        // A missing output overwrites nothing.
         let places = files.iter().filter_map(|file| Some((identity_of(file.path())?, file)));
         let inputs: HashMap<Identity, &DocumentFile<'_>> = places.collect();
         for target in self.all() {
@@ -221,8 +223,8 @@ impl Targets {
         self.check_named(files)
     }
 
-    /// Refuses outputs that options of the program name, too, or in whose places it reads or keeps
-    /// something else; and links between the folder of the output and its files.
+    /// Refuses outputs that other options of the program name, too, or whose paths it reads or uses
+    /// otherwise; and links between the folder of the output and its files.
     fn check_named(&self, files: &[DocumentFile<'_>]) -> Result<()> {
         let output = place_of(&self.output);
         let named = read_inputs::named_outputs();
@@ -283,7 +285,7 @@ impl Targets {
         }
     }
 
-    /// Refuses to replace files; `adds` is as in [`Error::Exists`].
+    /// Refuses existing outputs; `adds` is as in [`Error::Exists`].
     pub(super) fn check_free(&self, adds: bool) -> Result<()> {
         match self.all().find(|path| fs::symlink_metadata(path).is_ok()) {
             Some(path) => Err(Error::Exists { path: path.clone(), adds }),
@@ -292,13 +294,13 @@ impl Targets {
     }
 }
 
-/// The identity of a file, if it is there.
+/// The identity of a file, if it exists.
 fn identity_of(path: &Path) -> Option<Identity> {
     step();
     read_inputs::plain_identity(path)
 }
 
-/// The deepest folder that holds all files and folders that were given.
+/// The deepest folder that contains all given files and folders.
 fn common_folder(paths: &[PathBuf]) -> Result<PathBuf> {
     let mut common: Option<PathBuf> = None;
     for path in paths {
@@ -319,8 +321,8 @@ fn common_folder(paths: &[PathBuf]) -> Result<PathBuf> {
     Ok(common.unwrap_or_default())
 }
 
-/// The path from the root, without links in its folders; the last name may be that of a link, or of
-/// nothing.
+/// The absolute path, with links in its folders resolved; the last name may be a link, or may not
+/// exist.
 fn absolute(path: &Path) -> Result<PathBuf> {
     let whole = || -> io::Result<PathBuf> {
         let path = std::path::absolute(path)?;
@@ -336,4 +338,25 @@ fn absolute(path: &Path) -> Result<PathBuf> {
         }
     };
     Ok(whole().map_err(IoError::of("inspect", path))?)
+}
+
+/// The files to copy, and the options for reading them.
+#[derive(Clone, Copy)]
+pub(super) struct Originals<'a> {
+    pub(super) files: &'a DocumentFiles,
+    pub(super) options: &'a DocumentOptions,
+    /// The files and folders named by the user.
+    pub(super) paths: &'a [PathBuf],
+    /// The fields added to documents in their copies.
+    pub(super) new_fields: &'a [NewField],
+    /// The fate of removed passages.
+    pub(super) passages: Option<PassageFate>,
+}
+
+impl<'a> Originals<'a> {
+    /// The files, in order.
+    pub(super) fn each_file(&self) -> impl Iterator<Item = DocumentFile<'a>> + use<'a> {
+        let Originals { files, options, .. } = *self;
+        (0..files.len()).filter_map(move |number| files.get(number, options))
+    }
 }

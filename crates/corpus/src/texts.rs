@@ -1,6 +1,7 @@
-//! Confirmation of texts: the distance that a recipe needs, and documents in files.
+//! Confirmation of texts: the candidate distance of a recipe, and the confirmation of documents in
+//! files.
 //!
-//! This is the part of a confirmation that knows the crate `fpstore-text`.
+//! This is the part of the confirmation that depends on the crate `fpstore-text`.
 
 use std::path::PathBuf;
 
@@ -11,13 +12,13 @@ use fpstore::Store;
 use fpstore::join::confirm::{Confirmer, Goal};
 use fpstore::{Error, Result};
 
-/// The distance of candidates among the documents of a store with sketches: `k` if it is given, else
-/// the one that the recipe of the store needs for the similarity.
+/// The candidate distance for the documents of a store with sketches: `k` if it is given, else the
+/// distance that the recipe of the store needs for the similarity.
 ///
 /// # Errors
 ///
-/// [`Error::InvalidOptions`] if the store keeps no sketches, or if `k` is not given and the
-/// fingerprints were not made of texts.
+/// [`Error::InvalidOptions`] if the store has no sketches, or if `k` is not given and the
+/// fingerprints were not computed from texts.
 pub fn candidate_k(store: &Store, threshold: f64, k: Option<u32>) -> Result<u32> {
     if store.sketch_len() == 0 {
         let path = store.info().path;
@@ -33,8 +34,8 @@ pub fn candidate_k(store: &Store, threshold: f64, k: Option<u32>) -> Result<u32>
     })
 }
 
-/// Confirms the pairs of the documents in files, by their features. `told` is called after the
-/// first reading with what was read.
+/// Confirms the near pairs of the documents in files, by their features. `told` is called after the
+/// first reading with its summary.
 ///
 /// The distance of the options is usually [`TextRecipe::candidate_k`] of the recipe of `hasher`.
 ///

@@ -1,4 +1,4 @@
-//! A cleaning under way: its settings, its files, and the store that it compares with.
+//! A cleaning in progress: its settings, its files, and the store that it compares with.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -9,11 +9,11 @@ use fpstore_documents::{DocumentFile, DocumentFiles, DocumentOptions, NewField};
 use super::error::{Error, Result};
 use super::event::Event;
 use super::judgement::Judgement;
-use super::originals::Originals;
 use super::other_fields::OtherFields;
 use super::passage_fate::PassageFate;
 use super::reasons::Reasons;
 use super::settings::Cleaner;
+use super::targets::Originals;
 use fpstore::Store;
 use fpstore::join::JoinOptions;
 use fpstore::options::PER_CLUSTER;
@@ -22,37 +22,37 @@ use fpstore_base::read_inputs::stamp_of;
 use fpstore_base::watch::{Phase, Steps, Watch};
 use fpstore_disk::Digest;
 
-/// A batch of files is full when it has this many bytes or files. After a crash, the files of one
-/// batch are read again.
+/// A batch of files is full at this many bytes or files. After a crash, the files of one batch are
+/// read again.
 const BATCH_LEN: u64 = 64 << 20;
-// The corpora of tests are small, and have several batches all the same.
+// The corpora of tests are small, and still have several batches.
 const BATCH_COUNT: usize = if cfg!(test) { 2 } else { 4096 };
 
-/// The steps: all read and decide, and some write.
+/// The steps. All cleanings read and decide, and some write.
 pub(super) const READ: u32 = 1;
 pub(super) const DECIDE: u32 = 2;
 pub(super) const WRITE: u32 = 3;
-// Where documents are added to a store, that is the last step.
+// If documents are added to a store, that is the last step.
 
-/// All that the steps share.
+/// The values shared by all steps.
 pub(super) struct Work<'a> {
     pub(super) settings: Cleaner<'a>,
     /// How the documents are read.
     pub(super) options: DocumentOptions,
-    /// The fields that are read beside ids and texts.
+    /// The fields read in addition to ids and texts.
     pub(super) fields: OtherFields,
     pub(super) files: DocumentFiles,
-    /// The files in batches: what is read again after a crash, and what a thread copies at a time.
+    /// The batches of files: the unit of reading after a crash, and of copying on a thread.
     pub(super) batches: Vec<Range<usize>>,
-    /// The store as it is while it is compared with.
+    /// The snapshot used for comparison.
     pub(super) stored: Option<Store>,
-    /// The distance of near documents, or of those whose features are compared.
+    /// The distance of near documents, or of documents whose features are compared.
     pub(super) k: u32,
-    /// By which documents are removed.
+    /// The reasons for which documents are removed.
     pub(super) reasons: Reasons,
     /// The directory for temporary files.
     pub(super) temp_dir: PathBuf,
-    /// See [`READ`] and those that follow.
+    /// See [`READ`] and the following constants.
     pub(super) steps: Steps,
 }
 
@@ -83,7 +83,7 @@ impl<'a> Work<'a> {
         let files = DocumentFiles::find(&settings.paths, &options)?;
         Ok(Work {
             batches: batches(&files, &options),
-            stored: settings.stored.clone(),
+            stored: settings.against.clone(),
             k,
             temp_dir: settings.resources.temp_dir.clone().unwrap_or_else(std::env::temp_dir),
             options,
@@ -95,7 +95,7 @@ impl<'a> Work<'a> {
         })
     }
 
-    /// By what documents are taken as near, at this bar.
+    /// The criterion for near-duplicates, at this bar.
     pub(super) fn judgement(&self, bar: f64) -> Judgement {
         if !self.reasons.near {
             return Judgement::Exact;
@@ -121,7 +121,7 @@ impl<'a> Work<'a> {
         Watch::new(self.settings.resources.observer.clone(), phase, total)
     }
 
-    /// Whether files are copied, so that the documents of one that cannot be are left out.
+    /// Whether files are copied; the documents of a file that cannot be copied are then skipped.
     pub(super) fn copies_files(&self) -> bool {
         self.settings.output.is_some()
     }
@@ -132,7 +132,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// The files, as they are copied with these fields.
+    /// The files to copy, with these new fields.
     pub(super) fn originals<'b>(&'b self, new_fields: &'b [NewField]) -> Originals<'b> {
         let (files, options, paths) = (&self.files, &self.options, &self.settings.paths);
         let passages = self.settings.passages;
@@ -144,13 +144,13 @@ impl<'a> Work<'a> {
         self.originals(&[]).each_file()
     }
 
-    /// The id of the store that is compared with; empty without one.
+    /// The id of the compared store; empty without a store.
     pub(super) fn store_id(&self) -> String {
         let id = |stored: &Store| format!("{:032x}", u128::from_be_bytes(stored.info().store_id));
         self.stored.as_ref().map(id).unwrap_or_default()
     }
 
-    /// All that decides the result: work goes on only if nothing of it has changed.
+    /// All settings that affect the result: work is resumed only if they are unchanged.
     pub(super) fn describe(&self) -> serde_json::Value {
         let Cleaner { source, confirm, keep, annotate, add, .. } = &self.settings;
         let files: Vec<_> = self
@@ -190,7 +190,7 @@ impl<'a> Work<'a> {
 }
 
 impl Cleaner<'_> {
-    /// Refuses settings that cannot be used together, before any work is done.
+    /// Refuses settings that cannot be combined, before any work is done.
     fn check(&self) -> Result<()> {
         if let Some(similarity) = self.confirm {
             if !(similarity > 0.0 && similarity <= 1.0) {
@@ -212,7 +212,7 @@ impl Cleaner<'_> {
                      too",
                 ));
             }
-            if self.stored.is_some() {
+            if self.against.is_some() {
                 return Err(Error::refused(
                     "a store does not know what its documents contain; compare without it",
                 ));
@@ -272,10 +272,10 @@ impl Cleaner<'_> {
         if self.max_loss.is_some() && self.annotate.is_some() {
             return Err(Error::refused("documents that are annotated stay, so there is no loss"));
         }
-        if self.add.is_some() && self.stored.is_none() {
+        if self.add.is_some() && self.against.is_none() {
             return Err(Error::refused("documents are added to a store, and none is given"));
         }
-        if let Some(stored) = &self.stored {
+        if let Some(stored) = &self.against {
             if self.add.is_some() && stored.is_united() {
                 return Err(Error::refused(
                     "documents are added to one store, and several are given",
@@ -297,7 +297,7 @@ impl Cleaner<'_> {
                 )));
             }
         }
-        let reads_again = self.output.is_some() || self.confirm.is_some() && self.stored.is_none();
+        let reads_again = self.output.is_some() || self.confirm.is_some() && self.against.is_none();
         match self.paths.iter().find(|path| reads_again && is_pipe(path)) {
             Some(pipe) => Err(Error::refused(format!(
                 "the documents are read twice, and {} can be read only once; write it to a file \
@@ -308,7 +308,7 @@ impl Cleaner<'_> {
         }
     }
 
-    /// Refuses reasons that cannot be looked for.
+    /// Refuses reasons that cannot be checked.
     fn check_reasons(&self) -> Result<()> {
         let applied = self.reasons();
         let asked = self.judge.unwrap_or(applied);
@@ -320,7 +320,7 @@ impl Cleaner<'_> {
             "a store knows no addresses; compare the new documents with one another, too"
         } else if (asked.bytes, asked.text) != (applied.bytes, applied.text) {
             "there are no texts, so equal texts cannot be told"
-        } else if !asked.near && self.stored.is_some() {
+        } else if !asked.near && self.against.is_some() {
             "a store knows fingerprints alone, so documents are compared with it by what is near"
         } else if !asked.near && self.confirm.is_some() {
             "what is confirmed is near; judge by that, too"
@@ -332,22 +332,23 @@ impl Cleaner<'_> {
         Err(Error::refused(refused))
     }
 
-    /// Sketches take time, and are of use only to be compared with stored ones, or kept.
+    /// The useful sketch length. Sketches take time, and serve only for comparison with stored
+    /// ones, or for adding.
     fn useful_sketch_len(&self) -> u8 {
         let has_use = self.add.is_some() || self.confirm.is_some();
-        let stored = self.stored.as_ref().filter(|_| has_use && self.source.has_texts());
+        let stored = self.against.as_ref().filter(|_| has_use && self.source.has_texts());
         stored.map_or(0, Store::sketch_len)
     }
 }
 
-/// A digest of judged pairs, by which work that goes on knows them again.
+/// A digest of judged pairs, by which resumed work recognises them.
 fn digest_of_pairs(labels: &LabelFile) -> String {
     let line = |(one, other, label): (&str, &str, Label)| format!("{one}\t{other}\t{label:?}\n");
     let text: String = labels.rows().map(line).collect();
     Digest::of(text.as_bytes()).to_string()
 }
 
-/// Whether it can be read only once.
+/// Whether the path can be read only once.
 pub(super) fn is_pipe(path: &Path) -> bool {
     path == Path::new("-") || path.metadata().is_ok_and(|it| !it.is_file() && !it.is_dir())
 }

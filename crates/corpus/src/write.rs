@@ -1,4 +1,4 @@
-//! Step 3: copying the files without the dropped documents.
+//! Step 3: copies the files without the dropped documents.
 
 use fpstore_base::IoError;
 use std::collections::HashSet;
@@ -14,13 +14,13 @@ use fpstore_documents::{
 use super::clusters::ClusterSizes;
 use super::copied::{NewOutput, OutputPath, copy_file, list_files, on_threads};
 use super::decide::Decisions;
+use super::dropped::OtherIds;
 use super::dropped::{Dropped, DroppedList};
 use super::error::{Error, Result};
 use super::event::Event;
 use super::job::{Job, Output};
-use super::number::Number;
-use super::other_ids::OtherIds;
 use super::passages::PassageCopier;
+use super::ranking::Number;
 use super::spool::{RecordOf, Spools};
 use super::targets::Targets;
 use super::work::Work;
@@ -30,20 +30,21 @@ use fpstore_base::{Id, Interrupted};
 use fpstore_disk as disk;
 use fpstore_disk::Digest;
 
-/// The number under which the list of the kept files counts as written.
+/// The output number of the list of kept files.
 const KEPT_FILES: usize = usize::MAX;
 
-/// What was written.
+/// The result of writing.
 #[derive(Debug, Default)]
 pub(super) struct Written {
-    /// The numbers of the files that could not be copied, of which each is an event; then nothing is
-    /// ended.
+    /// The numbers of the files that could not be copied, each reported by an event; the work is
+    /// then not ended.
     pub(super) failed: Vec<u32>,
-    /// The documents with removed passages that were changed or annotated, and that went whole.
+    /// The numbers of documents with removed passages that were changed or annotated, and that were
+    /// removed as a whole.
     pub(super) of_passages: (u64, u64),
 }
 
-/// Writes all outputs that are not written yet, and makes them durable.
+/// Writes all missing outputs, and makes them durable.
 pub(super) fn run(
     work: &Work<'_>,
     job: &Job,
@@ -78,7 +79,7 @@ pub(super) fn run(
         std::mem::take(&mut *copier.failed.lock().unwrap_or_else(PoisonError::into_inner));
     if failed.is_empty() {
         copier.write_kept_files()?;
-        // A store may remember the documents only once their outputs have names that stay.
+        // A store may record the documents only after the names of their outputs are durable.
         targets.sync_folders()?;
     }
     failed.sort_unstable();
@@ -97,14 +98,14 @@ struct Copier<'a> {
     targets: &'a Targets,
     others: OtherIds,
     new_fields: Vec<NewField>,
-    /// Where they are asked for.
+    /// The sizes of clusters, if they are needed.
     sizes: Option<ClusterSizes<'a>>,
-    /// Where passages are removed, and not documents.
+    /// The copier of passages, where passages are removed in place of documents.
     passages: Option<PassageCopier<'a>>,
     watch: Watch,
     /// Files that could not be copied.
     failed: Mutex<Vec<u32>>,
-    /// Files that are one document, and are dropped.
+    /// Files that are single documents, and are dropped.
     dropped_files: Mutex<HashSet<usize>>,
 }
 
@@ -135,15 +136,15 @@ impl Copier<'_> {
                 }
             });
             let copied = self.copy(number, &file, copy, (&mut decisions, &other));
-            // It is no fault of the file.
+            // This error is not a fault of the file.
             fault.map_or(Ok(()), Err)?;
             self.note_failure(number, &file, copied)?;
         }
-        // The spool is read to its end, where its digest is checked.
+        // Reads the spool to its end, where its digest is checked.
         records.next_of(usize::MAX).map(drop)
     }
 
-    /// Copies the files of a batch without removed passages, or writes their attributes.
+    /// Copies the files of a batch without their removed passages, or writes their attributes.
     fn copy_batch_of_passages(&self, passages: &PassageCopier<'_>, batch: usize) -> Result<()> {
         let removed = passages.removed(self.spools, self.dropped, batch, &self.watch)?;
         for number in self.work.batches[batch].clone() {
@@ -178,8 +179,8 @@ impl Copier<'_> {
         Ok(())
     }
 
-    /// How the attributes of a file are compressed: as their own name says, but for those that have the
-    /// name of their file in a folder, which are compressed as that is.
+    /// The compression of the attributes of a file: by their own extension, except attributes that
+    /// have the name of their file in a folder, which are compressed like the file.
     fn compression_of_attributes(
         &self,
         file: &DocumentFile<'_>,
@@ -191,7 +192,7 @@ impl Copier<'_> {
         }
     }
 
-    /// Notes a file that was found in a folder and could not be copied.
+    /// Records a file found in a folder that could not be copied.
     fn note_failure(
         &self,
         number: usize,
@@ -210,7 +211,7 @@ impl Copier<'_> {
         }
     }
 
-    /// The length and the digest of a file, if it is there.
+    /// The length and the digest of a file, if it exists.
     fn digest_of(&self, path: &Path) -> Result<Option<(u64, Digest)>> {
         let look = || self.watch.look().map_err(io::Error::other);
         disk::digest_of(path, look).map_err(|error| match Interrupted::is_in(&error) {
@@ -219,15 +220,15 @@ impl Copier<'_> {
         })
     }
 
-    /// Whether earlier work has written this output, by the same decisions, and it is still there.
+    /// Whether earlier work has written this output with the same decisions, and it still exists.
     fn is_written(&self, number: usize, path: &Path) -> Result<bool> {
         let Some(output) = self.job.output(number) else { return Ok(false) };
         let found = self.digest_of(path)?;
         Ok(output.decisions == self.decisions && found == Some((output.len, output.digest)))
     }
 
-    /// Gives an output its name. A file of that name is replaced if it is an earlier output of this
-    /// job, or if the user wants it.
+    /// Gives an output its name. An existing file is replaced if it is an earlier output of this
+    /// job, or if the settings allow it.
     fn publish(&self, number: usize, new: NewOutput, to: &Path) -> Result<()> {
         let cannot = || IoError::of("write", to);
         let (file, out) = new;
@@ -244,7 +245,7 @@ impl Copier<'_> {
         Ok(file.publish_for_now().map_err(cannot())?)
     }
 
-    /// Copies a file as `decisions` say of its records, and `other` of all others.
+    /// Copies a file, with `fates` for its records.
     fn copy(
         &self,
         number: usize,
@@ -258,7 +259,7 @@ impl Copier<'_> {
         self.publish(number, new, to.path)
     }
 
-    /// What becomes of the record of a document; `None` is one that nothing is known of.
+    /// The fate of the record of a document; `None` is a record without a known document.
     fn fate(&self, number: Option<Number>) -> RecordFate {
         let annotate = &self.work.settings.annotate;
         let dropped = number.and_then(|number| self.dropped.get(number));
@@ -282,14 +283,14 @@ impl Copier<'_> {
         RecordFate::Mark(values)
     }
 
-    /// The id of the document that is there instead of a dropped one.
+    /// The id of the document kept instead of a dropped one.
     fn other_id(&self, dropped: &Dropped) -> Id {
-        // A stored document may have none.
+        // A stored document may have no id.
         self.others.get(dropped).cloned().unwrap_or(Id::Text("".into()))
     }
 
-    /// Writes the list of the files that are documents and are kept. A file that could not be read
-    /// is not one of them: the account counts it as left out.
+    /// Writes the list of kept files that are single documents. A file that could not be read is
+    /// not listed: the account counts it as skipped.
     fn write_kept_files(&self) -> Result<()> {
         let Some(to) = self.targets.kept_files() else { return Ok(()) };
         if self.is_written(KEPT_FILES, to.path)? {

@@ -1,19 +1,19 @@
 //! Byte strings by number, in a scratch file.
 
-use super::refused::Result;
+use super::plain_file::Result;
 use super::scratch::{ScratchFile, ScratchFolder};
 use fpstore_base::IoError;
 
-/// Bytes that are written at a time.
+/// Bytes written at a time.
 const PENDING_LEN: usize = if cfg!(test) { 1 << 8 } else { 1 << 16 };
 
 /// Byte strings by number, 0, 1, 2 and so on. Takes 8 bytes of memory for each.
 #[derive(Debug)]
 pub struct ByteTable {
     file: ScratchFile,
-    /// The last strings, which are not in the file yet.
+    /// The last strings, which are not yet in the file.
     pending: Vec<u8>,
-    /// Where each string ends.
+    /// The end of each string.
     ends: Vec<u64>,
 }
 
@@ -38,11 +38,11 @@ impl ByteTable {
         self.ends.len()
     }
 
-    /// The string with this number, or `None` if there is none.
+    /// The string with this number, or `None` if the number is too large.
     pub fn get(&self, number: usize) -> Result<Option<Vec<u8>>> {
         let Some(&end) = self.ends.get(number) else { return Ok(None) };
         let start = number.checked_sub(1).map_or(0, |before| self.ends[before]);
-        // A string is in the file as a whole, or not at all.
+        // A string is either entirely in the file or not at all.
         if let Some(start) = start.checked_sub(self.file.len()) {
             let end = (end - self.file.len()) as usize;
             return Ok(Some(self.pending[start as usize..end].to_vec()));
@@ -52,7 +52,7 @@ impl ByteTable {
         Ok(Some(bytes))
     }
 
-    /// The error for bytes that were read back changed.
+    /// The error for bytes that differ from the written ones.
     pub fn damaged(&self) -> IoError {
         self.file.damaged()
     }

@@ -1,4 +1,4 @@
-//! Changes of the file system, one value each: what tests record and replay.
+//! Changes of the file system as values, which tests record and replay.
 
 use std::path::{Path, PathBuf};
 
@@ -21,14 +21,14 @@ pub enum Change {
         from: PathBuf,
         to: PathBuf,
     },
-    /// A file, or a directory with all that is in it.
+    /// A file, or a directory with its contents.
     Remove(PathBuf),
-    /// A caller was told that its work is done.
+    /// A caller was notified that its work is done.
     #[cfg(any(test, feature = "faults"))]
     Acknowledge,
 }
 
-/// Follows each change at `path`. Does nothing outside tests; a test can record the changes.
+/// Records a change at `path`, if a test records changes. Does nothing outside tests.
 #[inline]
 pub(super) fn note(path: &Path, change: impl FnOnce() -> Change) {
     #[cfg(any(test, feature = "faults"))]
@@ -45,8 +45,8 @@ pub mod recorder {
 
     use super::{Change, Path, PathBuf};
 
-    /// By the directory below which changes are recorded, so that parallel tests do not disturb
-    /// each other.
+    /// The records, by the directory below which changes are recorded, so that parallel tests do
+    /// not disturb each other.
     static RECORDS: Mutex<BTreeMap<PathBuf, Vec<Change>>> = Mutex::new(BTreeMap::new());
 
     /// Records the changes below `folder` from now on.
@@ -60,7 +60,7 @@ pub mod recorder {
         records.remove(folder).unwrap_or_default()
     }
 
-    /// Records that a caller was told that its work in `folder` is done.
+    /// Records that a caller was notified that its work in `folder` is done.
     pub fn acknowledge(folder: &Path) {
         note(folder, || Change::Acknowledge);
     }

@@ -1,4 +1,4 @@
-//! The digest that ties the entry of a manifest, or the files of a job, to their bytes.
+//! The digest of a file, stored in the entry of a manifest or in the files of a job.
 
 use std::fmt;
 use std::hash::Hasher;
@@ -7,13 +7,13 @@ use siphasher::sip128::{Hasher128, SipHasher13};
 
 use crate::fields;
 
-/// The SipHash-1-3-128 of some bytes under a key of zeros. It ties the entry of a manifest to one
-/// file: a CRC-32 would let one in four thousand million others pass.
+/// The SipHash-1-3-128 of some bytes under a key of zeros. It binds the entry of a manifest to a
+/// file: a CRC-32 would accept one in four thousand million other files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Digest([u8; 16]);
 
 impl Digest {
-    /// The digest in place of that of a file that does not exist.
+    /// The digest of a file that does not exist.
     pub const NONE: Digest = Digest([0; 16]);
 
     pub fn of(bytes: &[u8]) -> Self {
@@ -35,7 +35,7 @@ impl Digest {
     }
 }
 
-/// Makes the [`Digest`] of bytes that come in parts.
+/// Computes the [`Digest`] of bytes that arrive in parts.
 #[derive(Clone, Debug)]
 pub struct Digester(SipHasher13);
 
@@ -75,7 +75,7 @@ impl fmt::Display for Digest {
 mod tests {
     use super::*;
 
-    /// The first 16 bytes of a digest are the hash that a set sum adds up.
+    /// The first 16 bytes of a digest are the hash that is summed in a set sum.
     #[test]
     fn the_digest_of_fingerprint_1_is_its_hash() {
         let digest = Digest::of(&1_u64.to_le_bytes());

@@ -1,10 +1,10 @@
-//! Streams of bytes that know their digest.
+//! Streams of bytes that compute their digest.
 
 use std::io::{self, BufRead, Read, Write};
 
 use super::digest::{Digest, Digester};
 
-/// Writes to another writer, and knows the length and the digest of what it has written.
+/// Writes to another writer, and computes the length and the digest of the written bytes.
 #[derive(Debug)]
 pub struct DigestWriter<W> {
     to: W,
@@ -22,7 +22,7 @@ impl<W: Write> DigestWriter<W> {
         (self.len, self.digester.digest())
     }
 
-    /// Ends the bytes with their digest.
+    /// Writes the digest at the end.
     pub fn seal(mut self) -> io::Result<W> {
         let digest = self.digester.digest().bytes();
         self.to.write_all(&digest)?;
@@ -44,13 +44,14 @@ impl<W: Write> Write for DigestWriter<W> {
     }
 }
 
-/// Reads what [`DigestWriter::seal`] has ended.
+/// Reads the output of [`DigestWriter::seal`].
 ///
-/// The digest is made of whole buffers: fields of a few bytes would cost it several times as much.
+/// The digest is updated in whole buffers: updates by fields of a few bytes would take several
+/// times as long.
 #[derive(Debug)]
 pub struct DigestReader<R> {
     from: R,
-    /// How much of the buffer of `from` was read from here, and is not yet part of the digest.
+    /// The number of bytes consumed from the buffer of `from` that are not yet in the digest.
     read: usize,
     digester: Digester,
 }
@@ -60,7 +61,7 @@ impl<R: BufRead> DigestReader<R> {
         DigestReader { from, read: 0, digester: Digester::default() }
     }
 
-    /// Whether what was read is what was written, and nothing follows.
+    /// Whether the bytes read match the digest at the end, and nothing follows.
     pub fn ends_sealed(&mut self) -> io::Result<bool> {
         self.digest_read()?;
         let mut seal = Vec::new();

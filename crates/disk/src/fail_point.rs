@@ -1,4 +1,5 @@
-//! Fail points: each operation on files passes one first, so that tests can make it fail there.
+//! Fail points: each operation on files calls a fail point first, so that tests can make it fail
+//! there.
 
 use std::io;
 use std::path::Path;
@@ -12,14 +13,14 @@ pub enum FailPoint {
     Protect,
     Sync,
     Rename,
-    /// The rename took place, and an error is reported all the same.
+    /// A rename that takes place although an error is reported.
     RenameReport,
     Remove,
     SyncDirectory,
 }
 
-/// Precedes each operation at `path`. Does nothing outside tests; a test can have it fail or end
-/// the process.
+/// Called before each operation at `path`. Does nothing outside tests; a test can make the
+/// operation fail or end the process.
 #[inline]
 pub fn fail_point(path: &Path, point: FailPoint) -> io::Result<()> {
     #[cfg(any(test, feature = "faults"))]
@@ -28,8 +29,8 @@ pub fn fail_point(path: &Path, point: FailPoint) -> io::Result<()> {
     Ok(())
 }
 
-/// Precedes each lock on a file. Does nothing outside tests; a test can have it fail, as on a file
-/// system without locks.
+/// Called before each lock on a file. Does nothing outside tests; a test can make it fail, as on a
+/// file system without locks.
 #[inline]
 pub fn lock_fail_point(path: &Path) -> io::Result<()> {
     #[cfg(any(test, feature = "faults"))]
@@ -38,7 +39,7 @@ pub fn lock_fail_point(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// A test names a directory and the number of a fail point, and the operation there fails.
+/// A test selects a directory and the number of a fail point, and that operation fails.
 #[cfg(any(test, feature = "faults"))]
 pub mod fail_points {
     use std::collections::BTreeMap;
@@ -48,7 +49,7 @@ pub mod fail_points {
 
     use super::FailPoint;
 
-    /// What happens at the chosen fail point.
+    /// The effect of the selected fail point.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Fault {
         /// The operation reports a full disk; later ones succeed.
@@ -61,16 +62,18 @@ pub mod fail_points {
 
     #[derive(Debug, Default)]
     struct Plan {
-        /// The number of the fail point, counted from 1; 0 is none.
+        /// The number of the fail point, counted from 1; 0 means no fail point.
         fails_at: u64,
         fault: Option<Fault>,
         passed: Vec<FailPoint>,
     }
 
-    /// By the directory below which operations count, so that parallel tests do not disturb each other.
+    /// The plans, by the directory below which operations count, so that parallel tests do not
+    /// disturb each other.
     static PLANS: Mutex<BTreeMap<PathBuf, Plan>> = Mutex::new(BTreeMap::new());
 
-    /// Counts the operations below `folder` from now on, and makes number `fails_at` fail; 0 is none.
+    /// Counts the operations below `folder` from now on, and makes operation number `fails_at`
+    /// fail; with 0 no operation fails.
     pub fn plan(folder: &Path, fails_at: u64, fault: Fault) {
         let plan = Plan { fails_at, fault: Some(fault), ..Plan::default() };
         PLANS.lock().unwrap_or_else(PoisonError::into_inner).insert(folder.into(), plan);
@@ -82,10 +85,10 @@ pub mod fail_points {
         plans.remove(folder).unwrap_or_default().passed
     }
 
-    /// By the directory below which the disk seems to have so many free bytes.
+    /// The simulated free bytes of the disk, by directory.
     static FREE: Mutex<BTreeMap<PathBuf, u64>> = Mutex::new(BTreeMap::new());
 
-    /// Lets the disk of `folder` seem to have this many free bytes; `None` for as many as it has.
+    /// Simulates a disk with this many free bytes for `folder`; `None` uses the real number.
     pub fn limit_space(folder: &Path, free: Option<u64>) {
         let mut limits = FREE.lock().unwrap_or_else(PoisonError::into_inner);
         match free {
@@ -99,7 +102,7 @@ pub mod fail_points {
         limits.iter().find(|(folder, _)| path.starts_with(folder)).map(|(_, free)| *free)
     }
 
-    /// For each directory the error of locks below it and the number of locks that still fail.
+    /// For each directory, the error of locks below it and the number of locks that still fail.
     static REFUSED: Mutex<Vec<(PathBuf, io::ErrorKind, u64)>> = Mutex::new(Vec::new());
 
     /// Makes the next `times` locks below `folder` fail.
@@ -107,16 +110,16 @@ pub mod fail_points {
         REFUSED.lock().unwrap_or_else(PoisonError::into_inner).push((folder.into(), kind, times));
     }
 
-    /// Lets locks below `folder` be taken again.
+    /// Stops failing locks below `folder`.
     pub fn allow_locks(folder: &Path) {
         let mut refused = REFUSED.lock().unwrap_or_else(PoisonError::into_inner);
         refused.retain(|(of, ..)| of != folder);
     }
 
-    /// Directories whose manifests cannot be read once an operation has failed.
+    /// Directories whose manifests become unreadable after the first failed operation.
     static UNREADABLE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-    /// Lets manifests below `folder` be readable, or not from the planned fault on.
+    /// Makes manifests below `folder` readable, or unreadable after the planned fault.
     pub fn let_read(folder: &Path, is_readable: bool) {
         let mut unreadable = UNREADABLE.lock().unwrap_or_else(PoisonError::into_inner);
         unreadable.retain(|of| of != folder);
@@ -125,7 +128,7 @@ pub mod fail_points {
         }
     }
 
-    /// Precedes reading a manifest.
+    /// Called before reading a manifest.
     pub fn pass_read(path: &Path) -> io::Result<()> {
         let unreadable = UNREADABLE.lock().unwrap_or_else(PoisonError::into_inner);
         let plans = PLANS.lock().unwrap_or_else(PoisonError::into_inner);

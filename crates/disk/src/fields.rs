@@ -1,11 +1,12 @@
-//! Little-endian integers in byte slices and streams. No other module decides the byte order.
+//! Little-endian integers in byte slices and streams. This is the only module that determines byte
+//! order.
 
 use std::io;
 
 use byteorder::ReadBytesExt;
 use byteorder::{ByteOrder, LittleEndian, WriteBytesExt};
 
-/// The bytes `offset .. offset + len`, or `None` where the slice ends before.
+/// The bytes `offset .. offset + len`, or `None` if the slice is too short.
 #[inline]
 pub fn slice_at(bytes: &[u8], offset: usize, len: usize) -> Option<&[u8]> {
     bytes.get(offset..offset.checked_add(len)?)

@@ -1,4 +1,4 @@
-//! Changes of files and directories that have their final names, and how changes become durable.
+//! Operations on files and directories with their final names, and making changes durable.
 
 use std::fs::{self, File};
 use std::io;
@@ -9,15 +9,15 @@ use super::change::{Change, note};
 use super::digest::Digest;
 use super::digested::DigestWriter;
 use super::fail_point::{FailPoint, fail_point};
-use super::refused::Result;
+use super::plain_file::Result;
 use super::{plain_file, system};
 use fpstore_base::IoError;
 use fpstore_base::innermost;
 
-/// Bytes that are digested before the caller is asked whether to go on.
+/// The number of bytes digested between two calls of `look`.
 const DIGESTED_LEN: u64 = 1 << 24;
 
-/// The random letters and digits of a temporary name.
+/// The number of random letters and digits in a temporary name.
 pub(super) const RANDOM_LEN: usize = 6;
 
 /// Makes the bytes of an open file durable; `shown` is the path in messages.
@@ -29,8 +29,8 @@ pub(super) fn sync(file: &File, shown: &Path, change: impl FnOnce() -> Change) -
     Ok(())
 }
 
-/// Makes the bytes of a plain file durable that has its final name. Does nothing where a file must be
-/// open for writing to be synced.
+/// Makes the bytes of a plain file with its final name durable. Does nothing on systems where
+/// syncing needs a file opened for writing.
 pub fn sync_file(path: &Path) -> Result<()> {
     if !system::SYNCS_WHAT_IT_READS {
         return Ok(());
@@ -53,12 +53,12 @@ pub fn sync_directory(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// As [`sync_directory`], with the error of the system.
+/// As [`sync_directory`], with the system's error.
 pub(super) fn sync_names(path: &Path) -> io::Result<()> {
     sync_directory(path).map_err(|error| error.source)
 }
 
-/// A rename can fail, or take place and have its report lost: by a network, for example.
+/// A rename can fail, or take place and have its report lost, for example by a network.
 pub(super) fn renaming(
     from: &Path,
     to: &Path,
@@ -84,14 +84,14 @@ pub fn remove_empty_directory(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-pub fn remove_directory_tree(path: &Path) -> io::Result<()> {
+pub(crate) fn remove_directory_tree(path: &Path) -> io::Result<()> {
     fail_point(path, FailPoint::Remove)?;
     system::remove_tree(path)?;
     note(path, || Change::Remove(path.into()));
     Ok(())
 }
 
-/// Makes a directory.
+/// Creates a directory.
 pub fn create_directory(path: &Path) -> io::Result<()> {
     fail_point(path, FailPoint::Create)?;
     fs::create_dir(path)?;
@@ -99,13 +99,13 @@ pub fn create_directory(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes a directory, and those above it, where they are missing. The name of each new one is durable.
-pub fn create_directories(path: &Path) -> io::Result<()> {
+/// Creates a directory and its missing parents. The name of each new directory is durable.
+pub(crate) fn create_directories(path: &Path) -> io::Result<()> {
     let above = path.ancestors().filter(|folder| !folder.as_os_str().is_empty());
     let missing: Vec<&Path> = above.take_while(|folder| !folder.is_dir()).collect();
     for folder in missing.into_iter().rev() {
         match create_directory(folder) {
-            // Another process makes the same ones.
+            // Another process creates the same directories.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => {}
             made => made?,
         }
@@ -114,7 +114,7 @@ pub fn create_directories(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Adds bytes to the end of a file that is open for that.
+/// Appends bytes to an open file.
 pub fn append(mut file: &File, path: &Path, bytes: &[u8]) -> io::Result<()> {
     fail_point(path, FailPoint::Write)?;
     file.write_all(bytes)?;
@@ -131,7 +131,7 @@ pub fn open(path: &Path) -> io::Result<File> {
     Ok(plain_file::open(path)?)
 }
 
-/// The length and the digest of a plain file; `None` if there is nothing of this name. `look` is called
+/// The length and the digest of a plain file; `None` if the name does not exist. `look` is called
 /// now and then, and may end the reading.
 pub fn digest_of(
     path: &Path,
@@ -148,7 +148,7 @@ pub fn digest_of(
     Ok(Some(digested.written()))
 }
 
-/// The free bytes of the disk that `path` is on.
+/// The number of free bytes of the disk of `path`.
 pub fn free_space(path: &Path) -> io::Result<u64> {
     #[cfg(any(test, feature = "faults"))]
     if let Some(free) = super::fail_point::fail_points::free_space(path) {
@@ -157,7 +157,7 @@ pub fn free_space(path: &Path) -> io::Result<u64> {
     fs4::available_space(path)
 }
 
-/// The directory that `path` is in.
+/// The parent directory of `path`.
 pub fn parent_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -173,14 +173,14 @@ pub fn names_in(path: &Path) -> Result<Vec<String>> {
     Ok(names.iter().map(|name| name.to_string_lossy().into_owned()).collect())
 }
 
-/// Whether a name is one of a temporary file or directory with this prefix.
+/// Whether a name has the form of a temporary file or directory with this prefix.
 pub fn is_temporary_name(name: &str, prefix: &str) -> bool {
     name.strip_prefix(prefix).is_some_and(|random| {
         random.len() == RANDOM_LEN && random.bytes().all(|byte| byte.is_ascii_alphanumeric())
     })
 }
 
-/// An error without the path that the library of temporary files adds to it.
+/// Removes the path that the `tempfile` library adds to an error.
 pub fn bare(failed: io::Error) -> io::Error {
     let inner = innermost(&failed);
     match inner.raw_os_error().or_else(|| code_in_words(&failed)) {
@@ -189,15 +189,15 @@ pub fn bare(failed: io::Error) -> io::Error {
     }
 }
 
-/// The code of the system in the words of an error. The library of temporary files gives no access to
-/// the error that it adds a path to, but its words begin with those of that error.
+/// The system's error code, parsed from the message. The `tempfile` library gives no access to the
+/// error to which it adds a path, but its message begins with the message of that error.
 fn code_in_words(failed: &io::Error) -> Option<i32> {
     let words = failed.to_string();
     let (_, rest) = words.split_once("(os error ")?;
     rest.split_once(')')?.0.parse().ok()
 }
 
-/// Names the directory instead of the temporary file, whose name is of no use in a message.
+/// Reports the directory instead of the temporary file, whose name is useless in a message.
 pub(super) fn without_path(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> IoError {
     let path = path.to_path_buf();
     move |failed| IoError { doing, path, source: bare(failed) }
@@ -228,7 +228,7 @@ mod tests {
         assert!(sync_directory(&folder.path().join("missing")).is_err());
     }
 
-    /// Segments are write-protected before they have their final names.
+    /// Segments are write-protected before they get their final names.
     #[test]
     fn what_is_write_protected_is_removed_also_while_it_is_open() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,12 +1,14 @@
-//! Files of a store on disk: opening by name, temporary and scratch files, durable changes of names.
+//! Files of a store on disk: opening by name, temporary and scratch files, durable changes of
+//! names.
 //!
-//! Sorting, the builder, the directory of a store, the cleaning of a corpus and the server call it.
-//! Each operation passes a fail point first, so that tests can make every one of them fail or end the
-//! process there. Each change of a file is noted after it, so that tests can replay what a loss of
-//! power leaves (feature `faults`). No package that writes calls `std::fs` past it, or a failure goes
-//! untested; a test sees to it.
+//! Used by sorting, the builder, the directory of a store, the cleaning of a corpus and the server.
+//! Each operation calls a fail point first, so that tests can make each one fail or end the process
+//! there. Each change of a file is recorded after it, so that tests can replay the states after a
+//! loss of power (feature `faults`). Packages that write must not call `std::fs` directly, because
+//! such failures would be untested; a test checks this.
 //!
-//! All errors are [`IoError`](fpstore_base::IoError)s: the operation, the path, and the error of the system.
+//! All errors are [`IoError`](fpstore_base::IoError)s: the operation, the path, and the system's
+//! error.
 
 #![deny(unsafe_code)]
 #![allow(clippy::len_without_is_empty, reason = "callers need lengths alone")]
@@ -14,7 +16,6 @@
 mod digest;
 pub mod fields;
 pub mod plain_file;
-mod refused;
 pub mod system;
 
 #[cfg(feature = "write")]
@@ -47,8 +48,6 @@ pub mod tree;
 
 #[cfg(feature = "write")]
 pub use byte_table::ByteTable;
-#[cfg(any(test, feature = "faults"))]
-pub use change::recorder;
 pub use digest::{Digest, Digester};
 #[cfg(feature = "write")]
 pub use digested::{DigestReader, DigestWriter};
@@ -57,15 +56,14 @@ pub use fail_point::fail_points;
 pub use fail_point::{FailPoint, fail_point, lock_fail_point};
 #[cfg(feature = "write")]
 pub use files::{
-    append, create_directories, create_directory, digest_of, free_space, is_temporary_name,
-    names_in, open, parent_of, remove_directory_tree, remove_empty_directory, remove_file,
-    sync_directory, sync_file,
+    append, create_directory, digest_of, free_space, is_temporary_name, names_in, open, parent_of,
+    remove_empty_directory, remove_file, sync_directory, sync_file,
 };
 #[cfg(feature = "write")]
 pub use new_file::NewFile;
 #[cfg(feature = "write")]
 pub use own_folder::OwnFolder;
-pub use refused::Result;
+pub use plain_file::Result;
 #[cfg(feature = "write")]
 pub use scratch::{ScratchFile, ScratchFolder, Spool};
 #[cfg(feature = "write")]

@@ -1,8 +1,9 @@
-//! A file that appears under its name when it is complete, in one step.
+//! A file that appears under its name when it is complete, in a single step.
 //!
-//! Until then it has no name, so that the system removes it however the process ends. Where that
-//! is impossible it has a temporary name, and a later process removes it if this one is killed. All of
-//! it goes through the handle of its folder, whatever gets the name of the folder meanwhile.
+//! Until then it has no name, so that the system removes it however the process ends. Where that is
+//! impossible it has a temporary name, and a later process removes it if this process is killed.
+//! All operations go through the handle of its folder, even if another folder gets the name of the
+//! folder meanwhile.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -14,16 +15,16 @@ use std::sync::{Mutex, PoisonError};
 use super::change::{Change, note};
 use super::fail_point::{FailPoint, fail_point};
 use super::files::{bare, create_directories, is_temporary_name, parent_of, renaming};
-use super::refused::Refused;
+use super::plain_file::Refused;
 use super::stale::remove_stale_files;
 use super::system::{self, Folder};
 
 const PREFIX: &str = ".fpstore-";
 const SUFFIX: &str = ".tmp";
 
-/// A file that is being written, and appears under its name when it is complete.
+/// A file being written that appears under its name when it is complete.
 ///
-/// Dropping it leaves nothing behind, and neither does the end of the process.
+/// Dropping it, or the end of the process, removes it.
 ///
 /// # Examples
 ///
@@ -43,35 +44,34 @@ const SUFFIX: &str = ".tmp";
 /// ```
 #[derive(Debug)]
 pub struct NewFile {
-    /// The name that it will get.
+    /// Its final name.
     path: PathBuf,
     folder: Folder,
     file: File,
-    /// The name that it has until then, if any.
+    /// Its temporary name, if it has one.
     temporary: Option<OsString>,
-    /// Whether it takes the place of what has its name.
+    /// Whether it replaces an existing file.
     replaces: bool,
-    /// The file whose mode and owner it takes over.
+    /// The metadata of the file whose mode and owner it takes over.
     replaced: Option<Metadata>,
 }
 
 impl NewFile {
-    /// A file that will be `path`. It replaces the file of which `replaced` is the metadata, and
-    /// takes over its mode and owner; if there is none, `path` must be free when the file is
+    /// Creates a file that will be `path`. It replaces the file with the metadata `replaced`, and
+    /// takes over its mode and owner; without `replaced`, `path` must be free when the file is
     /// complete.
     ///
     /// # Errors
     ///
-    /// That of the system if it refuses.
+    /// The system's error.
     pub fn create(path: PathBuf, replaced: Option<Metadata>) -> io::Result<Self> {
         fail_point(parent_of(&path), FailPoint::Create)?;
         let folder = Folder::open(parent_of(&path), true)?;
         NewFile::create_in(folder, path, replaced.is_some(), replaced)
     }
 
-    /// A file that will be `path`, which lies in the folder `root` or below it, in place of what has
-    /// this name now. The folders between are made where they are missing; no link below `root` is
-    /// followed.
+    /// Creates a file that will replace `path`, which is in the folder `root` or below it. Missing
+    /// folders between them are created; links below `root` are not followed.
     pub fn create_below(root: &Path, path: &Path) -> io::Result<Self> {
         create_directories(root)?;
         let mut folder = Folder::open(root, true)?;
@@ -84,7 +84,7 @@ impl NewFile {
                 Err(Refused::Io(error)) if error.kind() == ErrorKind::NotFound => {
                     fail_point(&next, FailPoint::Create)?;
                     match folder.make_folder(part, false) {
-                        // Another process or thread makes the same one.
+                        // Another process or thread creates the same folder.
                         Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                         made => {
                             made?;
@@ -113,7 +113,7 @@ impl NewFile {
         NewFile::create_in(folder, path.into(), replaces, found)
     }
 
-    /// A file that will be `path` in its folder, which is open.
+    /// Creates a file that will be `path` in its open folder.
     pub(super) fn create_in(
         folder: Folder,
         path: PathBuf,
@@ -122,7 +122,7 @@ impl NewFile {
     ) -> io::Result<Self> {
         name_of(&path)?;
         let unnamed = folder.unnamed_file();
-        // It will have a second name for a moment, which a process that is killed then leaves.
+        // It has a second name for a moment, which is left behind if the process is killed then.
         if replaces || unnamed.is_none() {
             clean(&folder, parent_of(&path));
         }
@@ -133,37 +133,36 @@ impl NewFile {
                 (file, Some(name))
             }
         };
-        // The lock says that the file is in use.
+        // The lock marks the file as in use.
         let _ = file.try_lock();
         Ok(NewFile { path, folder, file, temporary, replaces, replaced })
     }
 
-    /// Whether a file that is being written has a name like this, where it has one.
+    /// Whether a name has the form of the temporary name of a new file.
     pub fn is_temporary_name(name: &str) -> bool {
         name.strip_suffix(SUFFIX).is_some_and(|name| is_temporary_name(name, PREFIX))
     }
 
-    /// A file that never gets a name, for bytes that are of use to this process alone.
+    /// Creates a file that never gets a name, for bytes used by this process alone.
     ///
     /// # Errors
     ///
-    /// That of the system if it refuses.
+    /// The system's error.
     pub fn scratch(folder: &Path) -> io::Result<File> {
         fail_point(folder, FailPoint::Create)?;
         tempfile::tempfile_in(folder)
     }
 
-    /// Makes a folder for such files, and those above it, where they are missing. Their names are
-    /// durable.
+    /// Creates a folder for such files, and its missing parents. Their names are durable.
     ///
     /// # Errors
     ///
-    /// That of the system if it refuses.
+    /// The system's error.
     pub fn make_folder(path: &Path) -> io::Result<()> {
         create_directories(path)
     }
 
-    /// The name that the file will get.
+    /// The final name of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -172,7 +171,7 @@ impl NewFile {
     ///
     /// # Errors
     ///
-    /// That of the system if it refuses.
+    /// The system's error.
     pub fn file(&self) -> io::Result<File> {
         self.file.try_clone()
     }
@@ -181,15 +180,15 @@ impl NewFile {
     ///
     /// # Errors
     ///
-    /// That of the system if it refuses; [`io::ErrorKind::AlreadyExists`] if the name is taken and
-    /// nothing is replaced. Where the last rename or sync reported the error, the whole file may
+    /// The system's error; [`io::ErrorKind::AlreadyExists`] if the name is taken and the file must
+    /// not replace another. If the last rename or sync reported the error, the complete file may
     /// have its name.
     pub fn publish(mut self) -> io::Result<()> {
         self.appear()?;
         sync_names_of(&self.folder, parent_of(&self.path))
     }
 
-    /// As [`NewFile::publish`]; the name is durable once its folder is synced.
+    /// As [`NewFile::publish`], but the name is durable only after its folder is synced.
     pub fn publish_for_now(mut self) -> io::Result<()> {
         self.appear()
     }
@@ -216,7 +215,7 @@ impl NewFile {
         let from = match &self.temporary {
             Some(name) => name,
             None if !self.replaces => return self.folder.name_file(&self.file, to),
-            // A link never replaces a file, so there is a second name for a moment.
+            // A hard link never replaces a file, so the file has a second name for a moment.
             None => {
                 let link = |name: &OsStr| self.folder.name_file(&self.file, name);
                 self.temporary.insert(with_temporary_name(&self.path, link)?.1)
@@ -239,13 +238,13 @@ impl Drop for NewFile {
     }
 }
 
-/// The last part of a path.
+/// The file name of a path.
 fn name_of(path: &Path) -> io::Result<&OsStr> {
     let refused = || io::Error::new(ErrorKind::InvalidInput, "it is no name of a file");
     path.file_name().ok_or_else(refused)
 }
 
-/// What `make` makes under a temporary name beside `path`, and that name.
+/// Creates an object with `make` under a temporary name next to `path`. Returns it and the name.
 fn with_temporary_name<T>(
     path: &Path,
     mut make: impl FnMut(&OsStr) -> io::Result<T>,
@@ -265,8 +264,8 @@ fn sync_names_of(folder: &Folder, path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes what killed processes left in a folder, the first time that this process writes there: a
-/// folder may get very many files.
+/// Removes leftovers of killed processes when this process first writes to a folder; only once,
+/// because a folder may get very many files.
 fn clean(folder: &Folder, path: &Path) {
     static CLEANED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
     if CLEANED.lock().unwrap_or_else(PoisonError::into_inner).insert(path.into()) {
@@ -277,7 +276,7 @@ fn clean(folder: &Folder, path: &Path) {
 /// The bytes of an open file, for tests that replay changes.
 fn bytes_of(file: &File) -> Vec<u8> {
     let mut bytes = vec![0; file.metadata().map_or(0, |of| of.len() as usize)];
-    // A file without a name may be open for writing alone; tests have those that are not.
+    // A file without a name may be open for writing only; in tests it is readable.
     let _ = system::read_exact_at(file, &mut bytes, 0);
     bytes
 }
@@ -290,8 +289,8 @@ mod tests {
 
     use super::*;
 
-    /// The second name of a file that replaces another one, of a killed process, of this one, and of
-    /// somebody else who chose a name like it.
+    /// Temporary second names of a file that replaces another one: of a killed process, of this
+    /// process, and a similar name chosen by somebody else.
     #[test]
     fn second_names_of_killed_processes_are_removed_and_those_in_use_stay() {
         let folder = tempfile::tempdir().unwrap();
@@ -301,7 +300,7 @@ mod tests {
         }
         let other = tempfile::tempdir_in(folder.path()).unwrap();
         let replaced = || Some(at("out.tsv").metadata().unwrap());
-        // As in the moment in which it has its second name.
+        // Simulates the moment at which the file has its second name.
         let in_use = NewFile::create(other.path().join("out.tsv"), replaced()).unwrap();
         let named = Folder::open(folder.path(), true).unwrap();
         named.name_file(&in_use.file, OsStr::new(".fpstore-use123.tmp")).unwrap();

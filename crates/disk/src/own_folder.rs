@@ -1,9 +1,9 @@
-//! A folder that the program makes for itself under a name that others can guess.
+//! A folder of the program's own under a predictable name.
 //!
-//! Whoever may write beside it can put anything in its place: a link to a folder of somebody, or a
-//! folder of their own. So it is opened without following links, it must belong to the user of this
-//! process, and so must the plain files in it. What is opened and removed in it goes through its
-//! handle, so that nothing that gets its name later is touched.
+//! Other users who may write to its parent can put anything in its place: a link to a foreign
+//! folder, or a folder of their own. So it is opened without following links, and the folder and
+//! the plain files in it must belong to the user of this process. All operations go through its
+//! handle, so that a later owner of its name is not touched.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -25,8 +25,8 @@ pub struct OwnFolder {
 }
 
 impl OwnFolder {
-    /// Opens the folder at `path`, or makes it, and the folders above it. Nobody else may read a new
-    /// one.
+    /// Opens the folder at `path`, or creates it and its missing parents. A new folder is private
+    /// to the user.
     pub fn open(path: &Path) -> io::Result<Self> {
         fail_point(path, FailPoint::Create)?;
         create_directories(parent_of(path))?;
@@ -53,7 +53,7 @@ impl OwnFolder {
         &self.path
     }
 
-    /// Whether the folder still has its name, and `file` is the one of this name in it: another
+    /// Whether the folder still has its name, and `file` is the file of this name in it: another
     /// process may have removed them.
     pub fn holds(&self, name: &str, file: &File) -> bool {
         self.folder.is_at(&self.path) && system::is_name_of(&self.path.join(name), file)
@@ -65,12 +65,12 @@ impl OwnFolder {
         Ok(names.map(|name| name.to_string_lossy().into_owned()).collect())
     }
 
-    /// Whether anything in the folder has this name.
+    /// Whether the folder contains an entry of this name.
     pub fn has(&self, name: &str) -> io::Result<bool> {
         self.folder.has(OsStr::new(name))
     }
 
-    /// Opens a file of the folder for reading; `None` if there is none.
+    /// Opens a file of the folder for reading; `None` if it does not exist.
     pub fn open_file(&self, name: &str) -> io::Result<Option<File>> {
         match self.open_at(name, false) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
@@ -78,7 +78,7 @@ impl OwnFolder {
         }
     }
 
-    /// The bytes of a file of the folder; `None` if there is none.
+    /// The bytes of a file of the folder; `None` if it does not exist.
     pub fn read(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
         let Some(mut file) = self.open_file(name)? else { return Ok(None) };
         let mut bytes = Vec::new();
@@ -86,19 +86,20 @@ impl OwnFolder {
         Ok(Some(bytes))
     }
 
-    /// Opens a file of the folder to append to it, and makes it where it is missing.
+    /// Opens a file of the folder for appending, and creates it if it is missing.
     pub fn append(&self, name: &str) -> io::Result<File> {
         fail_point(&self.path.join(name), FailPoint::Create)?;
         self.open_at(name, true)
     }
 
-    /// A file that will have this name in the folder once it is complete, in place of what has it.
+    /// Creates a file that will appear under this name in the folder when it is complete, and
+    /// replaces an existing file.
     pub fn new_file(&self, name: &str) -> io::Result<NewFile> {
         fail_point(&self.path, FailPoint::Create)?;
         NewFile::create_in(self.folder.try_clone()?, self.path.join(name), true, None)
     }
 
-    /// Makes a folder in the folder, which nobody else may read.
+    /// Creates a private folder in the folder.
     pub fn make_folder(&self, name: &str) -> io::Result<PathBuf> {
         let path = self.path.join(name);
         fail_point(&path, FailPoint::Create)?;
@@ -121,12 +122,12 @@ impl OwnFolder {
         }
     }
 
-    /// Removes a file of the folder, or a link; no folder.
+    /// Removes a file or a link of the folder, but not a folder.
     pub fn remove_file(&self, name: &str) -> io::Result<()> {
         self.remove_by(name, || self.folder.remove_file(OsStr::new(name)))
     }
 
-    /// Removes a folder of the folder, with all that is in it.
+    /// Removes a subfolder with its contents.
     pub fn remove_tree(&self, name: &str) -> io::Result<()> {
         self.remove_by(name, || self.folder.remove_tree(OsStr::new(name)))
     }
@@ -139,7 +140,7 @@ impl OwnFolder {
         Ok(())
     }
 
-    /// Removes the folder, which is empty, if it still has its name.
+    /// Removes the folder, which must be empty, if it still has its name.
     pub fn remove(&self) -> io::Result<()> {
         match self.folder.is_at(&self.path) {
             true => remove_empty_directory(&self.path),
@@ -181,7 +182,7 @@ mod tests {
         let lock = folder.append("lock").unwrap();
         assert!(folder.holds("lock", &lock) && !folder.holds("other", &lock));
         assert_eq!(fs::read(at("victim/precious")).unwrap(), b"1");
-        // Something else gets the name of the folder.
+        // Another folder gets the name of the folder.
         fs::rename(at("own"), at("moved")).unwrap();
         symlink(at("victim"), at("own")).unwrap();
         assert!(

@@ -1,21 +1,22 @@
-//! Opening a file of a store by its name, where something else may stand under that name.
+//! Opens a file of a store by its name, which may belong to something else.
 //!
-//! A directory that others may write to can hold a pipe, a device or a directory in the place of a
-//! file. Opening a pipe waits for its other end, for ever if there is none. So every file of a store
-//! is opened here, without waiting, and refused unless it is a plain file. Nothing here reads.
+//! A directory writable by others can contain a pipe, a device or a directory in the place of a
+//! file. Opening a pipe waits for its other end, possibly for ever. So every file of a store is
+//! opened here, without waiting, and refused unless it is a plain file. Nothing here reads.
 
 use std::fs::{self, File, FileType};
 use std::path::Path;
 
-pub use super::refused::Refused;
 use super::system;
+use fpstore_base::IoError;
+use std::io;
 
 /// Opens a plain file for reading. Follows symbolic links.
 pub fn open(path: &Path) -> Result<File, Refused> {
     open_if(path, fs::metadata(path)?.file_type(), true)
 }
 
-/// Opens a plain file for reading that has this name itself: a symbolic link to it is refused.
+/// Opens a plain file of this name for reading; a symbolic link to a file is refused.
 pub fn open_unlinked(path: &Path) -> Result<File, Refused> {
     open_if(path, fs::symlink_metadata(path)?.file_type(), false)
 }
@@ -27,12 +28,12 @@ fn open_if(path: &Path, found: FileType, follows_links: bool) -> Result<File, Re
     options.read(true);
     system::never_wait(&mut options, follows_links);
     let file = options.open(path)?;
-    // Another file may have got the name since.
+    // Another file may have taken the name since.
     refuse_others(file.metadata()?.file_type())?;
     Ok(file)
 }
 
-/// Refuses all but plain files.
+/// Refuses everything except plain files.
 pub fn refuse_others(file_type: FileType) -> Result<(), Refused> {
     if file_type.is_file() { Ok(()) } else { Err(Refused::Kind(kind_of(file_type))) }
 }
@@ -42,5 +43,34 @@ fn kind_of(file_type: FileType) -> &'static str {
         kind if kind.is_dir() => "a directory",
         kind if kind.is_symlink() => "a symbolic link",
         kind => system::special_kind(kind).unwrap_or("no plain file"),
+    }
+}
+
+/// The result of an operation on files.
+pub type Result<T, E = IoError> = std::result::Result<T, E>;
+
+/// The reason why a file was not opened.
+#[derive(Debug)]
+pub enum Refused {
+    /// The system's error.
+    Io(io::Error),
+    /// The path is not a plain file but of this kind, such as `a named pipe`.
+    Kind(&'static str),
+}
+
+impl From<io::Error> for Refused {
+    fn from(error: io::Error) -> Self {
+        Refused::Io(error)
+    }
+}
+
+impl From<Refused> for io::Error {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::Io(error) => error,
+            Refused::Kind(kind) => {
+                io::Error::new(io::ErrorKind::InvalidInput, format!("it is {kind}"))
+            }
+        }
     }
 }

@@ -1,10 +1,11 @@
-//! A model of a disk that loses power: what it may hold afterwards, from the recorded changes.
+//! A model of a disk that loses power: computes its possible states afterwards from recorded
+//! changes.
 //!
-//! The bytes of a file are certain once the file was synced, the names in a directory once the
-//! directory was synced. Until then each name, by itself, may stand for anything that it stood for
-//! since, and a file may hold what it held when it was last synced, all of its new bytes, some of
-//! them, or zeros in their place. That is more than any file system in use loses: most keep the
-//! order of renames.
+//! The bytes of a file are certain after the file was synced, and the names in a directory after
+//! the directory was synced. Until then each name, independently, may refer to any node that it
+//! referred to since the last sync; and a file may contain its bytes at the last sync, all of its
+//! new bytes, some of them, or zeros in their place. This is more than any file system in use
+//! loses: most keep the order of renames.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,42 +17,43 @@ use super::tree::{Content, Tree};
 /// The unit in which bytes reach a disk.
 const PAGE: usize = 4096;
 
-/// A file or a directory, whatever its names.
+/// A file or a directory, under any of its names.
 #[derive(Debug)]
 enum Node {
     File {
         synced: Vec<u8>,
         now: Vec<u8>,
-        /// What it may hold after a loss of power; made when it is asked for.
+        /// Its possible contents after a loss of power, computed when needed.
         may_hold: Option<Vec<Rc<Content>>>,
         is_ever_final: bool,
     },
-    /// For each name the nodes that it stood for since the directory was synced, the last one now.
+    /// For each name, the nodes that it referred to since the directory was synced; the last one is
+    /// the current one.
     Directory(BTreeMap<String, Vec<Option<usize>>>),
 }
 
-/// The disk: what it holds for certain, and what may be lost.
+/// The disk: its durable state, and the changes that may be lost.
 #[derive(Debug)]
 pub struct Disk {
     root: PathBuf,
     /// The first one is the directory at `root`.
     nodes: Vec<Node>,
-    /// How often a caller was told that its work is done.
+    /// How often a caller was notified that its work is done.
     pub acknowledged: usize,
 }
 
-/// What was tried.
+/// Counts of replayed states.
 #[derive(Debug, Default)]
 pub struct Replayed {
-    /// Losses of power of which all states were tried.
+    /// Losses of power for which all states were tried.
     all: u64,
-    /// Losses of power of which some states were tried.
+    /// Losses of power for which some states were tried.
     sampled: u64,
     states: u64,
 }
 
 impl Disk {
-    /// A disk on which all files of `tree` are durable. Changes will be those below `root`.
+    /// A disk on which all files of `tree` are durable. Later changes are below `root`.
     pub fn of(tree: &Tree, root: &Path) -> Self {
         let nodes = vec![Node::Directory(BTreeMap::new())];
         let mut disk = Disk { root: root.into(), nodes, acknowledged: 0 };
@@ -86,7 +88,7 @@ impl Disk {
         }
     }
 
-    /// Makes a name stand for a node, or for none.
+    /// Makes a name refer to a node, or to nothing.
     fn name(&mut self, path: &Path, node: Option<usize>) {
         let (names, name) = self.entry(path);
         names.entry(name.clone()).or_insert_with(|| vec![None]).push(node);
@@ -97,7 +99,7 @@ impl Disk {
         }
     }
 
-    /// The node that a path stands for now.
+    /// The node that a path refers to now.
     fn find(&mut self, path: &Path) -> usize {
         if path == self.root || path == Path::new("") {
             return 0;
@@ -107,7 +109,7 @@ impl Disk {
         now.unwrap_or_else(|| panic!("nothing made {} as far as was recorded", path.display()))
     }
 
-    /// Takes a change.
+    /// Applies a change.
     pub fn change(&mut self, change: &Change) {
         match change {
             Change::CreateFile(path) => {
@@ -146,7 +148,7 @@ impl Disk {
 
     fn remove(&mut self, path: &Path) {
         let (names, name) = self.entry(path);
-        // Locks are no part of a store: what makes them is not recorded, and what removes them may be.
+        // Locks are not part of a store: their creation is not recorded, but their removal may be.
         let is_lock =
             ["LOCK", "COMPACT", "PUBLISH"].contains(&name.as_str()) || name.ends_with(".lock");
         if is_lock && !names.contains_key(&name) {
@@ -162,9 +164,9 @@ impl Disk {
         self.name(path, None);
     }
 
-    /// Calls `each` with what the disk may hold after a loss of power now: with all states if they
-    /// are at most `limit`; else with those that differ in one place from the oldest or the newest,
-    /// and as many others as `random` picks. Ends with the first error.
+    /// Calls `each` with the possible states of the disk after a loss of power now: with all states
+    /// if there are at most `limit`; else with the states that differ in a single place from the
+    /// oldest or the newest, and as many others as `random` picks. Ends with the first error.
     pub fn lose_power(
         &mut self,
         limit: usize,
@@ -281,8 +283,8 @@ fn dials_of(node: &mut Node) -> Vec<usize> {
     }
 }
 
-/// What a file may hold: the newest is the last one. Nobody reads a file that never had its final
-/// name, so few variants of it are enough.
+/// The possible contents of a file; the last is the newest. A file that never had its final name is
+/// not read, so few variants are enough.
 fn contents(synced: &[u8], now: &[u8], is_ever_final: bool) -> Vec<Rc<Content>> {
     let mut all = vec![synced.to_vec()];
     if is_ever_final {
@@ -290,7 +292,7 @@ fn contents(synced: &[u8], now: &[u8], is_ever_final: bool) -> Vec<Rc<Content>> 
         let mut zeros = synced.to_vec();
         zeros.resize(now.len(), 0);
         all.push(zeros);
-        // Some of the new bytes: half of them, all but the last one, all but one page.
+        // Some of the new bytes: half of them, all except the last byte, all except one page.
         let longer = now.len().saturating_sub(synced.len());
         all.extend([longer / 2, 1].map(|less| now[..now.len() - less.min(longer)].to_vec()));
         for page in [0, now.len() / PAGE / 2, now.len().saturating_sub(1) / PAGE] {
@@ -320,7 +322,7 @@ mod tests {
 
     use super::*;
 
-    /// All names and contents that a loss of power may leave of one file.
+    /// All names and contents that a file may have after a loss of power.
     fn states(changes: &[Change]) -> BTreeSet<Vec<(String, Vec<u8>)>> {
         let mut disk = Disk::of(&Tree::default(), Path::new("/store"));
         changes.iter().for_each(|change| disk.change(change));
@@ -352,7 +354,7 @@ mod tests {
         let (lost, empty, whole) = (vec![], vec![file(".tmp-1", b"")], vec![file(".tmp-1", b"ab")]);
         assert_eq!(found, [lost.clone(), empty, whole].into());
 
-        // A name without its bytes, and bytes under no name.
+        // A name without its bytes, and bytes without a name.
         let found = states(&[&written[..], std::slice::from_ref(&rename)].concat());
         for content in [&b""[..], b"a", b"ab", b"\0\0"] {
             assert!(found.contains(&vec![file("final", content)]), "{content:?}");

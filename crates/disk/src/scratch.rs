@@ -7,12 +7,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::files::without_path;
-use super::refused::Result;
+use super::plain_file::Result;
 use super::{FailPoint, fail_point, system};
 use fpstore_base::IoError;
 use fpstore_base::watch::Throttle;
 
-/// The directory of scratch files, with the number of bytes that they hold.
+/// The directory of scratch files, with the number of bytes in them.
 #[derive(Clone, Debug)]
 pub struct ScratchFolder {
     path: PathBuf,
@@ -31,7 +31,7 @@ impl ScratchFolder {
         ScratchFolder { path, gauge: Arc::default(), throttle: None }
     }
 
-    /// The same directory for files that are written and read no faster than `throttle` allows.
+    /// The same directory, for files that are written and read no faster than `throttle` allows.
     pub fn throttled(&self, throttle: Option<Throttle>) -> Self {
         ScratchFolder { throttle, ..self.clone() }
     }
@@ -46,7 +46,7 @@ impl ScratchFolder {
         &self.path
     }
 
-    /// The most bytes that all scratch files held at one time.
+    /// The maximum number of bytes that all scratch files had at a time.
     pub fn most_held(&self) -> u64 {
         self.gauge.most.load(Ordering::Relaxed)
     }
@@ -93,7 +93,7 @@ impl ScratchFile {
             .map_err(IoError::of("read temporary data in", self.folder.path()))
     }
 
-    /// The error for bytes that were read back changed.
+    /// The error for bytes that differ from the written ones.
     pub fn damaged(&self) -> IoError {
         let source = io::Error::new(io::ErrorKind::InvalidData, "it was changed on the disk");
         IoError { doing: "trust temporary data in", path: self.folder.path().into(), source }
@@ -106,11 +106,11 @@ impl Drop for ScratchFile {
     }
 }
 
-/// Bytes of a spool that are kept in memory.
+/// The number of bytes of a spool kept in memory.
 const SPOOL_LEN: usize = if cfg!(test) { 1 << 10 } else { 1 << 22 };
 
-/// Bytes that are written out later, because the length of what precedes them is not known yet.
-/// Past `SPOOL_LEN` bytes they go to a scratch file.
+/// Bytes written out later, because the length of the preceding bytes is not known yet. More than
+/// `SPOOL_LEN` bytes are moved to a scratch file.
 #[derive(Debug)]
 pub struct Spool {
     folder: ScratchFolder,
@@ -133,7 +133,7 @@ impl Spool {
         &mut self.tail
     }
 
-    /// Moves the bytes in memory to a scratch file if they are many; callers call it after
+    /// Moves the bytes in memory to a scratch file if there are many; callers call it after
     /// appending.
     #[inline]
     pub fn spill_if_full(&mut self) -> Result<()> {

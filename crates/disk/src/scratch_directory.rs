@@ -1,4 +1,4 @@
-//! A private directory for temporary files: removed with its value, or by a later process.
+//! A private directory for temporary files, removed on drop, or by a later process.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -6,32 +6,32 @@ use std::io;
 use std::path::Path;
 
 use super::files::{RANDOM_LEN, is_temporary_name, remove_directory_tree, remove_empty_directory};
-use super::refused::Result;
+use super::plain_file::Result;
 use super::stale::{each_stale, unheld};
 use super::system;
 use super::temporary::TemporaryDirectory;
 use fpstore_base::IoError;
 
-/// The start of the names, which go on as those of all temporary directories.
+/// The prefix of the names, followed by the usual suffix of temporary directories.
 const PREFIX: &str = ".fpstore-work-";
-/// A file in each directory, which is locked while the directory is in use.
+/// A file in each directory, locked while the directory is in use.
 const MARK: &str = ".fpstore-in-use";
 
-/// A directory that nobody else reads.
+/// A private directory.
 #[derive(Debug)]
 pub struct ScratchDirectory {
-    /// It has the file of the mark, locked.
+    /// Contains the locked mark file.
     directory: TemporaryDirectory,
 }
 
 impl ScratchDirectory {
-    /// A directory in `parent`. Removes the ones that killed processes left there.
+    /// Creates a directory in `parent`. Removes directories left there by killed processes.
     pub fn create(parent: &Path) -> Result<Self> {
         each_stale(parent, |name| is_temporary_name(name, PREFIX), remove);
         loop {
             let mut directory = TemporaryDirectory::private(parent, OsStr::new(PREFIX))?;
             let mark = directory.path().join(MARK);
-            // Another process may have taken it for one that was left, before it was locked.
+            // Another process may have taken it for a leftover before it was locked.
             match File::create_new(&mark) {
                 Ok(lock) => {
                     let _ = lock.lock();
@@ -46,7 +46,7 @@ impl ScratchDirectory {
         }
     }
 
-    /// A name of such a directory that nothing has.
+    /// A free name for such a directory.
     pub fn new_name() -> io::Result<String> {
         let mut name = [0; RANDOM_LEN];
         getrandom::fill(&mut name).map_err(io::Error::other)?;
@@ -54,7 +54,7 @@ impl ScratchDirectory {
         Ok(letters.fold(PREFIX.into(), |name, letter| name + letter.encode_utf8(&mut [0; 4])))
     }
 
-    /// Whether such directories have names like this.
+    /// Whether a name has the form of such a directory.
     pub fn is_name(name: &str) -> bool {
         is_temporary_name(name, PREFIX)
     }
@@ -69,8 +69,8 @@ impl ScratchDirectory {
     }
 }
 
-/// Removes a directory with a mark that nobody holds. One without a mark was made a moment ago, or
-/// by somebody else, so it is removed only if it is empty.
+/// Removes a directory whose mark is not locked. A directory without a mark was created a moment
+/// ago, or by somebody else, so it is removed only if it is empty.
 fn remove(path: &Path) -> io::Result<()> {
     if !fs::symlink_metadata(path)?.is_dir() {
         return Ok(());

@@ -1,4 +1,5 @@
-//! The file of a Unix socket: made with its rights, and removed only by the process that made it.
+//! The file of a Unix socket: created with its permissions, and removed only by the process that
+//! created it.
 
 use std::fs::{self, Metadata};
 use std::io;
@@ -8,11 +9,11 @@ use std::path::{Path, PathBuf};
 
 use super::fail_point::{FailPoint, fail_point};
 use super::files::remove_file;
-use super::refused::Result;
+use super::plain_file::Result;
 use super::system::is_same;
 use fpstore_base::IoError;
 
-/// A socket in the file system. Dropping it removes it, unless another one has its name by now.
+/// A socket in the file system. Dropping it removes it, unless another socket has its name by now.
 #[derive(Debug)]
 pub struct SocketFile {
     path: PathBuf,
@@ -20,8 +21,8 @@ pub struct SocketFile {
 }
 
 impl SocketFile {
-    /// Begins to listen at `path`; `mode` says who may connect. A socket that a killed process left
-    /// is replaced.
+    /// Starts listening at `path`; `mode` is the set of permissions for connecting. A socket left
+    /// by a killed process is replaced.
     pub fn listen(path: &Path, mode: u32) -> Result<(Self, UnixListener)> {
         if let Ok(found) = path.symlink_metadata() {
             let refused =
@@ -44,7 +45,7 @@ impl SocketFile {
         let listening = || {
             fail_point(path, FailPoint::Create)?;
             let listener = bind(path, mode)?;
-            // The file mode mask may have taken rights away.
+            // The file mode mask may have removed permissions.
             fs::set_permissions(path, fs::Permissions::from_mode(mode))?;
             Ok((SocketFile { path: path.into(), made: path.symlink_metadata()? }, listener))
         };
@@ -54,8 +55,8 @@ impl SocketFile {
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        // A server that begins while this one ends may have the name already.
-        // A new file may have the number of the old one, but not its time.
+        // A server that starts while this one ends may have the name already.
+        // A new file may have the inode number of the old one, but not its time.
         let time = |of: &Metadata| (of.ctime(), of.ctime_nsec());
         let is_own =
             |there: Metadata| is_same(&there, &self.made) && time(&there) == time(&self.made);
@@ -65,7 +66,7 @@ impl Drop for SocketFile {
     }
 }
 
-/// Binds a socket on which nobody else has rights before it gets its own.
+/// Binds a socket that is private until it gets its own permissions.
 fn bind(path: &Path, mode: u32) -> io::Result<UnixListener> {
     #[cfg(target_os = "linux")]
     {
@@ -73,7 +74,7 @@ fn bind(path: &Path, mode: u32) -> io::Result<UnixListener> {
         let flags = SocketFlags::CLOEXEC;
         let socket =
             rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
-        // Linux makes the file with the mode of the socket.
+        // Linux creates the file with the mode of the socket.
         rustix::fs::fchmod(&socket, rustix::fs::Mode::from_raw_mode(mode))?;
         rustix::net::bind(&socket, &SocketAddrUnix::new(path)?)?;
         rustix::net::listen(&socket, 1024)?;
@@ -90,7 +91,7 @@ fn bind(path: &Path, mode: u32) -> io::Result<UnixListener> {
 mod tests {
     use super::*;
 
-    /// Between the bind and the rights of the socket nobody may connect who may not later.
+    /// Between binding and setting the permissions, only users who may connect later can connect.
     #[cfg(target_os = "linux")]
     #[test]
     fn a_socket_never_has_more_rights_than_it_will_have() {
@@ -110,7 +111,7 @@ mod tests {
         let (first, listener) = SocketFile::listen(&path, 0o600).unwrap();
         assert_eq!(path.symlink_metadata().unwrap().permissions().mode() & 0o777, 0o600);
         assert!(SocketFile::listen(&path, 0o600).is_err(), "somebody listens");
-        // The first server drains: it listens no more, and its successor begins.
+        // The first server drains: it no longer listens, and its successor starts.
         drop(listener);
         let (second, _listener) = SocketFile::listen(&path, 0o660).unwrap();
         drop(first);

@@ -1,7 +1,7 @@
-//! Temporary files and directories with names that killed processes left behind.
+//! Removes named temporary files and directories left behind by killed processes.
 //!
-//! A live process holds a lock on what it uses. A later process removes what nobody holds, if it is
-//! certain that this program made it: other people have names that begin with "fpstore", too.
+//! A live process holds a lock on the files it uses. A later process removes unlocked ones if it is
+//! certain that this program created them: other people's names may begin with "fpstore", too.
 
 use super::change::{Change, note};
 use super::{FailPoint, fail_point};
@@ -10,8 +10,8 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-/// Removes the files of this user in an open folder whose names are `ours`, and which no process holds.
-/// What cannot be removed stays.
+/// Removes the files of this user in an open folder whose names are `ours` and that are not locked.
+/// Files that cannot be removed are left.
 pub(super) fn remove_stale_files(
     folder: &system::Folder,
     path: &Path,
@@ -32,7 +32,7 @@ pub(super) fn remove_stale_files(
     }
 }
 
-/// Calls `remove` with each path in `directory` whose name is `ours`. An error is no obstacle.
+/// Calls `remove` with each path in `directory` whose name is `ours`. Errors are ignored.
 pub(super) fn each_stale(
     directory: &Path,
     ours: impl Fn(&str) -> bool,
@@ -46,15 +46,15 @@ pub(super) fn each_stale(
     }
 }
 
-/// A file of this user that no process has locked, which is locked now.
+/// Opens and locks a file of this user that no process has locked.
 pub(super) fn unheld(path: &Path) -> io::Result<Option<File>> {
     let file = plain_file::open_unlinked(path)?;
     Ok(is_unheld(&file)?.then_some(file))
 }
 
-/// Whether a plain file is of this user, and no process had locked it; it is locked now.
+/// Whether a plain file is of this user and was not locked; it is locked now.
 fn is_unheld(file: &File) -> io::Result<bool> {
     let found = file.metadata()?;
-    // Other people's are theirs, and a lock on them might not be one.
+    // Files of other users must not be touched, and a lock on them might not be a lock.
     Ok(found.is_file() && system::is_own(&found) && file.try_lock().is_ok())
 }

@@ -1,4 +1,4 @@
-//! Files and directories under temporary names, which get their final names once they are whole.
+//! Files and directories with temporary names, renamed to their final names when they are complete.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -13,42 +13,43 @@ use super::fail_point::{FailPoint, fail_point};
 use super::files::{
     RANDOM_LEN, bare, remove_directory_tree, remove_file, renaming, sync, without_path,
 };
+use super::plain_file::Result;
 use super::plain_file::{self, Refused};
-use super::refused::Result;
 use super::system;
 use fpstore_base::IoError;
 
-/// How often, and after which pause, a file that is in use is replaced, where no open file can be.
+/// How often, and after which pause, replacing a file is retried on systems that cannot replace
+/// open files.
 const REPLACE_TRIES: u32 = 5000;
 const REPLACE_PAUSE: Duration = Duration::from_millis(2);
 
-/// A file under a temporary name. Dropping it removes it, unless it got another name.
+/// A file with a temporary name. Dropping it removes it, unless it was renamed.
 #[derive(Debug)]
 pub struct TemporaryFile {
     file: File,
-    /// Absent once it has its final name.
+    /// Absent after the final rename.
     name: Option<tempfile::TempPath>,
     path: PathBuf,
     directory: PathBuf,
-    /// Whether it is a second name of a file, which is open for reading alone.
+    /// Whether it is a second name of a file, which is open for reading only.
     is_link: bool,
 }
 
 impl TemporaryFile {
-    /// Creates a file in the directory of a store, under a name that starts with `prefix`. Whoever
-    /// may read the directory may read the file.
+    /// Creates a file in the directory of a store, with a name that starts with `prefix`. Every
+    /// user who may read the directory may read the file.
     pub fn create_in_store(directory: &Path, prefix: &str) -> Result<Self> {
         let created = TemporaryFile::create(directory, prefix)?;
         share_as(&created.file, directory);
         Ok(created)
     }
 
-    /// Creates a file in `directory` under a name that starts with `prefix`.
+    /// Creates a file in `directory` with a name that starts with `prefix`.
     pub fn create(directory: &Path, prefix: &str) -> Result<Self> {
         let mut builder = tempfile::Builder::new();
         builder.prefix(prefix).rand_bytes(RANDOM_LEN).disable_cleanup(true);
-        // Temporary files are private by default. Those that get a final name should be as open as the
-        // file mode mask of the user lets new files be, and those in a store as open as the store.
+        // Temporary files are private by default. Files that get a final name should be as open as
+        // the user's file mode mask lets new files be, and files in a store as open as the store.
         system::temporary_with_mode(&mut builder, 0o666);
         let created = fail_point(directory, FailPoint::Create)
             .and_then(|()| builder.tempfile_in(directory))
@@ -60,9 +61,9 @@ impl TemporaryFile {
         Ok(TemporaryFile { file, name: Some(name), path, directory, is_link: false })
     }
 
-    /// Gives the file at `from` a second name in `directory` that starts with `prefix`: a hard link.
-    /// Where `from` is a symbolic link, the file that it leads to gets the name. Fails where the
-    /// system has no hard links between the two places.
+    /// Gives the file at `from` a second name in `directory` that starts with `prefix`: a hard
+    /// link. If `from` is a symbolic link, its target gets the name. Fails if the system has no
+    /// hard links between the two places.
     pub fn link(directory: &Path, prefix: &str, from: &Path) -> io::Result<Self> {
         let mut builder = tempfile::Builder::new();
         builder.prefix(prefix).rand_bytes(RANDOM_LEN).disable_cleanup(true);
@@ -92,8 +93,8 @@ impl TemporaryFile {
         &self.path
     }
 
-    /// Makes the finished file read-only and durable. A second name of a file that its writer has
-    /// made durable stays as it is where that needs an opening for writing.
+    /// Makes the finished file read-only and durable. A second name of a durable file is left
+    /// unchanged on systems where this needs a file opened for writing.
     pub fn protect_and_sync(&self) -> Result<()> {
         if self.is_link && !system::SYNCS_WHAT_IT_READS {
             return Ok(());
@@ -113,19 +114,19 @@ impl TemporaryFile {
         sync(&self.file, shown, || Change::Sync(self.path.clone()))
     }
 
-    /// Moves the file to `path`, at which nothing may be. After an error it may be there.
+    /// Renames the file to `path`, which must not exist. After an error it may have that name.
     pub fn rename_to_free_name(self, path: &Path) -> io::Result<()> {
         self.rename(path, |name| name.persist_noclobber(path))
     }
 
-    /// Moves the file to `path`, in place of the file that is there, in one step. After an error
-    /// either of them may be there.
+    /// Renames the file to `path`, replacing the existing file in a single step. After an error
+    /// either of them may have that name.
     pub fn rename_over(self, path: &Path) -> io::Result<()> {
         self.rename(path, |name| {
             let (mut name, mut tries) = (name, 0);
             loop {
                 match system::replace(name, path) {
-                    // Somebody reads the file that is there, which takes an instant.
+                    // The existing file is being read, which takes an instant.
                     Err(failed) if system::is_in_use(&failed.error) && tries < REPLACE_TRIES => {
                         (name, tries) = (failed.path, tries + 1);
                         std::thread::sleep(REPLACE_PAUSE);
@@ -163,7 +164,7 @@ impl TemporaryFile {
 impl Drop for TemporaryFile {
     fn drop(&mut self) {
         if self.name.is_some() {
-            // What stays is removed by the next writer.
+            // The next writer removes the rest.
             let _ = remove_file(&self.path);
         }
     }
@@ -193,24 +194,24 @@ impl Seek for TemporaryFile {
     }
 }
 
-/// A directory under a temporary name. Dropping it removes it with all that is in it, unless it was
+/// A directory with a temporary name. Dropping it removes it with its contents, unless it was
 /// renamed.
 #[derive(Debug)]
 pub struct TemporaryDirectory {
     path: PathBuf,
-    /// Whether nothing has the temporary name any more.
+    /// Whether the temporary name is no longer in use.
     is_gone: bool,
-    /// A file in it that is open for as long as it is there.
+    /// A marker file, kept open while the directory exists.
     mark: Option<File>,
 }
 
 impl TemporaryDirectory {
-    /// Creates a directory in `parent` under a name that starts with `prefix`.
+    /// Creates a directory in `parent` with a name that starts with `prefix`.
     pub fn create(parent: &Path, prefix: &OsStr) -> Result<Self> {
         TemporaryDirectory::with_mode(parent, prefix, 0o777)
     }
 
-    /// As [`TemporaryDirectory::create`]; nobody else may read it.
+    /// As [`TemporaryDirectory::create`], private to the user.
     pub(super) fn private(parent: &Path, prefix: &OsStr) -> Result<Self> {
         TemporaryDirectory::with_mode(parent, prefix, 0o700)
     }
@@ -231,12 +232,13 @@ impl TemporaryDirectory {
         &self.path
     }
 
-    /// Keeps a file of the directory open, and locked if it is, until the directory has been removed.
+    /// Keeps a file of the directory open, and locked if it is, until the directory has been
+    /// removed.
     pub(super) fn keep_open(&mut self, mark: File) {
         self.mark = Some(mark);
     }
 
-    /// Removes the directory with all that is in it.
+    /// Removes the directory with its contents.
     pub(super) fn remove(mut self) -> Result<()> {
         self.remove_tree().map_err(IoError::of("remove", &self.path))
     }
@@ -249,7 +251,7 @@ impl TemporaryDirectory {
         remove_directory_tree(&self.path)
     }
 
-    /// Moves the directory to `path`. After an error it may be there.
+    /// Renames the directory to `path`. After an error it may have that name.
     pub fn rename(mut self, path: &Path) -> io::Result<()> {
         renaming(&self.path, path, || {
             std::fs::rename(&self.path, path)?;
@@ -262,35 +264,35 @@ impl TemporaryDirectory {
 impl Drop for TemporaryDirectory {
     fn drop(&mut self) {
         if !self.is_gone {
-            // What stays is removed by the next builder.
+            // The next builder removes the rest.
             let _ = self.remove_tree();
         }
     }
 }
 
-/// Lets those read a new file who may read its directory: one writer with a strict file mode mask
-/// must not shut readers out of a store that they share. Nobody else may write to it.
+/// Makes a new file readable for the users who may read its directory: a writer with a strict file
+/// mode mask must not exclude readers from a shared store. No other user may write to it.
 fn share_as(file: &File, directory: &Path) {
     let Some((own, of_directory)) = modes_of(file, directory) else { return };
     let rights = of_directory & 0o444 | 0o600;
     if own != rights {
-        // A system without such rights leaves the file as it is.
+        // On systems without such permissions the file is unchanged.
         let _ = system::set_mode(file, rights);
     }
 }
 
-/// Lets those who may read the directory read a file that got a second name there. The rights that
-/// others have by its first name stay: both names are one file.
+/// Makes a file with a second name in the directory readable for the users who may read the
+/// directory. The permissions of others by its first name are kept: both names are the same file.
 fn open_as(file: &File, directory: &Path) {
     let Some((own, of_directory)) = modes_of(file, directory) else { return };
     let rights = own | of_directory & 0o444;
     if own != rights {
-        // The file of another user stays as it is.
+        // The file of another user is unchanged.
         let _ = system::set_mode(file, rights);
     }
 }
 
-/// The rights on a file, and on a directory.
+/// The permissions of a file, and of a directory.
 fn modes_of(file: &File, directory: &Path) -> Option<(u32, u32)> {
     let own = system::mode_of(&file.metadata().ok()?)?;
     Some((own, system::mode_of(&std::fs::metadata(directory).ok()?)?))

@@ -1,4 +1,4 @@
-//! Files and directories in memory: what the model of a disk that loses power may leave.
+//! Files and directories in memory: a possible state of a disk after a loss of power.
 
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,7 +7,7 @@ use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// What a file may hold, with a hash of it.
+/// The contents of a file, with a hash.
 #[derive(Debug)]
 pub(super) struct Content {
     pub(super) bytes: Vec<u8>,
@@ -22,7 +22,7 @@ impl Content {
     }
 }
 
-/// Files and directories that a loss of power may leave.
+/// Files and directories after a loss of power.
 #[derive(Clone, Debug, Default)]
 pub struct Tree {
     pub(super) directories: BTreeSet<PathBuf>,
@@ -30,7 +30,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// A number that equal trees share.
+    /// A number that is equal for equal trees.
     pub fn key(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         self.directories.hash(&mut hasher);
@@ -38,7 +38,7 @@ impl Tree {
         hasher.finish()
     }
 
-    /// Makes these files in an empty folder.
+    /// Creates these files in an empty folder.
     pub fn write_to(&self, folder: &Path) {
         self.directories.iter().for_each(|path| fs::create_dir(folder.join(path)).unwrap());
         for (path, content) in &self.files {
@@ -46,7 +46,7 @@ impl Tree {
         }
     }
 
-    /// The files of a folder, save those for which `is_left_out` says so of their names.
+    /// Reads the files of a folder, except those whose names `is_left_out` rejects.
     pub fn read(folder: &Path, is_left_out: impl Fn(&str) -> bool) -> Self {
         let mut tree = Tree::default();
         let mut left = vec![PathBuf::new()];

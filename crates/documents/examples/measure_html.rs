@@ -1,12 +1,13 @@
-//! Measures how well pages in HTML are told apart by each part of them that may be their text.
+//! Measures how well HTML pages are distinguished by each part of them that may be their text.
 //!
 //!     cargo run --release -p fpstore-documents --example measure_html -- DATA [SET]...
 //!
 //! DATA is the folder of the collection, with `text/SET/docs.jsonl.zst`. Each text becomes two
-//! pages of one site, with other advertisements and comments around it: duplicates. Pages of
-//! different texts share the menu, the foot and some comments, and are none. A page is near another
-//! if their fingerprints lie within k; the table has the share of duplicates found and the number of
-//! wrong pairs, by the length of the text, for each [`HtmlPart`].
+//! pages of the same site, with different advertisements and comments around it: duplicates. Pages
+//! of different texts share the menu, the footer and some comments, and are not duplicates. Two
+//! pages are near if their fingerprints are within k. For each [`HtmlPart`] and each class of text
+//! lengths, the table contains the part of the duplicates that was found and the number of wrong
+//! pairs.
 
 use std::fs;
 use std::io::BufRead;
@@ -17,13 +18,13 @@ use fpstore_text::{Fingerprint, TextHasher, TextRecipe};
 
 type Failure = Box<dyn std::error::Error>;
 
-/// Texts in each class of length.
+/// The number of texts in each class of lengths.
 const TEXT_COUNT: usize = 150;
 const K: u32 = 6;
-/// Bytes of a text, from and to.
+/// The classes of lengths in bytes, from and to.
 const LENGTHS: &[(usize, usize)] =
     &[(30, 100), (100, 300), (300, 1000), (1000, 3000), (3000, 10_000), (10_000, 50_000)];
-/// Comments below an article.
+/// Numbers of comments below an article.
 const COMMENT_COUNTS: &[usize] = &[0, 5, 40];
 
 fn main() -> Result<(), Failure> {
@@ -101,7 +102,7 @@ fn measure(
     Ok(())
 }
 
-/// A page of a site: menu, advertisement, article, comments, foot.
+/// A page of a site: menu, advertisement, article, comments, footer.
 fn page(text: &str, number: usize, comments: &[&String], comment_count: usize) -> String {
     let escaped = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;");
     let menu: String = (0..40)
@@ -115,7 +116,7 @@ fn page(text: &str, number: usize, comments: &[&String], comment_count: usize) -
         .collect();
     let said: String = (0..comment_count)
         .map(|at| {
-            // Half of the readers say the same below every article.
+            // Half of the readers write the same below every article.
             let at = if at % 2 == 0 { at * 31 } else { at * 31 + number * 104_729 };
             let said = escaped(comments[at % comments.len()]);
             format!("<li class=\"comment\"><b>reader {at}</b> <p>{said}</p></li>\n")

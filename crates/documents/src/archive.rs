@@ -1,9 +1,8 @@
-//! The records of a web archive, one after the other, and where the next one begins behind a damaged
-//! one.
+//! Iterates over the records of a web archive, and finds the next record after a damaged one.
 //!
-//! Reading and copying both walk by this, so that a record has the same number in both. Where bad
-//! records are skipped, a damaged one is left behind: the next one begins with the next line
-//! `WARC/1.`, or with the next member of gzip where the compressed data is damaged.
+//! Reading and copying share this iteration, so that a record has the same number in both. Where
+//! bad records are skipped, reading resumes after a damaged record at the next line that begins
+//! with `WARC/1.`, or at the next member of gzip if the compressed data is damaged.
 
 use std::io::{self, BufRead, Read, Write};
 use std::path::Path;
@@ -17,49 +16,49 @@ use memchr::memchr;
 
 use super::warc::{Header, MAGIC, next_header};
 
-/// Why a file cannot be read behind a damaged member of gzip.
+/// The reason why a file cannot be read after a damaged member of gzip.
 const SHARED_MEMBERS: &str = "a member of gzip is damaged, and others hold several records, so the \
                               number of lost records is unknown";
 
-/// What stands at the next place of an archive.
+/// The next item of an archive.
 #[derive(Debug)]
 pub(super) enum Next {
     /// A record; its block follows.
     Record(Header),
-    /// A record that is damaged and left behind: why.
+    /// A damaged record that is skipped, with the reason.
     Damaged(String),
-    /// What cannot be left behind: why. Nothing can be read after it.
+    /// A fault that cannot be skipped, with the reason. Nothing can be read after it.
     Bad(String),
     End,
 }
 
-/// An archive that is being read.
+/// An archive being read.
 pub(super) struct Archive<R> {
     reader: R,
-    /// Whether damaged records are left behind.
+    /// Whether damaged records are skipped.
     skip_bad: bool,
-    /// The members of gzip that were begun; see
+    /// The number of members of gzip begun; see
     /// [`GzipReader::resuming`](fpstore_base::decompress::GzipReader::resuming).
     members: Arc<AtomicU64>,
     /// The number of the record, from 1.
     pub(super) number: u64,
     /// The bytes of its header.
     pub(super) raw: Vec<u8>,
-    /// Whether [`MAGIC`] of the next record was taken.
+    /// Whether the [`MAGIC`] of the next record was consumed.
     is_begun: bool,
-    /// The error of a look at what follows a record: it is of the next one.
+    /// An error met while looking past a record: it belongs to the next one.
     fault: Option<io::Error>,
-    /// The member in which the record begins, and whether it is the first one there.
+    /// The member in which the record begins, and whether it is the first record there.
     member: Option<u64>,
     is_first_of_member: bool,
-    /// Whether any record has a header, so that the file is an archive.
+    /// Whether any record has a header, which makes the file an archive.
     has_header: bool,
-    /// Whether a damaged member of gzip was left behind, and whether a member holds several records.
+    /// Whether a damaged member of gzip was skipped, and whether a member contains several records.
     left_member: bool,
     has_shared_member: bool,
 }
 
-/// Opens the file of an archive, which is read behind damaged members of gzip if `skip_bad` says so.
+/// Opens an archive. With `skip_bad`, reading continues after damaged members of gzip.
 pub(super) fn open(
     path: &Path,
     skip_bad: bool,
@@ -89,12 +88,12 @@ impl<R: BufRead> Archive<R> {
         }
     }
 
-    /// Whether damaged records are left behind.
+    /// Whether damaged records are skipped.
     pub(super) fn skips_bad(&self) -> bool {
         self.skip_bad
     }
 
-    /// The next record. The block of the one before must have been read.
+    /// The next record. The block of the previous record must have been read.
     pub(super) fn next(&mut self) -> io::Result<Next> {
         self.number += 1;
         let began = match self.fault.take() {
@@ -122,7 +121,8 @@ impl<R: BufRead> Archive<R> {
         }
     }
 
-    /// Writes the block of a record to `to`. `None` if it is whole; else why the record is damaged.
+    /// Writes the block of a record to `to`. Returns `None` if it is complete, else the reason why
+    /// the record is damaged.
     pub(super) fn block(&mut self, len: u64, to: &mut dyn Write) -> io::Result<Option<Next>> {
         match io::copy(&mut self.reader.by_ref().take(len), to) {
             Ok(found) if found < len => self.leave("it is cut".into(), false).map(Some),
@@ -131,8 +131,8 @@ impl<R: BufRead> Archive<R> {
         }
     }
 
-    /// A record whose length is wrong is followed by something else than a record, and the checksum of
-    /// its member of gzip stands behind it.
+    /// A record with a wrong length is not followed by a record, and the checksum of its member of
+    /// gzip comes later.
     fn look_behind(&mut self, len: u64) -> io::Result<Option<Next>> {
         if !self.skip_bad {
             return Ok(None);
@@ -148,7 +148,7 @@ impl<R: BufRead> Archive<R> {
         let looked = first.and_then(|_| self.pass_line_ends());
         let first =
             looked.and_then(|()| self.reader.fill_buf()).map(|bytes| bytes.first().copied());
-        // A member that goes on with something else was damaged somewhere.
+        // If a member continues with other bytes, it is damaged somewhere.
         let is_compressed = self.members.load(Ordering::Relaxed) > 0;
         match first {
             Ok(Some(other)) if other != b'W' && is_compressed && self.is_of_record() => wrong(self),
@@ -161,12 +161,12 @@ impl<R: BufRead> Archive<R> {
         }
     }
 
-    /// Whether what was read last is of the member in which the record begins.
+    /// Whether the last bytes read are in the member in which the record begins.
     fn is_of_record(&self) -> bool {
         self.member == Some(self.members.load(Ordering::Relaxed))
     }
 
-    /// The line ends after a block are two, but some write more or fewer.
+    /// A block should be followed by two line ends; some writers use more or fewer.
     fn pass_line_ends(&mut self) -> io::Result<()> {
         while !self.is_begun && matches!(self.reader.fill_buf()?.first(), Some(b'\r' | b'\n')) {
             self.reader.consume(1);
@@ -174,7 +174,7 @@ impl<R: BufRead> Archive<R> {
         Ok(())
     }
 
-    /// Goes on behind a damaged record, if it may.
+    /// Continues after a damaged record, if allowed.
     fn leave(&mut self, reason: String, is_at_line: bool) -> io::Result<Next> {
         if !self.skip_bad {
             return Ok(Next::Bad(reason));
@@ -188,11 +188,11 @@ impl<R: BufRead> Archive<R> {
             }
             Err(fault) => return Err(fault),
         };
-        // What never has a header is no archive.
+        // A file without any header is not an archive.
         Ok(if is_found || self.has_header { Next::Damaged(reason) } else { Next::Bad(reason) })
     }
 
-    /// Goes on behind a damaged member of gzip, if no more than one record is lost with it.
+    /// Continues after a damaged member of gzip, if at most one record is lost with it.
     fn leave_member(&mut self, fault: io::Error) -> io::Result<Next> {
         let is_one_record = self.is_first_of_member && !self.has_shared_member;
         if !self.skip_bad || !Damaged::is_in(&fault) || !is_one_record {
@@ -208,7 +208,8 @@ impl<R: BufRead> Archive<R> {
         Ok(Next::Damaged(format!("it cannot be decompressed: {fault}")))
     }
 
-    /// Passes over all before the next line with [`MAGIC`], and over that; whether there is one.
+    /// Skips everything up to and including the next [`MAGIC`] at the start of a line. Returns
+    /// whether there is one.
     fn pass_to_record(&mut self, mut is_at_line: bool) -> io::Result<bool> {
         loop {
             if is_at_line {
@@ -248,7 +249,7 @@ mod tests {
         format!("WARC/1.0\r\nWARC-Type: x\r\nContent-Length: {len}\r\n\r\n{block}\r\n\r\n")
     }
 
-    /// The blocks of whole records, and for each damaged one a question mark; or the error.
+    /// The blocks of complete records, with a question mark for each damaged one; or the error.
     fn walk(mut archive: Archive<impl BufRead>) -> Result<Vec<String>, String> {
         let mut found = Vec::new();
         loop {
@@ -270,7 +271,7 @@ mod tests {
         }
     }
 
-    /// The same of plain bytes, which come in pieces of several lengths.
+    /// The same for plain bytes, read in pieces of several lengths.
     fn walked(bytes: &[u8], skip_bad: bool) -> Result<Vec<String>, String> {
         let results = [1, 9, 4096].map(|capacity| {
             let reader = io::BufReader::with_capacity(capacity, bytes);
@@ -297,7 +298,7 @@ mod tests {
             let found = walked(bytes.as_bytes(), true);
             assert_eq!(found.unwrap(), expected, "{second}");
         }
-        // Too long a length takes the start of the next record, so that both are lost.
+        // A length that is too long swallows the start of the next record, so both are lost.
         let long = [&*one, &two.replace("19", "29"), &three, &one].concat();
         assert_eq!(walked(long.as_bytes(), true).unwrap(), ["one", "?", "one"]);
         for len in one.len()..one.len() + two.len() - 4 {
@@ -328,23 +329,24 @@ mod tests {
             let mut damaged = zipped[1].clone();
             damaged[at] ^= 0x55;
             let found = walk(&[&zipped[0][..], &damaged, &zipped[2]].concat()).unwrap();
-            // Some bytes of the header mean nothing.
+            // Changes of some bytes of the header have no effect.
             assert!(found == expected || at < 10 && found == blocks, "{at}: {found:?}");
             let found = walk(&[&zipped[0][..], &zipped[1][..at], &zipped[2]].concat()).unwrap();
             assert!(found == expected || at == 0 && found == [blocks[0], blocks[2]], "{at}");
             let found = walk(&[&zipped[0], &zipped[1][..at]].concat()).unwrap();
             assert_eq!(found, expected[..2.min(at + 1)], "{at}");
         }
-        // Other bytes behind a member are no fault of its record.
+        // Foreign bytes after a member are not a fault of its record.
         let followed = [&zipped[0][..], &zipped[1], b"tail"].concat();
         assert_eq!(walk(&followed).unwrap(), ["the first of all", "two", "?"]);
-        // Of several records in one member nobody knows how many are lost.
+        // With several records in a member, the number of lost records is unknown.
         let together = [&zipped[0], &zipped[1]].map(|_| record("again")).concat();
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), Default::default());
         encoder.write_all(together.as_bytes()).unwrap();
         let whole = encoder.finish().unwrap();
         assert!(walk(&[&zipped[0], &whole[..whole.len() - 9], &zipped[2]].concat()).is_err());
-        // Where its first record is damaged, the other members tell how many a member may hold.
+        // If its first record is damaged, the other members show how many records a member can
+        // contain.
         let cut = &zipped[1][..20];
         assert!(walk(&[&zipped[0][..], cut, &whole, &zipped[2]].concat()).is_err());
         assert!(walk(&[&whole[..], cut, &zipped[2]].concat()).is_err());

@@ -1,9 +1,10 @@
-//! A limit for the bytes of one document, so that no input can fill the memory.
+//! A limit for the length of a document, so that no input can fill the memory.
 
 use std::fmt;
 use std::io::{self, Read};
 
-/// The default for the longest document. The longest books have 10 MB of text; machines write more.
+/// The default for the longest document. The longest books have 10 MB of text; machine-made texts
+/// can be longer.
 pub(super) const DOCUMENT_LEN_MAX: u64 = 64 << 20;
 
 /// A document or record is longer than the limit.
@@ -27,7 +28,7 @@ impl fmt::Display for TooLong {
 
 impl std::error::Error for TooLong {}
 
-/// A reader that fails with [`TooLong`] where the limit is passed.
+/// A reader that fails with [`TooLong`] when the limit is exceeded.
 pub(super) struct Capped<R> {
     reader: R,
     len_max: u64,
@@ -51,7 +52,7 @@ impl<R: Read> Read for Capped<R> {
     }
 }
 
-/// The limit that an error of [`Capped`] tells of.
+/// The limit in an error of [`Capped`].
 pub(super) fn too_long(fault: &io::Error) -> Option<TooLong> {
     fault.get_ref()?.downcast_ref().copied()
 }

@@ -1,4 +1,4 @@
-//! From bytes in any encoding to text.
+//! Decoding of bytes in any encoding to text.
 
 use std::borrow::Cow;
 use std::io::{self, BufRead, Read};
@@ -24,9 +24,9 @@ enum Choice {
 }
 
 impl TextEncoding {
-    /// UTF-8, or UTF-16 after a byte order mark; all else is refused.
+    /// UTF-8, or UTF-16 after a byte order mark; anything else is refused.
     pub const UTF_8: TextEncoding = TextEncoding(Choice::Utf8);
-    /// UTF-8 if the first 64 KiB are valid UTF-8, otherwise the most probable encoding of them.
+    /// UTF-8 if the first 64 KiB are valid UTF-8, otherwise their most probable encoding.
     pub const DETECT: TextEncoding = TextEncoding(Choice::Detect);
 
     /// The encoding with a name of the WHATWG Encoding Standard (`gbk`, `big5`, `shift_jis`,
@@ -79,7 +79,7 @@ impl TextEncoding {
     }
 }
 
-/// Bytes at the start of a text by which its encoding is detected.
+/// The number of bytes at the start of a text from which its encoding is detected.
 pub(super) const HEAD_LEN: usize = 1 << 16;
 
 fn guess(head: &[u8]) -> &'static Encoding {
@@ -88,16 +88,16 @@ fn guess(head: &[u8]) -> &'static Encoding {
     detector.guess(None, Utf8Detection::Deny)
 }
 
-/// Bytes that break the rules of an encoding.
+/// Bytes that are invalid in an encoding.
 #[derive(Clone, Debug)]
 pub(super) struct Undecodable {
-    /// The place of the first of them, from the start of the text.
+    /// The offset of the first invalid byte, from the start of the text.
     pub(super) offset: u64,
-    /// The name of the encoding, and which one it may be.
+    /// The name of the encoding, and of a likely other one.
     expected: String,
 }
 
-/// Without the place: `not UTF-8, it may be GBK; see --encoding`.
+/// The message without the offset: `not UTF-8, it may be GBK; see --encoding`.
 impl std::fmt::Display for Undecodable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "not {}", self.expected)
@@ -115,7 +115,7 @@ fn undecodable(encoding: &'static Encoding, offset: u64, near: &[u8]) -> Undecod
     Undecodable { offset, expected: format!("{}{hint}", encoding.name()) }
 }
 
-/// Decodes a text and gives it to `take` piece by piece; it is never held whole.
+/// Decodes a text and calls `take` with pieces of it; the text is never held as a whole.
 pub(super) fn decode_stream(
     mut reader: impl Read,
     encoding: TextEncoding,
@@ -130,7 +130,7 @@ pub(super) fn decode_stream(
     let mut decoder = encoding.new_decoder_without_bom_handling();
     let mut text = String::with_capacity(HEAD_LEN * 3);
     let mut start = mark_len;
-    // Bytes before those in the buffer.
+    // The number of bytes before the buffer.
     let mut passed = 0_u64;
     loop {
         let last = buffer.len() < HEAD_LEN;
@@ -160,24 +160,25 @@ pub(super) fn decode_stream(
     }
 }
 
-/// An input whose encoding is known by its first bytes. Reading and copying both begin with it.
+/// An input with a known encoding, determined from its first bytes. Reading and copying both begin
+/// with it.
 pub(super) struct Begun<R> {
     pub(super) encoding: &'static Encoding,
     /// The byte order mark.
     pub(super) mark: Vec<u8>,
-    /// What follows it.
+    /// The rest of the input.
     pub(super) rest: io::Chain<io::Cursor<Vec<u8>>, R>,
 }
 
-/// Looks at the first bytes of an input. `may_pause` says whether the input may be a pipe.
+/// Reads the first bytes of an input. `may_pause` means that the input may be a pipe.
 pub(super) fn begin<R: BufRead>(
     mut reader: R,
     encoding: TextEncoding,
     may_pause: bool,
 ) -> io::Result<Begun<R>> {
     let mut head = Vec::with_capacity(HEAD_LEN);
-    // Whoever writes line by line may wait for the answer to the first, unless the encoding is to be
-    // detected: one line is too little for that.
+    // A program that writes line by line may wait for the answer to its first line. Only detection
+    // of the encoding waits for more than a line.
     let ends_with_line = may_pause && !matches!(encoding.0, Choice::Detect);
     while head.len() < HEAD_LEN && !(ends_with_line && head.contains(&b'\n')) {
         let len = match reader.fill_buf() {
@@ -199,8 +200,8 @@ pub(super) fn begin<R: BufRead>(
     Ok(Begun { encoding, mark: head, rest: io::Cursor::new(rest).chain(reader) })
 }
 
-/// Recodes an input to UTF-8. UTF-8 itself passes unchecked: lines are checked one by one, so that
-/// one bad line does not end a file. `may_pause` is as in [`begin`].
+/// Converts an input to UTF-8. UTF-8 input passes unchecked: lines are checked one by one, so that
+/// a bad line does not end a file. `may_pause` is as in [`begin`].
 pub(super) fn utf8_reader(
     reader: Box<dyn BufRead + Send>,
     encoding: TextEncoding,
@@ -222,7 +223,7 @@ pub(super) fn utf8_reader(
     Ok(Box::new(io::BufReader::with_capacity(HEAD_LEN, recoder)))
 }
 
-/// Refuses an encoding in which the bytes of line ends, quotes and separators can mean something else.
+/// Refuses an encoding whose characters can contain the bytes of line ends, quotes and separators.
 pub(super) fn check_line_ends(encoding: &'static Encoding) -> Result<(), String> {
     match encoding.is_ascii_compatible() {
         true => Ok(()),
@@ -234,7 +235,7 @@ pub(super) fn check_line_ends(encoding: &'static Encoding) -> Result<(), String>
     }
 }
 
-/// Bytes between ASCII characters of a text, as [`utf8_reader`] gives them.
+/// Converts bytes between ASCII characters of a text to UTF-8, as [`utf8_reader`] does.
 pub(super) fn in_utf8<'a>(bytes: &'a [u8], encoding: &'static Encoding) -> Cow<'a, [u8]> {
     if encoding == UTF_8 {
         return bytes.into();
@@ -361,7 +362,7 @@ mod tests {
             assert!(recode(bytes, TextEncoding::UTF_8).is_err());
         }
         assert_eq!(decode(b"\x1b$B$3\x1b(B", TextEncoding::DETECT).unwrap(), "\u{3053}");
-        // Cut within a character.
+        // Cut off within a character.
         assert_eq!(decode(b"ab\xe4\xb8", TextEncoding::UTF_8).unwrap_err().offset, 2);
         assert_eq!(decode(b"", TextEncoding::UTF_8).unwrap(), "");
     }

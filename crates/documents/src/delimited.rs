@@ -1,9 +1,8 @@
-//! Splitting tables of comma- or tab-separated values into records.
+//! Splits tables of comma- or tab-separated values into records.
 //!
-//! Own code, because the readers that are to be had accept everything: a quote without an end
-//! swallows the rest of the file, and text after a closing quote, the sign that quotes are paired
-//! wrongly, goes into the field. Here both are faults of a record, and no record is held that is
-//! longer than the limit.
+//! Existing CSV readers accept malformed input: a quote without an end swallows the rest of the
+//! file, and text after a closing quote, the sign of wrongly paired quotes, becomes part of the
+//! field. Here both are faults of a record, and no record longer than the limit is held in memory.
 
 use std::io::{self, BufRead};
 
@@ -41,25 +40,25 @@ impl Fields {
     }
 }
 
-/// The place in a record.
+/// The position in a record.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     FieldStart,
     Plain,
     Quoted,
-    /// After a quote within quotes: it ends the field, or a second one stands for a quote.
+    /// After a quote within quotes: the end of the field, or the first half of an escaped quote.
     AfterQuote,
-    /// In the rest of a line that is passed over.
+    /// In the rest of a skipped line.
     Lost,
 }
 
-/// What one step through the input has met.
+/// The result of one step through the input.
 enum Step {
     /// A part of a record.
     Part,
     /// The end of a record.
     EndOfRecord,
-    /// A byte that must not stand where it does; it was not taken.
+    /// A misplaced byte, which was not consumed.
     Fault(String),
     EndOfInput,
 }
@@ -67,15 +66,15 @@ enum Step {
 /// Reads records; see [`FieldReader::next`].
 pub(super) struct FieldReader<R> {
     reader: R,
-    /// Bytes that were taken from it.
+    /// Bytes taken from it.
     taken: u64,
     delimiter: u8,
     has_quotes: bool,
     len_max: u64,
     state: State,
-    /// Whether the record that is under way is passed over.
+    /// Whether the current record is skipped.
     is_lost: bool,
-    /// Whether the last byte was a CR, so that an LF belongs to it.
+    /// Whether the last byte was a CR, so that a following LF belongs to it.
     after_cr: bool,
     line: u64,
     quote_line: u64,
@@ -98,13 +97,14 @@ impl<R: BufRead> FieldReader<R> {
         }
     }
 
-    /// Values between tabs, in which a quote is a character as any other.
+    /// Values separated by tabs, in which a quote is an ordinary character.
     pub(super) fn tsv(reader: R, len_max: u64) -> Self {
         FieldReader { delimiter: b'\t', has_quotes: false, ..FieldReader::csv(reader, len_max) }
     }
 
-    /// The next record; `None` after the last one. Empty lines are no records. Or the reason why it
-    /// is bad; then the rest of it is passed over, and the next call goes on after it.
+    /// The next record; `None` after the last one. Empty lines are not records. The inner error is
+    /// the reason why a record is bad; its rest is then skipped, and the next call continues after
+    /// it.
     pub(super) fn next(&mut self, fields: &mut Fields) -> io::Result<Option<Result<(), String>>> {
         while self.skip_some()? || self.pass_line_ends()? {}
         fields.clear();
@@ -134,7 +134,7 @@ impl<R: BufRead> FieldReader<R> {
         }
     }
 
-    /// Passes over a part of the rest of a bad record; returns whether there was any.
+    /// Skips a part of the rest of a bad record. Returns whether there was any.
     pub(super) fn skip_some(&mut self) -> io::Result<bool> {
         if !self.is_lost {
             return Ok(false);
@@ -147,8 +147,8 @@ impl<R: BufRead> FieldReader<R> {
         Ok(true)
     }
 
-    /// Passes over some line ends before a record: the rest of the end of the line before, and empty
-    /// lines. Returns whether there were any.
+    /// Skips some line ends before a record: the rest of the previous line end, and empty lines.
+    /// Returns whether there were any.
     pub(super) fn pass_line_ends(&mut self) -> io::Result<bool> {
         let bytes = self.reader.fill_buf()?;
         let ends = bytes.iter().take_while(|&&byte| matches!(byte, b'\n' | b'\r'));
@@ -240,7 +240,7 @@ impl<R: BufRead> FieldReader<R> {
         self.taken += len as u64;
     }
 
-    /// The bytes under the reader.
+    /// The underlying reader.
     pub(super) fn reader_mut(&mut self) -> &mut R {
         &mut self.reader
     }
@@ -329,7 +329,7 @@ mod tests {
         let (line, reason) = (records[1].0, records[1].1.as_ref().unwrap_err());
         assert_eq!(line, 2);
         assert!(reason.contains("opens in line 2 has no end; everything to line 5"), "{reason}");
-        // The next quote seems to close it; the record after that line is right again.
+        // The next quote seems to close it; the record after that line is correct again.
         let records = csv(b"1,\"oops\n2,\"bar baz\"\n3,y\n");
         let reason = records[0].1.as_ref().unwrap_err();
         assert!(reason.contains("text after a closing quote in line 2"), "{reason}");
@@ -346,7 +346,7 @@ mod tests {
         let records = csv(&quoted);
         assert!(records[0].1.as_ref().unwrap_err().contains("a quote opens in line 1"));
         assert_eq!(records[1..], [good(5002, &["2", "y"])]);
-        // It is one bad record, though its quote has no end.
+        // A single bad record, though its quote has no end.
         assert_eq!(csv(&quoted[..quoted.len() - 6]).len(), 1);
         let mut reader = FieldReader::csv(BufReader::with_capacity(64, &long[..]), 1000);
         let mut fields = Fields::default();
@@ -354,7 +354,7 @@ mod tests {
         assert!(fields.bytes.capacity() <= 4096);
     }
 
-    /// The records of the csv crate, which takes everything.
+    /// The records of the csv crate, which accepts everything.
     fn csv_of_others(text: &[u8]) -> Vec<Vec<Vec<u8>>> {
         let mut builder = csv::ReaderBuilder::new();
         let records = builder.flexible(true).has_headers(false).from_reader(text);

@@ -1,22 +1,22 @@
-//! Texts that pass for UTF-8 and are in another encoding, and files that are no text.
+//! Detects texts that pass for UTF-8 and have another encoding, and files that are not text.
 //!
-//! UTF-16 of ASCII without a byte order mark, ISO-2022-JP and HZ consist of ASCII bytes alone. Read
-//! as UTF-8 they would give fingerprints that are near each other because of the escapes in them.
+//! UTF-16 of ASCII without a byte order mark, ISO-2022-JP and HZ consist of ASCII bytes only. Read
+//! as UTF-8, their fingerprints would be near each other because of their escapes.
 
 use encoding_rs::{Encoding, ISO_2022_JP, UTF_16BE, UTF_16LE};
 
-/// What the start of a file is, although it may be valid UTF-8.
+/// The actual content of a file whose start may be valid UTF-8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Disguise {
     /// Text in this encoding.
     Encoded(&'static Encoding),
-    /// HZ-GB-2312, which the WHATWG Encoding Standard has dropped.
+    /// HZ-GB-2312, which is no longer in the WHATWG Encoding Standard.
     Hz,
     /// Full of NUL bytes, and not UTF-16.
     Binary,
 }
 
-/// A text may hold one NUL in this many bytes: some programs end their fields with it.
+/// A text may contain a NUL for each this many bytes: some programs terminate fields with NUL.
 const BYTES_PER_NUL: usize = 10;
 
 /// The disguise of a file that starts with `head`, if it has one.
@@ -33,12 +33,12 @@ pub(super) fn disguise_of(head: &[u8]) -> Option<Disguise> {
     (holds(b"~{") && is_hz(head)).then_some(Disguise::Hz)
 }
 
-/// Whether bytes are UTF-8, except for a character that is cut off at their end.
+/// Whether bytes are UTF-8, except for a character cut off at the end.
 pub(super) fn is_utf8(head: &[u8]) -> bool {
     str::from_utf8(head).map_or_else(|fault| fault.error_len().is_none(), |_| true)
 }
 
-/// The byte order of UTF-16 in which ASCII characters put their NULs on one side.
+/// The byte order of UTF-16 for which ASCII characters have their NULs on one side.
 fn utf16(head: &[u8]) -> Option<&'static Encoding> {
     let nuls = |first: usize| head.iter().skip(first).step_by(2).filter(|&&b| b == 0).count();
     let (high_first, low_first) = (nuls(0), nuls(1));
@@ -48,7 +48,7 @@ fn utf16(head: &[u8]) -> Option<&'static Encoding> {
         _ => return None,
     };
     let even = &head[..head.len() & !1];
-    // A pair of surrogates may be cut off at the end.
+    // A surrogate pair may be cut off at the end.
     let cut = even.len().saturating_sub(2);
     let is_valid = |bytes: &[u8]| !encoding.decode_without_bom_handling(bytes).1;
     (is_valid(even) || is_valid(&even[..cut])).then_some(encoding)
@@ -87,7 +87,7 @@ mod tests {
             let (little, big) = (utf16(text, u16::to_le_bytes), utf16(text, u16::to_be_bytes));
             assert_eq!(disguise_of(&little), Some(Disguise::Encoded(UTF_16LE)), "{text}");
             assert_eq!(disguise_of(&big), Some(Disguise::Encoded(UTF_16BE)), "{text}");
-            // Cut within a character.
+            // Cut off within a character.
             assert_eq!(disguise_of(&little[..little.len() - 1]), Some(Disguise::Encoded(UTF_16LE)));
             assert_eq!(disguise_of(text.as_bytes()), None, "{text}");
         }

@@ -1,108 +1,117 @@
-//! Why documents cannot be read.
-
-use std::fmt;
+//! The error of reading documents.
 
 use fpstore_base::{InputPlace, Interrupted, IoError};
 
-/// The result of everything that can fail here.
+/// The result of all fallible functions of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why documents cannot be read.
+/// The reason why documents cannot be read.
 ///
-/// Messages are one line and show their own layer; the cause, where there is one, is in
+/// Messages are one line and describe their own layer only; the cause, if there is one, is in
 /// [`source`](std::error::Error::source).
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The operating system refused an operation.
+    #[error(transparent)]
     Io(IoError),
     /// A record of an input is bad.
+    #[error("{name}: {place}: {}", shown(reason))]
     BadInput {
         /// The name of the input.
         name: String,
         /// The place in the input.
         place: InputPlace,
-        /// What is wrong and what was expected.
+        /// The fault, and the expected input.
         reason: String,
     },
-    /// A file as a whole is bad: a table without the columns, a format that is broken.
+    /// A whole file is bad: a table without the columns, or a broken format.
+    #[error("{name}: {}", shown(reason))]
     BadFile {
         /// The name of the input.
         name: String,
-        /// What is wrong and what was expected.
+        /// The fault, and the expected input.
         reason: String,
     },
-    /// A file is not what it was when it was read.
+    /// A file has changed since it was read.
+    #[error("{name}: {}", shown(reason))]
     Changed {
         /// The name of the input.
         name: String,
-        /// What differs, and what helps.
+        /// The difference, and the remedy.
         reason: String,
     },
-    /// The fields of ids and texts are not named and cannot be told; nothing was read.
+    /// The fields of ids and texts are not named and cannot be determined; nothing was read.
+    #[error("{name}: {}", shown(reason))]
     UnclearFields {
         /// The name of the input.
         name: String,
-        /// What is not clear.
+        /// The ambiguity.
         reason: String,
-        /// What is most likely meant.
+        /// The most likely fields.
         likely: Box<LikelyFields>,
     },
     /// The inputs cannot be read together.
+    #[error("{reason}")]
     InvalidInputs {
-        /// What is wrong and what helps.
+        /// The fault, and the remedy.
         reason: String,
     },
-    /// A pattern of file names breaks the rules of such patterns.
+    /// A pattern of file names is invalid.
+    #[error("'{glob}' is no pattern of file names: {reason}")]
     InvalidGlob {
         /// The pattern.
         glob: String,
-        /// The rule.
+        /// The violated rule.
         reason: String,
     },
     /// The observer ended the work.
+    #[error("interrupted")]
     Interrupted,
-    /// There is no encoding of this name.
+    /// The encoding is unknown.
+    #[error("there is no encoding '{name}'; try gbk, big5, detect")]
     UnknownEncoding {
         /// The name.
         name: String,
     },
-    /// An input is in a format that this build cannot read.
+    /// This build cannot read the format of an input.
+    #[error("{name} is {format}, which needs the cargo feature '{feature}'")]
     UnknownFormat {
         /// The name of the input.
         name: String,
         /// The format.
         format: &'static str,
-        /// The cargo feature that reads it.
+        /// The cargo feature that enables it.
         feature: &'static str,
     },
-    /// An input holds features and the recipe is for texts, or the other way round.
+    /// An input contains features and the recipe is for texts, or the other way round.
+    #[error("{}", wrong_content(name, *holds_features))]
     WrongContent {
         /// The name of the input.
         name: String,
-        /// Whether the input holds features.
+        /// Whether the input contains features.
         holds_features: bool,
     },
 }
 
-/// The fields that are most likely meant where none are named.
+/// The most likely fields where none are named.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LikelyFields {
-    /// The field of the ids, if that is not the usual one.
+    /// The field of the ids, if it is not the default one.
     pub id_field: Option<String>,
-    /// Whether no field can hold ids, so that numbers of lines are left.
+    /// Whether no field can contain ids, so that only line numbers remain.
     pub line_ids: bool,
-    /// The field of the texts, if that is not the usual one.
+    /// The field of the texts, if it is not the default one.
     pub text_field: Option<String>,
     /// The field of fingerprints, if there is one and no text.
     pub fingerprint_field: Option<String>,
-    /// The spelling of fingerprints, if it is in doubt.
+    /// The spelling of fingerprints, if it is ambiguous.
     pub radix: Option<fpstore_base::Radix>,
 }
 
 impl Error {
-    /// Whether the error is of one file, so that others can be read or copied.
+    /// Whether the error concerns a single file, so that others can be read or copied.
     pub fn is_of_file(&self) -> bool {
         matches!(
             self,
@@ -114,10 +123,11 @@ impl Error {
     }
 }
 
-/// The most bytes of a reason that are shown: some quote what was found, which may be a whole book.
+/// The maximum length of a displayed reason. Some reasons quote the input, which may be a whole
+/// book.
 const REASON_LEN_MAX: usize = 400;
 
-/// A reason, cut after some hundred bytes.
+/// A reason, truncated to some hundred bytes.
 pub(super) fn shown(reason: &str) -> std::borrow::Cow<'_, str> {
     if reason.len() <= REASON_LEN_MAX {
         return reason.into();
@@ -126,45 +136,10 @@ pub(super) fn shown(reason: &str) -> std::borrow::Cow<'_, str> {
     format!("{} ... ({} bytes)", &reason[..end], reason.len()).into()
 }
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::Io(refused) => refused.fmt(f),
-            Error::BadInput { name, place, reason } => {
-                write!(f, "{name}: {place}: {}", shown(reason))
-            }
-            Error::BadFile { name, reason }
-            | Error::Changed { name, reason }
-            | Error::UnclearFields { name, reason, .. } => {
-                write!(f, "{name}: {}", shown(reason))
-            }
-            Error::InvalidInputs { reason } => f.write_str(reason),
-            Error::InvalidGlob { glob, reason } => {
-                write!(f, "'{glob}' is no pattern of file names: {reason}")
-            }
-            Error::Interrupted => f.write_str("interrupted"),
-            Error::UnknownEncoding { name } => {
-                write!(f, "there is no encoding '{name}'; try gbk, big5, detect")
-            }
-            Error::UnknownFormat { name, format, feature } => {
-                write!(f, "{name} is {format}, which needs the cargo feature '{feature}'")
-            }
-            Error::WrongContent { name, holds_features: true } => {
-                write!(f, "the recipe is for texts; {name} holds features made elsewhere")
-            }
-            Error::WrongContent { name, holds_features: false } => {
-                write!(f, "the recipe is for features made elsewhere; {name} holds texts")
-            }
-        }
-    }
-}
-
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Error::Io(refused) => refused.source(),
-            _ => None,
-        }
+fn wrong_content(name: &str, holds_features: bool) -> String {
+    match holds_features {
+        true => format!("the recipe is for texts; {name} holds features made elsewhere"),
+        false => format!("the recipe is for features made elsewhere; {name} holds texts"),
     }
 }
 

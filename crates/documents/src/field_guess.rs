@@ -1,9 +1,10 @@
-//! Which fields hold the ids and the texts of documents, where the caller names none.
+//! Guesses the fields of ids and texts where the caller names none.
 //!
-//! The first file with fields decides for all: the header of a table, the columns of Parquet, the
-//! first object of JSON Lines. `id` and `text` are taken where they are there. Else it is the only
-//! field with one of the names in [`fields::ID`] or [`fields::TEXT`]; several of them are refused, and
-//! so are none. Nothing is guessed where bad records are skipped. Standard input is not looked at, because it can be read only once.
+//! The first file with fields decides for all files: the header of a table, the columns of Parquet,
+//! or the first object of JSON Lines. `id` and `text` are taken if they exist. Otherwise the only
+//! field with one of the names in [`fields::ID`] or [`fields::TEXT`] is taken; several such fields,
+//! or no such field, are an error. Nothing is guessed where bad records are skipped. Standard input
+//! is not examined, because it can be read only once.
 
 use std::io::{BufRead, BufReader, Read};
 
@@ -11,26 +12,26 @@ use super::decode;
 use super::delimited::{FieldReader, Fields};
 use super::formats::DocumentFormat;
 use super::inputs::Input;
-use super::names::listed;
+use super::options::listed;
 use super::options::{DocumentOptions, ID_FIELD, TEXT_FIELD};
 use crate::error::{Error, LikelyFields, Result};
 use fpstore_base::fields;
 use fpstore_base::source::{self, Source};
 
-/// The longest first record that is looked at; of a longer one nothing is guessed.
+/// The maximum length of an examined first record; a longer record yields no guess.
 const RECORD_LEN_MAX: u64 = 4 << 20;
 
-/// What was guessed of the fields of all files.
+/// The guessed fields of all files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct FieldGuess {
     pub(super) id: Option<String>,
     pub(super) text: Option<String>,
-    /// In words: `ids are in 'url', texts in 'content'`.
+    /// The guess in words: `ids are in 'url', texts in 'content'`.
     pub(super) words: Option<String>,
 }
 
 impl FieldGuess {
-    /// The options with the fields that were guessed.
+    /// The options completed with the guessed fields.
     pub(super) fn completed(&self, options: &DocumentOptions) -> DocumentOptions {
         let mut options = options.clone();
         options.id_field = options.id_field.or_else(|| self.id.clone());
@@ -42,18 +43,18 @@ impl FieldGuess {
 /// A field of the first record.
 struct Field {
     name: String,
-    /// The length of its value in bytes, 0 if that is not known; `None` if it cannot be a text.
+    /// The length of its value in bytes, 0 if unknown; `None` if it cannot be a text.
     text_len: Option<usize>,
     can_be_id: bool,
     /// A path to the texts in it, if it is an array.
     inner: Option<String>,
 }
 
-/// Looks at the first file with fields.
+/// Examines the first file with fields.
 pub(super) fn guess(list: &[Input], options: &DocumentOptions) -> Result<FieldGuess> {
     let wants_id = options.id_field.is_none() && !options.line_ids;
     let wants_text = options.text_field.is_none();
-    // Where bad records are skipped, files with other fields would be lost by a guess.
+    // Where bad records are skipped, a guess could lose files with other fields.
     if options.skip_bad || !wants_id && !wants_text {
         return Ok(FieldGuess::default());
     }
@@ -63,7 +64,7 @@ pub(super) fn guess(list: &[Input], options: &DocumentOptions) -> Result<FieldGu
             && options.format_of(input, false).has_columns()
     };
     let Some(input) = list.iter().find(has_columns) else { return Ok(FieldGuess::default()) };
-    // What cannot be read is an error where it is read.
+    // A file that cannot be read causes an error later, when it is read.
     let found = super::guard::guarded(|| first_fields(input, options)).ok().flatten();
     let Some(found) = found.filter(|found| !found.is_empty()) else {
         return Ok(FieldGuess::default());
@@ -73,7 +74,7 @@ pub(super) fn guess(list: &[Input], options: &DocumentOptions) -> Result<FieldGu
     let id = if wants_id { choose(&found, ID_FIELD, &fields::ID, ids) } else { Choice::Default };
     let text =
         if wants_text { choose(&found, TEXT_FIELD, &fields::TEXT, texts) } else { Choice::Default };
-    // Features stand in the place of a text.
+    // Features are in the place of a text.
     let has_features = found.iter().any(|field| field.name == "features");
     let text = if has_features && text == Choice::None { Choice::Default } else { text };
     if let Some(reason) = unclear(&id, "id").or_else(|| unclear(&text, "text")) {
@@ -90,10 +91,10 @@ pub(super) fn guess(list: &[Input], options: &DocumentOptions) -> Result<FieldGu
     Ok(FieldGuess { id: id.name(), text: text.name(), words })
 }
 
-/// Which field is taken.
+/// The choice of a field.
 #[derive(PartialEq, Eq)]
 enum Choice {
-    /// That of the usual name, or the one that the caller names.
+    /// The default field, or the field named by the caller.
     Default,
     Other(String),
     Several(Vec<String>),
@@ -109,7 +110,7 @@ impl Choice {
     }
 }
 
-/// Several come with the most usual name first, in the order of `names_known`.
+/// Several candidates, the most usual name first, in the order of `names_known`.
 fn choose(
     found: &[Field],
     usual: &str,
@@ -175,7 +176,7 @@ fn unclear_fields(
     Error::UnclearFields { name: input.name.clone(), reason, likely: likely.into() }
 }
 
-/// The fields of the first record of a file; `None` if it cannot be read so.
+/// The fields of the first record of a file; `None` if they cannot be read.
 fn first_fields(input: &Input, options: &DocumentOptions) -> Option<Vec<Field>> {
     let format = options.format_of(input, false);
     if format == DocumentFormat::Parquet {
@@ -216,7 +217,7 @@ fn first_fields(input: &Input, options: &DocumentOptions) -> Option<Vec<Field>> 
             };
             let (mut header, mut row) = (Fields::default(), Fields::default());
             rows.next(&mut header).ok()??.ok()?;
-            // Without a second row nothing is known of lengths.
+            // Without a second row the lengths are unknown.
             let has_row = matches!(rows.next(&mut row), Ok(Some(Ok(()))));
             let len = |place| if has_row { row.get(place).map_or(0, <[u8]>::len) } else { 0 };
             let field = |(place, name): (usize, &[u8])| Field {
@@ -231,7 +232,7 @@ fn first_fields(input: &Input, options: &DocumentOptions) -> Option<Vec<Field>> 
     }
 }
 
-/// The path to the texts in an array of texts, or of objects with a field that texts usually have.
+/// The path to the texts in an array of texts, or of objects with a usual text field.
 fn inner_path(name: &str, value: &serde_json::Value) -> Option<String> {
     match value.as_array()?.first()? {
         serde_json::Value::String(_) => Some(format!("{name}[]")),
@@ -248,7 +249,7 @@ fn inner_path(name: &str, value: &serde_json::Value) -> Option<String> {
 
 #[cfg(feature = "parquet")]
 fn columns_of_parquet(input: &Input) -> Option<Vec<Field>> {
-    let columns = super::parquet_columns::columns(&input.path).ok()?;
+    let columns = super::parquet_file::columns(&input.path).ok()?;
     let field = |(name, is_text, is_whole): (String, bool, bool)| Field {
         name,
         text_len: is_text.then_some(0),

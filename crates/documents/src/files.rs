@@ -1,4 +1,4 @@
-//! The files of a command: found once, read as often as needed, all of them or a part.
+//! The files of a command: found once, and read as often as needed, as a whole or in part.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use super::options::DocumentOptions;
 use crate::error::{Error, Result};
 use fpstore_base::InputPlace;
 
-/// Files that hold documents, in the order in which they are read.
+/// Files of documents, in reading order.
 ///
 /// Cheap to clone.
 #[derive(Clone, Debug)]
@@ -25,7 +25,7 @@ pub struct DocumentFiles {
     pub(super) guess: FieldGuess,
 }
 
-/// One of [`DocumentFiles`].
+/// A file of [`DocumentFiles`].
 #[derive(Clone, Copy, Debug)]
 pub struct DocumentFile<'a> {
     pub(super) input: &'a Input,
@@ -34,16 +34,16 @@ pub struct DocumentFile<'a> {
 }
 
 impl DocumentFiles {
-    /// Finds the files that `paths` name or hold; `-` is standard input.
+    /// Finds the files in `paths`, which are files and folders; `-` is standard input.
     ///
     /// # Errors
     ///
     /// * [`Error::BadFile`](crate::Error::BadFile) if no file of a folder is read, or if fields are
     ///   named and no file has fields.
     /// * [`Error::InvalidInputs`](crate::Error::InvalidInputs) if two files would get the same id,
-    ///   or if files of folders are chosen and there is no folder.
-    /// * [`Error::UnclearFields`](crate::Error::UnclearFields) if the fields of ids and texts are not
-    ///   named, and the first file with fields has several that they could be, or none.
+    ///   or if files of folders are selected and there is no folder.
+    /// * [`Error::UnclearFields`](crate::Error::UnclearFields) if the fields of ids and texts are
+    ///   not named, and the first file with fields has several candidates or no candidate.
     pub fn find(paths: &[PathBuf], options: &DocumentOptions) -> Result<Self> {
         let inputs = inputs(paths, &options.files)?;
         inputs.check_ids(|input| options.takes_name(input))?;
@@ -53,8 +53,9 @@ impl DocumentFiles {
         Ok(DocumentFiles { range: 0..list.len(), list: Arc::new(list), passed_over, guess })
     }
 
-    /// Why these files hold documents by their names, in words; `None` if one of them may hold
-    /// something else. Folders hold documents, and so do JSON Lines, Parquet, web archives and pages.
+    /// The reason, in words, why these paths contain documents, judged by their names; `None` if a
+    /// path may contain something else. Folders, JSON Lines, Parquet, web archives and HTML pages
+    /// contain documents.
     pub fn look_like(paths: &[&Path]) -> Option<String> {
         let name = |path: &Path| fpstore_base::source::name_of(path);
         let reason = |path: &&Path| {
@@ -76,8 +77,8 @@ impl DocumentFiles {
         reasons?.into_iter().next()
     }
 
-    /// The names of the fields of ids and of texts, named or guessed; `None` of ids where the number of
-    /// the line is the id, and of both where no file has fields.
+    /// The names of the fields of ids and of texts, named or guessed. The id field is `None` if the
+    /// line number is the id; both are `None` if no file has fields.
     pub fn field_names(&self, options: &DocumentOptions) -> (Option<String>, Option<String>) {
         if !self.list.iter().any(|input| options.format_of(input, false).has_columns()) {
             return (None, None);
@@ -97,21 +98,20 @@ impl DocumentFiles {
         self.range.is_empty()
     }
 
-    /// The file of this number among all files; [`DocumentPlace::file`] is such a number.
+    /// The file with this number among all files; [`DocumentPlace::file`] is such a number.
     pub fn get<'a>(&'a self, number: usize, options: &DocumentOptions) -> Option<DocumentFile<'a>> {
         let input = self.list.get(number)?;
         Some(DocumentFile { input, format: options.format_of(input, false), guess: &self.guess })
     }
 
-    /// Only the files with these numbers among all files. Documents keep the ids and places that
-    /// they have among all.
+    /// The files with these numbers among all files. Documents keep their ids and places.
     #[must_use]
     pub fn part(&self, numbers: Range<usize>) -> Self {
         let range = numbers.start.min(self.list.len())..numbers.end.min(self.list.len());
         DocumentFiles { range, ..self.clone() }
     }
 
-    /// The length of the files in bytes, compressed as they are; `None` if one of them is no
+    /// The total length of the files in bytes, before decompression; `None` if a file is not a
     /// regular file.
     pub fn total_len(&self) -> Option<u64> {
         self.list[self.range.clone()].iter().map(|input| input.len).sum()
@@ -119,17 +119,17 @@ impl DocumentFiles {
 }
 
 impl<'a> DocumentFile<'a> {
-    /// The options with the fields that were guessed for all files.
+    /// The options completed with the guessed fields.
     pub(super) fn completed(&self, options: &DocumentOptions) -> DocumentOptions {
         self.guess.completed(options)
     }
 
-    /// The path by which it is opened.
+    /// The path for opening it.
     pub fn path(&self) -> &'a Path {
         &self.input.path
     }
 
-    /// The name in messages: the path below the folder that was given, else the path.
+    /// The name in messages: the path below the given folder, else the path.
     pub fn name(&self) -> &'a str {
         &self.input.name
     }
@@ -144,46 +144,47 @@ impl<'a> DocumentFile<'a> {
         self.input.len
     }
 
-    /// The time of its last change when it was found, if the system tells it.
+    /// The time of its last change when it was found, if the system reports it.
     pub fn modified(&self) -> Option<SystemTime> {
         self.input.modified
     }
 
-    /// Whether its length or the time of its last change is not what it was when it was found.
+    /// Whether its length or the time of its last change differs from when it was found.
     ///
     /// # Errors
     ///
-    /// That of the system if it does not tell.
+    /// The error of the system if these cannot be read.
     pub fn is_changed(&self) -> std::io::Result<bool> {
         let Some(len) = self.input.len else { return Ok(false) };
         let now = self.input.path.metadata()?;
         Ok(now.len() != len || now.modified().ok() != self.input.modified)
     }
 
-    /// Whether bad records are skipped, and this error makes the whole file one of them: it is of the
-    /// file, which was found in a folder and not named by the user.
+    /// Whether bad records are skipped and this error makes the whole file a bad record: an error
+    /// of the file, which was found in a folder and not named by the user.
     pub fn is_left_out(&self, options: &DocumentOptions, error: &Error) -> bool {
         self.input.is_left_out(options, error)
     }
 }
 
-/// The place that a document comes from.
+/// The place of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DocumentPlace {
     /// The number of the file among all files.
     pub file: usize,
-    /// The line, row or record where it starts, or `None` if the file is one document.
+    /// The line, row or record where it starts, or `None` if the file is a single document.
     pub at: Option<InputPlace>,
-    /// The digest of the record, by which copying recognises it: of the bytes of its line, its fields,
-    /// its text or id in Parquet, or its header and block in a web archive. `None` if the file is one
-    /// document, and in Parquet if both are in lists.
+    /// The digest of the record, by which copying recognises it: the digest of the bytes of its
+    /// line, of its fields, of its text or id in Parquet, or of its header and block in a web
+    /// archive. `None` if the file is a single document, and in Parquet if both columns are in
+    /// lists.
     pub digest: Option<u64>,
 }
 
 impl DocumentPlace {
-    /// The number of the line, row or record; 0 if the file is one document. No two documents of a file have
-    /// the same.
+    /// The number of the line, row or record; 0 if the file is a single document. It is unique in
+    /// the file.
     pub fn record(&self) -> u64 {
         match self.at {
             Some(InputPlace::Line(at) | InputPlace::Row(at) | InputPlace::Record(at)) => at,

@@ -1,4 +1,4 @@
-//! The files in a folder: which of them are read, and which are passed over.
+//! Finds the files in a folder, and selects those to read.
 
 use std::path::{Path, PathBuf};
 
@@ -6,9 +6,9 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use crate::error::{Error, Result};
 
-/// Which files of a folder are read.
+/// The selection of the files of a folder.
 ///
-/// By default all but hidden ones, whose names start with a dot.
+/// By default all files except hidden ones, whose names start with a dot.
 #[derive(Clone, Debug, Default)]
 pub struct FileChoice {
     include: Option<Globs>,
@@ -19,23 +19,22 @@ pub struct FileChoice {
 impl FileChoice {
     /// Reads only files that match one of these patterns.
     ///
-    /// A pattern without a slash is compared with the name of a file, as `*.html`; one with a slash
-    /// with its path below the folder, as `news/**/*.html`.
+    /// A pattern without a slash, such as `*.html`, is compared with the name of a file; a pattern
+    /// with a slash, such as `news/**/*.html`, with its path below the folder.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidGlob`] if a pattern breaks the rules of such patterns.
+    /// [`Error::InvalidGlob`] if a pattern is invalid.
     pub fn include<S: AsRef<str>>(mut self, globs: &[S]) -> Result<Self> {
         self.include = Globs::new(globs)?;
         Ok(self)
     }
 
-    /// Leaves out files and folders that match one of these patterns, as in
-    /// [`FileChoice::include`].
+    /// Skips files and folders that match one of these patterns, as in [`FileChoice::include`].
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidGlob`] if a pattern breaks the rules of such patterns.
+    /// [`Error::InvalidGlob`] if a pattern is invalid.
     pub fn exclude<S: AsRef<str>>(mut self, globs: &[S]) -> Result<Self> {
         self.exclude = Globs::new(globs)?;
         Ok(self)
@@ -48,7 +47,7 @@ impl FileChoice {
         self
     }
 
-    /// Whether anything was chosen that differs from the default.
+    /// Whether the selection differs from the default.
     pub(super) fn is_default(&self) -> bool {
         self.include.is_none() && self.exclude.is_none() && !self.hidden
     }
@@ -90,13 +89,13 @@ impl Globs {
     }
 }
 
-/// The number of files that were passed over.
+/// Counts of skipped files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PassedOver {
     /// Hidden files, and files in hidden folders.
     pub hidden: u64,
-    /// Files that the patterns leave out.
+    /// Files excluded by the patterns.
     pub unwanted: u64,
     /// Links to folders, pipes, sockets and devices.
     pub special: u64,
@@ -108,7 +107,7 @@ impl PassedOver {
     }
 }
 
-/// What a folder holds.
+/// The contents of a folder.
 #[derive(Default)]
 pub(super) struct Contents {
     /// The files to read, with their paths below the folder, in the order of their names.
@@ -126,7 +125,7 @@ pub(super) fn search(folder: &Path, choice: &FileChoice) -> Contents {
     contents
 }
 
-/// Why the files in a folder are passed over.
+/// The reasons why the files in a folder are skipped.
 #[derive(Clone, Copy)]
 struct State {
     is_hidden: bool,
@@ -137,7 +136,7 @@ fn walk(folder: &Path, below: &Path, choice: &FileChoice, state: State, contents
     let entries = std::fs::read_dir(folder).and_then(Iterator::collect::<std::io::Result<Vec<_>>>);
     let mut entries = match entries {
         Ok(entries) => entries,
-        // What is passed over need not be readable.
+        // Skipped folders need not be readable.
         Err(_) if state.is_hidden || state.is_unwanted => return,
         Err(fault) => return contents.unreadable.push((folder.into(), fault)),
     };
@@ -150,14 +149,14 @@ fn walk(folder: &Path, below: &Path, choice: &FileChoice, state: State, contents
             is_hidden: state.is_hidden || is_hidden && !choice.hidden,
             is_unwanted: state.is_unwanted || excluded,
         };
-        // A link to a folder may lead back to where it stands.
+        // A link to a folder may lead back to one of its parents.
         let kind = entry.file_type();
         if kind.as_ref().is_ok_and(std::fs::FileType::is_dir) {
             walk(&path, &below, choice, state, contents);
             continue;
         }
         let is_link = kind.is_ok_and(|kind| kind.is_symlink());
-        // A link to nothing is a file that cannot be opened.
+        // A dangling link counts as a file that cannot be opened.
         let is_file = path.metadata().map_or(is_link, |metadata| metadata.is_file());
         let included = choice.include.as_ref().is_none_or(|globs| globs.match_path(&below));
         let passed_over = &mut contents.passed_over;

@@ -1,4 +1,4 @@
-//! What files, their fields and their pages hold: the formats that callers choose.
+//! The formats of files, of their fields, and of their pages.
 
 use std::path::Path;
 
@@ -8,9 +8,9 @@ use fpstore_base::source::Compression;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DocumentFormat {
-    /// A JSON object a line, with an id and a text.
+    /// A JSON object on each line, with an id and a text.
     JsonLines,
-    /// A JSON object a line, with an id and an object `features` of names and weights.
+    /// A JSON object on each line, with an id and an object `features` of names and weights.
     Features,
     /// Comma-separated values with a header.
     Csv,
@@ -18,14 +18,14 @@ pub enum DocumentFormat {
     Tsv,
     /// Parquet with columns of ids and texts. Needs the cargo feature `parquet`.
     Parquet,
-    /// Records of a web archive: pages and texts in responses, and texts made of them. The URI is the
-    /// id.
+    /// Records of a web archive: pages and texts in responses, and texts converted from them. The
+    /// URI is the id.
     Warc,
-    /// A document a line; the number of the line is the id.
+    /// A document on each line; the line number is the id.
     Lines,
-    /// The whole file is one document.
+    /// The whole file is a single document.
     Plain,
-    /// The whole file is one document, in HTML.
+    /// The whole file is a single document, in HTML.
     Html,
 }
 
@@ -58,7 +58,7 @@ impl DocumentFormat {
         }
     }
 
-    /// Whether a file of this format is one document.
+    /// Whether a file of this format is a single document.
     pub fn is_one_document(self) -> bool {
         matches!(self, DocumentFormat::Plain | DocumentFormat::Html)
     }
@@ -68,17 +68,18 @@ impl DocumentFormat {
         self == DocumentFormat::Warc
     }
 
-    /// Whether its files are compressed inside, so that they are none of `.gz` and `.zst`.
+    /// Whether its files are compressed internally, and so cannot be `.gz` or `.zst` files.
     pub fn is_compressed_inside(self) -> bool {
         self == DocumentFormat::Parquet
     }
 
-    /// Whether its documents have fields beside the text: of an object, a row or a record.
-    pub fn has_fields(self) -> bool {
+    /// Whether its documents have fields in addition to the text: fields of an object, a row or a
+    /// record.
+    pub(crate) fn has_fields(self) -> bool {
         self.has_columns() || self == DocumentFormat::Warc
     }
 
-    /// Whether a field can be taken for the text, or for the fingerprint.
+    /// Whether a field can be selected as the text or the fingerprint.
     pub(super) fn has_columns(self) -> bool {
         match self {
             DocumentFormat::JsonLines
@@ -93,7 +94,8 @@ impl DocumentFormat {
         }
     }
 
-    /// The format of a document by its first byte that is no space: an object is JSON, and a tag HTML.
+    /// The format of a document by its first byte that is not white space: `{` means JSON, `<`
+    /// HTML.
     pub fn of_content(bytes: &[u8]) -> Self {
         match bytes.trim_ascii_start().first() {
             Some(b'{') => DocumentFormat::JsonLines,
@@ -102,7 +104,8 @@ impl DocumentFormat {
         }
     }
 
-    /// The format that the end of a name tells, before `.gz` or `.zst`; `None` if it tells none.
+    /// The format of the extension of a name, before `.gz` or `.zst`; `None` if the extension is
+    /// unknown.
     pub fn of_name(path: &Path) -> Option<Self> {
         let extension = |path: &Path| Some(path.extension()?.to_str()?.to_ascii_lowercase());
         let end = match Compression::of(path) {
@@ -120,8 +123,8 @@ impl DocumentFormat {
         })
     }
 
-    /// The format of a file by its name. Standard input is JSON Lines; a file without a known ending
-    /// is plain text.
+    /// The format of a file by its name. Standard input is JSON Lines; a file with an unknown
+    /// extension is plain text.
     pub(super) fn of(path: &Path) -> Self {
         if path == Path::new("-") {
             return DocumentFormat::JsonLines;
@@ -130,17 +133,17 @@ impl DocumentFormat {
     }
 }
 
-/// What the texts in fields, rows and lines are.
+/// The format of the texts in fields, rows and lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TextFormat {
-    /// The texts themselves.
+    /// Plain text.
     #[default]
     Plain,
-    /// Pages or parts of them in HTML, of which
-    /// [`DocumentOptions::html`](crate::DocumentOptions::html) chooses the text.
+    /// HTML pages or fragments, from which [`DocumentOptions::html`](crate::DocumentOptions::html)
+    /// selects the text.
     Html,
-    /// CommonMark with tables and footnotes, of which the text is taken without the marks.
+    /// CommonMark with tables and footnotes, whose text is taken without the markup.
     Markdown,
 }
 
@@ -150,15 +153,16 @@ fpstore_base::choices!(TextFormat {
     Markdown = "markdown": "Markdown, whose marks are no part of the text",
 });
 
-/// The part of a page in HTML that is its text.
+/// The part of an HTML page that is its text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HtmlPart {
-    /// The main part. Inside menus a short article is overlooked: if what seems the main part is
-    /// a menu itself, all text but menus, lists of links, comments and the foot of the page.
+    /// The main part. The extractor can miss a short article inside menus: if its main part is a
+    /// menu itself, all text except menus, lists of links, comments and the page footer is taken.
     #[default]
     Auto,
-    /// The main part, without menus, advertisements and comments; all text if there is none.
+    /// The main part, without menus, advertisements and comments; all text if there is no main
+    /// part.
     Main,
     /// All text of title and body.
     Full,

@@ -1,7 +1,7 @@
-//! Panics of the parsers of others, as errors.
+//! Converts panics of external parsers to errors.
 //!
-//! The readers of Parquet, HTML and compressed bytes come from elsewhere, and hostile bytes make
-//! some of them panic. That is the fault of one file, not the end of the program.
+//! The readers of Parquet, HTML and compressed bytes are external crates, and hostile bytes make
+//! some of them panic. Such a panic is the fault of one file, and must not end the program.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -9,13 +9,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 use std::sync::Once;
 
 thread_local! {
-    /// Whether this thread runs the code of others, whose panics are not printed.
+    /// Whether this thread runs an external parser, whose panics are not printed.
     static IS_GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 
 /// The result of `act`, or the message of its panic.
 ///
-/// What `act` has changed must not be used after a panic, unless it is sound at every step.
+/// Values changed by `act` must not be used after a panic, unless they are valid at every step.
 pub(super) fn guarded<T>(act: impl FnOnce() -> T) -> Result<T, String> {
     static SILENCE: Once = Once::new();
     SILENCE.call_once(|| {

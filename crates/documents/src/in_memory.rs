@@ -1,21 +1,22 @@
-//! Documents that are in memory already, such as the body of a request.
+//! Documents in memory, such as the body of a request.
 
 use super::capped::TooLong;
 use super::decode::decode_stream;
 use super::formats::DocumentFormat;
 use super::guard::guarded;
 use super::json;
-use super::names::Names;
 use super::options::DocumentOptions;
+use super::options::Names;
 use super::whole_file::text_of_page;
 use crate::error::{Error, Result};
 
-/// The text of one document in memory: a page if the format is [`DocumentFormat::Html`], an object if
-/// it is [`DocumentFormat::JsonLines`], else a plain text. Encoding, part of a page and length are those of the options.
+/// The text of a document in memory: a page if the format is [`DocumentFormat::Html`], an object if
+/// it is [`DocumentFormat::JsonLines`], else a plain text. Encoding, part of a page and maximum
+/// length are set by the options.
 ///
 /// # Errors
 ///
-/// [`Error::BadFile`] if the bytes are not of the encoding, are too long, or break the parser.
+/// [`Error::BadFile`] if the bytes are invalid in the encoding, too long, or refused by the parser.
 ///
 /// # Examples
 ///
@@ -37,7 +38,7 @@ pub fn text_of_bytes(bytes: &[u8], options: &DocumentOptions) -> Result<String> 
         return guarded(part).and_then(|text| text).map_err(bad);
     }
     if options.format == Some(DocumentFormat::JsonLines) {
-        // An id may be missing, because nobody asks for it.
+        // An id may be missing, because it is not needed.
         let names = Names { id: None, ..options.names() };
         return json::text_of(bytes, names).map(|found| found.text.into_owned()).map_err(bad);
     }

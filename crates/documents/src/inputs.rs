@@ -1,4 +1,4 @@
-//! The inputs: which files there are, what their documents are called, which format each has.
+//! The inputs: their files, the names of their documents, and their formats.
 
 use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
@@ -16,27 +16,27 @@ pub(super) struct Input {
     pub(super) path: PathBuf,
     /// The name in messages: the id below a folder, else the path.
     pub(super) name: String,
-    /// What the id of a document without one of its own is made of: the path below the folder that
-    /// was given, with slashes; the path itself for a file. `None` if it is not UTF-8, so that two
-    /// names could give one id.
+    /// The base of the ids of documents without an id of their own: the path below the given
+    /// folder, with slashes; for a file, the path itself. `None` if it is not UTF-8, because two
+    /// names could then have the same id.
     pub(super) id: Option<String>,
     /// The length in bytes, if it is a regular file.
     pub(super) len: Option<u64>,
-    /// The time of its last change, if the system tells it.
+    /// The time of its last change, if the system reports it.
     pub(super) modified: Option<SystemTime>,
     /// Whether it was found in a folder, and not named by the user.
     pub(super) is_found: bool,
-    /// Why it cannot be read, if that is known.
+    /// The reason why it cannot be read, if known.
     pub(super) fault: Option<std::io::Error>,
 }
 
 impl Input {
-    /// Whether bad records are skipped, and an error makes the whole file one of them.
+    /// Whether bad records are skipped, and an error makes the whole file a bad record.
     pub(super) fn is_left_out(&self, options: &DocumentOptions, error: &Error) -> bool {
         options.skip_bad && self.is_found && error.is_of_file()
     }
 
-    /// A file that the user named.
+    /// A file named by the user.
     pub(super) fn named(path: PathBuf) -> Self {
         let (name, id) = (source::name_of(&path), path.to_str().map(str::to_string));
         Input { name, id, is_found: false, ..Input::at(path) }
@@ -54,16 +54,16 @@ impl Input {
     }
 }
 
-/// The inputs of a command, and what was passed over to find them.
+/// The inputs of a command, and the files skipped while finding them.
 pub(super) struct Inputs {
     pub(super) list: Vec<Input>,
     pub(super) passed_over: PassedOver,
 }
 
-/// All files that `paths` name or hold, those of a folder in the order of their names.
+/// All files in `paths`, the files of a folder in the order of their names.
 ///
-/// The ids of files in one folder are their paths below it. If there are several folders, the path
-/// of each is put in front.
+/// The ids of files in a single folder are their paths below it. With several folders, each path is
+/// prefixed with its folder.
 pub(super) fn inputs(paths: &[PathBuf], choice: &FileChoice) -> Result<Inputs> {
     let is_folder = |path: &Path| path != Path::new("-") && path.is_dir();
     let folder_count = paths.iter().filter(|path| is_folder(path)).count();
@@ -118,7 +118,7 @@ impl Inputs {
         Ok(())
     }
 
-    /// Refuses names of fields where no file has fields, so that they would mean nothing.
+    /// Refuses field names where no file has fields, because they would have no effect.
     pub(super) fn check_fields(&self, options: &DocumentOptions) -> Result<()> {
         let format = |input: &Input| options.format_of(input, false);
         let has_texts = |input: &Input| format(input).has_columns();
@@ -143,7 +143,7 @@ impl Inputs {
         Err(Error::BadFile { name, reason })
     }
 
-    /// Refuses two inputs whose documents would get the same ids.
+    /// Refuses two inputs whose documents would have the same ids.
     pub(super) fn check_ids(&self, takes_id: impl Fn(&Input) -> bool) -> Result<()> {
         let mut seen = HashSet::new();
         let mut with_ids = self.list.iter().filter(|input| takes_id(input));

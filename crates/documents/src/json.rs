@@ -1,4 +1,4 @@
-//! A document as a JSON object, parsed without copies where it holds no escapes.
+//! Parses a document as a JSON object, without copying texts that have no escapes.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,18 +7,18 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 
 use super::json_array::Gather;
 use super::json_text::{KeyText, TextValue, twice};
-use super::names::{LISTED_MAX, Names, listed};
+use super::options::{LISTED_MAX, Names, listed};
 use super::paths::{self, Gathered};
 use super::ready::ReadyForm;
 use fpstore_base::Id;
 use fpstore_text::Weight;
 
-/// What Python and others write for half of a character.
+/// The fault of a lone surrogate, as Python and other programs write it.
 const LONE_SURROGATE: &str = "a \\u escape for half of a character (a lone surrogate)";
-/// What `.json` files often hold.
+/// The fault of a JSON array, which `.json` files often contain.
 const JSON_ARRAY: &str = "an array, expected one object a line; jq -c '.[]' FILE > NEW.jsonl writes the objects of an array so";
 
-/// What serde says of broken JSON, and what that means.
+/// Messages of serde for broken JSON, and plain explanations.
 const OF_SERDE: [(&str, &str); 7] = [
     ("expected ident", "no JSON: a word that is not true, false or null"),
     ("key must be a string", "no JSON: the name of a field is not in quotes"),
@@ -34,15 +34,15 @@ const OF_SERDE: [(&str, &str); 7] = [
 pub(super) struct TextFields<'a> {
     pub(super) id: Id,
     pub(super) text: Cow<'a, str>,
-    /// Those of [`DocumentOptions::fields`](super::DocumentOptions::fields).
+    /// The values of [`DocumentOptions::fields`](super::DocumentOptions::fields).
     pub(super) fields: Vec<Option<String>>,
 }
 
-/// The text of an object, and its id. A text that is null is empty.
+/// The text of an object, and its id. A null text is empty.
 pub(super) fn text_of<'a>(line: &'a [u8], names: Names<'_>) -> Result<TextFields<'a>, String> {
     match parse(line, names, false)? {
         (id, Content::Text(text), mut fields) => {
-            // One field may be two of them.
+            // The same field can be requested more than once.
             for (name, field) in names.fields.iter().zip(&mut fields) {
                 if name == names.text {
                     let is_ready = names.ready.is_some();
@@ -98,7 +98,7 @@ fn parse<'a>(
         }
     }
     let own_id = match id {
-        // The caller knows it.
+        // The caller reports the line.
         None => Id::U64(0),
         Some(id) => found.id.ok_or_else(|| missing(id))?,
     };
@@ -109,7 +109,7 @@ fn parse<'a>(
 /// The message of serde without its line number, which is always 1 here.
 fn reason(fault: &serde_json::Error) -> String {
     let mut text = fault.to_string();
-    // serde says what it saw, and not what that means.
+    // The message of serde reports the byte, without an explanation.
     if text.starts_with("invalid type: sequence, expected an object") {
         return JSON_ARRAY.into();
     }
@@ -126,7 +126,7 @@ fn reason(fault: &serde_json::Error) -> String {
     }
 }
 
-/// Names and weights, in their order and with repeats.
+/// Names and weights, in input order and with repetitions.
 pub(super) type Features<'a> = Vec<(Cow<'a, str>, Weight)>;
 
 enum Content<'a> {
@@ -134,8 +134,8 @@ enum Content<'a> {
     Features(Features<'a>),
 }
 
-/// Picks some fields of an object and skips the others. A name with dots or brackets is a path into
-/// objects and arrays, unless a field has the whole name.
+/// Selects some fields of an object and skips the others. A name with dots or brackets is a path
+/// into objects and arrays, unless a field has the whole name.
 #[derive(Clone, Copy)]
 struct Fields<'f> {
     /// The rest of the path, if the field is in this object.
@@ -149,14 +149,14 @@ struct Fields<'f> {
     inside: Option<&'f str>,
 }
 
-/// What was found in an object.
+/// The values found in an object.
 #[derive(Default)]
 struct Found<'a> {
     id: Option<Id>,
     content: Option<Content<'a>>,
-    /// Those of [`Fields::others`]. Null is `Some(None)`.
+    /// The values of [`Fields::others`]. Null is `Some(None)`.
     others: Vec<Option<Option<String>>>,
-    /// The names of some of the fields that nobody wants.
+    /// The names of some of the other fields.
     passed: Vec<Cow<'a, str>>,
 }
 
@@ -165,7 +165,7 @@ fn below<'f>(path: Option<&'f str>, key: &str) -> Option<&'f str> {
     path?.strip_prefix(key)?.strip_prefix('.')
 }
 
-/// Why a field cannot be added.
+/// The error for a field that cannot be added because it exists.
 pub(super) fn is_there(name: &str) -> String {
     format!("field '{name}' is there already; choose another name for the new one")
 }
@@ -183,7 +183,7 @@ impl<'de> DeserializeSeed<'de> for Fields<'_> {
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         match self.inside {
-            // An array is told from other faults.
+            // Arrays have an error message of their own.
             Some(_) => deserializer.deserialize_any(self),
             None => deserializer.deserialize_map(self),
         }
@@ -279,7 +279,7 @@ impl<'de> Visitor<'de> for Fields<'_> {
     }
 }
 
-/// A fingerprint, as a text or a whole number; null is none.
+/// A fingerprint, as a text or a whole number; null means no fingerprint.
 struct ReadyValue<'f>(&'f str, ReadyForm);
 
 impl<'de> DeserializeSeed<'de> for ReadyValue<'_> {
@@ -336,7 +336,7 @@ impl Visitor<'_> for IdValue<'_> {
         Ok(Id::U64(number))
     }
 
-    /// A store has no negative numbers as ids, but any text.
+    /// A store has no negative ids, but any text can be an id.
     fn visit_i64<E>(self, number: i64) -> Result<Id, E> {
         Ok(Id::Text(number.to_string().into()))
     }
@@ -346,7 +346,7 @@ impl Visitor<'_> for IdValue<'_> {
     }
 }
 
-/// A text or a number, as it is written; null is none.
+/// A text or a number, as written; null means no value.
 struct OtherValue<'f>(&'f str);
 
 impl<'de> DeserializeSeed<'de> for OtherValue<'_> {
@@ -450,7 +450,7 @@ mod tests {
             let found = text_of(br#"{"id":1,"text":"x"}"#, Names { fields: &fields, ..names });
             assert_eq!(found.unwrap().fields, [None, Some(value.into())]);
         }
-        // Several below one object, and one that is there twice.
+        // Several below the same object, and one requested twice.
         let fields = ["meta.b", "meta.a", "c"].map(String::from);
         let names = Names { fields: &fields, ..NAMES };
         let line = br#"{"meta":{"a":1,"b":"x","c":0},"c":null,"id":1,"text":""}"#;
@@ -463,7 +463,7 @@ mod tests {
         assert_eq!((id, text.as_ref()), (Id::U64(u64::MAX), ""));
         let (id, text) = pick(br#"{"id":-7,"text":null,"a":1,"a":2}"#, "id", "text").unwrap();
         assert_eq!((id, text.as_ref()), (Id::Text("-7".into()), ""));
-        // Below objects, or in a field that has a dot in its name.
+        // Below objects, or in a field with a dot in its name.
         let line = br#"{"doc":{"body":{"en":"deep"},"id":4},"x":{"body":1},"doc.title":"flat"}"#;
         let (id, text) = pick(line, "doc.id", "doc.body.en").unwrap();
         assert_eq!((id, text.as_ref()), (Id::U64(4), "deep"));

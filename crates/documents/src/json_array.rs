@@ -7,11 +7,11 @@ use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Seq
 use super::json_text::{KeyText, twice};
 use super::paths::{Gathered, is_array, is_object, rest};
 
-/// Gathers the texts to which a path leads from here.
+/// Collects the texts at the end of a path that starts here.
 pub(super) struct Gather<'g> {
     /// The rest of the path: empty, or it begins with `.` or `[]`.
     pub(super) rest: &'g str,
-    /// The path down to here, for errors.
+    /// The path up to here, for errors.
     pub(super) name: String,
     pub(super) to: &'g mut Gathered,
 }
@@ -38,14 +38,14 @@ impl<'de> Visitor<'de> for Gather<'_> {
 
     fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {
         if !self.rest.is_empty() {
-            // Not the text itself, which may be long.
+            // The text itself may be long, so it is not quoted.
             return Err(E::invalid_type(serde::de::Unexpected::Other("string"), &self));
         }
         self.to.push(text);
         Ok(())
     }
 
-    /// Null is no text, wherever it stands.
+    /// Null counts as no text, at any position.
     fn visit_unit<E>(self) -> Result<(), E> {
         Ok(())
     }

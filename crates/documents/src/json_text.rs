@@ -1,4 +1,4 @@
-//! Texts in JSON, and the names of fields.
+//! Texts in JSON, and names of fields.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,13 +7,13 @@ use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use super::paths;
 
-/// The fault of a field that an object has more than once.
+/// The error for a field that occurs more than once in an object.
 pub(super) fn twice<E: serde::de::Error>(key: &str) -> E {
-    // Which of two the writer meant is unknown; other readers take the last one.
+    // The intended value is unknown; other readers take the last one.
     E::custom(format!("field '{key}' is there twice"))
 }
 
-/// A text that is borrowed where it holds no escapes.
+/// A text, borrowed if it has no escapes.
 pub(super) struct KeyText<'a>(pub(super) Cow<'a, str>);
 
 impl<'de> serde::Deserialize<'de> for KeyText<'de> {
@@ -22,7 +22,7 @@ impl<'de> serde::Deserialize<'de> for KeyText<'de> {
     }
 }
 
-/// A text; `null` is an empty one. The name is that of its field, for errors.
+/// A text; `null` is an empty text. The name is the name of its field, for errors.
 pub(super) struct TextValue<'f>(pub(super) &'f str);
 
 impl<'de> DeserializeSeed<'de> for TextValue<'_> {

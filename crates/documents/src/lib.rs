@@ -1,4 +1,4 @@
-//! Documents in files of many formats: read one after the other, made to fingerprints on all cores.
+//! Reads documents from files of many formats, and computes their fingerprints on all cores.
 //!
 //! ```
 //! use fpstore_documents::{Admission, DocumentOptions, Error, hash_documents};
@@ -18,17 +18,17 @@
 //! # Ok(()) }
 //! ```
 //!
-//! [`hash_documents`] and [`count_document_frequencies`] (`pipeline`) walk the inputs, `reading`
-//! cuts them into raw documents (`raw`) on one thread, `task` decodes and hashes these on the others,
-//! and the caller takes the results in order. The formats are in `records` (many documents in a
-//! file), `whole_file` (a file is a document), `json`, `parquet` and `warc`; `field_guess` tries
-//! the usual names of fields; `ready` is for
-//! fingerprints in place of texts. The reader does as little as it can: it finds where a document
-//! ends and leaves the rest to the workers. [`DocumentFile::copy_records`] copies a file without
-//! some of its documents.
+//! [`hash_documents`] and [`count_document_frequencies`] (`pipeline`) iterate over the inputs,
+//! `reading` splits them into raw documents (`raw`) on one thread, `task` decodes and hashes these
+//! on the other threads, and the caller receives the results in order. The formats are in `records`
+//! (many documents in a file), `whole_file` (a file is a document), `json`, `parquet` and `warc`;
+//! `field_guess` tries the usual names of fields; `ready` is for fingerprints in place of texts.
+//! The reader does as little as possible: it finds the end of a document and leaves the rest to the
+//! workers. [`DocumentFile::copy_records`] copies a file without some of its documents.
 //!
-//! Inputs may be hostile. `capped` limits the length of a document, `page_tree` the tree of a page,
-//! and `guard` makes errors of the panics of the parsers of others. Nothing here depends on stores.
+//! Inputs may be hostile. `capped` limits the length of a document, `page_tree` limits the tree of
+//! a page, and `guard` converts panics of external parsers to errors. Nothing here depends on
+//! stores.
 //!
 //! # Features
 //!
@@ -41,7 +41,6 @@
 #![warn(missing_docs)]
 
 mod archive;
-mod bad_records;
 mod capped;
 mod copy;
 mod decode;
@@ -59,15 +58,12 @@ mod json;
 mod json_array;
 mod json_text;
 mod markup;
-mod names;
 mod options;
 mod page_tree;
 #[cfg(feature = "parquet")]
 mod parquet;
 #[cfg(feature = "parquet")]
 mod parquet_check;
-#[cfg(feature = "parquet")]
-mod parquet_columns;
 #[cfg(feature = "parquet")]
 mod parquet_file;
 #[cfg(feature = "parquet")]
@@ -84,7 +80,6 @@ mod task;
 mod warc;
 mod whole_file;
 
-pub use bad_records::BadRecords;
 pub use copy::{Decided, NewField, NewFieldKind, RecordDecisions, RecordFate};
 pub use decode::TextEncoding;
 pub use error::{Error, LikelyFields, Result};
@@ -94,12 +89,12 @@ pub use formats::{DocumentFormat, HtmlPart, TextFormat};
 pub use fpstore_base::watch::{Observer, Phase, Progress, Step};
 pub use fpstore_base::{Choice, IoError};
 pub use in_memory::text_of_bytes;
-pub use options::DocumentOptions;
+pub use options::{BadRecords, DocumentOptions};
 pub use pipeline::{
     Admission, Document, count_document_frequencies, hash_documents, read_features,
     read_fingerprints, read_texts,
 };
 pub use reading::Wanted;
 pub use ready::ReadyForm;
-pub use repeated_ids::{EXACT_IDS_MAX, IdNotes, RepeatedIds};
+pub use repeated_ids::{IdNotes, RepeatedIds};
 pub use summary::DocumentSummary;

@@ -1,4 +1,4 @@
-//! Texts in fields that are marked up.
+//! Texts with markup in fields.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ impl DocumentOptions {
         match self.text_format {
             TextFormat::Plain => Ok(field),
             TextFormat::Html => {
-                // The parser of others must not end the program.
+                // A panic of the external parser must not end the program.
                 guarded(|| whole_file::text_of_html(&field, self.html, self.len_max))
                     .flatten()
                     .map(Cow::Owned)
@@ -35,7 +35,7 @@ fn text_of_markdown(marked: &str, len_max: u64) -> Result<String, String> {
     for event in Parser::new_ext(marked, extensions) {
         match event {
             Event::Text(part) | Event::Code(part) => text.push_str(&part),
-            // A block of HTML, with the texts in it.
+            // A block of HTML, together with the texts in it.
             Event::Html(part) => html.push_str(&part),
             Event::End(TagEnd::HtmlBlock) => {
                 let part = std::mem::take(&mut html);
@@ -43,7 +43,7 @@ fn text_of_markdown(marked: &str, len_max: u64) -> Result<String, String> {
                 text.push('\n');
             }
             Event::SoftBreak | Event::HardBreak | Event::Rule => text.push('\n'),
-            // Marks within a word are no ends of words.
+            // Markup within a word does not end the word.
             Event::End(
                 TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough | TagEnd::Link,
             ) => {}

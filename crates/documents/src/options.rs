@@ -1,28 +1,32 @@
-//! How documents are read: what callers choose, with defaults.
+//! Options for reading documents, with defaults.
 //!
 //! The program fills in a [`DocumentOptions`] from its arguments; all readers of this crate borrow
-//! it. It decides nothing itself.
+//! it.
 
-use super::bad_records::BadRecords;
+use std::fmt;
+use std::sync::Arc;
+
 use super::capped::DOCUMENT_LEN_MAX;
 use super::decode::TextEncoding;
 use super::folders::FileChoice;
 use super::formats::{DocumentFormat, HtmlPart, TextFormat};
-use fpstore_base::Resources;
+use super::ready::ReadyForm;
 use fpstore_base::watch::Observer;
+use fpstore_base::{InputPlace, Resources};
 use fpstore_text::{PassageUnit, TextRecipe};
 
-/// The fields that are taken where they are there.
+/// The default fields.
 pub(super) const ID_FIELD: &str = "id";
 pub(super) const TEXT_FIELD: &str = "text";
 
-/// Bytes of documents that are in memory at a time, as long as no single one is larger.
+/// Bytes of documents in memory at a time, unless a single document is larger.
 const IN_FLIGHT_LEN: u64 = 64 << 20;
 
 /// Options for reading documents.
 ///
-/// By default the name of each file decides its format, the id is in the field `id`, the text in
-/// the field `text`, or in the only field of the first file with another usual name; texts are UTF-8, the first bad record is an error, and all cores work.
+/// By default the name of each file determines its format, the id is in the field `id`, and the
+/// text in the field `text`, or in the only field of the first file with another usual name. Texts
+/// are UTF-8, the first bad record is an error, and all cores work.
 #[derive(Clone, Debug)]
 pub struct DocumentOptions {
     pub(crate) format: Option<DocumentFormat>,
@@ -82,64 +86,64 @@ impl DocumentOptions {
         self
     }
 
-    /// Sets the name of the field or column of the id. Without it `id` is taken, else the only field
-    /// with one of the names in [`fields::ID`](fpstore_base::fields::ID);
-    /// [`DocumentSummary::guess`](crate::DocumentSummary::guess) says which.
+    /// Sets the name of the field or column of the id. Without it `id` is taken, else the only
+    /// field with one of the names in [`fields::ID`](fpstore_base::fields::ID);
+    /// [`DocumentSummary::guess`](crate::DocumentSummary::guess) contains the choice.
     #[must_use]
     pub fn id_field(mut self, name: impl Into<String>) -> Self {
         self.id_field = Some(name.into());
         self
     }
 
-    /// Sets whether the number of the line, or of the row in Parquet, is the id of a document, instead
-    /// of a field; if there are several files, their names come before it, as in `a.jsonl:7`.
+    /// Sets whether the number of the line, or of the row in Parquet, is the id of a document,
+    /// instead of a field. With several files, the file names are prefixed, as in `a.jsonl:7`.
     #[must_use]
     pub fn line_ids(mut self, line_ids: bool) -> Self {
         self.line_ids = line_ids;
         self
     }
 
-    /// Sets the name of the field or column of the text. Without it `text` is taken, else the only one
-    /// with one of the names in [`fields::TEXT`](fpstore_base::fields::TEXT).
+    /// Sets the name of the field or column of the text. Without it `text` is taken, else the only
+    /// field with one of the names in [`fields::TEXT`](fpstore_base::fields::TEXT).
     #[must_use]
     pub fn text_field(mut self, name: impl Into<String>) -> Self {
         self.text_field = Some(name.into());
         self
     }
 
-    /// Sets what the texts in fields, rows and lines are; plain texts by default.
+    /// Sets the format of the texts in fields, rows and lines; plain text by default.
     #[must_use]
     pub fn text_format(mut self, format: TextFormat) -> Self {
         self.text_format = format;
         self
     }
 
-    /// Sets what a passage is: each passage of a text is then a document by itself. Its id is that of
-    /// the document, `#`, and its number among the passages of the document, from 1; it has the place
-    /// and the fields of the document. A document without passages is one without text. Only texts
-    /// have passages, not features or ready fingerprints. Where none is set, the recipe of a hasher
-    /// decides.
+    /// Sets the unit of passages: each passage of a text is then a document by itself. Its id is
+    /// the id of the document, `#`, and its number among the passages of the document, from 1; it
+    /// has the place and the fields of the document. A document without passages counts as a
+    /// document without text. Only texts have passages, not features or ready fingerprints. Without
+    /// a unit here, the recipe of a hasher decides.
     #[must_use]
     pub fn unit(mut self, unit: impl Into<Option<PassageUnit>>) -> Self {
         self.unit = unit.into();
         self
     }
 
-    /// The same with the passages of a recipe, [`TextRecipe::unit`], where none are set.
+    /// These options with the unit of a recipe, [`TextRecipe::unit`], unless a unit is set.
     #[must_use]
     pub fn of_recipe(mut self, recipe: &TextRecipe) -> Self {
         self.unit = self.unit.or(recipe.unit);
         self
     }
 
-    /// What a passage is, if passages are read and not documents.
+    /// The unit of passages, if passages are read as documents.
     pub fn passage_unit(&self) -> Option<PassageUnit> {
         self.unit
     }
 
-    /// Sets the names of fields or columns that are given to the caller beside the text, in this
-    /// order, as [`Document::fields`](crate::Document::fields); no name comes twice. Only JSON,
-    /// tables and web archives have such fields.
+    /// Sets the names of fields or columns that are passed to the caller in addition to the text,
+    /// in this order, as [`Document::fields`](crate::Document::fields); names must be distinct.
+    /// Only JSON, tables and web archives have such fields.
     #[must_use]
     pub fn fields(mut self, names: Vec<String>) -> Self {
         self.fields = names;
@@ -148,7 +152,7 @@ impl DocumentOptions {
 
     /// Sets the names of the fields that
     /// [`DocumentFile::copy_records`](crate::DocumentFile::copy_records) will add; a document that
-    /// has one already is bad.
+    /// already has such a field is bad.
     #[must_use]
     pub fn new_fields(mut self, names: Vec<String>) -> Self {
         self.new_fields = names;
@@ -163,8 +167,8 @@ impl DocumentOptions {
         self
     }
 
-    /// Sets the part of a page in HTML that is its text. Fingerprints of two parts are not
-    /// comparable, and no recipe tells them apart.
+    /// Sets the part of an HTML page that is its text. Fingerprints of different parts are not
+    /// comparable, and recipes do not contain the part.
     #[must_use]
     pub fn html(mut self, part: HtmlPart) -> Self {
         self.html = part;
@@ -178,16 +182,16 @@ impl DocumentOptions {
         self
     }
 
-    /// Sets whether bad records are counted and skipped; otherwise the first one is an error. The
-    /// same holds for files that were found in a folder and cannot be read.
+    /// Sets whether bad records are counted and skipped; otherwise the first bad record is an
+    /// error. The same applies to files found in a folder that cannot be read.
     #[must_use]
     pub fn skip_bad(mut self, skip_bad: bool) -> Self {
         self.skip_bad = skip_bad;
         self
     }
 
-    /// Sets whether the caller leaves out the documents of files that cannot be read to their ends,
-    /// see [`DocumentSummary::unread`](crate::DocumentSummary::unread), as faults then say.
+    /// Sets whether the caller skips the documents of files that cannot be read to their ends, see
+    /// [`DocumentSummary::unread`](crate::DocumentSummary::unread); messages then mention it.
     #[must_use]
     pub fn whole_files(mut self, whole_files: bool) -> Self {
         self.whole_files = whole_files;
@@ -199,7 +203,7 @@ impl DocumentOptions {
         self.skip_bad
     }
 
-    /// Sets which files of folders are read.
+    /// Sets the selection of the files of folders.
     #[must_use]
     pub fn files(mut self, files: FileChoice) -> Self {
         self.files = files;
@@ -214,13 +218,13 @@ impl DocumentOptions {
         self
     }
 
-    /// Limits the memory for documents to about `memory` bytes: it lowers the limit of
-    /// [`DocumentOptions::max_document`] to an eighth, unless that is set after this, and the
-    /// length of all documents under way as well.
+    /// Limits the memory for documents to about `memory` bytes: lowers the limit of
+    /// [`DocumentOptions::max_document`] to an eighth of it, unless that is set after this, and
+    /// likewise the total length of the documents in progress.
     #[must_use]
     pub fn memory(mut self, memory: impl Into<Option<u64>>) -> Self {
         if let Some(memory) = memory.into() {
-            // The features of a document take up to four times its length, a page in HTML eight
+            // The features of a document take up to four times its length, an HTML page eight
             // times.
             let share = (memory / 8).max(1 << 16);
             self.len_max = self.len_max.min(share);
@@ -229,22 +233,21 @@ impl DocumentOptions {
         self
     }
 
-    /// Sets the number of threads that work at the same time; one for each core by default. The
-    /// result does not depend on it.
+    /// Sets the number of threads; one for each core by default. The result does not depend on it.
     #[must_use]
     pub fn threads(mut self, threads: impl Into<Option<usize>>) -> Self {
         self.threads = threads.into().unwrap_or_default();
         self
     }
 
-    /// Sets memory, threads and the observer, all at once. Reading makes no temporary files.
+    /// Sets memory, threads and the observer at once. Reading creates no temporary files.
     #[must_use]
     pub fn resources(self, resources: &Resources) -> Self {
         let observer = resources.observer.clone();
         self.memory(resources.memory).threads(resources.threads).observer(observer)
     }
 
-    /// Sets what is told of each bad record as it is skipped, in its place among the others; a summary
+    /// Sets the callback for bad records, called for each skipped record in input order. A summary
     /// names only the first ten.
     #[must_use]
     pub fn bad_records(mut self, bad_records: impl Into<Option<BadRecords>>) -> Self {
@@ -259,4 +262,62 @@ impl DocumentOptions {
         self.observer = observer.into();
         self
     }
+}
+
+/// The callback for bad records: receives the place in the input, and the fault.
+#[derive(Clone)]
+pub struct BadRecords(pub(super) Arc<Tell>);
+
+type Tell = dyn Fn(InputPlace, &str) + Send + Sync;
+
+impl BadRecords {
+    /// A callback that calls `told` with each bad record.
+    pub fn new(told: impl Fn(InputPlace, &str) + Send + Sync + 'static) -> Self {
+        BadRecords(Arc::new(told))
+    }
+}
+
+impl fmt::Debug for BadRecords {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("BadRecords")
+    }
+}
+
+/// The names of the fields of a document.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Names<'a> {
+    /// `None` if line numbers are the ids.
+    pub(super) id: Option<&'a str>,
+    pub(super) text: &'a str,
+    /// Set if the text is a ready fingerprint, which is then read as its 16 digits.
+    pub(super) ready: Option<ReadyForm>,
+    /// The fields requested in addition to the text.
+    pub(super) fields: &'a [String],
+    /// The fields that must not exist.
+    pub(super) new: &'a [String],
+}
+
+impl DocumentOptions {
+    pub(super) fn text_name(&self) -> &str {
+        self.text_field.as_deref().unwrap_or(TEXT_FIELD)
+    }
+
+    pub(super) fn names(&self) -> Names<'_> {
+        Names {
+            id: (!self.line_ids).then(|| self.id_field.as_deref().unwrap_or(ID_FIELD)),
+            text: self.text_name(),
+            ready: self.ready,
+            fields: &self.fields,
+            new: &self.new_fields,
+        }
+    }
+}
+
+/// The maximum number of names listed in an error.
+pub(super) const LISTED_MAX: usize = 10;
+
+/// A list of names for an error.
+pub(super) fn listed(names: &[&str]) -> String {
+    let shown = names.get(..LISTED_MAX).unwrap_or(names).join(", ");
+    if names.len() > LISTED_MAX { format!("{shown}, ...") } else { shown }
 }

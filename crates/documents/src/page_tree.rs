@@ -3,8 +3,8 @@
 //! The extractor of the main text visits the descendants of nearly every node, so its time grows
 //! with the sum of the depths of all nodes, and it recurses as deep as the tree. The parser walks
 //! its stack of open elements at every tag. A hostile page of a megabyte would keep both busy for
-//! hours, so the page is parsed in small pieces, and the parser is stopped at the first limit that
-//! the tree passes. No page that was written to be read comes near a limit.
+//! hours. So the page is parsed in small pieces, and the parser is stopped at the first limit that
+//! the tree exceeds. Pages written for readers come nowhere near the limits.
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
@@ -15,25 +15,27 @@ use html5ever::tendril::{StrTendril, TendrilSink};
 use html5ever::tree_builder::{ElementFlags, NodeOrText, QuirksMode, TreeBuilderOpts, TreeSink};
 use html5ever::{Attribute, ParseOpts, QualName, parse_document};
 
-/// Bytes that the parser gets at a time.
+/// Bytes passed to the parser at a time.
 const PIECE_LEN: usize = 1 << 14;
-/// The deepest element. Browsers stop here too.
+/// Maximum depth of an element, the same as in browsers.
 const DEPTH_MAX: u32 = 512;
-/// A page may have one node, or attribute, for this many bytes of the longest document.
+/// A page may have a node or attribute for each this many bytes of the longest document.
 const LEN_PER_NODE: u64 = 64;
-/// The sum of all depths that any page may have, and how much more for each of its bytes. Pages of
-/// 5 kB to 10 MB that people wrote have a sum of 0.2 to 1.5 for each byte.
+/// The limit for the sum of all depths: a base, plus an amount for each byte of the page. Pages of
+/// 5 kB to 10 MB written by people have a sum of 0.2 to 1.5 for each byte.
 const WORK_BASE: u64 = 1 << 20;
 const WORK_PER_BYTE: u64 = 8;
-/// Gaps between words in one tag or comment: the parser compares each attribute of a tag with all
-/// before it.
+/// The maximum number of gaps between words in a tag or comment: the parser compares each attribute
+/// of a tag with all attributes before it.
 const GAPS_MAX: usize = 1 << 15;
-/// Attributes in tags of `html` and `body` after the first, each of which is compared with all.
+/// The maximum number of attributes in tags of `html` and `body` after the first, each of which is
+/// compared with all others.
 const ADDED_ATTRS_MAX: usize = 1 << 10;
 
-/// The tree of a page, as `Document::from` makes it, or the reason why the page is refused.
+/// The tree of a page, as `Document::from` builds it, or the reason why the page is refused.
 ///
-/// `len_max` is the length of the longest document; a page may have as many nodes as fit it.
+/// `len_max` is the length of the longest document; the number of nodes of a page is limited in
+/// proportion.
 pub(super) fn parse(html: &str, len_max: u64) -> Result<Document, String> {
     let limits = Limits {
         nodes: (len_max / LEN_PER_NODE).max(1 << 10),
@@ -56,7 +58,7 @@ pub(super) fn parse(html: &str, len_max: u64) -> Result<Document, String> {
         if let Some(fault) = tree.fault.take() {
             return Err(fault);
         }
-        // A piece of which the tree hears nothing is in the middle of a tag or a comment.
+        // A piece that causes no call of the tree is in the middle of a tag or a comment.
         let piece_gaps = piece.bytes().filter(|byte| byte.is_ascii_whitespace() || *byte == b'/');
         let before = if tree.calls.get() == calls { gaps } else { 0 };
         gaps = before + piece_gaps.count();
@@ -72,13 +74,13 @@ pub(super) fn parse(html: &str, len_max: u64) -> Result<Document, String> {
 
 #[derive(Clone, Copy)]
 struct Limits {
-    /// Nodes and attributes.
+    /// The number of nodes and attributes.
     nodes: u64,
     /// The sum of the depths of all nodes.
     work: u64,
 }
 
-/// A tree that notes the first limit that it passes.
+/// A tree that records the first limit exceeded.
 struct LimitedTree {
     document: Document,
     limits: Limits,
@@ -86,7 +88,7 @@ struct LimitedTree {
     nodes: Cell<u64>,
     work: Cell<u64>,
     added_attrs: Cell<usize>,
-    /// Calls of the parser.
+    /// The number of calls of the parser.
     calls: Cell<u64>,
     fault: Cell<Option<String>>,
 }
@@ -121,7 +123,7 @@ impl LimitedTree {
         }
     }
 
-    /// Counts a child at `depth`. What the parser moves keeps the depth that it had.
+    /// Counts a child at `depth`. Nodes moved by the parser keep their counted depth.
     fn place(&self, child: &NodeOrText<NodeId>, depth: u32) {
         if let NodeOrText::AppendNode(id) = child {
             self.depths.borrow_mut().insert(*id, depth);
@@ -139,7 +141,7 @@ impl LimitedTree {
         self.depths.borrow().get(node).copied().unwrap_or(0)
     }
 
-    /// Measures the finished tree, in which moved nodes may be deeper than they were counted.
+    /// Measures the finished tree, in which moved nodes may be deeper than counted.
     fn check_whole(&self) -> Result<(), String> {
         let (mut depth, mut work) = (0_u32, 0_u64);
         let tree = &self.document.tree;
@@ -184,7 +186,7 @@ impl TreeSink for LimitedTree {
         self
     }
 
-    /// Pages are full of errors; nobody reads them.
+    /// Pages are full of parse errors, which are not reported.
     fn parse_error(&self, _: Cow<'static, str>) {}
 
     fn get_document(&self) -> NodeId {
@@ -193,7 +195,7 @@ impl TreeSink for LimitedTree {
 
     fn get_template_contents(&self, target: &NodeId) -> NodeId {
         let contents = self.call().get_template_contents(target);
-        // The contents are no child, but what is in them is as deep as they are.
+        // Template contents are not a child node, but their depth counts.
         let depth = self.depth_of(target);
         self.depths.borrow_mut().insert(contents, depth);
         contents

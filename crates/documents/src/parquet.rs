@@ -8,7 +8,7 @@ use ::parquet::schema::types::Type;
 
 use super::capped::TooLong;
 use super::inputs::Input;
-use super::names::Names;
+use super::options::Names;
 use super::parquet_check;
 use super::parquet_file;
 use super::parquet_path::{self, Column};
@@ -18,8 +18,8 @@ use super::ready::ReadyForm;
 use crate::error::{Error, Result};
 use fpstore_base::Width;
 
-/// Gives the rows, numbered from 1, to `take`, until it returns `false`. Only the columns
-/// that are named are read. A text of more than `len_max` bytes makes its row bad.
+/// Calls `take` with the rows, numbered from 1, until it returns `false`. Only the named columns
+/// are read. A text of more than `len_max` bytes makes its row bad.
 pub(super) fn read(
     input: &Input,
     names: Names<'_>,
@@ -102,13 +102,13 @@ fn id_of(field: &Field, name: &str) -> Result<String, String> {
     text_of(field, name)
 }
 
-/// The text or number in a field, as text; null is none.
+/// The text or number in a field, as text; null means no value.
 fn other_of(field: &Field, name: &str) -> Result<Option<String>, String> {
     match field {
         Field::Null => Ok(None),
         Field::Float(number) => Ok(Some(number.to_string())),
         Field::Double(number) => Ok(Some(number.to_string())),
-        // As RFC 3339, which the row of another format would hold.
+        // In RFC 3339 format, as a row of another format would contain it.
         Field::Date(_) | Field::TimestampMillis(_) | Field::TimestampMicros(_) => {
             Ok(Some(field.to_string()))
         }
@@ -136,8 +136,8 @@ fn text_of(field: &Field, name: &str) -> Result<String, String> {
     }
 }
 
-/// The digits of the fingerprint in a field, which is a text, or a number of at least as many bits as
-/// the width: in a smaller one the upper bits of a fingerprint would have been lost.
+/// The digits of the fingerprint in a field, which is a text, or a number of at least as many bits
+/// as the width: a smaller number type would have lost the upper bits of a fingerprint.
 fn fingerprint_of(field: &Field, name: &str, form: ReadyForm) -> Result<String, String> {
     let width = form.width.bits();
     match field {
@@ -208,7 +208,8 @@ mod tests {
         writer.close().unwrap();
     }
 
-    /// Three rows: the first has all, in the second some values are null or empty, in the third all are.
+    /// Three rows: the first has all values, in the second some values are null or empty, in the
+    /// third all are null.
     fn write_nested(path: &Path) {
         let schema = "message docs {
             required int64 id;
@@ -263,7 +264,7 @@ mod tests {
         assert_eq!(texts("meta.url"), ["a url", "", ""]);
         assert_eq!(texts("messages[].content"), ["one\ntwo", "", ""]);
         assert_eq!(texts("tags[]"), ["x\ny", "", ""]);
-        // The id and other fields may be in structs, also in that of the text.
+        // The id and other fields may be in structs, also in the struct of the text.
         let fields = ["meta.url", "id"].map(String::from);
         let names = Names { id: Some("meta.url"), text: "tags[]", fields: &fields, ..NAMES };
         let found = rows(names).unwrap();
@@ -282,7 +283,7 @@ mod tests {
         }
     }
 
-    /// The reader of Parquet panics at some hostile bytes. All bytes of a small file are changed in
+    /// The Parquet reader panics at some hostile bytes. All bytes of a small file are changed in
     /// turn, in several ways; each file is read, or refused with an error.
     #[test]
     fn a_file_with_any_byte_changed_is_read_or_refused_and_never_ends_the_program() {

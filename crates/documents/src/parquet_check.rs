@@ -1,4 +1,4 @@
-//! What is refused of a Parquet file before its first row is read.
+//! Checks of a Parquet file before its first row is read.
 
 use ::parquet::basic::Compression;
 use ::parquet::column::page::PageReader;
@@ -40,7 +40,7 @@ fn top(chunk: &ColumnChunkMetaData) -> &str {
     chunk.column_path().parts().first().map_or("", String::as_str)
 }
 
-/// Refuses compression that nobody here can undo, before the first page fails on it.
+/// Refuses unsupported compression, before the first page fails.
 fn check_codec(chunk: &ColumnChunkMetaData) -> Result<(), String> {
     if chunk.compression() == Compression::LZO {
         return Err(format!(
@@ -52,11 +52,11 @@ fn check_codec(chunk: &ColumnChunkMetaData) -> Result<(), String> {
     Ok(())
 }
 
-/// The number of values in the pages of a column, nulls among them, by the headers of the pages. Pages
-/// after those that fill the rows are not looked at.
+/// The number of values in the pages of a column, nulls included, from the headers of the pages.
+/// Pages after the last row are not read.
 ///
-/// The reader of rows takes the values that a column lacks as nulls, so a number of rows that is wrong
-/// would give texts that are none, up to 2^63 of them.
+/// The row reader returns missing values of a column as nulls, so a wrong number of rows would
+/// yield up to 2^63 invalid texts.
 fn value_count(mut pages: Box<dyn PageReader>, row_count: u64) -> Result<u64, ParquetError> {
     let mut count = 0_u64;
     while count < row_count {
@@ -115,7 +115,7 @@ mod tests {
         writer.close().unwrap();
     }
 
-    /// Writes the description of the file again, with another number of rows in its row group.
+    /// Rewrites the description of the file, with another number of rows in its row group.
     fn set_row_count(path: &Path, row_count: i64) {
         let reader = SerializedFileReader::new(File::open(path).unwrap()).unwrap();
         let metadata = reader.metadata();

@@ -3,26 +3,29 @@
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
+use std::sync::Arc;
 
+use ::parquet::basic::Type as Physical;
 use ::parquet::errors::{ParquetError, Result as ParquetResult};
-use ::parquet::file::reader::{ChunkReader, Length, SerializedFileReader};
+use ::parquet::file::reader::{ChunkReader, FileReader, Length, SerializedFileReader};
+use ::parquet::schema::types::Type;
 use bytes::Bytes;
 
 use crate::error::{Error, Result};
 use fpstore_base::IoError;
 
-/// Opens a file, and reads its description.
+/// Opens a file and reads its description.
 pub(super) fn open(path: &Path, name: &str) -> Result<SerializedFileReader<ParquetFile>> {
     let file = File::open(path).map_err(IoError::of("open", path))?;
     SerializedFileReader::new(ParquetFile(file)).map_err(|fault| broken(name, fault))
 }
 
-/// The error of a file that is not what it should be.
+/// The error of an invalid file.
 pub(super) fn broken(name: &str, fault: ParquetError) -> Error {
     Error::BadFile { name: name.to_string(), reason: reason(fault) }
 }
 
-/// What is wrong with a file.
+/// The fault of a file.
 pub(super) fn reason(fault: ParquetError) -> String {
     match fault {
         ParquetError::External(cause) => format!("Parquet: {cause}"),
@@ -30,10 +33,10 @@ pub(super) fn reason(fault: ParquetError) -> String {
     }
 }
 
-/// A file in which nothing lies after the end.
+/// A file that fails on reads past its end.
 ///
-/// The parser of page headers takes each value that it skips after the end for one of no bytes, so
-/// that a header of some bytes, which says that it has a list of 2^31 numbers, takes minutes.
+/// The parser of page headers treats each value that it skips past the end as a value of no bytes.
+/// So a header of a few bytes that announces a list of 2^31 numbers would take minutes.
 pub(super) struct ParquetFile(File);
 
 impl Length for ParquetFile {
@@ -51,7 +54,7 @@ impl ChunkReader for ParquetFile {
 
     fn get_bytes(&self, start: u64, length: usize) -> ParquetResult<Bytes> {
         let left = Length::len(&self.0).saturating_sub(start);
-        // The buffer is made before the bytes are read.
+        // The buffer is created before the bytes are read.
         if length as u64 > left {
             return Err(ParquetError::EOF(ends_within(&format!("{length} bytes at {start}"))));
         }
@@ -59,7 +62,7 @@ impl ChunkReader for ParquetFile {
     }
 }
 
-/// Bytes up to the end of a file, where reading more is an error.
+/// The bytes up to the end of a file; reading more is an error.
 pub(super) struct UntilEnd(BufReader<File>);
 
 impl Read for UntilEnd {
@@ -77,11 +80,24 @@ fn ends_within(expected: &str) -> String {
     format!("the file ends within {expected}")
 }
 
+/// The columns of a file: the name, whether it contains texts, and whether it contains whole
+/// numbers.
+pub(super) fn columns(path: &Path) -> Result<Vec<(String, bool, bool)>> {
+    let reader = open(path, &path.display().to_string())?;
+    let fields = reader.metadata().file_metadata().schema().get_fields().iter();
+    let column = |field: &Arc<Type>| {
+        let kind = field.is_primitive().then(|| field.get_physical_type());
+        let is_text = kind == Some(Physical::BYTE_ARRAY);
+        let is_whole = matches!(kind, Some(Physical::INT32 | Physical::INT64));
+        (field.name().to_string(), is_text, is_whole)
+    };
+    Ok(fields.map(column).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use ::parquet::column::page::PageReader;
     use ::parquet::data_type::Int64Type;
-    use ::parquet::file::reader::FileReader;
     use ::parquet::file::writer::SerializedFileWriter;
     use ::parquet::schema::parser::parse_message_type;
 

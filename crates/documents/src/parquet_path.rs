@@ -1,36 +1,35 @@
-//! Columns of Parquet by a name that may lead into structs and lists: `meta.url`,
-//! `messages[].content`.
+//! Columns of Parquet selected by a path into structs and lists: `meta.url`, `messages[].content`.
 //!
-//! The way is followed in the schema before a row is read, so that a wrong name is an error of the
-//! file; then in each row.
+//! The path is first checked against the schema, before a row is read, so that a wrong name is an
+//! error of the file. Then it is followed in each row.
 
 use ::parquet::basic::{ConvertedType, Repetition};
 use ::parquet::data_type::AsBytes;
 use ::parquet::record::{Field, Row};
 use ::parquet::schema::types::{SchemaDescriptor, Type, TypePtr};
 
-use super::names::{Names, listed};
+use super::options::{Names, listed};
 use super::paths::{self, Gathered, rest};
 use super::raw::digest_of;
 
-/// The way to a field.
+/// The path to a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Column<'p> {
-    /// The place of the column among all.
+    /// The index of the column among all columns.
     pub(super) place: usize,
-    /// The rest of the way below it: empty, or it begins with `.` or `[]`.
+    /// The rest of the path below the column: empty, or it begins with `.` or `[]`.
     rest: &'p str,
-    /// The whole way, as it was named.
+    /// The whole path, as named.
     pub(super) name: &'p str,
 }
 
 impl<'p> Column<'p> {
-    /// Finds the column that `name` leads to: the one of this name, or the one of the longest name with
-    /// which it begins; `None` if there is none.
+    /// Finds the column for `name`: the column of this name, or the column with the longest name
+    /// that `name` begins with; `None` if there is no such column.
     ///
     /// # Errors
     ///
-    /// Says that two columns or fields have the name, or why the way leads to no value.
+    /// The message if two columns or fields have the name, or if the path leads to no value.
     pub(super) fn find(columns: &[TypePtr], name: &'p str) -> Result<Option<Self>, String> {
         let found = way_below(columns, name, name)?;
         Ok(found.map(|(place, rest)| Column { place, rest, name }))
@@ -41,8 +40,8 @@ impl<'p> Column<'p> {
         self.rest.contains("[]")
     }
 
-    /// The value that the way leads to in the column `field`, if there is no list on it. Null where a
-    /// struct on the way is.
+    /// The value at the end of the path in the column `field`, if the path has no list. Null if a
+    /// struct on the path is null.
     pub(super) fn value<'f>(&self, field: &'f Field) -> &'f Field {
         const NULL: &Field = &Field::Null;
         let (mut at, mut way) = (field, self.rest);
@@ -54,7 +53,7 @@ impl<'p> Column<'p> {
         at
     }
 
-    /// The texts that the way leads to in the column `field`, joined; `text` reads one.
+    /// The texts at the ends of the path in the column `field`, joined; `text` reads one of them.
     pub(super) fn texts(
         &self,
         field: &Field,
@@ -62,13 +61,13 @@ impl<'p> Column<'p> {
     ) -> Result<String, String> {
         let mut gathered = Gathered::default();
         gather(field, self.rest, text, &mut gathered)?;
-        // The schema has the field, so elements without it are nulls.
+        // The schema has the field, so elements without it are null.
         Ok(gathered.finish().unwrap_or_default())
     }
 }
 
-/// The column by whose values copying recognises the rows that were read: that of the texts, or else
-/// of the ids; `None` if both are in lists, or if several columns have the name.
+/// The column by whose values copying recognises rows: the column of the texts, else the column of
+/// the ids; `None` if both are in lists, or if several columns have the name.
 pub(super) fn witness<'p>(
     schema: &SchemaDescriptor,
     names: &Names<'p>,
@@ -82,8 +81,8 @@ pub(super) fn witness<'p>(
     column(names.text).or_else(|| column(names.id?))
 }
 
-/// The digest of a value of the [`witness`]: the same as [`digest_of`] its bytes in the column. `None`
-/// if the value is not of a type of texts or ids.
+/// The digest of a value of the [`witness`], equal to [`digest_of`] of its bytes in the column.
+/// `None` if the value does not have a type of texts or ids.
 pub(super) fn digest(value: &Field) -> Option<u64> {
     match value {
         Field::Null => Some(digest_of([[]])),
@@ -97,8 +96,9 @@ pub(super) fn digest(value: &Field) -> Option<u64> {
     }
 }
 
-/// The place of the type among `types` that a way begins with, of several the one of the longest name,
-/// and the rest of the way; `name` is the whole way. Two that lead to a value are refused.
+/// The index among `types` of the field that a path begins with (of several the field with the
+/// longest name), and the rest of the path. `name` is the whole path. Two fields that lead to a
+/// value are an error.
 fn way_below<'p>(
     types: &[TypePtr],
     way: &'p str,
@@ -117,7 +117,8 @@ fn way_below<'p>(
     Ok(Some(*first))
 }
 
-/// Follows the rest of the way `name` in the schema; or why it leads to no value.
+/// Checks the rest of the path `name` against the schema; the error is the reason why it leads to
+/// no value.
 fn check(at: &Type, way: &str, name: &str) -> Result<(), String> {
     let so_far = &name[..name.len() - way.len()];
     match (way.strip_prefix("[]"), way.strip_prefix('.'), element_of(at)) {
@@ -136,7 +137,7 @@ fn check(at: &Type, way: &str, name: &str) -> Result<(), String> {
         (None, None, None) if at.is_group() && !is_map(at) => {
             Err(format!("column {}", paths::is_object(so_far)))
         }
-        // What the values are is said where one is read.
+        // The type of the values is checked when a value is read.
         (None, None, None) => Ok(()),
     }
 }
@@ -167,16 +168,15 @@ fn gather(
     }
 }
 
-/// The field of a struct that `fields` leads to, of several the one of the longest name, and the rest
-/// of the way.
+/// The field of a struct that `fields` begins with (of several the field with the longest name),
+/// and the rest of the path.
 fn field_below<'f, 'p>(row: &'f Row, fields: &'p str) -> Option<(&'f Field, &'p str)> {
     let below = row.get_column_iter();
     let found = below.filter_map(|(name, field)| Some((field, rest(fields, name)?)));
     found.min_by_key(|(_, way)| way.len())
 }
 
-/// The type of the elements, if a type is a list; by the rules for lists of all writers, as the reader
-/// of rows follows them.
+/// The element type, if a type is a list, by the same compatibility rules as the row reader.
 fn element_of(list: &Type) -> Option<&Type> {
     if !list.is_group() || list.get_basic_info().converted_type() != ConvertedType::LIST {
         return None;
@@ -209,7 +209,7 @@ mod tests {
 
     use super::*;
 
-    /// What a name leads to in a schema with structs and lists.
+    /// The result of following a name in a schema with structs and lists.
     fn check(name: &str) -> Result<bool, String> {
         let schema = parse_message_type(
             "message docs {

@@ -1,14 +1,15 @@
-//! Names of fields that lead into objects and arrays: `meta.url`, `messages[].content`.
+//! Paths of fields into objects and arrays: `meta.url`, `messages[].content`.
 //!
-//! A name is tried as it stands first: a field may have dots in its name. Else a part before `.` is
-//! the name of an object, and one before `[]` that of an array, of which each element goes the rest
-//! of the way. A text may be in an array; an id may not, because it is one value.
+//! A name is first tried as a whole, because a field may have dots in its name. Otherwise the part
+//! before `.` is the name of an object, and the part before `[]` the name of an array, in each
+//! element of which the rest of the path is followed. A text may be in an array; an id may not,
+//! because it is a single value.
 
-/// What stands between the texts of an array.
+/// The separator between the texts of an array.
 const SEPARATOR: char = '\n';
 
-/// The rest of a path behind the field `key`: empty if it leads to this field, else it begins with
-/// `.` or `[]`. `None` if it leads elsewhere.
+/// The rest of a path after the field `key`: empty if the path ends at this field, else it begins
+/// with `.` or `[]`. `None` if the path does not begin with the field.
 pub(super) fn rest<'p>(path: &'p str, key: &str) -> Option<&'p str> {
     let rest = path.strip_prefix(key)?;
     (rest.is_empty() || rest.starts_with('.') || rest.starts_with("[]")).then_some(rest)
@@ -19,12 +20,12 @@ pub(super) fn has_array(path: &str) -> bool {
     path.ends_with("[]") || path.contains("[].") || path.contains("[][")
 }
 
-/// Why an id, or another single value, cannot be taken from an array.
+/// The error for an id, or another single value, in an array.
 pub(super) fn not_single(path: &str) -> String {
     format!("'{path}' names the values of an array, expected a field of one value")
 }
 
-/// Why the array `key` is no text.
+/// The error for an array `key` in place of a text.
 pub(super) fn is_array(key: &str) -> String {
     format!(
         "'{key}' is an array, expected a text; '{key}[]' names the texts in it, '{key}[].FIELD' those \
@@ -32,19 +33,19 @@ pub(super) fn is_array(key: &str) -> String {
     )
 }
 
-/// Why a path of objects to a text does not go on below the array `key`.
+/// The error for a path of objects to a text that meets the array `key`.
 pub(super) fn is_array_before(key: &str, rest: &str) -> String {
     format!("'{key}' is an array; '{key}[].{rest}' names the texts in its objects")
 }
 
-/// Why a path of objects to one value does not go on below the array `key`.
+/// The error for a path of objects to a single value that meets the array `key`.
 pub(super) fn is_array_of_values(key: &str, rest: &str) -> String {
     format!(
         "'{key}' is an array, and '{rest}' below it may have many values; name a field of one value"
     )
 }
 
-/// Why the object `key` is no text.
+/// The error for an object `key` in place of a text.
 pub(super) fn is_object(key: &str) -> String {
     format!("'{key}' is an object, expected a text; '{key}.FIELD' names a field of it")
 }
@@ -53,7 +54,7 @@ pub(super) fn is_object(key: &str) -> String {
 #[derive(Debug, Default)]
 pub(super) struct Gathered {
     text: Option<String>,
-    /// Whether an element of an array was looked at.
+    /// Whether any element of an array was visited.
     pub(super) any_element: bool,
 }
 
@@ -68,8 +69,8 @@ impl Gathered {
         }
     }
 
-    /// The text. Arrays without elements, and nulls, are an empty one; `None` if there are elements,
-    /// and none of them has the field.
+    /// The text. Arrays without elements, and nulls, yield an empty text; `None` if there are
+    /// elements and no element has the field.
     pub(super) fn finish(self) -> Option<String> {
         match self.any_element {
             true => self.text,

@@ -1,4 +1,5 @@
-//! From inputs to results: one thread reads, several work, the caller takes results in order.
+//! The pipeline from inputs to results: one thread reads, several work, and the caller receives the
+//! results in order.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -27,53 +28,55 @@ const PATIENCE: Duration = Duration::from_millis(100);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Document<'a> {
-    /// The place that it comes from.
+    /// Its place.
     pub place: DocumentPlace,
     /// The id.
     pub id: IdRef<'a>,
     /// The fingerprint, or `None` if the document has no features.
     pub fingerprint: Option<Fingerprint>,
-    /// The hashes of its distinct features, ascending, where they are asked for. The Jaccard
-    /// similarity of two documents is that of these sets.
+    /// The hashes of its distinct features, ascending, if requested. The Jaccard similarity of two
+    /// documents is the similarity of these sets.
     pub features: &'a [u64],
-    /// Bytes of its text in UTF-8; 0 if its features were given.
+    /// Length in bytes of its text in UTF-8; 0 if its features were given.
     pub text_len: u64,
-    /// Digests of its text, where [`DocumentOptions::digests`] asks for them and there is a text.
+    /// Digests of its text, if [`DocumentOptions::digests`] is set and there is a text.
     pub digests: Option<TextDigests>,
-    /// The fields that [`DocumentOptions::fields`] names, those of them that the document has.
+    /// The values of the fields of [`DocumentOptions::fields`]; `None` for missing fields.
     pub fields: &'a [Option<String>],
 }
 
-/// The answer of a caller to a document that it was given.
+/// The answer of a caller to a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Admission {
     /// The document was taken.
     Taken,
-    /// The caller cannot use the document, so the record is a bad one.
+    /// The caller rejected the document: count the record as bad.
     Refused {
-        /// What is wrong with it.
+        /// The fault.
         reason: String,
     },
 }
 
-/// Makes fingerprints of all documents in the files and folders `paths`, and gives them to `take`
-/// in order. `-` is standard input; files whose names end in `.gz` or `.zst` are decompressed.
+/// Computes the fingerprints of all documents in the files and folders `paths`, and calls `take`
+/// with them in order. `-` is standard input; files with the extensions `.gz` and `.zst` are
+/// decompressed.
 ///
-/// Documents are read one after the other and hashed by several threads; about 64 MiB of them are
-/// in memory at a time. A document in a plain file of its own is not held whole.
+/// Documents are read one after the other and hashed on several threads; about 64 MiB of them are
+/// in memory at a time. A document in a plain file of its own is not held as a whole.
 ///
-/// A text id that is empty, too long, or holds NUL, CR or LF makes its record a bad one, and so
-/// does [`Admission::Refused`] from `take`.
+/// A text id that is empty, too long, or contains NUL, CR or LF makes its record bad, and so does
+/// [`Admission::Refused`] from `take`.
 ///
 /// # Errors
 ///
-/// * [`Error::BadInput`] with name and place of the first bad record, unless they are skipped.
+/// * [`Error::BadInput`] with name and place of the first bad record, unless bad records are
+///   skipped.
 /// * [`Error::BadFile`] if a whole file is bad, such as a table without the columns; with
-///   [`DocumentOptions::skip_bad`] only if it was named, and not found in a folder.
+///   [`DocumentOptions::skip_bad`] only if the file was named, and not found in a folder.
 /// * [`Error::InvalidInputs`] if two files would get the same id, or if files of folders are
-///   chosen and there is no folder.
-/// * [`Error::UnclearFields`] if the fields are not named and cannot be told.
-/// * [`Error::WrongContent`] if the recipe is for given features and a file holds texts, or the
+///   selected and there is no folder.
+/// * [`Error::UnclearFields`] if the fields are not named and cannot be determined.
+/// * [`Error::WrongContent`] if the recipe is for given features and a file contains texts, or the
 ///   other way round.
 /// * [`Error::UnknownFormat`] if this build cannot read the format of a file.
 /// * [`Error::Io`] if an input cannot be read or decompressed.
@@ -109,7 +112,7 @@ pub fn hash_documents<E: From<Error>>(
     DocumentFiles::find(paths, options)?.hash(hasher, options, take)
 }
 
-/// As [`hash_documents`], and also gives the features of each document to `take`.
+/// As [`hash_documents`], and also passes the features of each document to `take`.
 ///
 /// # Errors
 ///
@@ -123,16 +126,16 @@ pub fn read_features<E: From<Error>>(
     DocumentFiles::find(paths, options)?.read_features(hasher, options, None, take)
 }
 
-/// Gives the fingerprints that are in files already, one in the field or column
-/// [`DocumentOptions::text_field`] of each record, to `take` as [`hash_documents`] does.
+/// Reads fingerprints from the field or column [`DocumentOptions::text_field`] of each record, and
+/// calls `take` as [`hash_documents`] does.
 ///
-/// Texts are spelled as `form` says, a [`Radix`](fpstore_base::Radix) of 64 bits or a [`ReadyForm`];
-/// numbers stand for themselves, negative ones for their bits. An empty
-/// or null field is a document without fingerprint. Of [`Document`] the length of the text is 0.
+/// The spelling of texts is set by `form`, a [`Radix`](fpstore_base::Radix) of 64 bits or a
+/// [`ReadyForm`]; numbers are used as they are, negative ones by their bits. An empty or null field
+/// means a document without fingerprint. The text length of [`Document`] is 0.
 ///
 /// # Errors
 ///
-/// As [`hash_documents`], and [`Error::BadFile`] if a file is of a format without fields.
+/// As [`hash_documents`], and [`Error::BadFile`] if a file has a format without fields.
 pub fn read_fingerprints<E: From<Error>>(
     paths: &[PathBuf],
     form: impl Into<ReadyForm>,
@@ -253,8 +256,8 @@ impl DocumentFiles {
         })
     }
 
-    /// As [`read_texts`], for these files, and also gives the place of each document. If `wanted` is
-    /// given, only documents at the places for which it returns `true` are read.
+    /// As [`read_texts`], for these files, and also passes the place of each document. If `wanted`
+    /// is given, only documents at the places for which it returns `true` are read.
     ///
     /// # Errors
     ///
@@ -274,10 +277,10 @@ impl DocumentFiles {
         })
     }
 
-    /// Gives the place and the id of each document to `take`, in order, with what a function makes
-    /// of its text. `make_map` makes such a function for each working thread, so that the texts are
-    /// worked on by several threads, and are not held longer. If `wanted` is given, only documents
-    /// at the places for which it returns `true` are read.
+    /// Calls `take` with the place and the id of each document, in order, and the result of a
+    /// function of its text. `make_map` makes such a function for each worker thread, so that
+    /// several threads process the texts, which are not kept afterwards. If `wanted` is given, only
+    /// documents at the places for which it returns `true` are read.
     ///
     /// ```
     /// use fpstore_documents::{DocumentFiles, DocumentOptions, Error};
@@ -319,12 +322,12 @@ impl DocumentFiles {
     }
 }
 
-/// The hasher of a task, which makes digests where they are asked for.
+/// The hasher of a task, with digests if requested.
 fn digesting(hasher: TextHasher, options: &DocumentOptions) -> TextHasher {
     if options.digests { hasher.digesting() } else { hasher }
 }
 
-/// Gives a document to the caller, unless its id can be stored nowhere, and counts it if it was
+/// Passes a document to the caller, unless its id is invalid for stores, and counts it if it was
 /// taken.
 fn admit<E>(
     document: Document<'_>,
@@ -345,7 +348,7 @@ fn admit<E>(
     Ok(admission)
 }
 
-/// Counts in how many of all documents in the files and folders `paths` each feature occurs.
+/// Counts for each feature the number of documents in the files and folders `paths` with it.
 ///
 /// # Errors
 ///
@@ -368,8 +371,8 @@ pub fn count_document_frequencies(
     })
 }
 
-/// Gives the texts of all documents in the files and folders `paths` to `take`, in order, as
-/// [`hash_documents`] would make fingerprints of them. Of a page in HTML it is the main text.
+/// Calls `take` with the texts of all documents in the files and folders `paths`, in order, as
+/// [`hash_documents`] would hash them. The text of an HTML page is its main text.
 ///
 /// # Errors
 ///
@@ -382,11 +385,11 @@ pub fn read_texts<E: From<Error>>(
     DocumentFiles::find(paths, options)?.read_texts(options, None, |_, id, text| take(id, text))
 }
 
-/// What is read, and what is made of it.
+/// The input and the options that control the work.
 struct Work<'a, M> {
     files: &'a DocumentFiles,
     options: &'a DocumentOptions,
-    /// Whether the recipe is for features that were made elsewhere.
+    /// Whether the recipe is for features made elsewhere.
     takes_features: bool,
     wanted: Option<Arc<Wanted>>,
     make_task: M,
@@ -438,7 +441,8 @@ impl<M> Work<'_, M> {
             }
         };
         let in_flight_len = usize::try_from(options.in_flight_len).unwrap_or(usize::MAX);
-        // The reader may be waiting for standard input when the caller ends, so its thread is detached.
+        // The reader may be waiting for standard input when the caller ends, so its thread is
+        // detached.
         let mut results = Parallel::new(options.threads).bytes(in_flight_len).run(read, work);
         let passed_over = files.passed_over;
         let guess = files.guess.words.clone();
@@ -466,15 +470,15 @@ impl<M> Work<'_, M> {
     }
 }
 
-/// Whether the recipe is for features that were made elsewhere.
+/// Whether the recipe is for features made elsewhere.
 fn takes_features(hasher: &TextHasher) -> bool {
     hasher.recipe().tokenizer == Tokenizer::Given
 }
 
-/// The records of a file that decide between hex and decimal.
+/// The number of records of a file that decide between hex and decimal.
 const TOLD_COUNT: u64 = 100;
 
-/// Whether the fingerprints of a file may be hex or decimal, which their first texts tell.
+/// Whether the fingerprints of a file may be hex or decimal, decided by its first texts.
 #[derive(Default)]
 struct Doubt {
     file: usize,
@@ -484,11 +488,12 @@ struct Doubt {
 }
 
 impl Doubt {
-    /// Notes a fingerprint.
+    /// Records a fingerprint.
     ///
     /// # Errors
     ///
-    /// [`Error::UnclearFields`] if the texts so far may be hex or decimal, and nothing more tells.
+    /// [`Error::UnclearFields`] if the texts so far may be hex or decimal, and no more will be
+    /// examined.
     fn note(
         &mut self,
         ready: &Ready,
@@ -503,7 +508,7 @@ impl Doubt {
         self.count += 1;
         self.is_hex |= ready.is_hex == Some(true);
         self.plain += u64::from(ready.is_hex == Some(false));
-        // The records of a stream are used as they come.
+        // The records of a stream are used as they arrive.
         let told_count = if files.list[file].len.is_none() { 2 } else { TOLD_COUNT };
         if self.count >= told_count { self.end(files, field) } else { Ok(()) }
     }

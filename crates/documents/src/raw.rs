@@ -1,4 +1,4 @@
-//! Documents as the reader hands them to the workers: found, and not yet decoded.
+//! Documents between the reader and the workers: found, and not yet decoded.
 
 use std::path::PathBuf;
 
@@ -8,21 +8,21 @@ use super::files::DocumentPlace;
 use super::warc;
 use crate::error::Error;
 
-/// The digest of a record, by which the copier recognises the record that was read: of its line, its
-/// fields, its value in Parquet, or its header and its block.
+/// The digest of a record, by which the copier recognises it: the digest of its line, of its
+/// fields, of its value in Parquet, or of its header and its block.
 pub(super) fn digest_of(parts: impl IntoIterator<Item: AsRef<[u8]>>) -> u64 {
     parts.into_iter().fold(0, |before, part| XxHash3_64::oneshot_with_seed(before, part.as_ref()))
 }
 
-/// A document as the reader found it, not yet decoded.
+/// A document found by the reader and not yet decoded.
 pub(super) struct RawDocument {
     pub(super) place: DocumentPlace,
-    /// The id, if it is the number of a line.
+    /// The id, if it is a line number.
     pub(super) id: Option<String>,
     pub(super) body: Body,
 }
 
-/// The content of a raw document. Everything that takes time is left to the workers.
+/// The content of a raw document. All slow work is left to the workers.
 pub(super) enum Body {
     /// A line of JSON, not yet parsed.
     JsonText(Vec<u8>),
@@ -32,18 +32,18 @@ pub(super) enum Body {
     Line(String, Vec<u8>),
     /// The fields of a row of a table.
     Row(RowFields),
-    /// The id, the fields that were asked for, and the block of a web archive, with the digest of its
+    /// The id, the requested fields, and the block of a web archive record, with the digest of its
     /// header.
     Archived(String, Vec<Option<String>>, warc::Block, u64),
-    /// The id and the path of a file that is one document.
+    /// The id and the path of a file that is a single document.
     PlainFile(String, PathBuf),
-    /// The id and the path of a file that is one page in HTML.
+    /// The id and the path of a file that is a single HTML page.
     HtmlFile(String, PathBuf),
     /// The reason why a record is bad.
     Bad(String),
-    /// The reason why a record of a web archive is damaged, so that copies leave it out.
+    /// The reason why a record of a web archive is damaged; copies omit it.
     Damaged(String),
-    /// The reason why the rest of a file cannot be read, and how many of its documents were.
+    /// The reason why the rest of a file cannot be read, and how many of its documents were read.
     BadFile(Error, u64),
 }
 
@@ -64,13 +64,13 @@ impl Body {
     }
 }
 
-/// The fields of a row that were asked for.
+/// The requested fields of a row.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct RowFields {
     /// See [`DocumentPlace::digest`].
     pub(super) digest: Option<u64>,
     pub(super) id: String,
     pub(super) text: String,
-    /// Those of [`DocumentOptions::fields`](crate::DocumentOptions::fields).
+    /// The values of [`DocumentOptions::fields`](crate::DocumentOptions::fields).
     pub(super) fields: Vec<Option<String>>,
 }

@@ -1,4 +1,4 @@
-//! Reading the inputs one after the other, and cutting them into raw documents.
+//! Reads the inputs one after the other, and splits them into raw documents.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::PathBuf;
@@ -23,39 +23,39 @@ use fpstore_base::{InputPlace, IoError};
 /// A batch is full when it holds this many documents or bytes.
 const BATCH_COUNT: usize = 256;
 const BATCH_LEN: usize = 1 << 20;
-/// Counted for a file of which only the path is in a batch: few files go into one batch, because
-/// each may be long.
+/// Counted for a file whose path alone is in a batch: a batch has few files, because each may be
+/// long.
 const FILE_LEN: usize = BATCH_LEN / 16;
 
-/// An input that is being read, decompressed.
+/// A decompressed input being read.
 type Opened = BufReader<Box<dyn Read + Send>>;
 
 /// Receives full batches and their lengths; returning `false` ends the reading.
 pub(super) type Push<'p> = dyn FnMut(Vec<RawDocument>, usize) -> bool + 'p;
 
-/// Says of a place whether its document is wanted.
+/// Returns whether the document at a place is wanted.
 pub type Wanted = dyn Fn(DocumentPlace) -> bool + Send + Sync;
 
 /// Collects documents into batches.
 pub(super) struct Reader<'p> {
     options: &'p DocumentOptions,
-    /// The documents to read, if not all of them.
+    /// The filter for documents to read, if there is one.
     wanted: Option<&'p Wanted>,
     push: &'p mut Push<'p>,
     batch: Vec<RawDocument>,
     batch_len: usize,
-    /// The number of the input that is being read, and of the documents in it so far.
+    /// The number of the current input, and of the documents in it so far.
     input: usize,
     count: u64,
-    /// What stands before the number of a line, if these numbers are the ids.
+    /// The prefix of line numbers, if these numbers are the ids.
     line_prefix: Option<String>,
-    /// Whether the input may pause, so that each document is handed on as it comes.
+    /// Whether the input may pause, so that each document is passed on at once.
     is_stream: bool,
     /// Whether the caller dropped the results, or the observer ended the work.
     stopped: bool,
     interrupted: bool,
     watch: Watch,
-    /// Bytes of the input that were read, and those of them that were reported to the observer.
+    /// Bytes read from the input, and bytes already reported to the observer.
     taken: Arc<AtomicU64>,
     told: u64,
 }
@@ -85,7 +85,7 @@ impl<'p> Reader<'p> {
         }
     }
 
-    /// Reads all inputs; `takes_features` says whether the recipe is for features.
+    /// Reads all inputs; with `takes_features` the recipe is for features.
     pub(super) fn read_all(mut self, files: &DocumentFiles, takes_features: bool) -> Result<()> {
         let done = self.read_each(files, takes_features);
         self.send();
@@ -294,12 +294,12 @@ impl<'p> Reader<'p> {
         Ok(())
     }
 
-    /// Opens an input, decompressed; its bytes are counted as they are read.
+    /// Opens an input, decompressed; its bytes are counted while it is read.
     fn open_bytes(&mut self, input: &Input) -> Result<Opened> {
         Ok(self.counting(Source::open(&input.path)?))
     }
 
-    /// The same of a web archive, whose damaged records can be left behind.
+    /// Opens a web archive likewise; its damaged records can be skipped.
     fn open_archive(&mut self, input: &Input) -> Result<Archive<Opened>> {
         let (skip_bad, members) = (self.options.skip_bad, Arc::<AtomicU64>::default());
         let source = archive::open(&input.path, skip_bad, &members)?;
@@ -312,7 +312,7 @@ impl<'p> Reader<'p> {
         BufReader::with_capacity(source::BUFFER_LEN, source.reader)
     }
 
-    /// The same, recoded to UTF-8.
+    /// Opens an input likewise, converted to UTF-8.
     fn open(&mut self, input: &Input) -> Result<Box<dyn BufRead + Send>> {
         let reader = Box::new(self.open_bytes(input)?);
         let may_pause = input.len.is_none();
@@ -320,7 +320,7 @@ impl<'p> Reader<'p> {
             .map_err(|fault| unreadable(input, fault))
     }
 
-    /// Reports the bytes that were read since the last report to the observer.
+    /// Reports the bytes read since the last report to the observer.
     fn report(&mut self) {
         let taken = self.taken.load(Ordering::Relaxed);
         let news = taken - self.told;
@@ -335,7 +335,7 @@ impl<'p> Reader<'p> {
         }
     }
 
-    /// Takes a document; returns whether to go on.
+    /// Takes a document; returns whether to continue.
     fn push(&mut self, at: Option<InputPlace>, body: Body) -> bool {
         let place = DocumentPlace { file: self.input, at, digest: None };
         let line = Some(place.record()).filter(|&number| number > 0);
@@ -348,7 +348,7 @@ impl<'p> Reader<'p> {
             Body::JsonText(bytes) | Body::JsonFeatures(bytes) | Body::Line(_, bytes) => bytes.len(),
             Body::Row(row) => row.id.len() + row.text.len(),
             Body::Archived(id, _, block, _) => id.len() + block.bytes.len(),
-            // Counted before.
+            // Its length was counted before.
             Body::PlainFile(..) | Body::HtmlFile(..) => 0,
             Body::Bad(_) | Body::Damaged(_) | Body::BadFile(..) => 0,
         };
@@ -378,7 +378,7 @@ fn row_body(row: Result<RowFields, String>) -> Body {
     }
 }
 
-/// What the ids of the documents in a file are made of.
+/// The base of the ids of the documents in a file.
 fn id_of(input: &Input) -> Result<String> {
     input.id.clone().ok_or_else(|| Error::BadFile {
         name: format!("{:?}", input.path),

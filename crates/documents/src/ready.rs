@@ -1,20 +1,20 @@
-//! Fingerprints that were made elsewhere, in a field where other documents have their text.
+//! Fingerprints made elsewhere, in a field where other documents have their text.
 //!
-//! A reader turns the field into 16 hex digits, whatever its type and spelling, and
-//! [`ReadyTask`](super::task::ReadyTask) takes that for the text of the document.
+//! A reader converts the field to 16 hex digits, whatever its type and spelling, and
+//! [`ReadyTask`](super::task::ReadyTask) receives them as the text of the document.
 
 use fpstore_base::column::is_plain;
 use fpstore_base::{Fingerprint, Radix, Width};
 
-/// Before the digits of a text that is hex and not decimal.
+/// The prefix of digits from a text that is hex and not decimal.
 const IS_HEX: char = 'h';
-/// Before the digits of a text that may be hex or decimal.
+/// The prefix of digits from a text that may be hex or decimal.
 const IS_PLAIN: char = '?';
-/// How ready fingerprints are given in a field: their spelling in texts, and their width.
+/// The form of ready fingerprints in a field: their spelling in texts, and their width.
 ///
-/// Without a spelling texts are hex; a file whose texts may all be decimal is then refused. Numbers
-/// stand for themselves, negative ones for their bits. A value with a bit above the width
-/// makes its record a bad one.
+/// Without a spelling texts are read as hex; a file whose texts may all be decimal is then refused.
+/// Numbers are used as they are, negative ones by their bits. A value with a bit above the width
+/// makes its record bad.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadyForm {
     /// The spelling in texts.
@@ -31,8 +31,8 @@ impl From<Radix> for ReadyForm {
 }
 
 impl ReadyForm {
-    /// The fingerprint in a text, in 16 hex digits, with a mark of [`Ready`] before them if the
-    /// spelling is not set; an empty text has none.
+    /// The fingerprint in a text as 16 hex digits, with a mark of [`Ready`] before them if the
+    /// spelling is not set; empty for an empty text.
     pub(super) fn digits_of_text(self, text: &str) -> Result<String, String> {
         if text.is_empty() {
             return Ok(String::new());
@@ -61,7 +61,7 @@ impl ReadyForm {
         }
     }
 
-    /// The fingerprint that a number without sign is, in 16 hex digits.
+    /// The fingerprint of an unsigned number, as 16 hex digits.
     pub(super) fn digits_of_number(self, number: u64) -> Result<String, String> {
         let fingerprint = Fingerprint::new(number);
         match self.width.fits(fingerprint) {
@@ -74,8 +74,8 @@ impl ReadyForm {
         format!("the fingerprint {:x} has more than {} bits", fingerprint.value(), self.width)
     }
 
-    /// The fingerprint that a number with a sign is, in 16 hex digits. A number of 64 bits may also be
-    /// one without sign that fits the width.
+    /// The fingerprint of a signed number, as 16 hex digits. A number of 64 bits may also be an
+    /// unsigned number that fits the width.
     pub(super) fn digits_of_signed(self, number: i64) -> Result<String, String> {
         match self.width.of_signed(number) {
             Some(fingerprint) => Ok(fingerprint.to_string()),
@@ -85,16 +85,17 @@ impl ReadyForm {
     }
 }
 
-/// A fingerprint of a field.
+/// A fingerprint from a field.
 #[derive(Default)]
 pub(super) struct Ready {
     pub(super) fingerprint: Option<Fingerprint>,
-    /// Whether its text is hex, or may be decimal; `None` if it is a number, or the same in both.
+    /// Whether its text is hex, or may be decimal; `None` for a number, or a text with the same
+    /// value in both.
     pub(super) is_hex: Option<bool>,
 }
 
 impl Ready {
-    /// The fingerprint of the digits that a reader has made.
+    /// The fingerprint of the digits made by a reader.
     pub(super) fn of(digits: &str) -> Self {
         let is_hex = match digits.chars().next() {
             Some(IS_HEX) => Some(true),

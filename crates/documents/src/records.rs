@@ -1,4 +1,4 @@
-//! Files that hold many documents: one a line, or one a row of a table.
+//! Files with many documents: one on each line, or one in each row of a table.
 
 use std::io::{self, BufRead, Read, Write};
 
@@ -7,30 +7,30 @@ use memchr::memchr;
 use super::capped::TooLong;
 use super::delimited::{FieldReader, Fields};
 use super::json;
-use super::names::{Names, listed};
 use super::options::DocumentOptions;
+use super::options::{Names, listed};
 use super::raw::{RowFields, digest_of};
 
 /// A line without its end, or the reason why it is bad.
 pub(super) type Line = Result<Vec<u8>, String>;
 
-/// The lines of a file, one after the other. Reading and copying both walk by this, so that a line has
+/// Iterates over the lines of a file. Reading and copying share this iteration, so that a line has
 /// the same number in both.
 pub(super) struct Lines<R> {
     reader: R,
     len_max: u64,
     /// The number of the line, from 1.
     pub(super) number: u64,
-    /// The line with its end, but for what is longer than the longest text and its end.
+    /// The line with its end, truncated after the longest text and its end.
     raw: Vec<u8>,
-    /// The number of CRs that follow, and whether more of the line does.
+    /// The number of CRs that follow, and whether the line continues after them.
     more_cr: u64,
     has_rest: bool,
     is_too_long: bool,
 }
 
 impl<R: BufRead> Lines<R> {
-    /// A line whose text has more than `len_max` bytes is bad, and is not held.
+    /// A line whose text has more than `len_max` bytes is bad, and is not held in memory.
     pub(super) fn new(reader: R, len_max: u64) -> Self {
         let raw = Vec::new();
         Lines { reader, len_max, number: 0, raw, more_cr: 0, has_rest: false, is_too_long: false }
@@ -43,7 +43,7 @@ impl<R: BufRead> Lines<R> {
         }
         self.raw.clear();
         self.more_cr = 0;
-        // CR and LF are no part of the text.
+        // A CR before the LF is not part of the text.
         let limit = self.len_max.saturating_add(2);
         if self.reader.by_ref().take(limit).read_until(b'\n', &mut self.raw)? == 0 {
             return Ok(false);
@@ -51,7 +51,7 @@ impl<R: BufRead> Lines<R> {
         self.number += 1;
         self.is_too_long = self.text_len() as u64 > self.len_max;
         if self.raw.len() as u64 == limit && !self.raw.ends_with(b"\n") {
-            // Only an LF ends a line, however many CRs stand before it.
+            // Only an LF ends a line, however many CRs precede it.
             let next = self.pass_cr()?;
             self.has_rest = next.is_some();
             self.is_too_long |= next.is_some_and(|byte| byte != b'\n');
@@ -103,8 +103,8 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
-/// Gives the lines with their numbers, from 1, to `take`, until it returns `false`. A line of more
-/// than `len_max` bytes is bad, and is not held.
+/// Calls `take` with the lines and their numbers, from 1, until it returns `false`. A line of more
+/// than `len_max` bytes is bad, and is not held in memory.
 pub(super) fn read_lines(
     reader: impl BufRead,
     len_max: u64,
@@ -149,8 +149,8 @@ impl DocumentOptions {
     }
 }
 
-/// Gives the rows of a table with a header to `take`, until it returns `false`. A row of more than
-/// `len_max` bytes is bad, and is not held.
+/// Calls `take` with the rows of a table with a header, until it returns `false`. A row of more
+/// than `len_max` bytes is bad, and is not held in memory.
 pub(super) fn read_rows(
     reader: impl BufRead,
     columns: Columns<'_>,
@@ -208,7 +208,7 @@ pub(super) fn read_rows(
     Ok(())
 }
 
-/// Refuses a table that has the column that is to be added.
+/// Refuses a table that already has the column to add.
 pub(super) fn check_new(all: &[&str], names: Names<'_>) -> Result<(), String> {
     match names.new.iter().find(|new| all.contains(&new.as_str())) {
         Some(new) => Err(json::is_there(new)),
@@ -216,7 +216,7 @@ pub(super) fn check_new(all: &[&str], names: Names<'_>) -> Result<(), String> {
     }
 }
 
-/// The place of the column `name`, which must be there once.
+/// The index of the column `name`, which must exist exactly once.
 fn column(names: &[&str], name: &str, is_ready: bool) -> Result<usize, String> {
     let mut places = (0..names.len()).filter(|&place| names[place] == name);
     match (places.next(), places.next()) {
@@ -226,7 +226,7 @@ fn column(names: &[&str], name: &str, is_ready: bool) -> Result<usize, String> {
     }
 }
 
-/// Why a column of a table is not to be had.
+/// The error for a missing column of a table.
 pub(super) fn no_column(names: &[&str], name: &str, is_ready: bool) -> String {
     if names.is_empty() {
         return format!("no column '{name}': there is no header");
@@ -239,7 +239,7 @@ pub(super) fn no_column(names: &[&str], name: &str, is_ready: bool) -> String {
     )
 }
 
-/// Why a name does not tell which column is meant.
+/// The error for an ambiguous column name.
 pub(super) fn twice(name: &str) -> String {
     format!("two columns have the name '{name}'")
 }
@@ -305,7 +305,8 @@ mod tests {
         assert_eq!(lines_of(&input, 10), [(1, Ok(2)), (2, Err(true)), (3, Ok(10)), (4, Ok(1))]);
     }
 
-    /// The lines with their lengths, or whether they have a reason; from buffers of several lengths.
+    /// The lines with their lengths, or whether they have a reason; from buffers of several
+    /// lengths.
     fn lines_of(input: &[u8], len_max: u64) -> Vec<(u64, Result<usize, bool>)> {
         let mut found = [1, 7, 64].map(|capacity| {
             let mut lines = Vec::new();
@@ -327,7 +328,7 @@ mod tests {
         for count in 0..40 {
             let cr = vec![b'\r'; count];
             let input = [b"ab", &cr[..], b"\ncd\n", b"e", &cr, b"f\n", &cr, b"\ng", &cr].concat();
-            // What follows a CR is a part of the text.
+            // Bytes after the CR are a part of the text.
             let third = if count + 2 > 10 { Err(true) } else { Ok(count + 2) };
             let expected = [(1, Ok(2)), (2, Ok(2)), (3, third), (4, Ok(0)), (5, Ok(1))];
             assert_eq!(lines_of(&input, 10), expected, "{count}");

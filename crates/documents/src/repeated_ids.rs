@@ -1,42 +1,44 @@
-//! Noticing that documents share an id, in little memory.
+//! Detects that documents share an id, in little memory.
 //!
-//! Lists of removed or near documents name them by their ids, so a user must know if an id names
-//! several. Ids are noted by hashes of 64 bits. If there are more of them than
-//! [`EXACT_IDS_MAX`], only those of a part of all ids are noted, halved each time the memory is
-//! full: an id is in that part or not by its hash, so all documents of one id are.
+//! Lists of removed or near documents contain ids, so a user must know if an id belongs to several
+//! documents. Ids are noted by hashes of 64 bits. If there are more ids than [`EXACT_IDS_MAX`],
+//! only a part of the ids is noted, which is halved each time the memory is full. Whether an id is
+//! in that part depends on its hash alone, so either all documents of an id are noted or no
+//! document is.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use fpstore_base::{Id, IdRef};
 
-/// The most ids of which every repeat is noticed; each takes about 16 bytes of memory.
-pub const EXACT_IDS_MAX: usize = 1 << 18;
+/// The maximum number of ids for which every repetition is detected; each takes about 16 bytes of
+/// memory.
+const EXACT_IDS_MAX: usize = 1 << 18;
 
 /// Documents that share an id with an earlier one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RepeatedIds {
-    /// The number of such documents; the least number if only a part of the ids was noted.
+    /// The number of such documents; a lower bound if only a part of the ids was noted.
     pub count: u64,
     /// The id of the first of them.
     pub first: Option<Id>,
-    /// Whether only a part of the ids was noted, because there are more than [`EXACT_IDS_MAX`].
+    /// Whether only a part of the ids was noted, because there are more than 262,144.
     pub is_least: bool,
 }
 
-/// Notes ids, to count those that were noted before.
+/// Notes ids, to count repeated ones.
 #[derive(Clone, Debug, Default)]
 pub struct IdNotes {
     seen: HashSet<u64>,
-    /// Ids are noted whose hash has this number of zeros at its end.
+    /// Only ids whose hash ends in this number of zero bits are noted.
     zeros: u32,
 }
 
 impl IdNotes {
     /// Notes the id of the next document, and counts it in `found` if it was noted before.
     pub fn note(&mut self, id: IdRef<'_>, found: &mut RepeatedIds) {
-        // The keys of this hasher are fixed: the same documents give the same counts.
+        // The keys of this hasher are fixed, so that the same documents yield the same counts.
         let mut hasher = DefaultHasher::new();
         id.hash(&mut hasher);
         let hash = hasher.finish();
@@ -84,7 +86,7 @@ mod tests {
         (0..count).for_each(|id| notes.note(IdRef::U64(id), &mut found));
         assert_eq!((found.count, found.is_least), (0, true));
         assert!(notes.seen.len() <= EXACT_IDS_MAX);
-        // A file that was given twice is noticed.
+        // A file given twice is detected.
         (0..count).for_each(|id| notes.note(IdRef::U64(id), &mut found));
         let repeated = found.count;
         assert!((count / 16..count / 4).contains(&repeated), "{repeated}");

@@ -1,4 +1,4 @@
-//! Counts of what was read and of what could not be read.
+//! Counts of documents and of faults.
 
 use super::files::{DocumentFiles, DocumentPlace};
 use super::folders::PassedOver;
@@ -8,7 +8,7 @@ use super::task::Failure;
 use crate::error::{Error, Result, shown};
 use fpstore_base::{Id, IdRef};
 
-/// The number of bad records and of documents without features that a summary names.
+/// The maximum number of bad records and of documents without features that a summary names.
 const SHOWN_MAX: usize = 10;
 
 /// Counts of documents and bad records.
@@ -19,29 +19,30 @@ pub struct DocumentSummary {
     pub document_count: u64,
     /// Documents without features, which have no fingerprint.
     pub empty_count: u64,
-    /// The ids of the first ten of these.
+    /// The ids of the first ten of them.
     pub empty: Vec<Id>,
-    /// Documents that share an id with an earlier one, with or without features. That is no fault.
+    /// Documents that share an id with an earlier one, with or without features. This is not a
+    /// fault.
     pub repeated_ids: RepeatedIds,
-    /// Records of web archives with responses that are no documents: errors, images.
+    /// Records of web archives with responses that are not documents: errors, images.
     pub other_count: u64,
     /// Bad records that were skipped.
     pub skipped_count: u64,
     /// The faults of the first ten, with the names of their inputs and their places.
     pub skipped: Vec<String>,
-    /// Those of them that are damaged records of web archives, which copies leave out.
+    /// Skipped records that are damaged records of web archives, which copies omit.
     pub damaged_count: u64,
-    /// Files in folders of which all or the rest could not be read, and were skipped.
+    /// Files in folders that could not be read, in whole or to their ends, and were skipped.
     pub bad_file_count: u64,
     /// The faults of the first ten, with their names.
     pub bad_files: Vec<String>,
-    /// The numbers of these files among all files: of the documents that were taken, those at such
-    /// [places](DocumentPlace::file) are not all of their file.
+    /// The numbers of these files among all files: the documents taken from such
+    /// [places](DocumentPlace::file) are not all documents of their file.
     pub unread: Vec<usize>,
-    /// Files in folders that were not looked at.
+    /// Files in folders that were skipped.
     pub passed_over: PassedOver,
-    /// Which fields were taken for the ids and the texts, in words, if the caller named none and they
-    /// are not `id` and `text`.
+    /// The fields chosen for the ids and the texts, in words, if the caller named none and they are
+    /// not `id` and `text`.
     pub guess: Option<String>,
 }
 
@@ -69,7 +70,7 @@ impl DocumentSummary {
         let name = input.map_or("input", |input| input.name.as_str());
         let is_damaged = matches!(failure, Failure::Damaged(_));
         let reason = match failure {
-            // A wait for the file was ended: it is not a bad one.
+            // The wait for the file was interrupted: the file is not bad.
             Failure::File(Error::Interrupted, _) | Failure::Unreadable(Error::Interrupted) => {
                 return Err(Error::Interrupted);
             }
@@ -81,7 +82,7 @@ impl DocumentSummary {
                 self.skip_file(options, place, &error, count);
                 return Ok(());
             }
-            // A page that cannot be read is a bad file of a folder; by name, it is an error.
+            // An unreadable page is a bad file if found in a folder, and an error if named.
             Failure::Unreadable(error)
                 if options.skip_bad && input.is_some_and(|input| input.is_found) =>
             {
@@ -111,7 +112,7 @@ impl DocumentSummary {
         Ok(())
     }
 
-    /// Counts a file that cannot be read to its end; `count` of its documents were.
+    /// Counts a file that cannot be read to its end; `count` of its documents were read.
     fn skip_file(
         &mut self,
         options: &DocumentOptions,

@@ -13,16 +13,16 @@ use crate::error::{Error, Result};
 use fpstore_base::{Fingerprint, Id, InputPlace};
 use fpstore_text::{FeatureHash, TextDigests, TextHasher, Weight, passages};
 
-/// The part of a worker that depends on the result that is wanted.
+/// The part of a worker that depends on the requested result.
 pub(super) trait Task {
     type Output: Send + 'static;
 
     fn feed(&mut self, part: &str);
-    /// Ends the text that was fed.
+    /// Ends the text and returns its result.
     fn finish(&mut self) -> Self::Output;
-    /// Drops the text that was fed.
+    /// Discards the text.
     fn reset(&mut self);
-    /// The result of given features, or why there is none.
+    /// The result for given features, or the reason why there is no result.
     fn features(&mut self, features: &json::Features<'_>) -> Result<Self::Output, String>;
 
     fn whole(&mut self, text: &str) -> Self::Output {
@@ -31,7 +31,7 @@ pub(super) trait Task {
     }
 }
 
-/// Makes the fingerprint, and digests if the hasher does.
+/// Computes the fingerprint, and digests if the hasher computes them.
 pub(super) struct HashTask(pub(super) TextHasher);
 
 impl Task for HashTask {
@@ -58,7 +58,8 @@ impl Task for HashTask {
     }
 }
 
-/// Makes the fingerprint and the hashes of the distinct features. The hasher is one that counts.
+/// Computes the fingerprint and the hashes of the distinct features. The hasher must be a counting
+/// one.
 pub(super) struct BothTask(pub(super) TextHasher);
 
 impl Task for BothTask {
@@ -100,7 +101,7 @@ fn fingerprint_of(
     Ok(hasher.fingerprint_of_features(features))
 }
 
-/// The hashes of given features, each once.
+/// The hashes of given features, without repetitions.
 fn distinct(features: &json::Features<'_>, hash: &FeatureHash) -> Vec<u64> {
     let mut hashes: Vec<u64> = features
         .iter()
@@ -112,7 +113,7 @@ fn distinct(features: &json::Features<'_>, hash: &FeatureHash) -> Vec<u64> {
     hashes
 }
 
-/// Makes the hashes of the distinct features.
+/// Computes the hashes of the distinct features.
 pub(super) struct CountTask {
     pub(super) hasher: TextHasher,
     pub(super) hash: FeatureHash,
@@ -166,7 +167,7 @@ impl Task for TextTask {
     }
 }
 
-/// Keeps the text, and gives it to a function.
+/// Keeps the text, and applies a function to it.
 pub(super) struct MapTask<F> {
     pub(super) text: String,
     pub(super) map: F,
@@ -226,7 +227,7 @@ impl Task for ReadyTask {
     }
 }
 
-/// The result for one document, or the reason why there is none.
+/// The result for a document, or the reason why it has no result.
 pub(super) struct Finished<T> {
     pub(super) place: DocumentPlace,
     pub(super) outcome: Result<Processed<T>, Failure>,
@@ -236,9 +237,9 @@ pub(super) struct Finished<T> {
 pub(super) struct Processed<T> {
     pub(super) id: Id,
     pub(super) output: T,
-    /// Bytes of its text in UTF-8; 0 if features were given.
+    /// Length in bytes of its text in UTF-8; 0 if features were given.
     pub(super) text_len: u64,
-    /// Those of [`DocumentOptions::fields`].
+    /// The values of [`DocumentOptions::fields`].
     pub(super) fields: Vec<Option<String>>,
 }
 
@@ -251,19 +252,19 @@ impl<T> Processed<T> {
 
 /// The reason why a document has no result.
 pub(super) enum Failure {
-    /// The record holds no document.
+    /// The record contains no document.
     NoDocument,
     /// The record is bad.
     Bad(String),
-    /// The record is damaged, so that copies leave it out.
+    /// The record is damaged; copies omit it.
     Damaged(String),
-    /// The rest of a file in a folder cannot be read; the number of its documents that were.
+    /// The rest of a file in a folder cannot be read; the number of its documents that were read.
     File(Error, u64),
     /// Its file cannot be read.
     Unreadable(Error),
 }
 
-/// Works on a document, or with a unit on each of its passages, and gives the results to `out`.
+/// Processes a document, or with a unit each of its passages, and passes the results to `out`.
 pub(super) fn run_all<T: Task>(
     document: RawDocument,
     options: &DocumentOptions,
@@ -383,7 +384,7 @@ mod tests {
 
     use crate::{Admission, DocumentOptions, Error, hash_documents, read_features, read_texts};
 
-    /// Documents and their passages: a file of lines, a page of text, and one without text.
+    /// Documents and their passages: a file of lines, a page of text, and a text without passages.
     fn files(folder: &std::path::Path) -> Vec<PathBuf> {
         let paths = ["a.jsonl", "b.txt"].map(|name| folder.join(name));
         let lines = "{\"id\":\"one\",\"text\":\"first part\\n\\n second\\r\\npart \\n\"}\n\

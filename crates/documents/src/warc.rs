@@ -1,7 +1,7 @@
-//! Records of web archives: WARC 1.0 and 1.1 (ISO 28500), and the documents that they hold.
+//! Records of web archives, WARC 1.0 and 1.1 (ISO 28500), and the documents in them.
 //!
-//! Records are cut here, because the readers that are to be had do not give the bytes of a record as
-//! they are. The response of a server is parsed by `httparse`.
+//! Records are split here, because existing readers do not return the original bytes of a record.
+//! The responses of servers are parsed by `httparse`.
 
 use std::io::{self, BufRead, Read};
 
@@ -15,33 +15,33 @@ use super::whole_file;
 
 /// The first bytes of each record.
 pub(super) const MAGIC: &[u8] = b"WARC/1.";
-/// The longest header of a record.
+/// Maximum length of the header of a record.
 const HEADER_LEN_MAX: u64 = 1 << 16;
-/// The most header fields of a response.
+/// Maximum number of header fields of a response.
 const HTTP_FIELDS_MAX: usize = 256;
 
 /// The header of a record.
 #[derive(Debug, Default)]
 pub(super) struct Header {
     fields: Vec<(String, String)>,
-    /// Bytes of the block that follows.
+    /// Length in bytes of the block that follows.
     pub(super) block_len: u64,
 }
 
 impl Header {
-    /// The value of a field; upper and lower case are the same in its name.
+    /// The value of a field; its name is compared without regard to case.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         let mut found = self.fields.iter().filter(|(own, _)| own.eq_ignore_ascii_case(name));
         found.next().map(|(_, value)| value.as_str())
     }
 
-    /// What the record is about: its URI, else its own name.
+    /// The URI of the record, else its own name.
     pub(super) fn id(&self) -> Option<&str> {
         let id = self.get("WARC-Target-URI").or_else(|| self.get("WARC-Record-ID"))?;
         Some(id.strip_prefix('<').and_then(|id| id.strip_suffix('>')).unwrap_or(id))
     }
 
-    /// What the block holds, if it may be a document.
+    /// The kind of the block, if it may be a document.
     pub(super) fn content(&self) -> Option<Content> {
         let media = self.get("Content-Type").map(media_type).unwrap_or_default();
         match (self.get("WARC-Type")?.to_ascii_lowercase().as_str(), media.as_str()) {
@@ -52,7 +52,7 @@ impl Header {
     }
 }
 
-/// What a block holds.
+/// The kind of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Content {
     /// The response of a server.
@@ -76,7 +76,7 @@ fn media_type(value: &str) -> String {
     value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
-/// The encoding that a Content-Type names.
+/// The encoding named in a Content-Type.
 fn charset(value: &str) -> Option<TextEncoding> {
     let parameters = value.split(';').skip(1);
     let mut named = parameters.filter_map(|parameter| {
@@ -86,15 +86,15 @@ fn charset(value: &str) -> Option<TextEncoding> {
     TextEncoding::named(named.next()?).ok()
 }
 
-/// Reads the header of the next record, and puts its bytes, with line ends before it, into `raw`.
-/// `None` at the end of the file; the reason if there is no header. The reader then stands at the
-/// block.
+/// Reads the header of the next record, and puts its bytes, with preceding line ends, into `raw`.
+/// Returns `None` at the end of the file; the inner error is the reason if there is no header. The
+/// reader is then at the block.
 pub(super) fn next_header(
     reader: &mut impl BufRead,
     raw: &mut Vec<u8>,
 ) -> io::Result<Option<Result<Header, String>>> {
     raw.clear();
-    // The line ends after a block are two, but some write more or fewer.
+    // A block should be followed by two line ends; some writers use more or fewer.
     loop {
         match reader.fill_buf()?.first() {
             None => return Ok(None),
@@ -154,8 +154,8 @@ pub(super) struct Block {
     pub(super) bytes: Vec<u8>,
 }
 
-/// The text of a block; `None` if it holds no document: the answer of the server is an error, or of
-/// another kind than a text.
+/// The text of a block; `None` if it contains no document: the response of the server is an error,
+/// or not a text.
 pub(super) fn text_of(block: &Block, options: &DocumentOptions) -> Result<Option<String>, String> {
     let text = |content, bytes: &[u8], content_type: &str| {
         let encoding = charset(content_type).unwrap_or(options.encoding);
@@ -188,7 +188,7 @@ pub(super) fn text_of(block: &Block, options: &DocumentOptions) -> Result<Option
         return Ok(None);
     };
     let mut body = block.bytes[start..].to_vec();
-    // Archives often keep these fields of what they have decoded.
+    // Archives often keep these fields although they have decoded the body.
     let is_chunked =
         field("Transfer-Encoding").is_some_and(|it| it.eq_ignore_ascii_case("chunked"));
     if let Some(whole) = is_chunked.then(|| without_chunks(&body)).flatten() {
@@ -199,7 +199,7 @@ pub(super) fn text_of(block: &Block, options: &DocumentOptions) -> Result<Option
     text(content, &body, &content_type).map(Some)
 }
 
-/// A body without its chunk sizes; `None` if it has none.
+/// A body without its chunk sizes; `None` if it is not chunked.
 fn without_chunks(body: &[u8]) -> Option<Vec<u8>> {
     let mut whole = Vec::with_capacity(body.len());
     let mut rest = body;
@@ -221,7 +221,7 @@ fn decompressed(body: Vec<u8>, coding: &str, len_max: u64) -> Result<Vec<u8>, St
     let decoder: Box<dyn Read> = match coding {
         "" | "identity" => return Ok(body),
         "gzip" | "x-gzip" | "deflate" if is_gzip => Box::new(GzipReader::new(&body[..])),
-        // An archive that has decoded it.
+        // The archive has decoded it.
         "gzip" | "x-gzip" => return Ok(body),
         "deflate" if body.first() == Some(&0x78) => Box::new(ZlibDecoder::new(&body[..])),
         "deflate" => return Ok(body),

@@ -1,4 +1,4 @@
-//! Files that are one document: plain text, or a page in HTML.
+//! Files that are a single document: plain text, or an HTML page.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -15,16 +15,16 @@ use super::page_tree;
 use crate::error::Result;
 use fpstore_base::{IoError, source};
 
-/// A page names its encoding within this many bytes (HTML standard, 13.2.3.2).
+/// An HTML page declares its encoding within this many bytes (HTML standard, 13.2.3.2).
 const PRESCAN_LEN: usize = 1024;
 
-/// Why a file is no text.
+/// The reason why a file is not text.
 pub(super) enum NotText {
     Undecodable(Undecodable),
     TooLong(TooLong),
 }
 
-/// Gives the text of a plain file to `take`, piece by piece.
+/// Calls `take` with the text of a plain file, piece by piece.
 pub(super) fn read_plain(
     path: &Path,
     options: &DocumentOptions,
@@ -40,7 +40,7 @@ pub(super) fn read_plain(
     }
 }
 
-/// The text of a file in HTML.
+/// The text of an HTML file.
 pub(super) fn page_text(path: &Path, options: &DocumentOptions) -> Result<Result<String, String>> {
     let mut page = Vec::new();
     let mut reader = Capped::new(source::open(path)?, options.len_max);
@@ -53,9 +53,9 @@ pub(super) fn page_text(path: &Path, options: &DocumentOptions) -> Result<Result
     }
 }
 
-/// The text of a page in HTML.
+/// The text of an HTML page.
 ///
-/// The result changes from one version of the extractor to the next, so it is no part of a recipe.
+/// The result can change with the version of the extractor, so it is not part of a recipe.
 pub(super) fn text_of_page(
     page: &[u8],
     encoding: TextEncoding,
@@ -63,7 +63,7 @@ pub(super) fn text_of_page(
     len_max: u64,
 ) -> Result<String, String> {
     let encoding = if encoding == TextEncoding::UTF_8 {
-        // Pages that name no encoding are of all kinds.
+        // Pages without a declared encoding can have any.
         named_encoding(page).unwrap_or(TextEncoding::DETECT)
     } else {
         encoding
@@ -75,7 +75,7 @@ pub(super) fn text_of_page(
     text_of_html(&html, part, len_max)
 }
 
-/// The text of a page that is decoded, or of a part of one.
+/// The text of a decoded page or fragment.
 pub(super) fn text_of_html(html: &str, part: HtmlPart, len_max: u64) -> Result<String, String> {
     let tree = page_tree::parse(html, len_max)?;
     if part == HtmlPart::Full {
@@ -83,7 +83,7 @@ pub(super) fn text_of_html(html: &str, part: HtmlPart, len_max: u64) -> Result<S
     }
     let reader = Readability::with_document(tree, None, None);
     let article = reader.and_then(|mut reader| reader.parse());
-    // The extractor has changed the tree.
+    // The extractor has modified the tree.
     let again = || page_tree::parse(html, len_max);
     let article = match article {
         Ok(article) if printed_len(&article.text_content) > 0 => article,
@@ -100,15 +100,15 @@ pub(super) fn text_of_html(html: &str, part: HtmlPart, len_max: u64) -> Result<S
     Ok(if title.is_empty() { text.to_string() } else { format!("{title}\n{text}") })
 }
 
-/// Bytes of a text but for white space.
+/// Length in bytes of a text, whitespace not counted.
 fn printed_len(text: &str) -> usize {
     text.split_whitespace().map(str::len).sum()
 }
 
-/// Elements whose text nobody sees.
+/// Elements with invisible text.
 const HIDDEN: &str = "script, style, noscript, template";
 
-/// All text but that of menus, lists of links, comments and the foot of the page.
+/// All text except menus, lists of links, comments and the page footer.
 fn text_without_menus(page: &Document) -> String {
     page.select(HIDDEN).remove();
     page.select("nav, footer, aside, form, button, select, [role=navigation]").remove();
@@ -133,9 +133,9 @@ fn text_without_menus(page: &Document) -> String {
 /// The text below a node.
 #[derive(Clone, Copy, Default)]
 struct TextLen {
-    /// Bytes but for white space.
+    /// Bytes, whitespace not counted.
     all: usize,
-    /// Those in links.
+    /// Bytes in links.
     linked: usize,
 }
 
@@ -146,8 +146,8 @@ impl TextLen {
     }
 }
 
-/// The text below each node that has any, in one pass: from the last node to the first, so that all
-/// children are added up before their parent.
+/// The text below each node that has any, in one pass from the last node to the first, so that all
+/// children are added before their parent.
 fn lens_below(page: &Document) -> HashMap<NodeId, TextLen> {
     let mut lens: HashMap<NodeId, TextLen> = HashMap::new();
     for node in page.root().descendants().iter().rev() {
@@ -182,7 +182,7 @@ fn all_text(page: &Document) -> String {
     format!("{title}\n{body}")
 }
 
-/// The encoding that a page names for itself in `<meta charset>`.
+/// The encoding that a page declares in `<meta charset>`.
 fn named_encoding(page: &[u8]) -> Option<TextEncoding> {
     let head = page.get(..PRESCAN_LEN).unwrap_or(page).to_ascii_lowercase();
     let head = String::from_utf8_lossy(&head);
@@ -236,7 +236,7 @@ mod tests {
         for part in ["Section 7", "Fish bite.", "I think so", "Imprint"] {
             assert!(full.contains(part), "{part}: {full}");
         }
-        // Where nothing else is left, the menu is the text.
+        // Without any other text, the menu is the text.
         let page = format!("<title>T</title><ul>{menu}</ul>");
         let text = text_of_page(page.as_bytes(), TextEncoding::UTF_8, HtmlPart::Auto, 1 << 20);
         assert!(text.unwrap().contains("T"));

@@ -1,9 +1,9 @@
-//! Features and fingerprints of documents are those of their texts.
+//! Features and fingerprints of documents equal the features and fingerprints of their texts.
 
 use fpstore_documents::{Admission, DocumentOptions, Error, read_features};
 use fpstore_text::{TextHasher, TextRecipe};
 
-/// Both at once give what each gives alone.
+/// Computing both at once equals computing each alone.
 #[test]
 fn features_and_fingerprints_of_documents_are_those_of_texts() {
     let folder = tempfile::tempdir().unwrap();

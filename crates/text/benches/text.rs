@@ -1,4 +1,4 @@
-//! Fingerprints of texts, beside a plain pass of the same tokenizer without hashing.
+//! Fingerprints of texts, compared with a plain pass of the same tokenizer without hashing.
 //!
 //! The texts are those of `tests/data/text`, in an order from a fixed seed, joined to documents of
 //! about 4 KB; with `FPSTORE_DATA`, chapters of the Bible and Chinese statutes of the full
@@ -94,7 +94,7 @@ fn main() {
     }
 }
 
-/// Words with their counts in memory, as the package `simhash` of PyPI takes them; see
+/// Words with their counts in memory, as the package `simhash` of PyPI receives them; see
 /// `benches/program/simhash_rival.py`.
 fn ready_features(corpus: &[String], rounds: usize, is_test: bool) {
     let features: Vec<Vec<(String, u64)>> = corpus
@@ -124,8 +124,8 @@ fn ready_features(corpus: &[String], rounds: usize, is_test: bool) {
     }
 }
 
-/// The CPU time of this thread, to which other jobs of a busy machine do not add. Without `/proc`,
-/// the time on the clock.
+/// The CPU time of this thread, which excludes other jobs of a busy machine. Without `/proc`, the
+/// elapsed time.
 fn cpu_seconds() -> f64 {
     static START: OnceLock<Instant> = OnceLock::new();
     let clock = START.get_or_init(Instant::now).elapsed().as_secs_f64();

@@ -1,6 +1,7 @@
-//! Two texts compared: how alike their fingerprints and their features are.
+//! Compares two texts: the similarity of their fingerprints and of their features.
 //!
-//! `fpstore compare` and Python show a [`Comparison`]. It knows no files, stores or formats.
+//! `fpstore compare` and Python show a [`Comparison`]. It is independent of files, stores and
+//! formats.
 
 use std::collections::HashSet;
 
@@ -9,7 +10,7 @@ use crate::hasher::{Feature, TextHasher};
 use crate::recipe::{Method, TextRecipe};
 use fpstore_base::Fingerprint;
 
-/// How alike two texts are, and where they differ.
+/// The similarity of two texts, and their differences.
 ///
 /// # Examples
 ///
@@ -31,13 +32,13 @@ pub struct Comparison {
     pub fingerprints: [Fingerprint; 2],
     /// Their distance in bits.
     pub distance: u32,
-    /// The similarity that the distance stands for: [`TextRecipe::similarity_at`].
+    /// The similarity estimated from the distance: [`TextRecipe::similarity_at`].
     pub estimate: f64,
     /// The Jaccard similarity of the sets of features, exactly.
     pub jaccard: f64,
-    /// Distinct features that both texts have.
+    /// The number of distinct features in both texts.
     pub common_count: usize,
-    /// The features that only one of the texts has, in the order of the text.
+    /// The features of only one of the texts, in the order of the text.
     pub only: [Vec<Feature>; 2],
 }
 
@@ -46,7 +47,7 @@ impl Comparison {
     ///
     /// # Errors
     ///
-    /// [`Error::NoFeatures`] if one of the texts has none.
+    /// [`Error::NoFeatures`] if one of the texts has no features.
     pub fn of(hasher: &mut TextHasher, texts: [&str; 2]) -> Result<Self> {
         let mut fingerprint =
             |at: usize| hasher.fingerprint(texts[at]).ok_or(Error::NoFeatures { number: at + 1 });
@@ -72,7 +73,7 @@ impl Comparison {
 }
 
 impl TextRecipe {
-    /// The similarity that a distance of fingerprints stands for. With MinHash it is the Jaccard
+    /// The similarity estimated from a distance of fingerprints. With MinHash it is the Jaccard
     /// similarity of the features, `1 - distance / 32`, at least 0; with SimHash the cosine of the
     /// angle between the weighted features, `cos(pi * distance / 64)`.
     ///

@@ -6,9 +6,9 @@ use crate::hasher::TextHasher;
 use crate::recipe::TextRecipe;
 use crate::resources::df::DfTable;
 
-/// Counts in how many documents each feature occurs.
+/// Counts for each feature the documents that contain it.
 ///
-/// Holds about 20 bytes for each distinct feature of the corpus.
+/// Takes about 20 bytes for each distinct feature of the corpus.
 ///
 /// # Examples
 ///
@@ -33,7 +33,7 @@ pub struct DfBuilder {
 }
 
 impl DfBuilder {
-    /// A builder of a table for the features of `recipe`; its weights do not matter.
+    /// A builder of a table for the features of `recipe`; the weights of the recipe have no effect.
     pub fn new(recipe: &TextRecipe) -> Self {
         DfBuilder {
             feature_text: recipe.feature_text(),
@@ -48,7 +48,7 @@ impl DfBuilder {
         self.add_hashes(&hashes);
     }
 
-    /// Counts a document by the hashes of its distinct features, unless there are none.
+    /// Counts a document by the hashes of its distinct features, unless it has no features.
     pub fn add_hashes(&mut self, hashes: &[u64]) {
         if hashes.is_empty() {
             return;

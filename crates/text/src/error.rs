@@ -1,41 +1,48 @@
-//! Why a recipe cannot be followed.
+//! The error of recipes, lists and tables.
 
-use std::fmt;
 use std::path::PathBuf;
 
 use fpstore_base::{InputPlace, IoError};
 
-use crate::resource_id::ResourceId;
+use crate::resources::ResourceId;
 
-/// The result of everything that can fail here.
+/// The result of all fallible functions of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a recipe cannot be followed, or one of its lists and tables cannot be read.
+/// The reason why a recipe cannot be followed, or one of its lists and tables cannot be read.
 ///
-/// Messages are one line and show their own layer; the cause, where there is one, is in
+/// Messages are one line and describe their own layer only; the cause, if there is one, is in
 /// [`source`](std::error::Error::source).
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The operating system refused an operation.
-    Io(IoError),
+    #[error(transparent)]
+    Io(#[from] IoError),
     /// A line of a list is bad.
+    #[error("{name}: {place}: {reason}")]
     BadInput {
         /// The name of the input.
         name: String,
         /// The place in the input.
         place: InputPlace,
-        /// What is wrong and what was expected.
+        /// The fault, and the expected input.
         reason: String,
     },
     /// The text of a recipe has a line that this release cannot follow.
+    #[error("recipe cannot be followed: {reason}")]
     InvalidRecipe {
-        /// What is wrong and what was expected.
+        /// The fault, and the expected input.
         reason: String,
     },
     /// The fingerprints of a store were made elsewhere, so texts cannot be compared with them.
+    #[error(
+        "the store was built from ready fingerprints (recipe 'external'): give fingerprints from the \
+         same source instead"
+    )]
     ExternalRecipe,
-    /// A part of a recipe is to be changed that this recipe does not have.
+    /// A change of a part that this recipe does not have.
+    #[error("{part} has no meaning with {with}")]
     UselessChange {
         /// The field of [`RecipeChanges`](crate::RecipeChanges).
         part: &'static str,
@@ -43,41 +50,53 @@ pub enum Error {
         with: String,
     },
     /// A recipe, tokenizer, rule, hash, language or list of this name does not exist.
+    #[error("there is no {kind} '{name}', expected {expected}")]
     UnknownName {
         /// The kind of the thing, such as `recipe`.
         kind: &'static str,
-        /// The name that was given.
+        /// The given name.
         name: String,
-        /// The names that exist.
+        /// The existing names.
         expected: String,
     },
     /// A text is not the key of a hash: 32 hex digits.
+    #[error("'{text}' is not a hash key, expected 32 hex digits")]
     InvalidHashKey {
         /// The text.
         text: String,
     },
-    /// A text that is to be compared has no features.
+    /// A compared text has no features.
+    #[error("text {number} has no features, so it has no fingerprint")]
     NoFeatures {
-        /// The text, from 1.
+        /// The number of the text, from 1.
         number: usize,
     },
-    /// A recipe names a list or table that was not given, or another one was given.
+    /// A list or table of the recipe is missing, or another one was given.
+    #[error(
+        "the recipe needs the {kind} {expected} (checksum and count), {}",
+        found.map_or("none was given".into(), |found| format!("not {found}"))
+    )]
     WrongResource {
         /// The kind of list or table.
         kind: &'static str,
-        /// The one that the recipe names.
+        /// The id in the recipe.
         expected: ResourceId,
-        /// The one that was given.
+        /// The id of the given list or table.
         found: Option<ResourceId>,
     },
-    /// A table of document frequencies was counted on other features than the recipe makes.
+    /// A table of document frequencies was counted on features of another recipe.
+    #[error("the table of document frequencies was made with {table}, the recipe has {recipe}")]
     WrongFeatures {
-        /// The first line of the recipe that the table was made with and that differs.
+        /// The first differing line of the recipe of the table.
         table: String,
-        /// The first line of the given recipe that differs.
+        /// The first differing line of the given recipe.
         recipe: String,
     },
     /// A file of document frequencies breaks a rule of its format.
+    #[error(
+        "{}: table of document frequencies is damaged at byte {offset:#x}: {detail} (D-{rule})",
+        path.display()
+    )]
     DamagedTable {
         /// The file.
         path: PathBuf,
@@ -85,63 +104,7 @@ pub enum Error {
         offset: u64,
         /// The number of the rule: 2 for D-2.
         rule: u8,
-        /// What was found and what was expected.
+        /// The found and the expected value.
         detail: String,
     },
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::Io(refused) => refused.fmt(f),
-            Error::BadInput { name, place, reason } => write!(f, "{name}: {place}: {reason}"),
-            Error::InvalidRecipe { reason } => write!(f, "recipe cannot be followed: {reason}"),
-            Error::ExternalRecipe => f.write_str(
-                "the store was built from ready fingerprints (recipe 'external'): give fingerprints \
-                 from the same source instead",
-            ),
-            Error::UselessChange { part, with } => write!(f, "{part} has no meaning with {with}"),
-            Error::UnknownName { kind, name, expected } => {
-                write!(f, "there is no {kind} '{name}', expected {expected}")
-            }
-            Error::InvalidHashKey { text } => {
-                write!(f, "'{text}' is not a hash key, expected 32 hex digits")
-            }
-            Error::NoFeatures { number } => {
-                write!(f, "text {number} has no features, so it has no fingerprint")
-            }
-            Error::WrongResource { kind, expected, found } => {
-                write!(f, "the recipe needs the {kind} {expected} (checksum and count), ")?;
-                match found {
-                    Some(found) => write!(f, "not {found}"),
-                    None => f.write_str("none was given"),
-                }
-            }
-            Error::WrongFeatures { table, recipe } => write!(
-                f,
-                "the table of document frequencies was made with {table}, the recipe has {recipe}"
-            ),
-            Error::DamagedTable { path, offset, rule, detail } => write!(
-                f,
-                "{}: table of document frequencies is damaged at byte {offset:#x}: \
-                 {detail} (D-{rule})",
-                path.display()
-            ),
-        }
-    }
-}
-
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Error::Io(refused) => refused.source(),
-            _ => None,
-        }
-    }
-}
-
-impl From<IoError> for Error {
-    fn from(error: IoError) -> Self {
-        Error::Io(error)
-    }
 }

@@ -1,4 +1,4 @@
-//! MinHash and SimHash fingerprints of texts, by recipes that say how they are made.
+//! MinHash and SimHash fingerprints of texts, by recipes that define how they are computed.
 //!
 //! ```
 //! use fpstore_text::{TextHasher, TextRecipe};
@@ -12,15 +12,16 @@
 //!
 //! # From a text to a fingerprint
 //!
-//! 1. `tokens`: the text is brought into its normal form and lower case, and cut into tokens.
+//! 1. `tokens`: the text is converted to its normal form and lower case, and cut into tokens.
 //!    Windows over the tokens (word shingles, character n-grams) are the features.
-//! 2. `features`: each feature is hashed to 64 bits; repeats are counted or left out.
-//! 3. `minima` or `votes`: each bit of the fingerprint is one bit of a minimum over the hashes
+//! 2. `features`: each feature is hashed to 64 bits; repetitions are counted or dropped.
+//! 3. `minima` or `votes`: each bit of the fingerprint is a bit of a minimum over the hashes
 //!    (MinHash), or the weighted majority of that bit in the hashes (SimHash).
 //!
-//! A [`TextRecipe`] decides every step. The same recipe and text give the same fingerprint on every
-//! machine. [`TextHasher`] does the three steps. Nothing here reads documents or depends on stores: the
-//! crate `fpstore-documents` reads files, and a caller adds the fingerprints to a store.
+//! A [`TextRecipe`] determines every step. The same recipe and text yield the same fingerprint on
+//! every machine. [`TextHasher`] performs the three steps. Nothing here reads documents or depends
+//! on stores: the crate `fpstore-documents` reads files, and a caller adds the fingerprints to a
+//! store.
 
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
@@ -33,7 +34,6 @@ mod hasher;
 mod minima;
 mod passages;
 mod recipe;
-mod resource_id;
 mod resources;
 mod tokens;
 mod votes;
@@ -50,10 +50,9 @@ pub use passages::{Passage, PassageUnit, Passages, passages};
 pub use recipe::{
     Case, Factor, FeaturelessText, Method, RecipeChanges, TextRecipe, Tokenizer, VoteRules,
 };
-pub use resource_id::ResourceId;
-pub use resources::TextResources;
 pub use resources::df::DfTable;
 pub use resources::lists::{GivenWeights, StopWords};
+pub use resources::{ResourceId, TextResources};
 pub use tokens::dictionary::DictionaryMethod;
 pub use tokens::placed::PlacedWords;
 pub use votes::weight::{CountWeight, InvalidWeight, Weight};

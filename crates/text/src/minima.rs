@@ -1,14 +1,15 @@
 //! MinHash in 64 bits: each bit of the fingerprint is one bit of a minimum over the features.
 //!
-//! The features are a set: counts and weights have no meaning here. [`Minima`] takes the hashes in
-//! batches from `features` and decides like `votes` does. Two sets with Jaccard similarity J
-//! share each minimum with probability J, and then the bit; otherwise the bits are equal by chance
-//! every second time. So 64 (1 - J) / 2 bits differ on average.
+//! The features are a set: counts and weights have no effect. [`Minima`] receives the hashes in
+//! batches from `features` and decides like `votes`. Two sets with Jaccard similarity J share each
+//! minimum with probability J, and then the bit; otherwise the bits are equal by chance every
+//! second time. So 64 (1 - J) / 2 bits differ on average.
 //!
-//! One hash of a feature serves all bits: six of its bits choose one of 64 bins, and the rest takes
-//! part in the minimum of that bin alone. A small set leaves bins empty. They are filled in further
-//! rounds, each with a new hash of every feature: a bin keeps the minimum of the first round that
-//! reached it. From round 64 on, all features go into one bin, so that no bin stays empty:
+//! A single hash of a feature serves all bits: six of its bits select one of 64 bins, and the rest
+//! takes part in the minimum of that bin alone. A small set leaves bins empty. They are filled in
+//! further rounds, each with a new hash of every feature: a bin keeps the minimum of the first
+//! round that reached it. From round 64 on, all features go into a single bin, so that no bin stays
+//! empty:
 //!
 //! ```text
 //! for round in 0, 1, ... until no bin is empty:
@@ -30,12 +31,12 @@ use fpstore_base::{Fingerprint, mix};
 
 /// Bins, and bits of a fingerprint.
 const BINS: usize = 64;
-/// The number of bits that choose the bin.
+/// The number of bits that select the bin.
 const BIN_BITS: u32 = BINS.ilog2();
-/// The minimum of a bin that no feature reached; a key ends with zeros and is never equal to it.
+/// The minimum of an empty bin; a key ends with zeros and is never equal to it.
 const EMPTY: u64 = u64::MAX;
 
-/// The minima of the features of one text.
+/// The minima of the features of a text.
 #[derive(Clone, Debug)]
 pub(crate) struct Minima {
     least: [u64; BINS],
@@ -54,8 +55,8 @@ impl Default for Minima {
 }
 
 impl Minima {
-    /// Takes the hashes of features, in any order, repeats included. What `hashes` holds afterwards
-    /// has no meaning.
+    /// Adds the hashes of features, in any order, repetitions included. The contents of `hashes`
+    /// afterwards are unspecified.
     pub(crate) fn add(&mut self, hashes: &mut [u64]) {
         for &hash in &*hashes {
             let least = &mut self.least[(hash >> (64 - BIN_BITS)) as usize];
@@ -68,7 +69,7 @@ impl Minima {
         }
     }
 
-    /// The fingerprint, or `None` without features. Forgets the features.
+    /// The fingerprint, or `None` without features. Clears the features.
     pub(crate) fn decide(&mut self) -> Option<Fingerprint> {
         if !self.is_full && self.distinct.is_empty() {
             return None;
@@ -100,7 +101,7 @@ impl Minima {
         }
     }
 
-    /// Forgets the features.
+    /// Clears the features.
     pub(crate) fn clear(&mut self) {
         self.least = [EMPTY; BINS];
         self.is_full = false;
@@ -110,7 +111,7 @@ impl Minima {
     }
 }
 
-/// Room for more hashes than this is not kept in memory for the next text.
+/// The maximum number of hashes whose memory is kept for the next text.
 const DISTINCT_KEPT_MAX: usize = 1 << 16;
 
 #[cfg(test)]
@@ -128,7 +129,7 @@ mod tests {
         minima.decide().map(Fingerprint::value)
     }
 
-    /// Word for word the pseudo code.
+    /// A literal transcription of the pseudo code.
     fn slow(hashes: &[u64]) -> Option<u64> {
         let mut least: [Option<u64>; 64] = [None; 64];
         for round in 0..128 {
@@ -158,7 +159,7 @@ mod tests {
             let mut minima = Minima::default();
             hashes.chunks(7).for_each(|part| minima.add(&mut part.to_vec()));
             assert_eq!(minima.decide().map(Fingerprint::value), expected, "{size}");
-            // Nothing is left of it.
+            // All features are cleared.
             assert_eq!(minima.decide(), None);
         }
     }

@@ -1,7 +1,7 @@
-//! The passages of a text: its paragraphs, its lines, or runs of words, with their places.
+//! The passages of a text and their positions: its paragraphs, its lines, or runs of words.
 //!
-//! Readers of documents make a document of each passage, so that near passages are found; what
-//! becomes of them is decided elsewhere. Nothing is copied: a passage is a slice of the text.
+//! Readers of documents convert each passage to a document, so that near passages are found; other
+//! code removes them. Nothing is copied: a passage is a slice of the text.
 
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -11,7 +11,7 @@ use std::str::FromStr;
 use crate::tokens::scripts::Scripts;
 use crate::tokens::words::words;
 
-/// What a passage is.
+/// The unit of passages.
 ///
 /// It is spelled `paragraph`, `line`, or `words:N` with the number of words.
 ///
@@ -25,12 +25,12 @@ use crate::tokens::words::words;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PassageUnit {
-    /// Lines that follow one another without a blank line between them.
+    /// Consecutive lines without a blank line between them.
     Paragraph,
-    /// A line that is not blank. Lines end with LF or CR LF, the last one perhaps with neither.
+    /// A line that is not blank. Lines end with LF or CR LF; the last line may have no line end.
     Line,
-    /// So many words in a row, the last passage perhaps fewer. Words are those of Unicode; where a
-    /// script puts no spaces between words, each letter or sign is one.
+    /// A run of this many words; the last passage may have fewer. Words are Unicode words; in
+    /// scripts without spaces between words, each letter or sign is a word.
     Words(NonZeroUsize),
 }
 
@@ -45,7 +45,7 @@ impl fmt::Display for PassageUnit {
 }
 
 impl FromStr for PassageUnit {
-    /// What is expected.
+    /// The message for an invalid unit.
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -69,14 +69,14 @@ impl FromStr for PassageUnit {
 pub struct Passage<'a> {
     /// The passage, without white space at its ends.
     pub text: &'a str,
-    /// Its bytes in the text.
+    /// Its range of bytes in the text.
     pub bytes: Range<usize>,
-    /// Its characters in the text, which are Unicode scalar values, as Python counts.
+    /// Its range of characters (Unicode scalar values, as in Python) in the text.
     pub chars: Range<usize>,
 }
 
-/// The passages of a text, in order, none of them empty. Between them is white space, or with
-/// [`PassageUnit::Words`] what is no word.
+/// The passages of a text, in order; none is empty. They are separated by white space, or with
+/// [`PassageUnit::Words`] by characters that are not words.
 ///
 /// # Examples
 ///
@@ -104,17 +104,17 @@ pub fn passages(text: &str, unit: PassageUnit) -> Passages<'_> {
 pub struct Passages<'a> {
     text: &'a str,
     unit: PassageUnit,
-    /// Where the next line begins.
+    /// The start of the next line.
     at: usize,
-    /// A place up to which characters are counted, in bytes and in characters.
+    /// A position up to which characters are counted, in bytes and in characters.
     byte: usize,
     character: usize,
-    /// The runs of words, if those are the passages.
+    /// The runs of words, if the passages are runs of words.
     words: std::vec::IntoIter<Range<usize>>,
 }
 
 impl Passages<'_> {
-    /// The next line without white space at its ends, in bytes; empty for a blank line.
+    /// The byte range of the next line without white space at its ends; empty for a blank line.
     fn line(&mut self) -> Option<Range<usize>> {
         let rest = &self.text[self.at..];
         if rest.is_empty() {
@@ -150,7 +150,7 @@ impl Passages<'_> {
         }
     }
 
-    /// The characters before a byte; each call goes on from the last one.
+    /// The number of characters before a byte; each call continues from the last one.
     fn characters_before(&mut self, byte: usize) -> usize {
         self.character += self.text[self.byte..byte].chars().count();
         self.byte = byte;
@@ -169,7 +169,7 @@ impl<'a> Iterator for Passages<'a> {
     }
 }
 
-/// The bytes of each run of `count` words.
+/// The byte range of each run of `count` words.
 fn word_runs(text: &str, count: usize) -> Vec<Range<usize>> {
     let mut runs: Vec<Range<usize>> = Vec::new();
     let mut free = 0;
@@ -212,12 +212,12 @@ mod tests {
             }
             assert_eq!(found("a", unit), ["a"]);
         }
-        // A text without line ends is one line and one paragraph, however long it is.
+        // A text without line ends is a single line and paragraph, whatever its length.
         let giant = "word ".repeat(300_000);
         assert_eq!(found(&giant, "line"), [giant.trim()]);
         assert_eq!(found(&giant, "paragraph"), [giant.trim()]);
         assert_eq!(found(&giant, "words:1000").len(), 300);
-        // A lone CR ends no line.
+        // A lone CR does not end a line.
         assert_eq!(found("a\rb\nc", "line"), ["a\rb", "c"]);
     }
 

@@ -112,15 +112,15 @@ pub(crate) fn contamination<'py>(
         let tell = |event: Event<'_>| {
             faults.lock().unwrap_or_else(PoisonError::into_inner).extend(faults_of(event));
         };
-        let mut check = ContaminationCheck::new(item_paths, item_options, paths, options.clone())
-            .rules(rules)
-            .replace(replace)
-            .threads(resources.threads)
-            .observer(resources.observer)
-            .listener(&tell);
-        if let Some(output) = output {
-            check = check.output(output);
-        }
+        let check = ContaminationCheck {
+            rules,
+            output,
+            replace,
+            threads: resources.threads,
+            observer: resources.observer,
+            listener: Some(&tell),
+            ..ContaminationCheck::new(item_paths, item_options, paths, options.clone())
+        };
         let mut columns = Columns::default();
         (columns.0, columns.3) = (IdColumn::new(IdKind::Text), IdColumn::new(IdKind::Text));
         let mut rows = RowsBuilder::new(names_of::<ContaminationRow<'_>>(), columns);

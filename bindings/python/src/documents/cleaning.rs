@@ -163,30 +163,30 @@ pub(crate) fn clean<'py>(
         let tell = |event: Event<'_>| {
             faults.lock().unwrap_or_else(PoisonError::into_inner).extend(faults_of(event));
         };
-        let mut cleaner = Cleaner::new(DocumentSource::of_texts(hasher, options), paths)
-            .replace(replace)
-            .against(stored)
-            .within(within)
-            .add(add)
-            .k(k)
-            .confirm(confirm)
-            .confirm_contains(confirm_contains)
-            .judge(judge)
-            .pairs(pairs)
-            .passages(passages)
-            .url_field(url_field)
-            .keep(keep)
-            .source_field(source_field)
-            .target(target)
-            .max_loss(max_loss)
-            .annotate(annotate)
-            .per_cluster(per_cluster)
-            .cluster_size(cluster_size)
-            .resources(resources)
-            .listener(&tell);
-        if let Some(output) = output {
-            cleaner = cleaner.output(output);
-        }
+        let cleaner = Cleaner {
+            output,
+            replace,
+            against: stored,
+            within,
+            add,
+            k,
+            confirm,
+            confirm_contains,
+            judge,
+            pairs,
+            passages,
+            url_field,
+            keep,
+            source_field,
+            target,
+            max_loss,
+            annotate,
+            per_cluster,
+            cluster_size,
+            resources,
+            listener: Some(&tell),
+            ..Cleaner::new(DocumentSource::of_texts(hasher, options), paths)
+        };
         let mut removed = RemovedRows::new(names.as_ref());
         let (mut rows, mut html) = (None, None);
         let (mut account, mut overview, mut proof) = (Account::default(), None, None);

@@ -141,7 +141,8 @@ pub(crate) fn _near_rule(
 ) -> PyResult<(Option<f64>, u32)> {
     let k = k.map(|k| distance_of(py, k)).transpose()?;
     let source = DocumentSource::of_texts(recipe.hasher()?, DocumentOptions::default());
-    let cleaner = Cleaner::new(source, [""; 0]).confirm(confirm).k(k).judge(reasons_of(py, judge)?);
+    let judge = reasons_of(py, judge)?;
+    let cleaner = Cleaner { confirm, k, judge, ..Cleaner::new(source, [""; 0]) };
     Ok(cleaner.near().map_err(Failure::from)?)
 }
 

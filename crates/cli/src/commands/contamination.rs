@@ -192,17 +192,15 @@ pub(crate) fn run(args: &ContaminationArgs) -> anyhow::Result<ExitStatus> {
         _ => {}
     };
     let item_options = args.item_options();
-    let mut check = ContaminationCheck::new(&against, item_options.clone(), &files, options)
-        .rules(args.rules.rules())
-        .replace(args.force)
-        .threads(args.threads.count()?)
-        .observer(monitor.observer());
-    if let Some(output) = &args.output {
-        check = check.output(output);
-    }
-    if !quiet {
-        check = check.listener(&tell);
-    }
+    let check = ContaminationCheck {
+        rules: args.rules.rules(),
+        output: args.output.clone(),
+        replace: args.force,
+        threads: args.threads.count()?,
+        observer: Some(monitor.observer()),
+        listener: (!quiet).then_some(&tell),
+        ..ContaminationCheck::new(&against, item_options.clone(), &files, options)
+    };
     let mut shown = ContaminationPage::sample(args.html_max);
     let mut rows = RowWriter::new::<ContaminationRow<'_>>(args.format, out, &[])?;
     let account = check.run(|found: FoundItem<'_>| -> anyhow::Result<()> {

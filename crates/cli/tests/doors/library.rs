@@ -279,16 +279,18 @@ fn compare(options: &Value) -> Found {
 fn clean(desk: &Desk, case: &Value) -> Found {
     let options = &case["options"];
     let source = DocumentSource::of_texts(hasher(), DocumentOptions::default());
-    let mut cleaner = Cleaner::new(source, [desk.path("docs.jsonl")])
-        .output(desk.path("clean.jsonl"))
-        .confirm(options["confirm"].as_f64())
-        .confirm_contains(options["confirm_contains"].as_f64())
-        .k(k_of(case));
+    let mut cleaner = Cleaner {
+        output: Some(desk.path("clean.jsonl")),
+        confirm: options["confirm"].as_f64(),
+        confirm_contains: options["confirm_contains"].as_f64(),
+        k: k_of(case),
+        ..Cleaner::new(source, [desk.path("docs.jsonl")])
+    };
     if let Some(count) = options["per_cluster"].as_u64() {
-        cleaner = cleaner.per_cluster(count as u32);
+        cleaner.per_cluster = count as u32;
     }
     if let Some(rules) = options["keep"].as_str() {
-        cleaner = cleaner.keep(rules.parse::<fpstore_corpus::KeepRules>().map_err(told)?);
+        cleaner.keep = rules.parse().map_err(|error: fpstore::Error| told(error))?;
     }
     let cleaned = cleaner.begin().map_err(told)?.unwrap().run().map_err(told)?;
     let mut removed = Vec::new();

@@ -19,6 +19,11 @@ fn source() -> DocumentSource {
     DocumentSource::of_texts(hasher, DocumentOptions::default())
 }
 
+fn cleaner(desk: &Desk, output: &str) -> Cleaner<'static> {
+    let output = Some(desk.path(output));
+    Cleaner { output, ..Cleaner::new(source(), [desk.path("in")]) }
+}
+
 /// Lines of documents, of which many are near or equal, and one is empty.
 fn lines(count: usize, seed: u64) -> String {
     let none = "{\"id\":\"none\",\"text\":\"\"}\n";
@@ -71,17 +76,16 @@ fn a_cleaning_by_the_library_is_that_of_the_program() {
         }
         desk.run(&args, 0);
 
-        let cleaner = || {
-            Cleaner::new(source(), [desk.path("in")])
-                .keep(keep.parse::<KeepRules>().unwrap())
-                .confirm(confirm.map(|is| is.parse().unwrap()))
-                .k(confirm.is_none().then_some(7))
-                .against(store.then(|| Store::open(desk.path("t.fps")).unwrap()))
-                .within(true)
-                .add(store.then(|| WriterOptions::default().run(run.clone())))
-                .output(desk.path(&by_library))
+        let of_library = || Cleaner {
+            keep: keep.parse::<KeepRules>().unwrap(),
+            confirm: confirm.map(|is| is.parse().unwrap()),
+            k: confirm.is_none().then_some(7),
+            against: store.then(|| Store::open(desk.path("t.fps")).unwrap()),
+            within: true,
+            add: store.then(|| WriterOptions::default().run(run.clone())),
+            ..cleaner(&desk, &by_library)
         };
-        let cleaned = cleaner().begin().unwrap().unwrap().run().unwrap();
+        let cleaned = of_library().begin().unwrap().unwrap().run().unwrap();
         let mut found = String::new();
         cleaned
             .for_each_removed(|row| -> Result<(), Error> {
@@ -119,7 +123,7 @@ fn a_cleaning_by_the_library_is_that_of_the_program() {
             let dump = |store| desk.ok(&["dump", "-s", store], "");
             assert_eq!(dump("t.fps"), dump("s.fps"));
             // The run is known, so nothing is done, and nothing is refused.
-            assert!(cleaner().run().unwrap().was_added_before);
+            assert!(of_library().run().unwrap().was_added_before);
         }
     }
 }
@@ -128,10 +132,8 @@ fn a_cleaning_by_the_library_is_that_of_the_program() {
 #[test]
 fn the_overview_of_the_library_is_that_of_the_program() {
     let desk = desk();
-    let cleaner =
-        |output: &str| Cleaner::new(source(), [desk.path("in")]).output(desk.path(output));
     desk.run(&["clean", "in", "-o", "one", "--losses", "losses.tsv", "-q"], 0);
-    let cleaned = cleaner("two").begin().unwrap().unwrap().run().unwrap();
+    let cleaned = cleaner(&desk, "two").begin().unwrap().unwrap().run().unwrap();
     let overview = cleaned.overview().unwrap();
     assert_eq!(overview.judgement, Judgement::Features { similarity: 0.8, contained: None, k: 12 });
     let rows = overview.losses.iter().map(fpstore_corpus::Loss::row);
@@ -147,7 +149,10 @@ fn the_overview_of_the_library_is_that_of_the_program() {
         (account.document_count(), account.removed_count())
     );
     assert_eq!(overview.losses.len(), 3);
-    let limited = |limit| cleaner("three").max_loss(LossLimit::new(limit).unwrap());
+    let limited = |limit| {
+        let max_loss = Some(LossLimit::new(limit).unwrap());
+        Cleaner { max_loss, ..cleaner(&desk, "three") }
+    };
     match limited(0.1).run().unwrap_err() {
         Error::TooMuchLost { limit, overview: found, .. } => {
             assert_eq!((limit.part(), *found), (0.1, overview));
@@ -162,16 +167,16 @@ fn the_overview_of_the_library_is_that_of_the_program() {
 #[test]
 fn stopped_work_goes_on_with_the_same_settings() {
     let desk = desk();
-    let cleaner = || Cleaner::new(source(), [desk.path("in")]).confirm(0.8);
-    cleaner().output(desk.path("whole")).run().unwrap();
-    let cleaning = cleaner().output(desk.path("out")).begin().unwrap().unwrap();
+    let cleaner = |output| Cleaner { confirm: Some(0.8), ..cleaner(&desk, output) };
+    cleaner("whole").run().unwrap();
+    let cleaning = cleaner("out").begin().unwrap().unwrap();
     assert!(!cleaning.is_resumed());
     // No file can be put there.
     fs::create_dir(desk.path("out/a.jsonl")).unwrap();
     let stopped = cleaning.run().err();
     assert!(matches!(stopped, Some(Error::Store(fpstore::Error::Io { .. }))));
     fs::remove_dir(desk.path("out/a.jsonl")).unwrap();
-    let other = cleaner().output(desk.path("out")).keep(KeepRule::Last).run();
+    let other = Cleaner { keep: KeepRule::Last.into(), ..cleaner("out") }.run();
     assert!(matches!(&other, Err(Error::Unfinished { differences, .. }) if differences == "keep"));
     let resumed = AtomicU64::new(0);
     let listener = |event: Event<'_>| match event {
@@ -183,29 +188,29 @@ fn stopped_work_goes_on_with_the_same_settings() {
         Event::RepeatedIds(found) => assert_eq!((found.count, found.is_least), (80, false)),
         event => panic!("{event:?}"),
     };
-    let cleaning = cleaner().output(desk.path("out")).listener(&listener).begin();
-    let cleaning = cleaning.unwrap().unwrap();
+    let again = Cleaner { listener: Some(&listener), ..cleaner("out") };
+    let cleaning = again.begin().unwrap().unwrap();
     assert!(cleaning.is_resumed());
     cleaning.run().unwrap().finish().unwrap();
     assert_eq!(resumed.into_inner(), 1);
     assert_same(&desk, "whole", "out");
-    let again = cleaner().output(desk.path("out")).run();
+    let again = cleaner("out").run();
     assert!(matches!(again, Err(Error::Exists { path, .. }) if path.ends_with("out/a.jsonl")));
-    cleaner().output(desk.path("out")).replace(true).run().unwrap();
+    Cleaner { replace: true, ..cleaner("out") }.run().unwrap();
     assert_same(&desk, "whole", "out");
 }
 
 #[test]
 fn settings_that_do_not_fit_are_refused_before_anything_is_written() {
     let desk = desk();
-    let cleaner = || Cleaner::new(source(), [desk.path("in")]).output(desk.path("out"));
+    let cleaner = |output| cleaner(&desk, output);
     let before = names_in(desk.folder());
     for refused in [
-        cleaner().confirm(1.5),
-        cleaner().add(WriterOptions::default()),
-        cleaner().output(desk.path("in")),
-        cleaner().output(desk.path("in/b/x")),
-        Cleaner::new(source(), ["-"]).output(desk.path("out")),
+        Cleaner { confirm: Some(1.5), ..cleaner("out") },
+        Cleaner { add: Some(WriterOptions::default()), ..cleaner("out") },
+        cleaner("in"),
+        cleaner("in/b/x"),
+        Cleaner { paths: vec!["-".into()], ..cleaner("out") },
     ] {
         let error = refused.run().unwrap_err();
         let is_refused = matches!(error, Error::Store(fpstore::Error::InvalidOptions { .. }));

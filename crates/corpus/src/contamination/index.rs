@@ -1,9 +1,10 @@
-//! Which items may be in a document, by the shingles of the document.
+//! An index from shingles to items, to find the items that may be in a document.
 //!
-//! A passage with an item holds `least` of its `count` distinct shingles. So it holds one of any
-//! `count - least + 1` of them, and only those are looked up: the ones that the fewest items have.
-//! Phrases that many items share, such as "which of the following", then name no item (the prefix
-//! filter of Bayardo, Ma and Srikant, "Scaling Up All Pairs Similarity Search", WWW 2007).
+//! A passage that contains an item has `least` of its `count` distinct shingles. So it has one of
+//! any `count - least + 1` of them, and only the rarest of these, by the number of items that have
+//! them, are indexed. Phrases shared by many items, such as "which of the following", then select
+//! no item (the prefix filter of Bayardo, Ma and Srikant, "Scaling Up All Pairs Similarity Search",
+//! WWW 2007).
 //!
 //! ```text
 //! items            a: which of the two   b: which of the three    least = 2 of 2 shingles of 3 words
@@ -16,15 +17,16 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use super::items::Item;
 
-/// Bits of the filter for each shingle that is looked up.
+/// Bits of the filter for each indexed shingle.
 const BITS_EACH: usize = 16;
 
 /// The shingles of items of one length.
 #[derive(Debug)]
 pub(super) struct Index {
-    /// The words of a shingle.
+    /// The number of words of a shingle.
     pub(super) shingle: usize,
-    /// A bit for each shingle, by its first bits. Nearly all shingles of documents end here.
+    /// A Bloom filter with a single bit for each shingle, selected by its first bits. Nearly all
+    /// shingles of documents are rejected here.
     filter: Vec<u64>,
     shift: u32,
     /// The range in `items` of each shingle.
@@ -32,7 +34,7 @@ pub(super) struct Index {
     items: Vec<u32>,
 }
 
-/// Takes a number as its hash: it is one.
+/// A hasher that returns the number itself, which is already a hash.
 #[derive(Clone, Copy, Debug, Default)]
 struct AsItIs(u64);
 
@@ -54,7 +56,7 @@ impl Hasher for AsItIs {
 }
 
 impl Index {
-    /// An index for each length of shingles that items have.
+    /// An index for each shingle length of the items.
     pub(super) fn all(items: &[Item]) -> Vec<Self> {
         let mut lens: Vec<usize> = items.iter().map(|item| item.shingle).collect();
         lens.sort_unstable();
@@ -92,7 +94,7 @@ impl Index {
         Index { shingle, filter, shift, ranges, items }
     }
 
-    /// The items that are looked up by this shingle.
+    /// The items indexed under this shingle.
     #[inline]
     pub(super) fn items(&self, hash: u64) -> &[u32] {
         let bit = (hash >> self.shift) as usize;

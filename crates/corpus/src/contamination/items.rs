@@ -8,12 +8,12 @@ use siphasher::sip::SipHasher13;
 
 use super::rules::{SHORT_WORDS, ShingleRules};
 
-/// The base of the polynomial that is the hash of a run of words.
+/// The base of the polynomial hash of a run of words.
 const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
-/// The key of the hashes of words, which no file holds.
+/// The key of the hashes of words. Hashes are never stored in a file.
 const KEYS: (u64, u64) = (0x636f_6e74_616d_696e, 0x6174_696f_6e5f_3031);
 
-/// The words of a text as hashes, and where they stand.
+/// The hashes of the words of a text, and their byte ranges.
 #[derive(Debug, Default)]
 pub(super) struct TextWords {
     cutter: PlacedWords,
@@ -22,7 +22,7 @@ pub(super) struct TextWords {
 }
 
 impl TextWords {
-    /// Takes another text.
+    /// Replaces the text.
     pub(super) fn take(&mut self, text: &str) {
         let TextWords { cutter, hashes, places } = self;
         hashes.clear();
@@ -36,10 +36,11 @@ impl TextWords {
     }
 }
 
-/// Gives the hash of each run of `len` words to `take`, in order. There is none if there are fewer
-/// words. Equal runs have equal hashes; others agree by chance once in 2^64.
+/// Calls `take` with the hash of each run of `len` words, in order; never if there are fewer words.
+/// Equal runs have equal hashes; others collide with a probability of 2^-64.
 pub(super) fn each_shingle(words: &[u64], len: usize, mut take: impl FnMut(u64)) {
-    // A polynomial in FACTOR: the first word leaves with its power, and the others move up.
+    // A rolling polynomial in FACTOR: subtract the first word times its power, multiply, add the
+    // next.
     let Some(first) = words.get(..len) else { return };
     let push = |hash: u64, word: u64| hash.wrapping_mul(FACTOR).wrapping_add(word);
     let top = (1..len).fold(1_u64, |power, _| power.wrapping_mul(FACTOR));
@@ -51,15 +52,15 @@ pub(super) fn each_shingle(words: &[u64], len: usize, mut take: impl FnMut(u64))
     }
 }
 
-/// An item that is looked for.
+/// An item to search for.
 #[derive(Clone, Debug)]
 pub(super) struct Item {
     pub(super) word_count: usize,
-    /// The words of a shingle.
+    /// The number of words of a shingle.
     pub(super) shingle: usize,
     /// Its distinct shingles, ascending.
     pub(super) shingles: Vec<u64>,
-    /// How many of them a passage must hold.
+    /// The number of them that a passage must contain.
     pub(super) least: usize,
 }
 
@@ -85,8 +86,8 @@ impl Item {
         self.word_count < SHORT_WORDS
     }
 
-    /// The words that a passage with the item may have at most, from the first shingle in it to the
-    /// last: half as many again as the item, for words that were added.
+    /// The maximum number of words of a passage that contains the item, from the first shingle to
+    /// the last: one and a half times the item, to allow for added words.
     pub(super) fn span_max(&self) -> usize {
         self.word_count + self.word_count / 2
     }

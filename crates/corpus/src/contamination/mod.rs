@@ -1,10 +1,11 @@
-//! Benchmarks kept out of corpora: which of their items a corpus holds, and a corpus without them.
+//! Contamination of corpora with benchmarks: finds benchmark items in a corpus, and copies the
+//! corpus without them.
 //!
-//! An item is in a document if one passage of the document holds enough of the item's shingles, runs
-//! of words. It is containment and not similarity: a question of 20 words is found in a page of
-//! 20 000. A [`ContaminationCheck`] has the settings and does the work: it keeps the shingles of the
-//! items in memory (`items`, `index`), reads the corpus once on all threads (`scan`, `passage`), and
-//! copies it without the documents that hold items (`write`).
+//! An item is in a document if a single passage of the document contains enough of the item's
+//! shingles (runs of words). This is containment, not similarity: a question of 20 words is found
+//! in a page of 20 000. A [`ContaminationCheck`] contains the settings and does the work: it keeps
+//! the shingles of the items in memory (`items`, `index`), reads the corpus once on all threads
+//! (`scan`, `passage`), and copies it without the documents that contain items (`write`).
 //!
 //! # Examples
 //!
@@ -23,7 +24,8 @@
 //!
 //! let items_are = DocumentOptions::default().line_ids(true);
 //! let check = ContaminationCheck::new([items], items_are, [corpus], DocumentOptions::default());
-//! let account = check.output(&clean).run(|found| {
+//! let check = ContaminationCheck { output: Some(clean.clone()), ..check };
+//! let account = check.run(|found| {
 //!     assert_eq!((found.row.item.to_string(), found.row.id.to_string()), ("1".into(), "1".into()));
 //!     assert_eq!(found.row.contained, 1.0);
 //!     assert_eq!(found.passage, question.trim_end_matches('?'));
@@ -34,7 +36,6 @@
 //! # Ok(()) }
 //! ```
 
-mod account;
 mod index;
 mod items;
 mod page;
@@ -47,7 +48,6 @@ mod tests;
 mod work;
 mod write;
 
-pub use account::Contamination;
 pub use rules::{SHORT_WORDS, ShingleRule, ShingleRules};
 pub use settings::ContaminationCheck;
-pub use work::FoundItem;
+pub use work::{Contamination, FoundItem};

@@ -1,4 +1,4 @@
-//! The page of a check for the items of a benchmark, for a browser.
+//! The HTML page of a contamination check.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use fpstore_documents::{DocumentOptions, read_texts};
 use fpstore_plot::numbers::grouped;
 
-use super::account::Contamination;
+use super::work::Contamination;
 use super::work::FoundItem;
 use crate::error::{Error, Result};
 use fpstore_report::page::{ContaminationPage, HeldItem};
 
 impl FoundItem<'_> {
-    /// What a page keeps of it.
+    /// The values that a page keeps of the item.
     pub fn held(&self) -> HeldItem {
         let row = &self.row;
         HeldItem {
@@ -27,7 +27,7 @@ impl FoundItem<'_> {
 }
 
 impl Contamination {
-    /// A page of the items that were taken, whose texts are read again from their files.
+    /// An HTML page of the shown items, whose texts are read again from their files.
     ///
     /// # Errors
     ///

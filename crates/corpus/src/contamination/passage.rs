@@ -1,20 +1,21 @@
-//! The passage of a document that holds the most of an item.
+//! Finds the passage of a document that contains the most shingles of an item.
 
 use std::ops::Range;
 
 use super::items::Item;
 
-/// A passage, and how many distinct shingles of the item it holds.
+/// A passage, and the number of distinct shingles of the item in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Passage {
     pub(super) shingle_count: usize,
-    /// The numbers of its words.
+    /// The positions of its words.
     pub(super) words: Range<usize>,
 }
 
-/// Finds the best passage. `shingles` are those of the document with their positions, ascending.
+/// Finds the best passage. `shingles` are the shingles of the document with their positions,
+/// ascending.
 ///
-/// Of passages that hold equally many shingles it is the shortest, then the first. A passage has at
+/// Of passages with equally many shingles the shortest is best, then the first. A passage has at
 /// most [`Item::span_max`] words.
 pub(super) fn best(item: &Item, shingles: &[(u64, u32)]) -> Option<Passage> {
     let mut hits: Vec<(u32, u32)> = Vec::new();
@@ -24,7 +25,7 @@ pub(super) fn best(item: &Item, shingles: &[(u64, u32)]) -> Option<Passage> {
         hits.extend(equal.map(|&(_, at)| (at, number)));
     }
     hits.sort_unstable();
-    // How often each shingle of the item is between `first` and the last hit.
+    // The number of occurrences of each shingle of the item between `first` and the last hit.
     let mut counts = vec![0_u32; item.shingles.len()];
     let (mut first, mut shingle_count) = (0, 0);
     let mut best: Option<Passage> = None;
@@ -63,7 +64,7 @@ mod tests {
     use super::super::rules::ShingleRules;
     use super::*;
 
-    /// All passages that begin and end with a shingle of the item, one after the other.
+    /// Tries all passages that begin and end with a shingle of the item.
     fn by_trying_all(item: &Item, words: &[u64]) -> Option<Passage> {
         let mut found: Option<Passage> = None;
         for start in 0..words.len() {

@@ -1,4 +1,4 @@
-//! How much of an item a passage must hold, by the number of its words.
+//! The part of an item that a passage must contain, by the number of words of the item.
 
 use crate::error::{Error, Result};
 use fpstore::options::{MIN_WORDS, NumberOption, SHINGLE, SHORT_SHINGLE};
@@ -6,28 +6,28 @@ use fpstore::options::{MIN_WORDS, NumberOption, SHINGLE, SHORT_SHINGLE};
 /// Items with fewer words are short: they follow [`ShingleRules::short`].
 pub const SHORT_WORDS: usize = 50;
 
-/// The shingles of items, and the part of them that a passage must hold.
+/// The shingle length of items, and the part of the shingles that a passage must contain.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ShingleRule {
-    /// The words of a shingle, at least 1.
+    /// The number of words of a shingle, at least 1.
     pub shingle: usize,
-    /// The part of the distinct shingles of an item that one passage must hold, above 0 and at most
-    /// 1.
+    /// The part of the distinct shingles of an item that a single passage must contain, above 0 and
+    /// at most 1.
     pub contained: f64,
 }
 
 /// The rules for all items.
 ///
-/// The defaults are measured, see docs/measurements/cleaning.md. If the part of a short item leaves no
-/// room for one word exchanged in its middle, a passage must hold all its shingles: by default an item
-/// of 6 to 11 words is found only as it is.
+/// The defaults are measured; see docs/measurements/cleaning.md. If the part of a short item leaves
+/// no room for a changed word in its middle, a passage must contain all its shingles: by default an
+/// item of 6 to 11 words is found only if it is unchanged.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ShingleRules {
     /// For items of [`SHORT_WORDS`] words and more.
     pub long: ShingleRule,
     /// For shorter items.
     pub short: ShingleRule,
-    /// Items with fewer words are not looked for: ordinary texts hold them by chance.
+    /// Items with fewer words are skipped: ordinary texts contain them by chance.
     pub words_min: usize,
 }
 
@@ -41,7 +41,7 @@ impl Default for ShingleRules {
     }
 }
 
-/// The value of an option that nobody gave.
+/// The default of an option.
 fn usual(option: &NumberOption) -> usize {
     option.default.map_or(0, |number| number as usize)
 }
@@ -65,7 +65,7 @@ impl ShingleRules {
         Ok(())
     }
 
-    /// The rule for an item of this many words; `None` if it is not looked for.
+    /// The rule for an item of this many words; `None` if it is skipped.
     pub(super) fn rule_for(&self, words: usize) -> Option<&ShingleRule> {
         match words {
             _ if words < self.words_min => None,
@@ -76,16 +76,18 @@ impl ShingleRules {
 }
 
 impl ShingleRule {
-    /// The words of a shingle of an item: an item with fewer has one shingle, all of it.
+    /// The shingle length of an item: an item with fewer words has a single shingle of all its
+    /// words.
     pub(super) fn shingle_of(&self, words: usize) -> usize {
         self.shingle.min(words)
     }
 
-    /// The least number of `count` distinct shingles of a short item that a passage must hold.
+    /// The least number of `count` distinct shingles of a short item that a passage must contain.
     ///
-    /// A word in the middle of an item is in as many shingles as they have words, and its last word
-    /// in one. If the part leaves no room for the exchange of a word in the middle, it would let
-    /// other words pass at the ends alone: there questions of one pattern differ. Then it is all.
+    /// A word in the middle of an item is in as many shingles as a shingle has words; its last word
+    /// is in a single shingle. If the part leaves no room for a changed word in the middle, it
+    /// would allow changed words at the ends alone, where questions of the same pattern differ.
+    /// Then all shingles are required.
     ///
     /// ```text
     /// contained 0.8, 3 words a shingle     8 words: 6 shingles, 5 are the part, 1 may go: all 6
@@ -96,11 +98,11 @@ impl ShingleRule {
         if count - least < self.shingle { count } else { least }
     }
 
-    /// The least number of `count` distinct shingles that is the part.
+    /// The least number of `count` distinct shingles that is at least the part.
     pub(super) fn least_of(&self, count: usize) -> usize {
         let is_enough = |some: usize| some as f64 / count as f64 >= self.contained;
         let mut least = (self.contained * count as f64).ceil() as usize;
-        // Of a product that was rounded.
+        // Corrects the rounding of the product.
         while least > 1 && is_enough(least - 1) {
             least -= 1;
         }

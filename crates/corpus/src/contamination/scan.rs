@@ -1,4 +1,4 @@
-//! Looks for items in one document after the other; each working thread has a scanner.
+//! Searches documents for items; each worker thread has its own scanner.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use super::index::Index;
 use super::items::{Item, TextWords, each_shingle};
 use super::passage::best;
 
-/// All items, to be looked for.
+/// All items to search for.
 #[derive(Debug)]
 pub(super) struct Items {
     pub(super) list: Vec<Item>,
@@ -21,21 +21,21 @@ impl Items {
     }
 }
 
-/// An item that a document holds.
+/// An item found in a document.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Held {
     /// The number of the item.
     pub(super) item: u32,
-    /// The part of its shingles.
+    /// The part of its shingles in the passage.
     pub(super) contained: f64,
     /// The bytes of the passage in the text.
     pub(super) bytes: Range<usize>,
-    /// Its characters.
+    /// The range of characters of the passage.
     pub(super) chars: Range<usize>,
     pub(super) passage: String,
 }
 
-/// Looks for items; keeps its memory from one document to the next.
+/// Searches texts for items; reuses its memory from document to document.
 pub(super) struct Scanner {
     items: Arc<Items>,
     words: TextWords,
@@ -48,7 +48,7 @@ impl Scanner {
         Scanner { items, words: TextWords::default(), candidates: Vec::new(), shingles: Vec::new() }
     }
 
-    /// The items that a text holds, by their numbers, each with its best passage.
+    /// The items in a text, by number, each with its best passage.
     pub(super) fn scan(&mut self, text: &str) -> Vec<Held> {
         let Scanner { items, words, candidates, shingles } = self;
         words.take(text);
@@ -91,7 +91,7 @@ impl Scanner {
     }
 }
 
-/// Finds where passages stand by characters, in one pass over the text.
+/// Converts byte ranges of passages to character ranges, in one pass over the text.
 fn count_characters(text: &str, held: &mut [Held]) {
     let mut bounds: Vec<(usize, usize, bool)> = Vec::new();
     for (at, one) in held.iter().enumerate() {

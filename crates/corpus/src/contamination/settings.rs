@@ -9,32 +9,45 @@ use super::rules::ShingleRules;
 use crate::event::Listener;
 
 /// Finds the items of a benchmark in a corpus, and copies the corpus without the documents that hold
-/// one.
+/// an item.
 ///
-/// An item is in a document if one passage of the document, of at most half as many words again as
-/// the item has, holds the part of its shingles that the [rules](ShingleRules) ask for. Words are
-/// compared as [`PlacedWords`](fpstore_text::PlacedWords) cuts them, so that case, punctuation and
-/// white space make no difference. All such items are found, and no others: shingles are compared by
-/// hashes of 64 bits.
+/// An item is in a document if a single passage of the document, at most one and a half times as
+/// many words long as the item, holds the part of its shingles that the [rules](ShingleRules)
+/// require. Words are compared as [`PlacedWords`](fpstore_text::PlacedWords) cuts them, so case,
+/// punctuation and white space make no difference. All such items are found, and no others:
+/// shingles are compared by hashes of 64 bits.
 ///
-/// The items take about 24 bytes of memory for each of their words; the corpus is read once, on all
+/// The items take about 24 bytes of memory for each of their words. The corpus is read once, on all
 /// threads.
 pub struct ContaminationCheck<'a> {
-    pub(super) item_paths: Vec<PathBuf>,
-    pub(super) item_options: DocumentOptions,
-    pub(super) paths: Vec<PathBuf>,
-    pub(super) options: DocumentOptions,
-    pub(super) rules: ShingleRules,
-    pub(super) output: Option<PathBuf>,
-    pub(super) replace: bool,
-    pub(super) threads: Option<usize>,
-    pub(super) observer: Option<Observer>,
-    pub(super) listener: Option<&'a Listener<'a>>,
+    /// The files and folders of the items.
+    pub item_paths: Vec<PathBuf>,
+    /// How the items are read. They need ids, which may be the numbers of their lines.
+    pub item_options: DocumentOptions,
+    /// The files and folders of the documents.
+    pub paths: Vec<PathBuf>,
+    /// How the documents are read.
+    pub options: DocumentOptions,
+    /// How much of an item a passage must hold.
+    pub rules: ShingleRules,
+    /// Where the documents without items are copied, byte for byte, as with
+    /// [`Cleaner::output`](crate::Cleaner::output); skipped bad records and documents without words
+    /// are copied, too. The corpus is then read twice. Each output appears when it is complete.
+    pub output: Option<PathBuf>,
+    /// Whether existing outputs are replaced, each when its new file is complete.
+    pub replace: bool,
+    /// The number of threads; one for each core by default.
+    pub threads: Option<usize>,
+    /// The observer, which receives the progress and may end the work.
+    pub observer: Option<Observer>,
+    /// The function called with each [`Event`](crate::Event), such as a file that could not be
+    /// copied.
+    pub listener: Option<&'a Listener<'a>>,
 }
 
 impl<'a> ContaminationCheck<'a> {
-    /// Looks for the items in the files and folders `items` among the documents in those of `paths`;
-    /// both are read as their options say. Items need ids, which may be the numbers of their lines.
+    /// A search for the items in the files and folders `items`, in the documents of `paths`; both
+    /// are read as their options say.
     pub fn new<P: Into<PathBuf>, Q: Into<PathBuf>>(
         items: impl IntoIterator<Item = P>,
         item_options: DocumentOptions,
@@ -53,51 +66,5 @@ impl<'a> ContaminationCheck<'a> {
             observer: None,
             listener: None,
         }
-    }
-
-    /// Sets the observer, which receives the progress and may end the work.
-    #[must_use]
-    pub fn observer(mut self, observer: impl Into<Option<Observer>>) -> Self {
-        self.observer = observer.into();
-        self
-    }
-
-    /// Sets how much of an item a passage must hold.
-    #[must_use]
-    pub fn rules(mut self, rules: ShingleRules) -> Self {
-        self.rules = rules;
-        self
-    }
-
-    /// Sets where the documents without items go, byte for byte, as
-    /// [`Cleaner::output`](crate::Cleaner::output) does; bad records that are skipped and
-    /// documents without words stay, too. The corpus is then read twice. Each output appears when it
-    /// is complete.
-    #[must_use]
-    pub fn output(mut self, path: impl Into<PathBuf>) -> Self {
-        self.output = Some(path.into());
-        self
-    }
-
-    /// Sets whether outputs that are there are replaced, each once its new file is complete.
-    #[must_use]
-    pub fn replace(mut self, replace: bool) -> Self {
-        self.replace = replace;
-        self
-    }
-
-    /// Sets the number of threads that work at the same time. The default is one for each core.
-    #[must_use]
-    pub fn threads(mut self, threads: impl Into<Option<usize>>) -> Self {
-        self.threads = threads.into();
-        self
-    }
-
-    /// Sets a function that is called with each [`Event`](crate::Event), such as a file that
-    /// could not be copied.
-    #[must_use]
-    pub fn listener(mut self, listener: &'a Listener<'a>) -> Self {
-        self.listener = Some(listener);
-        self
     }
 }

@@ -1,4 +1,4 @@
-//! A check beside one that compares each passage of each document with each item.
+//! Compares the check with a search that compares each passage of each document with each item.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,7 +10,7 @@ use super::rules::{SHORT_WORDS, ShingleRule, ShingleRules};
 use super::settings::ContaminationCheck;
 use crate::Error;
 
-/// The words of a text and their places.
+/// The words of a text and their byte ranges.
 fn words(text: &str) -> (Vec<String>, Vec<std::ops::Range<usize>>) {
     let (mut words, mut places) = (Vec::new(), Vec::new());
     PlacedWords::default().each(text, |word, place| {
@@ -20,8 +20,8 @@ fn words(text: &str) -> (Vec<String>, Vec<std::ops::Range<usize>>) {
     (words, places)
 }
 
-/// The largest part of the shingles of an item in any passage of a document, if that is enough; and
-/// the shortest first passage with it, in bytes.
+/// The largest part of the shingles of an item in any passage of a document, if it reaches the
+/// rule; and the shortest first passage with it, in bytes.
 fn oracle(item: &str, text: &str, rules: &ShingleRules) -> Option<(f64, std::ops::Range<usize>)> {
     let (item, (words, places)) = (words(item).0, words(text));
     if item.len() < rules.words_min {
@@ -49,7 +49,7 @@ fn oracle(item: &str, text: &str, rules: &ShingleRules) -> Option<(f64, std::ops
     }
     let (count, range) = best?;
     let part = |count: usize| count as f64 / own.len() as f64;
-    // Of a short item one word in the middle may be another, or none.
+    // A word in the middle of a short item may be replaced or missing.
     let may_differ =
         item.len() >= SHORT_WORDS || own.len() > shingle && part(own.len() - shingle) >= contained;
     let part = part(count);
@@ -79,7 +79,7 @@ impl Random {
             .collect()
     }
 
-    /// Items, and documents of which some hold edited ones.
+    /// Items, and documents, some of which contain edited items.
     fn corpus(&mut self, item_count: usize, count: usize) -> (Vec<String>, Vec<String>) {
         let lens = [2, 5, 6, 7, 12, 30, 49, 50, 51, 80];
         let items: Vec<Vec<String>> =
@@ -159,10 +159,9 @@ fn what_is_found_is_what_comparing_each_with_each_finds() {
             let options = DocumentOptions::default();
             let check =
                 ContaminationCheck::new([&bench], options.clone(), [&corpus], options.clone());
+            let check = ContaminationCheck { rules, threads: Some(threads), ..check };
             let mut found = Vec::new();
             let account = check
-                .rules(rules)
-                .threads(threads)
                 .run(|it| -> Result<(), Error> {
                     let row = it.row;
                     let text =
@@ -185,7 +184,7 @@ fn what_is_found_is_what_comparing_each_with_each_finds() {
     assert!(found_count > 200, "{found_count}");
 }
 
-/// A phrase that all items have names none of them; the rest of each does.
+/// A phrase in all items selects none of them; the rest of each item does.
 #[test]
 fn items_that_share_their_beginnings_are_told_apart() {
     let folder = tempfile::tempdir().unwrap();
@@ -217,7 +216,8 @@ fn what_cannot_be_used_is_refused() {
     let run = |change: fn(ShingleRules) -> ShingleRules| {
         let options = DocumentOptions::default();
         let check = ContaminationCheck::new([&path], options.clone(), [&path], options);
-        let done = check.rules(change(ShingleRules::default())).run(|_| Ok::<(), Error>(()));
+        let check = ContaminationCheck { rules: change(ShingleRules::default()), ..check };
+        let done = check.run(|_| Ok::<(), Error>(()));
         done.unwrap_err().to_string()
     };
     assert!(run(|rules| rules).contains("none of 1 items has 6 words"));

@@ -1,4 +1,4 @@
-//! The work of a check: the items, then the corpus, then its copy.
+//! Runs a contamination check: reads the items, scans the corpus, and copies it.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,7 +7,6 @@ use fpstore_base::Id;
 use fpstore_base::watch::Steps;
 use fpstore_documents::{Decided, DocumentFiles, DocumentOptions, DocumentSummary, RecordFate};
 
-use super::account::Contamination;
 use super::items::{Item, TextWords};
 use super::rules::ShingleRules;
 use super::scan::{Items, Scanner};
@@ -15,35 +14,35 @@ use super::settings::ContaminationCheck;
 use super::write::{self, Dropped};
 use crate::error::{Error, Result};
 use crate::event::Event;
-use crate::originals::Originals;
+use crate::targets::Originals;
 use crate::targets::Targets;
 use fpstore::rows::ContaminationRow;
 
-/// The ids that the account names.
+/// Maximum number of ids in the account.
 const SHOWN_MAX: usize = 10;
 
-/// An item that a document holds.
+/// An item found in a document.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct FoundItem<'a> {
-    /// The item, the document, and where the passage stands.
+    /// The item, the document, and the position of the passage.
     pub row: ContaminationRow<'a>,
     /// The passage.
     pub passage: &'a str,
 }
 
 impl ContaminationCheck<'_> {
-    /// Does the work, and gives each item that a document holds to `take`: documents in their order,
-    /// the items of a document in theirs, each once with the passage that holds the most of it.
+    /// Does the work, and calls `take` with each item in a document: documents in order, the items
+    /// of a document in order, each once with the passage that contains the most of it.
     ///
     /// # Errors
     ///
-    /// * [`Error::Store`] with [`InvalidOptions`](fpstore::Error::InvalidOptions) if settings cannot be
-    ///   used, no item has words, an output would overwrite an input, or an input that is copied can
-    ///   be read only once.
-    /// * [`Error::Text`] if the files cannot be read or copied, [`Error::Items`] if those of the items
+    /// * [`Error::Store`] with [`InvalidOptions`](fpstore::Error::InvalidOptions) for invalid
+    ///   settings, if no item has words, an output would overwrite an input, or an input to copy
+    ///   can be read only once.
+    /// * [`Error::Text`] if the documents cannot be read or copied, [`Error::Items`] if the items
     ///   cannot be read.
-    /// * [`Error::Exists`] if an output is there.
+    /// * [`Error::Exists`] if an output exists.
     /// * [`Error::Store`] if an output cannot be written or the observer ends the work, and any error
     ///   from `take`.
     pub fn run<E: From<Error> + From<fpstore_documents::Error>>(
@@ -124,7 +123,7 @@ impl ContaminationCheck<'_> {
         Ok(account)
     }
 
-    /// Where the copies go, which overwrite nothing.
+    /// The paths of the copies, checked to overwrite nothing.
     fn targets(&self, originals: &Originals<'_>, output: &std::path::Path) -> Result<Targets> {
         if let Some(pipe) = self.paths.iter().find(|path| crate::work::is_pipe(path)) {
             return Err(Error::refused(format!(
@@ -157,7 +156,7 @@ impl ContaminationCheck<'_> {
         Ok(targets)
     }
 
-    /// Reads the items, and their ids.
+    /// Reads the items and their ids.
     fn items(&self) -> Result<(Items, Vec<Id>, Contamination)> {
         let options = self.item_options.clone().observer(self.observer.clone());
         let options: DocumentOptions = options.threads(self.threads);
@@ -214,10 +213,50 @@ impl ContaminationCheck<'_> {
     }
 }
 
-/// How much of an item was found in one document.
+/// The best match of an item in a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Found {
     No,
     Part,
     Whole,
+}
+
+/// The account of a check: each item is found, not found, or has too few words to be searched for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Contamination {
+    /// Items that were searched for.
+    pub item_count: u64,
+    /// Items with few words, which follow a rule of their own.
+    pub short_count: u64,
+    /// Items that were skipped, because they have too few words.
+    pub unjudged_count: u64,
+    /// The ids of the first ten skipped items.
+    pub unjudged: Vec<Id>,
+    /// Items found in a document.
+    pub found_item_count: u64,
+    /// Items with all shingles in a single document.
+    pub whole_item_count: u64,
+    /// Pairs of a document and an item in it.
+    pub found_count: u64,
+    /// Documents read.
+    pub document_count: u64,
+    /// Documents that contain an item.
+    pub contaminated_count: u64,
+    /// Outputs written.
+    pub file_count: u64,
+    /// Files found in folders that could not be read to their ends or copied; each was reported by
+    /// an [`Event`](crate::Event). None of their documents is in an output.
+    pub uncopied_count: u64,
+    /// Counts for the benchmark.
+    pub items_read: DocumentSummary,
+    /// Counts for the corpus.
+    pub documents_read: DocumentSummary,
+}
+
+impl Contamination {
+    /// The number of documents that contain no item.
+    pub fn clean_count(&self) -> u64 {
+        self.document_count - self.contaminated_count
+    }
 }

@@ -1,4 +1,4 @@
-//! Copies the corpus without the documents that hold items, on all threads.
+//! Copies the corpus without the documents that contain items, on all threads.
 
 use fpstore_base::IoError;
 use std::collections::HashMap;
@@ -12,14 +12,14 @@ use super::settings::ContaminationCheck;
 use crate::copied::{NewOutput, OutputPath, copy_file, list_files, on_threads};
 use crate::error::{Error, Result};
 use crate::event::Event;
-use crate::originals::Originals;
+use crate::targets::Originals;
 use crate::targets::Targets;
 
-/// The records of documents that hold items, ascending, by the number of their file.
+/// The records of documents that contain items, ascending, by file number.
 pub(super) type Dropped = HashMap<usize, Vec<Decided>>;
 
-/// Writes all outputs and makes them durable. Returns the numbers of the files that are left out:
-/// those that could not be read to their ends, and those that could not be copied.
+/// Writes all outputs and makes them durable. Returns the numbers of the skipped files: those that
+/// could not be read to their ends or copied.
 pub(super) fn run(
     check: &ContaminationCheck<'_>,
     originals: &Originals<'_>,
@@ -61,7 +61,7 @@ pub(super) fn run(
     Ok(failed)
 }
 
-/// The outputs that there are not, because their files are left out.
+/// The number of missing outputs, whose files are skipped.
 pub(super) fn copies_of(targets: &Targets, failed: &[usize]) -> u64 {
     failed.iter().filter(|&&number| targets.copy_of(number).is_some()).count() as u64
 }

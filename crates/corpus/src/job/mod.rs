@@ -1,9 +1,10 @@
-//! The folder in which a job keeps what it has done, so that the same settings can go on with it.
+//! The folder of a job: the results of its finished steps, so that the same settings can resume it.
 //!
-//! A file of the folder appears when it is complete. It begins with a line that says which file of which
-//! job it is, and ends with its digest; one that is damaged, of another job or under another name counts
-//! as missing. The folder is removed when the job is finished. Everything in it is reached through its
-//! handle, so that nothing that gets its name meanwhile is touched.
+//! A file of the folder appears when it is complete. It begins with a line that contains the job
+//! and the name of the file, and ends with its digest. A file that is damaged, of another job, or
+//! under another name counts as missing. The folder is removed when the job is finished. All files
+//! are opened through the handle of the folder, so another folder that gets its name meanwhile is
+//! not touched.
 
 mod written;
 
@@ -26,25 +27,25 @@ use written::{Outputs, WRITTEN};
 
 /// Each file begins with a line of this word, the name of its job, and its own name.
 const MARK: &str = "fpstore-dedup";
-/// Bytes of a line that names a job, at most.
+/// Maximum length in bytes of the line that names a job.
 const MARK_LEN_MAX: u64 = 1024;
 const DESCRIPTION: &str = "job.json";
 const LOCK: &str = "lock";
-/// How often, and after which pause, a folder is made again that another job removes meanwhile.
+/// How often, and after which pause, a folder is created again that another job is removing.
 const OPEN_TRIES: u32 = 1000;
 const OPEN_PAUSE: Duration = Duration::from_millis(2);
-/// The key of a description that says that nothing is left to do.
+/// The key of a description with the meaning that nothing is left to do.
 const DONE: &str = "done";
-/// The names of the parts begin so.
+/// Prefix of the names of the spools.
 pub(super) const PART: &str = "spool-";
-/// Which documents are dropped, and why.
+/// The dropped documents, and the reasons.
 pub(super) const DECISIONS: &str = "decisions";
-/// Which documents are candidates, and which of them near pairs connect.
+/// The candidates, and the connected components of near pairs among them.
 pub(super) const CONNECTIONS: &str = "connections";
 /// The numbers of the files that could not be copied.
 const LEFT_OUT: &str = "left-out";
 
-/// A job that is under way.
+/// A job in progress.
 #[derive(Debug)]
 pub(super) struct Job {
     folder: Arc<OwnFolder>,
@@ -53,7 +54,7 @@ pub(super) struct Job {
     is_resumed: bool,
     /// Whether a job with the same settings had ended here, and only its folder was left.
     has_ended: bool,
-    /// The name of the job where a store remembers that it has added its records.
+    /// The name of the job, under which a store remembers that it has added its records.
     run: String,
     written: Mutex<Outputs>,
 }
@@ -61,9 +62,9 @@ pub(super) struct Job {
 /// Where a job keeps its files.
 #[derive(Debug)]
 enum Place {
-    /// In a temporary folder: nobody can go on with it.
+    /// A temporary folder: the job cannot be resumed.
     Scratch(ScratchDirectory),
-    /// In the folder of its name, under a lock that others see.
+    /// A folder of its own name, under a lock that other processes respect.
     Named { lock: Mutex<Option<File>> },
 }
 
@@ -82,9 +83,9 @@ impl Job {
         Ok(Job::new(folder, Place::Scratch(scratch)))
     }
 
-    /// The job in this folder, which is the one with these settings, or a new one. With `force`
-    /// another job there is given up, unless a store `has_added` its documents: to clean them again
-    /// would find all of them stored, and leave none in the outputs.
+    /// Opens the job in this folder if its settings are the same, or begins a new one. With `force`
+    /// another job in the folder is given up, unless a store `has_added` its documents: cleaning
+    /// them again would find all of them stored, and leave no documents in the outputs.
     pub(super) fn open(
         path: &Path,
         settings: &Value,
@@ -95,7 +96,7 @@ impl Job {
         let mut tries = 0;
         let (folder, lock) = loop {
             let opened = OwnFolder::open(path).and_then(|folder| {
-                // Nothing is put into a folder of somebody else.
+                // Nothing is written to a folder with foreign files.
                 match folder.names()?.into_iter().find(|name| !is_of_a_job(name)) {
                     Some(name) => Ok(Err(foreign(path, &name))),
                     None => folder.append(LOCK).map(|lock| Ok((folder, lock))),
@@ -103,7 +104,7 @@ impl Job {
             });
             tries += 1;
             let (folder, lock) = match opened {
-                // Its job ended, and removed it, just now.
+                // Another job ended and removed the folder just now.
                 Err(gone) if disk::system::is_being_removed(&gone) && tries < OPEN_TRIES => {
                     std::thread::sleep(OPEN_PAUSE);
                     continue;
@@ -113,7 +114,7 @@ impl Job {
             if lock.try_lock().is_err() {
                 return Err(Error::InUse { folder: path.into() });
             }
-            // Its job may have ended, and removed it, before it was locked.
+            // Another job may have ended and removed the file before it was locked.
             if folder.holds(LOCK, &lock) {
                 break (folder, lock);
             }
@@ -123,11 +124,11 @@ impl Job {
             return Err(foreign(path, name));
         }
         let mut job = Job::new(folder, Place::Named { lock: Mutex::new(Some(lock)) });
-        // What a killed process left of its working space. The lock says that it has ended.
+        // Removes working spaces left by a killed process. The lock proves that it has ended.
         for name in names.iter().filter(|name| ScratchDirectory::is_name(name)) {
             job.folder.remove_tree(name).map_err(cannot())?;
         }
-        // A description that is damaged is that of another job.
+        // A damaged description counts as the description of another job.
         let earlier = job
             .read(DESCRIPTION)?
             .map(|bytes| serde_json::from_slice::<Value>(&bytes).unwrap_or_default());
@@ -138,8 +139,8 @@ impl Job {
         let earlier = earlier.filter(|_| !is_done);
         let resumed = earlier.as_ref().filter(|earlier| is_same(earlier));
         let resumed = resumed.and_then(|earlier| earlier["run"].as_str()).map(str::to_string);
-        // What is left without a description, or beside that of another job, is of a job that never
-        // began, unless its own was lost.
+        // Files without a description, or with the description of another job, are of a job that
+        // never began, or that lost its description.
         let runs = job.runs(&names, earlier.as_ref()).map_err(cannot())?;
         let mut others = runs.iter().filter(|&run| resumed.as_ref() != Some(run));
         if !is_done && others.any(|run| has_added(run)) {
@@ -167,8 +168,8 @@ impl Job {
         Ok(job)
     }
 
-    /// The runs that a description names, and those of which the files of the folder say that they
-    /// are parts.
+    /// The runs named in a description, and the runs named in the first lines of the files of the
+    /// folder.
     fn runs(&self, names: &[String], described: Option<&Value>) -> io::Result<BTreeSet<String>> {
         let named = described.into_iter().flat_map(|it| [&it["run"], &it["settings"]["run"]]);
         let mut runs: BTreeSet<_> = named.filter_map(Value::as_str).map(Into::into).collect();
@@ -184,7 +185,8 @@ impl Job {
         Ok(runs)
     }
 
-    /// The first line of a file. That of the description, which names the job, has no name of a job.
+    /// The first line of a file. The description contains the name of the job, so its own first
+    /// line omits it.
     pub(super) fn mark(&self, name: &str) -> String {
         let run = if name == DESCRIPTION { "" } else { &self.run };
         format!("{MARK} {run} {name}\n")
@@ -195,13 +197,13 @@ impl Job {
         self.is_resumed
     }
 
-    /// Whether the outputs of a job with the same settings are complete: it was stopped when only its
-    /// folder was left to be removed.
+    /// Whether the outputs of a job with the same settings are complete: the job was stopped when
+    /// only its folder was left to be removed.
     pub(super) fn has_ended(&self) -> bool {
         self.has_ended
     }
 
-    /// Whether later work can go on with it.
+    /// Whether later work can resume the job.
     pub(super) fn is_named(&self) -> bool {
         matches!(self.place, Place::Named { .. })
     }
@@ -218,8 +220,8 @@ impl Job {
         self.folder.path().join(name)
     }
 
-    /// Makes a folder for files that are of use to this process alone. They are reached by its path, so it
-    /// has a name that nobody can guess: a folder that takes the place of the job's has no such name.
+    /// Creates a folder for files of this process alone. They are opened by path, so the folder has
+    /// an unpredictable name: a folder that takes the place of the job's folder has no such name.
     pub(super) fn make_working_space(&mut self) -> Result<PathBuf> {
         let made = WorkingSpace::create(&self.folder);
         let (space, path) = made.map_err(IoError::of("use", self.folder.path()))?;
@@ -227,13 +229,13 @@ impl Job {
         Ok(path)
     }
 
-    /// Removes that folder.
+    /// Removes the working space.
     pub(super) fn remove_working_space(&mut self) {
         self.space = None;
     }
 
-    /// Writes a file of the job, which appears when it is complete: behind its mark, and sealed with
-    /// its digest.
+    /// Writes a file of the job: its mark, its contents, and its digest. The file appears when it
+    /// is complete.
     pub(super) fn save<T>(
         &self,
         name: &str,
@@ -251,16 +253,16 @@ impl Job {
         Ok(done)
     }
 
-    /// Writes a file of these bytes.
+    /// Writes a file with these bytes.
     pub(super) fn save_bytes(&self, name: &str, bytes: &[u8]) -> Result<()> {
         let cannot = IoError::of("write", self.path(name));
         self.save(name, |out| Ok(out.write_all(bytes).map_err(cannot)?))
     }
 
-    /// The bytes of a file of the job, without its mark; `None` if it is missing or damaged, or the
-    /// file of another job or name.
+    /// The contents of a file of the job, without its mark; `None` if the file is missing, damaged,
+    /// or of another job or name.
     pub(super) fn read(&self, name: &str) -> Result<Option<Vec<u8>>> {
-        // Only what is resumed is read back.
+        // Files are read back only when a job is resumed.
         let read = if self.is_named() { self.folder.read(name) } else { Ok(None) };
         let Some(mut bytes) = read.map_err(IoError::of("read", self.path(name)))? else {
             return Ok(None);
@@ -272,19 +274,19 @@ impl Job {
         Ok(own.filter(|_| is_sound).map(<[u8]>::to_vec))
     }
 
-    /// Whether there is a file of this name, sound or not.
+    /// Whether a file of this name exists, damaged or not.
     pub(super) fn has(&self, name: &str) -> bool {
         self.folder.has(name).unwrap_or(false)
     }
 
-    /// Removes a file of the job that is damaged.
+    /// Removes a damaged file of the job.
     pub(super) fn discard(&self, name: &str) -> Result<()> {
         let removed = self.folder.remove_file(name);
         Ok(removed.map_err(IoError::of("remove", self.path(name)))?)
     }
 
-    /// Removes all that was read and decided, first what was decided. What cannot be removed is refused
-    /// again.
+    /// Removes the spools and the decisions, the decisions first. Files that cannot be removed are
+    /// refused later.
     pub(super) fn forget_read(&self) {
         let names = self.folder.names().unwrap_or_default();
         let parts = names.iter().filter(|name| name.starts_with(PART)).map(String::as_str);
@@ -292,18 +294,18 @@ impl Job {
         all.for_each(|name| drop(self.discard(name)));
     }
 
-    /// What was written under this number, if anything was.
+    /// The output written under this number, if there is one.
     pub(super) fn output(&self, number: usize) -> Option<Output> {
         self.written.lock().unwrap_or_else(PoisonError::into_inner).get(number)
     }
 
-    /// Remembers an output, before it appears under its name.
+    /// Records an output before it appears under its name.
     pub(super) fn note_output(&self, number: usize, output: Output) -> Result<()> {
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(written.note(number, output)?)
     }
 
-    /// The numbers of the files that could not be copied, though they could be read before.
+    /// The numbers of files that could not be copied, though they could be read before.
     pub(super) fn left_out(&self) -> Result<Vec<u32>> {
         let bytes = self.read(LEFT_OUT)?.unwrap_or_default();
         Ok(bytes
@@ -312,13 +314,13 @@ impl Job {
             .collect())
     }
 
-    /// Remembers these numbers, and no others.
+    /// Records exactly these numbers.
     pub(super) fn leave_out(&self, numbers: &[u32]) -> Result<()> {
         let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
         self.save_bytes(LEFT_OUT, &bytes)
     }
 
-    /// Removes the folder if nothing is done yet that would be lost.
+    /// Removes the folder if no work is done that would be lost.
     pub(super) fn give_up(&self) {
         let names = self.folder.names().unwrap_or_default();
         if !names.iter().any(|name| name.starts_with(PART)) {
@@ -326,24 +328,24 @@ impl Job {
         }
     }
 
-    /// Removes the folder with all that is done, which nobody can go on with. What cannot be removed
-    /// is given up by the next job.
+    /// Removes the folder with all results, which cannot be resumed. The next job gives up the
+    /// files that cannot be removed.
     pub(super) fn drop_all(&self) {
         let _ = self.remove();
     }
 
-    /// Removes the folder: nothing is left to do.
+    /// Removes the folder of a finished job.
     pub(super) fn finish(self) -> Result<()> {
         if let Place::Scratch(scratch) = self.place {
             return Ok(scratch.remove()?);
         }
         self.mark_done()?;
-        // The next job removes what cannot be removed now.
+        // The next job removes the files that cannot be removed now.
         let _ = self.remove();
         Ok(())
     }
 
-    /// Says in its description that nothing is left to do.
+    /// Records in the description that nothing is left to do.
     fn mark_done(&self) -> Result<()> {
         let described = self.read(DESCRIPTION)?.unwrap_or_default();
         let described: Value = serde_json::from_slice(&described).unwrap_or_default();
@@ -365,14 +367,15 @@ impl Job {
         self.clear()?;
         self.folder.remove_file(LOCK)?;
         if !disk::system::REMOVES_OPEN_FILES {
-            // Its name goes when it is closed. No other process can open it from now on.
+            // The system removes its name when it is closed. No other process can open it from now
+            // on.
             drop(lock.lock().unwrap_or_else(PoisonError::into_inner).take());
         }
         self.folder.remove()
     }
 
-    /// Removes all files but the lock; the description last, for it says that the others are of no
-    /// use, or what they are.
+    /// Removes all files except the lock, the description last: it determines whether the other
+    /// files can be used.
     fn clear(&self) -> io::Result<()> {
         let mut names = self.folder.names()?;
         names.sort_by_key(|name| name == DESCRIPTION);
@@ -386,7 +389,7 @@ impl Job {
     }
 }
 
-/// A folder in the folder of a job, which is removed with its value.
+/// A folder in the folder of a job, removed on drop.
 #[derive(Debug)]
 struct WorkingSpace {
     folder: Arc<OwnFolder>,
@@ -403,12 +406,12 @@ impl WorkingSpace {
 
 impl Drop for WorkingSpace {
     fn drop(&mut self) {
-        // The next job removes what stays.
+        // The next job removes the rest.
         let _ = self.folder.remove_tree(&self.name);
     }
 }
 
-/// The error for a folder that holds a file of somebody else.
+/// The error for a folder that contains a foreign file.
 fn foreign(path: &Path, name: &str) -> Error {
     Error::refused(format!(
         "{} holds '{name}', which no cleaning has made; move it away, or name another output",
@@ -416,19 +419,19 @@ fn foreign(path: &Path, name: &str) -> Error {
     ))
 }
 
-/// A name that no other job has.
+/// A unique name for a job.
 fn new_run() -> String {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let nanos = since.map_or(0, |since| since.as_nanos());
     format!("dedup-{nanos:x}-{}", std::process::id())
 }
 
-/// Whether a job gives this name to a file or folder.
+/// Whether jobs create files or folders of this name.
 fn is_of_a_job(name: &str) -> bool {
     let is_part = |name: &str| {
         name.strip_prefix(PART).is_some_and(|at| at.bytes().all(|byte| byte.is_ascii_digit()))
     };
-    // Earlier releases kept the run by itself.
+    // Earlier releases kept the name of the run in a file of its own.
     [LOCK, DESCRIPTION, CONNECTIONS, DECISIONS, LEFT_OUT, WRITTEN, "run"].contains(&name)
         || is_part(name)
         || ScratchDirectory::is_name(name)
@@ -440,7 +443,7 @@ fn differences(one: &Value, other: &Value) -> String {
     let keys = other.as_object().into_iter().flatten().map(|(key, _)| key.as_str());
     let differ = keys.filter(|key| one.get(key) != other.get(key));
     let named = differ.map(|key| match (key, one.get(key)) {
-        // The setting that nobody gave.
+        // The only key that is no setting of the user.
         ("version", Some(Value::String(version))) => {
             format!("the version of fpstore, which was {version}")
         }

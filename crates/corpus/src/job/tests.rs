@@ -24,7 +24,7 @@ fn a_job_goes_on_where_it_was_stopped_and_another_is_refused() {
     job.note_output(30, output(8)).unwrap();
     let run = job.run().to_string();
     drop(job);
-    // A line that a crash has cut short.
+    // A line truncated by a crash.
     let cut = |text: &str| {
         let mut written = fs::File::options().append(true).open(folder.join(WRITTEN)).unwrap();
         written.write_all(text.as_bytes()).unwrap();
@@ -34,7 +34,7 @@ fn a_job_goes_on_where_it_was_stopped_and_another_is_refused() {
     assert!(job.is_resumed() && job.run() == run);
     assert_eq!((job.output(1), job.output(30)), (Some(output(7)), Some(output(8))));
     assert_eq!((job.output(3), job.output(4)), (None, None));
-    // What follows it is no part of it.
+    // Lines after the truncated one are separate.
     job.note_output(5, output(9)).unwrap();
     drop(job);
     let job = open(&folder, &settings, false).unwrap();
@@ -46,7 +46,7 @@ fn a_job_goes_on_where_it_was_stopped_and_another_is_refused() {
     assert!(refused.ends_with("differs in: k"), "{refused}");
     let job = open(&folder, &other, true).unwrap();
     assert!(!job.is_resumed() && !job.path("spool-0").exists() && job.output(1).is_none());
-    // Of which nothing is done.
+    // No work of this job is done.
     drop(job);
     let job = open(&folder, &settings, false).unwrap();
     assert!(!job.is_resumed());
@@ -59,7 +59,7 @@ fn a_job_goes_on_where_it_was_stopped_and_another_is_refused() {
     assert!(!folder.exists());
 }
 
-/// A job that is stopped after its end, before its folder is gone, is known to have ended.
+/// A job that was stopped after its end, before its folder was removed, is recognised as ended.
 #[test]
 fn a_job_that_had_ended_is_known_by_its_settings() {
     let parent = tempfile::tempdir().unwrap();
@@ -76,8 +76,8 @@ fn a_job_that_had_ended_is_known_by_its_settings() {
     }
 }
 
-/// The description of another job with the same settings lies beside the files of one whose documents
-/// the store has: all of them would be found there, and none kept.
+/// The description of another job with the same settings is next to the files of a job whose
+/// documents are in the store: all of them would be found stored, and none kept.
 #[test]
 fn a_job_whose_description_is_that_of_another_is_not_begun_again_if_it_was_added() {
     let parent = tempfile::tempdir().unwrap();
@@ -100,7 +100,8 @@ fn a_job_whose_description_is_that_of_another_is_not_begun_again_if_it_was_added
     assert!(job.read(DECISIONS).unwrap().is_none());
 }
 
-/// A bit of any file of a job is changed, or the file is cut or gone: it counts as missing.
+/// A bit of any file of a job is changed, or the file is truncated or missing: it counts as
+/// missing.
 #[test]
 fn a_damaged_file_of_a_job_counts_as_missing() {
     let parent = tempfile::tempdir().unwrap();
@@ -120,7 +121,7 @@ fn a_damaged_file_of_a_job_counts_as_missing() {
     }
     fs::write(&path, &whole).unwrap();
     assert_eq!(job.read(DECISIONS).unwrap().unwrap(), b"some decisions");
-    // Saving again mends it.
+    // Saving again repairs it.
     fs::write(&path, b"torn").unwrap();
     job.save_bytes(DECISIONS, b"new").unwrap();
     assert_eq!(job.read(DECISIONS).unwrap().unwrap(), b"new");
@@ -129,7 +130,7 @@ fn a_damaged_file_of_a_job_counts_as_missing() {
     assert!(!open(&folder, &settings, false).unwrap().is_resumed());
 }
 
-/// A job may end, and remove its folder, while another process is about to lock it.
+/// A job may end and remove its folder while another process is about to lock it.
 #[test]
 fn one_job_at_a_time_has_a_folder() {
     use std::sync::atomic::{AtomicUsize, Ordering};
@@ -157,7 +158,7 @@ fn one_job_at_a_time_has_a_folder() {
     assert!(begun.into_inner() > 0 && !folder.exists());
 }
 
-/// A folder that holds what no job makes is not emptied, whoever put it there.
+/// A folder with files that no job creates is not emptied, whoever put them there.
 #[test]
 fn a_folder_with_files_of_others_is_left_as_it_is() {
     let parent = tempfile::tempdir().unwrap();

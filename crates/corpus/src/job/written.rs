@@ -1,4 +1,4 @@
-//! The outputs that a job has written: a file of its folder with a line for each.
+//! The outputs written by a job: a file of its folder with a line for each output.
 
 use fpstore_base::IoError;
 use std::collections::HashMap;
@@ -12,7 +12,7 @@ use fpstore_disk::{self as disk, OwnFolder};
 /// The name of the file.
 pub(super) const WRITTEN: &str = "written";
 
-/// A file that a job has written: its bytes, and the decisions that it follows from.
+/// An output written by a job: its length and digest, and the digest of its decisions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Output {
     pub(crate) len: u64,
@@ -20,7 +20,7 @@ pub(crate) struct Output {
     pub(crate) decisions: Digest,
 }
 
-/// The outputs by their numbers. Those of a job that nobody goes on with stand in no file.
+/// The outputs by number. A job that cannot be resumed keeps them in memory only.
 #[derive(Debug, Default)]
 pub(super) struct Outputs {
     known: HashMap<usize, Output>,
@@ -28,16 +28,16 @@ pub(super) struct Outputs {
 }
 
 impl Outputs {
-    /// Those that the file in a folder names, which it goes on with.
+    /// Reads the outputs listed in the file of a folder, to which new outputs are appended.
     pub(super) fn open(folder: &OwnFolder) -> io::Result<Self> {
         let text = folder.read(WRITTEN)?.unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
-        // The last line may be cut short; then its file is written again.
+        // The last line may be cut off; its output is then written again.
         let lines = text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
         let known = lines.filter_map(read_line).collect();
         let (to, path) = (folder.append(WRITTEN)?, folder.path().join(WRITTEN));
         if !text.is_empty() && !text.ends_with('\n') {
-            // So that it never counts as a whole one.
+            // Ends the line, so that it never counts as a whole one.
             disk::append(&to, &path, b"-\n")?;
         }
         Ok(Outputs { known, to: Some((to, path)) })

@@ -1,5 +1,5 @@
-//! A cleaning that is stopped anywhere, and whose files, outputs, inputs or store are changed before it
-//! goes on, beside one that is not disturbed.
+//! Stops a cleaning anywhere, changes its files, outputs, inputs or store before it is resumed, and
+//! compares the result with an undisturbed cleaning.
 
 mod power_loss;
 
@@ -16,13 +16,14 @@ use fpstore_text::{TextHasher, TextRecipe};
 use super::*;
 use crate::steps::counter::{assert_not_quadratic, steps_of};
 use fpstore::{Builder, Fingerprint, IdRef, Observer, Phase, Store, Writer, WriterOptions};
+use fpstore_base::Resources;
 use fpstore_disk::fail_points::{self, Fault};
 
 fn source(options: DocumentOptions) -> DocumentSource {
     DocumentSource::of_texts(TextHasher::new(&TextRecipe::default()).unwrap(), options)
 }
 
-/// A line for each number: the documents of numbers that are equal modulo `kinds` are near.
+/// A line for each number: documents whose numbers are equal modulo `kinds` are near.
 fn lines(name: &str, numbers: std::ops::Range<u64>, kinds: u64) -> String {
     let line = |number: u64| {
         let kind = number % kinds;
@@ -33,7 +34,7 @@ fn lines(name: &str, numbers: std::ops::Range<u64>, kinds: u64) -> String {
     numbers.map(line).collect()
 }
 
-/// A folder with documents in `in`, and a store that knows some of them.
+/// A folder with documents in `in`, and a store that contains some of them.
 fn site() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
@@ -51,14 +52,20 @@ fn site() -> tempfile::TempDir {
     folder
 }
 
+fn one_thread(observer: Option<Observer>) -> Resources {
+    Resources { threads: Some(1), observer, ..Resources::default() }
+}
+
 fn cleaner(folder: &Path) -> Cleaner<'static> {
     let options = DocumentOptions::default().skip_bad(true).threads(1);
-    Cleaner::new(source(options), [folder.join("in")])
-        .output(folder.join("out/"))
-        .against(Store::open(folder.join("store.fps")).unwrap())
-        .within(true)
-        .threads(1)
-        .add(WriterOptions::default().threads(1))
+    Cleaner {
+        output: Some(folder.join("out/")),
+        against: Some(Store::open(folder.join("store.fps")).unwrap()),
+        within: true,
+        add: Some(WriterOptions::default().threads(1)),
+        resources: one_thread(None),
+        ..Cleaner::new(source(options), [folder.join("in")])
+    }
 }
 
 /// The outputs, and the ids of each fingerprint of the store.
@@ -70,7 +77,7 @@ fn result(folder: &Path) -> Result {
     while let Some(one) = folders.pop() {
         for entry in fs::read_dir(one).unwrap() {
             let path = entry.unwrap().path();
-            // What cannot be removed at the end of the work is removed by the next.
+            // Files that cannot be removed at the end of the work are removed by the next job.
             if path.ends_with(".fpstore-dedup") {
                 continue;
             } else if path.is_dir() {
@@ -93,7 +100,7 @@ fn result(folder: &Path) -> Result {
     (files, records)
 }
 
-/// The result of a cleaning that nothing disturbs.
+/// The result of an undisturbed cleaning.
 fn undisturbed() -> Result {
     let folder = site();
     let account = cleaner(folder.path()).run().unwrap();
@@ -102,7 +109,7 @@ fn undisturbed() -> Result {
     result(folder.path())
 }
 
-/// A cleaning whose outputs are written, and which has not ended.
+/// A cleaning with all outputs written that has not ended.
 fn unfinished(folder: &Path) {
     drop(cleaner(folder).begin().unwrap().unwrap().run().unwrap());
     assert!(folder.join("out/.fpstore-dedup/decisions").exists());
@@ -125,7 +132,7 @@ fn a_cleaning_goes_on_whichever_operation_failed() {
             }
             assert!(result(folder.path()) == expected, "{case}");
             if folder.path().join("out/.fpstore-dedup").exists() {
-                // It is done, so all that is left to do is to remove this.
+                // The work is done; only its folder is left to be removed.
                 match cleaner(folder.path()).run() {
                     Ok(_) | Err(Error::Exists { .. } | Error::Ended { .. }) => {}
                     Err(again) => panic!("{case}: {again}"),
@@ -143,15 +150,17 @@ fn a_cleaning_goes_on_whichever_operation_failed() {
     assert!(left > 6, "{left} left files that could not be removed");
 }
 
-/// Whatever meets a full disk, the error says so, and the next attempt ends the work.
+/// An operation that meets a full disk returns that error, and the next attempt completes the work.
 #[test]
 fn a_full_disk_is_told_while_features_are_compared() {
     let similar = |folder: &Path| {
         let options = DocumentOptions::default().skip_bad(true).threads(1);
-        Cleaner::new(source(options), [folder.join("in")])
-            .output(folder.join("out/"))
-            .confirm(0.8)
-            .threads(1)
+        Cleaner {
+            output: Some(folder.join("out/")),
+            confirm: Some(0.8),
+            resources: one_thread(None),
+            ..Cleaner::new(source(options), [folder.join("in")])
+        }
     };
     let folder = site();
     let expected = similar(folder.path()).run().unwrap();
@@ -185,8 +194,9 @@ fn a_disk_without_room_for_the_copies_is_told_before_the_first_one() {
         "{refused}"
     );
     assert!(!has_output());
-    // Who knows better goes on from there; so does everyone once there is room.
-    let is_skipped = cleaner(folder.path()).skip_space_check(true).begin().unwrap().unwrap();
+    // A user who disagrees can continue from there; so can everyone once there is room.
+    let is_skipped = Cleaner { skip_space_check: true, ..cleaner(folder.path()) };
+    let is_skipped = is_skipped.begin().unwrap().unwrap();
     assert!(is_skipped.is_resumed());
     drop(is_skipped);
     fail_points::limit_space(folder.path(), None);
@@ -194,17 +204,18 @@ fn a_disk_without_room_for_the_copies_is_told_before_the_first_one() {
     assert_eq!(result(folder.path()), expected);
 }
 
-/// Ended at any call of the observer, the work ends, and goes on to the same outputs. Once the join is
-/// done, what it found is not looked for again.
+/// Ended at any call of the observer, the work can be resumed to the same outputs. Once the join is
+/// done, it is not repeated.
 #[test]
 fn a_cleaning_that_confirms_goes_on_wherever_the_observer_has_ended_it() {
     let similar = |folder: &Path, observer: Option<Observer>| {
         let options = DocumentOptions::default().skip_bad(true).threads(1);
-        Cleaner::new(source(options), [folder.join("in")])
-            .output(folder.join("out/"))
-            .confirm(0.8)
-            .threads(1)
-            .observer(observer)
+        Cleaner {
+            output: Some(folder.join("out/")),
+            confirm: Some(0.8),
+            resources: one_thread(observer),
+            ..Cleaner::new(source(options), [folder.join("in")])
+        }
     };
     let folder = site();
     similar(folder.path(), None).run().unwrap();
@@ -234,7 +245,7 @@ fn a_cleaning_that_confirms_goes_on_wherever_the_observer_has_ended_it() {
         let listener = |event: Event<'_>| {
             *told.lock().unwrap() += i32::from(matches!(event, Event::Joined { .. }));
         };
-        similar(folder.path(), None).listener(&listener).run().unwrap();
+        Cleaner { listener: Some(&listener), ..similar(folder.path(), None) }.run().unwrap();
         let told = told.into_inner().unwrap();
         assert_eq!(told, i32::from(has_joined && calls % 2 == 0), "{calls}");
         joined += told;
@@ -246,7 +257,7 @@ fn a_cleaning_that_confirms_goes_on_wherever_the_observer_has_ended_it() {
     }
 }
 
-/// A bit of each file of the work is changed, or it is cut or gone.
+/// A bit of each file of the work is changed, or the file is truncated or missing.
 #[test]
 fn damaged_files_of_the_work_are_made_again() {
     let expected = undisturbed();
@@ -266,15 +277,15 @@ fn damaged_files_of_the_work_are_made_again() {
                 }
             }
             let case = format!("{name}, damage {damage}");
-            // Without its description it is the work of nobody, whose outputs are not replaced.
-            let cleaner = cleaner(folder.path()).replace(name == "job.json");
+            // Without its description the work belongs to no job, and its outputs are not replaced.
+            let cleaner = Cleaner { replace: name == "job.json", ..cleaner(folder.path()) };
             cleaner.run().unwrap_or_else(|error| panic!("{case}: {error}"));
             assert!(result(folder.path()) == expected, "{case}");
         }
     }
 }
 
-/// The files of the work, by their names.
+/// The files of the work, by name.
 fn work_files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = fs::read_dir(folder.join("out/.fpstore-dedup")).unwrap();
     let file = |entry: fs::DirEntry| {
@@ -284,7 +295,8 @@ fn work_files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     entries.map(|entry| file(entry.unwrap())).collect()
 }
 
-/// Each file is sound by itself, and stands where another one was, or is of the work on other files.
+/// Each file is intact by itself, but has the name of another file, or is of the work on other
+/// files.
 #[test]
 fn files_of_the_work_under_other_names_or_of_other_work_are_made_again() {
     let expected = undisturbed();
@@ -308,15 +320,16 @@ fn files_of_the_work_under_other_names_or_of_other_work_are_made_again() {
             put(two, &own[one]);
         }
         let case = format!("{one} and {two}");
-        // Without its description it is the work of nobody, whose outputs are not replaced.
-        let cleaner = cleaner(folder.path()).replace([one, two].contains(&"job.json"));
+        // Without its description the work belongs to no job, and its outputs are not replaced.
+        let replace = [one, two].contains(&"job.json");
+        let cleaner = Cleaner { replace, ..cleaner(folder.path()) };
         cleaner.run().unwrap_or_else(|error| panic!("{case}: {error}"));
         assert!(result(folder.path()) == expected, "{case}");
     }
 }
 
-/// It was stopped between the last two steps. Begun again, it would find all its documents stored, and
-/// leave none in its outputs.
+/// The work was stopped between the last two steps. Begun again, it would find all its documents
+/// stored, and leave no documents in its outputs.
 #[test]
 fn work_whose_documents_are_added_is_not_given_up() {
     let expected = undisturbed();
@@ -338,7 +351,8 @@ fn work_whose_documents_are_added_is_not_given_up() {
         }
         fs::write(at("in/new.jsonl"), lines("new", 200..203, 999)).unwrap();
         for replace in [false, true] {
-            let refused = cleaner(folder.path()).replace(replace).run().unwrap_err().to_string();
+            let refused =
+                Cleaner { replace, ..cleaner(folder.path()) }.run().unwrap_err().to_string();
             assert!(refused.contains("the outputs are complete"), "{damage}: {refused}");
         }
         assert!(result(folder.path()) == expected, "{damage}");
@@ -350,7 +364,7 @@ fn work_whose_documents_are_added_is_not_given_up() {
     }
 }
 
-/// What the first attempt has said and read is not said and read twice.
+/// Events and files of the first attempt are not reported and read again.
 #[test]
 fn a_resumed_cleaning_reads_each_list_once_and_is_silent_about_what_was_told() {
     let folder = site();
@@ -362,14 +376,15 @@ fn a_resumed_cleaning_reads_each_list_once_and_is_silent_about_what_was_told() {
     };
     let steps_of_run = || {
         steps_of(|| {
-            let cleaning = cleaner(folder.path()).listener(&listener).begin().unwrap().unwrap();
+            let cleaner = Cleaner { listener: Some(&listener), ..cleaner(folder.path()) };
+            let cleaning = cleaner.begin().unwrap().unwrap();
             drop(cleaning.run().unwrap());
         })
     };
     let (first, second) = (steps_of_run(), steps_of_run());
     assert_eq!(*told.lock().unwrap(), 1);
     assert!((54..=first).contains(&second), "{first} steps, then {second}");
-    // All is decided again, so all lists are read as often as at first.
+    // Everything is decided again, so all lists are read as often as the first time.
     fs::remove_file(folder.path().join("out/.fpstore-dedup/decisions")).unwrap();
     assert_eq!(steps_of_run(), first);
 }
@@ -391,11 +406,11 @@ fn an_output_that_is_gone_is_written_again_and_one_that_was_changed_is_not_lost(
     let refused = cleaner(folder.path()).run().unwrap_err();
     assert!(matches!(refused, Error::Exists { .. }), "{refused}");
     assert!(fs::read(&output).unwrap().ends_with(b"mine\n"));
-    cleaner(folder.path()).replace(true).run().unwrap();
+    Cleaner { replace: true, ..cleaner(folder.path()) }.run().unwrap();
     assert!(result(folder.path()) == expected);
 }
 
-/// Decisions on another state of the store are made again, and what follows from them, too.
+/// Decisions on another state of the store are made again, with all that depends on them.
 #[test]
 fn a_store_that_has_changed_is_compared_with_again() {
     let add = |folder: &Path| {
@@ -419,7 +434,8 @@ fn a_store_that_has_changed_is_compared_with_again() {
     let folder = site();
     unfinished(folder.path());
     let options = WriterOptions::default().run(Some("tonight".into()));
-    let refused = cleaner(folder.path()).add(options).run().unwrap_err().to_string();
+    let refused = Cleaner { add: Some(options), ..cleaner(folder.path()) };
+    let refused = refused.run().unwrap_err().to_string();
     assert!(refused.ends_with("differs in: run"), "{refused}");
 }
 
@@ -432,8 +448,8 @@ fn damaged_gzip(text: &str, cut: usize) -> Vec<u8> {
     bytes
 }
 
-/// The documents of a file that cannot be read to its end are in no output, so they are kept instead of
-/// none, and a store does not take them for known.
+/// The documents of a file that cannot be read to its end are in no output, so no other document is
+/// removed for them, and a store does not treat them as known.
 #[test]
 fn documents_of_a_damaged_file_displace_no_others() {
     let folder = site();
@@ -446,7 +462,7 @@ fn documents_of_a_damaged_file_displace_no_others() {
             events.lock().unwrap().extend(summary.bad_files.clone());
         }
     };
-    let account = cleaner(folder.path()).listener(&listener).run().unwrap();
+    let account = Cleaner { listener: Some(&listener), ..cleaner(folder.path()) }.run().unwrap();
     assert_eq!(account.uncopied_count, 1);
     assert!(account.left_out_count > 500, "{account:?}");
     assert_eq!(account.kept_count + account.removed_count(), 49 + 40);
@@ -457,7 +473,7 @@ fn documents_of_a_damaged_file_displace_no_others() {
     assert!(healthy.lines().count() >= 35, "{}", healthy.lines().count());
     assert!(!files.contains_key(Path::new("out/a.jsonl.gz")));
     assert!(!folder.path().join("out/.fpstore-dedup").exists());
-    // Each record of the store is in an output, or was there before.
+    // Each record of the store is in an output, or was stored before.
     let all: Vec<u8> = files.into_values().flatten().collect();
     let all = String::from_utf8(all).unwrap();
     for id in records.iter().flat_map(|(_, ids)| ids).filter(|id| !id.starts_with("old")) {
@@ -475,16 +491,19 @@ fn the_work_on_outputs_does_not_grow_with_the_square_of_the_files() {
             fs::write(path, lines("a", file..file + 1, 99)).unwrap();
         }
         let options = DocumentOptions::default().threads(1);
-        let output = folder.path().join("out/");
-        let cleaner = Cleaner::new(source(options), [folder.path().join("in")]).output(output);
+        let cleaner = Cleaner {
+            output: Some(folder.path().join("out/")),
+            resources: one_thread(None),
+            ..Cleaner::new(source(options), [folder.path().join("in")])
+        };
         let mut kept = 0;
-        let steps = steps_of(|| kept = cleaner.threads(1).run().unwrap().kept_count);
+        let steps = steps_of(|| kept = cleaner.run().unwrap().kept_count);
         assert_eq!(kept, count as u64);
         steps
     });
 }
 
-/// A link in the place of the folder of the work, as others can put it there.
+/// A link in the place of the folder of the work, as another user can create it.
 #[cfg(unix)]
 #[test]
 fn nothing_behind_a_link_is_removed() {
@@ -495,7 +514,7 @@ fn nothing_behind_a_link_is_removed() {
     fs::create_dir(folder.path().join("out")).unwrap();
     std::os::unix::fs::symlink(&victim, folder.path().join("out/.fpstore-dedup")).unwrap();
     for replace in [false, true] {
-        let refused = cleaner(folder.path()).replace(replace).run().unwrap_err();
+        let refused = Cleaner { replace, ..cleaner(folder.path()) }.run().unwrap_err();
         let why = fpstore_base::chain(&refused);
         assert!(why.contains("a symbolic link"), "{why}");
     }
@@ -503,7 +522,7 @@ fn nothing_behind_a_link_is_removed() {
     assert!(victim.join("sub").is_dir());
 }
 
-/// All files below a folder, and what links lead to.
+/// All files below a folder, and the files that links lead to.
 #[cfg(unix)]
 fn tree(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut files = BTreeMap::new();
@@ -517,8 +536,8 @@ fn tree(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     files
 }
 
-/// Whoever may rename in the folder of the outputs moves the folder of the work away at any moment, and
-/// puts a link to the files of somebody else there.
+/// A user who may rename in the folder of the outputs moves the folder of the work away at any
+/// moment, and puts a link to foreign files in its place.
 #[cfg(unix)]
 #[test]
 fn a_link_that_takes_the_place_of_the_folder_of_the_work_is_not_followed() {
@@ -552,14 +571,15 @@ fn a_link_that_takes_the_place_of_the_folder_of_the_work_is_not_followed() {
                 ControlFlow::Continue(())
             })
         };
-        let done = cleaner(folder.path()).observer(observer).run();
+        let resources = one_thread(Some(observer));
+        let done = Cleaner { resources, ..cleaner(folder.path()) }.run();
         let was_swapped = at("moved").exists();
         assert_eq!(tree(&at("victim")), before, "swapped at call {swapped_at}: {done:?}");
         if !was_swapped {
             break;
         }
         swapped_count += 1;
-        // What was done does not depend on the name of the folder.
+        // Finished work does not depend on the name of the folder.
         if done.is_ok() {
             assert!(result(folder.path()) == expected, "swapped at call {swapped_at}");
         }
@@ -568,7 +588,7 @@ fn a_link_that_takes_the_place_of_the_folder_of_the_work_is_not_followed() {
     assert!(swapped_count > 5, "{swapped_count}");
 }
 
-/// The folder that the user named may be a link; a folder of an output below it may not.
+/// The folder named by the user may be a link; a folder of an output below it may not.
 #[cfg(unix)]
 #[test]
 fn nothing_is_written_through_a_link_below_the_output() {
@@ -581,11 +601,11 @@ fn nothing_is_written_through_a_link_below_the_output() {
     std::os::unix::fs::symlink(at("real"), at("out")).unwrap();
     std::os::unix::fs::symlink(at("victim"), at("real/b")).unwrap();
     for replace in [false, true] {
-        let refused = cleaner(folder.path()).replace(replace).run().unwrap_err().to_string();
+        let refused = Cleaner { replace, ..cleaner(folder.path()) }.run().unwrap_err().to_string();
         assert!(refused.contains("out/b is a symbolic link"), "{refused}");
         assert!(!at("real/a.jsonl").exists());
     }
-    // It is put there when the work has begun.
+    // The link is created after the work has begun.
     fs::remove_file(at("real/b")).unwrap();
     let cleaning = cleaner(folder.path()).begin().unwrap().unwrap();
     std::os::unix::fs::symlink(at("victim"), at("real/b")).unwrap();
@@ -598,7 +618,7 @@ fn nothing_is_written_through_a_link_below_the_output() {
     assert!(result(folder.path()) == expected);
 }
 
-/// Another text of the same length, under the same name, with the same time of change.
+/// Another text of the same length, with the same name and the same modification time.
 #[test]
 fn a_replaced_input_is_another_one_whatever_its_times_say() {
     let folder = site();
@@ -615,22 +635,25 @@ fn a_replaced_input_is_another_one_whatever_its_times_say() {
     assert_eq!((now.len(), now.modified().ok()), (found.len(), found.modified().ok()));
     let refused = cleaner(folder.path()).run().unwrap_err().to_string();
     assert!(refused.ends_with("differs in: files"), "{refused}");
-    cleaner(folder.path()).replace(true).run().unwrap();
+    Cleaner { replace: true, ..cleaner(folder.path()) }.run().unwrap();
     let kept = fs::read_to_string(folder.path().join("out/a.jsonl")).unwrap();
     assert!(kept.contains("\"z5\"") && !kept.contains("\"a5\""));
 }
 
-/// Its documents are all stored: compared with the store, each would be removed for itself.
+/// All its documents are stored: compared with the store, each would be removed as its own
+/// duplicate.
 #[test]
 fn a_run_that_the_store_knows_is_refused_where_no_output_has_its_documents() {
     let folder = site();
     let of_run = |name: &str| {
         let options = DocumentOptions::default().skip_bad(true).threads(1);
         let add = WriterOptions::default().run(Some(name.into())).wait(fpstore::Waiting::FOREVER);
-        Cleaner::new(source(options), [folder.path().join("in")])
-            .against(Store::open(folder.path().join("store.fps")).unwrap())
-            .within(true)
-            .add(add)
+        Cleaner {
+            against: Some(Store::open(folder.path().join("store.fps")).unwrap()),
+            within: true,
+            add: Some(add),
+            ..Cleaner::new(source(options), [folder.path().join("in")])
+        }
     };
     let account = of_run("n1").run().unwrap();
     assert!(account.kept_count > 10 && account.added_count == account.kept_count);
@@ -638,7 +661,7 @@ fn a_run_that_the_store_knows_is_refused_where_no_output_has_its_documents() {
     let (generation, ids) = (stored().generation(), stored().info().id_count());
     let refused = of_run("n1").run().unwrap_err();
     assert!(matches!(&refused, Error::KnownRun { run, .. } if run == "n1"), "{refused}");
-    // Another process ends the same run after this one has looked, and before it has the lock.
+    // Another process ends the same run after this process has checked, and before it has the lock.
     let writer = Writer::with_options(
         folder.path().join("store.fps"),
         WriterOptions::default().run(Some("n2".into())),
@@ -660,8 +683,8 @@ fn ids_of(lines: &str) -> Vec<String> {
     lines.lines().map(|line| id(line).as_str().unwrap().to_string()).collect()
 }
 
-/// The documents of the second batch are counted on from those of the first: what is listed as
-/// removed is in no output, and all else is in one.
+/// The numbers of the documents of the second batch follow those of the first: a document listed as
+/// removed is in no output, and every other document is in an output.
 #[test]
 fn lists_and_outputs_of_several_batches_agree() {
     let folder = site();

@@ -1,18 +1,19 @@
-//! A cleaning that adds to a store, on a disk that loses power at each change: what the store has
-//! added is in the outputs, whole.
+//! A cleaning that adds to a store, on a disk that loses power at each change: all documents added
+//! to the store are in the outputs, complete.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{cleaner, site};
+use super::{Cleaner, cleaner, site};
 use fpstore::Store;
 use fpstore_disk::change::Change;
+use fpstore_disk::change::recorder;
 use fpstore_disk::power_loss::{Disk, Replayed};
-use fpstore_disk::recorder;
 use fpstore_disk::tree::Tree;
 
-/// The states of a disk after a loss of power that are tried at each change, if there are more.
+/// The number of disk states after a loss of power that are tried at each change, if there are
+/// more.
 const STATES: usize = 60;
 const OUTPUT: &str = "deep/er/out";
 
@@ -30,7 +31,7 @@ fn paths(change: &Change) -> Vec<&Path> {
     }
 }
 
-/// The files below a folder, as far as it is there.
+/// The files below a folder, as far as it exists.
 fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![folder.to_path_buf()];
@@ -47,7 +48,8 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
-/// Replays changes; the error says after which a loss of power left documents in the store alone.
+/// Replays changes; the error names the change after which a loss of power left documents in the
+/// store alone.
 fn replay(
     before: &Tree,
     root: &Path,
@@ -91,9 +93,10 @@ fn what_a_store_has_added_is_in_the_outputs_after_a_loss_of_power() {
     let root = folder.path();
     let before = Tree::read(root, |name| ["LOCK", "COMPACT", "PUBLISH"].contains(&name));
     recorder::start(root);
-    let account = cleaner(root).output(root.join(format!("{OUTPUT}/"))).run().unwrap();
+    let output = Some(root.join(format!("{OUTPUT}/")));
+    let account = Cleaner { output, ..cleaner(root) }.run().unwrap();
     recorder::acknowledge(root);
-    // The files of the work are for the next one, which tests of the job look at.
+    // The files of the work are for the next job; the tests of the job cover them.
     let is_of_work =
         |path: &&Path| path.components().any(|part| part.as_os_str() == ".fpstore-dedup");
     let mut changes = recorder::stop(root);
@@ -104,7 +107,8 @@ fn what_a_store_has_added_is_in_the_outputs_after_a_loss_of_power() {
     println!("{} changes, {tried} states, {with_documents} with documents", changes.len());
     assert!(tried > 100 && with_documents > 5, "{tried}, {with_documents}");
 
-    // Without any one of the syncs of names above the outputs, some state has documents and no output.
+    // Without any single sync of the names above the outputs, some state has documents and no
+    // output.
     let is_sync = |at: &usize| match &changes[*at] {
         Change::SyncDirectory(path) => !path.ends_with("store.fps"),
         _ => false,

@@ -14,21 +14,21 @@ use std::path::Path;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, statat};
 use rustix::io::Errno;
 
-use crate::refused::Refused;
+use crate::plain_file::Refused;
 
-/// Whether a file that is open, or mapped, can be removed.
+/// Whether an open or mapped file can be removed.
 pub const REMOVES_OPEN_FILES: bool = true;
 
 /// Whether a directory can be renamed while a file in it is open.
 pub const MOVES_FOLDERS_IN_USE: bool = true;
 
-/// Lets an opening return at once whatever stands under the name.
+/// Makes opening return at once, whatever has the name.
 pub fn never_wait(options: &mut OpenOptions, follows_links: bool) {
     let links = if follows_links { OFlags::empty() } else { OFlags::NOFOLLOW };
     options.custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY | links).bits().cast_signed());
 }
 
-/// What a file is that is neither a plain file nor a directory nor a link.
+/// The kind of a file that is neither a plain file nor a directory nor a link.
 pub fn special_kind(of: FileType) -> Option<&'static str> {
     match of {
         of if of.is_fifo() => Some("a named pipe"),
@@ -38,12 +38,12 @@ pub fn special_kind(of: FileType) -> Option<&'static str> {
     }
 }
 
-/// Whether a directory lies on a file system that another machine or program serves. `false` where
-/// the system does not tell.
+/// Whether a directory is on a file system served by another machine or program. `false` if the
+/// system does not report it.
 pub fn is_on_network(directory: &Path) -> bool {
     #[cfg(target_os = "linux")]
     {
-        // The type is as wide as the platform has it; all numbers have 32 bits.
+        // The width of the type depends on the platform; all values have 32 bits.
         rustix::fs::statfs(directory).is_ok_and(|found| is_network_type(found.f_type as u32))
     }
     #[cfg(not(target_os = "linux"))]
@@ -53,8 +53,8 @@ pub fn is_on_network(directory: &Path) -> bool {
     }
 }
 
-/// Whether `statfs` gives this number for a network file system. From `statfs(2)` and the sources
-/// of Linux, of BeeGFS, GPFS (Spectrum Scale) and Lustre.
+/// Whether `statfs` returns this number for a network file system. From `statfs(2)` and the sources
+/// of Linux, BeeGFS, GPFS (Spectrum Scale) and Lustre.
 #[cfg(target_os = "linux")]
 fn is_network_type(number: u32) -> bool {
     matches!(
@@ -76,12 +76,12 @@ fn is_network_type(number: u32) -> bool {
     )
 }
 
-/// Whether two are of one file.
+/// Whether two metadata are of the same file.
 pub fn is_same(one: &Metadata, other: &Metadata) -> bool {
     (one.dev(), one.ino()) == (other.dev(), other.ino())
 }
 
-/// Whether two directories are on one disk. `false` where the system does not tell.
+/// Whether two directories are on the same disk. `false` if the system does not report it.
 pub fn is_on_same_disk(one: &Path, other: &Path) -> bool {
     let device = |path: &Path| path.metadata().map(|metadata| metadata.dev()).ok();
     device(one) == device(other)
@@ -93,12 +93,12 @@ pub fn is_name_of(path: &Path, file: &File) -> bool {
     matches!((own, there), (Ok(own), Ok(there)) if is_same(&own, &there))
 }
 
-/// Removes a file, also a write-protected one.
+/// Removes a file, even a write-protected one.
 pub fn remove_file(path: &Path) -> io::Result<()> {
     std::fs::remove_file(path)
 }
 
-/// Removes a directory with all that is in it.
+/// Removes a directory with its contents.
 pub fn remove_tree(path: &Path) -> io::Result<()> {
     std::fs::remove_dir_all(path)
 }
@@ -108,33 +108,33 @@ pub fn is_own(metadata: &Metadata) -> bool {
     metadata.uid() == rustix::process::geteuid().as_raw()
 }
 
-/// How many names a file has.
+/// The number of names of a file.
 pub fn link_count(metadata: &Metadata) -> u64 {
     metadata.nlink()
 }
 
-/// The rights on a file; `None` where the system has no such rights.
+/// The permissions of a file; `None` on systems without such permissions.
 pub fn mode_of(metadata: &Metadata) -> Option<u32> {
     Some(metadata.mode() & 0o777)
 }
 
-/// Sets the rights on a file. Does nothing where the system has no such rights.
+/// Sets the permissions of a file. Does nothing on systems without such permissions.
 pub fn set_mode(file: &File, mode: u32) -> io::Result<()> {
     file.set_permissions(Permissions::from_mode(mode))
 }
 
-/// Sets the rights on a file that an opening makes.
+/// Sets the permissions of a file created by opening it.
 pub fn create_with_mode(options: &mut OpenOptions, mode: u32) {
     options.mode(mode);
 }
 
 #[cfg(feature = "write")]
-/// Sets the rights on a temporary file or directory that will be made.
+/// Sets the permissions of a temporary file or directory to be created.
 pub fn temporary_with_mode(builder: &mut tempfile::Builder<'_, '_>, mode: u32) {
     builder.permissions(Permissions::from_mode(mode));
 }
 
-/// Gives a file the mode of the one that it will replace, and its owner if the system allows it.
+/// Gives a file the mode of the file that it will replace, and its owner if the system allows it.
 pub fn take_over(file: &File, replaced: &Metadata) -> io::Result<()> {
     let own = file.metadata()?;
     if (own.uid(), own.gid()) != (replaced.uid(), replaced.gid()) {
@@ -143,7 +143,7 @@ pub fn take_over(file: &File, replaced: &Metadata) -> io::Result<()> {
     set_mode(file, replaced.mode() & 0o777)
 }
 
-/// A directory, open to be synced; `None` where the system makes names durable by itself.
+/// A directory opened for syncing; `None` if the system persists names in its own time.
 pub fn directory_to_sync(path: &Path) -> io::Result<Option<File>> {
     if_readable(File::open(path))
 }
@@ -153,7 +153,7 @@ pub fn sync_directory(directory: &File) -> io::Result<()> {
     directory.sync_all()
 }
 
-/// A directory may be writable and not readable; the system syncs it in time.
+/// A directory may be writable and not readable; the system then syncs it in its own time.
 fn if_readable(opened: io::Result<File>) -> io::Result<Option<File>> {
     match opened {
         Err(refused) if refused.kind() == io::ErrorKind::PermissionDenied => Ok(None),
@@ -164,39 +164,39 @@ fn if_readable(opened: io::Result<File>) -> io::Result<Option<File>> {
 /// Whether a file that is open for reading can be synced and protected.
 pub const SYNCS_WHAT_IT_READS: bool = true;
 
-/// Whether an opening failed because what has the name is being removed at this moment.
+/// Whether opening failed because the file is just being removed.
 pub fn is_being_removed(failed: &io::Error) -> bool {
     failed.kind() == io::ErrorKind::NotFound
 }
 
-/// Whether a directory was not renamed to `path` because something is there.
+/// Whether a directory was not renamed to `path` because that exists.
 pub fn is_taken(failed: &io::Error, _: &Path) -> bool {
     matches!(failed.kind(), io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists)
 }
 
 #[cfg(feature = "write")]
-/// Gives a temporary file the name of another one; where that fails, it stays.
+/// Renames a temporary file over another file; if that fails, the file is kept.
 pub fn replace(name: tempfile::TempPath, to: &Path) -> Result<(), tempfile::PathPersistError> {
     name.persist(to)
 }
 
-/// Whether a file was not replaced because somebody has it open.
+/// Whether a file was not replaced because it is open.
 pub fn is_in_use(_: &io::Error) -> bool {
     false
 }
 
-/// A second name for a file, of which the first may be a symbolic link: a link as such in a store
-/// would break when the file that it leads to is moved.
+/// Creates a hard link to a file, following a symbolic link first: a symbolic link in a store would
+/// break when its target is moved.
 pub fn hard_link(from: &Path, to: &Path) -> io::Result<()> {
     Ok(linkat(CWD, from, CWD, to, AtFlags::SYMLINK_FOLLOW)?)
 }
 
-/// An open directory, whose files are reached through it, whatever gets its name later. No name in it is
-/// followed where it is a link.
+/// An open directory whose files are reached through it, even if its name changes its meaning
+/// later. Links in it are not followed.
 #[derive(Debug)]
 pub struct Folder(File);
 impl Folder {
-    /// Opens a directory, at the end of links only if `follows_links`.
+    /// Opens a directory, following links only if `follows_links`.
     pub fn open(path: &Path, follows_links: bool) -> io::Result<Self> {
         let links = if follows_links { OFlags::empty() } else { OFlags::NOFOLLOW };
         match rustix::fs::open(path, FOLDER_FLAGS | links, Mode::empty()) {
@@ -210,7 +210,7 @@ impl Folder {
         }
     }
 
-    /// Opens a directory in it.
+    /// Opens a subdirectory.
     pub fn open_folder(&self, name: &OsStr) -> Result<Self, Refused> {
         match rustix::fs::openat(&self.0, name, FOLDER_FLAGS | OFlags::NOFOLLOW, Mode::empty()) {
             // Systems report one or the other for a link.
@@ -226,7 +226,7 @@ impl Folder {
         }
     }
 
-    /// Makes a directory in it, which only its owner may read if it `is_private`.
+    /// Creates a subdirectory, private to its owner if `is_private`.
     pub fn make_folder(&self, name: &OsStr, is_private: bool) -> io::Result<()> {
         let mode = if is_private { Mode::RWXU } else { Mode::from_raw_mode(0o777) };
         Ok(rustix::fs::mkdirat(&self.0, name, mode)?)
@@ -241,7 +241,7 @@ impl Folder {
         self.0.metadata().map(|metadata| is_own(&metadata))
     }
 
-    /// Whether it has this name, which is no link to it.
+    /// Whether `path` is the directory itself, and not a link to it.
     pub fn is_at(&self, path: &Path) -> bool {
         is_name_of(path, &self.0)
     }
@@ -259,7 +259,7 @@ impl Folder {
         Ok(names)
     }
 
-    /// Whether anything has this name in it, also a link that leads nowhere.
+    /// Whether the directory contains an entry of this name, even a dangling link.
     pub fn has(&self, name: &OsStr) -> io::Result<bool> {
         match statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW) {
             Err(Errno::NOENT) => Ok(false),
@@ -267,7 +267,8 @@ impl Folder {
         }
     }
 
-    /// Opens a file in it for reading, or makes it where it is missing and appends to it.
+    /// Opens a file in it for reading; or, with `appends`, for appending, creating it if it is
+    /// missing.
     pub fn open_file(&self, name: &OsStr, appends: bool) -> Result<File, Refused> {
         let how = match appends {
             true => OFlags::RDWR | OFlags::APPEND | OFlags::CREATE,
@@ -280,17 +281,17 @@ impl Folder {
         }
     }
 
-    /// Makes a file in it, under a name that nothing has.
+    /// Creates a file in it, under a free name.
     pub fn create_file(&self, name: &OsStr) -> io::Result<File> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         Ok(rustix::fs::openat(&self.0, name, flags, Mode::from_raw_mode(0o666))?.into())
     }
 
-    /// A file in it without a name, or `None` where the system or the file system has no such files.
+    /// A file in it without a name, or `None` if the system or the file system has no such files.
     pub fn unnamed_file(&self) -> Option<File> {
         #[cfg(target_os = "linux")]
         {
-            // The name is given through /proc.
+            // The file gets its name through /proc.
             let can_be_named = Path::new("/proc/self/fd").is_dir();
             let flags = OFlags::RDWR | OFlags::TMPFILE | OFlags::CLOEXEC;
             let open = || rustix::fs::openat(&self.0, ".", flags, Mode::from_raw_mode(0o666));
@@ -300,24 +301,24 @@ impl Folder {
         None
     }
 
-    /// Gives a file without a name its name, which nothing has.
+    /// Gives a file without a name its name, which must be free.
     pub fn name_file(&self, file: &File, name: &OsStr) -> io::Result<()> {
         let open = format!("/proc/self/fd/{}", file.as_raw_fd());
         Ok(linkat(CWD, open, &self.0, name, AtFlags::SYMLINK_FOLLOW)?)
     }
 
-    /// Renames a file in it, in place of the one that is there.
+    /// Renames a file in it, replacing an existing file.
     pub fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         Ok(rustix::fs::renameat(&self.0, from, &self.0, to)?)
     }
 
-    /// Renames a file in it to a name that nothing has.
+    /// Renames a file in it to a free name.
     pub fn rename_to_free_name(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         #[cfg(any(target_os = "linux", target_vendor = "apple"))]
         {
             let flags = rustix::fs::RenameFlags::NOREPLACE;
             match rustix::fs::renameat_with(&self.0, from, &self.0, to, flags) {
-                // The file system cannot do it in one step.
+                // The file system cannot do it in a single step.
                 Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
                 renamed => return Ok(renamed?),
             }
@@ -326,17 +327,17 @@ impl Folder {
         self.remove_file(from)
     }
 
-    /// Removes a file in it, or a link; no directory.
+    /// Removes a file or a link in it, but not a directory.
     pub fn remove_file(&self, name: &OsStr) -> io::Result<()> {
         Ok(rustix::fs::unlinkat(&self.0, name, AtFlags::empty())?)
     }
 
-    /// Removes a directory in it with all that is in it.
+    /// Removes a subdirectory with its contents.
     pub fn remove_tree(&self, name: &OsStr) -> io::Result<()> {
         let below = self.open_folder(name).map_err(io::Error::from)?;
         for name in below.names()? {
             match rustix::fs::unlinkat(&below.0, &name, AtFlags::empty()) {
-                // As Linux and as POSIX report a directory.
+                // Linux and POSIX report a directory differently.
                 Err(Errno::ISDIR | Errno::PERM) => below.remove_tree(&name)?,
                 removed => removed?,
             }
@@ -347,7 +348,7 @@ impl Folder {
     /// Makes its names durable.
     pub fn sync(&self) -> io::Result<()> {
         match rustix::fs::fsync(&self.0) {
-            // One that is not readable is synced by the system in time.
+            // A directory that is not readable is synced by the system in its own time.
             Err(Errno::BADF) => Ok(()),
             synced => Ok(synced?),
         }
@@ -360,7 +361,7 @@ pub fn read_exact_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<
     std::os::unix::fs::FileExt::read_exact_at(file, buffer, offset)
 }
 
-/// The name of a file with these bytes; `None` if the system has no such names.
+/// A file name of these bytes; `None` if the system has no such names.
 pub fn name_of_bytes(bytes: Vec<u8>) -> Option<OsString> {
     Some(std::os::unix::ffi::OsStringExt::from_vec(bytes))
 }
@@ -369,7 +370,7 @@ pub fn name_of_bytes(bytes: Vec<u8>) -> Option<OsString> {
 mod tests {
     use super::*;
 
-    /// Whoever runs tests as root may read every directory, so the refusal is made up.
+    /// Root may read every directory, so the refusal is simulated.
     #[test]
     fn a_directory_that_is_not_readable_is_synced_by_the_system_and_a_missing_one_is_an_error() {
         assert!(if_readable(Err(io::ErrorKind::PermissionDenied.into())).unwrap().is_none());

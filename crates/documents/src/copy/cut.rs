@@ -1,4 +1,4 @@
-//! Cutting passages out of the text of a record, whose other bytes stay.
+//! Cuts passages out of the text of a record; its other bytes are unchanged.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -10,16 +10,16 @@ use serde_json::value::RawValue;
 use super::super::decode::utf8_line;
 use super::super::paths;
 
-/// Why a record no longer fits the passages that were found in it.
+/// The error for a record that no longer fits the passages found in it.
 pub(super) const CHANGED: &str =
     "the text of a record is not the one in which passages were found; give the same command again";
 
-/// The error of a record in which nothing can be cut.
+/// The error for a record from which nothing can be cut.
 pub(super) fn changed(reason: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, reason)
 }
 
-/// A text without these bytes of it, which are ascending and apart.
+/// A text without these byte ranges, which are ascending and disjoint.
 pub(super) fn without(text: &str, cuts: &[Range<usize>]) -> Result<String, String> {
     let mut rest = String::with_capacity(text.len());
     let mut from = 0;
@@ -31,12 +31,12 @@ pub(super) fn without(text: &str, cuts: &[Range<usize>]) -> Result<String, Strin
     Ok(rest)
 }
 
-/// A line that is a text.
+/// Cuts a line that is a text.
 pub(super) fn cut_line(line: &[u8], cuts: &[Range<usize>]) -> Result<Vec<u8>, String> {
     without(utf8_line(line)?, cuts).map(String::into_bytes)
 }
 
-/// A line of JSON, of which the field `path` is a text.
+/// Cuts a line of JSON whose text is the field `path`.
 pub(super) fn cut_json(line: &[u8], path: &str, cuts: &[Range<usize>]) -> Result<Vec<u8>, String> {
     let all = utf8_line(line)?;
     let value = value_at(all, path).ok_or(CHANGED)?;
@@ -46,7 +46,7 @@ pub(super) fn cut_json(line: &[u8], path: &str, cuts: &[Range<usize>]) -> Result
     Ok([&line[..start], rest.as_bytes(), &line[start + value.len()..]].concat())
 }
 
-/// The value at the end of a path through objects, as it stands in `object`.
+/// The raw value at the end of a path through objects.
 fn value_at<'a>(object: &'a str, path: &str) -> Option<&'a str> {
     let members: BTreeMap<Cow<'a, str>, &'a RawValue> = serde_json::from_str(object).ok()?;
     if let Some(value) = members.get(path) {
@@ -57,8 +57,8 @@ fn value_at<'a>(object: &'a str, path: &str) -> Option<&'a str> {
         .find_map(|(key, value)| value_at(value.get(), paths::rest(path, key)?.strip_prefix('.')?))
 }
 
-/// A record of a table, with its line end, of which the field at `place` is a text. With a comma
-/// between fields these may be quoted.
+/// Cuts a record of a table, with its line end, whose text is the field at `place`. Comma-separated
+/// fields may be quoted.
 pub(super) fn cut_field(
     record: &[u8],
     place: usize,
@@ -80,12 +80,12 @@ pub(super) fn cut_field(
     Ok([&record[..field.start], rest.as_bytes(), &record[field.end..]].concat())
 }
 
-/// The bytes of a field, with its quotes.
+/// The byte range of a field, with its quotes.
 fn field_at(record: &[u8], place: usize, delimiter: u8, has_quotes: bool) -> Option<Range<usize>> {
     let (mut start, mut at) = (0, 0);
     for number in 0.. {
         if has_quotes && record.get(at) == Some(&b'"') {
-            // Two quotes are one in the text, and do not end it.
+            // Two quotes stand for a quote in the text, and do not end it.
             at += 1;
             while !record[at..].starts_with(b"\"") || record[at..].starts_with(b"\"\"") {
                 at += if record.get(at)? == &b'"' { 2 } else { 1 };
@@ -123,7 +123,7 @@ mod tests {
             text(cut_json(line, "text", &[0..4, 9..14])),
             "{ \"id\" : 1.50, \"text\":\"tw\u{f6}\\n\" ,\"x\":[1, 2]}\r\n"
         );
-        // The path of a field, and a name with dots before a path.
+        // The path of a field, and a name with dots that precedes a path.
         let line = b"{\"a\":{\"b\":\"x y\",\"text\":1},\"text\":\"own\"}";
         assert_eq!(
             text(cut_json(line, "a.b", &[0..2])),
@@ -140,7 +140,7 @@ mod tests {
         for line in [&b"{\"text\":\"short\"}"[..], b"{\"text\":7}", b"{\"other\":\"\"}", b"[]"] {
             assert_eq!(cut_json(line, "text", &[4..9]).unwrap_err(), CHANGED);
         }
-        // Half of a character.
+        // A lone surrogate.
         assert_eq!(without("\u{f6}", &[1..2]).unwrap_err(), CHANGED);
         assert_eq!(cut_field(b"a,b\n", 2, b',', &[0..1]).unwrap_err(), CHANGED);
         assert_eq!(cut_field(b"a,\"b\n", 1, b',', &[0..1]).unwrap_err(), CHANGED);
@@ -159,7 +159,7 @@ mod tests {
         );
         assert_eq!(text(cut_field(record, 2, b',', &[1..2])).len(), record.len() - 1);
         assert_eq!(text(cut_field(b"7,\"\"\n", 1, b',', &[])), "7,\"\"\n");
-        // A quote is a character as any other between tabs.
+        // Between tabs a quote is an ordinary character.
         assert_eq!(text(cut_field(b"7\t\"a\" b\n", 1, b'\t', &[0..4])), "7\tb\n");
         assert_eq!(text(cut_line(b"one two\n", &[3..7])), "one\n");
     }

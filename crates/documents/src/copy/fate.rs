@@ -1,4 +1,4 @@
-//! What becomes of each record.
+//! The fate of each record.
 
 use std::fmt;
 use std::io;
@@ -7,47 +7,47 @@ use std::ops::Range;
 
 use fpstore_base::{Id, InputPlace};
 
-/// A field or column that is added to records.
+/// A field or column added to records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewField {
-    /// Its name, which no field has yet.
+    /// Its name, which must not exist yet.
     pub name: String,
-    /// What it holds.
+    /// Its type.
     pub kind: NewFieldKind,
 }
 
-/// What a [`NewField`] holds; it decides the type of a column in Parquet.
+/// The type of a [`NewField`], which determines the type of a column in Parquet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NewFieldKind {
-    /// Ids. A column of them is one of texts.
+    /// Ids. In Parquet, a column of texts.
     Id,
     /// Whole numbers.
     Count,
 }
 
-/// What becomes of a record.
+/// The fate of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RecordFate {
     /// It is copied.
     Keep,
-    /// It is left out.
+    /// It is omitted.
     Drop,
     /// It is copied with the new fields, which have these values in their order; `None` is null.
     Mark(Vec<Option<Id>>),
-    /// It is copied with its text without these bytes, which are ascending and apart; see
+    /// It is copied with its text without these byte ranges, which are ascending and disjoint; see
     /// [`DocumentFile::check_cut`](crate::DocumentFile::check_cut).
     Cut(Vec<Range<usize>>),
 }
 
-/// The decision about a record that was read.
+/// The decision about a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decided {
     /// The [number](crate::DocumentPlace::record) of the record.
     pub record: u64,
-    /// The [digest](crate::DocumentPlace::digest) of the record, if it is known. A record with another
+    /// The [digest](crate::DocumentPlace::digest) of the record, if known. A record with another
     /// digest is refused.
     pub digest: Option<u64>,
-    /// What becomes of the record.
+    /// The fate of the record.
     pub fate: RecordFate,
 }
 
@@ -57,9 +57,9 @@ pub type RecordDecisions<'a> = dyn Iterator<Item = io::Result<Decided>> + 'a;
 /// The fate of each record of a file while it is copied.
 pub(super) struct Fates<'a> {
     decisions: Peekable<&'a mut RecordDecisions<'a>>,
-    /// The fate of records without decision.
+    /// The fate of records without a decision.
     other: &'a RecordFate,
-    /// The kind of the numbers.
+    /// The kind of the record numbers.
     at: fn(u64) -> InputPlace,
 }
 
@@ -72,8 +72,8 @@ impl<'a> Fates<'a> {
         Fates { decisions: decisions.peekable(), other, at }
     }
 
-    /// The decision about the next record, which has this number. A decision about an earlier one is
-    /// an error: the record was read, and is not there.
+    /// The decision about the next record, which has this number. A remaining decision about an
+    /// earlier record is an error: that record was read before, and is missing.
     pub(super) fn of(&mut self, record: u64) -> io::Result<Decided> {
         let is_due = |next: &io::Result<Decided>| {
             next.as_ref().map_or(true, |decided| decided.record <= record)
@@ -85,8 +85,8 @@ impl<'a> Fates<'a> {
         }
     }
 
-    /// Refuses a record that is not the one that was read. `found` is the digest of the record; `None`
-    /// if the record is bad.
+    /// Refuses a record that differs from the record read before. `found` is the digest of the
+    /// record; `None` if the record is bad.
     pub(super) fn check(&self, decided: &Decided, found: Option<u64>) -> io::Result<()> {
         match decided.digest.is_none() || decided.digest == found {
             true => Ok(()),
@@ -107,7 +107,7 @@ impl<'a> Fates<'a> {
     }
 }
 
-/// A record that is not the one that was read.
+/// A record that differs from the record read before.
 #[derive(Debug)]
 pub(super) struct OtherRecord(InputPlace);
 

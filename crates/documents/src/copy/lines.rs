@@ -1,4 +1,4 @@
-//! Copying files of one record a line.
+//! Copies files with a record on each line.
 
 use std::borrow::Cow;
 use std::io::{self, BufRead, Write};
@@ -14,7 +14,7 @@ use super::fate::{Fates, NewField, RecordFate};
 use fpstore_base::Id;
 
 /// Copies the lines. The text is in the field `text_field`, or is the line. A line that is too long
-/// gets no mark.
+/// gets no new field.
 pub(super) fn copy(
     mut lines: Lines<impl BufRead>,
     encoding: &'static Encoding,
@@ -47,7 +47,7 @@ pub(super) fn copy(
     Ok(())
 }
 
-/// A line of JSON with more fields at its end; what is no object stays as it is.
+/// Adds fields at the end of a line of JSON; a line that is not an object is unchanged.
 fn with_marks<'a>(
     line: &'a [u8],
     encoding: &'static Encoding,
@@ -79,7 +79,7 @@ fn with_marks<'a>(
     Cow::Owned([body, marks.as_bytes(), &line[text.len()..]].concat())
 }
 
-/// JSON in ASCII, which all encodings of lines have.
+/// JSON in ASCII, a subset of all encodings of lines.
 fn escaped(json: &str) -> String {
     let mut units = [0; 2];
     let mut escape = |letter: char| match letter.is_ascii() {
@@ -103,7 +103,7 @@ mod tests {
 
     const LEN_MAX: u64 = 14;
 
-    /// Copies as `some` say, and `other` of all other lines.
+    /// Copies with the fates `some`, and `other` for all other lines.
     fn copied(
         text: &[u8],
         fields: &[NewField],
@@ -173,7 +173,7 @@ mod tests {
                         {\"of\":null,\"n\":null}\nno object\n[1]\n\
                         {\"a\":\"}\",\"of\":\"a\\\"b\",\"n\":3}";
         assert_eq!(String::from_utf8(out).unwrap(), expected);
-        // Too long to be held, so it gets none.
+        // Too long to be held, so it gets no new field.
         let text = b"{\"a\":\"long line\"}\n{}\n";
         let out = copied(text, &fields[..1], &[], &RecordFate::Mark(vec![None]));
         assert_eq!(out, b"{\"a\":\"long line\"}\n{\"of\":null}\n");

@@ -1,11 +1,11 @@
-//! Copying a file of documents without some of its records, with a mark in each, or with parts of
-//! its texts cut out.
+//! Copies a file of documents without some of its records, with a new field in each record, or with
+//! parts of its texts cut out.
 //!
-//! Records that stay are copied byte for byte, with what stands between them: empty lines, a header,
-//! a byte order mark. Both reading and copying walk over records by the same code, so that a record
-//! has the same number in both, and the copier proves it: each document that was read comes with the
-//! digest of its record ([`DocumentPlace::digest`](crate::DocumentPlace::digest)), and a record with
-//! another digest is refused. Bad records stay as they are.
+//! Kept records are copied byte for byte, with the bytes between them: empty lines, a header, a
+//! byte order mark. Reading and copying iterate over records with the same code, so that a record
+//! has the same number in both, and the copier verifies it: each document comes with the digest of
+//! its record ([`DocumentPlace::digest`](crate::DocumentPlace::digest)), and a record with another
+//! digest is refused. Bad records are copied unchanged.
 
 mod cut;
 mod fate;
@@ -37,13 +37,13 @@ use fpstore_base::{InputPlace, IoError};
 pub use fate::{Decided, NewField, NewFieldKind, RecordDecisions, RecordFate};
 
 impl DocumentFile<'_> {
-    /// Whether the records of this file can be copied without being changed, and if `is_marked` also
-    /// whether they can get a new field.
+    /// Whether the records of this file can be copied unchanged, and with `is_marked` also whether
+    /// they can get a new field.
     ///
     /// # Errors
     ///
-    /// [`Error::BadFile`] if not: see [`DocumentFile::check_copy_format`], or its encoding has bytes of
-    /// line ends that are none.
+    /// [`Error::BadFile`] if not: see [`DocumentFile::check_copy_format`], or its encoding can
+    /// contain newline bytes that do not end a line.
     pub fn check_copy(&self, options: &DocumentOptions, is_marked: bool) -> Result<()> {
         let bad = |reason: String| Error::BadFile { name: self.name().into(), reason };
         self.check_copy_format(is_marked)?;
@@ -62,7 +62,7 @@ impl DocumentFile<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::BadFile`] if the file is one document, or its records cannot get a field.
+    /// [`Error::BadFile`] if the file is a single document, or its records cannot get a field.
     pub fn check_copy_format(&self, is_marked: bool) -> Result<()> {
         let reason = match (self.format(), is_marked) {
             (DocumentFormat::Plain | DocumentFormat::Html, false) => {
@@ -79,8 +79,8 @@ impl DocumentFile<'_> {
         Err(Error::BadFile { name: self.name().into(), reason: reason.into() })
     }
 
-    /// Whether parts of the texts can be cut out while the records are copied: a text is one field
-    /// of plain text, as it is read.
+    /// Whether parts of the texts can be cut out while the records are copied: each text must be a
+    /// single field of plain text, as it is read.
     ///
     /// # Errors
     ///
@@ -94,7 +94,7 @@ impl DocumentFile<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::BadFile`] if no part of a text can be cut out.
+    /// [`Error::BadFile`] if parts of a text cannot be cut out.
     pub fn check_cut_format(&self, options: &DocumentOptions) -> Result<()> {
         let bad = |reason: &str| Error::BadFile { name: self.name().into(), reason: reason.into() };
         if self.format() == DocumentFormat::Warc {
@@ -112,17 +112,17 @@ impl DocumentFile<'_> {
         self.check_copy_format(false)
     }
 
-    /// Copies the file to `out`, decompressed, as `decisions` say of records that were read; `other` is
-    /// the fate of all others. With new fields those records have them that are to be marked; in tables
-    /// all records that are kept are marked. `out` is flushed after each record of a web archive, which
-    /// may be a member of its own where it is compressed. `watch` counts the bytes of the file,
-    /// compressed as they are.
+    /// Copies the file to `out`, decompressed, with the `decisions` about records that were read;
+    /// `other` is the fate of all other records. New fields are added to the records to mark; in
+    /// tables all kept records are marked. `out` is flushed after each record of a web archive,
+    /// which may be a member of its own if the archive is compressed. `watch` counts the bytes of
+    /// the file before decompression.
     ///
     /// # Errors
     ///
-    /// * [`Error::Changed`] if a record is not the one that was read.
-    /// * [`Error::Io`] if the file cannot be read or `out` cannot be written, and of `decisions`.
-    /// * [`Error::BadFile`] if it is broken, or a record cannot get the field.
+    /// * [`Error::Changed`] if a record differs from the record read before.
+    /// * [`Error::Io`] if the file cannot be read or `out` cannot be written, and from `decisions`.
+    /// * [`Error::BadFile`] if the file is broken, or a record cannot get the field.
     /// * [`Error::Interrupted`] if the observer ends the work.
     pub fn copy_records(
         &self,
@@ -145,7 +145,7 @@ impl DocumentFile<'_> {
         })
     }
 
-    /// Does what may make the parsers of others panic.
+    /// The part that may make external parsers panic.
     fn guarded<T>(&self, act: impl FnOnce() -> Result<T>) -> Result<T> {
         guarded(act)
             .unwrap_or_else(|reason| Err(Error::BadFile { name: self.name().into(), reason }))
@@ -181,10 +181,9 @@ impl DocumentFile<'_> {
         // A file of a folder was not refused before.
         decode::check_line_ends(encoding)
             .map_err(|reason| Error::BadFile { name: self.name().into(), reason })?;
-        // The byte order mark is no part of the first record.
+        // The byte order mark is not part of the first record.
         out.write_all(&mark).map_err(failed)?;
-        // A character has no more than twice the bytes that it has in UTF-8, by which records were
-        // read.
+        // A character has at most twice the bytes that it has in UTF-8, by which records were read.
         let factor = if encoding == encoding_rs::UTF_8 { 1 } else { 2 };
         let len_max = options.len_max.saturating_mul(factor);
         let copied = match format {
@@ -193,7 +192,8 @@ impl DocumentFile<'_> {
                 let options = &options.clone().max_document(len_max);
                 rows::copy_rows(rest, encoding, is_tsv, options, new_fields, out, fates)
             }
-            // Records are lines. What has none was copied above, or refused by `check_copy`.
+            // Records are lines. Formats without lines were copied above, or refused by
+            // `check_copy`.
             DocumentFormat::JsonLines
             | DocumentFormat::Features
             | DocumentFormat::Lines
@@ -220,7 +220,7 @@ impl DocumentFile<'_> {
     }
 }
 
-/// Reports the bytes that are read to a watch.
+/// Reports the bytes read to a watch.
 struct Observed<'a> {
     reader: Box<dyn Read + Send>,
     taken: Arc<AtomicU64>,
@@ -288,8 +288,8 @@ mod tests {
         )
     }
 
-    /// For each format and encoding a name, the pieces of a file of which each but the first is a
-    /// document, and whether a change of a digit in it makes it another record.
+    /// For each format and encoding: a name, the pieces of a file, each of which except the first
+    /// is a document, and whether changing a digit in a piece makes it another record.
     fn files() -> Vec<(&'static str, TextEncoding, Vec<Vec<u8>>)> {
         let cr = "\r".repeat(200);
         let gbk = TextEncoding::named("gbk").unwrap();
@@ -303,7 +303,7 @@ mod tests {
             format!("{{\"id\":3,\"text\":\"three\"}}{cr}"),
         ];
         let json: Vec<&str> = json.iter().map(String::as_str).collect();
-        // The second bytes of the first two characters are those of a backslash and of a brace.
+        // The second bytes of the first two characters are the bytes of a backslash and of a brace.
         let of_gbk = [
             &b""[..],
             b"{\"id\":1,\"text\":\"\xd2\xbb \x81\x7d\"}\n",
@@ -341,7 +341,7 @@ mod tests {
                 let kept = (0..pieces.len()).filter(|at| *at == 0 || !dropped.contains(&(at - 1)));
                 let mut expected: Vec<u8> = kept.flat_map(|at| pieces[at].clone()).collect();
                 if name == "a.jsonl" && dropped.contains(&1) {
-                    // The empty line behind a record is no part of it.
+                    // The empty line after a record is not part of it.
                     let at = if dropped.contains(&0) { pieces[0].len() } else { expected.len() };
                     let at = if dropped.contains(&0) { at } else { pieces[..2].concat().len() };
                     expected.insert(at, b'\n');
@@ -363,7 +363,7 @@ mod tests {
             for (at, place) in places.iter().enumerate() {
                 let mut changed = pieces.clone();
                 let is_id = |byte: &u8| byte.is_ascii_digit();
-                // The last digit but in archives, where it would be that of a length.
+                // The last digit, except in archives, where it would be a digit of a length.
                 let digit = match name {
                     "e.warc" => {
                         changed[at + 1].windows(5).position(|it| it == b"URI: ").unwrap() + 5
@@ -379,7 +379,7 @@ mod tests {
                     assert!(told.contains(&number) && told.contains(name), "{told}");
                 }
             }
-            // The file was cut, or a record is not met.
+            // The file was truncated, or a record is missing.
             std::fs::write(&path, pieces[..pieces.len() - 1].concat()).unwrap();
             let error = copy(&path, &options, &places, &[]).unwrap_err();
             assert!(fpstore_base::chain(&error).contains("is not the record"), "{error}");

@@ -1,7 +1,7 @@
-//! Copying Parquet files, column by column, without changing their schema.
+//! Copies Parquet files column by column, without changing their schema.
 //!
-//! Values, levels and row groups stay; pages and dictionaries are made anew with the codec of the
-//! column. Bloom filters and page indexes of the input are not kept.
+//! Values, levels and row groups are kept; pages and dictionaries are rebuilt with the codec of the
+//! column. Bloom filters and page indexes of the input are dropped.
 
 use std::io::{self, Write};
 use std::ops::Range;
@@ -18,7 +18,7 @@ use ::parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use ::parquet::schema::types::{Type, TypePtr};
 
 use super::super::files::DocumentFile;
-use super::super::names::Names;
+use super::super::options::Names;
 use super::super::parquet_file;
 use super::super::parquet_path::witness;
 use super::super::raw::digest_of;
@@ -28,12 +28,12 @@ use crate::error::Result;
 use fpstore_base::Id;
 use fpstore_base::watch::Watch;
 
-/// Rows that are copied at a time.
+/// The number of rows copied at a time.
 const RUN_LEN: usize = 1024;
-/// The entry in which Arrow keeps its own schema, which would not fit one with a new column.
+/// The entry with Arrow's own schema, which would not fit a schema with a new column.
 const ARROW_SCHEMA: &str = "ARROW:schema";
 
-/// A row of those that stay, and what is cut out of its text.
+/// A kept row, and the byte ranges cut out of its text.
 type Cut = (usize, Vec<Range<usize>>);
 
 pub(super) fn copy(
@@ -99,7 +99,7 @@ fn add(runs: &mut Vec<Range<usize>>, row: usize) {
     }
 }
 
-/// The schema, with new columns at its end if they are wanted.
+/// The schema, with the new columns at its end if there are any.
 fn schema_with(metadata: &FileMetaData, new_fields: &[NewField]) -> Result<TypePtr, ParquetError> {
     let root = metadata.schema_descr().root_schema_ptr();
     if new_fields.is_empty() {
@@ -136,7 +136,7 @@ fn properties(reader: &dyn FileReader, is_marked: bool) -> WriterProperties {
     builder.build()
 }
 
-/// The column of the texts, and what is cut out of them, by ascending row of the group.
+/// The column of the texts, and the byte ranges cut out of them, by ascending row of the group.
 struct Texts<'a> {
     name: &'a str,
     cuts: Vec<Cut>,
@@ -169,8 +169,8 @@ impl Texts<'_> {
     }
 }
 
-/// The rows of a group that were read, by ascending row of the group, each with the digest of its value
-/// in the column `witness`.
+/// The rows of a group that were read, by ascending row of the group, each with the digest of its
+/// value in the column `witness`.
 struct Rows<'a, 'f> {
     /// The number of the first row of the group in the file.
     first: u64,
@@ -281,7 +281,7 @@ fn copy_column<T: DataType>(
     })
 }
 
-/// Copies the rows `kept` of a column. `change` takes rows, their definition levels, the largest
+/// Copies the rows `kept` of a column. `change` receives rows, their definition levels, the largest
 /// such level, and their values.
 fn copy_changed<T: DataType>(
     mut from: ColumnReaderImpl<T>,
@@ -305,7 +305,7 @@ fn copy_changed<T: DataType>(
         definitions.clear();
         repetitions.clear();
         let mut read = 0;
-        // One call may end with a page.
+        // A call may end at a page boundary.
         while read < run.len() {
             let (records, _, levels) = from.read_records(
                 run.len() - read,
@@ -376,7 +376,7 @@ mod tests {
             let levels: Vec<i16> = rows.clone().map(|row| i16::from(row % 3 > 0)).collect();
             column.typed::<ByteArrayType>().write_batch(&texts, Some(&levels), None).unwrap();
             column.close().unwrap();
-            // No list, an empty one, one with a null, and one of three.
+            // No list, an empty list, a list with a null, and a list of three.
             let mut column = group.next_column().unwrap().unwrap();
             let (mut values, mut defs, mut reps) = (Vec::new(), Vec::new(), Vec::new());
             for row in rows.clone() {
@@ -450,7 +450,7 @@ mod tests {
         assert_eq!(schema(&some), schema(&whole));
         let entries = metadata.file_metadata().key_value_metadata().unwrap();
         assert!(entries.iter().any(|entry| entry.key == "own"));
-        // A row group without rows goes.
+        // A row group without rows is dropped.
         let (few, _folder) = copied(&[], |row| match row {
             5000 => RecordFate::Keep,
             _ => RecordFate::Drop,
@@ -464,7 +464,7 @@ mod tests {
     #[test]
     fn parts_of_texts_are_cut_out_of_their_column_alone() {
         let (whole, _folder) = copied(&[], |_| RecordFate::Keep);
-        // Rows are counted from 1 and their texts from 0; of each third there is none.
+        // Rows are counted from 1 and their texts from 0; every third row is null.
         let is_cut = |row: u64| row % 3 != 1 && row.is_multiple_of(5);
         let (some, _folder) = copied(&[], |row| match row {
             _ if row.is_multiple_of(11) => RecordFate::Drop,
@@ -502,8 +502,8 @@ mod tests {
         assert!(entries.iter().all(|entry| entry.key != ARROW_SCHEMA));
     }
 
-    /// The places of the rows as they are read, and what copying says of a file: of `bytes`, by the
-    /// places in [`file`].
+    /// The places of the rows as they are read, and the result of copying a file of `bytes` with
+    /// the places in [`file`].
     fn checked(bytes: &[u8], shown: &[DocumentPlace]) -> (Vec<DocumentPlace>, Result<Vec<u8>>) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("docs.parquet");
@@ -546,7 +546,7 @@ mod tests {
         assert!(told.contains("row 6001 is not the record that was read"), "{told}");
     }
 
-    /// The parser panics at some hostile bytes, also of columns that reading passes over.
+    /// The parser panics at some hostile bytes, also in columns that reading skips.
     #[test]
     fn a_file_with_changed_bytes_is_copied_or_refused_and_never_ends_the_program() {
         let schema = "message docs { required int64 id; required binary text (UTF8); \
@@ -576,7 +576,8 @@ mod tests {
                 let mut bytes = intact.clone();
                 bytes[at] = new;
                 let (found, copied) = checked(&bytes, &places);
-                // What is read as other texts is not copied for them; what reading refuses may be.
+                // Texts that are read differently are not copied for them; columns that reading
+                // refuses may be copied.
                 let is_other = found.iter().any(|other| {
                     let known = places.iter().find(|place| place.record() == other.record());
                     known.is_none_or(|known| known.digest != other.digest)

@@ -1,4 +1,4 @@
-//! Copying tables of comma- or tab-separated values.
+//! Copies tables of comma- or tab-separated values.
 
 use std::borrow::Cow;
 use std::io::{self, BufRead, Read, Write};
@@ -13,7 +13,7 @@ use super::cut;
 use super::fate::{Fates, NewField, RecordFate};
 use fpstore_base::Id;
 
-/// Copies a table with a header, of values that tabs or commas separate.
+/// Copies a table with a header, with values separated by tabs or commas.
 pub(super) fn copy_rows(
     reader: impl BufRead,
     encoding: &'static Encoding,
@@ -32,10 +32,10 @@ pub(super) fn copy_rows(
     let mut record = Vec::new();
     let mut is_header = true;
     let mut text_place = None;
-    // Whether the record before was dropped, and ended in a CR, to which an LF may belong.
+    // Whether the previous record was dropped and ended in a CR, to which an LF may belong.
     let mut drops_lf = false;
     loop {
-        // Other line ends belong to no record. There may be any number.
+        // Other line ends belong to no record. There may be any number of them.
         while table.pass_line_ends()? {
             let ends = &mut table.reader_mut().bytes;
             out.write_all(ends.strip_prefix(b"\n").filter(|_| drops_lf).unwrap_or(ends))?;
@@ -49,7 +49,7 @@ pub(super) fn copy_rows(
         let Some(read) = read else { return out.write_all(&record) };
         if read.is_err() {
             out.write_all(&record)?;
-            // The rest of it may be long.
+            // Its rest may be long.
             while table.skip_some()? {
                 let rest = &mut table.reader_mut().bytes;
                 out.write_all(rest)?;
@@ -101,7 +101,7 @@ fn field_of(value: &str, delimiter: u8) -> io::Result<Cow<'_, str>> {
     match delimiter {
         _ if is_plain => Ok(Cow::Borrowed(value)),
         b',' => Ok(Cow::Owned(format!("\"{}\"", value.replace('"', "\"\"")))),
-        // A quote is a character as any other.
+        // A quote is an ordinary character.
         _ if !value.contains(['\n', '\r', '\t']) => Ok(Cow::Borrowed(value)),
         _ => Err(io::Error::new(
             io::ErrorKind::InvalidData,
@@ -116,7 +116,7 @@ fn unwritable(value: &str, encoding: &'static Encoding) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, reason)
 }
 
-/// A reader that keeps the bytes that were taken.
+/// A reader that keeps the consumed bytes.
 struct Recorded<R> {
     reader: R,
     bytes: Vec<u8>,
@@ -164,7 +164,7 @@ mod tests {
         DocumentOptions::default().max_document(20)
     }
 
-    /// Copies as `some` say, and `other` of all other lines.
+    /// Copies with the fates `some`, and `other` for all other lines.
     fn copied(
         text: &[u8],
         is_tsv: bool,
@@ -249,7 +249,7 @@ mod tests {
         assert!(fault.to_string().contains("holds a tab"));
     }
 
-    /// Receives pieces of a copy, and knows the length of the longest.
+    /// Receives pieces of a copy, and records the length of the longest piece.
     #[derive(Default)]
     struct Pieces {
         whole: Vec<u8>,

@@ -9,9 +9,9 @@ use super::super::archive::{Archive, Next};
 use super::super::raw::digest_of;
 use super::fate::{Fates, RecordFate};
 
-/// Copies the records. `out` is flushed after each: in a compressed archive each is a member of its
-/// own. A damaged record that is skipped is left out, because what is behind it would be taken for a
-/// part of it; one of up to `len_max` bytes is held to be sure that it is none.
+/// Copies the records. `out` is flushed after each record: in a compressed archive each record is a
+/// member of its own. A skipped damaged record is omitted, because a reader would take the bytes
+/// after it for a part of it. Up to `len_max` bytes of a record are buffered to rule out damage.
 pub(super) fn copy(
     mut archive: Archive<impl BufRead>,
     len_max: u64,
@@ -58,7 +58,7 @@ pub(super) fn copy(
     }
 }
 
-/// The block of a record on its way to a copy.
+/// The block of a record while it is copied.
 struct Block<'a> {
     to: &'a mut dyn Write,
     hasher: XxHash3_64,
@@ -137,7 +137,7 @@ mod tests {
                 fates.end()
             });
             match len_max {
-                // What is not held is out before it is known to be damaged.
+                // A record that is not buffered is written before its damage is known.
                 0 => assert!(copied.unwrap_err().to_string().starts_with("record 2: its Content")),
                 _ => {
                     assert!(copied.is_ok());

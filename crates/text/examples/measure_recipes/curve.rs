@@ -1,6 +1,6 @@
 //! Precision and recall by distance.
 
-/// The largest distance that is counted.
+/// The largest counted distance.
 pub const K_MAX: usize = 20;
 
 /// Counts of pairs by distance, 0 to `K_MAX`.
@@ -21,7 +21,7 @@ impl Curve {
         self.duplicates += other.duplicates;
     }
 
-    /// Counts a pair that is a duplicate or none, at this distance if it is not too far.
+    /// Counts a pair, which is a duplicate or not, at this distance if it is not too large.
     pub fn count(&mut self, is_duplicate: bool, distance: Option<usize>) {
         self.duplicates += u64::from(is_duplicate);
         if let Some(d) = distance {
@@ -41,7 +41,7 @@ impl Curve {
     }
 
     pub fn recall(&self, k: usize) -> f64 {
-        // A half may have none.
+        // A half may have no duplicates.
         self.sums(k).0 / self.duplicates.max(1) as f64
     }
 
@@ -62,7 +62,7 @@ impl Curve {
         self.f1(self.best())
     }
 
-    /// Under precision over recall, from one k to the next by the trapezoid.
+    /// The area under precision over recall, from one k to the next by the trapezoid.
     pub fn area(&self) -> f64 {
         let (mut area, mut recall, mut precision) = (0.0, 0.0, self.precision(0));
         for k in 0..=K_MAX {

@@ -3,21 +3,20 @@
 //!     cargo run --release -p fpstore-text --example measure_recipes -- DATA [SET]... > table.md
 //!
 //! DATA is the folder of the collection, with `text/SET/docs.jsonl.zst`, `near.tsv.zst` and, for
-//! some sets, `pairs.tsv.zst`. `RECIPES` may name a file with a recipe a line, in the form of
-//! `recipes::RECIPES`; else those are measured.
+//! some sets, `pairs.tsv.zst`. `RECIPES` may name a file with a recipe on each line, in the form of
+//! `recipes::RECIPES`; by default those are measured.
 //!
-//! Documents in Chinese and in other languages are measured apart: a column is the documents of one
-//! language in one set, under one truth. A recipe that is chosen on some data looks better there
-//! than elsewhere, so all is also measured on two halves of each set; documents that are labelled
-//! duplicates are in one half.
+//! Documents in Chinese and in other languages are measured separately: a column contains the
+//! documents of one language in one set, under one truth. A recipe selected on some data looks
+//! better there than elsewhere, so everything is also measured on two halves of each set; documents
+//! labelled as duplicates are in the same half.
 //!
 //! There are two truths:
 //!
-//! * *near*: all pairs of documents (one of each group with equal shingles), of which those with
-//!   Jaccard 0.8 or more are duplicates and those that are not listed are none; what lies between
-//!   is left out.
-//! * *pairs*: labels that people or the source gave. Where they name only duplicates, the pairs
-//!   that are not listed in either table are taken as none.
+//! * *near*: all pairs of documents (one of each group with equal shingles). Pairs with Jaccard 0.8
+//!   or more are duplicates, unlisted pairs are not, and pairs between are skipped.
+//! * *pairs*: labels from people or the source. Where they contain only duplicates, the pairs that
+//!   are listed in neither table count as different.
 //!
 //! The counts of [`KEY_COUNT`] keys of the hash are added up. The spread is the difference of the
 //! best F1 between the best and the worst of the keys.
@@ -134,7 +133,7 @@ impl Score {
     }
 }
 
-/// Whether a column is one of a group.
+/// Whether a column belongs to a group.
 type Group = fn(&Column) -> bool;
 
 /// The columns over which means are taken.

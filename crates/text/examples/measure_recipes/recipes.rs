@@ -1,4 +1,4 @@
-//! The recipes that are measured, and the fingerprints that they make of a set.
+//! The measured recipes, and their fingerprints of a set.
 
 use fpstore_text::{
     CountWeight, DfBuilder, Factor, FeatureHash, HashKey, Method, TextHasher, TextRecipe,
@@ -8,8 +8,8 @@ use fpstore_text::{
 use crate::Failure;
 use crate::set::Set;
 
-/// The recipes of the table: names, and changes to the recipe of that name or to the default one.
-/// Of two recipes with `+` between them, each gives one half of the bits.
+/// The recipes of the table: names, and changes to the recipe of that name or to the default
+/// recipe. Of two recipes with `+` between them, each provides half of the bits.
 pub const RECIPES: &[&str] = &[
     "1e0ng",
     "s-l7-c2 base=simhash",
@@ -46,13 +46,13 @@ pub const RECIPES: &[&str] = &[
 /// A recipe to be measured.
 pub struct Candidate {
     pub name: String,
-    /// One for all bits, or one for the low half and one for the high half.
+    /// A recipe for all bits, or for the low or the high half.
     parts: Vec<Part>,
 }
 
 struct Part {
     recipe: TextRecipe,
-    /// Whether features are weighed by their frequencies in the set itself.
+    /// Whether features are weighted by their frequencies in the set itself.
     idf: bool,
 }
 

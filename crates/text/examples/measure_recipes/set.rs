@@ -1,4 +1,4 @@
-//! A set of labelled texts, and the pairs of it that lie near one another.
+//! A set of labelled texts, and its near pairs.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -128,14 +128,14 @@ impl Set {
         (d <= K_MAX).then_some(d)
     }
 
-    /// All, and the half in which both documents are.
+    /// All documents, and the half that contains both documents.
     fn views_of(&self, (a, b): (u32, u32)) -> impl Iterator<Item = usize> {
         let [a, b] = [a, b].map(|number| usize::from(self.second_half[number as usize]));
         std::iter::once(0).chain((a == b).then_some(1 + a))
     }
 
-    /// Pairs of first documents within `K_MAX` that are not in `near`, and that are in neither
-    /// table.
+    /// Pairs of first documents within `K_MAX` that are not in `near`, and pairs that are in
+    /// neither table.
     fn unlisted(&self, fingerprints: &[Option<u64>], kind: bool) -> Unlisted {
         let (numbers, values): (Vec<u32>, Vec<u64>) = (0..)
             .zip(fingerprints)
@@ -204,16 +204,16 @@ impl Set {
     }
 }
 
-/// Pairs that are no duplicates, by view and distance.
+/// Pairs that are not duplicates, by view and distance.
 #[derive(Clone, Debug, Default)]
 struct Unlisted {
-    /// Those not in `near`.
+    /// Pairs not in `near`.
     near: [[u64; K_MAX + 1]; VIEW_COUNT],
-    /// Those in neither table.
+    /// Pairs in neither table.
     both: [[u64; K_MAX + 1]; VIEW_COUNT],
 }
 
-/// Divides the documents into halves; documents that labels connect stay in one half.
+/// Divides the documents into halves; documents connected by labels are in the same half.
 fn halves<'a>(
     document_count: usize,
     labels: impl Iterator<Item = (&'a (u32, u32), &'a i8)>,

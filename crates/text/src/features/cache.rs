@@ -6,8 +6,8 @@ use crate::features::hash::FeatureHash;
 const FEATURE_LEN_END: usize = 16;
 const SLOT_COUNT: usize = 1 << 16;
 
-/// A direct-mapped cache that is kept from one document to the next. MD5 takes ten times as long as
-/// a look-up, and about ten thousand n-grams make up most of the text of a language.
+/// A direct-mapped cache that is kept from document to document. MD5 takes ten times as long as a
+/// lookup, and about ten thousand n-grams make up most of the text of a language.
 #[derive(Clone, Debug)]
 pub(crate) struct HashCache {
     slots: Vec<Slot>,
@@ -15,7 +15,7 @@ pub(crate) struct HashCache {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
-    /// The feature, and its length in the last byte; in an empty slot 0.
+    /// The feature, with its length in the last byte; 0 in an empty slot.
     key: [u64; 2],
     hash: u64,
 }
@@ -25,8 +25,8 @@ impl HashCache {
         HashCache { slots: vec![Slot::default(); SLOT_COUNT] }
     }
 
-    /// The value of `hash` for the first `len` bytes. Sixteen readable bytes make it faster; those
-    /// after `len` do not matter.
+    /// The value of `hash` for the first `len` bytes. Sixteen readable bytes make it faster; the
+    /// bytes after `len` have no effect.
     #[inline]
     pub(crate) fn hash(&mut self, bytes: &[u8], len: usize, hash: &FeatureHash) -> u64 {
         let feature = &bytes[..len];
@@ -60,7 +60,7 @@ mod tests {
         for round in 0..3 {
             for number in 0..200_000_u32 {
                 let feature = number.to_le_bytes();
-                // Zeros at the end, and other lengths of the same.
+                // With zeros at the end, and with other lengths.
                 for feature in [&feature[..], &feature[..3], &[feature, feature].concat()] {
                     let found = cache.hash(feature, feature.len(), &hash);
                     assert_eq!(found, hash.of(feature), "{round}");

@@ -1,11 +1,11 @@
-//! The hashes of the features of one document: counts of them, and the set of those that came.
+//! The hashes of the features of a document: their counts, and the set of distinct ones.
 //!
-//! Both keep their memory from one document to the next, except that of a huge document.
+//! Both keep their memory from document to document, except the memory of a huge document.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// Counts for more hashes than this are not kept in memory for the next document.
+/// The maximum number of counts whose memory is kept for the next document.
 const COUNTS_KEPT_MAX: usize = 1 << 19;
 
 /// Counts of hashes.
@@ -25,7 +25,7 @@ impl FeatureCounts {
         self.0.iter().map(|(&hash, &count)| (hash, u64::from(count)))
     }
 
-    /// Forgets all counts.
+    /// Clears all counts.
     pub(crate) fn clear(&mut self) {
         self.0.clear();
         if self.0.capacity() > COUNTS_KEPT_MAX {
@@ -34,8 +34,8 @@ impl FeatureCounts {
     }
 }
 
-/// The hasher of the map: its keys are hashes already, and need only be spread over the bits that
-/// it uses. An unkeyed feature hash and a hostile text can still choose them.
+/// The hasher of the map: its keys are hashes already, and only need to be spread over the bits
+/// that it uses. With an unkeyed feature hash, a hostile text can still choose them.
 #[derive(Clone, Copy, Debug, Default)]
 struct Spread(u64);
 
@@ -62,19 +62,18 @@ fn spread(hash: u64) -> u64 {
     hash.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-/// A set of hashes that is emptied for each document.
-///
-/// Open addressing with linear probing; three quarters of the slots and more are free, so a slot is
-/// rarely taken by another hash. Written by hand because the set of the standard library, with the
-/// same hasher, makes fingerprints by the default recipe about 6 % slower: it has a branch between
-/// new and known hashes, which is unpredictable.
+/// A set of hashes that is cleared for each document.
+/// Open addressing with linear probing; at least three quarters of the slots are free, so a slot is
+/// rarely taken by another hash. Custom code because the set of the standard library, with the same
+/// hasher, makes fingerprints by the default recipe about 6 % slower: it has an unpredictable
+/// branch between new and known hashes.
 #[derive(Clone, Debug)]
 pub(crate) struct SeenHashes {
     /// 0 is a free slot.
     slots: Vec<u64>,
     shift: u32,
     used_count: usize,
-    /// Whether the hash 0 came; it has no slot.
+    /// Whether the hash 0 was added; it has no slot.
     zero: bool,
 }
 
@@ -88,7 +87,7 @@ impl Default for SeenHashes {
 }
 
 impl SeenHashes {
-    /// Adds `hashes`. Moves those that did not come before to the front, and returns their number.
+    /// Adds `hashes`. Moves the new ones to the front, and returns their number.
     ///
     /// New and known hashes take the same path, because a branch between them is unpredictable.
     #[inline]
@@ -96,7 +95,7 @@ impl SeenHashes {
         let mut new_count = 0;
         let mut start = 0;
         while start < hashes.len() {
-            // At most this many leave three quarters free.
+            // At most this many hashes leave three quarters free.
             let room = self.slots.len() / 4 - self.used_count;
             let end = hashes.len().min(start + room);
             let new_before = new_count;
@@ -111,7 +110,7 @@ impl SeenHashes {
                 }
                 let mut place = place(hash, shift);
                 loop {
-                    // The mask keeps it in bounds, so the compiler leaves out the check.
+                    // The mask keeps the index in bounds, so the compiler omits the check.
                     let slot = &mut slots[place & mask];
                     let is_new = *slot == 0;
                     if is_new | (*slot == hash) {
@@ -145,8 +144,9 @@ impl SeenHashes {
         }
     }
 
-    /// Forgets all hashes. The next document gets up to four times the slots that this one needed:
-    /// to empty them costs little beside filling them, and documents of one collection are alike.
+    /// Clears all hashes. The next document gets up to four times the slots that this one needed:
+    /// clearing them costs little compared with filling them, and documents of a collection are
+    /// similar in size.
     pub(crate) fn clear(&mut self) {
         let len = (self.used_count * 16).next_power_of_two().max(SLOT_COUNT_MIN);
         self.slots.truncate(len);
@@ -205,7 +205,7 @@ mod tests {
                 let mut hashes: Vec<u64> = (0..round * round % 3000)
                     .map(|_| {
                         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                        // Many come again, 0 among them, and all lie in one corner.
+                        // Many repetitions, among them 0, all in the same region of the table.
                         ((state >> 33) % 700) << (round % 2 * 50)
                     })
                     .collect();

@@ -1,8 +1,8 @@
-//! The features of one text: hashed, counted, and voting where their weights are equal.
+//! The features of a text: hashed, counted, and added to the votes where their weights are equal.
 //!
-//! `tokens` makes the features, [`TextHasher`](crate::TextHasher) takes the result. Hashes are
-//! collected in a batch first, because the processor predicts nothing about them: a branch on each
-//! would cost a misprediction and throw away the work of the tokenizer behind it.
+//! `tokens` produces the features, [`TextHasher`](crate::TextHasher) takes the result. Hashes are
+//! first collected in a batch, because they are unpredictable: a branch for each hash would cost a
+//! misprediction and discard the work of the tokenizer ahead of it.
 
 mod cache;
 pub(crate) mod counts;
@@ -23,7 +23,7 @@ use crate::votes::weight::{CountWeight, Weight};
 use crate::votes::{TieRule, Votes};
 use fpstore_base::Fingerprint;
 
-/// The features of one text, as hashes.
+/// The features of a text, as hashes.
 #[derive(Clone, Debug)]
 pub(crate) struct Features {
     hash: FeatureHash,
@@ -31,20 +31,20 @@ pub(crate) struct Features {
     seen: SeenHashes,
     hashing: Hashing,
     pub(crate) mode: Mode,
-    /// Hashes that are not yet counted.
+    /// Hashes not yet counted.
     pending: Vec<u64>,
     votes: Votes,
     group: BitCounts,
     minima: Minima,
     pub(crate) any: bool,
-    /// The digest of all hashes in their order, where one is asked for.
+    /// The digest of all hashes in their order, if requested.
     digest: Option<u64>,
 }
 
 /// The fastest implementation of a feature hash.
 #[derive(Clone, Debug)]
 enum Hashing {
-    /// Short features are hashed many at a time.
+    /// Short features are hashed in batches.
     SipHash13(SipHash13, ShortMessages),
     /// For slow hashes.
     Cached(HashCache),
@@ -52,14 +52,14 @@ enum Hashing {
     Plain,
 }
 
-/// What is done with the features, and when.
+/// How and when features are processed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// They vote each time they occur.
+    /// They vote at each occurrence.
     Always,
-    /// They vote the first time they occur.
+    /// They vote at the first occurrence.
     First,
-    /// They vote when all are counted, because their weights differ.
+    /// They vote after all are counted, because their weights differ.
     Last,
     /// They take part in the minima of MinHash.
     Minima,
@@ -101,13 +101,13 @@ impl Features {
         }
     }
 
-    /// The same with a digest of the features in their order.
+    /// These features with a digest of their order.
     pub(crate) fn digesting(mut self) -> Self {
         self.digest = Some(0);
         self
     }
 
-    /// The digest of the features since the last call; 0 if none is made.
+    /// The digest of the features since the last call; 0 if digests are not enabled.
     pub(crate) fn take_digest(&mut self) -> u64 {
         self.digest.as_mut().map_or(0, std::mem::take)
     }
@@ -147,19 +147,19 @@ impl Features {
         }
     }
 
-    /// The result of the minima; forgets them.
+    /// The fingerprint of the minima, which are then cleared.
     pub(crate) fn take_minima(&mut self) -> Option<Fingerprint> {
         self.minima.decide()
     }
 
-    /// The result of the minima of these hashes alone.
+    /// The fingerprint of the minima of these hashes alone.
     pub(crate) fn minima_of(&mut self, mut hashes: Vec<u64>) -> Option<Fingerprint> {
         self.minima.clear();
         self.minima.add(&mut hashes);
         self.minima.decide()
     }
 
-    /// The result of features that voted as they came; forgets them.
+    /// The fingerprint of features that voted at once; clears them.
     pub(crate) fn decide(&mut self, ties: TieRule) -> Option<Fingerprint> {
         self.empty_group();
         self.seen.clear();
@@ -174,7 +174,7 @@ impl Features {
         self.votes.add_counts(&counts, features, Weight::ONE);
     }
 
-    /// Forgets all features.
+    /// Clears all features.
     pub(crate) fn clear(&mut self) {
         if let Hashing::SipHash13(_, short) = &mut self.hashing {
             short.clear();
@@ -201,7 +201,7 @@ impl FeatureSink for Features {
                     return;
                 }
                 _ if len < 16 => {
-                    // Fewer bytes follow it than a block has.
+                    // Fewer bytes than a block follow it.
                     let mut block = [0; 16];
                     block[..len].copy_from_slice(&text[..len]);
                     if short.push(block, len) {
@@ -210,7 +210,7 @@ impl FeatureSink for Features {
                     return;
                 }
                 _ => {
-                    // Short features are hashed later, so the digest takes their place here.
+                    // Short features are hashed later, so the digest includes them here.
                     if let Some(digest) = &mut self.digest {
                         *digest = mixed(*digest, short.len() as u64);
                     }
@@ -227,14 +227,14 @@ impl FeatureSink for Features {
     }
 }
 
-/// A digest with one more number, whose place counts.
+/// A digest extended by a number; the order of numbers matters.
 fn mixed(digest: u64, number: u64) -> u64 {
     const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
     (digest.rotate_left(5) ^ number).wrapping_mul(ODD)
 }
 
-/// A digest with more numbers in their order. Four parts are made at once, since each step of one waits
-/// for the step before.
+/// A digest extended by numbers in their order. Four parts are computed in parallel, because each
+/// step of a part depends on the step before.
 fn mixed_all(digest: u64, numbers: &[u64]) -> u64 {
     if numbers.is_empty() {
         return digest;

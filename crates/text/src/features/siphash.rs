@@ -1,7 +1,7 @@
 //! SipHash-1-3 of a whole slice.
 //!
 //! The crate siphasher takes a message in parts, which costs more than the hash itself for messages
-//! as short as words: 17 ns instead of 8 for 6 bytes. A test compares the two.
+//! as short as words: 17 ns instead of 8 for 6 bytes. A test compares both.
 
 /// The initial state for a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -32,14 +32,13 @@ impl SipHash13 {
     }
 
     /// The hash of the first `len` bytes, fewer than 16, of two little-endian words; the bytes
-    /// after them do not matter. Without a branch, so that the compiler can vectorise a loop of
-    /// calls.
+    /// after them have no effect. Branch-free, so that the compiler can vectorise a loop of calls.
     #[inline(always)]
     pub(crate) fn hash_short(&self, first: u64, second: u64, len: u64) -> u64 {
         let is_long = len >= 8;
         let mut long = self.start;
         compress(&mut long, first);
-        // Spelled out: with a closure here the compiler does not vectorise.
+        // Spelled out, because the compiler does not vectorise a closure here.
         let [a, b, c, d] = self.start;
         let state = [
             if is_long { long[0] } else { a },

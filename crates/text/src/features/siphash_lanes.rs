@@ -1,11 +1,11 @@
 //! SipHash-1-3 of many short messages at a time.
 //!
-//! One loop, compiled three times: with AVX-512 it hashes 8 messages at once, with AVX2 4, and
-//! without either as many as the baseline of the processor allows.
+//! A loop compiled three times: with AVX-512 it hashes 8 messages at once, with AVX2 4, and
+//! otherwise as many as the baseline of the processor allows.
 
 use crate::features::siphash::SipHash13;
 
-/// The most messages in a batch.
+/// Maximum number of messages in a batch.
 pub(super) const MESSAGE_COUNT_MAX: usize = 512;
 
 /// A batch of messages of fewer than 16 bytes, each padded to 16 with any bytes.
@@ -45,7 +45,7 @@ impl ShortMessages {
         self.count = 0;
     }
 
-    /// Appends the hashes of all messages, and forgets them.
+    /// Appends the hashes of all messages, and clears the batch.
     pub(crate) fn hash_all(&mut self, siphash: &SipHash13, hashes: &mut Vec<u64>) {
         let start = hashes.len();
         hashes.resize(start + self.count, 0);
@@ -82,7 +82,7 @@ fn hash_lanes(siphash: &SipHash13, lanes: [&[u64]; 3], hashes: &mut [u64]) {
     hash_each(siphash, lanes, hashes);
 }
 
-/// The loop, which the compiler vectorises with the instructions that its caller may use.
+/// The loop, which the compiler vectorises with the instructions enabled in its caller.
 #[inline(always)]
 fn hash_each(siphash: &SipHash13, [first, second, len]: [&[u64]; 3], hashes: &mut [u64]) {
     for (((hash, first), second), len) in hashes.iter_mut().zip(first).zip(second).zip(len) {

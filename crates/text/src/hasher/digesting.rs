@@ -1,14 +1,13 @@
-//! Making digests by which equal texts are told from near ones.
+//! Digests that distinguish equal texts from near ones.
 
 use std::hash::Hasher;
 
 use siphasher::sip::SipHasher13;
 
 use super::TextHasher;
-use super::digests::TextDigests;
 
 impl TextHasher {
-    /// A hasher of the same recipe that also makes [`TextHasher::take_digests`].
+    /// A hasher of the same recipe that also computes [`TextHasher::take_digests`].
     #[must_use]
     pub fn digesting(&self) -> Self {
         let mut digesting = self.clone();
@@ -17,8 +16,8 @@ impl TextHasher {
         digesting
     }
 
-    /// The digests of the text that was ended last, by [`TextHasher::fingerprint`] or after
-    /// [`TextHasher::feed`]. `None` unless the hasher was made by [`TextHasher::digesting`].
+    /// The digests of the last finished text, by [`TextHasher::fingerprint`] or after
+    /// [`TextHasher::feed`]. `None` unless the hasher was created by [`TextHasher::digesting`].
     ///
     /// # Examples
     ///
@@ -53,6 +52,16 @@ impl TextHasher {
     }
 }
 
+/// Digests of a text, of 64 bits each. Texts with different digests differ; texts with equal
+/// digests and equal fingerprints may be treated as equal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TextDigests {
+    /// The digest of its bytes in UTF-8.
+    pub bytes: u64,
+    /// The digest of its features in their order: texts with the same tokens have the same digest.
+    pub features: u64,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -60,7 +69,7 @@ mod tests {
 
     const WORDS: [&str; 7] = ["a", "b", "A", "!", "pneumonoultramicroscopic", "w\u{e9}", "c-d"];
 
-    /// A text of some words, from a number.
+    /// A text of some words, derived from a number.
     fn text(mut number: usize) -> String {
         let separator = if number.is_multiple_of(2) { " " } else { "  " };
         let mut words = Vec::new();
@@ -84,7 +93,7 @@ mod tests {
                 let digests = hasher.take_digests().unwrap();
                 let mut tokens = Vec::new();
                 hasher.each_token(&text, |token| tokens.push(token.to_string()));
-                // In parts, and with the features beside.
+                // In parts, and together with the features.
                 for mut hasher in [hasher.clone(), hasher.counting()] {
                     let cut =
                         text.char_indices().map(|(at, _)| at).nth(text.len() / 3).unwrap_or(0);

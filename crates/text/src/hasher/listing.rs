@@ -1,19 +1,18 @@
-//! The features of a text as a list, for people who want to see what a recipe sees.
+//! The features of a text as a list, to show people the effect of a recipe.
 
 use std::collections::HashMap;
 
 use super::TextHasher;
-use super::feature::Feature;
 use crate::recipe::{FeaturelessText, Method};
 use crate::tokens::runs::each_piece;
 use crate::tokens::windows::FeatureSink;
 use crate::votes::weight::Weight;
 
 impl TextHasher {
-    /// The distinct features that decide the fingerprint of a text, in the order in which they
-    /// first occur.
+    /// The distinct features that determine the fingerprint of a text, in the order of their first
+    /// occurrence.
     ///
-    /// The memory is several times that of [`TextHasher::fingerprint`], because the texts of the
+    /// Takes several times the memory of [`TextHasher::fingerprint`], because the texts of the
     /// features are kept.
     ///
     /// # Examples
@@ -63,7 +62,7 @@ impl TextHasher {
 #[derive(Default)]
 struct Listing {
     features: Vec<Feature>,
-    /// The place of each feature in the list.
+    /// The index of each feature in the list.
     places: HashMap<String, usize>,
 }
 
@@ -78,4 +77,18 @@ impl FeatureSink for Listing {
             }
         }
     }
+}
+
+/// A feature of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Feature {
+    /// Its tokens, joined as they are hashed.
+    pub text: String,
+    /// Its hash.
+    pub hash: u64,
+    /// The number of occurrences in the text, at least 1.
+    pub count: u64,
+    /// Its weight in the vote; 1 with MinHash, which has no weights.
+    pub weight: Weight,
 }

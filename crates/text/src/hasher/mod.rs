@@ -1,17 +1,15 @@
-//! From a text to its fingerprint: the face of tokens, features, minima and votes.
+//! From a text to its fingerprint: the interface to tokens, features, minima and votes.
 //!
-//! Callers keep one [`TextHasher`] for each thread. It owns the buffers of all steps, so a text
-//! needs no new memory once they have grown. It reads no files.
+//! Callers keep a [`TextHasher`] for each thread. It owns the buffers of all steps, so a text needs
+//! no new memory after they have grown. It reads no files.
 
 mod digesting;
-mod digests;
-mod feature;
 mod listing;
 
 use std::sync::Arc;
 
-pub use digests::TextDigests;
-pub use feature::Feature;
+pub use digesting::TextDigests;
+pub use listing::Feature;
 
 use crate::error::Result;
 use crate::features::{Features, Mode};
@@ -27,10 +25,10 @@ use crate::votes::weight::Weight;
 use fpstore_base::Fingerprint;
 use siphasher::sip::SipHasher13;
 
-/// Makes fingerprints of texts by a recipe.
+/// Computes fingerprints of texts by a recipe.
 ///
-/// It keeps its memory from one text to the next, so one for each thread is best; clones share the
-/// tables. The same recipe and text give the same fingerprint on every machine.
+/// It keeps its memory from text to text, so a hasher for each thread is best; clones share the
+/// tables. The same recipe and text yield the same fingerprint on every machine.
 ///
 /// # Examples
 ///
@@ -59,12 +57,12 @@ pub struct TextHasher {
     recipe: Arc<TextRecipe>,
     tables: Arc<Tables>,
     tokens: Tokens,
-    /// The end of the text that was fed, from its last white space on: its last word may go on in
-    /// the next part.
+    /// The end of the text so far, from its last white space on: its last word may continue in the
+    /// next part.
     pending: String,
     features: Features,
     accumulator: Accumulator,
-    /// The bytes of the text so far, where digests are asked for.
+    /// The bytes of the text so far, if digests are enabled.
     bytes: Option<SipHasher13>,
 }
 
@@ -78,12 +76,12 @@ impl TextHasher {
         TextHasher::with_resources(recipe, TextResources::default())
     }
 
-    /// A hasher with the lists and tables that the recipe names.
+    /// A hasher with the lists and tables named in the recipe.
     ///
     /// # Errors
     ///
-    /// * [`Error::WrongResource`](crate::Error::WrongResource) if one is missing or is not the one
-    ///   that the recipe names.
+    /// * [`Error::WrongResource`](crate::Error::WrongResource) if a list or table is missing or has
+    ///   another id than in the recipe.
     /// * [`Error::WrongFeatures`](crate::Error::WrongFeatures) if a table was counted on features
     ///   of another recipe.
     pub fn with_resources(recipe: &TextRecipe, resources: TextResources) -> Result<Self> {
@@ -98,7 +96,7 @@ impl TextHasher {
         })
     }
 
-    /// The same for passages of this kind, or for whole texts: see [`TextRecipe::unit`].
+    /// This hasher for passages of this unit, or for whole texts; see [`TextRecipe::unit`].
     #[must_use]
     pub fn of_unit(mut self, unit: Option<PassageUnit>) -> Self {
         if self.recipe.unit != unit {
@@ -114,15 +112,15 @@ impl TextHasher {
 
     /// The fingerprint of a text, or `None` if it has no features.
     ///
-    /// The time is linear in the text. The memory is that of its distinct features.
+    /// Takes time linear in the length of the text, and memory for its distinct features.
     pub fn fingerprint(&mut self, text: &str) -> Option<Fingerprint> {
         self.digest_bytes(text);
         self.feed_whole(text);
         self.decide()
     }
 
-    /// Takes the next part of a text that is too long to be held whole; [`TextHasher::finish`] ends
-    /// the text.
+    /// Adds the next part of a text that is too long to be held as a whole; [`TextHasher::finish`]
+    /// ends the text.
     ///
     /// The parts may be cut anywhere; the result is the fingerprint of the whole text. The end of a
     /// part, from its last white space on, is held until the next part.
@@ -157,30 +155,31 @@ impl TextHasher {
         self.pending.push_str(tail);
     }
 
-    /// Ends the text that was fed, and returns its fingerprint, or `None` if it has no features.
+    /// Ends the text of [`TextHasher::feed`] and returns its fingerprint, or `None` if it has no
+    /// features.
     pub fn finish(&mut self) -> Option<Fingerprint> {
         let pending = std::mem::take(&mut self.pending);
         self.feed_whole(&pending);
         self.decide()
     }
 
-    /// Forgets the text that was fed.
+    /// Discards the text of [`TextHasher::feed`].
     pub fn reset(&mut self) {
         self.forget();
         self.take_digests();
     }
 
-    /// As [`TextHasher::reset`], but for the digests.
+    /// As [`TextHasher::reset`], except that the digests are kept.
     fn forget(&mut self) {
         self.pending.clear();
         self.tokens.clear();
         self.features.clear();
     }
 
-    /// The fingerprint of features that were made elsewhere, with their weights. Of the recipe, the
-    /// hash and the method apply; of a vote, the tie rule and the number of heaviest features. A
-    /// feature that comes twice counts with both weights; one of weight 0 is left out. MinHash
-    /// knows no other weights.
+    /// The fingerprint of features made elsewhere, with their weights. Only the hash and the method
+    /// of the recipe apply, and for a vote the tie rule and the number of heaviest features. A
+    /// repeated feature counts with the sum of its weights; a feature of weight 0 is dropped.
+    /// MinHash uses no other weights.
     pub fn fingerprint_of_features<'a>(
         &mut self,
         features: impl IntoIterator<Item = (&'a str, Weight)>,
@@ -197,7 +196,7 @@ impl TextHasher {
         }
     }
 
-    /// Gives the tokens of a text to `take`, as the recipe cuts it.
+    /// Calls `take` with the tokens of a text, as the recipe cuts it.
     ///
     /// # Examples
     ///
@@ -218,7 +217,7 @@ impl TextHasher {
     }
 
     /// The hashes of the distinct features of a text, in no particular order. The Jaccard
-    /// similarity of two texts is that of these sets.
+    /// similarity of two texts is the similarity of these sets.
     pub fn distinct_features(&mut self, text: &str) -> Vec<u64> {
         let mode = std::mem::replace(&mut self.features.mode, Mode::Last);
         self.feed_whole(text);
@@ -235,16 +234,17 @@ impl TextHasher {
         counting
     }
 
-    /// Ends the text that was fed, and returns the hashes of its distinct features, in no particular
-    /// order. For a hasher made by [`TextHasher::counting`].
+    /// Ends the text of [`TextHasher::feed`] and returns the hashes of its distinct features, in no
+    /// particular order. For a hasher created by [`TextHasher::counting`].
     pub fn finish_distinct(&mut self) -> Vec<u64> {
         let pending = std::mem::take(&mut self.pending);
         self.feed_whole(&pending);
         self.take_distinct()
     }
 
-    /// Ends the text that was fed. Returns its fingerprint, or `None` if it has no features, and the
-    /// hashes of its distinct features, ascending. For a hasher made by [`TextHasher::counting`].
+    /// Ends the text of [`TextHasher::feed`]. Returns its fingerprint, or `None` if it has no
+    /// features, and the hashes of its distinct features, ascending. For a hasher created by
+    /// [`TextHasher::counting`].
     pub fn finish_both(&mut self) -> (Option<Fingerprint>, Vec<u64>) {
         let pending = std::mem::take(&mut self.pending);
         self.feed_whole(&pending);
@@ -271,14 +271,14 @@ impl TextHasher {
         self.features.flush();
     }
 
-    /// Makes the features of a text that is whole or cut before white space.
+    /// Computes the features of a text that is whole or cut before white space.
     fn feed_pieces(&mut self, text: &str) {
         let TextHasher { tokens, features, tables, .. } = self;
         let stop_words = tables.stop_words.as_ref();
         each_piece(text, &mut |piece| tokens.feed(piece, stop_words, features));
     }
 
-    /// Takes the empty feature where a recipe gives it to texts without features.
+    /// Adds the empty feature if the recipe gives it to texts without features.
     fn take_empty_feature(&mut self) {
         let has_one = self.recipe.featureless == FeaturelessText::EmptyFeature;
         if !self.features.any && has_one {
@@ -287,7 +287,7 @@ impl TextHasher {
         }
     }
 
-    /// Lets the features vote, and forgets them.
+    /// Lets the features vote, and clears them.
     fn decide(&mut self) -> Option<Fingerprint> {
         self.take_empty_feature();
         let TextHasher { recipe, tables, features, accumulator, .. } = self;

@@ -1,7 +1,7 @@
-//! Changes of single parts of a recipe, as users ask for them.
+//! Changes of single parts of a recipe, as users request them.
 //!
-//! The doors (the program, Python) read their options and fill in [`RecipeChanges`]. Only this file
-//! decides what a change means. A change that the recipe would ignore in silence is refused.
+//! The program and the Python package fill in [`RecipeChanges`] from their options. Only this file
+//! defines the meaning of a change. A change without effect on the recipe is refused.
 
 use super::parts::{Case, Tokenizer};
 use super::text_recipe::TextRecipe;
@@ -10,9 +10,9 @@ use crate::features::hash::{FeatureHash, HashKey};
 use crate::votes::TieRule;
 use crate::votes::weight::CountWeight;
 
-/// Words in a row that make a feature, where nothing else is said.
+/// The default number of consecutive words in a feature.
 const USUAL_SHINGLE: u32 = 2;
-/// The same in letters, of which a word has some.
+/// The default number of letters in a feature, since a word has several.
 pub(super) const USUAL_SHINGLE_OF_LETTERS: u32 = 7;
 
 /// The parts of a recipe that a user changes. The default changes nothing.
@@ -36,12 +36,12 @@ pub(super) const USUAL_SHINGLE_OF_LETTERS: u32 = 7;
 pub struct RecipeChanges {
     /// [`TextRecipe::tokenizer`].
     pub segment: Option<Tokenizer>,
-    /// Whether `segment` brings the shingle that is usual for it. Set it where the user named no
-    /// recipe, whose shingle would stay.
+    /// Whether `segment` sets its default shingle, too. Set it if the user named no recipe, whose
+    /// shingle would be kept otherwise.
     pub usual_shingle: bool,
-    /// [`TextRecipe::shingle`]. It counts words unless `segment` says otherwise.
+    /// [`TextRecipe::shingle`]. Counts words unless `segment` is a tokenizer of other tokens.
     pub shingle: Option<u32>,
-    /// [`TextRecipe::ngram`], and [`TextRecipe::letter_ngram`] where the recipe has one: the length of
+    /// [`TextRecipe::ngram`], and [`TextRecipe::letter_ngram`] if the recipe has it: the length of
     /// features in all scripts without spaces.
     pub ngram: Option<u32>,
     /// [`VoteRules::count`](crate::VoteRules::count).
@@ -56,7 +56,7 @@ pub struct RecipeChanges {
     pub hash_key: Option<HashKey>,
     /// Keep capitals: [`Case::Kept`].
     pub keep_case: bool,
-    /// Keep compatibility characters: no [`TextRecipe::nfkc`].
+    /// Keep compatibility characters: disables [`TextRecipe::nfkc`].
     pub keep_form: bool,
     /// Keep [`TextRecipe::vowel_marks`].
     pub keep_marks: bool,
@@ -67,8 +67,8 @@ impl RecipeChanges {
     ///
     /// # Errors
     ///
-    /// [`Error::UselessChange`] if the recipe has no such part. The recipe may then be changed in
-    /// part.
+    /// [`Error::UselessChange`] if the recipe does not have the part. The recipe may then be partly
+    /// changed.
     pub fn apply(&self, recipe: &mut TextRecipe) -> Result<()> {
         match self.segment {
             Some(tokenizer) => recipe.tokenizer = tokenizer,
@@ -118,7 +118,7 @@ impl RecipeChanges {
         Ok(())
     }
 
-    /// A part without a line in the recipe would be ignored in silence.
+    /// A change of a part without a line in the recipe would have no effect.
     fn check_has_lines(&self, recipe: &TextRecipe) -> Result<()> {
         let recipe = recipe.to_recipe();
         let has_line =

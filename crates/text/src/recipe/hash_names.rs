@@ -1,8 +1,8 @@
-//! The names of hashes and the digits of their keys, as recipes and users write them.
+//! The names of hashes and the digits of their keys, in recipes and in options.
 
 use std::fmt::Write;
 
-use super::name_tables::unknown;
+use super::spelling::unknown;
 use crate::error::{Error, Result};
 use crate::features::hash::{FeatureHash, HashKey};
 

@@ -1,8 +1,8 @@
-//! The recipes with a name, and the distance that is usual for each method.
+//! The named recipes, and the usual distance of each method.
 
 use super::changes::USUAL_SHINGLE_OF_LETTERS;
-use super::name_tables::unknown;
 use super::parts::{Case, FeaturelessText, Method, Tokenizer, VoteRules};
+use super::spelling::unknown;
 use super::text_recipe::TextRecipe;
 use crate::error::Result;
 use crate::features::hash::FeatureHash;
@@ -12,25 +12,25 @@ use crate::votes::weight::CountWeight;
 const USUAL_K_SIMHASH: u32 = 10;
 const USUAL_K_MINHASH: u32 = 7;
 
-/// The share of pairs that [`TextRecipe::candidate_k`] may miss.
+/// The part of pairs that [`TextRecipe::candidate_k`] may miss.
 const MISSED: f64 = 0.01;
 
 impl TextRecipe {
-    /// The names that [`TextRecipe::named`] takes.
+    /// The names for [`TextRecipe::named`].
     pub const NAMES: &'static [&'static str] = &["minhash", "simhash", "code", "1e0ng"];
 
-    /// The name of the recipe that is taken where none is named.
+    /// The name of the default recipe.
     pub const DEFAULT_NAME: &'static str = "minhash";
 
     /// A recipe by name.
     ///
-    /// `docs/measurements/texts.md` has the measurement that `minhash` and `simhash`
-    /// won, each among the recipes of its method.
+    /// `minhash` and `simhash` are the best recipes of their methods in the measurement in
+    /// `docs/measurements/texts.md`.
     ///
     /// * `minhash`, the default, for texts in any language.
     /// * `simhash`, the method of Manku et al.
-    /// * `code`, for source code: it keeps operators, capitals and names as they are.
-    /// * `1e0ng` gives what the Python package `simhash` of 1e0ng gives with its defaults.
+    /// * `code`, for source code: it keeps operators, capitals and names unchanged.
+    /// * `1e0ng`, compatible with the Python package `simhash` of 1e0ng with its defaults.
     ///
     /// # Errors
     ///
@@ -70,9 +70,8 @@ impl TextRecipe {
         }
     }
 
-    /// The distance within which two fingerprints are usually taken as duplicates, in bits: the one
-    /// with the highest mean F1 on the texts of `docs/measurements/texts.md`. A large
-    /// collection may need a smaller one.
+    /// The usual distance in bits of duplicates: the distance with the highest mean F1 on the texts
+    /// of `docs/measurements/texts.md`. A large collection may need a smaller distance.
     pub fn usual_k(&self) -> u32 {
         match self.method {
             Method::SimHash(_) => USUAL_K_SIMHASH,
@@ -80,8 +79,8 @@ impl TextRecipe {
         }
     }
 
-    /// Whether a distance is far from [`TextRecipe::usual_k`]: less than half of it or more than twice
-    /// as much. Within 0 bits there are only equal fingerprints, which is a purpose of its own.
+    /// Whether a distance is far from [`TextRecipe::usual_k`]: less than half of it or more than
+    /// twice as much. Distance 0 is not unusual: it selects equal fingerprints.
     ///
     /// ```
     /// use fpstore_text::TextRecipe;
@@ -94,13 +93,13 @@ impl TextRecipe {
         k > 0 && (2 * k < usual || k > 2 * usual)
     }
 
-    /// The distance within which the fingerprints of two documents of this Jaccard similarity lie,
-    /// but for one pair in a hundred: the smallest `k` for which 64 throws, each 1 with the
-    /// probability that a bit differs, give more than `k` ones in at most 1 % of cases.
+    /// The distance that includes the fingerprints of all pairs of documents of this Jaccard
+    /// similarity, except one pair in a hundred: the smallest `k` for which 64 trials, each 1 with
+    /// the probability that a bit differs, give more than `k` ones in at most 1 % of cases.
     ///
-    /// With MinHash a bit differs with probability (1 - J) / 2. With SimHash it is the angle between
-    /// the vectors of features over pi (Charikar, STOC 2002), here of sets of one size and equal
-    /// weights, whose cosine is 2 J / (1 + J).
+    /// With MinHash a bit differs with probability (1 - J) / 2. With SimHash the probability is the
+    /// angle between the feature vectors over pi (Charikar, STOC 2002), here for sets of equal size
+    /// and equal weights, whose cosine is 2 J / (1 + J).
     ///
     /// # Examples
     ///
@@ -118,7 +117,7 @@ impl TextRecipe {
                 (2.0 * similarity / (1.0 + similarity)).acos() / std::f64::consts::PI
             }
         };
-        // The probability of exactly k ones, from that of k - 1.
+        // The probability of exactly k ones, computed from the probability of k - 1.
         let mut exactly = (1.0 - differs).powi(64);
         let mut at_most = exactly;
         let mut k = 0;

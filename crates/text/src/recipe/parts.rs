@@ -1,8 +1,8 @@
-//! The parts of a recipe that are one of a few ways, and their names.
+//! Parts of a recipe with a few named values.
 
-use super::name_tables::{by_name, names_of, unknown};
+use super::spelling::{by_name, names_of, unknown};
 use crate::error::Result;
-use crate::resource_id::ResourceId;
+use crate::resources::ResourceId;
 use crate::tokens::dictionary::DictionaryMethod;
 use crate::votes::TieRule;
 use crate::votes::weight::CountWeight;
@@ -28,57 +28,57 @@ pub(super) const COUNTS: &[(CountWeight, &str)] =
 pub(super) const METHODS: &[(Method, &str)] =
     &[(Method::SimHash(VoteRules::ONCE), "simhash"), (Method::MinHash, "minhash")];
 
-/// What becomes of a text without features, and its names in recipes.
+/// Values for texts without features, and their names in recipes.
 pub(super) const EMPTY: &[(FeaturelessText, &str)] = &[
     (FeaturelessText::NoFingerprint, "nothing"),
     (FeaturelessText::EmptyFeature, "feature"),
     (FeaturelessText::WholeText, "text"),
 ];
 
-/// What becomes of a text in which nothing is a word or letter, such as one of signs and emoji.
+/// The treatment of a text without words and letters, such as a text of signs and emoji.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FeaturelessText {
     /// It has no fingerprint.
     NoFingerprint,
-    /// It has the empty feature, so that all such texts are the same.
+    /// It has the empty feature, so that all these texts are equal.
     EmptyFeature,
-    /// The whole text is its one feature, in the form of the recipe and without white space at both
-    /// ends, so that equal texts are the same and others are not. A text of white space alone has no
-    /// fingerprint.
+    /// The whole text is its only feature, in the form of the recipe and without white space at
+    /// both ends, so that equal texts are equal and others are not. A text of white space alone has
+    /// no fingerprint.
     #[default]
     WholeText,
 }
 
-/// What becomes of capitals.
+/// The treatment of capitals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Case {
-    /// They stay.
+    /// They are kept.
     Kept,
-    /// They become small letters.
+    /// They are converted to lower case.
     Lower,
-    /// Each character becomes the lower case of its upper case, so that sharp s is ss, too.
+    /// Each character is converted to the lower case of its upper case, so that sharp s equals ss,
+    /// too.
     #[default]
     Folded,
 }
 
-/// The way in which a text is cut into tokens.
+/// The method of cutting a text into tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Tokenizer {
-    /// Words by UAX #29; the characters of scripts that put no spaces between words one by one.
+    /// Words by UAX #29; in scripts without spaces between words, single characters.
     #[default]
     Words,
-    /// Source code: names and numbers, and all other characters but white space one by one.
+    /// Source code: names and numbers, and every other character except white space by itself.
     Code,
-    /// Letters, marks and numbers one by one, whatever stands between them. In scripts that put
-    /// spaces between words, [`TextRecipe::shingle`](crate::TextRecipe::shingle) letters make a
-    /// feature.
+    /// Single letters, marks and numbers, whatever is between them. In scripts with spaces between
+    /// words, [`TextRecipe::shingle`](crate::TextRecipe::shingle) letters make a feature.
     Letters,
-    /// Letters, marks and numbers one by one, whatever stands between them.
+    /// Single letters, marks and numbers, whatever is between them.
     Characters,
-    /// Letters, numbers and underscores one by one, like `\w` in Python.
+    /// Single letters, numbers and underscores, like `\w` in Python.
     PythonCharacters,
     /// Chinese by a dictionary, other words by UAX #29.
     Dictionary(DictionaryMethod),
@@ -86,28 +86,28 @@ pub enum Tokenizer {
     Given,
 }
 
-/// The way from the hashes of the features to the fingerprint.
+/// The computation of the fingerprint from the hashes of the features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Method {
     /// Each bit is the weighted majority of that bit in the hashes: the SimHash of Charikar and of
     /// Manku et al.
     SimHash(VoteRules),
-    /// Each bit is one bit of a minimum over the hashes: 1-bit MinHash. The features are a set,
+    /// Each bit is a bit of a minimum over the hashes: 1-bit MinHash. The features are a set,
     /// without weights. Of two texts whose features have Jaccard similarity J, 32 (1 - J) bits
     /// differ on average.
     MinHash,
 }
 
-/// How much the features of a text weigh in the vote of SimHash.
+/// The weights of the features of a text in the vote of SimHash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct VoteRules {
     /// The weight of a feature by its count in the text.
     pub count: CountWeight,
     /// A second factor in the weight.
     pub factor: Factor,
-    /// Only this number of features vote: the heaviest, and of equal weight those with smaller
-    /// hashes.
+    /// Limits the vote to this number of features: the heaviest, and of equal weight those with
+    /// smaller hashes.
     pub top: Option<u32>,
     /// The value of a bit on a tie of votes.
     pub ties: TieRule,
@@ -130,16 +130,16 @@ impl Default for VoteRules {
     }
 }
 
-/// A factor in the weight of a feature, beside that of its count.
+/// A factor of the weight of a feature, in addition to the weight of its count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Factor {
-    /// Nothing.
+    /// No factor.
     #[default]
     None,
-    /// `log2(1 + documents / documents that have the feature)`, by the table with this id.
+    /// `log2(1 + documents / documents with the feature)`, by the table with this id.
     Idf(ResourceId),
-    /// The weight from 1 to 5 in the list with this id, 1 for a feature that is not in it.
+    /// The weight from 1 to 5 in the list with this id, 1 for a feature that is not listed.
     Given(ResourceId),
 }
 
@@ -163,8 +163,8 @@ impl Tokenizer {
         )
     }
 
-    /// Whether some tokens are letters of scripts without spaces, which may have a length of their
-    /// own.
+    /// Whether some tokens are letters of scripts without spaces, which may have a feature length
+    /// of their own.
     pub(crate) fn has_letters(self) -> bool {
         matches!(self, Tokenizer::Words | Tokenizer::Letters | Tokenizer::Dictionary(_))
     }

@@ -1,24 +1,23 @@
-//! The canonical text of a recipe, read and written: lines of `name=value` in fixed order.
+//! Reads and writes the canonical text of a recipe: lines of `name=value` in fixed order.
 //!
-//! A line that has no meaning for the recipe is left out. Reading takes each line by its name and
-//! writes the result again; a difference is an error, so an unknown line is never ignored.
+//! A line without effect on the recipe is omitted. Reading takes each line by its name and writes
+//! the result again; a difference is an error, so an unknown line is never ignored.
 
 use std::fmt::Write;
 
 use super::hash_names::spell_key;
-use super::name_tables::{by_name, name_of, names_of};
 use super::parts::{
     COUNTS, Case, EMPTY, Factor, FeaturelessText, METHODS, Method, TOKENIZERS, Tokenizer, VoteRules,
 };
 use super::text_recipe::TextRecipe;
 use crate::error::{Error, Result};
 use crate::features::hash::FeatureHash;
-use crate::resource_id::ResourceId;
+use crate::resources::ResourceId;
 use crate::tokens::dictionary::DICTIONARY;
 use crate::votes::TieRule;
 use fpstore_base::{Choice, Recipe};
 
-/// The version of all rules that have no line of their own.
+/// The version of all rules without a line of their own.
 const VERSION: u32 = 1;
 
 const CASES: &[(Case, &str)] =
@@ -89,7 +88,7 @@ impl<'a> Lines<'a> {
         id.ok_or_else(|| invalid(format!("{name}={value}, expected a checksum and a count")))
     }
 
-    /// The recipe that the lines spell. The caller writes it again to find unknown lines.
+    /// Parses the recipe from the lines. The caller writes it again to detect unknown lines.
     fn read(&self) -> Result<TextRecipe> {
         const YES_NO: &[(bool, &str)] = &[(true, "yes"), (false, "no")];
         const MARKS: &[(bool, &str)] = &[(true, "kept"), (false, "dropped")];
@@ -110,7 +109,7 @@ impl<'a> Lines<'a> {
             ngram: self.number("ngram", default.ngram)?,
             letter_ngram: match self.get("letter-ngram") {
                 Some(_) => Some(self.number("letter-ngram", default.ngram)?),
-                // The line has no meaning, or the recipe is from before there was one.
+                // The line has no effect, or the recipe is older than the line.
                 None => default.letter_ngram.filter(|_| !tokenizer.has_letters()),
             },
             stop_words: match self.get("stop") {
@@ -171,8 +170,8 @@ impl TextRecipe {
     /// # Errors
     ///
     /// * [`Error::ExternalRecipe`] if the fingerprints were made elsewhere.
-    /// * [`Error::InvalidRecipe`] if it is no recipe for texts, or one of another version,
-    ///   dictionary, or version of Unicode than this release has. The message names the line.
+    /// * [`Error::InvalidRecipe`] if the recipe is not for texts, or has another version,
+    ///   dictionary, or version of Unicode than this release. The message contains the line.
     pub fn from_recipe(recipe: &Recipe) -> Result<Self> {
         if recipe.is_external() {
             return Err(Error::ExternalRecipe);
@@ -186,8 +185,8 @@ impl TextRecipe {
         Err(invalid(format!("this release cannot follow it: {difference}")))
     }
 
-    /// The canonical text: lines of `name=value` in fixed order, without lines that have no meaning
-    /// for this recipe.
+    /// The canonical text: lines of `name=value` in fixed order, without lines that have no effect
+    /// on this recipe.
     pub fn to_recipe(&self) -> Recipe {
         let mut text = format!("fpstore-text={VERSION}\n");
         self.write_features(&mut text);
@@ -214,8 +213,8 @@ impl TextRecipe {
         Recipe::from_text(&text).expect("short, and has no control characters but line feeds")
     }
 
-    /// The lines that decide the features and their hashes. A table of document frequencies is
-    /// valid for one value of this text.
+    /// The lines that determine the features and their hashes. A table of document frequencies is
+    /// valid for a single value of this text.
     pub(crate) fn feature_text(&self) -> String {
         let mut text = String::new();
         self.write_features(&mut text);
@@ -261,7 +260,7 @@ impl TextRecipe {
         };
     }
 
-    /// The versions of the Unicode tables that the recipe depends on.
+    /// The versions of the Unicode tables used by the recipe.
     fn unicode_versions(&self) -> Option<String> {
         let mut versions = Vec::new();
         match self.tokenizer {
@@ -290,9 +289,26 @@ impl TextRecipe {
     }
 }
 
-/// The longest shingle and n-gram.
+/// The maximum length of shingles and n-grams.
 const LENGTH_MAX: u32 = 1000;
 
 fn invalid(reason: impl Into<String>) -> Error {
     Error::InvalidRecipe { reason: reason.into() }
+}
+
+pub(super) fn name_of<T: PartialEq + Copy>(names: &[(T, &'static str)], value: T) -> &'static str {
+    names.iter().find(|(named, _)| *named == value).map_or("?", |(_, name)| name)
+}
+
+pub(super) fn by_name<T: Copy>(names: &[(T, &'static str)], name: &str) -> Option<T> {
+    names.iter().find(|(_, known)| *known == name).map(|(value, _)| *value)
+}
+
+pub(super) fn names_of<T>(names: &[(T, &str)]) -> String {
+    let names: Vec<&str> = names.iter().map(|(_, name)| *name).collect();
+    names.join(", ")
+}
+
+pub(super) fn unknown(kind: &'static str, name: &str, expected: String) -> Error {
+    Error::UnknownName { kind, name: name.into(), expected }
 }

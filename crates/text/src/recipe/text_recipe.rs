@@ -1,15 +1,16 @@
-//! The recipe itself: a plain value that decides every step from a text to its fingerprint.
+//! The recipe itself: a plain value that determines every step from a text to its fingerprint.
 
 use super::parts::{Case, FeaturelessText, Method, Tokenizer, VoteRules};
 use crate::features::hash::FeatureHash;
 use crate::passages::PassageUnit;
-use crate::resource_id::ResourceId;
+use crate::resources::ResourceId;
 
-/// The usual [`TextRecipe::letter_ngram`]. Words of Thai have four letters on average, so that six of
-/// them differ between unrelated texts, and stay in an edited one, as often as pairs of words do.
+/// The default [`TextRecipe::letter_ngram`]. Words of Thai have four letters on average, so six
+/// letters differ between unrelated texts, and are kept in an edited text, as often as pairs of
+/// words.
 const LETTER_NGRAM: u32 = 6;
 
-/// The rules that decide the fingerprint of a text. A plain value: every field can be set.
+/// The rules that determine the fingerprint of a text. A plain value: every field can be set.
 ///
 /// # Examples
 ///
@@ -23,43 +24,42 @@ const LETTER_NGRAM: u32 = 6;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TextRecipe {
-    /// Whether texts are brought into normal form KC of Unicode.
+    /// Whether texts are converted to Unicode normal form KC.
     pub nfkc: bool,
-    /// Whether marks of Hebrew and Arabic that most texts leave out are kept: vowels and accents.
+    /// Whether the marks of Hebrew and Arabic that most texts omit are kept: vowels and accents.
     pub vowel_marks: bool,
-    /// The case into which texts are then brought.
+    /// The case to which texts are then converted.
     pub case: Case,
-    /// The way in which texts are cut into tokens.
+    /// The method of cutting texts into tokens.
     pub tokenizer: Tokenizer,
     /// The number of tokens in a feature that starts at a word, or at a letter of a script with
     /// spaces between words; at least 1.
     pub shingle: u32,
     /// The number of tokens in a feature that starts at a single character; at least 1.
     pub ngram: u32,
-    /// The number of tokens in a feature that starts at a letter of a script with few letters and no
-    /// spaces between words (Thai, Lao, Myanmar, Khmer, Javanese and others); at least 1. `None`, as
-    /// in recipes that were stored before there was such a length: [`TextRecipe::ngram`] applies to
-    /// the first four, and the others have words.
+    /// The number of tokens in a feature that starts at a letter of a script with few letters and
+    /// no spaces between words (Thai, Lao, Myanmar, Khmer, Javanese and others); at least 1. `None`
+    /// in recipes stored before this length was introduced: then [`TextRecipe::ngram`] applies to
+    /// the first four scripts, and the others have words.
     pub letter_ngram: Option<u32>,
-    /// The list of words that are left out before features are made, also where tokens are single
-    /// letters.
+    /// The list of words removed before features are formed, even where tokens are single letters.
     pub stop_words: Option<ResourceId>,
     /// The hash of features.
     pub hash: FeatureHash,
-    /// The way from the hashes to the fingerprint.
+    /// The computation of the fingerprint from the hashes.
     pub method: Method,
-    /// What becomes of a text without features.
+    /// The treatment of a text without features.
     pub featureless: FeaturelessText,
-    /// What a passage is, where fingerprints are those of passages; `None` where they are of whole
-    /// texts. It says which texts have fingerprints, and changes none of them: [`passages`] finds the
-    /// passages, and a hasher takes each text as one.
+    /// The unit of passages, if the fingerprints are of passages; `None` if they are of whole
+    /// texts. It determines which texts have fingerprints, and does not change fingerprints:
+    /// [`passages`] finds the passages, and a hasher treats each text as a single passage.
     ///
     /// [`passages`]: crate::passages()
     pub unit: Option<PassageUnit>,
 }
 
 impl Default for TextRecipe {
-    /// The recipe for texts in any language: MinHash of pairs of words; where a script puts no spaces
+    /// The recipe for texts in any language: MinHash of pairs of words; in scripts without spaces
     /// between words, of pairs of signs (Han, Hiragana) or of six letters (Thai, Khmer).
     fn default() -> Self {
         TextRecipe {
@@ -88,7 +88,7 @@ impl TextRecipe {
         }
     }
 
-    /// The same, to be changed.
+    /// The rules of the vote, mutably.
     pub fn votes_mut(&mut self) -> Option<&mut VoteRules> {
         match &mut self.method {
             Method::SimHash(rules) => Some(rules),
@@ -96,13 +96,12 @@ impl TextRecipe {
         }
     }
 
-    /// The recipe of features and weights that were made elsewhere: SimHash, because they have
-    /// weights.
+    /// The recipe for features and weights made elsewhere: SimHash, because they have weights.
     pub fn of_given_features() -> Self {
         TextRecipe {
             tokenizer: Tokenizer::Given,
             method: Method::SimHash(VoteRules::default()),
-            // There is no text.
+            // No text is processed.
             featureless: FeaturelessText::NoFingerprint,
             ..TextRecipe::default()
         }

@@ -1,9 +1,9 @@
-//! Tables of document frequencies: kept in a file, looked up for weights.
+//! Tables of document frequencies: stored in a file, looked up for weights.
 //! [`DfBuilder`](crate::DfBuilder) counts them.
 //!
-//! A file is a header of 32 bytes, the lines of the recipe that made the features, entries of 12
-//! bytes, and a CRC-32 of all before it. All integers are little-endian. The rules D-1 to D-8 stand
-//! in the specification; [`DfTable::from_bytes`] checks all of them.
+//! A file is a header of 32 bytes, the lines of the recipe of the features, entries of 12 bytes,
+//! and a CRC-32 of all preceding bytes. All integers are little-endian. The specification contains
+//! the rules D-1 to D-8; [`DfTable::from_bytes`] checks all of them.
 
 use std::io::Write;
 use std::path::Path;
@@ -12,7 +12,7 @@ use byteorder::{ByteOrder, LittleEndian as Le, WriteBytesExt};
 
 use crate::error::{Error, Result};
 use crate::recipe::TextRecipe;
-use crate::resource_id::ResourceId;
+use crate::resources::ResourceId;
 use crate::votes::weight::Weight;
 use fpstore_base::IoError;
 
@@ -29,9 +29,10 @@ const TEXT_LEN_AT: usize = 12;
 const DOCUMENT_COUNT_AT: usize = 16;
 const ENTRY_COUNT_AT: usize = 24;
 
-/// A table of document frequencies: in how many documents of a corpus each feature occurs.
+/// A table of document frequencies: for each feature, the number of documents of a corpus that
+/// contain it.
 ///
-/// It holds for the recipe that made its features.
+/// It is valid for the recipe of its features.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DfTable {
     feature_text: String,
@@ -43,7 +44,7 @@ pub struct DfTable {
 }
 
 impl DfTable {
-    /// The table of these features, which ascend, with their frequencies.
+    /// The table of these features, which must ascend, with their frequencies.
     pub(crate) fn of_entries(
         feature_text: String,
         document_count: u64,
@@ -66,13 +67,13 @@ impl DfTable {
         self.hashes.len() as u64
     }
 
-    /// The id by which recipes name this table.
+    /// The id of this table in recipes.
     pub fn id(&self) -> ResourceId {
         ResourceId { crc: self.crc, entry_count: self.entry_count() }
     }
 
-    /// The rarity of the feature with this hash: `log2(1 + documents / frequency)`. A feature that
-    /// is not in the table counts as one document.
+    /// The rarity of the feature with this hash: `log2(1 + documents / frequency)`. A feature
+    /// missing from the table counts as if it were in a single document.
     pub fn idf(&self, hash: u64) -> Weight {
         let frequency = match self.hashes.binary_search(&hash) {
             Ok(place) => u64::from(self.frequencies[place]),
@@ -81,7 +82,7 @@ impl DfTable {
         Weight::log2_ratio(self.document_count.saturating_add(frequency), frequency)
     }
 
-    /// Checks that the table was counted on the features that `recipe` makes.
+    /// Checks that the table was counted on the features of `recipe`.
     pub(super) fn check(&self, recipe: &TextRecipe) -> Result<()> {
         let wanted = recipe.feature_text();
         if self.feature_text == wanted {
@@ -102,7 +103,7 @@ impl DfTable {
     /// # Errors
     ///
     /// * [`Error::Io`] if the file cannot be read.
-    /// * [`Error::DamagedTable`] if it breaks a rule of the format.
+    /// * [`Error::DamagedTable`] if it violates a rule of the format.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let bytes = fpstore_base::read_inputs::read(path).map_err(IoError::of("read", path))?;
@@ -113,7 +114,7 @@ impl DfTable {
     ///
     /// # Errors
     ///
-    /// [`Error::DamagedTable`] if they break a rule of the format.
+    /// [`Error::DamagedTable`] if they violate a rule of the format.
     pub fn from_bytes(bytes: &[u8], path: impl AsRef<Path>) -> Result<Self> {
         parse(bytes).map_err(|Damage { offset, rule, detail }| Error::DamagedTable {
             path: path.as_ref().into(),
@@ -127,7 +128,7 @@ impl DfTable {
     ///
     /// # Errors
     ///
-    /// Those of `out`.
+    /// As `out`.
     pub fn write_to(&self, out: &mut impl Write) -> std::io::Result<()> {
         let body = self.body()?;
         out.write_all(&body)?;
@@ -153,7 +154,7 @@ impl DfTable {
     }
 }
 
-/// A broken rule and the place where it is broken.
+/// A violated rule, and the position of the violation.
 struct Damage {
     offset: usize,
     rule: u8,
@@ -202,7 +203,7 @@ fn parse(bytes: &[u8]) -> Result<DfTable, Damage> {
             rest.len()
         )
     })?;
-    // The length was checked, so the text and the entries are there.
+    // The length was checked, so the text and the entries exist.
     let entries_at = HEADER_LEN + text_len as usize;
     let text = str::from_utf8(&bytes[HEADER_LEN..entries_at]).map_err(|fault| Damage {
         offset: HEADER_LEN + fault.valid_up_to(),

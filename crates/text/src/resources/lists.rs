@@ -1,13 +1,13 @@
-//! Lists that a recipe names: words to leave out, and weights of features.
+//! Lists named in a recipe: stop words, and weights of features.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::error::{Error, Result};
 use crate::features::hash::FeatureHash;
-use crate::resource_id::ResourceId;
+use crate::resources::ResourceId;
 use fpstore_base::InputPlace;
 
-/// Words that are left out before features are made.
+/// Words removed before features are formed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StopWords {
     words: HashSet<Box<str>>,
@@ -15,8 +15,8 @@ pub struct StopWords {
 }
 
 impl StopWords {
-    /// The words of a list, one a line; blank lines and lines that start with `#` do not count.
-    /// They are compared with tokens as the recipe makes them, so most should be in lower case.
+    /// The words of a list with a word on each line; blank lines and lines that start with `#` are
+    /// ignored. They are compared with tokens after folding, so most should be in lower case.
     pub fn from_list(list: &str) -> Self {
         let mut words: Vec<&str> = content_lines(list).map(|(_, line)| line).collect();
         words.sort_unstable();
@@ -30,8 +30,8 @@ impl StopWords {
         StopWords { words: words.into_iter().map(Into::into).collect(), id }
     }
 
-    /// The built-in list for a language, by its two-letter code: that of `stopwords-iso`, as in the
-    /// crate stop-words 0.10.1.
+    /// The built-in list for a language, by its two-letter code: the list of `stopwords-iso`, from
+    /// the crate stop-words 0.10.1.
     ///
     /// # Errors
     ///
@@ -57,12 +57,12 @@ impl StopWords {
         }
     }
 
-    /// The built-in list with this id, if there is one.
+    /// The built-in list with this id, if it exists.
     pub(super) fn built_in(id: ResourceId) -> Option<Self> {
         codes().filter_map(|code| StopWords::of_language(&code).ok()).find(|list| list.id == id)
     }
 
-    /// The id by which recipes name this list; order and repeats do not change it.
+    /// The id of this list in recipes; independent of order and repetitions.
     pub fn id(&self) -> ResourceId {
         self.id
     }
@@ -72,14 +72,14 @@ impl StopWords {
     }
 }
 
-/// The two-letter codes of languages that have a built-in list.
+/// The two-letter codes of languages with a built-in list.
 fn codes() -> impl Iterator<Item = String> {
     let letters = || 'a'..='z';
     let pairs = letters().flat_map(move |a| letters().map(move |b| format!("{a}{b}")));
     pairs.filter(|code| stop_words::lookup(code).is_some())
 }
 
-/// Weights from 1 to 5 for features; a feature that is not in the list weighs 1.
+/// Weights from 1 to 5 for features; unlisted features have weight 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GivenWeights {
     weights: BTreeMap<Box<str>, u8>,
@@ -87,13 +87,13 @@ pub struct GivenWeights {
 }
 
 impl GivenWeights {
-    /// The weights of a list. A line holds the feature, a tab, and a whole number from 1 to 5.
-    /// Blank lines and lines that start with `#` do not count.
+    /// Parses a list. Each line contains a feature, a tab, and a whole number from 1 to 5. Blank
+    /// lines and lines that start with `#` are ignored.
     ///
     /// # Errors
     ///
-    /// [`Error::BadInput`] with `name` and the line for any other line, and for a feature that is
-    /// listed twice with different weights.
+    /// [`Error::BadInput`] with `name` and the line for any other line, and for a feature listed
+    /// twice with different weights.
     pub fn from_list(list: &str, name: &str) -> Result<Self> {
         let mut weights: BTreeMap<Box<str>, u8> = BTreeMap::new();
         for (number, line) in content_lines(list) {
@@ -124,7 +124,7 @@ impl GivenWeights {
         Ok(GivenWeights { weights, id })
     }
 
-    /// The id by which recipes name this list; the order of its lines does not change it.
+    /// The id of this list in recipes; independent of the order of its lines.
     pub fn id(&self) -> ResourceId {
         self.id
     }
@@ -155,7 +155,7 @@ mod tests {
             let found = StopWords::built_in(list.id());
             assert_eq!(found.map(|list| list.id()), Some(list.id()), "{code}");
         }
-        // Another version of the lists would make other fingerprints; these are in recipes.
+        // Another version of the lists would change fingerprints; recipes contain these ids.
         assert_eq!(StopWords::of_language("en").unwrap().id().to_string(), "b96033a3 1298");
         assert_eq!(StopWords::of_language("zh").unwrap().id().to_string(), "0852a37b 794");
     }

@@ -1,7 +1,7 @@
-//! Lists and tables that a recipe names and does not hold.
+//! Lists and tables that are named in a recipe and not contained in it.
 //!
-//! [`TextResources`] carries them from the caller to [`TextHasher`](crate::TextHasher), which checks
-//! them once against the recipe and keeps a [`Tables`] for look-ups while it works on texts.
+//! [`TextResources`] passes them from the caller to [`TextHasher`](crate::TextHasher), which checks
+//! them once against the recipe and keeps a [`Tables`] for lookups while it processes texts.
 
 pub(crate) mod df;
 pub(crate) mod lists;
@@ -10,12 +10,12 @@ use std::collections::HashMap;
 
 use crate::error::{Error, Result};
 use crate::recipe::{Factor, TextRecipe};
-use crate::resource_id::ResourceId;
 use crate::votes::weight::Weight;
 use df::DfTable;
 use lists::{GivenWeights, StopWords};
+use std::fmt;
 
-/// Lists and tables that a recipe names and does not hold.
+/// Lists and tables that are named in a recipe and not contained in it.
 #[derive(Clone, Debug, Default)]
 pub struct TextResources {
     stop_words: Option<StopWords>,
@@ -24,7 +24,7 @@ pub struct TextResources {
 }
 
 impl TextResources {
-    /// Sets the words that are left out.
+    /// Sets the stop words.
     #[must_use]
     pub fn stop_words(mut self, stop_words: StopWords) -> Self {
         self.stop_words = Some(stop_words);
@@ -45,7 +45,7 @@ impl TextResources {
         self
     }
 
-    /// Changes a recipe so that it names all of these; weights take the place of a table.
+    /// Sets the ids of all of these in a recipe; weights replace a table.
     ///
     /// # Errors
     ///
@@ -83,12 +83,13 @@ enum FactorTable {
 }
 
 impl Tables {
-    /// Takes the lists and tables that the recipe names from `resources`. Built-in stop words need
-    /// not be given.
+    /// Takes the lists and tables named in the recipe from `resources`. Built-in stop words may be
+    /// missing.
     ///
     /// # Errors
     ///
-    /// * [`Error::WrongResource`] if one is missing or is not the one that the recipe names.
+    /// * [`Error::WrongResource`] if a list or table is missing or has another id than in the
+    ///   recipe.
     /// * [`Error::WrongFeatures`] if the table was counted on other features.
     pub(crate) fn new(recipe: &TextRecipe, resources: TextResources) -> Result<Self> {
         let TextResources { stop_words, df_table, weights } = resources;
@@ -121,7 +122,7 @@ impl Tables {
         Ok(Tables { stop_words, factor })
     }
 
-    /// The weight of a feature with this hash whose count alone weighs `weight`.
+    /// The weight of a feature with this hash, if its count alone weighs `weight`.
     pub(crate) fn weigh(&self, weight: Weight, hash: u64) -> Weight {
         match &self.factor {
             FactorTable::None => weight,
@@ -136,4 +137,19 @@ impl Tables {
 
 fn wrong(kind: &'static str, expected: ResourceId, found: Option<ResourceId>) -> Error {
     Error::WrongResource { kind, expected, found }
+}
+
+/// The id of a list or table in a recipe: a checksum and a count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ResourceId {
+    /// Its CRC-32.
+    pub crc: u32,
+    /// The number of its entries.
+    pub entry_count: u64,
+}
+
+impl fmt::Display for ResourceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:08x} {}", self.crc, self.entry_count)
+    }
 }

@@ -1,4 +1,4 @@
-//! Cutting Chinese into words of a dictionary.
+//! Cuts Chinese into words of a dictionary.
 
 use std::sync::OnceLock;
 
@@ -7,29 +7,29 @@ use jieba_rs::Jieba;
 use crate::tokens::scripts::{Scripts, is_han};
 use crate::tokens::words::{Token, split_run, words_and_letters};
 
-/// The dictionary: that of the crate jieba-rs, of exactly this version; the CRC-32 of its file
-/// `dict.txt`, and the number of its lines.
+/// The dictionary of the crate jieba-rs, in exactly this version, with the CRC-32 and the number of
+/// lines of its file `dict.txt`.
 ///
-/// It decides what the words are, so recipes name it.
+/// Recipes contain this name, because the dictionary determines the words.
 pub(crate) const DICTIONARY: &str = "jieba-rs-0.11.0 ddc10645 349045";
 
-/// The method by which Chinese is cut into words.
+/// The method of cutting Chinese into words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DictionaryMethod {
     /// The most probable words, by the frequencies in the dictionary.
     Jieba,
-    /// From the front, the longest word of the dictionary each time.
+    /// Repeatedly the longest word of the dictionary, from the front.
     ForwardMaximum,
-    /// From the back, the longest word of the dictionary each time.
+    /// Repeatedly the longest word of the dictionary, from the back.
     BackwardMaximum,
-    /// The fewest words; of several possibilities, the one with the longest first word, then the
+    /// The fewest words; of several solutions, the one with the longest first word, then the
     /// longest second word, and so on.
     FewestWords,
 }
 
-/// Cuts runs of Han by `method` and the rest by UAX #29, but for letters of scripts without spaces. A
-/// character that is in no word is a word of its own.
+/// Cuts runs of Han by `method` and the rest by UAX #29, except letters of scripts without spaces.
+/// A character in no word is a word of its own.
 pub(crate) fn dictionary_words<'a>(
     mut text: &'a str,
     method: DictionaryMethod,
@@ -51,13 +51,13 @@ pub(crate) fn dictionary_words<'a>(
     }
 }
 
-/// The dictionary, which is loaded at the first call.
+/// The dictionary, loaded at the first call.
 fn jieba() -> &'static Jieba {
     static JIEBA: OnceLock<Jieba> = OnceLock::new();
     JIEBA.get_or_init(Jieba::new)
 }
 
-/// One of the three classical methods on one run of Han.
+/// Applies one of the three classical methods to a run of Han.
 ///
 /// # Source
 ///
@@ -118,7 +118,8 @@ fn backward(spans: impl Iterator<Item = (usize, usize)>, count: usize) -> Vec<us
 fn fewest(spans: impl Iterator<Item = (usize, usize)>, count: usize) -> Vec<usize> {
     let mut spans: Vec<(usize, usize)> = spans.collect();
     spans.extend((0..count).map(|start| (start, start + 1)));
-    // From the last start to the first, so that the rest of the run is solved; longest first.
+    // From the last start to the first, so that the rest of the run is already solved; longest
+    // words first.
     spans.sort_unstable_by(|a, b| b.cmp(a));
     let mut word_counts = vec![usize::MAX; count + 1];
     let mut next = vec![count; count + 1];
@@ -152,7 +153,7 @@ mod tests {
         out.join("/")
     }
 
-    /// "Research the origin of life": the example on which the methods differ.
+    /// "Research the origin of life": the methods differ on this example.
     const LIFE: &str = "\u{7814}\u{7a76}\u{751f}\u{547d}\u{7684}\u{8d77}\u{6e90}";
 
     #[test]

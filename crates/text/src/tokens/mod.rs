@@ -1,8 +1,8 @@
 //! From pieces of a text to features: normal form, tokens, windows.
 //!
-//! [`TextHasher`](crate::TextHasher) gives [`Tokens`] the pieces of one text after the other.
-//! `normal` folds a piece, `words` or `dictionary` cuts it, `windows` joins tokens to features. A
-//! feature never depends on where the pieces were cut: tokens of an unfinished window are carried.
+//! [`TextHasher`](crate::TextHasher) passes the pieces of a text to [`Tokens`] in order. `normal`
+//! folds a piece, `words` or `dictionary` cuts it, `windows` joins tokens to features. Features do
+//! not depend on the boundaries of the pieces: tokens of an unfinished window are carried over.
 
 pub(crate) mod dictionary;
 mod normal;
@@ -20,19 +20,19 @@ use crate::tokens::scripts::Scripts;
 use crate::tokens::windows::{FeatureSink, Lens, Windows};
 use crate::tokens::words::{CharacterSet, Token, code, words};
 
-/// Cuts the pieces of one text after the other and makes features of the tokens.
+/// Cuts the pieces of a text in order, and forms features of the tokens.
 #[derive(Clone, Debug)]
 pub(crate) struct Tokens {
     form: Form,
     tokenizer: Tokenizer,
     scripts: Scripts,
     windows: Windows,
-    /// The folded piece, after the tokens that were carried from the piece before.
+    /// The folded piece, after the tokens carried over from the previous piece.
     folded: String,
     scratch: String,
-    /// The text of the tokens that belong to unfinished features.
+    /// The text of the tokens of unfinished features.
     carried: String,
-    /// The folded text as long as it has no token, if it may be a feature as a whole.
+    /// The folded text while it has no token, if it may become a feature as a whole.
     bare: Option<String>,
 }
 
@@ -41,7 +41,8 @@ impl Tokens {
         let lens = Lens {
             word: recipe.shingle as usize,
             character: recipe.ngram as usize,
-            // Without a length of their own, letters are taken as signs, and none come.
+            // Without a length of their own, letters are treated as signs, so this length is
+            // unused.
             letter: recipe.letter_ngram.unwrap_or(recipe.ngram) as usize,
         };
         Tokens {
@@ -56,7 +57,7 @@ impl Tokens {
         }
     }
 
-    /// Gives the tokens of a piece to `take`.
+    /// Calls `take` with the tokens of a piece.
     pub(crate) fn each(
         &mut self,
         piece: &str,
@@ -67,7 +68,7 @@ impl Tokens {
         self.fold(piece);
         let stopped = |text: &str| stop_words.is_some_and(|words| words.contains(text));
         match self.characters() {
-            // Where tokens are characters, stop words are removed before words are cut up.
+            // Where tokens are characters, stop words are removed before words are split.
             Some(characters) if stop_words.is_some() => {
                 cut_words(&self.folded, self.tokenizer, self.scripts, &mut |word| {
                     if !stopped(word.text()) {
@@ -84,8 +85,8 @@ impl Tokens {
         }
     }
 
-    /// Makes the features that end in the next piece of a text; a piece ends before white space or
-    /// with the text.
+    /// Forms the features that end in the next piece of a text; a piece ends before white space or
+    /// at the end of the text.
     pub(crate) fn feed(
         &mut self,
         piece: &str,
@@ -119,7 +120,7 @@ impl Tokens {
         self.windows.carry(&self.folded, &mut self.carried, sink);
     }
 
-    /// Keeps a piece of a text that has had no token, or forgets the text once it has one.
+    /// Keeps a piece of a text without tokens so far, or clears the text after its first token.
     fn note_bare(&mut self, piece: &str) {
         let Some(bare) = &mut self.bare else { return };
         match self.windows.is_untouched() {
@@ -128,8 +129,8 @@ impl Tokens {
         }
     }
 
-    /// The same for tokens that are single characters: they are written side by side, so that each
-    /// feature is a slice.
+    /// As [`Tokens::feed`], for tokens that are single characters: they are written without gaps,
+    /// so that each feature is a slice.
     fn feed_characters(
         &mut self,
         characters: CharacterSet,
@@ -138,7 +139,7 @@ impl Tokens {
         stop_words: Option<&StopWords>,
         sink: &mut impl FeatureSink,
     ) {
-        // The carried characters were kept before.
+        // The carried characters were members of the set before.
         let mut letters = std::mem::take(&mut self.folded);
         self.folded = std::mem::take(&mut self.carried);
         self.folded.clear();
@@ -163,7 +164,7 @@ impl Tokens {
         self.carried = std::mem::replace(&mut self.folded, letters);
     }
 
-    /// Makes the last features of the text, and forgets it.
+    /// Forms the last features of the text, and clears it.
     pub(crate) fn finish(&mut self, sink: &mut impl FeatureSink) {
         if let Some(bare) = &mut self.bare {
             let text = bare.trim().as_bytes();
@@ -176,7 +177,7 @@ impl Tokens {
         self.carried.clear();
     }
 
-    /// Forgets the text.
+    /// Clears the text.
     pub(crate) fn clear(&mut self) {
         self.windows.clear();
         self.carried.clear();
@@ -185,7 +186,7 @@ impl Tokens {
         }
     }
 
-    /// Appends a piece to `folded` in the form of the recipe.
+    /// Appends a piece, folded by the recipe, to `folded`.
     fn fold(&mut self, piece: &str) {
         self.form.push(piece, &mut self.folded, &mut self.scratch);
     }
@@ -212,7 +213,7 @@ fn cut_words<'a>(
     match tokenizer {
         Tokenizer::Dictionary(method) => dictionary_words(text, method, scripts, take),
         Tokenizer::Code => code(text, take),
-        // Given features do not come here.
+        // Given features are not processed here.
         Tokenizer::Given => {}
         _ => words(text, scripts, take),
     }

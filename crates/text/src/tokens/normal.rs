@@ -1,11 +1,11 @@
-//! The form of a text that is cut: normal form, vowel marks, case.
+//! Folds a text before it is cut: normal form, vowel marks, case.
 
 use unicode_normalization::UnicodeNormalization;
 
 use crate::recipe::{Case, TextRecipe};
 use crate::tokens::runs::each_run;
 
-/// The form of a text.
+/// The folding of a text.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Form {
     nfkc: bool,
@@ -19,7 +19,7 @@ impl Form {
     }
 
     /// Appends `text`: compatibility characters replaced and composed (NFKC), then without vowel
-    /// marks, then in its case.
+    /// marks, then case-folded.
     ///
     /// The text must be whole or cut before ASCII white space.
     pub(super) fn push(self, text: &str, out: &mut String, scratch: &mut String) {
@@ -36,7 +36,7 @@ impl Form {
             return;
         }
         if self.nfkc && self.case != Case::Lower {
-            // What a character becomes does not depend on its neighbours then, unless they join.
+            // A character is then folded independently of its neighbours, unless they join.
             return each_part(text, &mut |part| match part {
                 Part::Inert(inert) => {
                     let start = out.len();
@@ -61,7 +61,7 @@ impl Form {
         self.push_normal(scratch, out);
     }
 
-    /// Appends a text in normal form without vowel marks and in its case.
+    /// Appends a text in normal form, without vowel marks and case-folded.
     fn push_normal(self, scratch: &mut String, out: &mut String) {
         if !self.vowel_marks && scratch.contains(is_vowel_mark) {
             scratch.retain(|c| !is_vowel_mark(c));
@@ -74,10 +74,10 @@ impl Form {
     }
 }
 
-/// Whether a character is a mark of Hebrew or Arabic that most texts leave out: vowels, accents of
-/// the Bible and the Quran, and the stroke that only widens a line.
+/// Whether a character is a mark of Hebrew or Arabic that most texts omit: vowels, accents of the
+/// Bible and the Quran, and the stroke that only widens a line.
 fn is_vowel_mark(c: char) -> bool {
-    // Nearly all characters are not in here.
+    // Nearly all characters are outside this range.
     ('\u{591}'..='\u{6ed}').contains(&c)
         && matches!(c,
             '\u{591}'..='\u{5bd}' | '\u{5bf}' | '\u{5c1}'..='\u{5c2}' | '\u{5c4}'..='\u{5c5}'
@@ -86,12 +86,12 @@ fn is_vowel_mark(c: char) -> bool {
             | '\u{6ea}'..='\u{6ed}')
 }
 
-/// The full-width forms of ASCII, and their distance from it.
+/// The full-width forms of ASCII, and their distance from ASCII.
 const FULL_WIDTH: std::ops::RangeInclusive<char> = '\u{ff01}'..='\u{ff5e}';
 const FULL_WIDTH_OFFSET: u32 = 0xfee0;
 
-/// Whether NFKC leaves a character as it is, or only makes it narrow, and never joins it to the one
-/// before. (The next character may still join it if it is not inert.)
+/// Whether NFKC keeps a character unchanged, or only makes it narrow, and never joins it to the
+/// character before. (The next character may still join it if it is not inert.)
 #[inline]
 fn is_inert(c: char) -> bool {
     c.is_ascii()
@@ -99,8 +99,8 @@ fn is_inert(c: char) -> bool {
         || FULL_WIDTH.contains(&c)
 }
 
-/// The length of the longest start of a text that is inert, by its bytes: in Chinese nearly all
-/// characters have three bytes of which the first tells.
+/// The length of the longest inert prefix of a text, by its bytes: in Chinese nearly all characters
+/// have three bytes, the first of which is decisive.
 fn inert_len(text: &str) -> usize {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -111,7 +111,7 @@ fn inert_len(text: &str) -> usize {
         };
         at += match first {
             ..0x80 => 1,
-            // U+5000 to U+9FFF, and from U+4E00 to there.
+            // U+5000 to U+9FFF, and U+4E00 to U+4FFF.
             0xe5..=0xe9 => 3,
             0xe4 if second >= 0xb8 => 3,
             // U+3001 and U+3002.
@@ -124,7 +124,7 @@ fn inert_len(text: &str) -> usize {
     at
 }
 
-/// Appends an inert text, its full-width characters made narrow.
+/// Appends an inert text, with full-width characters made narrow.
 fn push_narrow(mut inert: &str, out: &mut String) {
     // Of inert characters, only full-width ones begin with this byte.
     while let Some(at) = inert.bytes().position(|byte| byte == 0xef) {
@@ -138,13 +138,13 @@ fn push_narrow(mut inert: &str, out: &mut String) {
     out.push_str(inert);
 }
 
-/// A part of a text that is brought into normal form by itself.
+/// A part of a text that is normalised by itself.
 enum Part<'a> {
     Inert(&'a str),
     Other(&'a str),
 }
 
-/// Gives the parts of a text to `take`, in order.
+/// Calls `take` with the parts of a text, in order.
 fn each_part<'a>(mut text: &'a str, take: &mut impl FnMut(Part<'a>)) {
     while !text.is_empty() {
         let (inert, rest) = text.split_at(inert_len(text));
@@ -161,7 +161,7 @@ fn each_part<'a>(mut text: &'a str, take: &mut impl FnMut(Part<'a>)) {
     }
 }
 
-/// The same as `text.nfkc()`, with a fast path for inert characters.
+/// Equal to `text.nfkc()`, with a fast path for inert characters.
 fn push_nfkc(text: &str, out: &mut String) {
     each_part(text, &mut |part| match part {
         Part::Inert(inert) => push_narrow(inert, out),
@@ -169,9 +169,9 @@ fn push_nfkc(text: &str, out: &mut String) {
     });
 }
 
-/// The same as `text.to_lowercase()`, with a fast path for characters without case.
+/// Equal to `text.to_lowercase()`, with a fast path for characters without case.
 fn push_lower(text: &str, out: &mut String) {
-    // The lower case of one letter depends on its place: sigma at the end of a word.
+    // The lower case of one letter depends on its position: sigma at the end of a word.
     if text.contains('\u{3a3}') {
         out.push_str(&text.to_lowercase());
         return;
@@ -179,22 +179,22 @@ fn push_lower(text: &str, out: &mut String) {
     for c in text.chars() {
         match c {
             c if c.is_ascii() => out.push(c.to_ascii_lowercase()),
-            // No letter of this range has a case.
+            // No letter of this range has case.
             '\u{2e80}'..='\u{a63f}' => out.push(c),
             c => out.extend(c.to_lowercase()),
         }
     }
 }
 
-/// Each character in the lower case of its upper case, which makes forms of one letter equal that
-/// lower case tells apart: sharp s and ss, both forms of small sigma.
+/// Converts each character to the lower case of its upper case, which equates forms of a letter
+/// that lower case distinguishes: sharp s and ss, both forms of small sigma.
 fn push_folded(text: &str, out: &mut String) {
     for c in text.chars() {
         match c {
             c if c.is_ascii() => out.push(c.to_ascii_lowercase()),
-            // No letter of this range has a case.
+            // No letter of this range has case.
             '\u{2e80}'..='\u{a63f}' => out.push(c),
-            // Small letters of Latin, but for sharp s, and of Cyrillic.
+            // Small Latin letters, except sharp s, and small Cyrillic letters.
             '\u{e0}'..='\u{ff}' | '\u{430}'..='\u{44f}' => out.push(c),
             c => out.extend(c.to_uppercase().flat_map(char::to_lowercase)),
         }

@@ -1,7 +1,7 @@
-//! The words of a text with their places in it, for callers that must point at what they found.
+//! The words of a text with their positions, for callers that report positions.
 //!
-//! The tokens of a recipe are cut from a text that is folded already, so they have no place in the
-//! text as it was. Here the text is cut as it is, and each word is folded by itself.
+//! The tokens of a recipe are cut from a folded text, so they have no position in the original
+//! text. Here the original text is cut, and each word is folded by itself.
 
 use std::ops::Range;
 
@@ -12,13 +12,13 @@ use crate::tokens::normal::Form;
 use crate::tokens::scripts::Scripts;
 use crate::tokens::words::{Token, words};
 
-/// Cuts texts into words that are alike whatever their case, normal form and punctuation, and knows
-/// where each stands.
+/// Cuts texts into words that are compared without regard to case, normal form and punctuation, and
+/// returns their positions.
 ///
-/// Words are those of Unicode (UAX #29). Where a script puts no spaces between words, each letter
-/// or sign is a word. Of a word, compatibility characters are replaced (NFKC), case is folded, and
-/// the vowel marks of Hebrew and Arabic are left out, as by the default recipe. It keeps its memory
-/// from one text to the next.
+/// Words are Unicode words (UAX #29). In scripts without spaces between words, each letter or sign
+/// is a word. In each word, compatibility characters are replaced (NFKC), case is folded, and the
+/// vowel marks of Hebrew and Arabic are removed, as by the default recipe. The memory is reused
+/// from text to text.
 ///
 /// # Examples
 ///
@@ -39,7 +39,7 @@ pub struct PlacedWords {
 }
 
 impl PlacedWords {
-    /// Gives the words of a text to `take`, each with its bytes in the text, in order.
+    /// Calls `take` with the words of a text, each with its byte range, in order.
     pub fn each(&mut self, text: &str, mut take: impl FnMut(&str, Range<usize>)) {
         let form = Form::of(&TextRecipe::default());
         let mut give = |place: Range<usize>| {
@@ -57,7 +57,7 @@ impl PlacedWords {
                 return;
             }
             let mut end = start + token.text().len();
-            // A mark belongs to the sign before it: in normal form both may be one character.
+            // A mark belongs to the preceding sign: in normal form both may be a single character.
             if !matches!(token, Token::Word(_)) {
                 let marks = text[end..].chars().take_while(|&c| is_mark(c));
                 end += marks.map(char::len_utf8).sum::<usize>();
@@ -69,7 +69,7 @@ impl PlacedWords {
     }
 }
 
-/// Whether a character joins the one before it in normal form.
+/// Whether a character joins the character before it in normal form.
 fn is_mark(c: char) -> bool {
     matches!(c, '\u{ff9e}' | '\u{ff9f}')
         || !c.is_ascii() && c.general_category_group() == GeneralCategoryGroup::Mark
@@ -95,7 +95,7 @@ mod tests {
             ("The  quick\r\nFOX", "the, quick: fox!"),
             ("Stra\u{df}e", "STRASSE"),
             ("caf\u{e9} 3.5", "CAFE\u{301} \u{ff13}.5"),
-            // Kana with its mark apart, and a syllable of Hangul in its letters.
+            // Kana with a separate mark, and a syllable of Hangul in its letters.
             ("\u{304c}\u{304d}", "\u{304b}\u{3099}\u{304d}"),
             ("\u{d55c}\u{ae00}", "\u{1112}\u{1161}\u{11ab}\u{1100}\u{1173}\u{11af}"),
             ("\u{5e9}\u{5dc}\u{5d5}\u{5dd}", "\u{5e9}\u{5c1}\u{5b8}\u{5dc}\u{5d5}\u{5b9}\u{5dd}"),

@@ -1,12 +1,12 @@
-//! Cutting a text before white space: into pieces, and into runs of ASCII and of the rest.
+//! Cuts a text before white space: into pieces, and into runs of ASCII and of other characters.
 //!
-//! Neither normal forms, nor lower case, nor the boundaries of words depend on text across ASCII
-//! white space, so the parts can be worked on one by one.
+//! Neither normal forms, nor lower case, nor word boundaries depend on text across ASCII white
+//! space, so the parts can be processed independently.
 
-/// The length of a piece in bytes, so that a piece stays in the cache from one step to the next.
+/// The length of a piece in bytes, chosen so that a piece stays in the cache from step to step.
 const PIECE_LEN: usize = 1 << 15;
 
-/// The least length of ASCII after another character that makes a run of its own.
+/// The minimum length of ASCII after another character that becomes a run of its own.
 const ASCII_LEN_MIN: usize = 32;
 
 /// Cuts a text before white space into pieces of about [`PIECE_LEN`].
@@ -26,8 +26,8 @@ pub(crate) fn each_piece(mut text: &str, take: &mut impl FnMut(&str)) {
     take(text);
 }
 
-/// Cuts a text before white space into runs, so that long runs of ASCII stand alone. Work on ASCII
-/// is several times as fast, and most texts of Latin letters have only a few other characters.
+/// Cuts a text before white space into runs, so that long runs of ASCII are separate. ASCII is
+/// processed several times as fast, and most texts in Latin letters have few other characters.
 pub(crate) fn each_run<'a>(mut text: &'a str, take: &mut impl FnMut(&'a str)) {
     loop {
         let bytes = text.as_bytes();
@@ -58,7 +58,7 @@ pub(crate) fn each_run<'a>(mut text: &'a str, take: &mut impl FnMut(&'a str)) {
     }
 }
 
-/// The place of the first byte that is not ASCII.
+/// The index of the first byte that is not ASCII.
 fn first_other(bytes: &[u8]) -> Option<usize> {
     let ascii = bytes.chunks(64).take_while(|chunk| chunk.is_ascii()).count() * 64;
     let rest = bytes.get(ascii..)?;

@@ -1,24 +1,24 @@
-//! Scripts that put no spaces between words, and what stands there instead of words.
+//! Scripts without spaces between words, and their tokens.
 //!
-//! A run of such a script has no words that could be found without a dictionary, so its characters
-//! are tokens, and some of them in a row make a feature. How many must depend on the script: two
+//! The words of a run of such a script cannot be found without a dictionary, so its characters are
+//! tokens, and several consecutive ones make a feature. Their number must depend on the script: two
 //! signs of Han are one of millions of pairs, but two letters of Thai are one of some thousands,
-//! nearly all of which any long text holds.
+//! nearly all of which occur in any long text.
 
-/// Which scripts are known.
+/// A set of known scripts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scripts {
-    /// Those of recipes without a length for letters: Han, Hiragana, Thai, Lao, Myanmar, Khmer, all
-    /// taken as signs. Stored recipes rest on them, so they never change.
+    /// The scripts of recipes without a length for letters: Han, Hiragana, Thai, Lao, Myanmar,
+    /// Khmer, all treated as signs. Stored recipes depend on them, so they never change.
     First,
-    /// Those of recipes with a length for letters.
+    /// The scripts of recipes with a length for letters.
     All,
 }
 
-/// What a character is by its script.
+/// The class of a character by its script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Class {
-    /// The script puts spaces between words, or the character is no letter.
+    /// The script has spaces between words, or the character is not a letter.
     Spaced,
     /// One of hundreds or thousands of signs, each a syllable or a word.
     Sign,
@@ -27,8 +27,8 @@ pub(crate) enum Class {
 }
 
 impl Scripts {
-    /// The class of a character. Letters, vowel signs and tones have one; punctuation and digits are
-    /// [`Class::Spaced`].
+    /// The class of a character. Letters, vowel signs and tones have the class of their script;
+    /// punctuation and digits are [`Class::Spaced`].
     #[inline]
     pub(crate) fn class(self, c: char) -> Class {
         match self {
@@ -61,7 +61,7 @@ fn is_hiragana(c: char) -> bool {
     matches!(c, '\u{3041}'..='\u{3096}' | '\u{309d}'..='\u{309f}')
 }
 
-/// The letters of Thai, Lao, Myanmar and Khmer that [`Scripts::First`] knows.
+/// The letters of Thai, Lao, Myanmar and Khmer in [`Scripts::First`].
 fn is_first_letter(c: char) -> bool {
     matches!(
         c,
@@ -106,8 +106,8 @@ fn is_letter(c: char) -> bool {
         )
 }
 
-/// The signs of [`Scripts::All`] beside Han and Hiragana: Yi, cuneiform, the hieroglyphs of Egypt
-/// and Anatolia. By UAX #29 a whole run of them is one word.
+/// The signs of [`Scripts::All`] other than Han and Hiragana: Yi, cuneiform, the hieroglyphs of
+/// Egypt and Anatolia. By UAX #29 a whole run of them is a single word.
 fn is_sign(c: char) -> bool {
     matches!(
         c,

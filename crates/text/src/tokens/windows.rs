@@ -4,30 +4,29 @@ use std::ops::Range;
 
 use crate::tokens::words::Token;
 
-/// Makes features of tokens that arrive one after the other.
+/// Forms features of tokens that arrive in order.
 ///
-/// A feature starts at each token. The number of its tokens goes by the kind of the first one, see
-/// [`Lens`]. Its text is that of the tokens; if `spaced`, with one space between two tokens of which
-/// one is a word. A feature that would reach beyond the end of
-/// the text is left out; if no feature is left, the whole text is one. With word length 2 and
-/// character length 2, the tokens `ab x y cd` (`x` and `y` are characters) give `ab x`, `xy`, `y
-/// cd`.
+/// A feature starts at each token. The number of its tokens depends on the kind of the first one;
+/// see [`Lens`]. Its text is the text of the tokens; if `spaced`, with a space between two tokens
+/// of which at least one is a word. A feature that would extend past the end of the text is
+/// dropped; if no feature is left, the whole text is a feature. With word length 2 and character
+/// length 2, the tokens `ab x y cd` (`x` and `y` are characters) yield `ab x`, `xy`, `y cd`.
 ///
-/// Tokens are spans of a text that the caller keeps. If the text between them is already that of
-/// the feature, the feature is a slice of the text and nothing is copied.
+/// Tokens are spans of a text that the caller keeps. If the text between them is already the text
+/// of the feature, the feature is a slice of the text and nothing is copied.
 #[derive(Clone, Debug)]
 pub(crate) struct Windows {
     lens: Lens,
-    /// Whether a space stands next to words.
+    /// Whether words are separated by spaces from their neighbours.
     spaced: bool,
-    /// The tokens of features that are not made yet.
+    /// The tokens of features that are not formed yet.
     tokens: Vec<Span>,
-    /// Whether this text had a token that is no word.
+    /// Whether this text had a token that is not a word.
     any_single: bool,
-    /// The length of `tokens` when features were last made.
+    /// The length of `tokens` when features were last formed.
     kept_count: usize,
     made_any: bool,
-    /// The text of a feature that is not a slice.
+    /// Buffer for the text of a feature that is not a slice.
     joined: Vec<u8>,
 }
 
@@ -60,11 +59,11 @@ impl Span {
     }
 }
 
-/// Features are made when this many tokens have come. A batch takes half the time of features that
-/// are made between one token and the next.
+/// Features are formed when this many tokens have arrived. A batch takes half the time of forming
+/// features between single tokens.
 const BATCH_LEN: usize = 256;
 
-/// Tokens up to this length are copied with one copy of fixed length.
+/// Tokens up to this length are copied with a single copy of fixed length.
 const JOINED_LEN: usize = 16;
 
 /// The receiver of features.
@@ -87,7 +86,7 @@ impl Windows {
         }
     }
 
-    /// Takes the next token, which is a slice of `text`.
+    /// Adds the next token, which is a slice of `text`.
     #[inline]
     pub(crate) fn push(&mut self, text: &str, token: Token<'_>, sink: &mut impl FeatureSink) {
         let (token, kind) = match token {
@@ -95,8 +94,8 @@ impl Windows {
             Token::Character(c) => (c, Kind::Character),
             Token::Letter(c) => (c, Kind::Letter),
         };
-        // The token is a slice of the text, so the difference is an offset. If it were not, slicing
-        // with it below would panic.
+        // The token is a slice of the text, so the difference is an offset. Otherwise slicing with
+        // it below would panic.
         let start = token.as_ptr().addr().wrapping_sub(text.as_ptr().addr());
         self.any_single |= kind != Kind::Word;
         self.tokens.push(Span { start, end: start + token.len(), kind });
@@ -105,7 +104,7 @@ impl Windows {
         }
     }
 
-    /// Makes the features whose tokens are complete, and keeps the tokens of the others.
+    /// Forms the features whose tokens are complete, and keeps the tokens of the others.
     #[inline(never)]
     fn make_complete(&mut self, text: &str, sink: &mut impl FeatureSink) {
         let made_count =
@@ -115,7 +114,7 @@ impl Windows {
         self.kept_count = self.tokens.len();
     }
 
-    /// Makes the features if all tokens are words.
+    /// Forms the features if all tokens are words.
     fn make_words(&mut self, text: &str, sink: &mut impl FeatureSink) -> usize {
         let len = self.lens.word;
         // The number of tokens, up to the last one seen, that are a slice in the form of a feature.
@@ -139,7 +138,7 @@ impl Windows {
         (self.tokens.len() + 1).saturating_sub(len)
     }
 
-    /// Makes the features if some tokens are words and some are not.
+    /// Forms the features if some tokens are words and some are not.
     fn make_mixed(&mut self, text: &str, sink: &mut impl FeatureSink) -> usize {
         let mut run_len = 0;
         let mut before = Span { start: 0, end: usize::MAX, kind: Kind::Word };
@@ -151,7 +150,7 @@ impl Windows {
             run_len = if follows { run_len + 1 } else { 1 };
             before = span;
             while first <= number && number + 1 - first >= self.len_at(first) {
-                // A short feature may have waited for a long one before it, past its own end.
+                // A short feature may have waited for a long one before it, beyond its own end.
                 let end = first + self.len_at(first);
                 if run_len > number - first {
                     let start = self.tokens[first].start;
@@ -165,7 +164,7 @@ impl Windows {
         first
     }
 
-    /// Whether the text between the end of one token and the start of the next is that of a
+    /// Whether the text between the end of a token and the start of the next is the separator of a
     /// feature.
     #[inline]
     fn follows(&self, text: &str, end: usize, start: usize, spaced: bool) -> bool {
@@ -187,8 +186,8 @@ impl Windows {
         }
     }
 
-    /// Takes a whole text in which each byte is a token and all are of one kind. It starts with the
-    /// tokens that were carried.
+    /// Adds a whole text in which each byte is a token and all tokens are of the same kind. It
+    /// starts with the carried tokens.
     pub(crate) fn push_bytes(
         &mut self,
         text: &str,
@@ -246,7 +245,7 @@ impl Windows {
         len
     }
 
-    /// Makes the complete features, and writes the tokens of the others into `carried`, with which
+    /// Forms the complete features, and writes the tokens of the others into `carried`, with which
     /// the next text must start; `text` is no longer needed.
     pub(crate) fn carry(&mut self, text: &str, carried: &mut String, sink: &mut impl FeatureSink) {
         self.make_complete(text, sink);
@@ -263,7 +262,7 @@ impl Windows {
         }
     }
 
-    /// Makes the last features of the text, of which `carried` was carried, and forgets it.
+    /// Forms the last features of the text, the beginning of which is `carried`, and clears it.
     pub(crate) fn finish(&mut self, carried: &str, sink: &mut impl FeatureSink) {
         let count = self.tokens.len();
         for number in 0..count {
@@ -279,12 +278,12 @@ impl Windows {
         self.clear();
     }
 
-    /// Whether no token of the text has come.
+    /// Whether no token of the text has arrived.
     pub(crate) fn is_untouched(&self) -> bool {
         self.tokens.is_empty() && !self.made_any
     }
 
-    /// Forgets the text.
+    /// Clears the text.
     pub(crate) fn clear(&mut self) {
         self.tokens.clear();
         self.any_single = false;
@@ -306,7 +305,7 @@ mod tests {
         }
     }
 
-    /// The features of tokens that stand in a text between `gaps`, cut into pieces by `is_cut`.
+    /// The features of tokens in a text between `gaps`, cut into pieces by `is_cut`.
     fn made(
         windows: &mut Windows,
         tokens: &[Token<'_>],

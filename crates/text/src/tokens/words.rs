@@ -1,4 +1,4 @@
-//! Cutting a text into tokens without a dictionary: words, or single characters.
+//! Cuts a text into tokens without a dictionary: words, or single characters.
 
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 use unicode_segmentation::UnicodeSegmentation;
@@ -9,11 +9,12 @@ use crate::tokens::scripts::{Class, Scripts};
 /// A token, which is a slice of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Token<'a> {
-    /// A word of a script that puts spaces between words, or one found in a dictionary.
+    /// A word of a script with spaces between words, or a word found in a dictionary.
     Word(&'a str),
-    /// A character of a script that does not: a sign, or any where all tokens are characters.
+    /// A character of a script without spaces: a sign, or any character where all tokens are
+    /// characters.
     Character(&'a str),
-    /// A letter of such a script, where letters have a length of their own.
+    /// A letter of a script without spaces, if letters have a length of their own.
     Letter(&'a str),
 }
 
@@ -33,7 +34,7 @@ pub(crate) fn split_run<C: PartialEq>(text: &str, class: impl Fn(char) -> C) -> 
     (run, first, rest)
 }
 
-/// The words of UAX #29, with the characters of scripts without spaces one by one.
+/// The words of UAX #29, with scripts without spaces cut into single characters.
 pub(crate) fn words<'a>(text: &'a str, scripts: Scripts, take: &mut impl FnMut(Token<'a>)) {
     each_run(text, &mut |mut run_text: &'a str| {
         if run_text.is_ascii() {
@@ -51,8 +52,8 @@ pub(crate) fn words<'a>(text: &'a str, scripts: Scripts, take: &mut impl FnMut(T
     });
 }
 
-/// The words of UAX #29 in a text that `words` does not cut: with a dictionary only runs of letters
-/// are cut beside Han.
+/// The words of UAX #29 in a text that `words` does not cut: with a dictionary, only runs of
+/// letters are cut in addition to Han.
 pub(crate) fn words_and_letters<'a>(
     mut text: &'a str,
     scripts: Scripts,
@@ -74,7 +75,7 @@ pub(crate) fn spaced_words<'a>(text: &'a str, take: &mut impl FnMut(Token<'a>)) 
     text.unicode_words().for_each(|word| take(Token::Word(word)));
 }
 
-/// Source code: names and numbers, and every other character but white space by itself.
+/// Source code: names and numbers, and every other character except white space by itself.
 pub(crate) fn code<'a>(text: &'a str, take: &mut impl FnMut(Token<'a>)) {
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
@@ -90,7 +91,7 @@ pub(crate) fn code<'a>(text: &'a str, take: &mut impl FnMut(Token<'a>)) {
     }
 }
 
-/// All characters one by one, each as the token that `token` makes of it.
+/// All characters one by one, each converted to a token by `token`.
 fn characters<'a>(
     text: &'a str,
     token: fn(&'a str) -> Token<'a>,
@@ -104,10 +105,10 @@ fn characters<'a>(
     }
 }
 
-/// The set of characters that are tokens, one by one, whatever stands between them.
+/// The set of characters that are tokens, one by one, whatever is between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CharacterSet {
-    /// Letters, marks and numbers; `Word` where their script puts spaces between words.
+    /// Letters, marks and numbers; `Word` if their script has spaces between words.
     Letters(Scripts),
     /// Letters, marks and numbers, each a `Character`.
     Characters,
@@ -124,7 +125,7 @@ impl CharacterSet {
         }
     }
 
-    /// Whether all tokens are `Character`s, whatever their scripts are.
+    /// Whether all tokens are `Character`s, in any script.
     pub(crate) fn is_single(self) -> bool {
         !matches!(self, CharacterSet::Letters(_))
     }
@@ -142,7 +143,7 @@ impl CharacterSet {
         }
     }
 
-    /// Gives the characters of this set to `take` as tokens.
+    /// Calls `take` with the characters of this set as tokens.
     pub(crate) fn each<'a>(self, text: &'a str, take: &mut impl FnMut(Token<'a>)) {
         for (start, c) in text.char_indices() {
             if self.contains(c) {
@@ -156,7 +157,7 @@ impl CharacterSet {
         if !text.is_ascii() {
             return out.extend(text.chars().filter(|&c| self.contains(c)));
         }
-        // Without a branch, which would be unpredictable.
+        // Branch-free, because a branch would be unpredictable.
         let mut bytes = std::mem::take(out).into_bytes();
         let mut end = bytes.len();
         bytes.resize(end + text.len(), 0);
@@ -251,7 +252,7 @@ mod tests {
                 "\u{e33}*"
             ]
         );
-        // Hangul has spaces; a variation selector after an ideograph is no word.
+        // Hangul has spaces; a variation selector after an ideograph is not a word.
         assert_eq!(cut("\u{d55c}\u{ad6d} \u{845b}\u{e0100}"), ["\u{d55c}\u{ad6d}", "\u{845b}*"]);
         assert_eq!(cut("... --- \u{3002}"), [""; 0]);
     }

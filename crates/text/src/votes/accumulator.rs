@@ -10,7 +10,7 @@ use fpstore_base::Fingerprint;
 /// one by one.
 const GROUP_COUNT: usize = 8;
 
-/// Collects weighted features and lets them vote.
+/// Collects weighted features for the vote.
 #[derive(Clone, Debug)]
 pub(crate) struct Accumulator {
     weighted: Vec<(Weight, u64)>,
@@ -27,7 +27,7 @@ impl Accumulator {
         }
     }
 
-    /// Lets counted features vote, each with the weight of its count.
+    /// Adds the votes of counted features, each with the weight of its count.
     pub(crate) fn vote_by_count(
         &mut self,
         counts: &FeatureCounts,
@@ -43,7 +43,7 @@ impl Accumulator {
         self.decide(|count| rule.of(count), ties)
     }
 
-    /// Lets weighted features vote, or only the `top` heaviest of them.
+    /// Adds the votes of weighted features, or only of the `top` heaviest of them.
     pub(crate) fn vote_heaviest(
         &mut self,
         features: impl Iterator<Item = (Weight, u64)>,
@@ -73,7 +73,7 @@ impl Accumulator {
         self.decide(Weight::whole, ties)
     }
 
-    /// Adds the groups, of which the first has count or weight 1, and forgets all votes.
+    /// Adds the groups, the first of which has count or weight 1, and clears all votes.
     fn decide(&mut self, weight_of: impl Fn(u64) -> Weight, ties: TieRule) -> Option<Fingerprint> {
         for (group, count) in self.groups.iter_mut().zip(1..) {
             let (counts, features) = group.take();

@@ -1,14 +1,14 @@
 //! Counts of set bits by position, over many words.
 
-/// The most features that [`BitCounts`] may take before its counts are used.
+/// Maximum number of features added to [`BitCounts`] before its counts are used.
 pub(super) const GROUP_LEN_MAX: u32 = 1 << 18;
 /// A group of this length is full; the room above it is for the batch that filled it.
 const GROUP_LEN_FULL: u32 = GROUP_LEN_MAX - 1024;
 
-/// For each of 64 bits, the number of added words that have it.
+/// For each of 64 bits, the number of added words with that bit set.
 ///
-/// The counters lie crosswise: one word holds the same binary digit of all 64 of them, so a word is
-/// added to all in a few operations.
+/// The counters are transposed: a word contains the same binary digit of all 64 of them, so a word
+/// is added to all in a few operations.
 ///
 /// # Source
 ///

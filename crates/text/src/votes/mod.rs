@@ -1,8 +1,8 @@
 //! The vote over 64 bits: SimHash itself.
 //!
 //! Weights are whole numbers in fixed point and sums never overflow, so the order of the features
-//! does not matter. [`Votes`] counts one feature at a time, `bit_counts` many of equal weight, and
-//! `accumulator` sends each feature to the faster of the two.
+//! has no effect. [`Votes`] counts features one by one, `bit_counts` many of equal weight, and
+//! `accumulator` passes each feature to the faster of the two.
 
 pub(crate) mod accumulator;
 pub(crate) mod bit_counts;
@@ -12,7 +12,7 @@ use bit_counts::GROUP_LEN_MAX;
 use fpstore_base::Fingerprint;
 use weight::Weight;
 
-/// The value of a bit when as much weight votes for 1 as for 0.
+/// The value of a bit if as much weight votes for 1 as for 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum TieRule {
     /// 0, as in the libraries of seomoz, yanyiwu and 1e0ng.
@@ -30,9 +30,9 @@ fpstore_base::choices!(TieRule {
 /// The SimHash of weighted features, given as their 64-bit hashes.
 ///
 /// Bit i is 1 if the features whose hash has bit i weigh more than half of all, and 0 if they weigh
-/// less; for exactly half, `ties` decides. The order of the features does not matter, and a feature
-/// that comes twice counts with both weights. Features of weight 0 do not count. Without features
-/// there is no fingerprint: `None`.
+/// less; for exactly half, `ties` decides. The order of the features has no effect, and a repeated
+/// feature counts with the sum of its weights. Features of weight 0 do not count. Without features
+/// the result is `None`.
 ///
 /// # Examples
 ///
@@ -60,13 +60,13 @@ pub fn simhash(
     votes.decide(ties)
 }
 
-/// Counted votes: for each bit, bit 0 first, the weight of the features that have it.
+/// Counted votes: for each bit, bit 0 first, the weight of the features with that bit set.
 #[derive(Clone, Debug)]
 pub(crate) struct Votes {
     lanes: [u64; 64],
-    /// The weight of all features in `lanes`; no lane is above it.
+    /// The weight of all features in `lanes`; no lane exceeds it.
     total: u64,
-    /// The weight that was moved out of `lanes` before they would overflow.
+    /// The weight moved out of `lanes` before they would overflow.
     spilled: Option<Box<Spilled>>,
 }
 
@@ -135,7 +135,7 @@ impl Votes {
         Some(Fingerprint::new(value))
     }
 
-    /// Forgets all votes.
+    /// Clears all votes.
     pub(crate) fn clear(&mut self) {
         *self = Votes::default();
     }

@@ -1,4 +1,4 @@
-//! Weights, in fixed point: sums of them are the same in every order and on every machine.
+//! Weights in fixed point: their sums are the same in every order and on every machine.
 
 /// The weight of a feature: a number from 0 to 2^30 in steps of 2^-16.
 ///
@@ -15,7 +15,7 @@ pub struct Weight(u64);
 
 impl Weight {
     /// The number of bits after the binary point.
-    pub const FRACTION_BITS: u32 = 16;
+    pub(crate) const FRACTION_BITS: u32 = 16;
     /// The weight 0; a feature of this weight does not count.
     pub const ZERO: Weight = Weight(0);
     /// The weight 1.
@@ -70,7 +70,8 @@ impl TryFrom<f64> for Weight {
     /// The nearest step, halves upwards.
     fn try_from(number: f64) -> Result<Self, InvalidWeight> {
         let raw = number * f64::from(1_u32 << Weight::FRACTION_BITS);
-        // Powers of two change no digit, and `round` is exact: the same on every machine.
+        // Multiplying by a power of two changes no digit, and `round` is exact: the result is the
+        // same on every machine.
         if raw.is_finite() && raw >= 0.0 && raw <= Weight::MAX.0 as f64 {
             Ok(Weight(raw.round() as u64))
         } else {
@@ -79,7 +80,7 @@ impl TryFrom<f64> for Weight {
     }
 }
 
-/// A number is not a weight.
+/// The error for a number that is not a weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InvalidWeight;
 
@@ -139,7 +140,7 @@ mod tests {
 
     #[test]
     fn logarithms_are_those_of_the_table() {
-        // floor(65536 * log2(n)), worked out with 60 digits.
+        // floor(65536 * log2(n)), calculated with 60 digits.
         for (number, steps) in
             [(1, 0), (2, 65_536), (3, 103_872), (5, 152_169), (10, 217_705), (1_000_000, 1_306_235)]
         {

@@ -1,4 +1,5 @@
-//! Fingerprints equal those of slow implementations, and behave as the methods promise.
+//! Fingerprints equal the results of slow implementations, and have the promised properties of the
+//! methods.
 
 use super::*;
 
@@ -56,7 +57,7 @@ fn whole_texts_agree_with_the_slow_implementation() {
         assert_eq!(value(hasher.fingerprint(&text)), expected, "round {round}");
         assert_eq!(value(hasher.fingerprint(&text)), expected, "round {round} again");
     }
-    // Real texts, as far as they are ASCII without what ties words together.
+    // Real texts, as far as they are ASCII without characters that join words.
     let mut compared = 0;
     for (text, _) in texts_of_1e0ng() {
         if text.bytes().any(|b| !b.is_ascii() || b"'._:;,".contains(&b)) {
@@ -101,7 +102,7 @@ fn parts_give_what_the_whole_gives() {
     }
 }
 
-/// What makes SimHash work: the share of differing bits estimates the angle between the vectors.
+/// The basis of SimHash: the part of differing bits estimates the angle between the vectors.
 #[test]
 fn the_share_of_differing_bits_is_the_angle_over_pi() {
     let mut random = Random::new(7);
@@ -137,7 +138,7 @@ fn the_share_of_differing_bits_is_the_angle_over_pi() {
         error_sum += (share - expected).abs();
         bias_sum += share - expected;
     }
-    // One share has a standard deviation of up to 1/16; the mean of 400 must be far nearer.
+    // A single part has a standard deviation of up to 1/16; the mean of 400 must be far nearer.
     let (error, bias) = (error_sum / f64::from(ROUNDS), bias_sum / f64::from(ROUNDS));
     assert!(error < 0.06 && bias.abs() < 0.01, "error {error:.4}, bias {bias:.4}");
 }
@@ -187,7 +188,8 @@ fn a_text_without_words_is_its_own_feature() {
         for (at, text) in bare.iter().enumerate() {
             assert_eq!(stored.fingerprint(text), None, "{name}: {text:?}");
             assert_eq!(hasher.distinct_features(text).len(), 1);
-            // White space around the text is no part of it, nor the way in which it was fed.
+            // White space around the text is not part of it, and the parts in which it was fed have
+            // no effect.
             let padded = format!(" \n{text}\t ");
             assert_eq!(hasher.fingerprint(&padded), Some(found[at]));
             padded.chars().for_each(|c| hasher.feed(c.encode_utf8(&mut [0; 4])));
@@ -203,7 +205,7 @@ fn a_text_without_words_is_its_own_feature() {
             assert_eq!(hasher.fingerprint(&worded), hasher.fingerprint("a"));
             assert_eq!(hasher.fingerprint("a"), stored.fingerprint("a"));
         }
-        // A text that ended leaves nothing to the next.
+        // A finished text has no effect on the next.
         assert_eq!(hasher.fingerprint(bare[0]), Some(found[0]));
         assert_eq!(hasher.fingerprint(bare[1]), Some(found[1]));
         // Text that fills many pieces.
@@ -225,7 +227,7 @@ fn a_text_without_words_is_its_own_feature() {
     assert_eq!(hasher.fingerprint("The of, THE"), None);
     let mut plain = TextHasher::new(&words_recipe()).unwrap();
     assert_eq!(hasher.fingerprint("the cat of night"), plain.fingerprint("cat night"));
-    // Stop words are also left out where tokens are letters, and the recipe names a built-in list.
+    // Stop words are also removed where tokens are letters, and the recipe names a built-in list.
     let list = StopWords::of_language("en").unwrap();
     let letters = TextRecipe::named("simhash").unwrap();
     let recipe = TextRecipe { stop_words: Some(list.id()), ..letters.clone() };

@@ -1,4 +1,5 @@
-//! Fingerprints of texts equal published values and those of an independent slow implementation.
+//! Fingerprints of texts equal published values and the values of an independent slow
+//! implementation.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -30,8 +31,8 @@ fn words_recipe() -> TextRecipe {
     }
 }
 
-/// The recipe as it was stored before recipes had a length for letters, and before a text without
-/// features was a feature.
+/// The recipe as stored before recipes had a length for letters, and before a text without features
+/// became a feature.
 fn before(recipe: &TextRecipe) -> TextRecipe {
     let text = recipe.to_recipe().text().replace("\nempty=text", "\nempty=nothing");
     let lines = text.lines().filter(|line| !line.starts_with("letter-ngram="));
@@ -57,7 +58,7 @@ fn hex(value: &Value) -> u64 {
     u64::from_str_radix(value.as_str().unwrap(), 16).unwrap()
 }
 
-/// Texts with the fingerprints that 1e0ng/simhash gives them.
+/// Texts with their fingerprints by 1e0ng/simhash.
 fn texts_of_1e0ng() -> Vec<(String, u64)> {
     let bytes = std::fs::read(data("simhash_1e0ng_text.jsonl.zst")).unwrap();
     let lines = String::from_utf8(zstd::decode_all(bytes.as_slice()).unwrap()).unwrap();
@@ -70,8 +71,8 @@ fn texts_of_1e0ng() -> Vec<(String, u64)> {
         .collect()
 }
 
-/// SimHash as one would explain it: for each bit, from the first to the last, add the weight of
-/// every feature that has it and take away that of every other. In 128 bits, so nothing overflows.
+/// A literal SimHash: for each bit, from the first to the last, add the weight of every feature
+/// that has it and subtract the weight of every other. In 128 bits, so nothing overflows.
 fn slow_simhash(features: &[(u64, Weight)], ties: TieRule) -> Option<u64> {
     let features: Vec<&(u64, Weight)> =
         features.iter().filter(|(_, weight)| *weight > Weight::ZERO).collect();
@@ -93,7 +94,7 @@ fn slow_simhash(features: &[(u64, Weight)], ties: TieRule) -> Option<u64> {
     Some(value)
 }
 
-/// The whole way of [`words_recipe`] and its kin for ASCII texts, in plain loops.
+/// All steps of [`words_recipe`] and similar recipes for ASCII texts, in plain loops.
 fn slow_fingerprint(text: &str, recipe: &TextRecipe) -> Option<u64> {
     let text = if recipe.case == Case::Kept { text.to_string() } else { text.to_lowercase() };
     let words: Vec<&str> =
@@ -108,7 +109,7 @@ fn slow_fingerprint(text: &str, recipe: &TextRecipe) -> Option<u64> {
         counts.insert(whole.into(), 1);
     }
     let Some(rules) = recipe.votes() else {
-        // The minima themselves are tested where they are.
+        // The minima themselves are tested in their own module.
         let features = counts.keys().map(|feature| (feature.as_str(), Weight::ONE));
         return value(TextHasher::new(recipe).unwrap().fingerprint_of_features(features));
     };

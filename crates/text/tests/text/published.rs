@@ -1,4 +1,4 @@
-//! Values that others have published.
+//! Published values of other implementations.
 
 use super::*;
 
@@ -10,7 +10,7 @@ fn published_combinations_come_out_with_either_tie_rule() {
         let hashes: Vec<u64> = case["hashes"].as_array().unwrap().iter().map(hex).collect();
         let features = hashes.iter().map(|&hash| (hash, Weight::ONE));
         let found = value(simhash(features, TieRule::Zero));
-        // Theirs is 0 for no features; ours is none.
+        // That implementation returns 0 without features; this one returns `None`.
         let expected = if hashes.is_empty() { None } else { Some(hex(&case["simhash"])) };
         assert_eq!(found, expected, "{case}");
         cases += 1;
@@ -101,8 +101,8 @@ fn hashes_are_the_published_ones() {
     }
 }
 
-/// SipHash-1-3 has no published list; this one is written from the paper, with the rounds as
-/// parameters, and first shown to give the published values of 2-4.
+/// SipHash-1-3 has no published values; this implementation follows the paper, with the rounds as
+/// parameters, and is first checked against the published values of 2-4.
 #[test]
 fn siphash_1_3_is_that_of_the_paper() {
     fn siphash(key: [u64; 2], input: &[u8], compression: u32, finalisation: u32) -> u64 {

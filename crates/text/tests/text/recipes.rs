@@ -61,7 +61,7 @@ fn recipes_read_what_they_write_and_refuse_the_rest() {
     assert!(TextRecipe::named("french").unwrap_err().to_string().contains("1e0ng"));
 }
 
-/// Worked out apart from this crate; docs/recipe-spec.md shows it.
+/// Calculated independently of this crate; docs/recipe-spec.md shows it.
 #[test]
 fn the_example_of_the_format_page_comes_out() {
     let spec = include_str!("../../../../docs/recipe-spec.md");
@@ -83,8 +83,8 @@ fn the_example_of_the_format_page_comes_out() {
     assert_eq!(value(hasher.fingerprint(text)), slow_simhash(&features, TieRule::Zero));
 }
 
-/// One number for all texts of 1e0ng, many of them Chinese, the same on all machines: by the recipes
-/// of this release, and by those of stores from before.
+/// A single number for all texts of 1e0ng, many of them Chinese, the same on all machines: by the
+/// recipes of this release, and by those of earlier stores.
 #[test]
 fn all_machines_give_the_same_fingerprints() {
     let now = include_str!("../../../../tests/data/text/digests.txt");
@@ -92,7 +92,7 @@ fn all_machines_give_the_same_fingerprints() {
     assert_digests(include_str!("../../../../tests/data/text/digests-before.txt"), before);
 }
 
-/// Compares the number of each recipe, as `stored` spells it. If they differ, this prints them all.
+/// Compares the number of each recipe with `stored`. If they differ, all numbers are printed.
 fn assert_digests(expected: &str, stored: fn(&TextRecipe) -> TextRecipe) {
     let texts = texts_of_1e0ng();
     let digest = |recipe: &TextRecipe| {

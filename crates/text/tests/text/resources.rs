@@ -48,7 +48,7 @@ fn weights_come_from_tables_and_lists() {
     let recipe = weighed(VoteRules { top: Some(1), ..by_idf });
     let mut hasher = TextHasher::with_resources(&recipe, resources.clone()).unwrap();
     assert_eq!(value(hasher.fingerprint("sat new")), Some(hash("new")));
-    // A table for other features is refused, and so is none.
+    // A table for other features is refused, and so is a missing table.
     let other = TextRecipe { shingle: 2, ..recipe.clone() };
     let error = TextHasher::with_resources(&other, resources).unwrap_err().to_string();
     assert!(error.contains("shingle=1") && error.contains("shingle=2"), "{error}");
@@ -80,7 +80,7 @@ fn df_rule(phrase: &str) -> u8 {
     cell.trim().strip_prefix("D-").unwrap().parse().unwrap()
 }
 
-/// A table with one field changed and a right checksum, so that only the named rule is broken.
+/// A table with a changed field and a correct checksum, so that only the given rule is violated.
 #[test]
 fn each_broken_rule_of_a_df_file_is_named_as_in_the_specification() {
     let base = words_recipe();
@@ -96,7 +96,7 @@ fn each_broken_rule_of_a_df_file_is_named_as_in_the_specification() {
     let [magic, version, lengths, ascend, range, crc, reserved, text] =
         ["magic", "version", "lengths", "ascend", "range", "CRC", "reserved", "the text"]
             .map(df_rule);
-    // Rule, first byte to change, new bytes, place in the error.
+    // Rule, first byte to change, new bytes, and position in the error.
     for (rule, at, new, place) in [
         (magic, 0, &b"?"[..], 0),
         (version, 8, &[2], 8),
@@ -119,7 +119,7 @@ fn each_broken_rule_of_a_df_file_is_named_as_in_the_specification() {
             damaged[at as usize] = !bytes[at as usize];
         }
         if rule == text || rule == lengths {
-            // The checksum is judged before the lengths, and these before the text.
+            // The checksum is checked before the lengths, and these before the text.
             let mut both = damaged.clone();
             *both.last_mut().unwrap() ^= 1;
             let error = DfTable::from_bytes(&both, "a.df").unwrap_err().to_string();

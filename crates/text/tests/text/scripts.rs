@@ -1,13 +1,13 @@
-//! Scripts without spaces between words: unrelated texts are told apart, edited ones are found, and
-//! stored recipes give what they gave.
+//! Scripts without spaces between words: unrelated texts are distinguished, edited ones are found,
+//! and stored recipes yield unchanged fingerprints.
 
 use std::collections::BTreeSet;
 
 use super::*;
 
 /// A text in Thai, Lao, Khmer, Burmese, Javanese and Yi, and its fingerprints by the recipes
-/// `minhash`, `simhash` and by `minhash` with the segment `jieba`, as they were before a recipe had a
-/// length for letters.
+/// `minhash`, `simhash` and by `minhash` with the segment `jieba`, from before recipes had a length
+/// for letters.
 const BEFORE: &[(&str, [u64; 3])] = &[
     (
         "\u{e40}\u{e23}\u{e32}\u{e23}\u{e39}\u{e49}\u{e08}\u{e31}\u{e01}\u{e01}\u{e31}\u{e19}\
@@ -58,7 +58,7 @@ fn a_stored_recipe_without_a_length_for_letters_gives_what_it_gave() {
             assert_ne!(before(recipe).to_recipe(), recipe.to_recipe());
         }
     }
-    // Where the line has no meaning, no recipe has changed.
+    // Recipes on which the line has no effect are unchanged.
     for name in ["code", "1e0ng"] {
         let recipe = TextRecipe::named(name).unwrap();
         assert!(!recipe.to_recipe().text().contains("letter-ngram"), "{name}");
@@ -84,7 +84,7 @@ impl Language {
             let letters = (0..len).map(|_| char::from_u32(first + letter()).unwrap());
             words.insert(letters.collect::<String>());
         }
-        // Rank by a hash, so that rank and spelling have nothing to do with one another.
+        // Rank by a hash, so that rank and spelling are independent.
         let mut words: Vec<String> = words.into_iter().collect();
         for at in (1..words.len()).rev() {
             words.swap(at, random.below(at as u64 + 1) as usize);
@@ -117,7 +117,7 @@ fn jaccard(one: &[u64], other: &[u64]) -> f64 {
     one.intersection(&other).count() as f64 / one.union(&other).count() as f64
 }
 
-/// A long text holds nearly all pairs of a few dozen letters, so that pairs told nothing.
+/// A long text contains nearly all pairs of a few dozen letters, so pairs carried no information.
 #[test]
 fn unrelated_long_texts_of_letters_are_told_apart_and_edited_ones_found() {
     let scripts = [
@@ -162,7 +162,7 @@ fn unrelated_long_texts_of_letters_are_told_apart_and_edited_ones_found() {
     }
 }
 
-/// UAX #29 takes a run of such signs as one word, so that an edited text was another one.
+/// UAX #29 treats a run of these signs as a single word, so an edited text became a different one.
 #[test]
 fn edited_texts_of_signs_are_found() {
     for (name, first, sign_count) in [("Yi", 0xa000, 1100), ("cuneiform", 0x12000, 900)] {

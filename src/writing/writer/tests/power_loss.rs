@@ -7,9 +7,9 @@ use std::path::Path;
 use super::*;
 use crate::writing::writer::Expiry;
 use fpstore_disk::change::Change;
+use fpstore_disk::change::recorder;
 use fpstore_disk::fail_points::{self, Fault};
 use fpstore_disk::power_loss::{Disk, Replayed};
-use fpstore_disk::recorder;
 use fpstore_disk::tree::Tree;
 
 /// The states of a disk after a loss of power that are tried at each change, if there are more.

@@ -23,6 +23,7 @@ use crate::run::confirm::{self, NearArgs};
 use crate::run::labels::read_labels;
 use crate::session::command::ExitStatus;
 use crate::session::document_reader::{Documents, check_recipe};
+use crate::session::monitor::Monitor;
 use crate::session::stores::{Asked, StoreNames, StoresArg};
 use args::CleaningArgs;
 
@@ -157,7 +158,7 @@ pub(crate) fn run(args: &CleanArgs) -> anyhow::Result<ExitStatus> {
     let options = WriterOptions::default().label(args.label.label()).recipe(recipe);
     let options = args.work.limit(options.run(args.run.run.clone()), &monitor)?;
     let add = (args.add && !args.cleaning.dry_run).then_some(options);
-    work::run(args.settings(documents, (stored, stores), add)?, &monitor)
+    work::run(args.settings(documents, (stored, stores), add, &monitor)?, &monitor)
 }
 
 impl CleanArgs {
@@ -174,35 +175,36 @@ impl CleanArgs {
         documents: Documents,
         (stored, stores): (Option<Store>, Option<StoreNames>),
         add: Option<WriterOptions>,
+        monitor: &Monitor,
     ) -> anyhow::Result<work::Settings> {
         let CleanArgs { cleaning, output: OutputArgs { output, force }, .. } = self;
         let documents_are_passages = documents.source.options().passage_unit().is_some();
         if cleaning.manifest.is_some() {
             refuse_pipes(&self.files, "--manifest")?;
         }
-        let cleaner = Cleaner::new(documents.source, inputs(&self.files)?)
-            .replace(*force)
-            .against(stored.clone())
-            .within(self.within)
-            .add(add)
-            .k(self.near.k)
-            .confirm(self.near.confirm)
-            .confirm_contains(cleaning.confirm_contains)
-            .judge(cleaning.judge)
-            .passages(cleaning.passages)
-            .pairs(cleaning.pairs.as_deref().map(read_labels).transpose()?)
-            .url_field(cleaning.url_field.clone())
-            .keep(cleaning.keep.clone())
-            .source_field(cleaning.source_field.clone())
-            .max_loss(cleaning.max_loss)
-            .target(cleaning.target)
-            .per_cluster(cleaning.per_cluster.unwrap_or(1))
-            .cluster_size(cleaning.cluster_size.clone())
-            .annotate(cleaning.annotate.clone())
-            .skip_space_check(self.work.resources.skip_space_check)
-            .memory(self.work.resources.memory.map(|memory| memory.as_u64()))
-            .threads(self.work.resources.threads()?)
-            .temp_dir(self.work.resources.temp_dir.clone());
+        let mut cleaner = Cleaner {
+            replace: *force,
+            against: stored.clone(),
+            within: self.within,
+            add,
+            k: self.near.k,
+            confirm: self.near.confirm,
+            confirm_contains: cleaning.confirm_contains,
+            judge: cleaning.judge,
+            passages: cleaning.passages,
+            pairs: cleaning.pairs.as_deref().map(read_labels).transpose()?,
+            url_field: cleaning.url_field.clone(),
+            keep: cleaning.keep.clone(),
+            source_field: cleaning.source_field.clone(),
+            max_loss: cleaning.max_loss,
+            target: cleaning.target,
+            per_cluster: cleaning.per_cluster.unwrap_or(1),
+            cluster_size: cleaning.cluster_size.clone(),
+            annotate: cleaning.annotate.clone(),
+            skip_space_check: self.work.resources.skip_space_check,
+            resources: self.work.resources.given(monitor)?,
+            ..Cleaner::new(documents.source, inputs(&self.files)?)
+        };
         let copies = !cleaning.list && !cleaning.dry_run;
         if documents_are_passages && copies && cleaning.passages.is_none() {
             bail!(
@@ -210,9 +212,9 @@ impl CleanArgs {
                  becomes of those that are removed, or --list to print the kept ones"
             );
         }
-        let cleaner = match output {
-            _ if !copies => cleaner,
-            Some(output) => cleaner.output(output),
+        cleaner.output = match output {
+            _ if !copies => None,
+            Some(output) => Some(output.clone()),
             None => bail!(
                 "name the output for the kept documents with -o: a folder, or a file for one file; \
                  --dry-run only prints what would be removed, --list prints fingerprints and ids instead"

@@ -83,7 +83,7 @@ pub(super) fn run(settings: Settings, monitor: &Monitor) -> anyhow::Result<ExitS
     }
     // A list in a file is complete before the store has its documents.
     let has_list = list.as_ref().is_some_and(|list| list.is_file());
-    let cleaning = match cleaner.observer(monitor.observer()).listener(&tell).begin() {
+    let cleaning = match (Cleaner { listener: Some(&tell), ..cleaner }).begin() {
         Ok(Some(cleaning)) => cleaning,
         Err(error) if !(has_list && matches!(error, Error::KnownRun { .. })) => {
             return Err(error.into());
