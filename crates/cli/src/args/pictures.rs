@@ -102,12 +102,14 @@ impl PictureArgs {
         let stored = store.and_then(Store::recipe);
         let stored = stored.as_ref().and_then(PictureRecipe::of_recipe);
         let recipe = self.recipe_beside(stored);
-        let mut options = PictureOptions::new(recipe)
-            .skip_bad(skip_bad)
-            .threads(resources.threads()?.unwrap_or(0))
-            .observer(monitor.observer());
+        let mut options = PictureOptions {
+            skip_bad,
+            threads: resources.threads()?.unwrap_or(0),
+            observer: Some(monitor.observer()),
+            ..PictureOptions::new(recipe)
+        };
         if let Some(memory) = resources.memory {
-            options = options.memory(usize::try_from(memory.as_u64() / 2).unwrap_or(usize::MAX));
+            options.memory = usize::try_from(memory.as_u64() / 2).unwrap_or(usize::MAX);
         }
         Ok(Some(Pictures { folder: folder.clone(), recipe, options }))
     }

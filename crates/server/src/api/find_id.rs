@@ -1,4 +1,4 @@
-//! `GET /v1/ids`: the fingerprints that are stored under an id.
+//! `GET /v1/ids`: the fingerprints stored under an id.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -15,9 +15,9 @@ use crate::protocol::request::{HttpRequest, ResponseBody, json_response};
 use crate::state::shared::Shared;
 use fpstore::Error;
 use fpstore::FoundRecord;
-use fpstore_client::wire::IdAnswer;
+use fpstore_client::IdAnswer;
 
-/// Reads the ids of the whole store, within the deadline, in the lane of slow questions.
+/// Reads the ids of the whole store within the deadline, in the lane of slow queries.
 pub(crate) async fn answer(
     server: &Arc<Shared>,
     request: HttpRequest,

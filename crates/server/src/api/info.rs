@@ -1,4 +1,4 @@
-//! What the server says of itself: what it holds, whether it is well, what it has counted.
+//! The settings, the health and the metrics of the server.
 
 use std::sync::Arc;
 
@@ -8,9 +8,10 @@ use serde_json::json;
 use crate::protocol::failure::{Failure, FaultCode, chain};
 use crate::protocol::params::no_options;
 use crate::protocol::request::{JSON, ResponseBody, json_response, response};
+use crate::state::lanes::blocking;
 use crate::state::shared::Shared;
 use fpstore::FORMAT_VERSIONS;
-use fpstore_client::wire::{NeedsToken, ServerInfo};
+use fpstore_client::{NeedsToken, ServerInfo};
 
 /// The text format of Prometheus.
 const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -43,7 +44,7 @@ pub(crate) fn healthy() -> Response<ResponseBody> {
     response(StatusCode::OK, JSON, "{\"alive\":true}\n")
 }
 
-/// `/readyz`: whether requests should come here.
+/// `/readyz`: whether the server should receive requests.
 pub(crate) fn ready(server: &Shared) -> Response<ResponseBody> {
     let fault = server.live.health.fault();
     let status = match fault {
@@ -76,7 +77,7 @@ pub(crate) fn metrics(server: &Shared) -> Response<ResponseBody> {
     response(StatusCode::OK, METRICS, server.live.metrics_text(server.bodies.held()))
 }
 
-/// `/v1/refresh`: shows the newest state now.
+/// `/v1/refresh`: switches to the newest state of the store now.
 pub(crate) async fn refresh(
     server: &Arc<Shared>,
     uri: &Uri,
@@ -91,8 +92,7 @@ pub(crate) async fn refresh(
         drop(one);
         refreshed
     };
-    let refreshed = tokio::task::spawn_blocking(work).await.map_err(|_| Failure::broken())?;
-    let changed = refreshed.map_err(|error| {
+    let changed = blocking(work).await?.map_err(|error| {
         let message = format!("the state before is still shown: {}", chain(&error));
         Failure::new(StatusCode::SERVICE_UNAVAILABLE, "refresh-failed", message)
     })?;

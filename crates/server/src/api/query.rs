@@ -15,10 +15,10 @@ use crate::protocol::request::{
     self, BINARY, HttpRequest, JSON, Kind, NDJSON, ResponseBody, response,
 };
 use crate::protocol::slow_clients::BusyGuard;
-use crate::state::limits::CheckLimits as _;
+use crate::state::limits::check_batch;
 use crate::state::shared::Shared;
 use fpstore::rows::Explained;
-use fpstore_client::wire::{QueryBody, QueryOptions};
+use fpstore_client::{QueryBody, QueryOptions};
 
 pub(crate) async fn answer(
     server: &Arc<Shared>,
@@ -101,14 +101,14 @@ async fn json_body(
         let message = "'explain' is for one fingerprint, not for a list";
         return Err(Failure::bad("bad-parameter", message));
     }
-    server.limits.check_batch(list.len())?;
+    check_batch(&server.limits, list.len())?;
     let mut needles = Vec::with_capacity(list.len());
     for (at, hex) in list.iter().enumerate() {
         let of_part =
             |failure: Failure| failure.of_part(format_args!("fingerprint {} of the list", at + 1));
         needles.push(fingerprint(&hex.0).map_err(of_part)?);
     }
-    // Many lists may wait for their turn; their texts are read, and take ten times the memory.
+    // Many lists may wait for their turn; the parsed texts would take ten times the memory.
     drop(list);
     let needles = bare(needles, bytes);
     let mut done = answers_to(server, wanted, needles, &options, Encoder::List).await?;
@@ -132,19 +132,19 @@ async fn binary_body(
         );
         return Err(Failure::bad("bad-body-length", message));
     }
-    server.limits.check_batch(values.len())?;
+    check_batch(&server.limits, values.len())?;
     let needles = values.iter().map(|value| u64::from_le_bytes(*value).into()).collect();
     let needles = bare(needles, bytes);
     Ok(signed(BINARY, answers_to(server, wanted, needles, &options, Encoder::Binary).await?))
 }
 
-/// What was read from a body, which is let go.
+/// The fingerprints of a body, which is freed.
 fn bare(values: Vec<Fingerprint>, body: HeldBody) -> Needles {
     let charge = body.into_charge(size_of_val(&values[..]));
     Needles::Bare { values, _charge: Some(charge) }
 }
 
-/// The response with these answers, and the name of the state that was searched.
+/// The response with these answers, and the headers that identify the searched snapshot.
 fn signed(kind: &'static str, done: Done) -> Response<ResponseBody> {
     let mut response = response(StatusCode::OK, kind, done.bytes.sealed());
     done.witness.sign(response.headers_mut());

@@ -16,7 +16,7 @@ pub(crate) fn write(
     budget: Budget,
 ) -> anyhow::Result<()> {
     let (plan, now) = schemes(statistics, budget)?;
-    let options = PageOptions::new(title).plan(plan.as_ref()).now(now.as_ref());
+    let options = PageOptions { title, plan: plan.as_ref(), now: now.as_ref() };
     out.write_all(page(statistics, &options).as_bytes())?;
     out.finish()
 }
