@@ -40,7 +40,7 @@ use output::{corpus_error, hint};
 use run::topics::{Topic, list_of_topics, rare_options, with_topics};
 use run::{aliases, completing, meant, overview};
 use session::command::ExitStatus;
-use session::{memory, monitor};
+use session::monitor;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -158,7 +158,7 @@ fn program() -> clap::Command {
 /// Parses the arguments, runs the command and reports errors. The exit status is that of the
 /// command, 2 after an error, 130 after a signal.
 fn main() -> ExitCode {
-    memory::give_back();
+    monitor::give_back_memory();
     CompleteEnv::with_factory(program).var(completing::VARIABLE).complete();
     let mut arguments: Vec<OsString> = std::env::args_os().collect();
     // The help on help itself, as for every other command.

@@ -1,15 +1,16 @@
 //! Files of fingerprints and ids: which ones, how they are read, and what was wrong with them.
 
 use std::collections::BTreeMap;
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::bail;
+use anyhow::{Context, anyhow, bail};
 use clap::Args;
 use fpstore::input::{
     InputEstimate, InputFormat, InputOptions, InputSummary, estimate_input, open_input,
 };
+use fpstore::join::{JudgedPairs, LabelFile};
 use fpstore::{Radix, Width};
 use fpstore_base::read_inputs;
 use fpstore_base::source::name_of;
@@ -222,4 +223,21 @@ pub(crate) fn report_skipped(file: &Path, summary: &InputSummary) {
         let count = counted(summary.skipped_count, "bad record", "bad records");
         message!("{name}: {count} skipped");
     }
+}
+
+/// Reads labelled pairs: two ids and a label on each line.
+pub(crate) fn read_labels(path: &Path) -> anyhow::Result<LabelFile> {
+    let mut text = String::new();
+    let read = open_input(path)?.read_to_string(&mut text);
+    read.with_context(|| format!("cannot read {}", path.display()))?;
+    let labels = LabelFile::parse(&text);
+    let labels = labels.map_err(|fault| anyhow!("{}: {fault}", path.display()))?;
+    // A pipe cannot be read again for its digest.
+    Ok(if path.is_file() { labels.at(path) } else { labels })
+}
+
+/// Reads pairs that people have judged, and refuses those that contradict.
+pub(crate) fn read_judged(path: &Path) -> anyhow::Result<JudgedPairs> {
+    let judged = JudgedPairs::new(&read_labels(path)?);
+    judged.map_err(|fault| anyhow!("{}: {fault}", path.display()))
 }

@@ -11,6 +11,7 @@ use fpstore_text::{
     Tokenizer,
 };
 
+use super::first_given;
 use super::recipe_files::RecipeFileArgs;
 use crate::session::choice::bare_choice;
 
@@ -113,8 +114,7 @@ impl RecipeArgs {
             (stop_words.is_some(), "--stop-words"),
             (weights.is_some(), "--weights"),
         ];
-        let first = given.into_iter().find(|(given, _)| *given).map(|(_, name)| name);
-        first.filter(|_| !self.is_given())
+        first_given(given).filter(|_| !self.is_given())
     }
 
     /// The hasher of the recipe of a store. Options may only name its lists and tables.

@@ -5,6 +5,7 @@ use clap::Args;
 use fpstore::plan::{Budget, FAMILIES};
 use fpstore::{SchemeChoice, Store};
 
+use super::first_given;
 use crate::session::choice::distance;
 use crate::session::costs;
 
@@ -43,12 +44,11 @@ impl SchemeArgs {
 
     /// The first of these options that is given.
     pub(crate) fn first_given(&self) -> Option<&'static str> {
-        let given = [
+        first_given([
             (self.auto.k.is_some(), "-k"),
             (self.scheme.is_some(), "--scheme"),
             (self.auto.budget.is_some(), "--budget"),
-        ];
-        given.iter().find(|(given, _)| *given).map(|(_, option)| *option)
+        ])
     }
 
     /// The tables of a new store, where queries usually ask within `k` bits.

@@ -5,7 +5,7 @@ use clap::{Arg, Args};
 use fpstore::IdPolicy;
 use fpstore::writer::dated_label;
 
-use super::help::help_of;
+use super::help_of;
 use crate::session::choice::bare_choice;
 
 /// The label of what is added.

@@ -7,6 +7,7 @@ use clap::Args;
 use fpstore::Store;
 use fpstore::join::{JoinPlan, PlanReads, Share};
 
+use super::first_given;
 use crate::output::text::counted;
 
 /// The part of a join that this process does.
@@ -63,12 +64,11 @@ impl ShareArgs {
 
     /// The first of these options that was given.
     pub(crate) fn first_given(&self) -> Option<&'static str> {
-        let given = [
+        first_given([
             (self.share.is_some(), "--share"),
             (self.explain, "--explain"),
             (self.generation.is_some(), "--generation"),
-        ];
-        given.into_iter().find(|(given, _)| *given).map(|(_, name)| name)
+        ])
     }
 
     /// Refuses these options where the input is files, which have no tables.

@@ -1,6 +1,6 @@
 //! `fpstore add`: adds records to a store.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
@@ -14,9 +14,8 @@ use crate::args::resources::WriteArgs;
 use crate::args::scheme_arg::SchemeArgs;
 use crate::args::segment_args::{IdTypeArgs, LabelArgs, RunArgs};
 use crate::output::text::{bytes, counted};
+use crate::run::adding::{FirstRecords, is_known_run, merged};
 use crate::run::follow::{self, FollowArgs};
-use crate::run::merging::merged;
-use crate::run::repeated::FirstRecords;
 use crate::session::command::ExitStatus;
 use crate::session::document_reader::Documents;
 use crate::session::monitor::Monitor;
@@ -238,20 +237,6 @@ fn read_fingerprints(
         monitor.suspend(|| report_skipped(file, &summary));
     }
     Ok(())
-}
-
-/// Whether the store knows a run of this name, which is then said.
-pub(crate) fn is_known_run(store: &Store, run: Option<&str>, quiet: bool) -> bool {
-    let known = run.filter(|run| store.has_run(run));
-    if let (Some(run), false) = (known, quiet) {
-        report_known_run(&store.info().path, run);
-    }
-    known.is_some()
-}
-
-/// Says that the store has added the records of a run.
-pub(crate) fn report_known_run(store: &Path, run: &str) {
-    message!("{}: run {run} has added its records before; nothing was changed", store.display());
 }
 
 fn report(info: &fpstore::info::StoreInfo, committed: &Committed) {

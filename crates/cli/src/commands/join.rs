@@ -13,7 +13,7 @@ use crate::args::reading_args::in_long_help;
 use crate::args::resources::{QuietArgs, ResourceArgs};
 use crate::commands::query::{AnswerColumns, QueryBatch, QueryOptions, limits_of, open_answers};
 use crate::output::sink::OutputArgs;
-use crate::run::join_input::{EachRecord, Ids, Opened, Source, temporary_store};
+use crate::run::join_input::{Ids, Opened, Source, temporary_store};
 use crate::session::choice::distance;
 use crate::session::command::{AccessArgs, ExitStatus};
 use crate::session::document_reader::Documents;
@@ -162,8 +162,7 @@ impl JoinArgs {
                 (Source::Records(self.documents.lines(read)?), recipe)
             }
         };
-        let each: &mut EachRecord<'_> = &mut |_, _, _| Ok(());
-        temporary_store(files, source, recipe, &self.resources, monitor, Ids::AsTheyAre, each)
+        temporary_store(files, source, recipe, &self.resources, monitor, Ids::AsTheyAre, None)
     }
 }
 

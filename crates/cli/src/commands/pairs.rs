@@ -10,6 +10,7 @@ use fpstore::rows::{PairInStoresRow, PairRow};
 use fpstore::{Error, IdRef};
 use fpstore_report::page::About;
 
+use crate::args::first_given;
 use crate::args::format_args::TableArgs;
 use crate::args::reading_args::in_long_help;
 use crate::args::resources::{QuietArgs, ResourceArgs};
@@ -164,7 +165,7 @@ fn pairs_to_judge(args: &PairsArgs) -> anyhow::Result<ExitStatus> {
         (args.share.first_given().is_some(), "--share"),
         (args.format.are_given(), "--format and --header"),
     ];
-    if let Some((_, option)) = given.iter().find(|(is_given, _)| *is_given) {
+    if let Some(option) = first_given(given) {
         bail!("--html writes pairs to judge and no rows; leave out {option}");
     }
     args.input.check_one("--html")?;

@@ -1,14 +1,13 @@
 //! Errors of work on documents, in the words of the program.
 
-use std::fmt;
-
 use anyhow::anyhow;
 use fpstore_corpus::Error;
 
 use super::text::quoted;
 
 /// An error of the items of a benchmark, whose fields options of their own name.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
 pub(crate) struct OfItems(pub(crate) fpstore_documents::Error);
 
 impl OfItems {
@@ -16,18 +15,6 @@ impl OfItems {
     pub(crate) fn hint(&self, hint: String) -> String {
         hint.replace("--text-field", "--against-text-field")
             .replace("--id-field", "--against-id-field")
-    }
-}
-
-impl fmt::Display for OfItems {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl std::error::Error for OfItems {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.0.source()
     }
 }
 

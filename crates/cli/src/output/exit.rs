@@ -2,22 +2,15 @@
 //!
 //! Streams and the start of the program ask here. This file imports no other file of the program.
 
-use std::{fmt, io};
+use std::io;
 
 use fpstore::Error;
 use fpstore_base::Interrupted;
 
 /// What the user asked for is not in the store: the message, and exit status 1 instead of 2.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
 pub(crate) struct NotFound(pub(crate) String);
-
-impl fmt::Display for NotFound {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for NotFound {}
 
 /// Whether a signal ended the work.
 pub(crate) fn is_interrupted(error: &anyhow::Error) -> bool {

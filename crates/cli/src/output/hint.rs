@@ -5,8 +5,8 @@ use std::io::ErrorKind;
 
 use fpstore::{Error, InputPlace, IoError};
 
-use super::pictures_in::holds_pictures;
-use super::{corpus_error, refused, remedy};
+use super::remedy::holds_pictures;
+use super::{corpus_error, remedy};
 
 const SKIP_BAD_HINT: &str = "--skip-bad counts bad records and goes on";
 
@@ -20,6 +20,26 @@ const RECIPE_HINT: &str = "if the fingerprints were made by the recipe of the st
 /// What helps where fingerprints of two widths meet.
 const WIDTH_HINT: &str = "fingerprints of another width are never near: --bits says how many bits those \
                           in files have";
+
+/// Parts of reasons, and what helps.
+const REFUSED: [(&str, &str); 16] = [
+    ("no field of addresses is named", "--url-field names it"),
+    ("documents are not compared by address", "add address to --judge, or leave out --url-field"),
+    ("a store knows no addresses", "--within compares them"),
+    ("what is confirmed is near", "add near to --judge, or leave out --confirm"),
+    ("the distance is that of near documents", "add near to --judge, or leave out -k"),
+    ("what is contained is looked for among", "--confirm names it"),
+    ("does not know what its documents contain", "leave out --confirm-contains or -s"),
+    ("several of a cluster would be more", "leave out --per-cluster or --target"),
+    ("the target is reached by what is near, and judged", "leave out --pairs or --target"),
+    ("the target is reached by what is near; judge", "add near to --judge, or leave out --target"),
+    ("judged pairs are of new documents", "--within compares them"),
+    ("two new fields have one name", "--annotate and --cluster-size name them"),
+    ("documents that are annotated stay", "leave out --max-loss or --annotate"),
+    ("which says where it comes from", "--source-field names another"),
+    ("which holds its address", "--url-field names another"),
+    ("by which '", "the rule of --keep names it"),
+];
 
 /// What the user can do about an error, of which was `told`, of the command that was `given` and that
 /// `offers` some options.
@@ -120,7 +140,7 @@ fn of_store(error: &Error, given: &[OsString], offers: impl Fn(&str) -> bool) ->
              /v1/compact; and for many records 'fpstore build' beside the store, then POST /v1/import"
                 .into(),
         ),
-        Error::InvalidOptions { reason } => refused::options_for(reason).map(Into::into),
+        Error::InvalidOptions { reason } => options_for(reason).map(Into::into),
         Error::Compacting { .. } => Some("--wait waits until it has finished".into()),
         _ => None,
     }
@@ -192,4 +212,35 @@ fn of_bad_record(given: &[OsString], offers: impl Fn(&str) -> bool) -> Option<St
         true => SKIPPED_BAD_HINT.into(),
         false => SKIP_BAD_HINT.into(),
     })
+}
+
+/// What the user can do about settings that are refused for this reason.
+fn options_for(reason: &str) -> Option<&'static str> {
+    let found = REFUSED.iter().find(|(part, _)| reason.contains(part));
+    found.map(|(_, help)| *help)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// If a reason changes and its part here does not, users see no advice any more.
+    #[test]
+    fn each_part_stands_in_a_reason_of_the_library() {
+        let sources = [
+            include_str!("../../../corpus/src/work.rs"),
+            include_str!("../../../corpus/src/cleaning.rs"),
+            include_str!("../../../corpus/src/keep_rules.rs"),
+        ];
+        // Texts go on in the next line after a backslash.
+        let whole = |source: &str| -> String {
+            let mut lines = source.split("\\\n");
+            let first = lines.next().unwrap_or_default().to_string();
+            lines.fold(first, |text, line| text + line.trim_start())
+        };
+        let sources = sources.map(whole);
+        for (part, _) in REFUSED {
+            assert!(sources.iter().any(|source| source.contains(part)), "{part}");
+        }
+    }
 }

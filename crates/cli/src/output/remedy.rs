@@ -6,12 +6,17 @@ use std::path::{Path, PathBuf};
 use fpstore::{Radix, Recipe, Store};
 use fpstore_text::TextRecipe;
 
-use super::pictures_in::{holds_pictures, is_picture};
-
 /// Entries of a folder that are looked at for stores.
 const BESIDE_MAX: usize = 10_000;
 /// Stores that a message names.
 const SHOWN_MAX: usize = 5;
+
+/// Entries of a folder, and of those in it, that are looked at.
+const PICTURES_LOOKED_AT: usize = 1000;
+
+/// How names of pictures end, those that are not read among them.
+const PICTURE_ENDS: [&str; 12] =
+    ["avif", "bmp", "gif", "heic", "heif", "jpeg", "jpg", "jxl", "png", "tif", "tiff", "webp"];
 
 /// Whether a command has a long option, as users write it.
 pub(crate) fn is_offered(option: &str, offers: &dyn Fn(&str) -> bool) -> bool {
@@ -217,6 +222,34 @@ pub(crate) fn of_first_line(name: &str, reason: &str, with_docs: WithDocs<'_>) -
         Some(command) => format!("if the table holds documents, say: {command}; {columns}"),
         None => columns.into(),
     }
+}
+
+/// Whether a name is that of a picture.
+fn is_picture(path: &Path) -> bool {
+    let end = path.extension().map(|end| end.to_string_lossy().to_ascii_lowercase());
+    end.is_some_and(|end| PICTURE_ENDS.contains(&end.as_str()))
+}
+
+/// Whether most of the first files in a folder are pictures.
+pub(crate) fn holds_pictures(folder: &Path) -> bool {
+    let mut folders = vec![folder.to_path_buf()];
+    let (mut seen, mut pictures, mut others) = (0, 0, 0);
+    while let Some(folder) = folders.pop() {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        for entry in entries {
+            seen += 1;
+            if seen > PICTURES_LOOKED_AT {
+                return pictures > others;
+            }
+            let path: PathBuf = entry.path();
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => folders.push(path),
+                Ok(_) if is_picture(&path) => pictures += 1,
+                _ => others += 1,
+            }
+        }
+    }
+    pictures > others
 }
 
 /// What the user can do about a folder where a file is read.

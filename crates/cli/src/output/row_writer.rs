@@ -10,7 +10,6 @@ use fpstore::rows::{Cell, Column, Kind, Row};
 use serde::Serialize;
 
 use super::color::{self, Marked};
-use super::csv;
 use super::sink::Sink;
 use super::table::Table;
 use super::text::{IdPrinter, TableFormat};
@@ -129,7 +128,7 @@ impl RowForm {
                 Cell::Distance(distance) => write!(out, "{distance}")?,
                 Cell::Similarity(similarity) => write!(out, "{similarity:.4}")?,
                 Cell::Id(Some(IdRef::Text(text))) | Cell::Text(text) if is_csv => {
-                    csv::push(out, &shown(text));
+                    push_cell(out, &shown(text));
                 }
                 Cell::Id(Some(IdRef::Text(text))) | Cell::Text(text) => {
                     out.extend_from_slice(shown(text).as_bytes());
@@ -141,6 +140,17 @@ impl RowForm {
         out.push(b'\n');
         Ok(())
     }
+}
+
+/// Adds a cell of comma-separated values, as in RFC 4180: a cell with a comma, a quote or a newline is
+/// quoted, and its quotes are doubled.
+fn push_cell(out: &mut Vec<u8>, cell: &str) {
+    if !cell.contains([',', '"', '\n', '\r']) {
+        return out.extend_from_slice(cell.as_bytes());
+    }
+    out.push(b'"');
+    out.extend_from_slice(cell.replace('"', "\"\"").as_bytes());
+    out.push(b'"');
 }
 
 /// Where rows of a kind go.
@@ -207,5 +217,21 @@ impl RowWriter {
             Destination::Lines(out) => out.finish(),
             Destination::Table(table) => table.finish(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn cells_with_signs_of_the_format_are_quoted() {
+        let cell = |text: &str| {
+            let mut out = Vec::new();
+            super::push_cell(&mut out, text);
+            String::from_utf8(out).unwrap()
+        };
+        assert_eq!(cell("a b"), "a b");
+        assert_eq!(cell("a,b"), "\"a,b\"");
+        assert_eq!(cell("say \"no\""), "\"say \"\"no\"\"\"");
+        assert_eq!(cell("a\nb"), "\"a\nb\"");
     }
 }

@@ -109,6 +109,11 @@ impl Sink {
         Ok(Sink { out, len: 0, is_stdout: false, is_terminal: false, file: Some((file, name)) })
     }
 
+    /// As [`Sink::open`], if there is a path.
+    pub(crate) fn open_any(path: Option<&Path>, replace: bool) -> anyhow::Result<Option<Self>> {
+        path.map(|path| Sink::open(path, replace)).transpose()
+    }
+
     fn device(device: WaitingFile, name: String) -> anyhow::Result<Self> {
         let is_terminal = device.file().is_terminal();
         let to: Box<dyn Write + Send> = match is_terminal {
@@ -138,6 +143,12 @@ impl Sink {
         self.len
     }
 
+    /// Writes a whole text, and ends the output.
+    pub(crate) fn write_whole(mut self, text: &str) -> anyhow::Result<()> {
+        self.write_all(text.as_bytes())?;
+        self.finish()
+    }
+
     /// Writes what is buffered, and gives a file its name.
     pub(crate) fn finish(self) -> anyhow::Result<()> {
         self.out.finish()?.flush()?;
@@ -162,6 +173,31 @@ impl Write for Sink {
     fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
+}
+
+/// The name of a page. A part of a page, as in `--html-part main`, is none.
+pub(crate) fn page_path(text: &str) -> Result<PathBuf, String> {
+    match text {
+        "" => Err("a file has a name".into()),
+        "auto" | "main" | "full" => Err(format!(
+            "--html names the page to write; for the part of pages in HTML that is read, \
+             say --html-part {text}; for a file of this name, ./{text}"
+        )),
+        _ => Ok(text.into()),
+    }
+}
+
+/// Opens the file of a page, if there is one, before any work is done. `other` is written to standard
+/// output.
+pub(crate) fn open_page(
+    path: Option<&Path>,
+    force: bool,
+    other: &str,
+) -> anyhow::Result<Option<Sink>> {
+    if path == Some(Path::new("-")) {
+        bail!("the page goes to a file, and {other} to standard output: give --html a name");
+    }
+    Sink::open_any(path, force)
 }
 
 fn buffered(out: Named) -> BufWriter<Named> {

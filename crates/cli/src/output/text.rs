@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use clap::ValueEnum;
 use fpstore_base::Interrupted;
-pub(crate) use fpstore_plot::numbers::{bytes, grouped};
+pub(crate) use fpstore_plot::numbers::{bytes, counted, grouped};
 use indicatif::{ProgressBar, ProgressDrawTarget};
 
 /// The output format of answers.
@@ -102,22 +102,11 @@ impl Write for Named {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write {name}")]
 struct CannotWrite {
     name: String,
     source: io::Error,
-}
-
-impl fmt::Display for CannotWrite {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot write {}", self.name)
-    }
-}
-
-impl std::error::Error for CannotWrite {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&self.source)
-    }
 }
 
 /// Standard output, buffered.
@@ -224,11 +213,6 @@ fn is_unsafe(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}')
         || matches!(c, '\u{2066}'..='\u{2069}')
-}
-
-/// A count with its noun, singular or plural.
-pub(crate) fn counted(count: u64, singular: &str, plural: &str) -> String {
-    format!("{} {}", grouped(count), if count == 1 { singular } else { plural })
 }
 
 /// A count of what documents are compared by: whole, or by their passages.

@@ -9,13 +9,12 @@ use fpstore::Error;
 use fpstore::input::InputOptions;
 use fpstore::writer::{NewRecord, SharedWriter};
 
-use super::merging::{merged, warn_unmerged};
+use super::adding::{merged, warn_unmerged};
 use super::stream::{BatchArgs, CommitSchedule, Stream, conclude, when_free};
 use crate::output::text::{Stdout, counted, stdout};
 use crate::session::command::ExitStatus;
-use crate::session::document_reader::Documents;
+use crate::session::document_reader::{Documents, Received};
 use crate::session::monitor::Monitor;
-use crate::session::received::Received;
 
 /// With more records than these a batch goes to the writer before it is complete, because they
 /// would fill the memory.

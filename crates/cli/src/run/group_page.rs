@@ -1,6 +1,5 @@
 //! The page of `fpstore cluster --html`: its options, its texts, its file.
 
-use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -15,8 +14,7 @@ use fpstore_text::TextHasher;
 
 use crate::args::documents::report;
 use crate::args::resources::ResourceArgs;
-use crate::output::page::{self, page_path};
-use crate::output::sink::Sink;
+use crate::output::sink::{Sink, open_page, page_path};
 use crate::output::text::{counted, grouped};
 use crate::session::monitor::Monitor;
 
@@ -124,10 +122,9 @@ impl GroupPageArgs {
 
     /// Opens the page and collects its groups, if there is to be one.
     pub(crate) fn open(&self, force: bool) -> anyhow::Result<Option<OpenPage>> {
-        let Some(path) = &self.html else { return Ok(None) };
-        let out = page::open(path, force, "clusters")?;
-        let groups = LargestGroups::within(self.html_max.as_u64());
-        Ok(Some(OpenPage { out, groups: groups.at_most(self.html_groups.get()) }))
+        let out = open_page(self.html.as_deref(), force, "clusters")?;
+        let groups = || LargestGroups::within(self.html_max.as_u64()).at_most(self.group_max());
+        Ok(out.map(|out| OpenPage { out, groups: groups() }))
     }
 
     /// Writes the page with the groups that were collected.
@@ -140,7 +137,7 @@ impl GroupPageArgs {
         monitor: &Monitor,
         quiet: bool,
     ) -> anyhow::Result<()> {
-        let OpenPage { mut out, groups } = page;
+        let OpenPage { out, groups } = page;
         let page = GroupPage::of(groups);
         let texts =
             source.map(|source| source.read(&page, resources, monitor, quiet)).transpose()?;
@@ -148,8 +145,7 @@ impl GroupPageArgs {
         let (link, image) = (self.link.as_ref(), self.image.as_ref());
         let about = About { link, image, more: MORE, ..*about };
         let written = page.write(&about, texts, || monitor.check())?;
-        out.write_all(written.html.as_bytes())?;
-        out.finish()?;
+        out.write_whole(&written.html)?;
         monitor.finish();
         if !quiet && let Some(path) = &self.html {
             let left_out = match written.left_out_count {

@@ -198,9 +198,8 @@ impl JoinInputArgs {
         if self.documents.are_given() {
             let Some(documents) = &documents else { bail!("there is no recipe for --docs") };
             let source = Source::Documents(documents);
-            let each: &mut EachRecord<'_> = &mut |_, _, _| Ok(());
             let recipe = documents.source.recipe();
-            return temporary_store(&self.inputs, source, recipe, resources, monitor, ids, each);
+            return temporary_store(&self.inputs, source, recipe, resources, monitor, ids, None);
         }
         if documents.is_some() {
             bail!("--recipe is for documents; add --docs to read them");
@@ -216,10 +215,9 @@ impl JoinInputArgs {
                         folder.display()
                     );
                 }
-                let each: &mut EachRecord<'_> = &mut |_, _, _| Ok(());
                 let source = Source::Records(self.documents.lines(&self.read)?);
                 let recipe = Recipe::external_of(self.read.width());
-                temporary_store(files, source, recipe, resources, monitor, ids, each)
+                temporary_store(files, source, recipe, resources, monitor, ids, None)
             }
         }
     }
@@ -313,7 +311,7 @@ pub(crate) fn temporary_store(
     resources: &ResourceArgs,
     monitor: &Monitor,
     ids: Ids,
-    each: &mut EachRecord<'_>,
+    mut each: Option<&mut EachRecord<'_>>,
 ) -> anyhow::Result<Opened> {
     let files = inputs(files)?;
     let usual_k = recipe.width().usual_k();
@@ -331,7 +329,7 @@ pub(crate) fn temporary_store(
         Source::Documents(documents) => {
             default_k = documents.source.usual_k();
             let summary = documents.push_all(&files, monitor, |fingerprint, id, _| {
-                each(0, fingerprint, Some(id))?;
+                each.as_mut().map_or(Ok(()), |each| each(0, fingerprint, Some(id)))?;
                 position += 1;
                 ids.push(builder, fingerprint, position - 1, Some(id))
             });
@@ -346,7 +344,8 @@ pub(crate) fn temporary_store(
                 let read = match ids {
                     Ids::AsTheyAre => builder.read(file, &input),
                     ids => read_records(file, &input, |record| {
-                        each(number, record.fingerprint, record.id)?;
+                        let (value, id) = (record.fingerprint, record.id);
+                        each.as_mut().map_or(Ok(()), |each| each(number, value, id))?;
                         position += 1;
                         ids.push(builder, record.fingerprint, position - 1, record.id)
                     }),

@@ -14,7 +14,7 @@ use clap::parser::ValueSource;
 use fpstore::Store;
 use fpstore_documents::DocumentFiles;
 
-use crate::output::pictures_in::holds_pictures;
+use crate::output::remedy::holds_pictures;
 
 const FIELD: &str = "--fingerprint-field";
 /// Where options are put: behind the name of the command.

@@ -70,7 +70,7 @@ impl<'a> NewRecords<'a> {
             written.map_err(|source| Error::Io(IoError { doing: "keep a copy of", path, source }))
         };
         let source = Source::Records(*read);
-        temporary_store(files, source, recipe, resources, monitor, ids, &mut copy)
+        temporary_store(files, source, recipe, resources, monitor, ids, Some(&mut copy))
     }
 
     /// The number of records that were read first.

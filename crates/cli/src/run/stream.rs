@@ -19,9 +19,8 @@ use crate::args::inputs::report_guess;
 use crate::output::bad_lines::BadLines;
 use crate::output::exit::{is_closed_pipe, is_interrupted};
 use crate::session::command::ExitStatus;
-use crate::session::document_reader::Documents;
+use crate::session::document_reader::{Documents, Received};
 use crate::session::monitor::Monitor;
-use crate::session::received::Received;
 
 /// The number of records that may wait between the reader and the writer.
 const WAITING_MAX: usize = 1 << 12;

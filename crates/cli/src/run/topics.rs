@@ -16,7 +16,7 @@ use super::topic_texts::{
 };
 use crate::args::documents::FieldArgs;
 use crate::args::format_args::HeaderArg;
-use crate::args::help::help_of;
+use crate::args::help_of;
 use crate::args::inputs::ReadArgs;
 use crate::args::reading_args::ReadingArgs;
 use crate::args::recipe_args::RecipeArgs;

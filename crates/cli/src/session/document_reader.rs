@@ -4,13 +4,12 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use fpstore::writer::NewRecord;
-use fpstore::{Error, Fingerprint, IdRef, Recipe, Store};
+use fpstore::{Error, Fingerprint, Id, IdRef, InputPlace, Recipe, Store};
 use fpstore_corpus::{DocumentSource, Take};
 use fpstore_documents::{Admission, BadRecords, DocumentOptions, DocumentSummary, ReadyForm};
 use fpstore_text::TextHasher;
 
 use super::monitor::Monitor;
-use super::received::Received;
 
 /// Documents that become fingerprints, or the recipe of fingerprints that are read elsewhere.
 pub(crate) struct Documents {
@@ -143,6 +142,17 @@ impl Documents {
         read.skipped.clear();
         Ok(read)
     }
+}
+
+/// The result of waiting for a record.
+pub(crate) enum Received {
+    Record(NewRecord),
+    /// A document without features has no fingerprint.
+    Empty(Id),
+    /// The place of a bad record, and what is wrong with it.
+    Bad(InputPlace, String),
+    Nothing,
+    End,
 }
 
 /// Refuses fingerprints of another recipe than the store's before any work is done.

@@ -4,8 +4,6 @@ pub(crate) mod choice;
 pub(crate) mod command;
 pub(crate) mod costs;
 pub(crate) mod document_reader;
-pub(crate) mod memory;
 pub(crate) mod monitor;
-pub(crate) mod received;
 pub(crate) mod stores;
 pub(crate) mod wait;

@@ -1,4 +1,4 @@
-//! The progress and the interruption of long commands.
+//! The progress and the interruption of long commands, and the signals and memory of the process.
 
 use std::fmt;
 use std::io::{self, IsTerminal};
@@ -19,6 +19,14 @@ use crate::output::text::{bytes, counted, grouped, note_bar};
 
 /// The exit status of an interrupted program: as in shells, 128 plus the number of the signal.
 pub(crate) const INTERRUPTED: u8 = 130;
+
+/// Buffers of this length and more go back to the system when they are freed.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const GIVEN_BACK_LEN: i32 = 1 << 22;
+/// The allocator keeps up to so many free bytes at the end of a heap; each thread may have a heap.
+/// Without them each small buffer would be new pages of the system.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const KEPT_LEN: i32 = 2 * GIVEN_BACK_LEN;
 
 /// How progress is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -168,6 +176,23 @@ pub(crate) fn survive_file_limits() {
     #[cfg(unix)]
     let _ = flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
 }
+
+/// Lets the allocator of the GNU C library give large buffers back, such as those of a sort or a merge.
+/// By itself it keeps up to twice the largest one that was ever freed, in each thread.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[expect(unsafe_code, reason = "a function of the C library")]
+pub(crate) fn give_back_memory() {
+    // The library sets the second by the first, unless the first was set.
+    let options = [(libc::M_MMAP_THRESHOLD, GIVEN_BACK_LEN), (libc::M_TRIM_THRESHOLD, KEPT_LEN)];
+    for (option, value) in options {
+        // SAFETY: it takes two numbers. It is called before there are other threads, and a refusal
+        // leaves everything as it was.
+        unsafe { libc::mallopt(option, value) };
+    }
+}
+
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+pub(crate) fn give_back_memory() {}
 
 type LastLine = (Phase, Option<Step>, Instant);
 type OnBar = (Phase, Option<u64>, Option<Step>);

@@ -57,14 +57,24 @@ fn one_alone(named: &[PathBuf]) -> String {
     )
 }
 
-/// The store that a command works on, if one is named. A second -s is refused: else the command would
-/// do half of what is asked.
+/// The store that a command works on. A second -s is refused: else the command would do half of what is
+/// asked.
 #[derive(Clone, Debug)]
-pub(crate) struct OneStoreArg {
+pub(crate) struct StoreArg {
+    /// The store that the user has named.
     pub(crate) named: Option<PathBuf>,
+    /// The named store, else the default store.
+    pub(crate) store: PathBuf,
 }
 
-impl FromArgMatches for OneStoreArg {
+impl StoreArg {
+    /// Opens the store, for a command that reads it once or in part.
+    pub(crate) fn open(&self) -> fpstore::Result<Store> {
+        open_map(&self.store)
+    }
+}
+
+impl FromArgMatches for StoreArg {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let named = StoresArg::from_arg_matches(matches)?.named;
         if named.len() > 1 {
@@ -74,42 +84,8 @@ impl FromArgMatches for OneStoreArg {
             );
             return Err(clap::Error::raw(ErrorKind::ArgumentConflict, told));
         }
-        Ok(OneStoreArg { named: named.into_iter().next() })
-    }
-
-    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        *self = OneStoreArg::from_arg_matches(matches)?;
-        Ok(())
-    }
-}
-
-impl Args for OneStoreArg {
-    fn augment_args(command: Command) -> Command {
-        StoresArg::augment_args(command).mut_arg("store", of_one)
-    }
-
-    fn augment_args_for_update(command: Command) -> Command {
-        OneStoreArg::augment_args(command)
-    }
-}
-
-/// The store that a command works on.
-#[derive(Clone, Debug)]
-pub(crate) struct StoreArg {
-    pub(crate) store: PathBuf,
-}
-
-impl StoreArg {
-    /// For a command that reads it once or in part.
-    pub(crate) fn open(&self) -> fpstore::Result<Store> {
-        open_map(&self.store)
-    }
-}
-
-impl FromArgMatches for StoreArg {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let named = OneStoreArg::from_arg_matches(matches)?.named;
-        Ok(StoreArg { store: named.unwrap_or_else(default_store) })
+        let named = named.into_iter().next();
+        Ok(StoreArg { store: named.clone().unwrap_or_else(default_store), named })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -120,11 +96,11 @@ impl FromArgMatches for StoreArg {
 
 impl Args for StoreArg {
     fn augment_args(command: Command) -> Command {
-        OneStoreArg::augment_args(command)
+        StoresArg::augment_args(command).mut_arg("store", of_one)
     }
 
     fn augment_args_for_update(command: Command) -> Command {
-        OneStoreArg::augment_args(command)
+        StoreArg::augment_args(command)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::output::page::page_path;
+use crate::output::sink::page_path;
 use clap::Args;
 use fpstore_corpus::{KeepRules, LossLimit, PassageFate, Reasons};
 

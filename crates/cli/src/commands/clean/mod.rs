@@ -13,14 +13,13 @@ use fpstore::{Store, WriterOptions};
 use fpstore_corpus::{Cleaner, KeepRules, USUAL_SIMILARITY};
 
 use crate::args::documents::DocumentArgs;
-use crate::args::help::with_more;
-use crate::args::inputs::{ReadArgs, inputs, refuse_pipes, title_of};
+use crate::args::inputs::{ReadArgs, inputs, read_labels, refuse_pipes, title_of};
 use crate::args::reading_args::in_long_help;
 use crate::args::resources::WriteArgs;
 use crate::args::segment_args::{LabelArgs, RunArgs, with_add};
+use crate::args::with_more;
 use crate::output::sink::OutputArgs;
 use crate::run::confirm::{self, NearArgs};
-use crate::run::labels::read_labels;
 use crate::session::command::ExitStatus;
 use crate::session::document_reader::{Documents, check_recipe};
 use crate::session::stores::{Asked, StoreNames, StoresArg};

@@ -1,6 +1,5 @@
 //! The work of `fpstore clean`: runs the job, then writes its lists and pages.
 
-use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::bail;
@@ -12,11 +11,10 @@ use fpstore_corpus::{Account, Cleaner, Error, Event, PassageFate};
 use super::args::CleaningArgs;
 use super::overview;
 use crate::args::documents::{report, report_repeated_ids};
-use crate::commands::add::{is_known_run, report_known_run};
 use crate::output::row_writer::RowWriter;
 use crate::output::sink::Sink;
 use crate::output::text::{counted, counted_texts};
-use crate::run::merging::warn_unmerged;
+use crate::run::adding::{is_known_run, report_known_run, warn_unmerged};
 use crate::run::removed::RemovedWriter;
 use crate::session::command::ExitStatus;
 use crate::session::monitor::Monitor;
@@ -96,7 +94,7 @@ pub(super) fn run(settings: Settings, monitor: &Monitor) -> anyhow::Result<ExitS
         }
     };
     let replaces = force || cleaning.is_resumed();
-    let sink = |path: Option<PathBuf>| path.map(|path| Sink::open(&path, replaces)).transpose();
+    let sink = |path: Option<PathBuf>| Sink::open_any(path.as_deref(), replaces);
     let opened = || {
         let (list, removed) = (sink(list)?, sink(removed)?);
         let (losses, manifest) = (sink(losses)?, sink(manifest)?);
@@ -133,15 +131,12 @@ pub(super) fn run(settings: Settings, monitor: &Monitor) -> anyhow::Result<ExitS
         overview.losses.iter().try_for_each(|loss| rows.push(&loss.row()))?;
         rows.finish()?;
     }
-    if let (Some((mut out, most, title)), Some(overview)) = (html, &overview) {
-        out.write_all(cleaned.page(overview, most, &title)?.as_bytes())?;
-        out.finish()?;
+    if let (Some((out, most, title)), Some(overview)) = (html, &overview) {
+        out.write_whole(&cleaned.page(overview, most, &title)?)?;
     }
     // It names all other files.
-    if let (Some(mut out), Some(overview)) = (manifest, &overview) {
-        let manifest = cleaned.manifest(overview, &lists)?;
-        out.write_all(manifest.to_json().as_bytes())?;
-        out.finish()?;
+    if let (Some(out), Some(overview)) = (manifest, &overview) {
+        out.write_whole(&cleaned.manifest(overview, &lists)?.to_json())?;
     }
     let account = cleaned.finish()?;
     monitor.finish();

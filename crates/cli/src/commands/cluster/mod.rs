@@ -16,6 +16,7 @@ use fpstore::rows::{ClusterRow, RecordRow};
 use fpstore_report::page::About;
 
 use crate::args::format_args::HeaderArg;
+use crate::args::inputs::read_judged;
 use crate::args::reading_args::in_long_help;
 use crate::args::resources::{QuietArgs, ResourceArgs};
 use crate::output::row_writer::{Layout, RowWriter};
@@ -24,7 +25,6 @@ use crate::output::text::{TableFormat, counted};
 use crate::run::confirm::{Confirmation, NearArgs};
 use crate::run::group_page::{GroupPageArgs, OpenPage};
 use crate::run::join_input::{Ids, JoinInputArgs, Order};
-use crate::run::labels::read_judged;
 use crate::session::choice::choice;
 use crate::session::command::ExitStatus;
 use crate::session::monitor::Monitor;

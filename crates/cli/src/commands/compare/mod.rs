@@ -19,11 +19,10 @@ use crate::args::recipe_args::RecipeArgs;
 use crate::args::report_args::{ReportArgs, ReportOut};
 use crate::args::resources::ReadingLimits;
 use crate::output::color::{self, Marked};
-use crate::output::page::{self, page_path};
-use crate::output::sink::Sink;
+use crate::output::sink::{Sink, open_page, page_path};
 use crate::output::text::ReportFormat;
 use crate::session::command::{ExitStatus, open_map};
-use crate::session::stores::OneStoreArg;
+use crate::session::stores::StoreArg;
 use features::FeatureReport;
 use stored::{find, texts};
 
@@ -74,7 +73,7 @@ pub(crate) struct CompareArgs {
     #[arg(long)]
     literal: bool,
     #[command(flatten)]
-    store: OneStoreArg,
+    store: StoreArg,
     /// With -s: documents that hold the texts of the ids; may be repeated
     #[arg(long, value_name = "FILE", requires = "store")]
     texts: Vec<PathBuf>,
@@ -126,9 +125,7 @@ struct Compared {
 
 pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<ExitStatus> {
     let mut to = args.report.open()?;
-    let page =
-        args.html.as_deref().map(|path| page::open(path, args.report.output.force, "the report"));
-    let page = page.transpose()?;
+    let page = open_page(args.html.as_deref(), args.report.output.force, "the report")?;
     let compared = match &args.store.named {
         Some(path) => records(args, path)?,
         None => documents(args)?,
@@ -280,7 +277,7 @@ fn records(args: &CompareArgs, path: &Path) -> anyhow::Result<Compared> {
 }
 
 fn write_page(
-    mut page: Sink,
+    page: Sink,
     args: &CompareArgs,
     compared: &Compared,
     estimate: Option<f64>,
@@ -305,6 +302,5 @@ fn write_page(
             more: "--limit",
         }),
     };
-    page.write_all(comparison.page().as_bytes())?;
-    page.finish()
+    page.write_whole(&comparison.page())
 }

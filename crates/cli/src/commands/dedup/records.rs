@@ -9,12 +9,11 @@ use fpstore::{IdRef, Recipe, Store, Width, Writer, WriterOptions};
 use fpstore_corpus::Error;
 
 use crate::args::resources::ResourceArgs;
-use crate::commands::add::is_known_run;
 use crate::output::row_writer::RowWriter;
 use crate::output::sink::{OutputArgs, Sink};
 use crate::output::text::counted;
+use crate::run::adding::{is_known_run, merged};
 use crate::run::join_input::{Ids, Order};
-use crate::run::merging::merged;
 use crate::run::new_records::NewRecords;
 use crate::run::removed::RemovedWriter;
 use crate::session::command::ExitStatus;
@@ -48,8 +47,7 @@ pub(crate) fn run(settings: Settings<'_>, monitor: &Monitor) -> anyhow::Result<E
         return done;
     }
     let mut out = RowWriter::tsv::<RecordRow<'_>>(settings.output.open()?)?;
-    let removed = settings.removed.map(|path| Sink::open(path, settings.output.force));
-    let removed = removed.transpose()?;
+    let removed = Sink::open_any(settings.removed, settings.output.force)?;
     // The lock is taken before the store is read, so that no other process adds the same records.
     let mut writer = match settings.add {
         Some((path, options)) => Some(Writer::with_options(path, options)?),

@@ -10,12 +10,11 @@ use fpstore::{Fingerprint, Id};
 
 use crate::args::inputs::inputs;
 use crate::output::text::{IdPrinter, Stdout, counted, stdout};
-use crate::run::merging::merged;
+use crate::run::adding::merged;
 use crate::run::stream::{BatchArgs, CommitSchedule, Stream, conclude, when_free};
 use crate::session::command::ExitStatus;
-use crate::session::document_reader::Documents;
+use crate::session::document_reader::{Documents, Received};
 use crate::session::monitor::Monitor;
-use crate::session::received::Received;
 
 /// The state of a stream that is being answered.
 struct StreamDedup {

@@ -2,7 +2,6 @@
 
 mod report;
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{anyhow, bail};
@@ -13,12 +12,11 @@ use fpstore_report::evaluate::{BadLabel, LabelFile, MeasuredDocuments, svg, with
 use fpstore_text::{HashKey, TextHasher, TextRecipe};
 
 use crate::args::documents::{DocumentArgs, hash_all, report as report_documents};
-use crate::args::inputs::{ReadArgs, inputs, report_skipped};
+use crate::args::inputs::{ReadArgs, inputs, read_labels, report_skipped};
 use crate::args::report_args::ReportArgs;
 use crate::args::resources::ThreadArgs;
 use crate::output::sink::Sink;
 use crate::output::text::ReportFormat;
-use crate::run::labels::read_labels;
 use crate::session::command::{ExitStatus, open_map, refuse_narrow};
 use crate::session::monitor::Monitor;
 use report::Measured;
@@ -101,8 +99,7 @@ fn collection_size(text: &str) -> Result<u64, String> {
 pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<ExitStatus> {
     let hashers = args.documents.hashers(&args.read, args.all)?;
     let mut out = args.report.open()?;
-    let picture =
-        args.svg.as_deref().map(|path| Sink::open(path, args.report.output.force)).transpose()?;
+    let picture = Sink::open_any(args.svg.as_deref(), args.report.output.force)?;
     let labels = read_labels(&args.pairs)?;
     let key_count = key_count(args, hashers.len())?;
     let mut results = Vec::new();
@@ -132,10 +129,9 @@ pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<ExitStatus> {
         ReportFormat::Json => report::write_json(&mut out.out, &results)?,
     }
     out.finish()?;
-    if let Some(mut picture) = picture {
+    if let Some(picture) = picture {
         let named = results.iter().map(|result| (result.recipe.as_str(), &result.found));
-        picture.write_all(svg(&named.collect::<Vec<_>>()).as_bytes())?;
-        picture.finish()?;
+        picture.write_whole(&svg(&named.collect::<Vec<_>>()))?;
     }
     Ok(ExitStatus::Done)
 }

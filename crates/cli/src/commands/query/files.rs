@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::bail;
 use clap::Args;
 use fpstore::input::{InputOptions, read_records};
 use fpstore::join::{BatchMode, JoinOptions, search_many};
@@ -12,8 +11,7 @@ use fpstore_base::parallel::{Feed, Parallel};
 use crate::args::documents;
 use crate::args::inputs::{ReadArgs, inputs, report_skipped};
 use crate::args::resources::ResourceArgs;
-use crate::commands::query::options::QueryOptions;
-use crate::commands::query::output::{self, AnswerColumns, Query, Rendered};
+use crate::commands::query::output::{self, AnswerColumns, Query, QueryOptions, Rendered};
 use crate::output::row_writer::{RowForm, RowWriter};
 use crate::output::sink::Sink;
 use crate::output::text::{TableFormat, counted};
@@ -263,12 +261,4 @@ impl<'a> QueryBatch<'a> {
         self.forget();
         Ok(())
     }
-}
-
-/// Refuses options that make no sense for files of queries.
-pub(crate) fn check(args: &QueryFileArgs, explain: bool) -> anyhow::Result<()> {
-    if explain && !args.from.is_empty() {
-        bail!("--explain is for single queries; it cannot be used with --from");
-    }
-    Ok(())
 }

@@ -2,7 +2,6 @@
 
 mod documents;
 mod files;
-mod options;
 mod output;
 mod server;
 mod single;
@@ -27,8 +26,7 @@ use crate::session::stores::{Asked, StoresArg};
 use documents::{Needle, QueryDocumentArgs, stored_needles};
 pub(super) use files::QueryBatch;
 use files::QueryFileArgs;
-pub(super) use options::{QueryOptions, limits_of};
-pub(super) use output::{AnswerColumns, open as open_answers};
+pub(super) use output::{AnswerColumns, QueryOptions, limits_of, open as open_answers};
 use server::{Questions, ServerArgs};
 use single::SingleQueries;
 
@@ -149,7 +147,9 @@ pub(crate) fn run(args: &QueryArgs) -> anyhow::Result<ExitStatus> {
     if !args.needles.is_empty() && !args.files.from.is_empty() {
         bail!("fingerprints and --from cannot be asked by one command");
     }
-    files::check(&args.files, args.explain)?;
+    if args.explain && !args.files.from.is_empty() {
+        bail!("--explain is for single queries; it cannot be used with --from");
+    }
     let radix = args.files.read.radix();
     // The store knows the width of the fingerprints; what is wrong with it is told after them.
     let opened = match args.is_local() {

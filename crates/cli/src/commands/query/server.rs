@@ -1,23 +1,22 @@
 //! `fpstore query --server`: the same questions and the same output, answered by `fpstore serve`.
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
 use fpstore::Fingerprint;
-use fpstore::input::{InputOptions, read_all_records, read_records};
+use fpstore::input::{InputOptions, read_records};
 use fpstore::rows::AnswerRow;
 use fpstore_client::{Client, ClientError, QueryOptions};
 use tokio::runtime::Runtime;
 
 use super::output::{self, AnswerColumns};
-use crate::args::inputs::{check_stdin, inputs, report_guess, report_skipped};
+use super::single::answer_lines;
+use crate::args::inputs::{inputs, report_skipped};
 use crate::args::token::TokenFileArg;
-use crate::output::bad_lines::{BadLines, write_bad};
 use crate::output::row_writer::{Layout, RowWriter};
 use crate::output::sink::Sink;
-use crate::output::text::TableFormat;
+use crate::output::text::{TableFormat, counted};
 use crate::session::command::ExitStatus;
 
 /// Queries of files that are asked together.
@@ -104,7 +103,10 @@ impl Session<'_> {
         for needle in self.questions.needles {
             match needle {
                 Some(needle) => self.ask_one(*needle)?,
-                None => self.ask_standard_input()?,
+                None => {
+                    let lines = &self.questions.lines;
+                    answer_lines(self, lines, Self::ask_one, |session| &mut session.out)?;
+                }
             }
         }
         for text in self.questions.texts {
@@ -132,30 +134,6 @@ impl Session<'_> {
         let asked = self.runtime.block_on(self.client.query(needle, &self.options));
         let answer = asked.with_context(|| self.doing())?;
         self.print(answer)
-    }
-
-    fn ask_standard_input(&mut self) -> anyhow::Result<()> {
-        let file = Path::new("-");
-        check_stdin(file)?;
-        let mut bad_lines = BadLines::new(self.questions.lines.skips_bad());
-        let summary =
-            read_all_records(file, &self.questions.lines, |found| -> anyhow::Result<()> {
-                match found {
-                    Ok(record) => self.ask_one(record.fingerprint)?,
-                    Err(bad) => {
-                        bad_lines.note(bad.place, &bad.reason);
-                        if let (TableFormat::Json, Some(out)) =
-                            (self.questions.layout.format, self.out.lines())
-                        {
-                            write_bad(out, bad.place, &bad.reason)?;
-                        }
-                    }
-                }
-                // A program that writes line by line waits for each answer.
-                Ok(self.out.lines().map_or(Ok(()), Sink::flush)?)
-            })?;
-        report_guess(file, &summary);
-        bad_lines.finish()
     }
 
     fn ask_text(&mut self, text: &str) -> anyhow::Result<()> {
@@ -197,7 +175,7 @@ impl Session<'_> {
         if is_asked && (self.questions.quiet || self.questions.layout.format == TableFormat::Json) {
             return;
         }
-        let count = crate::output::text::counted(answer.matches.len() as u64, "match", "matches");
+        let count = counted(answer.matches.len() as u64, "match", "matches");
         let by = match by {
             "limit" if is_asked => "--limit",
             "limit" => "the --max-matches of the server",

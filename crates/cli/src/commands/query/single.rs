@@ -10,8 +10,7 @@ use fpstore::plan::PlanPath;
 use fpstore::rows::Explained;
 use fpstore::{Fingerprint, SearchStats, Searcher, Store};
 
-use super::options::QueryOptions;
-use super::output::{self, Query, Rendered};
+use super::output::{self, Query, QueryOptions, Rendered};
 use crate::args::inputs::{check_stdin, report_guess};
 use crate::output::bad_lines::{BadLines, write_bad};
 use crate::output::row_writer::RowWriter;
@@ -53,30 +52,13 @@ impl SingleQueries {
         lines: &InputOptions,
         newer: impl Fn() -> anyhow::Result<Option<Store>>,
     ) -> anyhow::Result<()> {
-        let file = Path::new("-");
-        check_stdin(file)?;
-        let mut bad_lines = BadLines::new(lines.skips_bad());
-        let summary = read_all_records(file, lines, |found| -> anyhow::Result<()> {
+        let ask = |queries: &mut Self, fingerprint| {
             if let Some(store) = newer()? {
-                self.searcher.follow(&store);
+                queries.searcher.follow(&store);
             }
-            match found {
-                Ok(record) => self.search(record.fingerprint, &[])?,
-                Err(bad) => {
-                    bad_lines.note(bad.place, &bad.reason);
-                    if let (TableFormat::Json, Some(out)) =
-                        (self.options.layout.format, self.out.lines())
-                    {
-                        write_bad(out, bad.place, &bad.reason)?;
-                    }
-                }
-            }
-            // A program that writes line by line waits for each answer, so none may stay in the
-            // buffer.
-            Ok(self.out.lines().map_or(Ok(()), Sink::flush)?)
-        })?;
-        report_guess(file, &summary);
-        bad_lines.finish()
+            queries.search(fingerprint, &[])
+        };
+        answer_lines(self, lines, ask, |queries| &mut queries.out)
     }
 
     /// Ends the output, and returns whether anything was found.
@@ -128,6 +110,35 @@ impl SingleQueries {
         }
         Ok(())
     }
+}
+
+/// Answers each line of standard input as it arrives: calls `ask` with each fingerprint, and writes an
+/// error to `out` for each bad line of a JSON stream.
+pub(super) fn answer_lines<S>(
+    state: &mut S,
+    lines: &InputOptions,
+    ask: impl Fn(&mut S, Fingerprint) -> anyhow::Result<()>,
+    out: impl Fn(&mut S) -> &mut RowWriter,
+) -> anyhow::Result<()> {
+    let file = Path::new("-");
+    check_stdin(file)?;
+    let mut bad_lines = BadLines::new(lines.skips_bad());
+    let summary = read_all_records(file, lines, |found| -> anyhow::Result<()> {
+        match found {
+            Ok(record) => ask(state, record.fingerprint)?,
+            Err(bad) => {
+                bad_lines.note(bad.place, &bad.reason);
+                let rows = out(state);
+                if let (TableFormat::Json, Some(out)) = (rows.form.format, rows.lines()) {
+                    write_bad(out, bad.place, &bad.reason)?;
+                }
+            }
+        }
+        // A program that writes line by line waits for each answer, so none may stay in the buffer.
+        Ok(out(state).lines().map_or(Ok(()), Sink::flush)?)
+    })?;
+    report_guess(file, &summary);
+    bad_lines.finish()
 }
 
 /// Prints the plan of each segment.

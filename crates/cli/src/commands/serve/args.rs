@@ -1,12 +1,14 @@
 //! The options of `fpstore serve`.
 
 use std::io::Write;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{anyhow, bail};
 use bytesize::ByteSize;
 use clap::{Arg, Args};
+use fpstore::join::JudgedPairs;
 use fpstore::{Warm, WriterOptions};
 use fpstore_server::{
     AccessEntry, AccessLog, Address, PageTemplates, ScrubOptions, ServeSettings, Tokens,
@@ -14,7 +16,7 @@ use fpstore_server::{
 };
 
 use super::limits::LimitArgs;
-use super::reread::{PairsArg, TokenArgs};
+use crate::args::inputs::read_judged;
 use crate::args::recipe_files::RecipeFileArgs;
 use crate::args::resources::{QuietArgs, rate};
 use crate::args::segment_args::LabelArgs;
@@ -113,6 +115,43 @@ pub(crate) struct ServeArgs {
     limits: LimitArgs,
     #[command(flatten)]
     pub(crate) quiet: QuietArgs,
+}
+
+/// The files of tokens.
+#[derive(Args, Clone, Debug)]
+pub(super) struct TokenArgs {
+    /// Tokens of those who may read, one on each line
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+    /// Tokens of those who may write; they may read too
+    #[arg(long, value_name = "FILE")]
+    pub(super) write_token_file: Option<PathBuf>,
+}
+
+impl TokenArgs {
+    pub(super) fn open(&self) -> fpstore::Result<Tokens> {
+        Tokens::open(self.token_file.as_deref(), self.write_token_file.as_deref())
+    }
+}
+
+/// The file of judged pairs.
+#[derive(Args, Clone, Debug)]
+pub(super) struct PairsArg {
+    /// Pairs that people have judged: no item is near what is different from it (id, id and 0)
+    #[arg(long, value_name = "FILE", requires = "writable")]
+    pairs: Option<PathBuf>,
+}
+
+impl PairsArg {
+    /// Reads the pairs, if there is a file of them.
+    pub(super) fn read(&self) -> anyhow::Result<Option<JudgedPairs>> {
+        match &self.pairs {
+            Some(file) if file.as_os_str() == "-" => {
+                bail!("--pairs is read again on SIGHUP, and standard input cannot be; name a file")
+            }
+            file => file.as_deref().map(read_judged).transpose(),
+        }
+    }
 }
 
 /// The help of `--access`, whose default is another one here; and limits and what few

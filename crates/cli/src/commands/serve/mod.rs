@@ -2,7 +2,6 @@
 
 mod args;
 mod limits;
-mod reread;
 
 use std::future::poll_fn;
 use std::task::{Context, Poll};
@@ -13,7 +12,7 @@ use fpstore::{Error, IoError};
 use fpstore_server::{Address, Listener, Server};
 
 pub(crate) use args::ServeArgs;
-use reread::{PairsArg, TokenArgs};
+use args::{PairsArg, TokenArgs};
 
 use crate::output::text::counted;
 use crate::session::command::ExitStatus;

@@ -1,14 +1,55 @@
-//! Records that the store had before they are added: probably the input was added before.
+//! The steps shared by commands that add records to a store: known runs, inputs that were added before,
+//! and merging.
 
 use std::path::Path;
 
 use fpstore::input::{InputOptions, read_records};
-use fpstore::{Fingerprint, Id, IdRef, Store};
+use fpstore::{Error, Fingerprint, Id, IdRef, Store};
+use fpstore_base::chain;
 
 use crate::output::text::counted;
+use crate::session::monitor::{INTERRUPTED, Monitor};
 
 /// The records that are looked at.
 const LOOKED_AT: usize = 1000;
+
+/// Whether the store knows a run of this name, which is then said.
+pub(crate) fn is_known_run(store: &Store, run: Option<&str>, quiet: bool) -> bool {
+    let known = run.filter(|run| store.has_run(run));
+    if let (Some(run), false) = (known, quiet) {
+        report_known_run(&store.info().path, run);
+    }
+    known.is_some()
+}
+
+/// Says that the store has added the records of a run.
+pub(crate) fn report_known_run(store: &Path, run: &str) {
+    message!("{}: run {run} has added its records before; nothing was changed", store.display());
+}
+
+/// The store after [`fpstore::Writer::finish`], or nothing after a warning where the records were
+/// added and merging failed: a failure would make scripts add them again. After a signal the program
+/// ends.
+pub(crate) fn merged(
+    finished: Result<Store, Error>,
+    monitor: &Monitor,
+) -> anyhow::Result<Option<Store>> {
+    match finished {
+        Err(error @ Error::Unmerged { .. }) => {
+            monitor.finish();
+            warn_unmerged(&error);
+            monitor.check().inspect_err(|_| std::process::exit(INTERRUPTED.into()))?;
+            Ok(None)
+        }
+        finished => Ok(Some(finished?)),
+    }
+}
+
+/// Says that segments were not merged, and what helps.
+pub(crate) fn warn_unmerged(error: &Error) {
+    let why = chain(error);
+    message!("warning: {why}; 'fpstore compact' merges them");
+}
 
 /// The first records of an input.
 #[derive(Default)]
@@ -83,8 +124,8 @@ enum Stop {
     Failed,
 }
 
-impl From<fpstore::Error> for Stop {
-    fn from(_: fpstore::Error) -> Self {
+impl From<Error> for Stop {
+    fn from(_: Error) -> Self {
         Stop::Failed
     }
 }
