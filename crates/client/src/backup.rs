@@ -22,16 +22,17 @@ const TRIES: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(250);
 
 /// Copies the current snapshot of a server to the folder `to`, as
-/// [`backup`](fpstore::writer::backup) does with a local store: only missing segments are sent, each
-/// segment is checked completely, and readers of the folder see complete states. Repeated calls keep the
-/// folder up to date.
+/// [`backup`](fpstore::writer::backup) does with a local store: only missing segments are sent,
+/// each segment is checked completely, and readers of the folder see complete states. Repeated
+/// calls keep the folder up to date.
 ///
 /// The function blocks, so an asynchronous program must call it on a thread of `spawn_blocking`. A
 /// broken connection is opened again.
 ///
 /// # Errors
 ///
-/// As [`backup`](fpstore::writer::backup); [`Error::Io`](fpstore::Error::Io) if the server cannot be reached or refuses.
+/// As [`backup`](fpstore::writer::backup); [`Error::Io`](fpstore::Error::Io) if the server cannot
+/// be reached or refuses.
 ///
 /// # Examples
 ///

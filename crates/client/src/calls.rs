@@ -60,8 +60,8 @@ fn route(options: &QueryOptions) -> &'static str {
 }
 
 impl Client {
-    /// A client of the server at `url`: `http://ADDRESS:PORT`, with the path prefix of a proxy if there
-    /// is one, or `unix:PATH`. It does not connect yet.
+    /// A client of the server at `url`: `http://ADDRESS:PORT`, with the path prefix of a proxy if
+    /// there is one, or `unix:PATH`. It does not connect yet.
     ///
     /// # Errors
     ///
@@ -116,8 +116,8 @@ impl Client {
         self.ask(&Call::new(Method::POST, "/v1/refresh")).await
     }
 
-    /// The expected cost of a query for `queries` fingerprints within `k` bits; without `k` within the
-    /// tuned distance of the store. [`QueryOptions::max_cost`] limits
+    /// The expected cost of a query for `queries` fingerprints within `k` bits; without `k` within
+    /// the tuned distance of the store. [`QueryOptions::max_cost`] limits
     /// [`cost_us`](PriceAnswer::cost_us).
     ///
     /// # Errors
@@ -147,8 +147,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// As [`Client::info`]. With the codes `batch-over-limit` and `answer-over-limit` a request with
-    /// fewer fingerprints may succeed.
+    /// As [`Client::info`]. With the codes `batch-over-limit` and `answer-over-limit` a request
+    /// with fewer fingerprints may succeed.
     pub async fn query_many(
         &mut self,
         fingerprints: &[Fingerprint],
@@ -167,9 +167,9 @@ impl Client {
         Ok(answers)
     }
 
-    /// Calls `each` with the matches of each fingerprint, in the order of the fingerprints. Any number
-    /// of fingerprints is split into several requests, and a request that the server finds too large is
-    /// halved; each request is answered from one snapshot.
+    /// Calls `each` with the matches of each fingerprint, in the order of the fingerprints. Any
+    /// number of fingerprints is split into several requests, and a request that the server finds
+    /// too large is halved; each request is answered from one snapshot.
     ///
     /// # Errors
     ///
@@ -232,8 +232,8 @@ impl Client {
 
     /// Compares items with the store and with each other, and adds the new ones.
     ///
-    /// If the connection breaks off, the items may have been added nevertheless; the request is never
-    /// repeated automatically.
+    /// If the connection breaks off, the items may have been added nevertheless; the request is
+    /// never repeated automatically.
     ///
     /// # Errors
     ///
@@ -263,8 +263,8 @@ impl Client {
         self.change(Method::DELETE, "/v1/ids", &DeleteBody { ids, dry_run: true }).await
     }
 
-    /// Replaces the stored documents with the same ids, in one step and durably. Returns counts of the
-    /// deleted records.
+    /// Replaces the stored documents with the same ids, in one step and durably. Returns counts of
+    /// the deleted records.
     ///
     /// # Errors
     ///
@@ -296,8 +296,8 @@ impl Client {
     }
 
     /// Makes the server merge segments in the background: the segments of a
-    /// [`Compaction`](fpstore::writer::Compaction) by name, or with `None` the segments that are due.
-    /// The answer precedes the merge; the metrics and the log report its end.
+    /// [`Compaction`](fpstore::writer::Compaction) by name, or with `None` the segments that are
+    /// due. The answer precedes the merge; the metrics and the log report its end.
     ///
     /// # Errors
     ///
@@ -307,8 +307,8 @@ impl Client {
         self.change(Method::POST, "/v1/compact", &body).await
     }
 
-    /// Copies the segments of stores, or segment files, into the store. Both are given by their names
-    /// in the parent folder of the served store.
+    /// Copies the segments of stores, or segment files, into the store. Both are given by their
+    /// names in the parent folder of the served store.
     ///
     /// # Errors
     ///
@@ -317,7 +317,8 @@ impl Client {
         self.change(Method::POST, "/v1/import", &ImportBody { from }).await
     }
 
-    /// Sends a request that changes the store. It uses a new connection, so that it is sent only once.
+    /// Sends a request that changes the store. It uses a new connection, so that it is sent only
+    /// once.
     async fn change<T: DeserializeOwned>(
         &mut self,
         method: Method,

@@ -1,10 +1,10 @@
-//! A client of the server in the crate `fpstore-server`: one connection, one request at a time, typed
-//! answers.
+//! A client of the server in the crate `fpstore-server`: one connection, one request at a time,
+//! typed answers.
 //!
-//! A [`Client`] runs on the tokio runtime of its caller. It connects at the first request, keeps the
-//! connection, and connects again when the server has closed it. While a server is busy, the client
-//! repeats the request after the pause in the answer. The client speaks HTTP without TLS, over TCP or a
-//! Unix socket.
+//! A [`Client`] runs on the tokio runtime of its caller. It connects at the first request, keeps
+//! the connection, and connects again when the server has closed it. While a server is busy, the
+//! client repeats the request after the pause in the answer. The client speaks HTTP without TLS,
+//! over TCP or a Unix socket.
 //!
 //! # Examples
 //!

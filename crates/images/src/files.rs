@@ -15,8 +15,8 @@ use crate::read::{memory_of, read_gray};
 /// The extensions of supported pictures, in lower case.
 const ENDINGS: [&str; 10] =
     ["bmp", "gif", "jfif", "jpe", "jpeg", "jpg", "png", "tif", "tiff", "webp"];
-/// The extensions of picture formats without a decoder here. Such files are reported as bad pictures:
-/// if they were skipped silently, a search would seem to find nothing.
+/// The extensions of picture formats without a decoder here. Such files are reported as bad
+/// pictures: if they were skipped silently, a search would seem to find nothing.
 const UNREAD_ENDINGS: [&str; 14] = [
     "arw", "avif", "cr2", "cr3", "dng", "heic", "heif", "j2k", "jp2", "jxl", "nef", "orf", "psd",
     "raw",
@@ -43,8 +43,8 @@ pub struct PictureOptions {
 }
 
 impl PictureOptions {
-    /// Reads pictures by `recipe`, on all cores, within 1 GiB of memory; an unreadable picture is an
-    /// error in the end.
+    /// Reads pictures by `recipe`, on all cores, within 1 GiB of memory; an unreadable picture is
+    /// an error in the end.
     pub fn new(recipe: PictureRecipe) -> Self {
         PictureOptions { recipe, skip_bad: false, threads: 0, memory: MEMORY, observer: None }
     }
@@ -107,8 +107,8 @@ pub enum Error {
     Interrupted,
 }
 
-/// Calls `take` with the fingerprint and the id of each picture in a folder and its subfolders, in the
-/// order of the ids. An id is the path below `folder`, with `/` between names.
+/// Calls `take` with the fingerprint and the id of each picture in a folder and its subfolders, in
+/// the order of the ids. An id is the path below `folder`, with `/` between names.
 ///
 /// Pictures are selected by the extension of their names; their bytes determine the format. Hidden
 /// files and links to folders are skipped.
@@ -134,8 +134,9 @@ pub fn hash_pictures<E: From<Error>>(
         let found = &found;
         let produce = move |feed: &mut Feed<_, _>| {
             for it in found {
-                // The header is read twice, because decoders cannot be sent to another thread. A decoder
-                // that fails here fails again when the picture is read, and is reported then.
+                // The header is read twice, because decoders cannot be sent to another thread. A
+                // decoder that fails here fails again when the picture is read, and is reported
+                // then.
                 let memory = |path: &PathBuf| guarded(|| memory_of(path)).unwrap_or(0);
                 let memory = it.1.as_ref().map_or(0, memory);
                 if !feed.push(it, memory) {

@@ -11,7 +11,8 @@ pub struct Gray {
 }
 
 impl Gray {
-    /// A picture of these pixels; `None` unless there are `width` times `height` pixels, at least one.
+    /// A picture of these pixels; `None` unless there are `width` times `height` pixels, at least
+    /// one.
     pub fn new(width: usize, height: usize, pixels: Vec<u8>) -> Option<Self> {
         let len = width.checked_mul(height)?;
         (len > 0 && pixels.len() == len).then_some(Gray { width, height, pixels })

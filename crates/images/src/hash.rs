@@ -16,10 +16,10 @@ const LOW: usize = 8;
 
 /// A hash of pictures.
 ///
-/// For the same pixels both hashes equal those of the Python package imagehash with its defaults, bit
-/// for bit; the most significant bit is the first bit of its rows. Exceptions are pictures with
-/// coefficients that are equal by symmetry (one colour, a drawn gradient): there imagehash counts the
-/// rounding errors of its transform as differences.
+/// For the same pixels both hashes equal those of the Python package imagehash with its defaults,
+/// bit for bit; the most significant bit is the first bit of its rows. Exceptions are pictures with
+/// coefficients that are equal by symmetry (one colour, a drawn gradient): there imagehash counts
+/// the rounding errors of its transform as differences.
 ///
 /// # Examples
 ///
@@ -56,8 +56,8 @@ impl PictureHash {
         }
     }
 
-    /// The distance that includes most resized, compressed and slightly cropped versions of a picture,
-    /// and hardly any other picture (docs/images.md).
+    /// The distance that includes most resized, compressed and slightly cropped versions of a
+    /// picture, and hardly any other picture (docs/images.md).
     pub fn usual_k(self) -> u32 {
         match self {
             PictureHash::PHash => 10,

@@ -11,13 +11,15 @@ use crate::hash::Orientation;
 
 /// The longest side of a picture in pixels.
 pub const SIDE_MAX: u32 = 65_535;
-/// The largest length in bytes of the decoded pixels of a picture: a small file can declare any size.
+/// The largest length in bytes of the decoded pixels of a picture: a small file can declare any
+/// size.
 pub const DECODED_LEN_MAX: u64 = 512 << 20;
 /// The peak memory of decoding and the following steps, in bytes for each byte of pixels: the
 /// coefficients of a progressive JPEG file are larger than its pixels.
 const MEMORY_FACTOR: u64 = 3;
 
-/// Reads the first frame of a picture in grey. The bytes determine the format, not the name of the file.
+/// Reads the first frame of a picture in grey. The bytes determine the format, not the name of the
+/// file.
 ///
 /// # Errors
 ///

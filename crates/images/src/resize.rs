@@ -1,7 +1,7 @@
 //! Resizes as Pillow does: Lanczos over three lobes, in fixed-point numbers of 22 bits.
 //!
-//! The first pass shortens rows, the second columns; each rounds to bytes. Every step must equal the
-//! step of Pillow, because a hash compares values that are close to each other.
+//! The first pass shortens rows, the second columns; each rounds to bytes. Every step must equal
+//! the step of Pillow, because a hash compares values that are close to each other.
 
 use std::f64::consts::PI;
 

@@ -1,10 +1,10 @@
 //! A server that answers queries over HTTP, and adds new records.
 //!
-//! [`Server::open`] opens a store, takes its writer lock if the server may write, and starts the threads
-//! that follow the store. The server runs on the tokio runtime of its caller: either it listens itself
-//! ([`Server::bind`], [`Server::run`]), or a frontend passes single requests to it
-//! ([`Server::handle`]). It prints nothing and handles no signals. `docs/serve.md` in the repository
-//! describes the routes; [`fpstore_client`] sends requests to them.
+//! [`Server::open`] opens a store, takes its writer lock if the server may write, and starts the
+//! threads that follow the store. The server runs on the tokio runtime of its caller: either it
+//! listens itself ([`Server::bind`], [`Server::run`]), or a frontend passes single requests to it
+//! ([`Server::handle`]). It prints nothing and handles no signals. `docs/serve.md` in the
+//! repository describes the routes; [`fpstore_client`] sends requests to them.
 //!
 //! # Examples
 //!

@@ -1,4 +1,4 @@
-//! Arguments that several commands share, each with one function that returns plain settings.
+//! Arguments that several commands share. Each has one function that returns plain settings.
 
 use clap::Arg;
 

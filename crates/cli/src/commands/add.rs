@@ -58,7 +58,7 @@ Exit status: 0 done; 2 error.";
     mut_arg("run", |arg| arg.conflicts_with("follow")),
     mut_args = |arg| match arg.get_id().as_str() {
         "images" => arg.conflicts_with("follow"),
-        // The short help is one screen, and an addition rarely needs them.
+        // The short help fits one screen, and an addition rarely needs these options.
         "threads" | "memory" => arg.hide_short_help(true),
         _ => arg,
     }
@@ -150,7 +150,7 @@ pub(crate) fn run(args: &AddArgs) -> anyhow::Result<ExitStatus> {
         );
     }
     let mut writer = Writer::with_options(&args.store.store, options)?;
-    // The same run may have ended while this one waited.
+    // Another process may have finished the same run while this one waited for the lock.
     if is_known_run(writer.store(), args.run.run.as_deref(), args.work.is_quiet()) {
         return Ok(ExitStatus::Done);
     }
@@ -177,7 +177,7 @@ pub(crate) fn run(args: &AddArgs) -> anyhow::Result<ExitStatus> {
         }
     };
     read.inspect_err(|_| monitor.report_loss(writer.pending_count()))?;
-    // Before the commit: then all are stored.
+    // Checked before the commit, after which all records are stored.
     let repeated = may_repeat.then(|| first.stored_in(writer.store())).flatten();
     let committed = writer.commit_alone()?;
     let Some(store) = merged(writer.finish(), &monitor)? else { return Ok(ExitStatus::Done) };
@@ -191,8 +191,8 @@ pub(crate) fn run(args: &AddArgs) -> anyhow::Result<ExitStatus> {
     Ok(ExitStatus::Done)
 }
 
-/// Makes an empty store, once the inputs can be opened. Another process that makes one at the same
-/// time is no error.
+/// Makes an empty store, once the inputs can be opened. If another process makes it at the same
+/// time, that store is used.
 fn created(args: &AddArgs, files: &[PathBuf]) -> anyhow::Result<Store> {
     let path = &args.store.store;
     check_open(files, args.documents.are_given())

@@ -151,7 +151,7 @@ impl RuleArgs {
 }
 
 impl ContaminationArgs {
-    /// How the items are read.
+    /// The options to read the items.
     fn item_options(&self) -> DocumentOptions {
         let mut options = DocumentOptions::default().skip_bad(self.bad.skip_bad);
         if let Some(field) = self.against_text_field.as_deref().or(self.reading.text_field()) {

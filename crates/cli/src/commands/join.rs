@@ -1,4 +1,4 @@
-//! `fpstore join`: which records of one list are near those of another.
+//! `fpstore join`: finds the records of one list that are near records of another.
 
 use std::path::{Path, PathBuf};
 
@@ -98,7 +98,7 @@ pub(crate) fn run(args: &JoinArgs) -> anyhow::Result<ExitStatus> {
     let searches_stores = args.searched.as_deref().is_none_or(is_store);
     let out = args.output.open()?;
     let monitor = args.resources.monitor(args.quiet.is_on())?;
-    // Both are opened before the first record is read, which may take long.
+    // Both stores are opened before the first record is read, because reading can take long.
     let asked = is_store(&args.asked).then(|| Store::open(&args.asked)).transpose()?;
     let stored =
         searches_stores.then(|| Opened::asked(places, AccessArgs::default())).transpose()?;
@@ -147,7 +147,7 @@ pub(crate) fn run(args: &JoinArgs) -> anyhow::Result<ExitStatus> {
 }
 
 impl JoinArgs {
-    /// A temporary store of the file that is searched.
+    /// A temporary store of the searched file.
     fn searched(
         &self,
         files: &[PathBuf],
@@ -166,7 +166,7 @@ impl JoinArgs {
     }
 }
 
-/// Refuses stores of which the fingerprints cannot be compared.
+/// Rejects stores whose fingerprints are not comparable.
 fn check_recipes(asked: &Store, searched: &Store) -> anyhow::Result<()> {
     if let (Some(given), Some(store)) = (asked.recipe(), searched.recipe())
         && given != store

@@ -150,7 +150,7 @@ pub(crate) fn run(args: &PairsArgs) -> anyhow::Result<ExitStatus> {
         })
     })?;
     rows.finish()?;
-    // A share without pairs is nothing special, and a scheduler takes any other status for a failure.
+    // A share without pairs is normal, and a scheduler treats any other status as a failure.
     let is_negative = pairs.is_empty() && args.share.share().is_none();
     Ok(if is_negative { ExitStatus::Negative } else { ExitStatus::Done })
 }
@@ -197,7 +197,7 @@ fn pairs_to_judge(args: &PairsArgs) -> anyhow::Result<ExitStatus> {
     Ok(if pairs.is_empty() { ExitStatus::Negative } else { ExitStatus::Done })
 }
 
-/// Finds and prints the pairs of documents whose features are alike enough.
+/// Finds and prints the pairs of documents whose features are similar enough.
 fn confirmed_pairs(
     args: &PairsArgs,
     threshold: f64,

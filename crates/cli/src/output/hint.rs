@@ -1,4 +1,4 @@
-//! What the user can do about an error.
+//! Hints: how a user can fix an error.
 
 use std::ffi::OsString;
 use std::io::ErrorKind;
@@ -17,11 +17,11 @@ const RECIPE_HINT: &str = "if the fingerprints were made by the recipe of the st
                            --recipe with its name, or with a file that holds what 'info' prints \
                            of it";
 
-/// What helps where fingerprints of two widths meet.
+/// The hint for fingerprints of two different widths.
 const WIDTH_HINT: &str = "fingerprints of another width are never near: --bits says how many bits those \
                           in files have";
 
-/// Parts of reasons, and what helps.
+/// Parts of error messages, each with its hint.
 const REFUSED: [(&str, &str); 16] = [
     ("no field of addresses is named", "--url-field names it"),
     ("documents are not compared by address", "add address to --judge, or leave out --url-field"),
@@ -41,15 +41,15 @@ const REFUSED: [(&str, &str); 16] = [
     ("by which '", "the rule of --keep names it"),
 ];
 
-/// What the user can do about an error, of which was `told`, of the command that was `given` and that
-/// `offers` some options.
+/// The hint for an error, if there is one. `told` is the printed message, `given` the command line,
+/// and `offers` checks whether the command has an option.
 pub(crate) fn of(
     error: &anyhow::Error,
     told: &str,
     given: &[OsString],
     offers: impl Fn(&str) -> bool,
 ) -> Option<String> {
-    // Outputs have errors of their own, which do not say it.
+    // The errors of outputs do not include the reason of the system.
     let of_system = || {
         let causes = error.chain().filter_map(|cause| cause.downcast_ref());
         let mut plain = causes.filter_map(fpstore_base::plain_cause);
@@ -57,7 +57,7 @@ pub(crate) fn of(
     };
     let of_items = || {
         let items: &corpus_error::OfItems = error.downcast_ref()?;
-        // Their ids are the numbers of their lines in any case.
+        // The ids of items are always line numbers.
         let offers = |option: &str| option != "line_ids" && offers(option);
         of_text(&items.0, given, offers).map(|hint| items.hint(hint))
     };
@@ -72,7 +72,7 @@ fn of_store(error: &Error, given: &[OsString], offers: impl Fn(&str) -> bool) ->
     match error {
         Error::UnclearInput { fingerprint_column, id_column, radix, width, .. } => {
             let mut more = Vec::new();
-            // The rest of the options would make other columns of it.
+            // The other options of the command line assume other columns.
             if fingerprint_column.is_some() && !offers("fingerprint_field") {
                 return None;
             }
@@ -112,7 +112,7 @@ fn of_store(error: &Error, given: &[OsString], offers: impl Fn(&str) -> bool) ->
             Some("--force replaces it once the new one is complete".into())
         }
         Error::Corrupt { path, .. } => {
-            // The file may be a segment outside of a store, such as one to import.
+            // The file may be a segment outside a store, such as one to import.
             let store = path.parent().filter(|folder| folder.join("MANIFEST").exists())?;
             Some(format!("run 'fpstore verify -s {}' for a full report", store.display()))
         }
@@ -146,7 +146,7 @@ fn of_store(error: &Error, given: &[OsString], offers: impl Fn(&str) -> bool) ->
     }
 }
 
-/// What the user can do about an error in a document.
+/// The hint for an error in a document.
 fn of_text(
     error: &fpstore_documents::Error,
     given: &[OsString],
@@ -195,18 +195,18 @@ fn of_text(
         fpstore_documents::Error::BadInput { name, reason, .. } => {
             helps(remedy::of_documents(name, reason, &offers))
         }
-        // A file that is damaged as a whole is no bad record.
+        // If the whole file is damaged, skipping records does not help.
         error if error.is_of_file() && skips_bad(given) => helps(None),
         _ => None,
     }
 }
 
-/// Whether bad records are skipped already.
+/// Whether the command line already skips bad records.
 fn skips_bad(given: &[OsString]) -> bool {
     given.iter().any(|word| word == "--skip-bad")
 }
 
-/// What to do about a bad record where the command can skip it.
+/// The hint for a bad record: how the command can skip it.
 fn of_bad_record(given: &[OsString], offers: impl Fn(&str) -> bool) -> Option<String> {
     offers("skip_bad").then(|| match skips_bad(given) {
         true => SKIPPED_BAD_HINT.into(),
@@ -214,7 +214,7 @@ fn of_bad_record(given: &[OsString], offers: impl Fn(&str) -> bool) -> Option<St
     })
 }
 
-/// What the user can do about settings that are refused for this reason.
+/// The options to change if settings are rejected for this reason.
 fn options_for(reason: &str) -> Option<&'static str> {
     let found = REFUSED.iter().find(|(part, _)| reason.contains(part));
     found.map(|(_, help)| *help)
@@ -224,7 +224,7 @@ fn options_for(reason: &str) -> Option<&'static str> {
 mod tests {
     use super::*;
 
-    /// If a reason changes and its part here does not, users see no advice any more.
+    /// Fails if the text of an error changes and its copy here does not: the hint would disappear.
     #[test]
     fn each_part_stands_in_a_reason_of_the_library() {
         let sources = [
@@ -232,7 +232,7 @@ mod tests {
             include_str!("../../../corpus/src/cleaning.rs"),
             include_str!("../../../corpus/src/keep_rules.rs"),
         ];
-        // Texts go on in the next line after a backslash.
+        // A backslash continues a string in the next line.
         let whole = |source: &str| -> String {
             let mut lines = source.split("\\\n");
             let first = lines.next().unwrap_or_default().to_string();

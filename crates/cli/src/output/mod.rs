@@ -1,4 +1,4 @@
-//! What the program writes: messages, rows, files, pages, and what helps after an error.
+//! The output of the program: messages, rows, files, pages, and hints for errors.
 
 #[macro_use]
 pub(crate) mod text;

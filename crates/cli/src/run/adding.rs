@@ -1,5 +1,5 @@
-//! The steps shared by commands that add records to a store: known runs, inputs that were added before,
-//! and merging.
+//! Steps shared by the commands that add records to a store: runs that were added before, repeated
+//! inputs, and merging.
 
 use std::path::Path;
 
@@ -10,10 +10,10 @@ use fpstore_base::chain;
 use crate::output::text::counted;
 use crate::session::monitor::{INTERRUPTED, Monitor};
 
-/// The records that are looked at.
+/// The number of records of an input that are checked.
 const LOOKED_AT: usize = 1000;
 
-/// Whether the store knows a run of this name, which is then said.
+/// Whether the store already contains a run of this name. Prints a message then, unless `quiet`.
 pub(crate) fn is_known_run(store: &Store, run: Option<&str>, quiet: bool) -> bool {
     let known = run.filter(|run| store.has_run(run));
     if let (Some(run), false) = (known, quiet) {
@@ -22,14 +22,14 @@ pub(crate) fn is_known_run(store: &Store, run: Option<&str>, quiet: bool) -> boo
     known.is_some()
 }
 
-/// Says that the store has added the records of a run.
+/// Prints that the records of a run were added before.
 pub(crate) fn report_known_run(store: &Path, run: &str) {
     message!("{}: run {run} has added its records before; nothing was changed", store.display());
 }
 
-/// The store after [`fpstore::Writer::finish`], or nothing after a warning where the records were
-/// added and merging failed: a failure would make scripts add them again. After a signal the program
-/// ends.
+/// The store returned by [`fpstore::Writer::finish`]. If the records were added but merging failed,
+/// prints a warning and returns `None`: an error would make scripts add the records again. After a
+/// signal the process exits.
 pub(crate) fn merged(
     finished: Result<Store, Error>,
     monitor: &Monitor,
@@ -45,7 +45,7 @@ pub(crate) fn merged(
     }
 }
 
-/// Says that segments were not merged, and what helps.
+/// Prints why segments were not merged, and the command that merges them.
 pub(crate) fn warn_unmerged(error: &Error) {
     let why = chain(error);
     message!("warning: {why}; 'fpstore compact' merges them");
@@ -55,18 +55,19 @@ pub(crate) fn warn_unmerged(error: &Error) {
 #[derive(Default)]
 pub(crate) struct FirstRecords {
     records: Vec<(Fingerprint, Option<Id>)>,
-    /// Whether the input has more.
+    /// Whether the input has more records.
     has_more: bool,
 }
 
-/// How many records of an input the store had before.
+/// The number of records of an input that the store already contained.
 pub(crate) struct Repeated {
     count: u64,
     is_least: bool,
 }
 
 impl FirstRecords {
-    /// Those of the first file. What cannot be read twice, such as a pipe, is not looked at.
+    /// The first records of the first file. Empty if the file can be read only once, such as a
+    /// pipe.
     pub(crate) fn of_files<'a>(
         files: impl IntoIterator<Item = &'a Path>,
         input: &InputOptions,
@@ -79,7 +80,7 @@ impl FirstRecords {
                 true => Ok(()),
                 false => Err(Stop::Enough),
             });
-        // Who adds the file is told what is wrong with it.
+        // The command that adds the file reports its errors.
         if matches!(read, Err(Stop::Failed)) {
             return FirstRecords::default();
         }
@@ -87,7 +88,7 @@ impl FirstRecords {
         first
     }
 
-    /// Takes a record unless there are enough, and says whether it did.
+    /// Takes a record unless there are enough. Returns whether it was taken.
     pub(crate) fn push(&mut self, fingerprint: Fingerprint, id: Option<IdRef<'_>>) -> bool {
         self.has_more |= self.records.len() == LOOKED_AT;
         if !self.has_more {
@@ -96,7 +97,8 @@ impl FirstRecords {
         !self.has_more
     }
 
-    /// How many of them are stored, if nearly all are.
+    /// The number of these records in the store; `None` unless the store contains nearly all of
+    /// them.
     pub(crate) fn stored_in(&self, store: &Store) -> Option<Repeated> {
         let records = self.records.iter().map(|(value, id)| (*value, id.as_ref().map(Id::as_ref)));
         let count = store.count_stored(records).unwrap_or(0);
@@ -106,7 +108,7 @@ impl FirstRecords {
 }
 
 impl Repeated {
-    /// Prints it, after the records were added.
+    /// Prints the number, after the records were added.
     pub(crate) fn report(&self) {
         let (was, is) = if self.count == 1 { ("was", "is") } else { ("were", "are") };
         message!(
@@ -118,7 +120,7 @@ impl Repeated {
     }
 }
 
-/// Why the first records of a file are read no further.
+/// Why reading the first records stopped.
 enum Stop {
     Enough,
     Failed,

@@ -1,4 +1,4 @@
-//! The page of `fpstore cluster --html`: its options, its texts, its file.
+//! The page of `fpstore cluster --html`: options, texts, file.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ use crate::output::sink::{Sink, open_page, page_path};
 use crate::output::text::{counted, grouped};
 use crate::session::monitor::Monitor;
 
-/// The options that bound a page.
+/// The options that limit the size of a page.
 const MORE: &str = "--html-groups or --html-max";
 
 /// The options of a page with groups.
@@ -71,18 +71,18 @@ pub(crate) struct GroupPageArgs {
     html_groups: NonZeroUsize,
 }
 
-/// A page that is open, and its groups.
+/// An open page and its groups.
 pub(crate) struct OpenPage {
     out: Sink,
     pub(crate) groups: LargestGroups,
 }
 
-/// Documents in files, which have the texts of a page.
+/// Files of documents that contain the texts of a page.
 pub(crate) struct TextSource<'a> {
     pub(crate) files: &'a [PathBuf],
     pub(crate) options: DocumentOptions,
-    /// Makes the fingerprints by which documents with one id are told apart, if it is known how
-    /// they were made.
+    /// The hasher of the recipe, if it is known. Fingerprints distinguish documents that share an
+    /// id.
     pub(crate) hasher: Option<TextHasher>,
 }
 
@@ -110,24 +110,24 @@ impl TextSource<'_> {
 }
 
 impl GroupPageArgs {
-    /// Whether there is to be a page.
+    /// Whether a page is requested.
     pub(crate) fn is_given(&self) -> bool {
         self.html.is_some()
     }
 
-    /// The groups on the page at most.
+    /// Maximum number of groups on the page.
     pub(crate) fn group_max(&self) -> usize {
         self.html_groups.get()
     }
 
-    /// Opens the page and collects its groups, if there is to be one.
+    /// Opens the page and starts collecting its groups, if a page is requested.
     pub(crate) fn open(&self, force: bool) -> anyhow::Result<Option<OpenPage>> {
         let out = open_page(self.html.as_deref(), force, "clusters")?;
         let groups = || LargestGroups::within(self.html_max.as_u64()).at_most(self.group_max());
         Ok(out.map(|out| OpenPage { out, groups: groups() }))
     }
 
-    /// Writes the page with the groups that were collected.
+    /// Writes the page with the collected groups.
     pub(crate) fn write(
         &self,
         page: OpenPage,
@@ -168,7 +168,7 @@ impl GroupPageArgs {
     }
 }
 
-/// `--html` of a command that shows pairs to judge instead of groups.
+/// Adapts `--html` to a command that shows pairs to judge in place of groups.
 pub(crate) fn of_pairs(arg: Arg) -> Arg {
     match arg.get_id().as_str() {
         "html" => arg.help("Write a page with pairs of every distance to judge, instead of rows").long_help(
@@ -183,7 +183,7 @@ pub(crate) fn of_pairs(arg: Arg) -> Arg {
 }
 
 impl OpenPage {
-    /// Takes a group.
+    /// Collects a group.
     pub(crate) fn take(&mut self, group: &ClusterRow) {
         self.groups.take_cluster(group);
     }

@@ -1,4 +1,4 @@
-//! The file of the unit costs of this machine, in the cache folder of the user.
+//! The file with the measured unit costs of this machine, in the user's cache folder.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! What a running command has: its observer and signals, the store that it opens, records that come in.
+//! The environment of a running command: progress, signals, the opened store, and incoming records.
 
 pub(crate) mod choice;
 pub(crate) mod command;

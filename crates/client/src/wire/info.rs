@@ -15,9 +15,9 @@ pub struct ServerInfo<S = ServedStore> {
     pub format_versions: [u16; 2],
     /// The store that is served.
     pub store: S,
-    /// The directories of the stores that are served together; empty for a single store. For several
-    /// stores, `store` has all their segments, the sum of their generations, an id derived from their
-    /// ids, and the path of the first.
+    /// The directories of the stores that are served together; empty for a single store. For
+    /// several stores, `store` has all their segments, the sum of their generations, an id derived
+    /// from their ids, and the path of the first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stores: Vec<String>,
     /// Whether the server computes fingerprints of texts.
@@ -32,8 +32,8 @@ pub struct ServerInfo<S = ServedStore> {
     pub limits: ServeLimits,
 }
 
-/// The current snapshot of the store: the fields of a [`StoreInfo`](fpstore::info::StoreInfo) that a
-/// client parses.
+/// The current snapshot of the store: the fields of a [`StoreInfo`](fpstore::info::StoreInfo) that
+/// a client parses.
 #[derive(Clone, Debug, Deserialize)]
 pub struct ServedStore {
     /// The directory, as the server was given it.
@@ -64,8 +64,8 @@ pub struct ServedStore {
     pub segments: Vec<ServedSegment>,
 }
 
-/// A segment of the served store: the fields of a [`SegmentInfo`](fpstore::info::SegmentInfo) that a
-/// client parses.
+/// A segment of the served store: the fields of a [`SegmentInfo`](fpstore::info::SegmentInfo) that
+/// a client parses.
 #[derive(Clone, Debug, Deserialize)]
 pub struct ServedSegment {
     /// The path of the file on the server.
@@ -100,8 +100,8 @@ pub struct ServedSegment {
     pub tables: Vec<ServedTable>,
 }
 
-/// A table of a served segment: the fields of a [`TableInfo`](fpstore::info::TableInfo) that a client
-/// parses.
+/// A table of a served segment: the fields of a [`TableInfo`](fpstore::info::TableInfo) that a
+/// client parses.
 #[derive(Clone, Debug, Deserialize)]
 pub struct ServedTable {
     /// The mask, in hex.

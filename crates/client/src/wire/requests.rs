@@ -73,8 +73,8 @@ pub struct AddBody<'a> {
     /// Whether ready fingerprints were made by the recipe of the store.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub same_recipe: Option<bool>,
-    /// The largest expected cost of comparing the items, in microseconds of search; a costlier request
-    /// is refused.
+    /// The largest expected cost of comparing the items, in microseconds of search; a costlier
+    /// request is refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_cost: Option<u64>,
     /// The items, compared in this order.
@@ -142,7 +142,8 @@ pub struct ExpireBody {
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct LabelBody {
-    /// The label of records added from now on; `today` is the date in UTC, an empty text is no label.
+    /// The label of records added from now on; `today` is the date in UTC, an empty text is no
+    /// label.
     pub label: String,
 }
 

@@ -31,8 +31,8 @@ pub struct MeasuredDocuments {
 }
 
 impl MeasuredDocuments {
-    /// Adds a document. A document without features has the fingerprint `None`, and its pairs are never
-    /// found.
+    /// Adds a document. A document without features has the fingerprint `None`, and its pairs are
+    /// never found.
     ///
     /// # Errors
     ///
@@ -92,7 +92,8 @@ impl MeasuredDocuments {
     ///
     /// # Errors
     ///
-    /// [`BadLabel`] with the line number, if no document has an id of a line, or its pair is invalid.
+    /// [`BadLabel`] with the line number, if no document has an id of a line, or its pair is
+    /// invalid.
     pub fn pairs(&self, labels: &LabelFile) -> std::result::Result<LabelledPairs, BadLabel> {
         labels.numbered(&self.numbers)
     }

@@ -18,11 +18,12 @@ pub struct Evaluation {
 }
 
 impl Evaluation {
-    /// Measures the distances of labelled pairs. The pairs of a document without a fingerprint, `None`,
-    /// are never found. With `unlisted_differ` every unlisted pair counts as different documents.
+    /// Measures the distances of labelled pairs. The pairs of a document without a fingerprint,
+    /// `None`, are never found. With `unlisted_differ` every unlisted pair counts as different
+    /// documents.
     ///
-    /// `unlisted_differ` compares all pairs, on all cores: about two seconds for 50 000 documents on
-    /// one core. The observer is called meanwhile.
+    /// `unlisted_differ` compares all pairs, on all cores: about two seconds for 50 000 documents
+    /// on one core. The observer is called meanwhile.
     ///
     /// # Errors
     ///
@@ -65,14 +66,14 @@ impl Evaluation {
         self.curve.duplicate_count
     }
 
-    /// The number of pairs labelled as different, pairs without fingerprints included. If unlisted pairs
-    /// count as different: all pairs of fingerprints except duplicates and ignored pairs.
+    /// The number of pairs labelled as different, pairs without fingerprints included. If unlisted
+    /// pairs count as different: all pairs of fingerprints except duplicates and ignored pairs.
     pub fn other_count(&self) -> u64 {
         self.curve.other_count
     }
 
-    /// The expected counts in a larger collection of such documents. They are sound only if all pairs
-    /// were measured, with `unlisted_differ`.
+    /// The expected counts in a larger collection of such documents. They are sound only if all
+    /// pairs were measured, with `unlisted_differ`.
     pub fn forecast(&self, collection_size: u64) -> Forecast {
         Forecast::of(&self.curve, &self.points, self.document_count, collection_size)
     }

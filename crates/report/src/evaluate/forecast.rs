@@ -36,8 +36,8 @@ pub struct Expected {
 }
 
 impl Forecast {
-    /// The expected results in `collection_size` documents, from the pairs of `document_count` measured
-    /// documents.
+    /// The expected results in `collection_size` documents, from the pairs of `document_count`
+    /// measured documents.
     pub(super) fn of(
         curve: &Curve,
         points: &[Point],

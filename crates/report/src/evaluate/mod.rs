@@ -1,9 +1,10 @@
 //! How well fingerprints find the duplicates that people have labelled, by distance.
 //!
-//! Input: pairs of documents with a [`Label`] each ([`LabelledPairs`], or a [`LabelFile`] with ids), and
-//! the fingerprints of the documents, as a list or as [`MeasuredDocuments`]. Output: an [`Evaluation`]
-//! with the found, wrong and missed pairs for each `k`, the best `k`, and the expected results in a
-//! larger collection ([`Forecast`]). [`svg`] draws it. The module does not depend on recipes.
+//! Input: pairs of documents with a [`Label`] each ([`LabelledPairs`], or a [`LabelFile`] with
+//! ids), and the fingerprints of the documents, as a list or as [`MeasuredDocuments`]. Output: an
+//! [`Evaluation`] with the found, wrong and missed pairs for each `k`, the best `k`, and the
+//! expected results in a larger collection ([`Forecast`]). [`svg`] draws it. The module does not
+//! depend on recipes.
 //!
 //! ```
 //! use fpstore::Fingerprint;

@@ -1,5 +1,5 @@
-//! The page of a cleaning: counts of removed documents, the reasons, and a sample of removed documents
-//! with the kept ones.
+//! The page of a cleaning: counts of removed documents, the reasons, and a sample of removed
+//! documents with the kept ones.
 
 use std::collections::BTreeMap;
 
@@ -68,14 +68,15 @@ pub struct RemovedPair {
 pub struct CleaningPage {
     /// The reasons, each with the number of removed documents.
     pub reasons: Vec<(String, u64)>,
-    /// All files, each file and each source: name, number of documents, number of removed documents.
+    /// All files, each file and each source: name, number of documents, number of removed
+    /// documents.
     pub losses: Vec<(String, u64, u64)>,
     /// The number of clusters for each number of documents, from 2 on.
     pub cluster_sizes: BTreeMap<u64, u64>,
     /// The largest clusters: number of documents, id of the kept document, beginning of its text.
     pub clusters: Vec<(u64, String, String)>,
-    /// A sample of the documents that were removed because of another new document. The least similar
-    /// pairs are shown first.
+    /// A sample of the documents that were removed because of another new document. The least
+    /// similar pairs are shown first.
     pub pairs: Vec<RemovedPair>,
     /// The number of documents removed because of a stored one, whose text is unknown.
     pub stored_count: u64,
@@ -86,8 +87,8 @@ pub struct CleaningPage {
 }
 
 impl CleaningPage {
-    /// Counts a removed document, by the distance of the two documents and by their similarity if it was
-    /// computed.
+    /// Counts a removed document, by the distance of the two documents and by their similarity if
+    /// it was computed.
     pub fn take(&mut self, distance: u32, similarity: Option<f64>) {
         self.removed_count += 1;
         *self.distances.entry(distance).or_default() += 1;

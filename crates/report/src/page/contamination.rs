@@ -115,8 +115,8 @@ impl ContaminationPage {
         self.kept.iter().map(|kept| kept.held.item.as_str())
     }
 
-    /// Writes the page, with facts below its title, and with the texts of items by their ids. Items with
-    /// the lowest contained share come first: they are the ones to judge.
+    /// Writes the page, with facts below its title, and with the texts of items by their ids. Items
+    /// with the lowest contained share come first: they are the ones to judge.
     pub fn write(
         self,
         title: &str,

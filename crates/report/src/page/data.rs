@@ -91,8 +91,8 @@ impl Json {
         }
     }
 
-    /// Adds a group. Returns whether all its documents fit. A group is omitted if fewer than two of its
-    /// documents fit.
+    /// Adds a group. Returns whether all its documents fit. A group is omitted if fewer than two of
+    /// its documents fit.
     pub(super) fn push(
         &mut self,
         group: &ShownGroup,

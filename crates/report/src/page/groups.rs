@@ -1,7 +1,7 @@
 //! The page of groups of near-duplicates, the largest first.
 //!
-//! The page contains the groups as JSON, and a script shows some at a time. The limit on the length of
-//! the page determines the number of groups; the page states how many it omits.
+//! The page contains the groups as JSON, and a script shows some at a time. The limit on the length
+//! of the page determines the number of groups; the page states how many it omits.
 
 use std::path::Path;
 
@@ -40,8 +40,8 @@ pub struct About<'a> {
     pub image: Option<&'a Template>,
     /// The options that allow more groups.
     pub more: &'a str,
-    /// Whether the groups are pairs to judge: each pair has buttons, and the judgements are saved as
-    /// labels that [`evaluate`](crate::evaluate) reads.
+    /// Whether the groups are pairs to judge: each pair has buttons, and the judgements are saved
+    /// as labels that [`evaluate`](crate::evaluate) reads.
     pub judged: bool,
 }
 
@@ -118,8 +118,8 @@ impl GroupPage {
         GroupTexts::of(&self.groups, folder)
     }
 
-    /// Writes the page, with the texts if they are given. `check` is called before each group; its error
-    /// ends the work.
+    /// Writes the page, with the texts if they are given. `check` is called before each group; its
+    /// error ends the work.
     ///
     /// # Errors
     ///

@@ -98,8 +98,8 @@ pub struct LargestGroups {
     len: u64,
     pub(super) len_max: u64,
     count_max: usize,
-    /// The rank of the largest group that was not kept. Smaller groups are not kept either, so that the
-    /// page shows the first groups of the order without gaps.
+    /// The rank of the largest group that was not kept. Smaller groups are not kept either, so that
+    /// the page shows the first groups of the order without gaps.
     floor: Option<Rank>,
     /// The number of all groups, and of their documents.
     pub(super) group_count: u64,
@@ -149,7 +149,8 @@ impl LargestGroups {
         self.take(facts, documents);
     }
 
-    /// Takes pairs to judge, except pairs with a tab in an id: tabs separate the ids in a file of labels.
+    /// Takes pairs to judge, except pairs with a tab in an id: tabs separate the ids in a file of
+    /// labels.
     pub fn take_pairs(&mut self, pairs: &[SampledPair]) {
         let can_be_named = |pair: &&SampledPair| {
             ![&pair.first_id, &pair.second_id].iter().any(|id| id.to_string().contains('\t'))

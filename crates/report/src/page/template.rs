@@ -1,7 +1,7 @@
 //! Templates of links and pictures, such as `https://example.org/{id}`.
 //!
-//! The script of the page inserts ids into them. Ids are untrusted, so the script escapes them, and makes
-//! links only to addresses of the web or of files.
+//! The script of the page inserts ids into them. Ids are untrusted, so the script escapes them, and
+//! makes links only to addresses of the web or of files.
 
 use std::str::FromStr;
 

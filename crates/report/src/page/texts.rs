@@ -1,7 +1,7 @@
 //! The texts of the documents that a page shows, by their ids.
 //!
-//! Several documents may have the same id. Their fingerprints distinguish them, if the recipe is known;
-//! otherwise the page marks the text as doubtful.
+//! Several documents may have the same id. Their fingerprints distinguish them, if the recipe is
+//! known; otherwise the page marks the text as doubtful.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -126,8 +126,8 @@ impl GroupTexts {
         self.places.values_mut().for_each(|list| fill(list));
     }
 
-    /// The text of a document of a group. Each call returns the text of the next document with this id
-    /// and fingerprint.
+    /// The text of a document of a group. Each call returns the text of the next document with this
+    /// id and fingerprint.
     pub(super) fn next(
         &mut self,
         id: Option<&str>,

@@ -1,16 +1,16 @@
 //! The differences between two texts, by words.
 //!
-//! Words are defined by Unicode, so that texts without spaces between words are divided as well. White
-//! space is ignored: a rewrapped text has no changes, only places with different white space. Example:
-//! from "the old fox" to "the new fox", "old" is removed and "new" is added.
+//! Words are defined by Unicode, so that texts without spaces between words are divided as well.
+//! White space is ignored: a rewrapped text has no changes, only places with different white space.
+//! Example: from "the old fox" to "the new fox", "old" is removed and "new" is added.
 
 use std::ops::Range;
 
 use maud::{Markup, html};
 use similar::{Algorithm, DiffOp, DiffableStr, capture_diff_slices};
 
-/// A part of two compared texts. The first text consists of the parts that are not added, the second of
-/// the parts that are not removed, except for white space.
+/// A part of two compared texts. The first text consists of the parts that are not added, the
+/// second of the parts that are not removed, except for white space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part<'a> {
     /// A part of both texts, with the white space of the first.

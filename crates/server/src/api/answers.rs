@@ -18,8 +18,8 @@ pub(crate) struct Needle<'a> {
 /// The query fingerprints of a request.
 #[derive(Debug)]
 pub(crate) enum Needles {
-    /// Fingerprints without ids, as in most batches. Many batches may wait, so each fingerprint takes
-    /// 8 bytes, which count in the memory budget if they came in a body.
+    /// Fingerprints without ids, as in most batches. Many batches may wait, so each fingerprint
+    /// takes 8 bytes, which count in the memory budget if they came in a body.
     Bare { values: Vec<Fingerprint>, _charge: Option<Charge> },
     /// Fingerprints of a stream.
     Named(Vec<NamedNeedle>),
@@ -76,8 +76,8 @@ impl Encoder {
         }
     }
 
-    /// Adds the bytes after all answers: objects and lists end with the generation of the store, and
-    /// with the bytes that `more` adds.
+    /// Adds the bytes after all answers: objects and lists end with the generation of the store,
+    /// and with the bytes that `more` adds.
     pub(crate) fn end_all(
         self,
         out: &mut Vec<u8>,
@@ -95,8 +95,8 @@ impl Encoder {
         out.extend_from_slice(b"}\n");
     }
 
-    /// Adds the answer to one query. It stops once `out` exceeds `len_max` bytes; the answer is then
-    /// incomplete.
+    /// Adds the answer to one query. It stops once `out` exceeds `len_max` bytes; the answer is
+    /// then incomplete.
     pub(crate) fn push(
         self,
         out: &mut Vec<u8>,

@@ -22,8 +22,8 @@ use fpstore::Limits;
 use fpstore::writer::{Ahead, Compared, NewRecord};
 use fpstore_client::{AddAnswer, AddBody, AddItem, AddStatus, AddedItem, NearItem};
 
-/// The largest number of comparisons of costly items outside the writer's turn. After that the writer
-/// does the remaining work.
+/// The largest number of comparisons of costly items outside the writer's turn. After that the
+/// writer does the remaining work.
 const TRIES: u32 = 5;
 
 pub(crate) async fn answer(
@@ -42,7 +42,8 @@ pub(crate) async fn answer(
     let durable = asked.durable.unwrap_or(true);
     let has_texts = asked.items.iter().any(|item| item.text.is_some());
     let items = if has_texts {
-        // Hashing texts takes long, and the items borrow from the body: another thread parses it again.
+        // Hashing texts takes long, and the items borrow from the body: another thread parses it
+        // again.
         drop(asked);
         let opened = Arc::clone(&opened);
         let work = move || {
@@ -88,8 +89,8 @@ pub(crate) async fn answer(
     Ok(json_response(StatusCode::OK, &answer))
 }
 
-/// Compares items with the current snapshot, in the lane of slow queries: the writer must not wait for
-/// it.
+/// Compares items with the current snapshot, in the lane of slow queries: the writer must not wait
+/// for it.
 async fn compared(
     server: &Arc<Shared>,
     mut ahead: Ahead,

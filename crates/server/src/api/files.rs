@@ -96,8 +96,8 @@ fn text(value: String) -> HeaderValue {
     HeaderValue::try_from(value).expect("it is ASCII")
 }
 
-/// The requested range, if it has a form that this server supports; an error if it contains no byte of
-/// the file.
+/// The requested range, if it has a form that this server supports; an error if it contains no byte
+/// of the file.
 fn range(headers: &HeaderMap, len: u64) -> Option<Result<Range<u64>, ()>> {
     let (start, last) =
         headers.get(header::RANGE)?.to_str().ok()?.strip_prefix("bytes=")?.split_once('-')?;

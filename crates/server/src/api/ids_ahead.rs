@@ -1,8 +1,8 @@
 //! Changes of documents by their ids: the ids of the store are read before the writer's turn.
 //!
-//! A store has no index of ids, so a deletion reads all of them. In a large store that takes long, so
-//! the ids are read in the lane of slow queries while other clients write. The writer's turn reads only
-//! the ids added since.
+//! A store has no index of ids, so a deletion reads all of them. In a large store that takes long,
+//! so the ids are read in the lane of slow queries while other clients write. The writer's turn
+//! reads only the ids added since.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -22,8 +22,8 @@ const TURN_IDS: u64 = 100_000;
 /// The largest number of reads outside the writer's turn. After that the writer reads the rest.
 const TRIES: u32 = 5;
 
-/// Changes the store by `change`, whose only use of `ids` is to delete them. As [`Writing::change`],
-/// except that reading the ids of the store does not hold the writer.
+/// Changes the store by `change`, whose only use of `ids` is to delete them. As
+/// [`Writing::change`], except that reading the ids of the store does not hold the writer.
 pub(super) async fn change_ids<T: Send + 'static>(
     server: &Arc<Shared>,
     writing: &Writing,

@@ -1,8 +1,8 @@
 //! Runs queries within the limits of the server.
 //!
-//! A cheap search runs on the thread that read the request, because handing it to another thread costs
-//! three times the processor time of the whole request. Other searches run in one of two lanes: quick
-//! searches in one piece, slow searches in slices.
+//! A cheap search runs on the thread that read the request, because handing it to another thread
+//! costs three times the processor time of the whole request. Other searches run in one of two
+//! lanes: quick searches in one piece, slow searches in slices.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -33,8 +33,8 @@ const COUNT: NumberOption = NumberOption { min: 1, ..options::COUNT };
 const INLINE_COMPARED: u64 = 50_000;
 /// The largest number of values that a search compares in the lane of quick queries.
 const QUICK_COMPARED: u64 = 5_000_000;
-/// The longest time of a request in the lane of quick queries. It then starts again in the lane of slow
-/// queries.
+/// The longest time of a request in the lane of quick queries. It then starts again in the lane of
+/// slow queries.
 const QUICK_TIME: Duration = Duration::from_millis(50);
 /// Searches with at least this expected time check the clock after each search.
 const CLOCK_NANOS: f64 = 20_000.0;
@@ -77,8 +77,8 @@ pub(crate) struct Question {
     pub(crate) k: u32,
     /// The number of nearest matches; `None` for all matches within `k`.
     pub(crate) count: Option<usize>,
-    /// The smallest number of matches of a complete answer: with fewer, there may be more matches at
-    /// larger distances.
+    /// The smallest number of matches of a complete answer: with fewer, there may be more matches
+    /// at larger distances.
     enough: Option<usize>,
     /// The largest number of matches in an answer.
     pub(crate) matches_max: usize,
@@ -355,8 +355,8 @@ thread_local! {
     static SEARCHER: RefCell<Option<(u64, Searcher, Witness)>> = const { RefCell::new(None) };
 }
 
-/// Calls `act` with the searcher of this thread, moved to the current snapshot, and with the identity of
-/// that snapshot.
+/// Calls `act` with the searcher of this thread, moved to the current snapshot, and with the
+/// identity of that snapshot.
 fn with_searcher<T>(live: &LiveStore, act: impl FnOnce(&mut Searcher, &Witness) -> T) -> T {
     SEARCHER.with_borrow_mut(|kept| {
         let epoch = live.epoch();

@@ -80,8 +80,8 @@ struct Stream {
 /// The client no longer reads answers.
 struct Gone;
 
-/// Adds `data` to `buffer`, and removes and returns its complete lines, if there are any. It scans only
-/// `data`, because a line may arrive in very many parts.
+/// Adds `data` to `buffer`, and removes and returns its complete lines, if there are any. It scans
+/// only `data`, because a line may arrive in very many parts.
 fn take_lines(buffer: &mut Vec<u8>, data: &[u8]) -> Option<Vec<u8>> {
     let is_end = |&byte: &u8| {
         step();
@@ -146,7 +146,8 @@ impl Stream {
         }
     }
 
-    /// Answers complete lines, each with one line; a bad line with its error. Blank lines are skipped.
+    /// Answers complete lines, each with one line; a bad line with its error. Blank lines are
+    /// skipped.
     async fn answer_lines(&mut self, bytes: &[u8]) -> Result<(), Gone> {
         let mut needles: Vec<NamedNeedle> = Vec::new();
         for line in bytes.split(|&b| b == b'\n') {

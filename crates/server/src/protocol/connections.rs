@@ -1,7 +1,7 @@
 //! Accepts connections, limits their number and time, and ends them in order.
 //!
-//! hyper serves each connection. The accept loop is written here because frameworks install no timer:
-//! a client that sends its head a byte at a time would hold its connection for ever.
+//! hyper serves each connection. The accept loop is written here because frameworks install no
+//! timer: a client that sends its head a byte at a time would hold its connection for ever.
 
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -31,8 +31,8 @@ use crate::state::shared::Shared;
 use fpstore_base::IoError;
 use fpstore_client::limits::{DRAIN_TIMEOUT, MAX_CONNECTIONS};
 
-/// The largest number of excess connections that receive a refusal at the same time; others are closed
-/// at once.
+/// The largest number of excess connections that receive a refusal at the same time; others are
+/// closed at once.
 const TURNED_AWAY_MAX: usize = 64;
 /// The longest time in which an excess connection may read its refusal.
 const TURNED_AWAY_TIME: Duration = Duration::from_secs(1);

@@ -1,7 +1,7 @@
 //! The header `Date` of answers.
 //!
-//! hyper caches its own date for a second of wall-clock time: after the clock is set back, that date
-//! would not change until the clock reaches the old time again.
+//! hyper caches its own date for a second of wall-clock time: after the clock is set back, that
+//! date would not change until the clock reaches the old time again.
 
 use std::cell::RefCell;
 use std::time::{Duration, Instant, SystemTime};

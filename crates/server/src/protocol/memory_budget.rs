@@ -96,8 +96,8 @@ impl Drop for Charge {
     }
 }
 
-/// The bytes of a body. They count in the budget until the value is dropped, together with the memory
-/// reserved for the rest of the body.
+/// The bytes of a body. They count in the budget until the value is dropped, together with the
+/// memory reserved for the rest of the body.
 #[derive(Debug)]
 pub(crate) struct HeldBody {
     bytes: Vec<u8>,
@@ -165,8 +165,8 @@ impl Drop for LongAnswer {
 }
 
 impl AnswerBytes {
-    /// Counts the bytes written so far; `false` if the budget is exceeded. A single long answer is never
-    /// refused.
+    /// Counts the bytes written so far; `false` if the budget is exceeded. A single long answer is
+    /// never refused.
     pub(crate) fn has_room(&mut self, budget: &Arc<MemoryBudget>) -> bool {
         let len = self.bytes.len();
         if len < SHORT_LEN {

@@ -28,8 +28,8 @@ pub(crate) type RequestBody = Either<Incoming, UnsyncBoxBody<Bytes, BoxError>>;
 /// A request with such a body.
 pub(crate) type HttpRequest = Request<RequestBody>;
 
-/// Of a body over the limit, up to this many times the limit is read and discarded: a client that is
-/// still writing would not see the answer.
+/// Of a body over the limit, up to this many times the limit is read and discarded: a client that
+/// is still writing would not see the answer.
 const DISCARDED: u64 = 8;
 
 pub(crate) const JSON: &str = "application/json";

@@ -212,8 +212,8 @@ fn check_origin(server: &Shared, request: &HttpRequest) -> Result<(), Failure> {
     }
 }
 
-/// The header `Host`, which must be ASCII. An HTTP/1.1 request over a connection of the server must have
-/// exactly one.
+/// The header `Host`, which must be ASCII. An HTTP/1.1 request over a connection of the server must
+/// have exactly one.
 fn host_of(request: &HttpRequest) -> Result<Option<&str>, Failure> {
     let bad = |what: &str| {
         let message = format!("{what}, expected one header Host with the name of this server");

@@ -1,5 +1,5 @@
-//! Ends the connections of slow clients: those that send the head of a request, or read an answer, too
-//! slowly.
+//! Ends the connections of slow clients: those that send the head of a request, or read an answer,
+//! too slowly.
 //!
 //! hyper's own time-out of heads also runs while a connection is idle, and it has no time-out for
 //! answers that are not read. The stream here wraps the socket and watches each read and write.

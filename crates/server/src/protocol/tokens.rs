@@ -36,8 +36,8 @@ impl Tokens {
     ///
     /// # Errors
     ///
-    /// [`Error::Io`] if a file cannot be read, [`Error::InvalidOptions`] if a line is not a token, a file
-    /// has no token, or every user of the machine may read or write the file.
+    /// [`Error::Io`] if a file cannot be read, [`Error::InvalidOptions`] if a line is not a token,
+    /// a file has no token, or every user of the machine may read or write the file.
     pub fn open(read: Option<&Path>, write: Option<&Path>) -> Result<Self> {
         Ok(Tokens {
             read: read.map(tokens_of).transpose()?.unwrap_or_default(),

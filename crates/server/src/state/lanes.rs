@@ -1,8 +1,9 @@
 //! Two lanes for long work: quick work never waits for slow work.
 //!
-//! Quick work runs on a free thread for blocking work. Slow work is done in slices by a few dedicated
-//! threads: the slices of different requests alternate, so that no slow request waits for the end of
-//! another. These threads have a lower scheduling priority, where the system supports it.
+//! Quick work runs on a free thread for blocking work. Slow work is done in slices by a few
+//! dedicated threads: the slices of different requests alternate, so that no slow request waits for
+//! the end of another. These threads have a lower scheduling priority, where the system supports
+//! it.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -49,8 +50,8 @@ struct State {
 }
 
 impl Lanes {
-    /// Makes lanes of `threads` threads each, and starts the threads for slow work, which end when the
-    /// value is dropped.
+    /// Makes lanes of `threads` threads each, and starts the threads for slow work, which end when
+    /// the value is dropped.
     pub(crate) fn start(threads: usize, queue_timeout: Duration) -> std::io::Result<Self> {
         let slow = Arc::new(Queue::default());
         let lanes = Lanes {
@@ -83,8 +84,8 @@ impl Lanes {
         blocking(work).await
     }
 
-    /// Runs slow work: calls `slice` with the end time of each slice, until it returns a result. The
-    /// work ends early once the request was dropped.
+    /// Runs slow work: calls `slice` with the end time of each slice, until it returns a result.
+    /// The work ends early once the request was dropped.
     pub(crate) async fn slow<T: Send + 'static>(
         &self,
         live: &LiveStore,

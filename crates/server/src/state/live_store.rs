@@ -113,8 +113,8 @@ impl LiveStore {
         self.metrics.text(&self.store.info(), &self.health, &self.scrubbed, body_bytes)
     }
 
-    /// Starts a thread that warms the store, and then refreshes it regularly until the returned end of
-    /// the channel is dropped.
+    /// Starts a thread that warms the store, and then refreshes it regularly until the returned end
+    /// of the channel is dropped.
     pub(crate) fn follow(self: &Arc<Self>, every: Duration) -> std::io::Result<Sender<()>> {
         let (end, ends) = channel::<()>();
         let live = Arc::clone(self);
@@ -176,8 +176,8 @@ impl LiveStore {
         refreshed
     }
 
-    /// Logs that another store has replaced the served store. A read-only server follows it, since a
-    /// store is rebuilt that way. A writing server has lost its store.
+    /// Logs that another store has replaced the served store. A read-only server follows it, since
+    /// a store is rebuilt that way. A writing server has lost its store.
     fn note_identity(&self, before: [u8; 16]) {
         let now = self.store.state_id().store_id;
         if now == before {

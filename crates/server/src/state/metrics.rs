@@ -292,8 +292,8 @@ fn write_number(out: &mut String, kind: &str, name: &str, help: &str, value: f64
     let _ = writeln!(out, "{name} {value}");
 }
 
-/// Writes the version of the program, and the metrics of the process under the names of the Prometheus
-/// client libraries. Values that the system does not report are omitted.
+/// Writes the version of the program, and the metrics of the process under the names of the
+/// Prometheus client libraries. Values that the system does not report are omitted.
 fn write_process(out: &mut String) {
     let name = "fpstore_build_info";
     head(out, "gauge", name, "The version of the program, and the formats that it reads.");

@@ -1,8 +1,8 @@
 //! The state of the server between requests.
 //!
-//! `live_store` follows the store and holds its current snapshot; it is also used by the threads of the
-//! writer. `shared` has the rest: limits, tokens, the lanes for searches (`lanes`). `scrub` reads the
-//! store again to find damage. `server` starts all parts and ends them in order.
+//! `live_store` follows the store and holds its current snapshot; it is also used by the threads of
+//! the writer. `shared` has the rest: limits, tokens, the lanes for searches (`lanes`). `scrub`
+//! reads the store again to find damage. `server` starts all parts and ends them in order.
 
 pub(crate) mod health;
 pub(crate) mod lanes;

@@ -17,8 +17,8 @@ const MANIFEST: HeaderName = HeaderName::from_static("fpstore-manifest");
 /// Makes the hasher of a recipe for texts; the error is the reason why it cannot.
 pub type HasherOf = Arc<dyn Fn(&Recipe) -> Result<TextHasher, String> + Send + Sync>;
 
-/// The headers that identify the snapshot of an answer: the id of the store, the generation, and the
-/// digest of the manifest.
+/// The headers that identify the snapshot of an answer: the id of the store, the generation, and
+/// the digest of the manifest.
 #[derive(Clone)]
 pub(crate) struct Witness([(HeaderName, HeaderValue); 3]);
 

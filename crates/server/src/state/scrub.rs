@@ -1,8 +1,9 @@
-//! Scrubbing: reads the whole store repeatedly while it is served, to find disk damage before a query
-//! meets it.
+//! Scrubbing: reads the whole store repeatedly while it is served, to find disk damage before a
+//! query meets it.
 //!
 //! One thread with a low priority verifies the newest state at a bounded rate. It counts and logs
-//! faults; answers do not depend on it, because every byte is used only after its checksum was verified.
+//! faults; answers do not depend on it, because every byte is used only after its checksum was
+//! verified.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
@@ -22,8 +23,8 @@ const LOGGED_MAX: usize = 10;
 /// The rate of scrubbing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScrubOptions {
-    /// The time between the starts of two passes; the first starts with the server. After a longer pass
-    /// the next pass starts at once.
+    /// The time between the starts of two passes; the first starts with the server. After a longer
+    /// pass the next pass starts at once.
     pub every: Duration,
     /// The largest number of bytes read in a second. A pass reads each file four times, as
     /// [`verify`](fpstore::verify()) does.

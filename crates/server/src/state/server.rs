@@ -33,10 +33,11 @@ use fpstore::join::JudgedPairs;
 use fpstore::{Error, Result};
 use fpstore::{OpenOptions, Store};
 
-/// A server of one store, or of several stores that it only reads. Clones are handles of the same server.
+/// A server of one store, or of several stores that it only reads. Clones are handles of the same
+/// server.
 ///
-/// See [the crate](crate) for an example. Threads of the server follow the store, and write and merge
-/// if it is writable; they end with [`Server::close`], or when the last handle is dropped.
+/// See [the crate](crate) for an example. Threads of the server follow the store, and write and
+/// merge if it is writable; they end with [`Server::close`], or when the last handle is dropped.
 #[derive(Clone)]
 pub struct Server {
     shared: Arc<Shared>,
@@ -52,8 +53,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// Opens the store at `path`, takes its writer lock if the settings allow writing, and starts to read
-    /// the store into memory. It may be called outside of a runtime.
+    /// Opens the store at `path`, takes its writer lock if the settings allow writing, and starts
+    /// to read the store into memory. It may be called outside of a runtime.
     ///
     /// # Errors
     ///
@@ -65,14 +66,14 @@ impl Server {
         Server::start(path.clone(), open, settings)
     }
 
-    /// Opens several stores, see [`Stores`], and answers from all of them together. Each match of a JSON
-    /// answer contains its store; a fingerprint in two stores is a match in each. The server follows all
-    /// stores, and serves no files of them.
+    /// Opens several stores, see [`Stores`], and answers from all of them together. Each match of a
+    /// JSON answer contains its store; a fingerprint in two stores is a match in each. The server
+    /// follows all stores, and serves no files of them.
     ///
     /// # Errors
     ///
-    /// As [`Server::open`] and [`Stores::with_options`]; [`Error::InvalidOptions`] also if the settings
-    /// allow writing or scrubbing, which need a server of a single store.
+    /// As [`Server::open`] and [`Stores::with_options`]; [`Error::InvalidOptions`] also if the
+    /// settings allow writing or scrubbing, which need a server of a single store.
     pub fn open_all<P: AsRef<Path>>(paths: &[P], settings: ServeSettings) -> Result<Self> {
         let refused = match (&settings.writing, &settings.scrub) {
             (Some(_), _) => "write to",
@@ -144,9 +145,9 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// [`Error::Io`] if the system refuses; [`Error::InvalidOptions`] if another process listens at a
-    /// Unix socket, or another file has its path; or if other machines can reach the address and could
-    /// write without a token, unless [`ServeSettings::anyone_may_write`] allows it.
+    /// [`Error::Io`] if the system refuses; [`Error::InvalidOptions`] if another process listens at
+    /// a Unix socket, or another file has its path; or if other machines can reach the address and
+    /// could write without a token, unless [`ServeSettings::anyone_may_write`] allows it.
     ///
     /// # Panics
     ///
@@ -186,11 +187,11 @@ impl Server {
         self.close().await
     }
 
-    /// Answers one request that a frontend has received. It never fails: a failure is an answer too. The
-    /// frontend must remove its prefix from the path.
+    /// Answers one request that a frontend has received. It never fails: a failure is an answer
+    /// too. The frontend must remove its prefix from the path.
     ///
-    /// The time-outs of heads and of answers, and the limit of connections, apply to [`Server::run`]
-    /// only; the frontend has its own.
+    /// The time-outs of heads and of answers, and the limit of connections, apply to
+    /// [`Server::run`] only; the frontend has its own.
     ///
     /// # Examples
     ///
@@ -217,12 +218,13 @@ impl Server {
         routes::handle(&self.shared, request, None, Busy::default().enter()).await
     }
 
-    /// Reads the newest state of the store into memory, which may take long, and makes it the current
-    /// snapshot. Returns whether it changed.
+    /// Reads the newest state of the store into memory, which may take long, and makes it the
+    /// current snapshot. Returns whether it changed.
     ///
     /// # Errors
     ///
-    /// As [`Store::refresh_warm`](fpstore::Store::refresh_warm); the server then keeps its snapshot.
+    /// As [`Store::refresh_warm`](fpstore::Store::refresh_warm); the server then keeps its
+    /// snapshot.
     pub fn refresh(&self) -> Result<bool> {
         self.shared.live.refresh()
     }
@@ -250,19 +252,20 @@ impl Server {
     }
 
     /// Ends the server: `/readyz` reports it at once; after [`ServeSettings::drain_delay`]
-    /// [`Server::run`] accepts no more connections, and streams end with the part that they have read.
+    /// [`Server::run`] accepts no more connections, and streams end with the part that they have
+    /// read.
     pub fn shutdown(&self) {
         self.shared.live.health.note_draining();
         self.end.send_replace(true);
     }
 
-    /// Makes all additions durable, and frees the writer lock; later additions fail. It has no effect on
-    /// a read-only server.
+    /// Makes all additions durable, and frees the writer lock; later additions fail. It has no
+    /// effect on a read-only server.
     ///
     /// # Errors
     ///
-    /// [`Error::Io`] if items that were answered with `"durable": false` could not be committed, and are
-    /// lost; or if the writer thread panicked.
+    /// [`Error::Io`] if items that were answered with `"durable": false` could not be committed,
+    /// and are lost; or if the writer thread panicked.
     pub async fn close(&self) -> Result<()> {
         let Some(writing) = &self.shared.writing else { return Ok(()) };
         let failed = |failure: Failure| io::Error::other(failure.message);

@@ -38,9 +38,9 @@ use fpstore_client::limits::ServeLimits;
 pub struct ServeSettings {
     /// The options for opening the store, at the start and at each refresh.
     pub open: OpenOptions,
-    /// The largest number of concurrent searches on threads for blocking work. The runtime of the caller
-    /// needs this number of blocking threads and a few more. The server starts as many own threads for
-    /// costly searches.
+    /// The largest number of concurrent searches on threads for blocking work. The runtime of the
+    /// caller needs this number of blocking threads and a few more. The server starts as many own
+    /// threads for costly searches.
     pub threads: usize,
     /// The time between two refreshes.
     pub refresh: Duration,
@@ -48,8 +48,8 @@ pub struct ServeSettings {
     pub stale_after: Duration,
     /// The rate of scrubbing; `None` for no scrubbing.
     pub scrub: Option<ScrubOptions>,
-    /// The part of the store that is read into memory before a snapshot is used. With `None`, each query
-    /// runs on a thread for blocking work, because it may wait for the disk.
+    /// The part of the store that is read into memory before a snapshot is used. With `None`, each
+    /// query runs on a thread for blocking work, because it may wait for the disk.
     pub warm: Option<Warm>,
     /// The file mode of a Unix socket.
     pub socket_mode: u32,
@@ -57,8 +57,9 @@ pub struct ServeSettings {
     pub tokens: Tokens,
     /// Whether other machines may add and delete without a token, if the server writes.
     pub anyone_may_write: bool,
-    /// Accepted names in the header `Host`, in addition to the names of this machine; `None` accepts any.
-    /// On a machine with a browser and without tokens, other names allow requests of foreign web pages.
+    /// Accepted names in the header `Host`, in addition to the names of this machine; `None`
+    /// accepts any. On a machine with a browser and without tokens, other names allow requests of
+    /// foreign web pages.
     pub hosts: Option<Vec<String>>,
     /// The links and pictures of ids on the page.
     pub templates: PageTemplates,
@@ -67,25 +68,26 @@ pub struct ServeSettings {
     /// Pairs that people have judged: an item is not near a record judged different from it, see
     /// [`CheckedWriter::check_and_add_judged`](fpstore::writer::CheckedWriter::check_and_add_judged).
     pub pairs: JudgedPairs,
-    /// The options for writing; `None` for a read-only server. A writing server is the only writer of the
-    /// store.
+    /// The options for writing; `None` for a read-only server. A writing server is the only writer
+    /// of the store.
     pub writing: Option<WritingOptions>,
     /// Makes the hasher for texts of a recipe, with the lists that the recipe needs.
     pub hasher_of: HasherOf,
-    /// The time for which the server continues to answer after [`Server::shutdown`], while `/readyz`
-    /// reports that it drains: the time that a load balancer needs to notice it.
+    /// The time for which the server continues to answer after [`Server::shutdown`], while
+    /// `/readyz` reports that it drains: the time that a load balancer needs to notice it.
     ///
     /// [`Server::shutdown`]: crate::Server::shutdown
     pub drain_delay: Duration,
     /// Receives each answered request.
     pub access_log: Option<AccessLog>,
-    /// Receives log lines for the operator, for example about failing refreshes, commits and merges.
+    /// Receives log lines for the operator, for example about failing refreshes, commits and
+    /// merges.
     pub log: Log,
 }
 
 impl Default for ServeSettings {
-    /// The whole store is kept in memory and refreshed each second; the server is read-only; everybody on
-    /// this machine may query it.
+    /// The whole store is kept in memory and refreshed each second; the server is read-only;
+    /// everybody on this machine may query it.
     fn default() -> Self {
         ServeSettings {
             open: OpenOptions::default(),
@@ -117,8 +119,8 @@ fn hasher_of(recipe: &Recipe) -> Result<TextHasher, String> {
 }
 
 impl Default for WritingOptions {
-    /// Segments are merged in the background; additions with `"durable": false` become durable within a
-    /// second.
+    /// Segments are merged in the background; additions with `"durable": false` become durable
+    /// within a second.
     fn default() -> Self {
         let writer = WriterOptions::default().compact(false).memory(512 << 20);
         WritingOptions { writer, commit_every: Duration::from_secs(1), merge: true }

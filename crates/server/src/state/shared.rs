@@ -23,12 +23,14 @@ pub(crate) struct Shared {
     pub(super) tokens: RwLock<Arc<Tokens>>,
     /// The current judged pairs; replaced as a whole.
     pub(super) pairs: RwLock<Arc<JudgedPairs>>,
-    /// Accepted names in the header `Host`, in addition to the names of this machine; `None` accepts any.
+    /// Accepted names in the header `Host`, in addition to the names of this machine; `None`
+    /// accepts any.
     pub(crate) hosts: Option<Vec<String>>,
     pub(crate) templates: PageTemplates,
     /// The lanes for long work.
     pub(crate) lanes: Lanes,
-    /// The permit for a requested refresh, one at a time: it may take long, and must not fill the pool.
+    /// The permit for a requested refresh, one at a time: it may take long, and must not fill the
+    /// pool.
     pub(crate) refreshes: Arc<Semaphore>,
     pub(crate) writing: Option<Writing>,
     pub(crate) access_log: Option<AccessLog>,

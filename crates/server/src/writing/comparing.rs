@@ -1,7 +1,7 @@
 //! Compares the items of an addition with all known records, in the writer's turn.
 //!
-//! Costly items were compared before with an earlier snapshot ([`Ahead`]). Then only the records added
-//! since are compared here, unless that would hold the writer for long.
+//! Costly items were compared before with an earlier snapshot ([`Ahead`]). Then only the records
+//! added since are compared here, unless that would hold the writer for long.
 
 use std::ops::Range;
 use std::time::Instant;
@@ -20,7 +20,8 @@ pub(crate) const TURN_NANOS: f64 = 2_000_000.0;
 /// The largest number of pending items while commits fail.
 const PENDING_MAX: usize = 100_000;
 
-/// The verdicts on the items of a request, and the positions of its new items among the pending items.
+/// The verdicts on the items of a request, and the positions of its new items among the pending
+/// items.
 pub(super) type Checked = (Vec<Verdict>, Range<usize>);
 
 /// Compares items with all known records; new items become pending. Returns the verdicts, and the
@@ -65,8 +66,8 @@ pub(super) fn check_all(
     Ok(Some((verdicts?, before..writer.pending().len())))
 }
 
-/// Compares items with the records added since the earlier comparison. Returns whether all are compared;
-/// `false` if that would take too long.
+/// Compares items with the records added since the earlier comparison. Returns whether all are
+/// compared; `false` if that would take too long.
 fn catch_up(
     writer: &mut CheckedWriter,
     ahead: &mut Ahead,

@@ -11,7 +11,8 @@ use crate::state::live_store::LiveStore;
 use fpstore::Error;
 use fpstore::writer::{Compaction, Compactor, WriterOptions};
 
-/// The pause between two merges. It is short in tests, where many servers end and each waits for it.
+/// The pause between two merges. It is short in tests, where many servers end and each waits for
+/// it.
 const PAUSE: Duration = Duration::from_millis(if cfg!(test) { 20 } else { 1_000 });
 
 /// The thread that merges.
@@ -29,7 +30,8 @@ impl Merging {
         Ok(Merging { sender, thread })
     }
 
-    /// Requests a merge, unless another requested merge has not started. Returns whether it was requested.
+    /// Requests a merge, unless another requested merge has not started. Returns whether it was
+    /// requested.
     pub(super) fn ask(&self, what: Compaction) -> bool {
         self.sender.try_send(what).is_ok()
     }

@@ -1,8 +1,9 @@
 //! Writing: one thread receives all additions and deletions, and commits many requests together.
 //!
 //! A commit waits for the disk four times, so requests share commits. The thread takes all waiting
-//! requests, checks each item and adds the new ones with a [`CheckedWriter`], commits once, and then
-//! answers. Of two items that are near each other and arrive at the same time, exactly one is new.
+//! requests, checks each item and adds the new ones with a [`CheckedWriter`], commits once, and
+//! then answers. Of two items that are near each other and arrive at the same time, exactly one is
+//! new.
 
 mod comparing;
 mod merging;
@@ -80,9 +81,9 @@ impl Writing {
         answer.await.map_err(|_| Failure::broken())?
     }
 
-    /// Changes the store by `change`, after all earlier additions are committed: a later commit would
-    /// bring deleted ids back. If they cannot be committed, nothing is changed, and the failure contains
-    /// `effect`. Returns the result, and the generation after the change.
+    /// Changes the store by `change`, after all earlier additions are committed: a later commit
+    /// would bring deleted ids back. If they cannot be committed, nothing is changed, and the
+    /// failure contains `effect`. Returns the result, and the generation after the change.
     pub(super) async fn change<T: Send + 'static>(
         &self,
         server: &LiveStore,
@@ -106,7 +107,8 @@ impl Writing {
         self.ask(server, move |thread| thread.compact(what)).await
     }
 
-    /// Runs `what` on the thread after all earlier additions are committed, and waits for its result.
+    /// Runs `what` on the thread after all earlier additions are committed, and waits for its
+    /// result.
     async fn ask<T: Send + 'static>(
         &self,
         server: &LiveStore,

@@ -22,7 +22,8 @@ use fpstore::{Error, Result as StoreResult};
 
 /// The largest number of items in a group, unless a single request has more.
 pub(super) const GROUP_COUNT: usize = 10_000;
-/// The time between two attempts while commits fail. It is short in tests, where many operations fail.
+/// The time between two attempts while commits fail. It is short in tests, where many operations
+/// fail.
 const RETRY_PAUSE: Duration = Duration::from_millis(if cfg!(test) { 20 } else { 1_000 });
 
 /// A task of the writer thread.
@@ -41,15 +42,15 @@ pub(super) type Change = Box<dyn FnOnce(&mut WriterThread) + Send>;
 
 pub(super) struct WriterThread {
     server: Arc<LiveStore>,
-    /// The identity of the store at the start. The thread writes to no other store, although it opens the
-    /// store again after a failure.
+    /// The identity of the store at the start. The thread writes to no other store, although it
+    /// opens the store again after a failure.
     identity: Identity,
     writer: CheckedWriter,
     receiver: Receiver<Task>,
     options: WritingOptions,
     merging: Option<Merging>,
-    /// The latest time to commit items that were already answered; while commits fail, the time of the
-    /// next attempt.
+    /// The latest time to commit items that were already answered; while commits fail, the time of
+    /// the next attempt.
     due: Option<Instant>,
 }
 
@@ -141,7 +142,8 @@ impl WriterThread {
         tasks
     }
 
-    /// Does all tasks of a group. Returns the reply channel of `Task::End`, if the thread should end.
+    /// Does all tasks of a group. Returns the reply channel of `Task::End`, if the thread should
+    /// end.
     fn work(&mut self, tasks: Vec<Task>) -> Option<Reply<()>> {
         let mut waiting = Vec::new();
         let mut end = None;
@@ -287,8 +289,8 @@ impl WriterThread {
         self.due = None;
     }
 
-    /// Makes all pending items durable, refreshes the snapshot, and answers the waiting requests. If
-    /// nothing is pending while commits fail, it checks whether the disk accepts changes again.
+    /// Makes all pending items durable, refreshes the snapshot, and answers the waiting requests.
+    /// If nothing is pending while commits fail, it checks whether the disk accepts changes again.
     fn commit(&mut self, waiting: &mut Vec<Waiting>) {
         let committed = match (self.pending(), self.server.health.failing_commit()) {
             (0, None) => Ok(self.server.opened().generation),
@@ -312,8 +314,8 @@ impl WriterThread {
             Err(why) => {
                 self.server.metrics.commit_failures.fetch_add(1, Relaxed);
                 self.note_failure(&why);
-                // Only items that were answered with success stay pending. After an error that followed
-                // the effect of the commit, no item is pending.
+                // Only items that were answered with success stay pending. After an error that
+                // followed the effect of the commit, no item is pending.
                 for request in waiting.iter().rev().filter(|_| !is_in_effect(&why)) {
                     self.writer.forget(request.added.clone());
                 }
@@ -336,7 +338,8 @@ impl WriterThread {
         Ok(committed?.generation)
     }
 
-    /// Changes the store, unless items are pending. See [`Writing::change`](super::Writing::change).
+    /// Changes the store, unless items are pending. See
+    /// [`Writing::change`](super::Writing::change).
     pub(super) fn change<T>(
         &mut self,
         effect: &str,

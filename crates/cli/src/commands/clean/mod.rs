@@ -76,7 +76,7 @@ fn confirm_help() -> String {
     format!("The least Jaccard similarity of near-duplicates [default: {USUAL_SIMILARITY}]")
 }
 
-/// Files hold documents unless a field of ready fingerprints is named.
+/// Treats files as documents unless a field of ready fingerprints is named.
 fn always(arg: Arg) -> Arg {
     arg.hide(true).default_value("true").default_value_if(
         "fingerprint_field",
@@ -166,7 +166,7 @@ pub(crate) fn run(args: &CleanArgs) -> anyhow::Result<ExitStatus> {
 }
 
 impl CleanArgs {
-    /// What an interruption has left of the work.
+    /// The state after an interruption, as a message.
     pub(crate) fn after_interruption(&self) -> &'static str {
         match self.cleaning.list || self.cleaning.dry_run {
             true => "nothing was changed",

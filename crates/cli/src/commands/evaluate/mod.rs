@@ -52,7 +52,7 @@ Examples:
 
 Exit status: 0 done; 2 error.";
 
-/// Keys of the hash that are tried.
+/// The default number of keys of the hash.
 const KEY_COUNT: u32 = 3;
 
 /// Measure precision and recall on labelled pairs
@@ -140,7 +140,7 @@ fn bad_label(args: &EvaluateArgs, fault: BadLabel) -> anyhow::Error {
     anyhow!("{}: {fault}", args.pairs.display())
 }
 
-/// The number of keys, each of which reads the documents again.
+/// The number of keys. The documents are read again for each key.
 fn key_count(args: &EvaluateArgs, recipe_count: usize) -> anyhow::Result<u32> {
     if !args.files.iter().any(|file| file == Path::new("-")) {
         return Ok(args.keys.unwrap_or(KEY_COUNT));
@@ -152,7 +152,8 @@ fn key_count(args: &EvaluateArgs, recipe_count: usize) -> anyhow::Result<u32> {
     Ok(key_count)
 }
 
-/// The hasher with another key of its hash; `None` for a second key of a hash without keys.
+/// The same hasher with another key of its hash; `None` if the hash has no keys and `number` is not
+/// 0.
 fn with_key(hasher: &TextHasher, number: u32) -> Option<TextHasher> {
     if number == 0 {
         return Some(hasher.clone());
@@ -161,11 +162,11 @@ fn with_key(hasher: &TextHasher, number: u32) -> Option<TextHasher> {
     let HashKey([low, high]) = hash.key()?;
     let hash = hash.with_key(HashKey([low ^ u64::from(number), high]))?;
     let recipe = TextRecipe { hash, ..hasher.recipe().clone() };
-    // A table of frequencies belongs to one key, so weights by it have no spread.
+    // A table of frequencies is valid for a single key, so weights from a table cannot vary.
     TextHasher::new(&recipe).ok()
 }
 
-/// The fingerprints of all documents, by their ids.
+/// The fingerprints of all documents, by id.
 fn of_documents(
     args: &EvaluateArgs,
     hasher: &TextHasher,
@@ -184,7 +185,7 @@ fn of_documents(
     Ok(found)
 }
 
-/// Fingerprints that are ready, in files or stores.
+/// Ready fingerprints in files or stores.
 fn ready(args: &EvaluateArgs) -> anyhow::Result<MeasuredDocuments> {
     refuse_narrow(args.read.width(), "evaluate")?;
     let mut found = MeasuredDocuments::default();

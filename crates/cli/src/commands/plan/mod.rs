@@ -1,4 +1,4 @@
-//! `fpstore plan`: shows the best schemes for a number of fingerprints, a distance and a budget.
+//! `fpstore plan`: prints the best schemes for a number of fingerprints, a distance and a budget.
 //!
 //! This file parses the request and runs the planner; `report` prints a plan as text or JSON, `svg`
 //! draws it, and `check` compares the expected cost of a store with the measured one. The cost
@@ -85,7 +85,7 @@ pub(crate) struct PlanArgs {
     store: StoreArg,
 }
 
-/// A count, also with an exponent.
+/// A count, optionally with an exponent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct CountArg(u64);
 

@@ -1,4 +1,4 @@
-//! A plan as a table for people, or as JSON.
+//! Prints a plan as a table or as JSON.
 
 use std::io::Write;
 
@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::args::report_args::ReportOut;
 use crate::output::text::{ReportFormat, bytes, grouped};
 
-/// The knowledge that a plan is based on.
+/// The data on which a plan is based.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Basis {
     /// The number of fingerprints in the sample, if there is one.
@@ -113,7 +113,7 @@ fn write_text<'a>(
     Ok(())
 }
 
-/// Radii in few characters: `1,1`, `0 x14`, `scan`.
+/// Formats radii in few characters: `1,1`, `0 x14`, `scan`.
 fn radii_text(radii: Option<&[Radius]>) -> String {
     let Some(radii) = radii else { return "scan".into() };
     let texts: Vec<String> =
@@ -132,7 +132,7 @@ fn radii_text(radii: Option<&[Radius]>) -> String {
     }
 }
 
-/// About three digits.
+/// Formats a number with about three digits.
 fn short(number: f64) -> String {
     match number {
         x if x >= 1e15 => format!("{x:.1e}"),
@@ -142,7 +142,7 @@ fn short(number: f64) -> String {
     }
 }
 
-/// Prints what was measured.
+/// Prints the measured costs.
 pub(crate) fn print_costs(costs: &UnitCosts, to: &mut ReportOut) -> anyhow::Result<()> {
     match to.format {
         ReportFormat::Json => {
@@ -168,7 +168,7 @@ struct Report<'a> {
     fingerprints: u64,
     k: u32,
     budget_len: f64,
-    /// Distinct fingerprints in the sample.
+    /// The number of distinct fingerprints in the sample.
     sample: Option<usize>,
     calibrated: bool,
     schemes: Vec<&'a SchemeEstimate>,

@@ -1,4 +1,5 @@
-//! `fpstore query --server`: the same questions and the same output, answered by `fpstore serve`.
+//! `fpstore query --server`: the same queries and output as with a store, answered by `fpstore
+//! serve`.
 
 use std::path::PathBuf;
 
@@ -19,7 +20,7 @@ use crate::output::sink::Sink;
 use crate::output::text::{TableFormat, counted};
 use crate::session::command::ExitStatus;
 
-/// Queries of files that are asked together.
+/// The number of queries from files in one request.
 const BATCH_COUNT: usize = 10_000;
 
 /// The server that is asked.
@@ -33,12 +34,12 @@ pub(crate) struct ServerArgs {
     token: TokenFileArg,
 }
 
-/// What is asked of a server.
+/// The queries for a server.
 pub(crate) struct Questions<'a> {
     pub(crate) k: Option<u32>,
     pub(crate) nearest: Option<u64>,
     pub(crate) limit: Option<u64>,
-    /// `None` stands for standard input.
+    /// `None` means standard input.
     pub(crate) needles: &'a [Option<Fingerprint>],
     pub(crate) texts: &'a [String],
     pub(crate) from: &'a [PathBuf],
@@ -57,9 +58,9 @@ impl ServerArgs {
         let mut client = self.token.client(url)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.context("cannot start the connection")?;
-        // Whoever asks the wrong place hears so before the queries are read.
+        // A wrong URL is reported before the queries are read.
         let info = runtime.block_on(client.info()).with_context(|| format!("cannot ask {url}"))?;
-        // All fields are named, so that no option is forgotten here.
+        // All fields are listed, so that a new option cannot be forgotten here.
         let Questions { k, nearest: count, limit, .. } = *questions;
         let mut session = Session {
             runtime,
@@ -161,14 +162,15 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Prints what a store would be answered with.
+    /// Prints an answer in the same form as an answer of a store.
     fn print(&mut self, answer: AnswerRow) -> anyhow::Result<()> {
         self.found |= !answer.matches.is_empty();
         self.report_cut(&answer);
         self.out.push(&AnswerRow { cut_by: None, generation: None, ..answer })
     }
 
-    /// Says that an answer is not whole. Where the user did not ask for that, it is no mere remark.
+    /// Prints that an answer is incomplete. Without --limit the message is printed even with
+    /// --quiet.
     fn report_cut(&self, answer: &AnswerRow) {
         let Some(by) = answer.cut_by.as_deref().filter(|_| answer.cut) else { return };
         let is_asked = by == "limit" && self.questions.limit.is_some();

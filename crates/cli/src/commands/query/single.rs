@@ -1,5 +1,4 @@
-//! Queries that are answered one after another: those of the command line, and the lines of standard
-//! input.
+//! Answers queries one by one, from the command line or from the lines of standard input.
 
 use std::io::Write;
 use std::path::Path;
@@ -17,14 +16,14 @@ use crate::output::row_writer::RowWriter;
 use crate::output::sink::Sink;
 use crate::output::text::{TableFormat, counted, grouped};
 
-/// Searches one query after another and prints the answers.
+/// Runs one query after another and prints the answers.
 pub(crate) struct SingleQueries {
     searcher: Searcher,
     options: QueryOptions,
-    /// The plan, if answers are to be explained.
+    /// The plan, if answers are explained.
     explained: Option<Explained>,
     out: RowWriter,
-    /// An answer on its way to the output.
+    /// A rendered answer.
     rendered: Rendered,
 }
 
@@ -35,7 +34,7 @@ impl SingleQueries {
         Ok(SingleQueries { searcher, options, explained: None, out, rendered })
     }
 
-    /// Lets answers be explained: JSON has the plan in the answers, else it is printed now.
+    /// Enables explanations. JSON answers include the plan; otherwise it is printed here.
     pub(crate) fn explain(&mut self, store: &Store) -> anyhow::Result<()> {
         let explained = Explained::of(store, self.options.k, SearchStats::default())?;
         if self.options.layout.format != TableFormat::Json {
@@ -45,7 +44,7 @@ impl SingleQueries {
         Ok(())
     }
 
-    /// Answers each line of standard input as it comes. `newer` gives the store whenever it has
+    /// Answers each line of standard input as it arrives. `newer` returns the store whenever it has
     /// changed.
     pub(crate) fn search_standard_input(
         &mut self,
@@ -61,7 +60,7 @@ impl SingleQueries {
         answer_lines(self, lines, ask, |queries| &mut queries.out)
     }
 
-    /// Ends the output, and returns whether anything was found.
+    /// Finishes the output, and returns whether there was a match.
     pub(crate) fn finish(self) -> anyhow::Result<bool> {
         self.out.finish()?;
         Ok(self.rendered.found)
@@ -112,8 +111,8 @@ impl SingleQueries {
     }
 }
 
-/// Answers each line of standard input as it arrives: calls `ask` with each fingerprint, and writes an
-/// error to `out` for each bad line of a JSON stream.
+/// Answers each line of standard input as it arrives: calls `ask` with each fingerprint, and writes
+/// an error to `out` for each bad line of a JSON stream.
 pub(super) fn answer_lines<S>(
     state: &mut S,
     lines: &InputOptions,
@@ -134,7 +133,7 @@ pub(super) fn answer_lines<S>(
                 }
             }
         }
-        // A program that writes line by line waits for each answer, so none may stay in the buffer.
+        // A program that writes line by line waits for each answer, so the buffer is flushed.
         Ok(out(state).lines().map_or(Ok(()), Sink::flush)?)
     })?;
     report_guess(file, &summary);
@@ -147,7 +146,7 @@ fn print_plan(store: &Store, explained: &Explained, are_several: bool) {
     for (segment, plan) in store.info().segments.iter().zip(&explained.segments) {
         let micros = plan.expected_nanos / 1000.0;
         let mut number = segment.number.to_string();
-        // Segments of two stores may have one number.
+        // Segments of two stores can have the same number.
         if let (true, Some(folder)) = (are_several, segment.path.parent()) {
             number += &format!(" of {}", folder.display());
         }

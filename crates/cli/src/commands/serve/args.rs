@@ -143,7 +143,7 @@ pub(super) struct PairsArg {
 }
 
 impl PairsArg {
-    /// Reads the pairs, if there is a file of them.
+    /// Reads the pairs, if a file is given.
     pub(super) fn read(&self) -> anyhow::Result<Option<JudgedPairs>> {
         match &self.pairs {
             Some(file) if file.as_os_str() == "-" => {
@@ -154,8 +154,8 @@ impl PairsArg {
     }
 }
 
-/// The help of `--access`, whose default is another one here; and limits and what few
-/// need only in the long help.
+/// Replaces the help of `--access`, which has another default here, and hides limits and rare
+/// options in the short help.
 fn in_long_help(arg: Arg) -> Arg {
     let arg = match arg.get_id().as_str() {
         "access" => arg.help(
@@ -232,14 +232,14 @@ fn template(text: &str) -> Result<String, String> {
     if text.contains("{id}") { Ok(text.into()) } else { Err("expected {id} in it".into()) }
 }
 
-/// Prints a request that was answered. A log that cannot be written must not end the server.
+/// Prints an answered request. Errors are ignored, because a failing log must not end the server.
 fn print_entry(entry: &AccessEntry<'_>) {
     let mut line = serde_json::to_vec(entry).expect("a vector takes all bytes");
     line.push(b'\n');
     let _ = std::io::stdout().lock().write_all(&line);
 }
 
-/// A mode of a file in octal, such as `660`.
+/// Parses a file mode in octal, such as `660`.
 fn file_mode(text: &str) -> Result<u32, String> {
     match u32::from_str_radix(text, 8) {
         Ok(mode) if mode <= 0o777 => Ok(mode),
@@ -248,7 +248,7 @@ fn file_mode(text: &str) -> Result<u32, String> {
 }
 
 impl ServeArgs {
-    /// Where to listen, and the settings of the server, checked.
+    /// The address, and the checked settings of the server.
     pub(crate) fn settings(&self) -> anyhow::Result<(Address, ServeSettings)> {
         let address: Address = self.listen.parse().map_err(|error| anyhow!("--listen {error}"))?;
         let tokens = self.tokens.open()?;
@@ -261,7 +261,7 @@ impl ServeArgs {
         let files = self.resources.clone();
         let defaults = ServeSettings::default();
         let settings = ServeSettings {
-            // It stays up for long, so that the safest way is the default.
+            // A server runs for a long time, so the default is the safest access.
             open: self.access.options().unwrap_or_default(),
             threads: self.threads.map_or(defaults.threads, |it| usize::try_from(it).unwrap_or(1)),
             refresh: self.refresh_every.0,
@@ -295,7 +295,7 @@ impl ServeArgs {
         &self.writing.pairs
     }
 
-    /// Checks the options that belong together.
+    /// Checks combinations of options.
     fn check(&self, address: &Address, tokens: &Tokens) -> anyhow::Result<()> {
         if self.writing.writable {
             self.stores.check_one("--writable")?;

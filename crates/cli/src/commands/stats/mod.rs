@@ -1,4 +1,5 @@
-//! `fpstore stats`: statistics of a store or an input, the problems that they show, and remedies.
+//! `fpstore stats`: prints statistics of a store or an input, the problems they indicate, and
+//! remedies.
 //!
 //! The library computes the statistics, the findings and the page.
 
@@ -74,7 +75,7 @@ impl StatsArgs {
         }
     }
 
-    /// Opens the store. Options for files would have no effect on it.
+    /// Opens the store, and rejects options for files, which would have no effect.
     fn open_store(&self) -> anyhow::Result<Store> {
         let skips_bad = self.read.skips_bad().then_some("--skip-bad");
         let given = self.scheme.first_given().or(skips_bad);
@@ -114,7 +115,7 @@ pub(crate) fn run(args: &StatsArgs) -> anyhow::Result<ExitStatus> {
             to.write_json(&Report { source, findings, statistics: &statistics })?;
         }
         ReportFormat::Text => {
-            // Names of files are text of other people, too.
+            // File names can come from other people.
             let source = source(args);
             let shown = to.printer.show(&source).into_owned();
             write!(to.out, "{:<15}{shown}\n{}", "source", doctor::Report(&statistics))?;
@@ -153,7 +154,7 @@ fn collect(args: &StatsArgs) -> anyhow::Result<Statistics> {
     Ok(collector.finish(&scheme))
 }
 
-/// The plan for these fingerprints, and the estimate of the tables as they are.
+/// The plan for these fingerprints, and the estimate for the existing tables.
 fn schemes(
     statistics: &Statistics,
     budget: Budget,

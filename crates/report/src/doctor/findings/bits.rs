@@ -5,13 +5,13 @@ use crate::doctor::words::{bits, counted_distinct, listed};
 use fpstore::profile::{BitPair, Statistics};
 use fpstore_plot::numbers::{grouped, percent};
 
-/// The smallest number of fingerprints for which a constant bit is no accident: it occurs in 1 of 10^7
-/// random sets.
+/// The smallest number of fingerprints for which a constant bit is no accident: it occurs in 1 of
+/// 10^7 random sets.
 const DEAD_COUNT_MIN: u64 = 32;
 /// A bit that varies in fewer than one of this number of fingerprints counts as dead.
 const NEARLY_DEAD: u64 = 1000;
-/// The distance of a share of ones from one half above which a bit is biased: outside 0.3 to 0.7 each
-/// bit costs a table a fifth of a bit or more.
+/// The distance of a share of ones from one half above which a bit is biased: outside 0.3 to 0.7
+/// each bit costs a table a fifth of a bit or more.
 const BIAS: f64 = 0.2;
 /// The least number of standard deviations from one half.
 const BIAS_DEVIATIONS: f64 = 6.0;
@@ -51,7 +51,8 @@ pub(super) fn stuck_bits(statistics: &Statistics) -> Vec<Stuck> {
     stuck.collect()
 }
 
-/// `explained` are findings that already explain some bits; hashes of pictures have a constant bit 63.
+/// `explained` are findings that already explain some bits; hashes of pictures have a constant bit
+/// 63.
 pub(super) fn findings(
     statistics: &Statistics,
     explained: &[Finding],
@@ -241,9 +242,9 @@ fn parity(statistics: &Statistics) -> Option<Finding> {
     })
 }
 
-/// A finding about hashes that compare with a median. The pHash of a picture has a one for each of 64
-/// frequencies above their median, so it has 32 ones except for ties. The first frequency, bit 63, is the
-/// brightness, which is nearly always above the median.
+/// A finding about hashes that compare with a median. The pHash of a picture has a one for each of
+/// 64 frequencies above their median, so it has 32 ones except for ties. The first frequency, bit
+/// 63, is the brightness, which is nearly always above the median.
 pub(super) fn median_hash(statistics: &Statistics) -> Option<Finding> {
     let n = counted_distinct(statistics);
     let balanced: u64 = statistics.popcounts.get(31..34)?.iter().sum();

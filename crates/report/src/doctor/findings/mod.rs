@@ -1,8 +1,8 @@
 //! Findings: problems and facts that statistics show, each with a plain sentence and a remedy.
 //!
 //! [`findings`] joins the findings of all files: `spelling` for values that were read in the wrong
-//! format, `bits` for single bits, pairs and hashes of pictures, `load` for the cost of queries. The
-//! report, the page and `fpstore build` print them. They read statistics, never a store.
+//! format, `bits` for single bits, pairs and hashes of pictures, `load` for the cost of queries.
+//! The report, the page and `fpstore build` print them. They read statistics, never a store.
 
 mod bits;
 mod finding;

@@ -1,8 +1,9 @@
 //! The page: all statistics for a browser, in one file that needs no network.
 //!
-//! [`page()`] lays out findings, plots and tables; `nearest` draws the distances from which k is chosen,
-//! `plots` the statistics of bits, groups and gaps, `frontier` the schemes. Charts come from the package
-//! `fpstore-plot`. Every text of the user is escaped, and every plot has its numbers in a table.
+//! [`page()`] lays out findings, plots and tables; `nearest` draws the distances from which k is
+//! chosen, `plots` the statistics of bits, groups and gaps, `frontier` the schemes. Charts come
+//! from the package `fpstore-plot`. Every text of the user is escaped, and every plot has its
+//! numbers in a table.
 
 mod frontier;
 mod nearest;

@@ -1,5 +1,6 @@
-//! Lets each disk operation of each change fail once, and compares the store with a model: acknowledged
-//! changes took effect, and refused changes did not, unless the answer reports that they did.
+//! Lets each disk operation of each change fail once, and compares the store with a model:
+//! acknowledged changes took effect, and refused changes did not, unless the answer reports that
+//! they did.
 
 mod changes;
 
@@ -319,8 +320,8 @@ fn requests_of_one_group_are_answered_by_one_commit() {
     assert_eq!(ids_in(&path).len(), GROUP_COUNT + 1);
 }
 
-/// Deletes items that were answered before they were durable, while commits fail; then the disk works
-/// again, and the server ends and starts.
+/// Deletes items that were answered before they were durable, while commits fail; then the disk
+/// works again, and the server ends and starts.
 #[test]
 fn an_acknowledged_deletion_of_pending_items_holds_whichever_operation_fails() {
     let runtime = runtime();
@@ -374,8 +375,8 @@ fn an_acknowledged_deletion_of_pending_items_holds_whichever_operation_fails() {
     assert!(refused > 10, "{refused}");
 }
 
-/// While the disk accepts no changes, the server reports it, refuses additions that it could not keep,
-/// and continues automatically once the disk works.
+/// While the disk accepts no changes, the server reports it, refuses additions that it could not
+/// keep, and continues automatically once the disk works.
 #[test]
 fn while_commits_fail_readiness_says_why_and_the_server_recovers_by_itself() {
     let (folder, path) = empty_store();
