@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use fpstore_base::{Choice, Id, IdRef};
-use hyper::{Response, StatusCode};
+use hyper::StatusCode;
 
 use super::check_and_add::{id_of, items_of, writing};
 use super::ids_ahead::change_ids;
 use crate::protocol::failure::{Failure, chain};
-use crate::protocol::request::{self, HttpRequest, ResponseBody, json_response};
+use crate::protocol::request::{self, HttpRequest, HttpResponse, HttpResult, json_response};
 use crate::state::lanes::blocking;
 use crate::state::limits::check_items;
 use crate::state::shared::Shared;
@@ -27,10 +27,7 @@ use fpstore_client::{
 const NOTHING_IMPORTED: &str = "nothing was imported";
 
 /// `DELETE /v1/ids`: deletes documents by their ids.
-pub(crate) async fn delete(
-    server: &Arc<Shared>,
-    request: HttpRequest,
-) -> Result<Response<ResponseBody>, Failure> {
+pub(crate) async fn delete(server: &Arc<Shared>, request: HttpRequest) -> HttpResult {
     let writing = writing(server)?;
     let bytes = request::whole_json(server, request).await?;
     let DeleteBody { ids, dry_run } = request::json(&bytes)?;
@@ -55,10 +52,7 @@ pub(crate) async fn delete(
 }
 
 /// `PUT /v1/ids`: replaces the stored documents with the same ids, in one step.
-pub(crate) async fn replace(
-    server: &Arc<Shared>,
-    request: HttpRequest,
-) -> Result<Response<ResponseBody>, Failure> {
+pub(crate) async fn replace(server: &Arc<Shared>, request: HttpRequest) -> HttpResult {
     let writing = writing(server)?;
     let bytes = request::whole_json(server, request).await?;
     let ReplaceBody { items, .. } = request::json(&bytes)?;
@@ -83,7 +77,7 @@ pub(crate) async fn replace(
 }
 
 /// The answer with the counts of deleted records, and the current generation.
-fn deleted(done: &Deleted, generation: u64) -> Response<ResponseBody> {
+fn deleted(done: &Deleted, generation: u64) -> HttpResponse {
     let answer = DeleteAnswer {
         wanted: done.wanted,
         found: done.found,
@@ -95,10 +89,7 @@ fn deleted(done: &Deleted, generation: u64) -> Response<ResponseBody> {
 }
 
 /// `POST /v1/expire`: removes whole segments by their label.
-pub(crate) async fn expire(
-    server: &Arc<Shared>,
-    request: HttpRequest,
-) -> Result<Response<ResponseBody>, Failure> {
+pub(crate) async fn expire(server: &Arc<Shared>, request: HttpRequest) -> HttpResult {
     let writing = writing(server)?;
     let bytes = request::whole_json(server, request).await?;
     let ExpireBody { older_than, before, all, dry_run } = request::json(&bytes)?;
@@ -125,10 +116,7 @@ pub(crate) async fn expire(
 
 /// `POST /v1/import`: copies segments of stores in the parent folder of the served store. It brings
 /// stores built on the command line into a store that a server writes to.
-pub(crate) async fn import(
-    server: &Arc<Shared>,
-    request: HttpRequest,
-) -> Result<Response<ResponseBody>, Failure> {
+pub(crate) async fn import(server: &Arc<Shared>, request: HttpRequest) -> HttpResult {
     let writing = writing(server)?;
     let bytes = request::whole_json(server, request).await?;
     let ImportBody { from } = request::json(&bytes)?;
@@ -179,10 +167,7 @@ pub(crate) async fn import(
 }
 
 /// `POST /v1/label`: sets the label of future segments.
-pub(crate) async fn label(
-    server: &Arc<Shared>,
-    request: HttpRequest,
-) -> Result<Response<ResponseBody>, Failure> {
+pub(crate) async fn label(server: &Arc<Shared>, request: HttpRequest) -> HttpResult {
     let writing = writing(server)?;
     let bytes = request::whole_json(server, request).await?;
     let LabelBody { label } = request::json(&bytes)?;
@@ -192,10 +177,7 @@ pub(crate) async fn label(
 }
 
 /// `POST /v1/compact`: starts a merge of segments in the background.
-pub(crate) async fn compact(
-    server: &Arc<Shared>,
-    request: HttpRequest,
-) -> Result<Response<ResponseBody>, Failure> {
+pub(crate) async fn compact(server: &Arc<Shared>, request: HttpRequest) -> HttpResult {
     let writing = writing(server)?;
     let bytes = request::whole_json(server, request).await?;
     let CompactBody { segments } = request::json(&bytes)?;

@@ -6,13 +6,13 @@ use std::time::Instant;
 
 use fpstore_base::{Fingerprint, Id, IdRef, Recipe};
 use fpstore_text::sketch;
-use hyper::{Response, StatusCode};
+use hyper::StatusCode;
 
 use super::price::Price;
 use super::text;
 use crate::protocol::failure::Failure;
 use crate::protocol::params::fingerprint;
-use crate::protocol::request::{self, HttpRequest, ResponseBody, json_response};
+use crate::protocol::request::{self, HttpRequest, HttpResult, json_response};
 use crate::state::limits::{check_items, checked_k};
 use crate::state::opened::Opened;
 use crate::state::shared::Shared;
@@ -26,10 +26,7 @@ use fpstore_client::{AddAnswer, AddBody, AddItem, AddStatus, AddedItem, NearItem
 /// writer does the remaining work.
 const TRIES: u32 = 5;
 
-pub(crate) async fn answer(
-    server: &Arc<Shared>,
-    request: HttpRequest,
-) -> Result<Response<ResponseBody>, Failure> {
+pub(crate) async fn answer(server: &Arc<Shared>, request: HttpRequest) -> HttpResult {
     let start = Instant::now();
     let writing = writing(server)?;
     let bytes = request::whole_json(server, request).await?;

@@ -14,7 +14,7 @@ use tokio::task::spawn_blocking;
 
 use crate::protocol::failure::Failure;
 use crate::protocol::params::no_options;
-use crate::protocol::request::{BINARY, HttpRequest, ResponseBody, response, streamed};
+use crate::protocol::request::{BINARY, HttpRequest, HttpResponse, HttpResult, response, streamed};
 use crate::protocol::slow_clients::BusyGuard;
 use crate::state::lanes::blocking;
 use crate::state::opened::Witness;
@@ -35,7 +35,7 @@ pub(crate) async fn answer(
     server: &Arc<Shared>,
     request: HttpRequest,
     busy: BusyGuard,
-) -> Result<Response<ResponseBody>, Failure> {
+) -> HttpResult {
     no_options(request.uri())?;
     let store = server.live.store().clone();
     if store.is_united() {
@@ -116,7 +116,7 @@ fn send(
     held: HeldState,
     part: Range<u64>,
     busy: BusyGuard,
-) -> Response<ResponseBody> {
+) -> HttpResponse {
     let len = part.end - part.start;
     let mut answer = match contents {
         FileContents::Bytes(bytes) => {

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use hyper::{Response, StatusCode, Uri};
+use hyper::{StatusCode, Uri};
 use serde_json::json;
 
 use crate::protocol::failure::{Failure, FaultCode, chain};
 use crate::protocol::params::no_options;
-use crate::protocol::request::{JSON, ResponseBody, json_response, response};
+use crate::protocol::request::{HttpResponse, HttpResult, JSON, json_response, response};
 use crate::state::lanes::blocking;
 use crate::state::shared::Shared;
 use fpstore::FORMAT_VERSIONS;
@@ -17,7 +17,7 @@ use fpstore_client::{NeedsToken, ServerInfo};
 const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// `/v1/info`.
-pub(crate) fn info(server: &Shared, uri: &Uri) -> Result<Response<ResponseBody>, Failure> {
+pub(crate) fn info(server: &Shared, uri: &Uri) -> HttpResult {
     no_options(uri)?;
     let opened = server.live.opened();
     let tokens = server.tokens();
@@ -40,12 +40,12 @@ pub(crate) fn info(server: &Shared, uri: &Uri) -> Result<Response<ResponseBody>,
 }
 
 /// `/healthz`: the process answers.
-pub(crate) fn healthy() -> Response<ResponseBody> {
+pub(crate) fn healthy() -> HttpResponse {
     response(StatusCode::OK, JSON, "{\"alive\":true}\n")
 }
 
 /// `/readyz`: whether the server should receive requests.
-pub(crate) fn ready(server: &Shared) -> Response<ResponseBody> {
+pub(crate) fn ready(server: &Shared) -> HttpResponse {
     let fault = server.live.health.fault();
     let status = match fault {
         None => StatusCode::OK,
@@ -73,15 +73,12 @@ pub(crate) fn ready(server: &Shared) -> Response<ResponseBody> {
 }
 
 /// `/metrics`.
-pub(crate) fn metrics(server: &Shared) -> Response<ResponseBody> {
+pub(crate) fn metrics(server: &Shared) -> HttpResponse {
     response(StatusCode::OK, METRICS, server.live.metrics_text(server.bodies.held()))
 }
 
 /// `/v1/refresh`: switches to the newest state of the store now.
-pub(crate) async fn refresh(
-    server: &Arc<Shared>,
-    uri: &Uri,
-) -> Result<Response<ResponseBody>, Failure> {
+pub(crate) async fn refresh(server: &Arc<Shared>, uri: &Uri) -> HttpResult {
     no_options(uri)?;
     let live = Arc::clone(&server.live);
     let Ok(one) = Arc::clone(&server.refreshes).try_acquire_owned() else {

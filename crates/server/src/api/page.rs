@@ -1,9 +1,9 @@
 //! The HTML page, and the OpenAPI description.
 
+use hyper::StatusCode;
 use hyper::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderValue, X_CONTENT_TYPE_OPTIONS};
-use hyper::{Response, StatusCode};
 
-use crate::protocol::request::{JSON, ResponseBody, response};
+use crate::protocol::request::{HttpResponse, JSON, response};
 
 /// The OpenAPI description.
 pub(crate) const OPEN_API: &str = include_str!("openapi.json");
@@ -22,7 +22,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
                       img-src http: https: data:; base-uri 'none'; form-action 'none'; \
                       frame-ancestors 'none'";
 
-pub(crate) fn answer(file: File) -> Response<ResponseBody> {
+pub(crate) fn answer(file: File) -> HttpResponse {
     let (kind, text) = match file {
         File::Page => ("text/html; charset=utf-8", include_str!("page/page.html")),
         File::Style => ("text/css; charset=utf-8", include_str!("page/page.css")),

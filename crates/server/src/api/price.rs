@@ -1,11 +1,11 @@
 //! The expected cost of a query, by the cost model of the store. It selects the lane of the query,
 //! `max_cost` limits it, and `/v1/plan` returns it.
 
-use hyper::{Response, StatusCode, Uri};
+use hyper::{StatusCode, Uri};
 
 use crate::protocol::failure::Failure;
 use crate::protocol::params::{number, options_of, pairs};
-use crate::protocol::request::{ResponseBody, json_response};
+use crate::protocol::request::{HttpResult, json_response};
 use crate::state::limits::{check_batch, checked_k};
 use crate::state::shared::Shared;
 use fpstore::SearchStats;
@@ -74,7 +74,7 @@ fn micros(nanos: f64) -> f64 {
 }
 
 /// `/v1/plan`.
-pub(crate) fn plan(server: &Shared, uri: &Uri) -> Result<Response<ResponseBody>, Failure> {
+pub(crate) fn plan(server: &Shared, uri: &Uri) -> HttpResult {
     let mut queries = 1;
     let mut rest = Vec::new();
     for (name, value) in pairs(uri)? {

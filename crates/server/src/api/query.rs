@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fpstore_base::Fingerprint;
-use hyper::{Method, Response, StatusCode};
+use hyper::{Method, StatusCode};
 
 use super::answers::{Encoder, Needles};
 use super::question::{Done, Wanted, answers_to};
@@ -12,7 +12,7 @@ use crate::protocol::failure::Failure;
 use crate::protocol::memory_budget::HeldBody;
 use crate::protocol::params::{fingerprint, joined, options_of, pairs};
 use crate::protocol::request::{
-    self, BINARY, HttpRequest, JSON, Kind, NDJSON, ResponseBody, response,
+    self, BINARY, HttpRequest, HttpResponse, HttpResult, JSON, Kind, NDJSON, response,
 };
 use crate::protocol::slow_clients::BusyGuard;
 use crate::state::limits::check_batch;
@@ -25,7 +25,7 @@ pub(crate) async fn answer(
     wanted: Wanted,
     request: HttpRequest,
     busy: BusyGuard,
-) -> Result<Response<ResponseBody>, Failure> {
+) -> HttpResult {
     if request.method() != Method::POST {
         let (options, hex) = options_of(pairs(request.uri())?, wanted.params(), "fingerprint")?;
         let hex = hex.ok_or_else(|| {
@@ -55,7 +55,7 @@ pub(crate) async fn one(
     wanted: Wanted,
     fingerprint: Fingerprint,
     options: &QueryOptions,
-) -> Result<Response<ResponseBody>, Failure> {
+) -> HttpResult {
     let needles = Needles::Bare { values: vec![fingerprint], _charge: None };
     let mut done = answers_to(server, wanted, needles, options, Encoder::Object).await?;
     let explained = match options.explain {
@@ -71,11 +71,7 @@ pub(crate) async fn one(
     Ok(signed(JSON, done))
 }
 
-async fn json_body(
-    server: &Arc<Shared>,
-    wanted: Wanted,
-    request: HttpRequest,
-) -> Result<Response<ResponseBody>, Failure> {
+async fn json_body(server: &Arc<Shared>, wanted: Wanted, request: HttpRequest) -> HttpResult {
     let in_url = url_options(&request, wanted.params())?;
     let (head, body) = request.into_parts();
     let bytes = request::whole(server, &head.headers, body).await?;
@@ -116,11 +112,7 @@ async fn json_body(
     Ok(signed(JSON, done))
 }
 
-async fn binary_body(
-    server: &Arc<Shared>,
-    wanted: Wanted,
-    request: HttpRequest,
-) -> Result<Response<ResponseBody>, Failure> {
+async fn binary_body(server: &Arc<Shared>, wanted: Wanted, request: HttpRequest) -> HttpResult {
     let options = url_options(&request, wanted.in_binary())?;
     let (head, body) = request.into_parts();
     let bytes = request::whole(server, &head.headers, body).await?;
@@ -145,7 +137,7 @@ fn bare(values: Vec<Fingerprint>, body: HeldBody) -> Needles {
 }
 
 /// The response with these answers, and the headers that identify the searched snapshot.
-fn signed(kind: &'static str, done: Done) -> Response<ResponseBody> {
+fn signed(kind: &'static str, done: Done) -> HttpResponse {
     let mut response = response(StatusCode::OK, kind, done.bytes.sealed());
     done.witness.sign(response.headers_mut());
     response

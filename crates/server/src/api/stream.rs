@@ -7,7 +7,6 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use http_body_util::channel::{Channel, Sender};
-use hyper::Response;
 use hyper::body::Bytes;
 use serde::Deserialize;
 use tokio::time::Instant;
@@ -17,7 +16,7 @@ use super::price::Price;
 use super::question::{Question, Wanted, answers_to};
 use crate::protocol::failure::Failure;
 use crate::protocol::params::fingerprint;
-use crate::protocol::request::{self, HttpRequest, NDJSON, RequestBody, ResponseBody};
+use crate::protocol::request::{self, HttpRequest, HttpResult, NDJSON, RequestBody};
 use crate::protocol::slow_clients::BusyGuard;
 use crate::state::shared::Shared;
 use crate::steps::step;
@@ -52,7 +51,7 @@ pub(crate) fn answer(
     wanted: Wanted,
     request: HttpRequest,
     busy: BusyGuard,
-) -> Result<Response<ResponseBody>, Failure> {
+) -> HttpResult {
     request::refuse_encoding(request.headers())?;
     // Wrong parameters are an error of the request, not of each line.
     let question = Question::new(server, &options, wanted)?;

@@ -5,23 +5,20 @@ use std::sync::Arc;
 use fpstore_base::Fingerprint;
 use fpstore_documents::{DocumentFormat, DocumentOptions, HtmlPart, TextEncoding, text_of_bytes};
 use fpstore_text::TextHasher;
-use hyper::{Response, StatusCode};
+use hyper::StatusCode;
 
 use super::query;
 use super::question::Wanted;
 use crate::protocol::failure::Failure;
 use crate::protocol::params::{options_of, pairs};
-use crate::protocol::request::{self, HttpRequest, Kind, ResponseBody};
+use crate::protocol::request::{self, HttpRequest, HttpResult, Kind};
 use crate::state::opened::Opened;
 use crate::state::shared::Shared;
 
 /// The longest text that is hashed in the lane of quick queries, which takes some milliseconds.
 const QUICK_LEN: usize = 256 << 10;
 
-pub(crate) async fn answer(
-    server: &Arc<Shared>,
-    request: HttpRequest,
-) -> Result<Response<ResponseBody>, Failure> {
+pub(crate) async fn answer(server: &Arc<Shared>, request: HttpRequest) -> HttpResult {
     let allowed = [Wanted::Near.params(), &["count", "html"]].concat();
     let mut part = None;
     let mut rest = Vec::new();

@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::access_entry::{AccessEntry, AccessLog};
-use super::request::{HttpRequest, ResponseBody};
+use super::request::{HttpRequest, HttpResponse};
+use hyper::Method;
 use hyper::body::Body as _;
 use hyper::header::{HeaderName, HeaderValue};
-use hyper::{Method, Response};
 use jiff::Timestamp;
 
 /// The header with the id of a request, and of its answer.
@@ -46,12 +46,7 @@ impl Noted {
     }
 
     /// Adds the id to the answer, and logs the request.
-    pub(crate) fn answered(
-        self,
-        response: &mut Response<ResponseBody>,
-        code: Option<&str>,
-        time: Duration,
-    ) {
+    pub(crate) fn answered(self, response: &mut HttpResponse, code: Option<&str>, time: Duration) {
         if let Some(log) = self.log {
             log(&AccessEntry {
                 time: format!("{:.3}", Timestamp::now()),

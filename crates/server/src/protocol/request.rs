@@ -25,11 +25,17 @@ pub type ResponseBody = Either<Full<Bytes>, Channel<Bytes>>;
 /// The body of a request: from hyper, or from a frontend.
 pub(crate) type RequestBody = Either<Incoming, UnsyncBoxBody<Bytes, BoxError>>;
 
-/// A request with such a body.
+/// A request to the server.
 pub(crate) type HttpRequest = Request<RequestBody>;
 
-/// Of a body over the limit, up to this many times the limit is read and discarded: a client that
-/// is still writing would not see the answer.
+/// A response of the server.
+pub(crate) type HttpResponse = Response<ResponseBody>;
+
+/// The result of a request.
+pub(crate) type HttpResult = Result<HttpResponse, Failure>;
+
+/// If a body exceeds the limit, up to this multiple of the limit is read and discarded: a client
+/// that is still writing would not see the answer.
 const DISCARDED: u64 = 8;
 
 pub(crate) const JSON: &str = "application/json";
@@ -41,7 +47,7 @@ pub(crate) fn response(
     status: StatusCode,
     kind: &'static str,
     body: impl Into<Bytes>,
-) -> Response<ResponseBody> {
+) -> HttpResponse {
     let mut response = Response::new(Either::Left(Full::new(body.into())));
     *response.status_mut() = status;
     let headers = response.headers_mut();
@@ -57,23 +63,20 @@ pub(crate) fn no_room(server: &Shared) -> Failure {
 }
 
 /// A response with this value as JSON, on one line.
-pub(crate) fn json_response(
-    status: StatusCode,
-    value: &impl serde::Serialize,
-) -> Response<ResponseBody> {
+pub(crate) fn json_response(status: StatusCode, value: &impl serde::Serialize) -> HttpResponse {
     let mut bytes = serde_json::to_vec(value).expect("a vector takes all bytes");
     bytes.push(b'\n');
     response(status, JSON, bytes)
 }
 
 /// A response whose body comes in parts.
-pub(crate) fn streamed(kind: &'static str, body: Channel<Bytes>) -> Response<ResponseBody> {
+pub(crate) fn streamed(kind: &'static str, body: Channel<Bytes>) -> HttpResponse {
     let mut response = Response::new(Either::Right(body));
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
     response
 }
 
-impl From<Failure> for Response<ResponseBody> {
+impl From<Failure> for HttpResponse {
     fn from(failure: Failure) -> Self {
         let mut body = Vec::new();
         failure.write(&mut body);

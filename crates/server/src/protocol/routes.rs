@@ -13,7 +13,7 @@ use super::access_log::Noted;
 use super::address::{is_local_name, name_of};
 use super::date;
 use super::failure::{Failure, FaultCode};
-use super::request::{HttpRequest, ResponseBody};
+use super::request::{HttpRequest, HttpResponse, HttpResult};
 use super::slow_clients::BusyGuard;
 use super::tokens::Right;
 use crate::api::question::Wanted;
@@ -101,7 +101,7 @@ pub(crate) async fn handle(
     request: HttpRequest,
     client: Option<IpAddr>,
     busy: BusyGuard,
-) -> Response<ResponseBody> {
+) -> HttpResponse {
     let start = Instant::now();
     let found = find(request.method(), request.uri().path());
     let at = found.as_ref().ok().copied();
@@ -156,7 +156,7 @@ async fn answer(
     route: &Route,
     request: HttpRequest,
     busy: BusyGuard,
-) -> Result<Response<ResponseBody>, Failure> {
+) -> HttpResult {
     check_origin(server, &request)?;
     server.tokens().check(route.right, request.headers()).inspect_err(|failure| {
         server.live.metrics.denied(failure.code);
