@@ -1,11 +1,12 @@
-//! The `fpstore` program. It uses only the public face of the library.
+//! The `fpstore` program. It uses only the public API of the library.
 //!
-//! `commands` has a file or folder for each command of `fpstore help`. Below it, each importing only
-//! from those after it: `run` (work that commands share), `args` (arguments that they share), `session`
-//! (signals, progress, the store), `output` (messages, rows, files).
+//! `commands` contains a file or folder for each command of `fpstore help`. It imports from the
+//! rooms below, and each of them only from later ones: `run` (work that commands share), `args`
+//! (arguments that they share), `session` (signals, progress, the store), `output` (messages, rows,
+//! files).
 //!
-//! A command parses its arguments, calls the library and prints. Results go to standard output in a
-//! form that scripts can rely on; messages go to standard error and begin with `fpstore: `.
+//! A command parses its arguments, calls the library and prints the results. Results go to standard
+//! output in a form for scripts; messages go to standard error with the prefix `fpstore: `.
 
 #![deny(unsafe_code)]
 #![deny(clippy::print_stderr, clippy::print_stdout)]
@@ -40,7 +41,7 @@ use output::{corpus_error, hint};
 use run::topics::{Topic, list_of_topics, rare_options, with_topics};
 use run::{aliases, completing, meant, overview};
 use session::command::ExitStatus;
-use session::{memory, monitor};
+use session::monitor;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -51,15 +52,15 @@ Examples:
 
 Exit status: 0 found or done; 1 not found, or damaged (verify); 2 error; 130 ended by a signal.";
 
-/// The names of the topics, then examples and exit status.
+/// The names of the topics, examples, and the exit status.
 fn after_help() -> String {
     format!("Topics, as 'fpstore help documents':\n{}\n{EXAMPLES}", list_of_topics())
 }
 
-/// What a bug report should contain.
+/// The version text that a bug report should contain.
 const LONG_VERSION: &str =
     concat!(env!("CARGO_PKG_VERSION"), "\nreads stores of format versions 2 to 3, writes 2 and 3");
-/// The program, and the formats of stores, which have numbers of their own.
+/// The version of the program, and of the store formats, which are numbered separately.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (format versions 2 to 3)");
 
 /// Exact near-duplicate search over 64-bit fingerprints, compressed, on disk.
@@ -79,8 +80,8 @@ struct Cli {
     command: Command,
 }
 
-/// Makes the enum of commands from their list: the name, the arguments, and the function that does
-/// the work. A command with exit status 1 is also named in the help above.
+/// Generates the enum of commands from their list: the name, the arguments, and the function to
+/// run. Commands with exit status 1 are also listed in the help above.
 macro_rules! commands {
     ($($name:ident($module:ident::$args:ident) => $run:expr,)+) => {
         #[derive(Debug, Subcommand)]
@@ -137,7 +138,7 @@ fn run_man(args: &man::ManArgs) -> anyhow::Result<ExitStatus> {
 }
 
 impl Command {
-    /// What an interruption has left of the work, to be printed after it.
+    /// The state after an interruption, as a message.
     fn after_interruption(&self) -> &'static str {
         match self {
             Command::Compact(_) => "merges that were finished stay",
@@ -149,19 +150,19 @@ impl Command {
     }
 }
 
-/// The program as its users see it.
+/// The command line parser of the program.
 fn program() -> clap::Command {
     let program = overview::with_groups(overview::with_own_headings(Cli::command()));
     completing::with_values(aliases::with_aliases(program))
 }
 
-/// Parses the arguments, runs the command and reports errors. The exit status is that of the
+/// Parses the arguments, runs the command and reports errors. Returns the exit status of the
 /// command, 2 after an error, 130 after a signal.
 fn main() -> ExitCode {
-    memory::give_back();
+    monitor::give_back_memory();
     CompleteEnv::with_factory(program).var(completing::VARIABLE).complete();
     let mut arguments: Vec<OsString> = std::env::args_os().collect();
-    // The help on help itself, as for every other command.
+    // `fpstore help help` prints the help of `help`, like every other command.
     if arguments.len() == 3
         && arguments[1] == "help"
         && ["-h", "--help"].map(OsString::from).contains(&arguments[2])
@@ -184,7 +185,8 @@ fn main() -> ExitCode {
     if let Some(meant) = matches.as_ref().ok().and_then(|given| meant::implied(given, &arguments)) {
         matches = program.try_get_matches_from_mut(meant);
     }
-    let matches = matches.unwrap_or_else(|error| aliases::with_good_tips(error, &arguments).exit());
+    let matches =
+        matches.unwrap_or_else(|error| aliases::with_good_tips(error, &arguments, &program).exit());
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     color::set(cli.color.color);
     let command = cli.command;
@@ -223,13 +225,13 @@ fn main() -> ExitCode {
     }
 }
 
-/// The options that name files to be written, in the order in which messages name two of them.
+/// The options whose files are written. Messages name two of them in this order.
 const OUTPUTS: [&str; 9] =
     ["output", "removed", "losses", "manifest", "found", "html", "svg", "lost_ids", "segment_file"];
 
-/// Notes all files that a command line names before any is opened, and refuses an output that would take
-/// the place of an input or of another output. What stands behind a command is an input, with --docs also
-/// a folder, and so is a file that an option names and that is no output.
+/// Registers all paths of a command line before any file is opened, and rejects an output that
+/// would replace an input or another output. Positional arguments are inputs, with --docs also
+/// folders; so are the files of all options that are not outputs.
 fn note_places(given: &clap::ArgMatches, command: &clap::Command) -> anyhow::Result<()> {
     let paths = |id: &str| -> Vec<PathBuf> {
         let words = given.try_get_raw(id).ok().flatten();
@@ -263,7 +265,7 @@ fn note_places(given: &clap::ArgMatches, command: &clap::Command) -> anyhow::Res
     Ok(())
 }
 
-/// The topic of `fpstore help TOPIC`.
+/// The topic in `fpstore help TOPIC`.
 fn topic_asked(arguments: &[OsString]) -> Option<&'static Topic> {
     match arguments {
         [_, help, name] if help == "help" => name.to_str().and_then(Topic::named),
@@ -283,8 +285,8 @@ fn print_topic(topic: &Topic) -> ExitCode {
     }
 }
 
-/// Lets `--help` print a page: the options that `-h` has, and the names of the others, with the topic
-/// that tells them. `fpstore help COMMAND --all` has the whole text of each option, as the manual.
+/// Makes `--help` print a page: the options of `-h`, and the names of all others with their topics.
+/// `fpstore help COMMAND --all` prints the full help of each option, as the manual does.
 fn with_help_page(program: clap::Command, arguments: &mut Vec<OsString>) -> clap::Command {
     let own = arguments.iter().take_while(|word| *word != "--").count();
     let asks = arguments[..own].iter().position(|word| word == "--help");
@@ -309,7 +311,7 @@ fn with_help_page(program: clap::Command, arguments: &mut Vec<OsString>) -> clap
     program.mut_subcommand(&name, with_page)
 }
 
-/// The command whose short help is its page.
+/// The command with the page as its short help.
 fn with_page(command: clap::Command) -> clap::Command {
     let name = command.get_name().to_owned();
     let about = command.get_long_about().or(command.get_about()).cloned();

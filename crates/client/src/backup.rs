@@ -1,4 +1,4 @@
-//! A folder that follows the store of a server.
+//! Backups of a store over the network.
 
 use fpstore_base::IoError;
 use std::cell::RefCell;
@@ -14,23 +14,25 @@ use super::{Client, ClientError};
 use fpstore::Result;
 use fpstore::writer::{BackedUp, BackupOptions, StateSource, backup_from};
 
-/// Bytes of a segment that are asked for at a time.
+/// Bytes of a segment in one request.
 const PART_LEN: u64 = 4 << 20;
-/// How often a request is sent whose connection breaks off.
+/// The number of attempts if the connection breaks off.
 const TRIES: u32 = 5;
-/// The pause before it is sent again, which doubles each time.
+/// The first pause between two attempts; it doubles each time.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// Makes the folder `to` hold the state that a server shows, as [`backup`](fpstore::writer::backup) does
-/// with a store of this machine: only what it lacks is sent, each segment is checked completely, and
-/// readers of the folder see whole states. Done again and again, the folder follows the store.
+/// Copies the current snapshot of a server to the folder `to`, as
+/// [`backup`](fpstore::writer::backup) does with a local store: only missing segments are sent,
+/// each segment is checked completely, and readers of the folder see complete states. Repeated
+/// calls keep the folder up to date.
 ///
-/// It blocks, and may not be called in the asynchronous part of a program; a thread of
-/// `spawn_blocking` is right. A connection that breaks off is opened again.
+/// The function blocks, so an asynchronous program must call it on a thread of `spawn_blocking`. A
+/// broken connection is opened again.
 ///
 /// # Errors
 ///
-/// As [`backup`](fpstore::writer::backup); [`Error::Io`](fpstore::Error::Io) if the server cannot be reached or refuses.
+/// As [`backup`](fpstore::writer::backup); [`Error::Io`](fpstore::Error::Io) if the server cannot
+/// be reached or refuses.
 ///
 /// # Examples
 ///
@@ -106,11 +108,11 @@ impl StateSource for Remote<'_> {
     }
 }
 
-/// A segment that is read in parts.
+/// Reads a segment in parts.
 struct Parts<'a, 'client> {
     server: &'a Remote<'client>,
     name: String,
-    /// What was not asked for yet.
+    /// The bytes that were not requested yet.
     rest: Range<u64>,
     part: Bytes,
 }

@@ -1,4 +1,4 @@
-//! What a client can ask: one method for each route that changes nothing.
+//! The requests of a client: one method for each route.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -6,32 +6,41 @@ use std::ops::Range;
 use fpstore_base::Fingerprint;
 use hyper::Method;
 use hyper::body::Bytes;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use super::connection::{Call, Connection, refused};
 use super::error::ClientError;
 use crate::wire::{
-    HexText, IdAnswer, PriceAnswer, QueryAnswers, QueryBody, QueryOptions, ReadyAnswer,
-    RefreshAnswer, ServerInfo,
+    AddAnswer, AddBody, CompactAnswer, CompactBody, DeleteAnswer, DeleteBody, ExpireAnswer,
+    ExpireBody, HexText, IdAnswer, ImportAnswer, ImportBody, LabelAnswer, LabelBody, PriceAnswer,
+    QueryBody, QueryOptions, ReadyAnswer, RefreshAnswer, ReplaceBody, ServerInfo,
 };
 use fpstore::rows::AnswerRow;
 
 const JSON: &str = "application/json";
-/// The most fingerprints that [`Client::query_all`] sends together.
+/// The largest number of fingerprints in one request of [`Client::query_all`].
 const BATCH_COUNT: usize = 10_000;
-/// The codes of refusals after which fewer fingerprints at a time are answered.
+/// The codes of refusals after which a smaller batch is tried.
 const BATCH_CODES: [&str; 3] = ["answer-over-limit", "batch-over-limit", "body-over-limit"];
 
 /// A client of a server. See [the crate](crate).
 #[derive(Debug)]
 pub struct Client {
     pub(super) connection: Connection,
-    /// The most fingerprints that the server answers together, once it has said so.
+    /// The largest batch of the server, once [`Client::info`] has returned it.
     batch_max: Option<usize>,
 }
 
-/// A text as the value of a parameter of an address.
+/// The answers to a list of queries, in the order of the queries, from one snapshot.
+#[derive(Deserialize)]
+struct QueryAnswers {
+    answers: Vec<AnswerRow>,
+    #[serde(default)]
+    generation: Option<u64>,
+}
+
+/// Percent-encodes the value of a URL parameter.
 fn percent_encoded(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {
@@ -45,78 +54,70 @@ fn percent_encoded(text: &str) -> String {
     encoded
 }
 
-/// The route, which says whether all matches within `k` are wanted or the nearest.
+/// The route of a query: for all matches within `k`, or for the nearest matches.
 fn route(options: &QueryOptions) -> &'static str {
     if options.count.is_some() { "/v1/nearest" } else { "/v1/query" }
 }
 
 impl Client {
-    /// A client of the server at `url`: `http://ADDRESS:PORT`, with a path before the routes if a
-    /// proxy has one, or `unix:PATH`. It does not connect yet.
+    /// A client of the server at `url`: `http://ADDRESS:PORT`, with the path prefix of a proxy if
+    /// there is one, or `unix:PATH`. It does not connect yet.
     ///
     /// # Errors
     ///
-    /// [`ClientError::Invalid`] if `url` is none of these.
+    /// [`ClientError::Invalid`] if `url` has another form.
     pub fn new(url: &str) -> Result<Self, ClientError> {
         let connection = Connection { url: url.parse()?, token: None, sender: None };
         Ok(Client { connection, batch_max: None })
     }
 
-    /// The address of the server, as messages spell it.
+    /// The address of the server, for messages.
     pub(super) fn url(&self) -> String {
         self.connection.url.to_string()
     }
 
-    /// Sets the token that each request carries.
+    /// Sets the token that is sent with each request.
     #[must_use]
     pub fn token(mut self, token: impl Into<String>) -> Self {
         self.connection.token = Some(token.into());
         self
     }
 
-    /// What the server says of itself and of its store.
+    /// The settings of the server, and the state of its store.
     ///
     /// # Errors
     ///
     /// As all requests: [`ClientError::Connection`] if the server cannot be reached,
-    /// [`ClientError::Refused`] if it does not answer this, [`ClientError::NotAServer`] if something
-    /// else answers.
+    /// [`ClientError::Refused`] if it refuses the request, [`ClientError::NotAServer`] if another
+    /// program answers.
     pub async fn info(&mut self) -> Result<ServerInfo, ClientError> {
         let info: ServerInfo = self.get("/v1/info").await?;
         self.batch_max = usize::try_from(info.limits.max_batch).ok();
         Ok(info)
     }
 
-    /// Whether requests should come to the server, and why not.
+    /// Whether the server should receive requests, with the reason if it should not.
     ///
     /// # Errors
     ///
-    /// As [`Client::info`]; [`ClientError::Refused`] if the server does not take even this.
+    /// As [`Client::info`]; [`ClientError::Refused`] if the server refuses even this request.
     pub async fn ready(&mut self) -> Result<ReadyAnswer, ClientError> {
-        let call = Call {
-            method: Method::GET,
-            path: "/readyz",
-            kind: "",
-            body: Bytes::new(),
-            range: None,
-        };
-        let (status, bytes) = self.connection.answer(&call).await?;
-        // A server that is not ready says so with the status of a failure.
+        let (status, bytes) = self.connection.answer(&Call::new(Method::GET, "/readyz")).await?;
+        // A server that is not ready answers with the status of a failure.
         serde_json::from_slice(&bytes).map_err(|_| refused(status, &bytes))
     }
 
-    /// Has the server show the newest state of its store now.
+    /// Makes the server switch to the newest state of its store now.
     ///
     /// # Errors
     ///
-    /// As [`Client::info`]; the state before is still shown then.
+    /// As [`Client::info`]; the server then keeps the snapshot that it has.
     pub async fn refresh(&mut self) -> Result<RefreshAnswer, ClientError> {
-        let (method, body) = (Method::POST, Bytes::new());
-        self.ask(&Call { method, path: "/v1/refresh", kind: "", body, range: None }).await
+        self.ask(&Call::new(Method::POST, "/v1/refresh")).await
     }
 
-    /// What a question for `queries` fingerprints within `k` bits would cost; without `k` within the
-    /// distance of the store. [`QueryOptions::max_cost`] is compared with
+    /// The expected cost of a query for `queries` fingerprints within `k` bits; without `k` within
+    /// the tuned distance of the store. [`QueryOptions::max_cost`] limits
     /// [`cost_us`](PriceAnswer::cost_us).
     ///
     /// # Errors
@@ -142,12 +143,12 @@ impl Client {
         self.json(Method::POST, route(options), &body).await
     }
 
-    /// The matches of many fingerprints, in their order, from one state of the store.
+    /// The matches of many fingerprints, in the order of the fingerprints, from one snapshot.
     ///
     /// # Errors
     ///
-    /// As [`Client::info`]. The code is `batch-over-limit` or `answer-over-limit` where fewer
-    /// fingerprints at a time would be answered.
+    /// As [`Client::info`]. With the codes `batch-over-limit` and `answer-over-limit` a request
+    /// with fewer fingerprints may succeed.
     pub async fn query_many(
         &mut self,
         fingerprints: &[Fingerprint],
@@ -166,13 +167,13 @@ impl Client {
         Ok(answers)
     }
 
-    /// The matches of any number of fingerprints, in their order, one call of `each` for each. They go
-    /// in several requests, of fewer fingerprints where the server asks for that; each request is
-    /// answered from one state of the store.
+    /// Calls `each` with the matches of each fingerprint, in the order of the fingerprints. Any
+    /// number of fingerprints is split into several requests, and a request that the server finds
+    /// too large is halved; each request is answered from one snapshot.
     ///
     /// # Errors
     ///
-    /// As [`Client::info`], and those of `each`, both of which end the questions.
+    /// As [`Client::info`], and any error of `each`. Both end the requests.
     pub async fn query_all<E: From<ClientError>>(
         &mut self,
         fingerprints: &[Fingerprint],
@@ -201,7 +202,7 @@ impl Client {
         Ok(())
     }
 
-    /// The matches of a text, whose fingerprint the server makes by the recipe of its store.
+    /// The matches of a text. The server computes its fingerprint by the recipe of the store.
     ///
     /// # Errors
     ///
@@ -217,10 +218,10 @@ impl Client {
         let path = format!("/v1/text?{}", params.join("&"));
         let kind = "text/plain; charset=utf-8";
         let body = Bytes::copy_from_slice(text.as_bytes());
-        self.ask(&Call { method: Method::POST, path: &path, kind, body, range: None }).await
+        self.ask(&Call { kind, body, ..Call::new(Method::POST, &path) }).await
     }
 
-    /// The fingerprints that are stored under an id. The server reads the ids of the whole store.
+    /// The fingerprints stored under an id. The server reads the ids of the whole store.
     ///
     /// # Errors
     ///
@@ -229,30 +230,127 @@ impl Client {
         self.get(&format!("/v1/ids?id={}", percent_encoded(id))).await
     }
 
-    /// The bytes of a file of the state that the server shows, or a range of them.
+    /// Compares items with the store and with each other, and adds the new ones.
+    ///
+    /// If the connection breaks off, the items may have been added nevertheless; the request is
+    /// never repeated automatically.
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::info`].
+    pub async fn check_and_add(&mut self, body: &AddBody<'_>) -> Result<AddAnswer, ClientError> {
+        self.change(Method::POST, "/v1/check-and-add", body).await
+    }
+
+    /// Deletes ids, durably.
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::info`].
+    pub async fn delete_ids(&mut self, ids: Vec<String>) -> Result<DeleteAnswer, ClientError> {
+        self.change(Method::DELETE, "/v1/ids", &DeleteBody { ids, dry_run: false }).await
+    }
+
+    /// Counts the records that [`Client::delete_ids`] would delete now.
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::info`].
+    pub async fn would_delete_ids(
+        &mut self,
+        ids: Vec<String>,
+    ) -> Result<DeleteAnswer, ClientError> {
+        self.change(Method::DELETE, "/v1/ids", &DeleteBody { ids, dry_run: true }).await
+    }
+
+    /// Replaces the stored documents with the same ids, in one step and durably. Returns counts of
+    /// the deleted records.
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::info`].
+    pub async fn replace(&mut self, body: &ReplaceBody<'_>) -> Result<DeleteAnswer, ClientError> {
+        self.change(Method::PUT, "/v1/ids", body).await
+    }
+
+    /// Removes segments by their labels, or lists them in a dry run.
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::info`].
+    pub async fn expire(&mut self, body: &ExpireBody) -> Result<ExpireAnswer, ClientError> {
+        self.change(Method::POST, "/v1/expire", body).await
+    }
+
+    /// Sets the label of records added from now on; `today` is the date in UTC, an empty text is no
+    /// label.
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::info`].
+    pub async fn set_label(
+        &mut self,
+        label: impl Into<String>,
+    ) -> Result<LabelAnswer, ClientError> {
+        self.change(Method::POST, "/v1/label", &LabelBody { label: label.into() }).await
+    }
+
+    /// Makes the server merge segments in the background: the segments of a
+    /// [`Compaction`](fpstore::writer::Compaction) by name, or with `None` the segments that are
+    /// due. The answer precedes the merge; the metrics and the log report its end.
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::info`].
+    pub async fn compact(&mut self, segments: Option<&str>) -> Result<CompactAnswer, ClientError> {
+        let body = CompactBody { segments: segments.map(Into::into) };
+        self.change(Method::POST, "/v1/compact", &body).await
+    }
+
+    /// Copies the segments of stores, or segment files, into the store. Both are given by their
+    /// names in the parent folder of the served store.
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::info`].
+    pub async fn import(&mut self, from: Vec<String>) -> Result<ImportAnswer, ClientError> {
+        self.change(Method::POST, "/v1/import", &ImportBody { from }).await
+    }
+
+    /// Sends a request that changes the store. It uses a new connection, so that it is sent only
+    /// once.
+    async fn change<T: DeserializeOwned>(
+        &mut self,
+        method: Method,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<T, ClientError> {
+        self.connection.sender = None;
+        self.json(method, path, body).await
+    }
+
+    /// The bytes of a file of the current snapshot, or a range of them.
     pub(super) async fn file(
         &mut self,
         name: &str,
         range: Option<Range<u64>>,
     ) -> Result<Bytes, ClientError> {
         let path = format!("/v1/files/{name}");
-        let call = Call { method: Method::GET, path: &path, kind: "", body: Bytes::new(), range };
-        self.connection.ask(&call).await
+        self.connection.ask(&Call { range, ..Call::new(Method::GET, &path) }).await
     }
 
     async fn get<T: DeserializeOwned>(&mut self, path: &str) -> Result<T, ClientError> {
-        self.ask(&Call { method: Method::GET, path, kind: "", body: Bytes::new(), range: None })
-            .await
+        self.ask(&Call::new(Method::GET, path)).await
     }
 
-    pub(super) async fn json<T: DeserializeOwned>(
+    async fn json<T: DeserializeOwned>(
         &mut self,
         method: Method,
         path: &str,
         body: &impl Serialize,
     ) -> Result<T, ClientError> {
         let body = serde_json::to_vec(body).expect("a vector takes all bytes").into();
-        self.ask(&Call { method, path, kind: JSON, body, range: None }).await
+        self.ask(&Call { kind: JSON, body, ..Call::new(method, path) }).await
     }
 
     async fn ask<T: DeserializeOwned>(&mut self, call: &Call<'_>) -> Result<T, ClientError> {

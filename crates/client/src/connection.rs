@@ -1,4 +1,4 @@
-//! The connection to a server: opened when it is needed, kept between requests.
+//! The connection to a server: opened on demand, and kept between requests.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -17,13 +17,13 @@ use super::error::ClientError;
 use super::url::{Place, ServerUrl};
 use crate::wire::{FailureBody, FailureFields};
 
-/// How long a connection may take.
+/// The longest time to connect.
 const CONNECT_TIME: Duration = Duration::from_secs(10);
-/// How often a busy server is asked again.
+/// The number of attempts while the server is busy.
 const TRIES: u32 = 8;
-/// The longest pause before that.
+/// The longest pause between two attempts.
 const PAUSE_MAX: Duration = Duration::from_secs(10);
-/// The longest answer that is read: more than a server sends, unless its limits were raised far.
+/// The longest accepted answer. A server sends less unless its limits were raised far.
 const ANSWER_LEN_MAX: usize = 1 << 30;
 
 /// A request to a route.
@@ -32,11 +32,18 @@ pub(super) struct Call<'a> {
     pub(super) method: Method,
     /// The path and the parameters.
     pub(super) path: &'a str,
-    /// The `Content-Type`; empty where there is no body.
+    /// The `Content-Type`; empty without a body.
     pub(super) kind: &'static str,
     pub(super) body: Bytes,
-    /// The bytes that are wanted of a file.
+    /// The requested bytes of a file.
     pub(super) range: Option<Range<u64>>,
+}
+
+impl<'a> Call<'a> {
+    /// A request without a body.
+    pub(super) fn new(method: Method, path: &'a str) -> Self {
+        Call { method, path, kind: "", body: Bytes::new(), range: None }
+    }
 }
 
 /// The connection to a server.
@@ -48,13 +55,13 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Sends a request, again while the server is busy, and reads the whole answer, which is a success.
+    /// As [`Connection::answer`]; an answer with another status than success is an error.
     pub(super) async fn ask(&mut self, call: &Call<'_>) -> Result<Bytes, ClientError> {
         let (status, bytes) = self.answer(call).await?;
         if status.is_success() { Ok(bytes) } else { Err(refused(status, &bytes)) }
     }
 
-    /// Sends a request, again while the server is busy, and reads the whole answer.
+    /// Sends a request, repeats it while the server is busy, and reads the whole answer.
     pub(super) async fn answer(
         &mut self,
         call: &Call<'_>,
@@ -100,7 +107,7 @@ impl Connection {
         request: Request<Full<Bytes>>,
     ) -> Result<Response<Bytes>, ClientError> {
         let kept = match self.sender.take() {
-            // A server ends connections that were idle for long.
+            // A server closes idle connections.
             Some(mut kept) => kept.ready().await.is_ok().then_some(kept),
             None => None,
         };
@@ -111,7 +118,7 @@ impl Connection {
         };
         let again = is_kept.then(|| request.clone());
         let mut answer = open.send_request(request).await;
-        // It may have ended just now. A question that is asked twice changes nothing.
+        // The server may have closed it just now. A query can be sent twice: it changes nothing.
         if let (Err(error), Some(again)) = (&answer, again)
             && (error.is_canceled() || error.is_closed() || error.is_incomplete_message())
         {
@@ -134,7 +141,7 @@ impl Connection {
     }
 }
 
-/// The error of an answer that is no success.
+/// The error for an answer with another status than success.
 pub(super) fn refused(status: StatusCode, bytes: &[u8]) -> ClientError {
     match serde_json::from_slice(bytes) {
         Ok(FailureBody { error: FailureFields { code, message, .. } }) => {

@@ -1,37 +1,40 @@
-//! Why a server was not asked, or did not answer.
+//! Errors of requests to a server.
 
 use std::error::Error;
-use std::fmt;
 
-/// Why a server did not answer what it was asked.
+/// An error of a request to a server.
 ///
 /// A message is one line and describes its own layer only; a cause, if there is one, is in
 /// [`source`](Error::source).
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClientError {
-    /// An address that is none, or a token with characters that it cannot have.
+    /// An invalid URL, or a token with invalid characters.
+    #[error("{reason}")]
     Invalid {
-        /// The whole message: what is wrong, and what was expected.
+        /// The whole message: the problem, and the expected form.
         reason: String,
     },
     /// The server cannot be reached, or the connection broke off.
+    #[error("{doing}")]
     Connection {
-        /// The whole message: what was done, and where.
+        /// The whole message: the attempted operation, and the place.
         doing: String,
         /// The error of the system or of the connection.
         source: Box<dyn Error + Send + Sync>,
     },
-    /// The server answered that it does not do what it was asked.
+    /// The server refused the request.
+    #[error("the server refused: {message} [{code}]")]
     Refused {
         /// The stable code of the failure, such as `answer-over-limit`.
         code: String,
         /// The sentence for people.
         message: String,
     },
-    /// The answer is not one of this kind of server.
+    /// The answer does not come from an fpstore server.
+    #[error("{reason}")]
     NotAServer {
-        /// The whole message: what was answered.
+        /// The whole message, with the answer that was received.
         reason: String,
     },
 }
@@ -42,28 +45,5 @@ impl ClientError {
     ) -> impl FnOnce(E) -> Self {
         let doing = doing.into();
         move |source| ClientError::Connection { doing, source: source.into() }
-    }
-}
-
-impl fmt::Display for ClientError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ClientError::Connection { doing, .. } => f.write_str(doing),
-            ClientError::Refused { code, message } => {
-                write!(f, "the server refused: {message} [{code}]")
-            }
-            ClientError::Invalid { reason } | ClientError::NotAServer { reason } => {
-                f.write_str(reason)
-            }
-        }
-    }
-}
-
-impl Error for ClientError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            ClientError::Connection { source, .. } => Some(&**source),
-            _ => None,
-        }
     }
 }

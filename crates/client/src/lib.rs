@@ -1,9 +1,10 @@
-//! A client of the server in the crate `fpstore-server`: one connection, one request at a time, typed
-//! answers.
+//! A client of the server in the crate `fpstore-server`: one connection, one request at a time,
+//! typed answers.
 //!
-//! A [`Client`] runs on the tokio runtime of its caller. It connects at the first request, keeps the
-//! connection, and connects again when the server has closed it. A server that is busy is asked again
-//! after the pause that it names. The client speaks HTTP without TLS, over TCP or a Unix socket.
+//! A [`Client`] runs on the tokio runtime of its caller. It connects at the first request, keeps
+//! the connection, and connects again when the server has closed it. While a server is busy, the
+//! client repeats the request after the pause in the answer. The client speaks HTTP without TLS,
+//! over TCP or a Unix socket.
 //!
 //! # Examples
 //!
@@ -22,19 +23,19 @@
 
 mod backup;
 mod calls;
-mod changes;
 mod connection;
 mod error;
 mod url;
-pub mod wire;
+mod wire;
 
-pub use crate::wire::{
-    AddAnswer, AddBody, AddItem, AddStatus, AddedItem, CompactAnswer, DeleteAnswer, ExpireAnswer,
-    ExpireBody, ExpiredSegment, IdAnswer, ImportAnswer, LabelAnswer, Lane, NearItem, NeedsToken,
-    NotReady, PageTemplates, PriceAnswer, QueryOptions, ReadyAnswer, RefreshAnswer, ReplaceBody,
-    ServeLimits, ServedSegment, ServedStore, ServedTable, ServerInfo,
-};
 pub use backup::backup;
 pub use calls::Client;
 pub use error::ClientError;
 pub use fpstore::rows::{AnswerRow, MatchRow};
+pub use wire::{
+    AddAnswer, AddBody, AddItem, AddStatus, AddedItem, CompactAnswer, CompactBody, DeleteAnswer,
+    DeleteBody, ExpireAnswer, ExpireBody, ExpiredSegment, FailureBody, FailureFields, FailureLimit,
+    HexText, IdAnswer, ImportAnswer, ImportBody, LabelAnswer, LabelBody, Lane, NearItem,
+    NeedsToken, NotReady, PageTemplates, PriceAnswer, QueryBody, QueryOptions, ReadyAnswer,
+    RefreshAnswer, ReplaceBody, ServedSegment, ServedStore, ServedTable, ServerInfo, limits,
+};

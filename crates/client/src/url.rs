@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use super::error::ClientError;
 
-/// Where a server listens.
+/// The place where a server listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// A name and a port.
@@ -14,11 +14,11 @@ pub(super) enum Place {
     Unix(PathBuf),
 }
 
-/// A server, as its address names it.
+/// The address of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ServerUrl {
     pub(super) place: Place,
-    /// What stands before the path of each route, where a proxy has one.
+    /// The prefix of each route's path, behind a proxy.
     pub(super) prefix: String,
 }
 

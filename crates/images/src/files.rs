@@ -1,4 +1,4 @@
-//! All pictures of a folder: found in the order of their names, hashed on all threads.
+//! Hashes all pictures of a folder, in the order of their names, on all threads.
 
 use std::fs;
 use std::panic::{UnwindSafe, catch_unwind};
@@ -9,87 +9,113 @@ use fpstore_base::parallel::{Feed, Parallel};
 use fpstore_base::watch::{Observer, Phase, Watch};
 use fpstore_base::{Fingerprint, Interrupted, IoError};
 
-use crate::error::Error;
 use crate::hash::PictureRecipe;
 use crate::read::{memory_of, read_gray};
-use crate::summary::PictureSummary;
 
-/// How names of files end that hold pictures, in small letters.
+/// The extensions of supported pictures, in lower case.
 const ENDINGS: [&str; 10] =
     ["bmp", "gif", "jfif", "jpe", "jpeg", "jpg", "png", "tif", "tiff", "webp"];
-/// How names of pictures end that cannot be read. They are named, because a search that never saw
-/// them would be taken for one that found nothing.
+/// The extensions of picture formats without a decoder here. Such files are reported as bad
+/// pictures: if they were skipped silently, a search would seem to find nothing.
 const UNREAD_ENDINGS: [&str; 14] = [
     "arw", "avif", "cr2", "cr3", "dng", "heic", "heif", "j2k", "jp2", "jxl", "nef", "orf", "psd",
     "raw",
 ];
-/// The memory of pictures that are decoded at the same time, unless the caller sets another.
+/// The default of [`PictureOptions::memory`].
 const MEMORY: usize = 1 << 30;
+/// The largest number of faults in a summary.
+const SHOWN_MAX: usize = 10;
 
-/// How the pictures of a folder are read.
+/// The options for reading the pictures of a folder.
 #[derive(Clone, Debug)]
 pub struct PictureOptions {
-    recipe: PictureRecipe,
-    skip_bad: bool,
-    threads: usize,
-    memory: usize,
-    observer: Option<Observer>,
+    /// The recipe of the fingerprints.
+    pub recipe: PictureRecipe,
+    /// Whether unreadable pictures are skipped and counted.
+    pub skip_bad: bool,
+    /// The number of threads; 0 is one for each core.
+    pub threads: usize,
+    /// Bytes of memory for the pictures that are decoded at the same time. One picture is always
+    /// decoded, however large it is within the limits for each.
+    pub memory: usize,
+    /// An observer, which gets the number of pictures read, and may end the work.
+    pub observer: Option<Observer>,
 }
 
 impl PictureOptions {
-    /// Reads pictures as `recipe` says, on all cores, within 1 GiB of memory; a picture that cannot
-    /// be read is an error in the end.
+    /// Reads pictures by `recipe`, on all cores, within 1 GiB of memory; an unreadable picture is
+    /// an error in the end.
     pub fn new(recipe: PictureRecipe) -> Self {
         PictureOptions { recipe, skip_bad: false, threads: 0, memory: MEMORY, observer: None }
     }
-
-    /// Whether pictures that cannot be read are left out and counted.
-    #[must_use]
-    pub fn skip_bad(self, skip_bad: bool) -> Self {
-        PictureOptions { skip_bad, ..self }
-    }
-
-    /// The number of threads; 0 is one for each core.
-    #[must_use]
-    pub fn threads(self, threads: usize) -> Self {
-        PictureOptions { threads, ..self }
-    }
-
-    /// Bytes of memory for the pictures that are decoded at the same time. One picture is always
-    /// decoded, however large it is within the limits for each.
-    #[must_use]
-    pub fn memory(self, memory: usize) -> Self {
-        PictureOptions { memory, ..self }
-    }
-
-    /// An observer, which gets the number of pictures read, and may end the work.
-    #[must_use]
-    pub fn observer(self, observer: impl Into<Option<Observer>>) -> Self {
-        PictureOptions { observer: observer.into(), ..self }
-    }
 }
 
-/// Whether the taker of a picture could use its id.
+/// Whether the caller accepted a picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Admission {
-    /// It was taken.
+    /// The picture was accepted.
     Taken,
-    /// Its id cannot be used; it counts as a bad picture.
+    /// The id is invalid; count the picture as bad.
     Refused {
-        /// What is wrong.
+        /// The problem.
         reason: String,
     },
 }
 
-/// Calls `take` with the fingerprint and the id of each picture in a folder and the folders below
-/// it, in the order of the ids. An id is the path below `folder`, with `/` between names.
+/// Counts of the files of a folder.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PictureSummary {
+    /// Pictures with a fingerprint.
+    pub picture_count: u64,
+    /// Unreadable pictures.
+    pub bad_count: u64,
+    /// The names and faults of the first ten unreadable pictures.
+    pub bad: Vec<String>,
+    /// Files with other extensions.
+    pub other_count: u64,
+    /// Hidden files and folders, links to folders, pipes, sockets and devices.
+    pub passed_over_count: u64,
+}
+
+impl PictureSummary {
+    fn bad(&mut self, name: &str, reason: &str) {
+        self.bad_count += 1;
+        if self.bad.len() < SHOWN_MAX {
+            self.bad.push(format!("{name}: {reason}"));
+        }
+    }
+}
+
+/// An error of reading the pictures of a folder.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The operating system refused an operation on a folder.
+    #[error(transparent)]
+    Io(IoError),
+    /// Some pictures cannot be read; the summary has the first ten.
+    #[error(
+        "{} of {} pictures cannot be read; the first is {}",
+        .0.bad_count,
+        .0.picture_count + .0.bad_count,
+        .0.bad.first().map_or("", String::as_str)
+    )]
+    BadPictures(Box<PictureSummary>),
+    /// The observer ended the work.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// Calls `take` with the fingerprint and the id of each picture in a folder and its subfolders, in
+/// the order of the ids. An id is the path below `folder`, with `/` between names.
 ///
-/// A file is a picture by the ending of its name, and its bytes tell the format. Hidden files and
-/// links to folders are passed over.
+/// Pictures are selected by the extension of their names; their bytes determine the format. Hidden
+/// files and links to folders are skipped.
 ///
 /// # Errors
 ///
-/// * [`Error::BadPictures`] when all are read, if some cannot be and
+/// * [`Error::BadPictures`] after all pictures are read, if some are unreadable and
 ///   [`PictureOptions::skip_bad`] is not set.
 /// * [`Error::Io`] if the folder, or one below it, cannot be read.
 /// * [`Error::Interrupted`] if the observer ends the work.
@@ -108,8 +134,9 @@ pub fn hash_pictures<E: From<Error>>(
         let found = &found;
         let produce = move |feed: &mut Feed<_, _>| {
             for it in found {
-                // A header is read twice, because no decoder can go to another thread. A decoder that
-                // fails here fails where the picture is read, too, and is reported there.
+                // The header is read twice, because decoders cannot be sent to another thread. A
+                // decoder that fails here fails again when the picture is read, and is reported
+                // then.
                 let memory = |path: &PathBuf| guarded(|| memory_of(path)).unwrap_or(0);
                 let memory = it.1.as_ref().map_or(0, memory);
                 if !feed.push(it, memory) {
@@ -145,15 +172,15 @@ pub fn hash_pictures<E: From<Error>>(
     Ok(summary)
 }
 
-/// A fault of a decoder must not take the other pictures with it.
+/// Catches panics of a decoder, so that they do not stop the other pictures.
 fn guarded<T>(decode: impl FnOnce() -> T + UnwindSafe) -> Result<T, String> {
     catch_unwind(decode).map_err(|_| "its decoder failed".into())
 }
 
-/// A file that was found: its path, or why it cannot be read.
+/// The path of a file, or the reason why it cannot be read.
 type Found = Result<PathBuf, String>;
 
-/// Adds the pictures of a folder, which is called `below`.
+/// Adds the pictures of a folder; `below` is its path in ids.
 fn walk(
     folder: &Path,
     below: &str,
@@ -167,8 +194,7 @@ fn walk(
         let (path, name) = (entry.path(), entry.file_name());
         let shown = name.to_string_lossy();
         let id = if below.is_empty() { shown.to_string() } else { format!("{below}/{shown}") };
-        // A link to a folder may lead back to where it stands; a link to nothing is a file that
-        // cannot be opened.
+        // A link to a folder may lead back to its own folder; a broken link is an unreadable file.
         let is_file = path.metadata().map_or(kind.is_symlink(), |it| it.is_file());
         if shown.starts_with('.') {
             summary.passed_over_count += 1;

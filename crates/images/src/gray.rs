@@ -1,4 +1,4 @@
-//! Grey pictures, as Pillow makes them of coloured ones.
+//! Grey pictures, converted from colour as in Pillow.
 
 use image::{DynamicImage, GrayImage};
 
@@ -11,18 +11,19 @@ pub struct Gray {
 }
 
 impl Gray {
-    /// A picture of these pixels; `None` unless they are `width` times `height`, and not none.
+    /// A picture of these pixels; `None` unless there are `width` times `height` pixels, at least
+    /// one.
     pub fn new(width: usize, height: usize, pixels: Vec<u8>) -> Option<Self> {
         let len = width.checked_mul(height)?;
         (len > 0 && pixels.len() == len).then_some(Gray { width, height, pixels })
     }
 
-    /// The pixels in a row.
+    /// The number of pixels in a row.
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// The rows.
+    /// The number of rows.
     pub fn height(&self) -> usize {
         self.height
     }
@@ -33,7 +34,7 @@ impl Gray {
     }
 }
 
-/// Takes the brightness of each pixel as Pillow's `convert("L")` does. It ignores transparency.
+/// The brightness of each pixel, as in Pillow's `convert("L")`. Transparency is ignored.
 pub(crate) fn gray_of(picture: DynamicImage) -> GrayImage {
     let (width, height) = (picture.width(), picture.height());
     let pixels: Vec<u8> = match picture {
@@ -54,7 +55,7 @@ pub(crate) fn gray_of(picture: DynamicImage) -> GrayImage {
     GrayImage::from_raw(width, height, pixels).expect("there is one value for each pixel")
 }
 
-/// The brightness by ITU-R 601-2, rounded as Pillow rounds it.
+/// The brightness by ITU-R 601-2, rounded as in Pillow.
 fn luma([red, green, blue]: [u8; 3]) -> u8 {
     let sum = u32::from(red) * 19_595 + u32::from(green) * 38_470 + u32::from(blue) * 7_471;
     ((sum + 0x8000) >> 16) as u8

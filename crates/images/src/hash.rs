@@ -1,20 +1,25 @@
-//! The hashes, and the recipes that name them: what a store remembers of its pictures.
+//! The hashes of pictures, and the recipes that a store keeps.
 
+use std::f64::consts::PI;
 use std::fmt;
 use std::str::FromStr;
 
 use fpstore_base::{Fingerprint, Recipe};
 
-use crate::dct::{LOW, SIDE, low_frequencies};
 use crate::gray::Gray;
 use crate::resize::resized;
 
-/// How pictures become fingerprints.
+/// The side of the picture that is transformed.
+const SIDE: usize = 32;
+/// The lowest frequencies of each direction.
+const LOW: usize = 8;
+
+/// A hash of pictures.
 ///
-/// Of the same pixels both are those of the Python package imagehash with its defaults, bit for
-/// bit: the most significant bit is the first of its rows. Pictures whose coefficients are equal by symmetry
-/// (one colour, a drawn gradient) are the exception: there imagehash takes the rounding errors of
-/// its transform for differences.
+/// For the same pixels both hashes equal those of the Python package imagehash with its defaults,
+/// bit for bit; the most significant bit is the first bit of its rows. Exceptions are pictures with
+/// coefficients that are equal by symmetry (one colour, a drawn gradient): there imagehash counts
+/// the rounding errors of its transform as differences.
 ///
 /// # Examples
 ///
@@ -51,8 +56,8 @@ impl PictureHash {
         }
     }
 
-    /// The distance within which most resized, compressed and slightly cropped versions of a picture
-    /// lie, and hardly another picture (docs/images.md).
+    /// The distance that includes most resized, compressed and slightly cropped versions of a
+    /// picture, and hardly any other picture (docs/images.md).
     pub fn usual_k(self) -> u32 {
         match self {
             PictureHash::PHash => 10,
@@ -69,28 +74,27 @@ impl PictureHash {
     }
 }
 
-/// Which side of a picture is up.
+/// The orientation of a picture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Orientation {
-    /// As its EXIF data say, and as viewers show it.
+    /// By the EXIF data, as in viewers.
     #[default]
     Exif,
-    /// As the pixels are stored, which imagehash takes unless the program that calls it turns the
-    /// picture.
+    /// As the pixels are stored. imagehash uses it unless its caller turns the picture.
     Stored,
 }
 
-/// How files of pictures become fingerprints: what a store remembers.
+/// The recipe of fingerprints of picture files, which a store keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PictureRecipe {
     /// The hash.
     pub hash: PictureHash,
-    /// Which side is up.
+    /// The orientation.
     pub orientation: Orientation,
 }
 
 impl PictureRecipe {
-    /// The recipe of a store of such fingerprints.
+    /// Converts to the recipe of a store.
     pub fn to_recipe(self) -> Recipe {
         let PictureRecipe { hash, orientation } = self;
         let size = match hash {
@@ -105,7 +109,7 @@ impl PictureRecipe {
         Recipe::from_text(&text).expect("it is a short text")
     }
 
-    /// What a recipe of a store says, if it is one of these.
+    /// Converts from the recipe of a store; `None` if it is not a recipe of pictures.
     pub fn of_recipe(recipe: &Recipe) -> Option<Self> {
         let all = PictureHash::ALL.into_iter().flat_map(|hash| {
             [Orientation::Exif, Orientation::Stored]
@@ -123,6 +127,29 @@ fn phash(picture: &Gray) -> u64 {
     sorted.sort_by(f64::total_cmp);
     let median = (sorted[31] + sorted[32]) / 2.0;
     bits(low.iter().map(|&coefficient| coefficient > median))
+}
+
+/// The coefficients of the lowest frequencies in both directions, without a common factor; the
+/// vertical frequency counts the rows. Sums of 32 terms need no faster way.
+fn low_frequencies(pixels: &[u8; SIDE * SIDE]) -> [f64; LOW * LOW] {
+    let wave = |frequency: usize, place: usize| {
+        // The angle repeats after 4 * SIDE steps; small angles have exact symmetries.
+        let steps = frequency * (2 * place + 1) % (4 * SIDE);
+        (PI * steps as f64 / (2 * SIDE) as f64).cos()
+    };
+    let waves: [[f64; SIDE]; LOW] =
+        std::array::from_fn(|frequency| std::array::from_fn(|place| wave(frequency, place)));
+    // Along the columns first, then along the rows.
+    let mut columns = [[0.0; SIDE]; LOW];
+    for (frequency, column) in columns.iter_mut().enumerate() {
+        for (x, sum) in column.iter_mut().enumerate() {
+            *sum = (0..SIDE).map(|y| f64::from(pixels[y * SIDE + x]) * waves[frequency][y]).sum();
+        }
+    }
+    std::array::from_fn(|at| {
+        let (vertical, horizontal) = (at / LOW, at % LOW);
+        (0..SIDE).map(|x| columns[vertical][x] * waves[horizontal][x]).sum()
+    })
 }
 
 fn dhash(picture: &Gray) -> u64 {
@@ -144,7 +171,7 @@ impl fmt::Display for PictureHash {
 }
 
 impl FromStr for PictureHash {
-    /// The names that there are.
+    /// A message with the valid names.
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {

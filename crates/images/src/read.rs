@@ -1,4 +1,4 @@
-//! One picture from a file, within limits.
+//! Decodes a picture from a file, within limits.
 
 use std::io::BufReader;
 use std::path::Path;
@@ -11,19 +11,19 @@ use crate::hash::Orientation;
 
 /// The longest side of a picture in pixels.
 pub const SIDE_MAX: u32 = 65_535;
-/// The most bytes of the decoded pixels of one picture: a small file can ask for any number.
+/// The largest length in bytes of the decoded pixels of a picture: a small file can declare any
+/// size.
 pub const DECODED_LEN_MAX: u64 = 512 << 20;
-/// The bytes that a decoder and the steps after it may take at the same time, for each byte of
-/// pixels: the coefficients of a progressive JPEG file are larger than its pixels.
+/// The peak memory of decoding and the following steps, in bytes for each byte of pixels: the
+/// coefficients of a progressive JPEG file are larger than its pixels.
 const MEMORY_FACTOR: u64 = 3;
 
-/// Reads the first frame of a picture in grey. What is wrong is said in a message.
-///
-/// The format is that of the bytes, whatever the name of the file is.
+/// Reads the first frame of a picture in grey. The bytes determine the format, not the name of the
+/// file.
 ///
 /// # Errors
 ///
-/// A message if the file cannot be read, is none of the known formats, is damaged, or is larger than
+/// A message if the file cannot be read, has an unknown format, is damaged, or is larger than
 /// [`SIDE_MAX`] and [`DECODED_LEN_MAX`] allow.
 pub fn read_gray(path: &Path, orientation: Orientation) -> Result<Gray, String> {
     let mut decoder = open(path)?;
@@ -38,7 +38,7 @@ pub fn read_gray(path: &Path, orientation: Orientation) -> Result<Gray, String> 
         return Err("it has no pixels".into());
     }
     let turn = match orientation {
-        // Damaged EXIF data are no reason to lose a picture that all programs show.
+        // Damaged EXIF data are ignored: all programs show such pictures.
         Orientation::Exif => decoder.orientation().unwrap_or(Turn::NoTransforms),
         Orientation::Stored => Turn::NoTransforms,
     };
@@ -48,7 +48,7 @@ pub fn read_gray(path: &Path, orientation: Orientation) -> Result<Gray, String> 
     Ok(gray_of(gray).into())
 }
 
-/// The bytes that reading a picture takes at most, about; 0 if it cannot be read.
+/// The approximate peak memory of reading a picture in bytes; 0 if it cannot be read.
 pub(crate) fn memory_of(path: &Path) -> usize {
     let Ok(decoder) = open(path) else { return 0 };
     let file_len = path.metadata().map_or(0, |it| it.len());

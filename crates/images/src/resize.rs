@@ -1,13 +1,13 @@
-//! Resizing as Pillow does it: Lanczos over three lobes, in fixed-point numbers of 22 bits.
+//! Resizes as Pillow does: Lanczos over three lobes, in fixed-point numbers of 22 bits.
 //!
-//! Each pass makes rows shorter, then columns, and rounds to bytes in between. Every step must be
-//! that of Pillow, because a hash compares values that are close to each other.
+//! The first pass shortens rows, the second columns; each rounds to bytes. Every step must equal
+//! the step of Pillow, because a hash compares values that are close to each other.
 
 use std::f64::consts::PI;
 
 use crate::gray::Gray;
 
-/// The bits after the point of a weight.
+/// The number of fractional bits of a weight.
 const PRECISION: u32 = 22;
 const LOBES: f64 = 3.0;
 
@@ -43,7 +43,7 @@ pub(crate) fn resized(picture: &Gray, width: usize, height: usize) -> Gray {
     Gray::new(width, height, pixels).expect("there is a pixel for each place")
 }
 
-/// The weighted sum of the first pixels, in a byte.
+/// The weighted sum of pixels, clamped to a byte.
 fn sum(of: &Weights, pixels: impl Iterator<Item = u8>) -> u8 {
     let half = 1_i64 << (PRECISION - 1);
     let parts = of.weights.iter().zip(pixels);
@@ -58,7 +58,7 @@ fn all_weights(old: usize, new: usize) -> Vec<Weights> {
     let step = 1.0 / filter_scale;
     let weights_at = |at: usize| {
         let center = (at as f64 + 0.5) * scale;
-        // A negative number becomes 0, as it should.
+        // The conversion turns negative numbers into 0, as intended.
         let first = (center - support + 0.5) as usize;
         let end = ((center + support + 0.5) as usize).min(old);
         let weights: Vec<f64> = (0..end - first)

@@ -63,7 +63,7 @@ fn any_number_of_threads_and_little_memory_give_the_same() {
     let recipe = recipe(PictureHash::PHash, Orientation::Exif);
     let all = hashes(&data(), &PictureOptions::new(recipe)).unwrap();
     for (threads, memory) in [(1, 1), (3, 10_000), (8, usize::MAX)] {
-        let options = PictureOptions::new(recipe).threads(threads).memory(memory);
+        let options = PictureOptions { threads, memory, ..PictureOptions::new(recipe) };
         assert_eq!(hashes(&data(), &options).unwrap(), all);
     }
 }
@@ -88,7 +88,8 @@ fn every_file_that_is_no_good_picture_is_named_or_counted() {
     std::fs::write(at("notes.txt"), "no picture").unwrap();
     std::fs::write(at(".hidden.png"), "").unwrap();
     let options = PictureOptions::new(recipe(PictureHash::PHash, Orientation::Exif));
-    let (summary, found) = hashes(folder.path(), &options.clone().skip_bad(true)).unwrap();
+    let (summary, found) =
+        hashes(folder.path(), &PictureOptions { skip_bad: true, ..options.clone() }).unwrap();
     let ids: Vec<&str> = found.keys().map(String::as_str).collect();
     assert_eq!(ids, ["b.jpg", "below/A.PNG"]);
     let bad: Vec<&str> = summary.bad.iter().map(|it| it.split(": ").next().unwrap()).collect();
@@ -107,7 +108,8 @@ fn every_file_that_is_no_good_picture_is_named_or_counted() {
 #[test]
 fn an_id_that_is_refused_makes_a_picture_a_bad_one() {
     let options = PictureOptions::new(recipe(PictureHash::DHash, Orientation::Exif));
-    let summary = hash_pictures(&data(), &options.skip_bad(true), |_, id| {
+    let options = PictureOptions { skip_bad: true, ..options };
+    let summary = hash_pictures(&data(), &options, |_, id| {
         let reason = || "too small".to_owned();
         let refused = id == "small.png";
         Ok::<_, Error>(if refused {
@@ -144,6 +146,7 @@ fn a_damaged_picture_is_read_or_named() {
         }
     }
     let options = PictureOptions::new(recipe(PictureHash::PHash, Orientation::Exif));
-    let (summary, found) = hashes(folder.path(), &options.skip_bad(true)).unwrap();
+    let (summary, found) =
+        hashes(folder.path(), &PictureOptions { skip_bad: true, ..options }).unwrap();
     assert_eq!(found.len() as u64 + summary.bad_count, number);
 }

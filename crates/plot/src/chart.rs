@@ -1,9 +1,13 @@
 //! The frame of a chart: its size, its axes with their labels, and its text.
 
 use crate::axis::Tick;
-use crate::marks::{Marks, escaped, number};
-use crate::size::Size;
-use crate::style::{PALETTE, STYLE};
+use crate::marks::{Marks, Size, escaped, number};
+
+/// The colours as CSS variables, for a light and for a dark theme.
+pub const PALETTE: &str = include_str!("palette.css");
+
+/// The styles of charts in a page; they need [`PALETTE`].
+pub const STYLE: &str = include_str!("chart.css");
 
 /// A chart without its marks.
 #[derive(Clone, Debug)]

@@ -30,11 +30,7 @@ mod axis;
 mod chart;
 mod marks;
 pub mod numbers;
-mod size;
-mod style;
 
 pub use axis::{Column, LogAxis, Tick, percent_axis};
-pub use chart::Chart;
-pub use marks::{Label, Marks};
-pub use size::Size;
-pub use style::{PALETTE, STYLE};
+pub use chart::{Chart, PALETTE, STYLE};
+pub use marks::{Label, Marks, Size};

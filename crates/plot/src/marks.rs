@@ -3,12 +3,64 @@
 use std::fmt::Write;
 
 use crate::axis::Column;
-use crate::size::Size;
 
 /// The height of a line of labels.
 const LINE_HEIGHT: f64 = 15.0;
 
-/// Marks in the order in which they are drawn. `class` is that of the style sheet of the crate.
+/// The size of a chart in units of its drawing, and the room around the data.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Size {
+    /// The width of the drawing.
+    pub(crate) width: f64,
+    /// The height of the drawing.
+    pub(crate) height: f64,
+    /// Room to the left of the data, for the labels of the upright axis.
+    pub(crate) left: f64,
+    /// Room to the right of the data.
+    pub(crate) right: f64,
+    /// Room above the data, for the name of the upright axis.
+    pub(crate) top: f64,
+    /// Room below the data, for the labels of the level axis.
+    pub(crate) bottom: f64,
+    /// The width of a letter, at most on average.
+    pub(crate) letter: f64,
+}
+
+impl Size {
+    /// One of several charts on a page.
+    pub const CARD: Size = Size {
+        width: 320.0,
+        height: 220.0,
+        left: 44.0,
+        right: 10.0,
+        top: 26.0,
+        bottom: 42.0,
+        letter: 7.2,
+    };
+
+    /// A chart in a file of its own, with a title above and room for names at the right.
+    pub const SHEET: Size = Size {
+        width: 800.0,
+        height: 500.0,
+        left: 56.0,
+        right: 96.0,
+        top: 56.0,
+        bottom: 46.0,
+        letter: 8.0,
+    };
+
+    /// The coordinate of a place, 0 to 1, from the left to the right end of the data.
+    pub(crate) fn x(&self, at: f64) -> f64 {
+        self.left + at * (self.width - self.left - self.right)
+    }
+
+    /// The coordinate of a place, 0 to 1, from the lower to the upper end of the data.
+    pub(crate) fn y(&self, at: f64) -> f64 {
+        self.height - self.bottom - at * (self.height - self.top - self.bottom)
+    }
+}
+
+/// Marks in the order of drawing. A `class` is a class of [`STYLE`](crate::STYLE).
 #[derive(Clone, Debug)]
 pub struct Marks {
     size: Size,
@@ -122,7 +174,7 @@ impl Marks {
         }
     }
 
-    /// The class and the anchor of a text beside a point, and where the text begins.
+    /// The class and the anchor of a text next to a point, and the left end of the text.
     fn side_of(&self, at: f64, width: f64) -> (&'static str, f64, f64) {
         let point = self.size.x(at);
         if point + 9.0 + width <= self.size.width {

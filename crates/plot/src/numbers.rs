@@ -15,6 +15,11 @@ pub fn grouped(count: u64) -> String {
     out
 }
 
+/// A count with its noun, singular or plural: `1 bit`, `12 345 bits`.
+pub fn counted(count: u64, singular: &str, plural: &str) -> String {
+    format!("{} {}", grouped(count), if count == 1 { singular } else { plural })
+}
+
 /// A number of bytes in the largest binary unit that leaves at least one: `1.5 MiB`.
 pub fn bytes(len: u64) -> String {
     ByteSize::b(len).display().iec().to_string()

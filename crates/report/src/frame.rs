@@ -1,15 +1,19 @@
 //! The frame of a page: its head, its style, its policy.
 
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use fpstore_plot::numbers::counted;
+use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
 
-/// A page: what stands in its head, and what it shows.
+/// The style of the pages of documents.
+pub(super) const STYLE: &str = include_str!("page/style.css");
+
+/// The contents of a page.
 pub(super) struct Page<'a> {
     pub(super) title: &'a str,
-    /// What made it, after the title.
+    /// The name of the program, after the title.
     pub(super) made_by: &'a str,
-    /// What the policy allows besides the style.
+    /// The content security policy, in addition to the style.
     pub(super) policy: &'a str,
-    /// The styles, one after the other, after the palette of all pages.
+    /// The style sheets, after the palette of all pages.
     pub(super) styles: &'a [&'a str],
     pub(super) body: Markup,
 }
@@ -37,5 +41,51 @@ impl Page<'_> {
             }
         };
         page.into_string()
+    }
+}
+
+/// The list of facts below the title of a page: names and values.
+pub(super) fn facts<'a>(facts: impl IntoIterator<Item = (&'a str, impl Render)>) -> Markup {
+    html! { dl.facts { @for (name, value) in facts { div { dt { (name) } dd { (value) } } } } }
+}
+
+/// A number of characters with its noun.
+pub(super) fn characters(count: usize) -> String {
+    counted(count as u64, "character", "characters")
+}
+
+/// The first characters of a text, at most `most`, and whether they are the whole text.
+pub(super) fn beginning(text: &str, most: usize) -> (&str, bool) {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => (&text[..end], false),
+        None => (text, true),
+    }
+}
+
+#[cfg(test)]
+pub(super) mod scripts {
+    use sha2::{Digest, Sha256};
+
+    /// The 64 digits of base64 as RFC 4648 has them.
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+    fn base64(bytes: &[u8]) -> String {
+        let four = |three: &[u8]| {
+            let number =
+                (0..3).fold(0, |sum, at| sum << 8 | three.get(at).map_or(0, |&b| b as usize));
+            let digit = |at: usize| DIGITS[number >> (18 - 6 * at) & 63] as char;
+            (0..4).map(|at| if at <= three.len() { digit(at) } else { '=' }).collect::<String>()
+        };
+        bytes.chunks(3).map(four).collect()
+    }
+
+    /// Checks that the policy allows the script, and that the script makes no markup of texts.
+    pub(crate) fn assert_policy_names(script: &str, hash: &str, name: &str) {
+        assert_eq!(base64(b"any carnal pleas"), "YW55IGNhcm5hbCBwbGVhcw==");
+        assert_eq!(hash.trim(), base64(&Sha256::digest(script)), "write it to {name}.sha256");
+        for way in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("] {
+            assert!(!script.contains(way), "{way}");
+        }
+        assert!(!script.contains("</"), "the script would end there");
     }
 }

@@ -1,10 +1,10 @@
-//! A server that answers queries over HTTP, and remembers what is new.
+//! A server that answers queries over HTTP, and adds new records.
 //!
-//! [`Server::open`] opens a store, takes the lock of its writer if it is to write, and starts the
+//! [`Server::open`] opens a store, takes its writer lock if the server may write, and starts the
 //! threads that follow the store. The server runs on the tokio runtime of its caller: either it
-//! listens itself ([`Server::bind`], [`Server::run`]), or a frontend hands it single requests
-//! ([`Server::handle`]). It prints nothing and heeds no signals. `docs/serve.md` in the repository
-//! describes the routes; [`client`](fpstore_client) asks them.
+//! listens itself ([`Server::bind`], [`Server::run`]), or a frontend passes single requests to it
+//! ([`Server::handle`]). It prints nothing and handles no signals. `docs/serve.md` in the
+//! repository describes the routes; [`fpstore_client`] sends requests to them.
 //!
 //! # Examples
 //!
@@ -38,7 +38,8 @@ mod steps {
 }
 mod writing;
 
-pub use fpstore_client::wire::{LIMIT_OPTIONS, PageTemplates, ServeLimits};
+pub use fpstore_client::PageTemplates;
+pub use fpstore_client::limits::{LIMIT_OPTIONS, ServeLimits};
 pub use protocol::access_entry::{AccessEntry, AccessLog};
 pub use protocol::address::Address;
 pub use protocol::request::{BoxError, ResponseBody};

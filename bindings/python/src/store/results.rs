@@ -204,7 +204,7 @@ impl StatisticsView {
     fn findings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);
         for of in doctor::findings(&self.statistics) {
-            let fields = (of.code.name(), of.severity.name(), of.sentence, of.remedy);
+            let fields = (of.code.to_string(), of.severity.to_string(), of.sentence, of.remedy);
             list.append(plain_value(py, "Finding", fields)?)?;
         }
         Ok(list)
@@ -212,7 +212,7 @@ impl StatisticsView {
 
     /// One page with all plots and numbers, which needs no network.
     fn html(&self) -> String {
-        page(&self.statistics, &PageOptions::new(&self.name))
+        page(&self.statistics, &PageOptions { title: &self.name, ..PageOptions::default() })
     }
 
     /// The whole page in a frame of its own, so that its style stays inside.

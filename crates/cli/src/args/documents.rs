@@ -1,4 +1,4 @@
-//! What the commands for documents share: hashing them, and what is said of them.
+//! Arguments of the commands for documents, hashing of documents, and messages about them.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -58,18 +58,18 @@ pub(crate) struct FieldArgs {
 }
 
 impl FieldArgs {
-    /// Whether fingerprints are read from a field with a name.
+    /// Whether fingerprints are read from a field.
     pub(crate) fn is_given(&self, reading: &ReadingArgs) -> bool {
         self.fingerprint_field.is_some() && self.column(reading).is_none()
     }
 
-    /// The number of the column of fingerprints in lines, if one is given.
+    /// The number of the column of fingerprints, if the user gave one.
     pub(crate) fn column(&self, reading: &ReadingArgs) -> Option<usize> {
         let column = self.fingerprint_field.as_ref()?.parse().ok()?;
         (column > 0 && !reading.names_format()).then_some(column)
     }
 
-    /// How lines of fingerprints are read.
+    /// The options to read lines of fingerprints.
     pub(crate) fn lines(
         &self,
         reading: &ReadingArgs,
@@ -83,7 +83,7 @@ impl FieldArgs {
         Ok(options.columns(column, reading.id_column()?))
     }
 
-    /// The documents with such a field, if there is one.
+    /// The documents with a field of fingerprints, if there is such a field.
     pub(crate) fn documents(
         &self,
         reading: &ReadingArgs,
@@ -106,25 +106,24 @@ impl FieldArgs {
 }
 
 impl DocumentArgs {
-    /// Whether the files hold documents.
+    /// Whether the files contain documents.
     pub(crate) fn are_given(&self) -> bool {
         self.docs || self.field.is_given(&self.reading)
     }
 
-    /// How lines of fingerprints are read.
+    /// The options to read lines of fingerprints.
     pub(crate) fn lines(&self, read: &ReadArgs) -> anyhow::Result<InputOptions> {
         self.field.lines(&self.reading, read)
     }
 
-    /// Prints which recipe was used, if the user named none.
+    /// Prints the default recipe, if the user gave no recipe.
     pub(crate) fn report_default(&self) {
         if self.docs {
             self.recipe.report_default(DefaultRecipe::Best, self.reading.holds_features());
         }
     }
 
-    /// The hashers of all recipes that are given, or of all that have a name; none for ready
-    /// fingerprints.
+    /// The hashers of all given recipes, or of all named recipes; empty for ready fingerprints.
     pub(crate) fn hashers(
         &self,
         read: &ReadArgs,
@@ -141,7 +140,7 @@ impl DocumentArgs {
         }
     }
 
-    /// How the documents are read.
+    /// The options to read the documents.
     pub(crate) fn options(
         &self,
         read: &ReadArgs,
@@ -150,18 +149,18 @@ impl DocumentArgs {
         self.reading.options(read.skips_bad(), limits)
     }
 
-    /// Whether the files hold features instead of texts.
+    /// Whether the files contain features instead of texts.
     pub(crate) fn hold_features(&self) -> bool {
         self.reading.holds_features()
     }
 
-    /// The hasher of the recipe of a store, if that is one for texts and its lists are given.
+    /// The hasher of the recipe of a store, if it is a recipe for texts and its lists are given.
     pub(crate) fn hasher_of(&self, store: &Store) -> Option<TextHasher> {
         store.recipe().and_then(|recipe| self.recipe.hasher_of(&recipe).ok())
     }
 
-    /// Refuses options for documents where fingerprints are read, and the other way round: the user
-    /// would wait for their effect.
+    /// Rejects options for documents if fingerprints are read, and the other way round, because
+    /// they would have no effect.
     fn check_use(&self, read: &ReadArgs) -> anyhow::Result<()> {
         let width = read.width();
         if width != Width::FULL && self.recipe.is_given() {
@@ -186,8 +185,8 @@ impl DocumentArgs {
         }
     }
 
-    /// The documents with a field of fingerprints, if there is one; they were made by the recipe that
-    /// the user names.
+    /// The documents with a field of fingerprints, if there is one. The fingerprints have the
+    /// recipe given by the user.
     pub(crate) fn of_field(
         &self,
         read: &ReadArgs,
@@ -197,8 +196,8 @@ impl DocumentArgs {
         self.field.documents(&self.reading, hasher, read, limits)
     }
 
-    /// As [`DocumentArgs::prepare`], where the command reads the texts of documents besides
-    /// fingerprints if `reads_texts`, so that the options for reading have a meaning.
+    /// As [`DocumentArgs::prepare`]. With `reads_texts` the command also reads the texts of
+    /// documents, so the options for reading are allowed with fingerprints.
     pub(crate) fn prepare_beside(
         &self,
         reads_texts: bool,
@@ -212,7 +211,7 @@ impl DocumentArgs {
         }
     }
 
-    /// The recipe and the reading options, if the user gave any.
+    /// The recipe and the options for reading, if the user gave any.
     pub(crate) fn prepare(
         &self,
         read: &ReadArgs,
@@ -234,8 +233,7 @@ impl DocumentArgs {
 }
 
 impl DocumentArgs {
-    /// As [`DocumentArgs::prepare`], for an existing store: its recipe is taken unless another is
-    /// given.
+    /// As [`DocumentArgs::prepare`], for an existing store. The default is its recipe.
     pub(crate) fn prepare_for(
         &self,
         store: &Store,
@@ -243,7 +241,7 @@ impl DocumentArgs {
         limits: ReadingLimits,
     ) -> anyhow::Result<Option<Documents>> {
         if !self.docs {
-            // Ready fingerprints bring no sketches, which a store that keeps some refuses.
+            // Ready fingerprints have no sketches; a store with sketches rejects them.
             return self.prepare(&read.of_width(store.width())?, limits);
         }
         self.check_use(read)?;
@@ -282,7 +280,7 @@ pub(crate) fn hash_all(
     summary
 }
 
-/// Prints the bad files and records, the documents without fingerprint, and what was passed over.
+/// Prints the number of bad files, bad records, documents without fingerprint, and skipped files.
 pub(crate) fn report(summary: &DocumentSummary) {
     if let Some(guess) = &summary.guess {
         report_guess(guess);
@@ -325,7 +323,7 @@ pub(crate) fn report(summary: &DocumentSummary) {
     }
 }
 
-/// Prints which fields were taken, once for several inputs of the same fields.
+/// Prints the guessed fields, once for several inputs with the same fields.
 fn report_guess(guess: &str) {
     static TOLD: Mutex<Option<String>> = Mutex::new(None);
     let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
@@ -335,7 +333,7 @@ fn report_guess(guess: &str) {
     }
 }
 
-/// Prints that documents share ids, if some do. The ids are no fault: a store may hold them.
+/// Prints that documents share ids, if some do. A store can contain them, so this is not an error.
 pub(crate) fn report_repeated_ids(found: &RepeatedIds) {
     let RepeatedIds { count, first: Some(first), is_least, .. } = found else { return };
     let least = if *is_least { "at least " } else { "" };
@@ -349,14 +347,15 @@ pub(crate) fn report_repeated_ids(found: &RepeatedIds) {
     );
 }
 
-/// The text of an argument: itself with `is_text`, else that of the one document in the file.
+/// The text given as an argument: the argument itself with `is_text`, else the single document in
+/// the file.
 pub(crate) fn text_of(name: &str, is_text: bool, reading: &ReadingArgs) -> anyhow::Result<String> {
     if is_text {
         reading.check_unused()?;
         return Ok(name.into());
     }
     let options = reading.options(false, ReadingLimits::default())?;
-    // A pipe has no name that says the format.
+    // The name of a pipe does not show the format.
     if name == "-" && !reading.names_format() {
         check_stdin(Path::new(name))?;
         let mut bytes = Vec::new();
@@ -367,7 +366,7 @@ pub(crate) fn text_of(name: &str, is_text: bool, reading: &ReadingArgs) -> anyho
     text_of_file(name, &options)
 }
 
-/// The text of the one document in a file.
+/// The text of the single document in a file.
 fn text_of_file(name: &str, options: &DocumentOptions) -> anyhow::Result<String> {
     let mut found = None;
     let mut count = 0;
@@ -379,7 +378,7 @@ fn text_of_file(name: &str, options: &DocumentOptions) -> anyhow::Result<String>
     found.with_context(|| holds_several(name, count, options))
 }
 
-/// Why a file is not asked with.
+/// The error for a file with several documents.
 fn holds_several(name: &str, count: u64, options: &DocumentOptions) -> String {
     let texts = counted_texts(count, options.passage_unit().is_some());
     format!(
@@ -387,7 +386,7 @@ fn holds_several(name: &str, count: u64, options: &DocumentOptions) -> String {
     )
 }
 
-/// The fingerprint of the one document in a file.
+/// The fingerprint of the single document in a file.
 pub(crate) fn fingerprint_of_file(
     name: &str,
     hasher: &TextHasher,

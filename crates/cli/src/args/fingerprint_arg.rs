@@ -1,4 +1,4 @@
-//! Fingerprints as arguments of a command, and what helps where one is none.
+//! Parses fingerprints given as arguments, with hints for invalid ones.
 
 use std::path::Path;
 
@@ -7,13 +7,14 @@ use fpstore::{Fingerprint, Radix, Store, Width};
 
 use crate::output::remedy::near_store;
 
-/// With fewer digits than this part of all a number is meant; with more, but not all, one was lost.
+/// An argument with fewer than this part of the digits is a small number. With more, but not all
+/// digits, one is probably missing.
 const LOST_MIN: (usize, usize) = (3, 4);
-/// From this length on, hex digits are a longer hash.
+/// Hex digits of at least this length are a longer hash.
 const LONG_MIN: usize = 24;
 
-/// A fingerprint of a width. One that seems to lack a digit is told, unless the user wants quiet: it
-/// stands for another one then.
+/// Parses a fingerprint of this width. If a digit seems to be missing, prints the parsed
+/// fingerprint, unless `quiet`.
 pub(crate) fn parse(
     text: &str,
     radix: Radix,
@@ -23,7 +24,7 @@ pub(crate) fn parse(
     let digits = digits_of(text);
     match Fingerprint::parse(text, radix) {
         Ok(fingerprint) => {
-            // Any number of leading zeros is no fault: what counts is the value.
+            // Leading zeros are allowed, because only the value matters.
             let fingerprint = width.narrowed(fingerprint, radix).with_context(|| {
                 format!("'{text}' has more than {width} bits, the width of the fingerprints")
             })?;
@@ -44,8 +45,8 @@ pub(crate) fn parse(
     }
 }
 
-/// A fingerprint among arguments that may also name a store. A name that is neither is told with the
-/// store that has a similar one.
+/// Parses a fingerprint among arguments that may also be stores. The error for an argument that is
+/// neither suggests a store with a similar name.
 pub(crate) fn parse_needle(
     text: &str,
     radix: Radix,

@@ -1,4 +1,4 @@
-//! The options of commands that print rows: their format, and a line with the names of columns.
+//! Options of commands that print rows: the format, and a line with the names of the columns.
 
 use clap::Args;
 
@@ -30,7 +30,7 @@ impl TableArgs {
         Layout::new(self.format, self.header.header)
     }
 
-    /// Whether they differ from the default.
+    /// Whether the options differ from the default.
     pub(crate) fn are_given(self) -> bool {
         self.format != TableFormat::Tsv || self.header.header
     }

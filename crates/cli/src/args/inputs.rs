@@ -1,15 +1,16 @@
-//! Files of fingerprints and ids: which ones, how they are read, and what was wrong with them.
+//! Files of fingerprints and ids: their names, options to read them, and messages about them.
 
 use std::collections::BTreeMap;
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::bail;
+use anyhow::{Context, anyhow, bail};
 use clap::Args;
 use fpstore::input::{
     InputEstimate, InputFormat, InputOptions, InputSummary, estimate_input, open_input,
 };
+use fpstore::join::{JudgedPairs, LabelFile};
 use fpstore::{Radix, Width};
 use fpstore_base::read_inputs;
 use fpstore_base::source::name_of;
@@ -48,7 +49,7 @@ impl ReadArgs {
         self.bad.skip_bad
     }
 
-    /// The first option on the form of records that differs from its default.
+    /// The first option for the form of records that differs from its default.
     pub(crate) fn first_given(&self) -> Option<&'static str> {
         match (self.radix(), self.input_format, self.bits) {
             (Radix::Hex, InputFormat::Lines, None) => None,
@@ -63,8 +64,8 @@ impl ReadArgs {
         self.bits.unwrap_or_default()
     }
 
-    /// The same for fingerprints that are compared with those of a store, or added to it: they have
-    /// its width.
+    /// The same options for fingerprints that are compared with a store, or added to it, and
+    /// therefore have its width.
     pub(crate) fn of_width(&self, stored: Width) -> anyhow::Result<ReadArgs> {
         if let Some(given) = self.bits.filter(|given| *given != stored) {
             bail!(
@@ -76,7 +77,7 @@ impl ReadArgs {
         Ok(ReadArgs { bits, ..self.clone() })
     }
 
-    /// The spelling of fingerprints in files, if the user has set it.
+    /// The spelling of fingerprints in files, if the user gave it.
     pub(crate) fn given_radix(&self) -> Option<Radix> {
         self.radix
     }
@@ -86,7 +87,7 @@ impl ReadArgs {
         self.radix.unwrap_or_default()
     }
 
-    /// Whether files of fingerprints have another layout than lines.
+    /// Whether the files of fingerprints have another layout than lines.
     pub(crate) fn has_layout(&self) -> bool {
         self.input_format != InputFormat::Lines
     }
@@ -110,12 +111,13 @@ pub(crate) fn inputs(files: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Says once that a file is named twice: all that it holds is then there twice.
+/// Prints once that a file is named twice: its records are then counted twice.
 fn warn_of_same(files: &[PathBuf]) {
     static TOLD: AtomicBool = AtomicBool::new(false);
     let mut seen = BTreeMap::new();
     for file in files {
-        // Pipes and what is not there have no name but their own.
+        // Only regular files have a canonical path here; pipes and missing files are compared by
+        // name.
         let Some(own) = file.is_file().then(|| file.canonicalize().ok()).flatten() else {
             continue;
         };
@@ -134,8 +136,8 @@ fn warn_of_same(files: &[PathBuf]) {
     }
 }
 
-/// The name of files, or of the store if there are none, for a page that other people see: without
-/// folders.
+/// The names of the files without folders, or of the store if there are none, for a page that other
+/// people see.
 pub(crate) fn title_of(files: &[PathBuf], store: &Path) -> String {
     let first = files.first().map_or(store, PathBuf::as_path);
     let name = match first.file_name() {
@@ -148,7 +150,7 @@ pub(crate) fn title_of(files: &[PathBuf], store: &Path) -> String {
     }
 }
 
-/// Refuses to read standard input from a terminal: the user most likely forgot the file.
+/// Rejects standard input from a terminal: the user most likely forgot the file.
 pub(crate) fn check_stdin(file: &Path) -> anyhow::Result<()> {
     if file == Path::new("-") && io::stdin().is_terminal() {
         bail!("no input: name a file, or pipe one in; see --help");
@@ -156,8 +158,8 @@ pub(crate) fn check_stdin(file: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Refuses files that cannot be opened, before anything is made for what they hold. Pipes are left
-/// alone: opening one may wait, and can be done once.
+/// Rejects files that cannot be opened, before any output is created. Pipes are not opened: this
+/// may block, and works only once.
 pub(crate) fn check_open(files: &[PathBuf], are_documents: bool) -> anyhow::Result<()> {
     for file in files.iter().filter(|file| *file != Path::new("-")) {
         let is_file_or_missing = file.metadata().map_or(true, |found| found.is_file());
@@ -173,7 +175,7 @@ pub(crate) fn check_open(files: &[PathBuf], are_documents: bool) -> anyhow::Resu
     Ok(())
 }
 
-/// Refuses files that can be read only once, for an option that reads documents twice.
+/// Rejects files that can be read only once, for an option that reads documents twice.
 pub(crate) fn refuse_pipes(files: &[PathBuf], option: &str) -> anyhow::Result<()> {
     let is_pipe = |file: &&PathBuf| {
         *file == Path::new("-") || file.metadata().is_ok_and(|it| !it.is_file() && !it.is_dir())
@@ -188,7 +190,7 @@ pub(crate) fn refuse_pipes(files: &[PathBuf], option: &str) -> anyhow::Result<()
     }
 }
 
-/// About how much all files hold, or `None` if one of them does not tell.
+/// Estimates the number of records in all files. `None` if one of them does not allow an estimate.
 pub(crate) fn estimate(
     files: &[PathBuf],
     options: &InputOptions,
@@ -203,7 +205,7 @@ pub(crate) fn estimate(
     Ok(Some(all))
 }
 
-/// Prints what was guessed of the columns of a file.
+/// Prints the guessed columns of a file.
 pub(crate) fn report_guess(file: &Path, summary: &InputSummary) {
     if let Some(guess) = &summary.guess {
         let name = name_of(file);
@@ -211,7 +213,7 @@ pub(crate) fn report_guess(file: &Path, summary: &InputSummary) {
     }
 }
 
-/// Prints what was guessed of the columns of a file, and the bad records that were skipped.
+/// Prints the guessed columns of a file, and the number of skipped bad records.
 pub(crate) fn report_skipped(file: &Path, summary: &InputSummary) {
     let name = name_of(file);
     report_guess(file, summary);
@@ -222,4 +224,21 @@ pub(crate) fn report_skipped(file: &Path, summary: &InputSummary) {
         let count = counted(summary.skipped_count, "bad record", "bad records");
         message!("{name}: {count} skipped");
     }
+}
+
+/// Reads labelled pairs: two ids and a label on each line.
+pub(crate) fn read_labels(path: &Path) -> anyhow::Result<LabelFile> {
+    let mut text = String::new();
+    let read = open_input(path)?.read_to_string(&mut text);
+    read.with_context(|| format!("cannot read {}", path.display()))?;
+    let labels = LabelFile::parse(&text);
+    let labels = labels.map_err(|fault| anyhow!("{}: {fault}", path.display()))?;
+    // A pipe cannot be read again for its digest.
+    Ok(if path.is_file() { labels.at(path) } else { labels })
+}
+
+/// Reads pairs judged by people. Contradicting pairs are an error.
+pub(crate) fn read_judged(path: &Path) -> anyhow::Result<JudgedPairs> {
+    let judged = JudgedPairs::new(&read_labels(path)?);
+    judged.map_err(|fault| anyhow!("{}: {fault}", path.display()))
 }

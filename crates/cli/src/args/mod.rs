@@ -1,9 +1,10 @@
-//! Arguments that several commands have, each with one function that gives plain settings.
+//! Arguments that several commands share. Each has one function that returns plain settings.
+
+use clap::Arg;
 
 pub(crate) mod documents;
 pub(crate) mod fingerprint_arg;
 pub(crate) mod format_args;
-pub(crate) mod help;
 pub(crate) mod inputs;
 pub(crate) mod pictures;
 pub(crate) mod reading_args;
@@ -16,3 +17,21 @@ pub(crate) mod segment_args;
 pub(crate) mod share;
 pub(crate) mod time;
 pub(crate) mod token;
+
+/// The short help of an option.
+pub(crate) fn help_of(arg: &Arg) -> String {
+    arg.get_help().map(ToString::to_string).unwrap_or_default()
+}
+
+/// Adds `more` to the long help of an option.
+pub(crate) fn with_more(arg: Arg, more: &str) -> Arg {
+    let help = help_of(&arg);
+    arg.long_help(help + more)
+}
+
+/// The first of these options that is given.
+pub(crate) fn first_given(
+    options: impl IntoIterator<Item = (bool, &'static str)>,
+) -> Option<&'static str> {
+    options.into_iter().find(|(is_given, _)| *is_given).map(|(_, name)| name)
+}

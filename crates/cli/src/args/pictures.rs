@@ -1,4 +1,4 @@
-//! The pictures of a folder in place of files of fingerprints.
+//! A folder of pictures in place of files of fingerprints.
 
 use std::path::{Path, PathBuf};
 
@@ -43,7 +43,7 @@ pub(crate) struct PictureArgs {
     ignore_exif: bool,
 }
 
-/// The pictures of a folder, and how they become fingerprints.
+/// The pictures of a folder, and the options to hash them.
 pub(crate) struct Pictures {
     folder: PathBuf,
     recipe: PictureRecipe,
@@ -56,8 +56,8 @@ impl PictureArgs {
         self.images.is_some()
     }
 
-    /// Refuses a second input, and what is no folder. The store as a plain argument is none: it was
-    /// taken for that of `-s` before.
+    /// Rejects a second input, and a path that is not a folder. A store among the arguments was
+    /// already made the value of `-s`.
     pub(crate) fn check(&self, files: &[PathBuf]) -> anyhow::Result<()> {
         let Some(folder) = &self.images else { return Ok(()) };
         if let Some(file) = files.first() {
@@ -73,13 +73,13 @@ impl PictureArgs {
         Ok(())
     }
 
-    /// The recipe of a new store of the pictures and its usual distance, if a folder of them is named.
+    /// The recipe and the usual distance of a new store of the pictures, if a folder is given.
     pub(crate) fn of_new(&self) -> Option<(Recipe, u32)> {
         let recipe = self.recipe_beside(None);
         self.images.as_ref().map(|_| (recipe.to_recipe(), recipe.hash.usual_k()))
     }
 
-    /// The recipe for a store that has one of pictures, or for a new one.
+    /// The recipe for a store that already has a recipe of pictures, or for a new store.
     fn recipe_beside(&self, stored: Option<PictureRecipe>) -> PictureRecipe {
         let orientation = match (self.ignore_exif, stored) {
             (true, _) => Orientation::Stored,
@@ -90,7 +90,7 @@ impl PictureArgs {
         PictureRecipe { hash: self.image_hash.unwrap_or(usual), orientation }
     }
 
-    /// The pictures, if a folder of them is named; `store` is the one that takes them.
+    /// The pictures, if a folder is given. `store` is the store to which they are added.
     pub(crate) fn prepare(
         &self,
         store: Option<&Store>,
@@ -102,12 +102,14 @@ impl PictureArgs {
         let stored = store.and_then(Store::recipe);
         let stored = stored.as_ref().and_then(PictureRecipe::of_recipe);
         let recipe = self.recipe_beside(stored);
-        let mut options = PictureOptions::new(recipe)
-            .skip_bad(skip_bad)
-            .threads(resources.threads()?.unwrap_or(0))
-            .observer(monitor.observer());
+        let mut options = PictureOptions {
+            skip_bad,
+            threads: resources.threads()?.unwrap_or(0),
+            observer: Some(monitor.observer()),
+            ..PictureOptions::new(recipe)
+        };
         if let Some(memory) = resources.memory {
-            options = options.memory(usize::try_from(memory.as_u64() / 2).unwrap_or(usize::MAX));
+            options.memory = usize::try_from(memory.as_u64() / 2).unwrap_or(usize::MAX);
         }
         Ok(Some(Pictures { folder: folder.clone(), recipe, options }))
     }
@@ -119,13 +121,13 @@ impl Pictures {
         self.recipe.to_recipe()
     }
 
-    /// The distance that is usual for the hash.
+    /// The usual distance for this hash.
     pub(crate) fn usual_k(&self) -> u32 {
         self.recipe.hash.usual_k()
     }
 
-    /// Gives the fingerprints and ids to `push`, and says what was passed over. An id that is refused
-    /// makes a picture a bad one. Returns the number of bad ones.
+    /// Passes the fingerprints and ids to `push`, and prints the skipped files. A picture whose id
+    /// is rejected counts as a bad one. Returns the number of bad pictures.
     pub(crate) fn push_all(
         &self,
         monitor: &Monitor,
@@ -165,7 +167,7 @@ impl Pictures {
     }
 }
 
-/// Prints the bad pictures, and what was passed over.
+/// Prints the bad pictures and the skipped files.
 fn report(summary: &PictureSummary, quiet: bool) {
     name_bad(summary);
     if summary.bad_count > 0 {

@@ -1,4 +1,4 @@
-//! The options that say how documents are read.
+//! Options to read documents.
 
 use anyhow::bail;
 use bytesize::ByteSize;
@@ -76,7 +76,7 @@ pub(crate) struct ReadingArgs {
     hidden: bool,
 }
 
-/// Leaves the options for documents out of the short help of commands that mostly take other inputs.
+/// Hides the options for documents in the short help of commands that mostly take other inputs.
 pub(crate) fn in_long_help(arg: Arg) -> Arg {
     let names = ["docs_format", "id_field", "text_field", "recipe", "access", "radix"];
     if names.contains(&arg.get_id().as_str()) { arg.hide_short_help(true) } else { arg }
@@ -93,7 +93,7 @@ impl ReadingArgs {
         self.given().next()
     }
 
-    /// The first option that differs from its default, but the field of the id.
+    /// The first option that differs from its default, except the field of the id.
     pub(crate) fn first_but_id(&self) -> Option<&'static str> {
         self.given().find(|name| *name != "--id-field")
     }
@@ -134,13 +134,13 @@ impl ReadingArgs {
         given.into_iter().filter(|(given, _)| *given).map(|(_, name)| name)
     }
 
-    /// The first option on texts that differs from its default.
+    /// The first option for texts that differs from its default.
     pub(crate) fn first_for_texts(&self) -> Option<&'static str> {
         let of_texts = ["--text-field", "--text-format", "--html-part", "--unit"];
         self.given().find(|name| of_texts.contains(name))
     }
 
-    /// Refuses options that only files have where texts are given.
+    /// Rejects options for files if texts are given as arguments.
     pub(crate) fn check_unused(&self) -> anyhow::Result<()> {
         match self.first_given() {
             Some(option) => bail!("{option} is for files; with --literal none are read"),
@@ -152,7 +152,7 @@ impl ReadingArgs {
         self.docs_format == Some(DocumentFormat::Features)
     }
 
-    /// The options of reading.
+    /// The options of the library.
     pub(crate) fn options(
         &self,
         skip_bad: bool,

@@ -1,4 +1,4 @@
-//! The options that choose a recipe: by name, from a file, or changed part by part.
+//! The options that select a recipe, by name or from a file, and change its parts.
 
 use std::path::Path;
 
@@ -11,6 +11,7 @@ use fpstore_text::{
     Tokenizer,
 };
 
+use super::first_given;
 use super::recipe_files::RecipeFileArgs;
 use crate::session::choice::bare_choice;
 
@@ -61,12 +62,12 @@ pub(crate) struct RecipeArgs {
     resources: RecipeFileArgs,
 }
 
-/// The recipe of a command if the user names none.
+/// The recipe of a command if the user gives none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DefaultRecipe {
-    /// The one that finds most duplicates.
+    /// The recipe that finds most duplicates.
     Best,
-    /// SimHash, because the name of the command says so.
+    /// SimHash, because the name of the command implies it.
     SimHash,
 }
 
@@ -80,12 +81,12 @@ impl DefaultRecipe {
 }
 
 impl RecipeArgs {
-    /// Whether the user named a recipe.
+    /// Whether the user gave a recipe.
     pub(crate) fn is_given(&self) -> bool {
         !self.recipe.is_empty()
     }
 
-    /// The one recipe that the user named.
+    /// The single recipe given by the user.
     fn name(&self) -> anyhow::Result<Option<&str>> {
         match self.recipe.as_slice() {
             [] => Ok(None),
@@ -94,7 +95,7 @@ impl RecipeArgs {
         }
     }
 
-    /// The first option that changes a recipe, if no recipe is named that it changes.
+    /// The first option that changes a recipe, if the user gave no recipe to change.
     pub(crate) fn first_change(&self) -> Option<&'static str> {
         let RecipeFileArgs { df, stop_words, weights } = &self.resources;
         let given = [
@@ -113,11 +114,10 @@ impl RecipeArgs {
             (stop_words.is_some(), "--stop-words"),
             (weights.is_some(), "--weights"),
         ];
-        let first = given.into_iter().find(|(given, _)| *given).map(|(_, name)| name);
-        first.filter(|_| !self.is_given())
+        first_given(given).filter(|_| !self.is_given())
     }
 
-    /// The hasher of the recipe of a store. Options may only name its lists and tables.
+    /// The hasher of the recipe of a store. Options can only set its lists and tables.
     pub(crate) fn hasher_of(&self, recipe: &Recipe) -> anyhow::Result<TextHasher> {
         let hasher = self.resources.hasher_of(recipe)?;
         let mut changed = hasher.recipe().clone();
@@ -130,7 +130,7 @@ impl RecipeArgs {
         Ok(hasher)
     }
 
-    /// Prints which recipe was used, if the user named none.
+    /// Prints the default recipe, if the user gave no recipe.
     pub(crate) fn report_default(&self, default: DefaultRecipe, for_features: bool) {
         if !self.is_given() && self.segment.is_none() && self.shingle.is_none() && !for_features {
             message!("used recipe {}; --recipe names another", default.name());
@@ -142,7 +142,7 @@ impl RecipeArgs {
         self.hasher_or(DefaultRecipe::Best, for_features)
     }
 
-    /// The same with another recipe for texts if none is given.
+    /// The same with another default recipe for texts.
     pub(crate) fn hasher_or(
         &self,
         default: DefaultRecipe,
@@ -155,7 +155,7 @@ impl RecipeArgs {
         }
     }
 
-    /// The hashers of all recipes that are given, or of `all` that have a name.
+    /// The hashers of all given recipes, or with `all` of all named recipes.
     pub(crate) fn hashers(
         &self,
         for_features: bool,
@@ -173,7 +173,7 @@ impl RecipeArgs {
 
     fn hasher_named(&self, name: &str, for_features: bool) -> anyhow::Result<TextHasher> {
         let mut recipe = base_recipe(name)?;
-        // Features that are given need no cutting, whatever method takes them.
+        // Features that are given are not tokenized, whichever recipe is used.
         if for_features && TextRecipe::NAMES.contains(&name) {
             recipe.tokenizer = Tokenizer::Given;
         }
@@ -211,14 +211,14 @@ impl RecipeArgs {
     }
 }
 
-/// A recipe by name, else from a file.
+/// A recipe with this name, else the recipe in the file of this name.
 fn base_recipe(name: &str) -> anyhow::Result<TextRecipe> {
     let path = Path::new(name);
     match TextRecipe::named(name) {
         Err(_) if path.is_file() => {
             let text =
                 read_inputs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;
-            // 'info' prints it indented, and the first line may have a word in front.
+            // `info` prints the recipe indented, and the first line can begin with another word.
             let lines: Vec<&str> = text
                 .lines()
                 .map(|line| line.trim().trim_start_matches("recipe").trim())

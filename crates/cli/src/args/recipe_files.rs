@@ -1,4 +1,4 @@
-//! The lists and tables that a recipe names and does not hold.
+//! Lists and tables that a recipe refers to and does not contain.
 
 use std::path::PathBuf;
 

@@ -23,12 +23,12 @@ pub(crate) struct ReportArgs {
 }
 
 impl ReportArgs {
-    /// Whether messages are left out.
+    /// Whether messages are suppressed.
     pub(crate) fn is_quiet(&self) -> bool {
         self.quiet.is_on()
     }
 
-    /// Opens the destination; the report is there when it is finished.
+    /// Opens the destination. The report appears when it is finished.
     pub(crate) fn open(&self) -> anyhow::Result<ReportOut> {
         let out = self.output.open()?;
         let printer = IdPrinter::new(out.is_terminal());
@@ -36,7 +36,7 @@ impl ReportArgs {
     }
 }
 
-/// A report on its way.
+/// The destination of a report.
 pub(crate) struct ReportOut {
     pub(crate) format: ReportFormat,
     pub(crate) out: Sink,
@@ -44,7 +44,7 @@ pub(crate) struct ReportOut {
 }
 
 impl ReportOut {
-    /// Writes the report as one JSON object, on a line.
+    /// Writes the report as one JSON object on one line.
     pub(crate) fn write_json(&mut self, report: &impl Serialize) -> anyhow::Result<()> {
         serde_json::to_writer(&mut self.out, report)?;
         Ok(writeln!(self.out)?)

@@ -70,8 +70,8 @@ impl WriteArgs {
         self.resources.monitor(self.is_quiet())
     }
 
-    /// Lets a writer wait as the user says, and limits it to the resources; `monitor` shows its
-    /// progress and may interrupt it.
+    /// Sets how long a writer waits, and limits its resources. `monitor` shows its progress and may
+    /// interrupt it.
     pub(crate) fn limit(
         &self,
         options: WriterOptions,
@@ -92,7 +92,7 @@ pub(crate) struct ThreadArgs {
 }
 
 impl ThreadArgs {
-    /// The number of threads, if the user or the environment names one.
+    /// The number of threads, if the user or the environment sets one.
     pub(crate) fn count(&self) -> anyhow::Result<Option<usize>> {
         match (self.threads, variable(THREADS_VARIABLE)) {
             (None, Some(text)) => {
@@ -103,16 +103,16 @@ impl ThreadArgs {
         }
     }
 
-    /// The limits of reading documents with these threads.
+    /// The limits for reading documents with these threads.
     pub(crate) fn reading(&self) -> anyhow::Result<ReadingLimits> {
         Ok(ReadingLimits { memory: None, threads: self.count()? })
     }
 }
 
-/// What reading documents may take.
+/// Limits for reading documents.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ReadingLimits {
-    /// That of the whole command, if the user limits it.
+    /// The memory of the whole command, if the user limits it.
     pub(crate) memory: Option<ByteSize>,
     pub(crate) threads: Option<usize>,
 }
@@ -142,7 +142,7 @@ fn thread_count(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Bytes for each second, such as `20MB/s` or `20MB`.
+/// Bytes per second, such as `20MB/s` or `20MB`.
 pub(crate) fn rate(text: &str) -> Result<u64, String> {
     let size: ByteSize = text.strip_suffix("/s").unwrap_or(text).parse()?;
     match size.as_u64() {
@@ -152,13 +152,13 @@ pub(crate) fn rate(text: &str) -> Result<u64, String> {
 }
 
 impl ProgressArgs {
-    /// Starts to show progress, as `--progress` says, and to handle signals.
+    /// Installs the signal handlers, and starts the progress output according to `--progress`.
     pub(crate) fn monitor(&self, quiet: bool) -> anyhow::Result<Monitor> {
         self.monitor_beside(quiet, false)
     }
 
-    /// The same for a command that may print its results to the terminal, over which a bar would be
-    /// drawn.
+    /// The same for a command that may print its results to the terminal, where a bar would
+    /// overwrite them.
     pub(crate) fn monitor_beside(&self, quiet: bool, prints: bool) -> anyhow::Result<Monitor> {
         let is_terminal = io::stderr().is_terminal();
         let is_free = is_terminal && !quiet && !(prints && io::stdout().is_terminal());
@@ -172,17 +172,17 @@ impl ProgressArgs {
 }
 
 impl ResourceArgs {
-    /// The number of threads, if the user or the environment names one.
+    /// The number of threads, if the user or the environment sets one.
     pub(crate) fn threads(&self) -> anyhow::Result<Option<usize>> {
         self.threads.count()
     }
 
-    /// What reading documents may take.
+    /// The limits for reading documents.
     pub(crate) fn reading(&self) -> anyhow::Result<ReadingLimits> {
         Ok(ReadingLimits { memory: self.memory, threads: self.threads()? })
     }
 
-    /// The directory for temporary files of commands that write no store.
+    /// The directory for temporary files of commands that do not write a store.
     pub(crate) fn temp_dir(&self) -> PathBuf {
         self.temp_dir.clone().unwrap_or_else(std::env::temp_dir)
     }
@@ -192,7 +192,7 @@ impl ResourceArgs {
         self.progress.monitor(quiet)
     }
 
-    /// The resources of the work; `monitor` shows its progress and may interrupt it.
+    /// The resources of the library. `monitor` shows the progress and may interrupt the work.
     pub(crate) fn given(&self, monitor: &Monitor) -> anyhow::Result<Resources> {
         Ok(Resources {
             memory: self.memory.map(|memory| memory.as_u64()),
@@ -202,7 +202,7 @@ impl ResourceArgs {
         })
     }
 
-    /// A join within `k` bits that is limited to these resources; `monitor` shows its progress and
+    /// The options of a join within `k` bits with these resources. `monitor` shows its progress and
     /// may interrupt it.
     pub(crate) fn join_options(&self, k: u32, monitor: &Monitor) -> anyhow::Result<JoinOptions> {
         Ok(JoinOptions::new(k).resources(self.given(monitor)?))

@@ -1,10 +1,11 @@
-//! The options `--scheme`, `--budget` and `--distance` of new tables: which ones a segment gets.
+//! The options `--scheme`, `--budget` and `--distance` for the tables of a new segment.
 
 use anyhow::bail;
 use clap::Args;
 use fpstore::plan::{Budget, FAMILIES};
 use fpstore::{SchemeChoice, Store};
 
+use super::first_given;
 use crate::session::choice::distance;
 
 /// For which queries tables are chosen, and how large they may be.
@@ -31,7 +32,7 @@ pub(crate) struct SchemeArgs {
 }
 
 impl SchemeArgs {
-    /// The usual distance of queries, if the user names it.
+    /// The usual distance of queries, if the user gives it.
     pub(crate) fn k(&self) -> Option<u32> {
         self.auto.k
     }
@@ -42,20 +43,19 @@ impl SchemeArgs {
 
     /// The first of these options that is given.
     pub(crate) fn first_given(&self) -> Option<&'static str> {
-        let given = [
+        first_given([
             (self.auto.k.is_some(), "-k"),
             (self.scheme.is_some(), "--scheme"),
             (self.auto.budget.is_some(), "--budget"),
-        ];
-        given.iter().find(|(given, _)| *given).map(|(_, option)| *option)
+        ])
     }
 
-    /// The tables of a new store, where queries usually ask within `k` bits.
+    /// The tables of a new store whose queries usually have the distance `k`.
     pub(crate) fn choice(&self, k: u32) -> anyhow::Result<SchemeChoice> {
         scheme_choice(self.scheme.as_deref().unwrap_or("auto"), k, self.auto.budget)
     }
 
-    /// The tables of another segment of a store, if the user chooses them.
+    /// The tables of another segment of a store, if the user gives any of these options.
     pub(crate) fn choice_beside(&self, store: &Store) -> anyhow::Result<Option<SchemeChoice>> {
         match self.first_given() {
             None => Ok(None),
@@ -64,7 +64,7 @@ impl SchemeArgs {
     }
 }
 
-/// The choice that `--scheme` names.
+/// The choice named by `--scheme`.
 fn scheme_choice(text: &str, k: u32, budget: Option<Budget>) -> anyhow::Result<SchemeChoice> {
     if budget.is_some() && text != "auto" {
         bail!("--budget is for --scheme auto, not for --scheme {text}");
@@ -72,7 +72,7 @@ fn scheme_choice(text: &str, k: u32, budget: Option<Budget>) -> anyhow::Result<S
     Ok(SchemeChoice::parse(text, k, budget)?)
 }
 
-/// Every name of a scheme with the masks that it stands for.
+/// Every name of a scheme with its description.
 pub(crate) fn scheme_names() -> String {
     let mut help = String::new();
     for family in FAMILIES {

@@ -1,14 +1,14 @@
-//! The options of commands that add segments to a store: their label, the kind of their ids, and
-//! the name of the job.
+//! Options of commands that add segments to a store: their label, the kind of ids, and the name of
+//! the run.
 
 use clap::{Arg, Args};
 use fpstore::IdPolicy;
 use fpstore::writer::dated_label;
 
-use super::help::help_of;
+use super::help_of;
 use crate::session::choice::bare_choice;
 
-/// The label of what is added.
+/// The label of new segments.
 #[derive(Args, Debug)]
 pub(crate) struct LabelArgs {
     /// The label of new segments, such as 2026-11 or today; see 'expire'
@@ -22,7 +22,7 @@ impl LabelArgs {
         dated_label(&self.label)
     }
 
-    /// The word that stands for a day, if the label is one.
+    /// The label, if it is a word such as `today` that is replaced by a date.
     pub(crate) fn word(&self) -> Option<&str> {
         Some(self.label.as_str()).filter(|label| dated_label(label) != *label)
     }
@@ -45,7 +45,7 @@ pub(crate) struct RunArgs {
     pub(crate) run: Option<String>,
 }
 
-/// An option that has a meaning with --add alone.
+/// Marks an option that is only valid with --add.
 pub(crate) fn with_add(arg: Arg) -> Arg {
     let help = help_of(&arg);
     let help = format!("With --add: {}{}", help[..1].to_lowercase(), &help[1..]);

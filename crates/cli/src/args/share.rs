@@ -1,4 +1,4 @@
-//! One share of a join: `--share`, and what it reads.
+//! `--share`: one share of a join, and its plan.
 
 use std::str::FromStr;
 
@@ -7,6 +7,7 @@ use clap::Args;
 use fpstore::Store;
 use fpstore::join::{JoinPlan, PlanReads, Share};
 
+use super::first_given;
 use crate::output::text::counted;
 
 /// The part of a join that this process does.
@@ -52,7 +53,7 @@ impl FromStr for ShareArg {
 }
 
 impl ShareArgs {
-    /// The share, if one was given.
+    /// The share, if the user gave one.
     pub(crate) fn share(&self) -> Option<Share> {
         self.share.map(|share| share.0)
     }
@@ -61,17 +62,16 @@ impl ShareArgs {
         self.explain
     }
 
-    /// The first of these options that was given.
+    /// The first of these options that is given.
     pub(crate) fn first_given(&self) -> Option<&'static str> {
-        let given = [
+        first_given([
             (self.share.is_some(), "--share"),
             (self.explain, "--explain"),
             (self.generation.is_some(), "--generation"),
-        ];
-        given.into_iter().find(|(given, _)| *given).map(|(_, name)| name)
+        ])
     }
 
-    /// Refuses these options where the input is files, which have no tables.
+    /// Rejects these options for files, which have no tables.
     pub(crate) fn check(&self, has_files: bool, confirms: bool) -> anyhow::Result<()> {
         match self.first_given() {
             Some(option) if has_files => bail!(
@@ -85,13 +85,13 @@ impl ShareArgs {
         }
     }
 
-    /// Refuses a store at another generation.
+    /// Rejects a store with another generation than the given one.
     pub(crate) fn check_generation(&self, store: &Store) -> fpstore::Result<()> {
         self.generation.map_or(Ok(()), |wanted| store.expect_generation(wanted))
     }
 }
 
-/// The plan of shares within `k` bits of a store, and what to say of it.
+/// The plan of shares within `k` bits of a store, and a description of its reads.
 pub(crate) fn plan_of(store: &Store, k: u32) -> anyhow::Result<(JoinPlan, String)> {
     if k > 63 {
         bail!("within 64 bits every two fingerprints are a pair; shares are for a k up to 63");

@@ -1,4 +1,4 @@
-//! A client of a server, with the token that the user gives.
+//! A client of a server, with the user's token.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ pub(crate) struct TokenFileArg {
 }
 
 impl TokenFileArg {
-    /// A client of the server at the address of `--server`.
+    /// A client of the server with the URL given by `--server`.
     pub(crate) fn client(&self, url: &str) -> anyhow::Result<Client> {
         let client = Client::new(url).map_err(|error| anyhow!("--server {error}"))?;
         Ok(match self.token()? {
@@ -27,7 +27,7 @@ impl TokenFileArg {
         })
     }
 
-    /// The token that the user gives, if any.
+    /// The token given by the user, if any.
     fn token(&self) -> anyhow::Result<Option<String>> {
         match &self.token_file {
             Some(path) => first_token(path).map(Some),
@@ -38,7 +38,7 @@ impl TokenFileArg {
     }
 }
 
-/// The first token of a file.
+/// The first token in a file.
 fn first_token(path: &Path) -> anyhow::Result<String> {
     let name = path.display();
     let text = read_inputs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;

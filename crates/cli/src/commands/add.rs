@@ -1,6 +1,6 @@
 //! `fpstore add`: adds records to a store.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
@@ -14,9 +14,8 @@ use crate::args::resources::WriteArgs;
 use crate::args::scheme_arg::SchemeArgs;
 use crate::args::segment_args::{IdTypeArgs, LabelArgs, RunArgs};
 use crate::output::text::{bytes, counted};
+use crate::run::adding::{FirstRecords, is_known_run, merged};
 use crate::run::follow::{self, FollowArgs};
-use crate::run::merging::merged;
-use crate::run::repeated::FirstRecords;
 use crate::session::command::ExitStatus;
 use crate::session::document_reader::Documents;
 use crate::session::monitor::Monitor;
@@ -59,7 +58,7 @@ Exit status: 0 done; 2 error.";
     mut_arg("run", |arg| arg.conflicts_with("follow")),
     mut_args = |arg| match arg.get_id().as_str() {
         "images" => arg.conflicts_with("follow"),
-        // The short help is one screen, and an addition rarely needs them.
+        // The short help fits one screen, and an addition rarely needs these options.
         "threads" | "memory" => arg.hide_short_help(true),
         _ => arg,
     }
@@ -151,7 +150,7 @@ pub(crate) fn run(args: &AddArgs) -> anyhow::Result<ExitStatus> {
         );
     }
     let mut writer = Writer::with_options(&args.store.store, options)?;
-    // The same run may have ended while this one waited.
+    // Another process may have finished the same run while this one waited for the lock.
     if is_known_run(writer.store(), args.run.run.as_deref(), args.work.is_quiet()) {
         return Ok(ExitStatus::Done);
     }
@@ -178,7 +177,7 @@ pub(crate) fn run(args: &AddArgs) -> anyhow::Result<ExitStatus> {
         }
     };
     read.inspect_err(|_| monitor.report_loss(writer.pending_count()))?;
-    // Before the commit: then all are stored.
+    // Checked before the commit, after which all records are stored.
     let repeated = may_repeat.then(|| first.stored_in(writer.store())).flatten();
     let committed = writer.commit_alone()?;
     let Some(store) = merged(writer.finish(), &monitor)? else { return Ok(ExitStatus::Done) };
@@ -192,8 +191,8 @@ pub(crate) fn run(args: &AddArgs) -> anyhow::Result<ExitStatus> {
     Ok(ExitStatus::Done)
 }
 
-/// Makes an empty store, once the inputs can be opened. Another process that makes one at the same
-/// time is no error.
+/// Makes an empty store, once the inputs can be opened. If another process makes it at the same
+/// time, that store is used.
 fn created(args: &AddArgs, files: &[PathBuf]) -> anyhow::Result<Store> {
     let path = &args.store.store;
     check_open(files, args.documents.are_given())
@@ -238,20 +237,6 @@ fn read_fingerprints(
         monitor.suspend(|| report_skipped(file, &summary));
     }
     Ok(())
-}
-
-/// Whether the store knows a run of this name, which is then said.
-pub(crate) fn is_known_run(store: &Store, run: Option<&str>, quiet: bool) -> bool {
-    let known = run.filter(|run| store.has_run(run));
-    if let (Some(run), false) = (known, quiet) {
-        report_known_run(&store.info().path, run);
-    }
-    known.is_some()
-}
-
-/// Says that the store has added the records of a run.
-pub(crate) fn report_known_run(store: &Path, run: &str) {
-    message!("{}: run {run} has added its records before; nothing was changed", store.display());
 }
 
 fn report(info: &fpstore::info::StoreInfo, committed: &Committed) {

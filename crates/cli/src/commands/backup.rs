@@ -1,4 +1,4 @@
-//! `fpstore backup`: makes a folder hold the state of the store, and copies what it lacks.
+//! `fpstore backup`: copies the state of a store to a folder, transferring only missing files.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ use crate::session::command::ExitStatus;
 use crate::session::stores::StoreArg;
 use crate::session::wait::WaitArgs;
 
-/// Between two looks for a signal.
+/// The interval between two checks for a signal.
 const LISTENING: Duration = Duration::from_millis(100);
 
 const LONG_ABOUT: &str = "\
@@ -93,7 +93,7 @@ pub(crate) fn run(args: &BackupArgs) -> anyhow::Result<ExitStatus> {
                 }
             }
             Err(error) if round == 0 || monitor.check().is_err() => return Err(error),
-            // Who follows a store goes on when it is back.
+            // A repeated backup continues when the store is available again.
             Err(error) => {
                 let why = format!("{error:#}");
                 if told.as_ref() != Some(&why) {
@@ -113,7 +113,7 @@ pub(crate) fn run(args: &BackupArgs) -> anyhow::Result<ExitStatus> {
     Ok(ExitStatus::Done)
 }
 
-/// Where states come from.
+/// The source of the states.
 enum Source {
     Store(Store),
     Server(Client),

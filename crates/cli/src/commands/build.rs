@@ -22,7 +22,7 @@ use crate::session::document_reader::Documents;
 use crate::session::monitor::Monitor;
 use crate::session::stores::StoreArg;
 
-/// The distinct fingerprints that the doctor counts during a build; they take 2 MB.
+/// Maximum number of distinct fingerprints that the doctor counts during a build; they take 2 MB.
 const EXAMINED_MAX: usize = 1 << 14;
 
 const LONG_ABOUT: &str = "\
@@ -144,7 +144,7 @@ pub(crate) fn run(args: &BuildArgs) -> anyhow::Result<ExitStatus> {
         }
         None => Builder::with_options(&args.store.store, options)?,
     };
-    // What is strange among 64 bits is not among fewer.
+    // The doctor's thresholds are for 64 bits.
     let is_examined = !args.work.is_quiet() && width == Width::FULL;
     let mut doctor = is_examined.then(|| Collector::with_exact_max(EXAMINED_MAX).without_nearest());
     let mut show = |fingerprint| {
@@ -214,18 +214,18 @@ pub(crate) fn run(args: &BuildArgs) -> anyhow::Result<ExitStatus> {
     Ok(ExitStatus::Done)
 }
 
-/// What was read besides the records.
+/// Statistics of the input, in addition to the records.
 #[derive(Default)]
 struct Read {
-    /// Bytes of fingerprint files.
+    /// Length of the fingerprint files in bytes.
     len: Option<u64>,
-    /// Records that were bad, and documents without fingerprint.
+    /// The number of bad records and of documents without fingerprint.
     useless: u64,
 }
 
-/// An empty store is right for an empty input, to add records to later. It is wrong if there were
-/// records, and it must not take the place of other people's work because a program further up
-/// the pipe failed.
+/// Rejects an empty store unless it is intended. For an empty input it is useful: records can be
+/// added later. It is an error if there were records, or if it would replace a store with records
+/// because an earlier program of a pipe failed.
 fn refuse_empty(args: &BuildArgs, useless: u64) -> anyhow::Result<()> {
     let path = args.segment_file.as_ref().unwrap_or(&args.store.store).display();
     if useless > 0 {
@@ -236,7 +236,7 @@ fn refuse_empty(args: &BuildArgs, useless: u64) -> anyhow::Result<()> {
         );
     }
     if args.segment_file.is_some() {
-        // A part of a job may be empty, and a task that runs again replaces its own file.
+        // A part of a job may be empty, and a repeated task replaces its own file.
         return Ok(());
     }
     let holds_any = || match args.store.open() {

@@ -1,4 +1,4 @@
-//! `fpstore commit`: makes a store of segment files that tasks have written, or adds them to one.
+//! `fpstore commit`: makes a store from segment files written by tasks, or adds them to a store.
 
 use std::path::PathBuf;
 

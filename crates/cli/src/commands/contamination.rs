@@ -1,6 +1,5 @@
 //! `fpstore contamination`: finds the items of a benchmark in a corpus.
 
-use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::bail;
@@ -18,9 +17,8 @@ use crate::args::documents::report;
 use crate::args::inputs::{SkipBadArgs, inputs, refuse_pipes, title_of};
 use crate::args::reading_args::ReadingArgs;
 use crate::args::resources::{ProgressArgs, QuietArgs, ThreadArgs};
-use crate::output::page::{self, page_path};
 use crate::output::row_writer::RowWriter;
-use crate::output::sink::Sink;
+use crate::output::sink::{Sink, open_page, page_path};
 use crate::output::text::{TableFormat, counted, grouped};
 use crate::session::command::ExitStatus;
 
@@ -153,7 +151,7 @@ impl RuleArgs {
 }
 
 impl ContaminationArgs {
-    /// How the items are read.
+    /// The options to read the items.
     fn item_options(&self) -> DocumentOptions {
         let mut options = DocumentOptions::default().skip_bad(self.bad.skip_bad);
         if let Some(field) = self.against_text_field.as_deref().or(self.reading.text_field()) {
@@ -175,13 +173,9 @@ pub(crate) fn run(args: &ContaminationArgs) -> anyhow::Result<ExitStatus> {
     }
     let against = inputs(&args.against)?;
     let files = inputs(&args.files)?;
-    let page = args.html.as_deref().map(|path| page::open(path, args.force, "the lines"));
-    let page = page.transpose()?;
+    let page = open_page(args.html.as_deref(), args.force, "the lines")?;
     let quiet = args.quiet.is_on();
-    let out = match &args.found {
-        Some(path) => Sink::open(path, args.force)?,
-        None => Sink::stdout(),
-    };
+    let out = Sink::open_any(args.found.as_deref(), args.force)?.unwrap_or_else(Sink::stdout);
     let monitor = args.progress.monitor_beside(quiet, args.found.is_none())?;
     let options = args.reading.options(args.bad.skip_bad, args.threads.reading()?)?;
     let tell = |event: Event<'_>| match event {
@@ -210,11 +204,10 @@ pub(crate) fn run(args: &ContaminationArgs) -> anyhow::Result<ExitStatus> {
         rows.push(&found.row)
     })?;
     rows.finish()?;
-    if let (Some(mut page), Some(path)) = (page, &args.html) {
+    if let (Some(page), Some(path)) = (page, &args.html) {
         let options = item_options.observer(monitor.observer());
         let html = account.page(shown, &against, &options, &title_of(&files, path))?;
-        page.write_all(html.as_bytes())?;
-        page.finish()?;
+        page.write_whole(&html)?;
     }
     monitor.finish();
     if !quiet {

@@ -16,7 +16,7 @@ use crate::output::text::{ReportFormat, counted, stdout};
 use crate::session::command::ExitStatus;
 use crate::session::stores::StorePlace;
 
-/// The longest line of a list of ids.
+/// Maximum length of a line in a list of ids.
 const LINE_LEN_MAX: u64 = 1 << 17;
 
 const LONG_ABOUT: &str = "\

@@ -1,4 +1,4 @@
-//! `fpstore dump`: prints all records as lines that `build` reads, or as a table.
+//! `fpstore dump`: prints all records as lines that `build` can read, or as a table.
 
 use anyhow::bail;
 use clap::Args;
@@ -50,7 +50,7 @@ pub(crate) struct DumpArgs {
     quiet: QuietArgs,
 }
 
-/// One of the separators that `build` understands.
+/// Parses a separator that `build` can read.
 fn separator(text: &str) -> Result<char, String> {
     match text {
         "tab" | "\t" | "\\t" => Ok('\t'),
@@ -72,7 +72,7 @@ fn open(args: &DumpArgs) -> anyhow::Result<RowWriter> {
     RowWriter::new::<RecordRow<'_>>(layout, out, &[])
 }
 
-/// Refuses an id that 'build' would not read as it is after this separator.
+/// Rejects an id that `build` would read differently after this separator.
 fn check(record: RecordRow<'_>, separator: Option<char>) -> anyhow::Result<()> {
     match (record.id, separator.unwrap_or('\t')) {
         (Some(IdRef::Text(id)), separator) if id.starts_with(' ') && separator != '\t' => bail!(
@@ -114,9 +114,9 @@ pub(crate) fn run(args: &DumpArgs) -> anyhow::Result<ExitStatus> {
     Ok(ExitStatus::Done)
 }
 
-/// Why a walk over a store ends early.
+/// Why the iteration over a store ended early.
 enum Stop {
-    /// As many records are printed as were asked for.
+    /// The requested number of records was printed.
     Enough,
     Failed(anyhow::Error),
 }

@@ -65,7 +65,7 @@ pub(crate) fn run(args: &ExpireArgs) -> anyhow::Result<ExitStatus> {
     };
     let expiry = expiry.all(args.all);
     let refused = |error: Error| match error {
-        // The library names the option as all its doors do.
+        // The library does not use the name of the option on the command line.
         Error::InvalidOptions { reason } => {
             anyhow!(
                 "{}: {}",
@@ -90,7 +90,7 @@ pub(crate) fn run(args: &ExpireArgs) -> anyhow::Result<ExitStatus> {
     Ok(ExitStatus::Done)
 }
 
-/// Says which segments can never expire in this way, if there are such.
+/// Prints which segments can never expire by this rule, if there are any.
 fn report_passed_over(segments: &[SegmentInfo], expiry: &Expiry) {
     let passed_over = segments.iter().filter(|segment| expiry.passes_over(segment));
     let (bare, other): (Vec<_>, Vec<_>) = passed_over.partition(|segment| segment.label.is_empty());

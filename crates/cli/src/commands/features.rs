@@ -1,4 +1,4 @@
-//! `fpstore features`: prints what a recipe sees in a text.
+//! `fpstore features`: prints the features that a recipe extracts from a text.
 
 use std::cmp::Reverse;
 use std::io::Write;

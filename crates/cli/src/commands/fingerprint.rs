@@ -162,7 +162,7 @@ fn print(
             message!("{line}");
         }
     }
-    // Somebody who writes line by line may wait for each answer.
+    // A program that writes line by line may wait for each answer.
     let may_wait = files.iter().any(|file| !file.is_file() && !file.is_dir());
     let mut out = args.output.open()?;
     let form = RowForm::new::<HashedRow<'_>>(args.format.layout(), &out, &[]);
@@ -174,7 +174,7 @@ fn print(
         let out = Arc::clone(&out);
         options = options.bad_records(BadRecords::new(move |place, reason| {
             let mut out = lock(&out);
-            // What cannot be written fails at the next document or at the end.
+            // A failed write is reported at the next document or at the end.
             let _ = write_bad(&mut *out, place, reason);
             if may_wait {
                 let _ = out.flush();
@@ -205,7 +205,7 @@ fn print(
         let count = counted(summary.skipped_count, "bad record", "bad records");
         bail!("{count} among the documents; --skip-bad makes that no error");
     }
-    // The threads that read may still share it.
+    // The reader threads may still share the output.
     std::mem::replace(&mut *lock(&out), Sink::stdout()).finish()?;
     Ok(ExitStatus::Done)
 }

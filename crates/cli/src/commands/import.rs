@@ -1,4 +1,4 @@
-//! `fpstore import`: copies segments from elsewhere into the store.
+//! `fpstore import`: copies segments from other stores into the store.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `fpstore info`: shows what a store holds and how large it is.
+//! `fpstore info`: prints the contents and the size of a store.
 
 use std::io::Write;
 
@@ -13,7 +13,7 @@ use crate::output::text::{ReportFormat, bytes, grouped};
 use crate::session::command::ExitStatus;
 use crate::session::stores::StorePlace;
 
-/// The seconds of a day.
+/// The number of seconds in a day.
 const DAY: u64 = 86_400;
 
 const AFTER_HELP: &str = "\
@@ -47,11 +47,11 @@ pub(crate) fn run(args: &InfoArgs) -> anyhow::Result<ExitStatus> {
     Ok(ExitStatus::Done)
 }
 
-/// The similarity that the tuned distance stands for, if the recipe has one.
+/// The similarity that corresponds to the tuned distance, if the recipe defines one.
 fn meaning_of_k(info: &StoreInfo) -> String {
     let recipe = info.recipe.as_ref().and_then(|recipe| TextRecipe::from_recipe(recipe).ok());
     match recipe.map(|recipe| recipe.method) {
-        // 32 (1 - J) bits differ on average.
+        // The expected distance is 32 (1 - J) bits.
         Some(Method::MinHash) if info.tuned_k < 32 => {
             format!(" (Jaccard similarity {:.2})", 1.0 - f64::from(info.tuned_k) / 32.0)
         }
@@ -91,7 +91,8 @@ fn write_segments(info: &StoreInfo, out: &mut impl Write) -> std::io::Result<()>
         "segment", "label", "fingerprints", "deleted", "deleted ids", "size", "tables", "k", "age"
     )?;
     for segment in &info.segments {
-        // A label that is a date says how old the records are; the file may be a younger merge.
+        // A date in a label is the age of the records. The file can be newer, as the result of a
+        // merge.
         let of_label = days_since_label(&segment.label).map(|days| days * DAY);
         let of_file = || Some(segment.written?.elapsed().ok()?.as_secs());
         let seconds = of_label.or_else(of_file);
@@ -112,7 +113,7 @@ fn write_segments(info: &StoreInfo, out: &mut impl Write) -> std::io::Result<()>
     Ok(())
 }
 
-/// An age in days, or else in the largest unit of which it has at least two.
+/// An age in days, or in the largest unit with a value of at least 2.
 fn age(seconds: u64, in_days: bool) -> String {
     let units = [("d", DAY), ("h", 3600), ("min", 60)];
     let fits = |(_, len): &(&str, u64)| in_days || seconds / len >= 2;

@@ -1,4 +1,4 @@
-//! `fpstore join`: which records of one list are near those of another.
+//! `fpstore join`: finds the records of one list that are near records of another.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use crate::args::reading_args::in_long_help;
 use crate::args::resources::{QuietArgs, ResourceArgs};
 use crate::commands::query::{AnswerColumns, QueryBatch, QueryOptions, limits_of, open_answers};
 use crate::output::sink::OutputArgs;
-use crate::run::join_input::{EachRecord, Ids, Opened, Source, temporary_store};
+use crate::run::join_input::{Ids, Opened, Source, temporary_store};
 use crate::session::choice::distance;
 use crate::session::command::{AccessArgs, ExitStatus};
 use crate::session::document_reader::Documents;
@@ -98,7 +98,7 @@ pub(crate) fn run(args: &JoinArgs) -> anyhow::Result<ExitStatus> {
     let searches_stores = args.searched.as_deref().is_none_or(is_store);
     let out = args.output.open()?;
     let monitor = args.resources.monitor(args.quiet.is_on())?;
-    // Both are opened before the first record is read, which may take long.
+    // Both stores are opened before the first record is read, because reading can take long.
     let asked = is_store(&args.asked).then(|| Store::open(&args.asked)).transpose()?;
     let stored =
         searches_stores.then(|| Opened::asked(places, AccessArgs::default())).transpose()?;
@@ -147,7 +147,7 @@ pub(crate) fn run(args: &JoinArgs) -> anyhow::Result<ExitStatus> {
 }
 
 impl JoinArgs {
-    /// A temporary store of the file that is searched.
+    /// A temporary store of the searched file.
     fn searched(
         &self,
         files: &[PathBuf],
@@ -162,12 +162,11 @@ impl JoinArgs {
                 (Source::Records(self.documents.lines(read)?), recipe)
             }
         };
-        let each: &mut EachRecord<'_> = &mut |_, _, _| Ok(());
-        temporary_store(files, source, recipe, &self.resources, monitor, Ids::AsTheyAre, each)
+        temporary_store(files, source, recipe, &self.resources, monitor, Ids::AsTheyAre, None)
     }
 }
 
-/// Refuses stores of which the fingerprints cannot be compared.
+/// Rejects stores whose fingerprints are not comparable.
 fn check_recipes(asked: &Store, searched: &Store) -> anyhow::Result<()> {
     if let (Some(given), Some(store)) = (asked.recipe(), searched.recipe())
         && given != store

@@ -1,4 +1,4 @@
-//! `fpstore log`: what each kept state of a store added, deleted, merged and expired.
+//! `fpstore log`: prints what each kept state of a store added, deleted, merged and expired.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `fpstore man`: writes manual pages, made from the same source as the help.
+//! `fpstore man`: writes manual pages, generated from the help.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -37,13 +37,13 @@ pub(crate) struct ManArgs {
     quiet: QuietArgs,
 }
 
-/// Does the work of the command for `program`, which is the whole program with all its commands.
+/// Runs the command for `program`, the complete program with all its commands.
 pub(crate) fn run(args: &ManArgs, mut program: Command) -> anyhow::Result<ExitStatus> {
     let folder = &args.folder;
     NewFile::make_folder(folder).with_context(|| format!("cannot create {}", folder.display()))?;
     program.build();
     let pages = pages(&program)?;
-    // All are opened before the first one appears.
+    // All files are opened before the first one gets its name.
     let open = |(name, page)| Ok((Sink::open(&folder.join(name), args.force)?, page));
     let open: Vec<(Sink, Vec<u8>)> = pages.into_iter().map(open).collect::<anyhow::Result<_>>()?;
     let count = open.len() as u64;
@@ -70,9 +70,9 @@ fn pages(program: &Command) -> anyhow::Result<Vec<(String, Vec<u8>)>> {
     Ok(pages)
 }
 
-/// The page of a command of `program`, or of the program itself.
+/// The page of the command `command`. `program` is `None` for the page of the program itself.
 fn page(command: &Command, program: Option<&Command>) -> anyhow::Result<Vec<u8>> {
-    // The generator leaves out the help of options that the short help leaves out.
+    // The generator would omit the help of options that are hidden in the short help.
     let whole = command.clone().mut_args(|arg| arg.hide_short_help(false));
     let (mut named, shared) = with_topics(whole);
     if let Some(program) = program {
@@ -99,9 +99,9 @@ fn page(command: &Command, program: Option<&Command>) -> anyhow::Result<Vec<u8>>
     Ok(out)
 }
 
-/// A page with its title and its name.
+/// Starts a page: its title, and its section with the name.
 fn begun(command: Command) -> std::io::Result<(Man, Vec<u8>)> {
-    // Without a date, so that a release has the same pages whenever it is made.
+    // Without a date, so that a release always generates the same pages.
     let man = Man::new(command)
         .date(" ")
         .source(concat!("fpstore ", env!("CARGO_PKG_VERSION")))
@@ -140,7 +140,7 @@ fn topic_page(topic: &Topic) -> anyhow::Result<Vec<u8>> {
     Ok(out)
 }
 
-/// The options that topics tell, with the pages of these topics.
+/// The options described in topics, with references to the pages of the topics.
 fn list_of_shared(shared: &str) -> Roff {
     let mut roff = Roff::new();
     roff.control("SH", ["MORE OPTIONS"]);
@@ -184,7 +184,7 @@ fn list_of_commands(program: &Command) -> Roff {
     roff
 }
 
-/// Examples and exit status, as they follow the options in the help, and other pages.
+/// The sections after the options, as in the help: examples, exit status, and other pages.
 fn after_options(help: &str, program: Option<&Command>) -> Roff {
     let mut roff = Roff::new();
     let (examples, status) = help.split_once("\n\nExit status: ").unwrap_or((help, ""));

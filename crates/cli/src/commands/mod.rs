@@ -1,4 +1,4 @@
-//! The commands, named as `fpstore help` lists them. Each turns its arguments into settings, calls the
+//! The commands, named as in `fpstore help`. Each turns its arguments into settings, calls the
 //! library, and prints rows.
 
 pub(crate) mod add;

@@ -10,6 +10,7 @@ use fpstore::rows::{PairInStoresRow, PairRow};
 use fpstore::{Error, IdRef};
 use fpstore_report::page::About;
 
+use crate::args::first_given;
 use crate::args::format_args::TableArgs;
 use crate::args::reading_args::in_long_help;
 use crate::args::resources::{QuietArgs, ResourceArgs};
@@ -149,7 +150,7 @@ pub(crate) fn run(args: &PairsArgs) -> anyhow::Result<ExitStatus> {
         })
     })?;
     rows.finish()?;
-    // A share without pairs is nothing special, and a scheduler takes any other status for a failure.
+    // A share without pairs is normal, and a scheduler treats any other status as a failure.
     let is_negative = pairs.is_empty() && args.share.share().is_none();
     Ok(if is_negative { ExitStatus::Negative } else { ExitStatus::Done })
 }
@@ -164,7 +165,7 @@ fn pairs_to_judge(args: &PairsArgs) -> anyhow::Result<ExitStatus> {
         (args.share.first_given().is_some(), "--share"),
         (args.format.are_given(), "--format and --header"),
     ];
-    if let Some((_, option)) = given.iter().find(|(is_given, _)| *is_given) {
+    if let Some(option) = first_given(given) {
         bail!("--html writes pairs to judge and no rows; leave out {option}");
     }
     args.input.check_one("--html")?;
@@ -196,7 +197,7 @@ fn pairs_to_judge(args: &PairsArgs) -> anyhow::Result<ExitStatus> {
     Ok(if pairs.is_empty() { ExitStatus::Negative } else { ExitStatus::Done })
 }
 
-/// Finds and prints the pairs of documents whose features are alike enough.
+/// Finds and prints the pairs of documents whose features are similar enough.
 fn confirmed_pairs(
     args: &PairsArgs,
     threshold: f64,

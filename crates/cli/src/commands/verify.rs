@@ -117,7 +117,7 @@ pub(crate) fn run(args: &VerifyArgs) -> anyhow::Result<ExitStatus> {
     Ok(ExitStatus::Negative)
 }
 
-/// Writes the ids of damaged segments, and says how many could not be read.
+/// Writes the ids of damaged segments, and prints how many could not be read.
 fn write_lost_ids(report: &VerifyReport, path: &Path, mut out: Sink) -> anyhow::Result<()> {
     let (mut count, mut unread) = (0, 0);
     for damaged in report.damaged.iter().filter(|damaged| damaged.deletions_only.is_none()) {
@@ -136,7 +136,7 @@ fn write_lost_ids(report: &VerifyReport, path: &Path, mut out: Sink) -> anyhow::
     Ok(())
 }
 
-/// A fault with its cause, in one line.
+/// A fault with its cause, on one line.
 fn with_source(fault: &fpstore::Error) -> String {
     match std::error::Error::source(fault) {
         Some(source) => format!("{fault}: {source}"),
@@ -175,7 +175,7 @@ fn print_repair(report: &VerifyReport, repair: &Repair) {
     message!("  mv {} {}", quoted(manifest), quoted(&manifest.with_extension("")));
 }
 
-/// What a repair saves of a segment.
+/// The result of a repair for a segment.
 fn saved(damaged: &DamagedSegment, salvaged: &Salvaged) -> String {
     let number = damaged.number;
     let of = |count| counted(count, "fingerprint", "fingerprints");
@@ -194,7 +194,7 @@ fn saved(damaged: &DamagedSegment, salvaged: &Salvaged) -> String {
     text
 }
 
-/// What a repair leaves out.
+/// The losses of a repair.
 fn missing(damaged: &DamagedSegment) -> String {
     let number = damaged.number;
     let label = match damaged.label.as_str() {

@@ -1,4 +1,4 @@
-//! Bad records of standard input: each has its answer, and none of them ends the stream.
+//! Bad records of standard input: each one is answered, and the stream continues.
 
 use std::io::Write;
 
@@ -12,11 +12,11 @@ use super::text::counted;
 /// The number of bad records that are printed.
 const SHOWN_MAX: u64 = 10;
 
-/// Bad records of standard input, which are answered one by one and end nothing.
+/// Counts the bad records of standard input. Each has its answer, and the stream continues.
 pub(crate) struct BadLines {
     are_allowed: bool,
     count: u64,
-    /// What helps against the first one, if passing over it does not.
+    /// A hint for the first bad record, if skipping it does not help.
     remedy: Option<String>,
 }
 
@@ -27,7 +27,7 @@ struct BadAnswer<'a> {
     error: &'a str,
 }
 
-/// Writes a bad record as one JSON object on one line.
+/// Writes a bad record as one line of JSON.
 pub(crate) fn write_bad(
     out: &mut impl Write,
     place: InputPlace,
@@ -42,7 +42,7 @@ impl BadLines {
         BadLines { are_allowed, count: 0, remedy: None }
     }
 
-    /// Counts a bad record; the first ones are printed.
+    /// Counts a bad record, and prints the first few.
     pub(crate) fn note(&mut self, place: InputPlace, reason: &str) {
         self.count += 1;
         if self.count == 1 {
@@ -53,7 +53,7 @@ impl BadLines {
         }
     }
 
-    /// Prints how many there were, and fails unless that is allowed.
+    /// Prints the number of bad records. An error unless they are allowed.
     pub(crate) fn finish(&self) -> anyhow::Result<()> {
         if self.count == 0 {
             return Ok(());

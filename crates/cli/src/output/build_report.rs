@@ -1,4 +1,4 @@
-//! What `fpstore build` says at its end.
+//! The summary that `fpstore build` prints.
 
 use fpstore::info::StoreInfo;
 use fpstore::profile::Collector;
@@ -8,10 +8,10 @@ use fpstore_report::doctor::{self, Severity};
 
 use super::text::{bytes, counted, quoted};
 
-/// From this many fingerprints on, the bits for each are reported.
+/// The bits per fingerprint are printed from this number of fingerprints.
 const BITS_SHOWN_MIN: u64 = 10_000;
 
-/// Prints the first warning of the doctor about the fingerprints, in at most two lines.
+/// Prints the doctor's first warning about the fingerprints, in at most two lines.
 pub(crate) fn warn(store: &Store, collector: Collector) -> anyhow::Result<()> {
     let info = store.info();
     let Some(segment) = info.segments.first() else { return Ok(()) };
@@ -55,7 +55,7 @@ pub(crate) fn print_report(store: &Store, report: &BuildReport, read_len: Option
         .iter()
         .map(|(phase, time)| format!("{} {:.2}", phase.name(), time.as_secs_f64()))
         .collect();
-    // Of few fingerprints the fixed parts of a file are most, and the number says nothing.
+    // In a small store the fixed parts of a file dominate, and the number means little.
     let bits = match tables.iter().sum::<f64>() / tables.len() as f64 {
         bits if distinct >= BITS_SHOWN_MIN => {
             format!(", {bits:.1} bits for each fingerprint and table")
@@ -76,7 +76,7 @@ pub(crate) fn print_report(store: &Store, report: &BuildReport, read_len: Option
     next_steps(&info);
 }
 
-/// Says for which distance the store is made, and what a user does next with it.
+/// Prints the distance for which the store is tuned, and useful next commands.
 fn next_steps(info: &StoreInfo) {
     let Some(segment) = info.segments.first() else { return };
     let path = quoted(&info.path);
@@ -99,7 +99,7 @@ fn peak_memory() -> Option<u64> {
     Some(kib * 1024)
 }
 
-/// Says what a segment file holds.
+/// Prints the contents of a segment file.
 pub(crate) fn report_segment(receipt: &SegmentReceipt) {
     message!(
         "{}: {}, {}, {}",

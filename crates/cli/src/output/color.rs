@@ -1,4 +1,4 @@
-//! Colour, where a person reads the output: `--color`, `NO_COLOR`, and what is marked.
+//! Coloured output: `--color`, `NO_COLOR`, and marked digits.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -30,18 +30,18 @@ pub(crate) struct ColorArgs {
     pub(crate) color: ColorWhen,
 }
 
-/// What the user said; set once, before a command runs.
+/// The value of `--color`; set once, before a command runs.
 static WHEN: OnceLock<ColorWhen> = OnceLock::new();
 
 const MARK: &str = "\u{1b}[1;31m";
 const END: &str = "\u{1b}[0m";
 
-/// Sets when output is coloured.
+/// Sets the value of `--color`.
 pub(crate) fn set(when: ColorWhen) {
     let _ = WHEN.set(when);
 }
 
-/// Whether an output is coloured.
+/// Whether an output is coloured, given whether it is a terminal.
 pub(crate) fn is_on(is_terminal: bool) -> bool {
     let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     match WHEN.get().copied().unwrap_or_default() {
@@ -55,7 +55,7 @@ pub(crate) fn is_on(is_terminal: bool) -> bool {
     }
 }
 
-/// A fingerprint in hex whose digits are marked where they differ from those of another one.
+/// A fingerprint in hex. Digits that differ from the fingerprint `from` are marked.
 pub(crate) struct Marked {
     pub(crate) fingerprint: HexFingerprint,
     pub(crate) from: HexFingerprint,

@@ -1,38 +1,24 @@
-//! Errors of work on documents, in the words of the program.
-
-use std::fmt;
+//! Maps errors of the crate for documents to errors and hints of the program.
 
 use anyhow::anyhow;
 use fpstore_corpus::Error;
 
 use super::text::quoted;
 
-/// An error of the items of a benchmark, whose fields options of their own name.
-#[derive(Debug)]
+/// An error in the items of a benchmark, whose fields have options with other names.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
 pub(crate) struct OfItems(pub(crate) fpstore_documents::Error);
 
 impl OfItems {
-    /// A hint with the options that are meant for items.
+    /// Replaces the options in a hint by the options for items.
     pub(crate) fn hint(&self, hint: String) -> String {
         hint.replace("--text-field", "--against-text-field")
             .replace("--id-field", "--against-id-field")
     }
 }
 
-impl fmt::Display for OfItems {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl std::error::Error for OfItems {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.0.source()
-    }
-}
-
-/// The error of stores or of texts that an error of a corpus stands for, or what the user can do
-/// about it.
+/// Unwraps an error of stores or of texts from an error of the crate for documents, or adds a hint.
 pub(crate) fn unwrapped(error: anyhow::Error) -> anyhow::Error {
     match error.downcast() {
         Ok(Error::Store(error)) => error.into(),

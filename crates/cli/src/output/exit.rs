@@ -1,25 +1,19 @@
-//! How an error ends the program: three kinds of errors are none of its own.
+//! Errors that end the program in a special way: a missing result, a signal, a closed pipe.
 //!
-//! Streams and the start of the program ask here. This file imports no other file of the program.
+//! This file imports no other file of the program, because all of them may import it.
 
-use std::{fmt, io};
+use std::io;
 
 use fpstore::Error;
 use fpstore_base::Interrupted;
 
-/// What the user asked for is not in the store: the message, and exit status 1 instead of 2.
-#[derive(Debug)]
+/// The store does not contain the requested object. Prints the message; the exit status is 1, not
+/// 2.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
 pub(crate) struct NotFound(pub(crate) String);
 
-impl fmt::Display for NotFound {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for NotFound {}
-
-/// Whether a signal ended the work.
+/// Whether a signal interrupted the command.
 pub(crate) fn is_interrupted(error: &anyhow::Error) -> bool {
     let is_ended_wait = |cause: &io::Error| Interrupted::is_in(cause);
     error.chain().any(|cause| cause.downcast_ref().is_some_and(is_ended_wait))
@@ -27,7 +21,7 @@ pub(crate) fn is_interrupted(error: &anyhow::Error) -> bool {
         || matches!(error.downcast_ref(), Some(fpstore_documents::Error::Interrupted))
 }
 
-/// Whether the reader of the output has closed it, which is no error.
+/// Whether the reader of the output closed it, which is not reported as an error.
 pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         cause

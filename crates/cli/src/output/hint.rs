@@ -1,12 +1,12 @@
-//! What the user can do about an error.
+//! Hints: how a user can fix an error.
 
 use std::ffi::OsString;
 use std::io::ErrorKind;
 
 use fpstore::{Error, InputPlace, IoError};
 
-use super::pictures_in::holds_pictures;
-use super::{corpus_error, refused, remedy};
+use super::remedy::holds_pictures;
+use super::{corpus_error, remedy};
 
 const SKIP_BAD_HINT: &str = "--skip-bad counts bad records and goes on";
 
@@ -17,19 +17,39 @@ const RECIPE_HINT: &str = "if the fingerprints were made by the recipe of the st
                            --recipe with its name, or with a file that holds what 'info' prints \
                            of it";
 
-/// What helps where fingerprints of two widths meet.
+/// The hint for fingerprints of two different widths.
 const WIDTH_HINT: &str = "fingerprints of another width are never near: --bits says how many bits those \
                           in files have";
 
-/// What the user can do about an error, of which was `told`, of the command that was `given` and that
-/// `offers` some options.
+/// Parts of error messages, each with its hint.
+const REFUSED: [(&str, &str); 16] = [
+    ("no field of addresses is named", "--url-field names it"),
+    ("documents are not compared by address", "add address to --judge, or leave out --url-field"),
+    ("a store knows no addresses", "--within compares them"),
+    ("what is confirmed is near", "add near to --judge, or leave out --confirm"),
+    ("the distance is that of near documents", "add near to --judge, or leave out -k"),
+    ("what is contained is looked for among", "--confirm names it"),
+    ("does not know what its documents contain", "leave out --confirm-contains or -s"),
+    ("several of a cluster would be more", "leave out --per-cluster or --target"),
+    ("the target is reached by what is near, and judged", "leave out --pairs or --target"),
+    ("the target is reached by what is near; judge", "add near to --judge, or leave out --target"),
+    ("judged pairs are of new documents", "--within compares them"),
+    ("two new fields have one name", "--annotate and --cluster-size name them"),
+    ("documents that are annotated stay", "leave out --max-loss or --annotate"),
+    ("which says where it comes from", "--source-field names another"),
+    ("which holds its address", "--url-field names another"),
+    ("by which '", "the rule of --keep names it"),
+];
+
+/// The hint for an error, if there is one. `told` is the printed message, `given` the command line,
+/// and `offers` checks whether the command has an option.
 pub(crate) fn of(
     error: &anyhow::Error,
     told: &str,
     given: &[OsString],
     offers: impl Fn(&str) -> bool,
 ) -> Option<String> {
-    // Outputs have errors of their own, which do not say it.
+    // The errors of outputs do not include the reason of the system.
     let of_system = || {
         let causes = error.chain().filter_map(|cause| cause.downcast_ref());
         let mut plain = causes.filter_map(fpstore_base::plain_cause);
@@ -37,7 +57,7 @@ pub(crate) fn of(
     };
     let of_items = || {
         let items: &corpus_error::OfItems = error.downcast_ref()?;
-        // Their ids are the numbers of their lines in any case.
+        // The ids of items are always line numbers.
         let offers = |option: &str| option != "line_ids" && offers(option);
         of_text(&items.0, given, offers).map(|hint| items.hint(hint))
     };
@@ -52,7 +72,7 @@ fn of_store(error: &Error, given: &[OsString], offers: impl Fn(&str) -> bool) ->
     match error {
         Error::UnclearInput { fingerprint_column, id_column, radix, width, .. } => {
             let mut more = Vec::new();
-            // The rest of the options would make other columns of it.
+            // The other options of the command line assume other columns.
             if fingerprint_column.is_some() && !offers("fingerprint_field") {
                 return None;
             }
@@ -92,7 +112,7 @@ fn of_store(error: &Error, given: &[OsString], offers: impl Fn(&str) -> bool) ->
             Some("--force replaces it once the new one is complete".into())
         }
         Error::Corrupt { path, .. } => {
-            // The file may be a segment outside of a store, such as one to import.
+            // The file may be a segment outside a store, such as one to import.
             let store = path.parent().filter(|folder| folder.join("MANIFEST").exists())?;
             Some(format!("run 'fpstore verify -s {}' for a full report", store.display()))
         }
@@ -120,13 +140,13 @@ fn of_store(error: &Error, given: &[OsString], offers: impl Fn(&str) -> bool) ->
              /v1/compact; and for many records 'fpstore build' beside the store, then POST /v1/import"
                 .into(),
         ),
-        Error::InvalidOptions { reason } => refused::options_for(reason).map(Into::into),
+        Error::InvalidOptions { reason } => options_for(reason).map(Into::into),
         Error::Compacting { .. } => Some("--wait waits until it has finished".into()),
         _ => None,
     }
 }
 
-/// What the user can do about an error in a document.
+/// The hint for an error in a document.
 fn of_text(
     error: &fpstore_documents::Error,
     given: &[OsString],
@@ -175,21 +195,52 @@ fn of_text(
         fpstore_documents::Error::BadInput { name, reason, .. } => {
             helps(remedy::of_documents(name, reason, &offers))
         }
-        // A file that is damaged as a whole is no bad record.
+        // If the whole file is damaged, skipping records does not help.
         error if error.is_of_file() && skips_bad(given) => helps(None),
         _ => None,
     }
 }
 
-/// Whether bad records are skipped already.
+/// Whether the command line already skips bad records.
 fn skips_bad(given: &[OsString]) -> bool {
     given.iter().any(|word| word == "--skip-bad")
 }
 
-/// What to do about a bad record where the command can skip it.
+/// The hint for a bad record: how the command can skip it.
 fn of_bad_record(given: &[OsString], offers: impl Fn(&str) -> bool) -> Option<String> {
     offers("skip_bad").then(|| match skips_bad(given) {
         true => SKIPPED_BAD_HINT.into(),
         false => SKIP_BAD_HINT.into(),
     })
+}
+
+/// The options to change if settings are rejected for this reason.
+fn options_for(reason: &str) -> Option<&'static str> {
+    let found = REFUSED.iter().find(|(part, _)| reason.contains(part));
+    found.map(|(_, help)| *help)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Fails if the text of an error changes and its copy here does not: the hint would disappear.
+    #[test]
+    fn each_part_stands_in_a_reason_of_the_library() {
+        let sources = [
+            include_str!("../../../corpus/src/work.rs"),
+            include_str!("../../../corpus/src/cleaning.rs"),
+            include_str!("../../../corpus/src/keep_rules.rs"),
+        ];
+        // A backslash continues a string in the next line.
+        let whole = |source: &str| -> String {
+            let mut lines = source.split("\\\n");
+            let first = lines.next().unwrap_or_default().to_string();
+            lines.fold(first, |text, line| text + line.trim_start())
+        };
+        let sources = sources.map(whole);
+        for (part, _) in REFUSED {
+            assert!(sources.iter().any(|source| source.contains(part)), "{part}");
+        }
+    }
 }

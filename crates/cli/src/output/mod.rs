@@ -1,4 +1,4 @@
-//! What the program writes: messages, rows, files, pages, and what helps after an error.
+//! The output of the program: messages, rows, files, pages, and hints for errors.
 
 #[macro_use]
 pub(crate) mod text;
@@ -6,12 +6,8 @@ pub(crate) mod bad_lines;
 pub(crate) mod build_report;
 pub(crate) mod color;
 pub(crate) mod corpus_error;
-pub(crate) mod csv;
 pub(crate) mod exit;
 pub(crate) mod hint;
-pub(crate) mod page;
-pub(crate) mod pictures_in;
-pub(crate) mod refused;
 pub(crate) mod remedy;
 pub(crate) mod row_writer;
 pub(crate) mod sink;

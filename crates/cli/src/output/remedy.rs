@@ -1,4 +1,4 @@
-//! What helps against a bad record, where passing over records would only lose them.
+//! Hints for errors where skipping bad records would only lose data.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -6,19 +6,24 @@ use std::path::{Path, PathBuf};
 use fpstore::{Radix, Recipe, Store};
 use fpstore_text::TextRecipe;
 
-use super::pictures_in::{holds_pictures, is_picture};
-
-/// Entries of a folder that are looked at for stores.
+/// Maximum number of directory entries that are searched for stores.
 const BESIDE_MAX: usize = 10_000;
-/// Stores that a message names.
+/// Maximum number of stores that a message names.
 const SHOWN_MAX: usize = 5;
 
-/// Whether a command has a long option, as users write it.
+/// Maximum number of entries that are examined in a folder and its subfolders.
+const PICTURES_LOOKED_AT: usize = 1000;
+
+/// Extensions of picture files, including formats that the program cannot read.
+const PICTURE_ENDS: [&str; 12] =
+    ["avif", "bmp", "gif", "heic", "heif", "jpeg", "jpg", "jxl", "png", "tif", "tiff", "webp"];
+
+/// Whether a command has a long option, in its spelling on the command line.
 pub(crate) fn is_offered(option: &str, offers: &dyn Fn(&str) -> bool) -> bool {
     offers(&option.trim_start_matches('-').replace('-', "_"))
 }
 
-/// The options of a command that name fields, of those that it `offers`.
+/// The hint with the options for fields that the command has.
 pub(crate) fn fields(offers: &dyn Fn(&str) -> bool) -> String {
     let names = ["--id-field", "--text-field", "--fingerprint-field"];
     let offered: Vec<&str> = names.into_iter().filter(|name| is_offered(name, offers)).collect();
@@ -33,7 +38,7 @@ pub(crate) fn fields(offers: &dyn Fn(&str) -> bool) -> String {
     }
 }
 
-/// Fields that tables of documents often begin with.
+/// Common names of the first field in tables of documents.
 const USUAL: [&str; 14] = [
     "id", "doc_id", "docid", "document", "url", "uri", "text", "content", "body", "title", "name",
     "key", "path", "file",
@@ -48,12 +53,12 @@ const PICTURE: &str = "the input is a picture; 'fpstore build --images FOLDER' h
 const DOCUMENTS: &str = "documents are read by 'fpstore build --docs' and 'fpstore fingerprint', and a column or \
     field of fingerprints by 'fpstore build --fingerprint-field NAME'";
 
-/// What the user can do about a store at another generation.
+/// The hint for a store with another generation than the requested one.
 pub(crate) const OF_OTHER_GENERATION: &str = "'fpstore backup' and 'fpstore export --hard-link' \
     keep a state in a folder of its own: name that folder with -s";
 
-/// What the user can do where the recipes of a store and of what is given differ in what a passage is;
-/// `None` if they do not.
+/// The hint for a store and documents whose recipes define passages differently; `None` if the
+/// definitions are the same.
 pub(crate) fn of_units(store: &Recipe, given: &Recipe) -> Option<String> {
     let unit = |recipe| TextRecipe::from_recipe(recipe).ok().map(|recipe| recipe.unit);
     match (unit(store)?, unit(given)?) {
@@ -72,8 +77,8 @@ pub(crate) fn of_units(store: &Recipe, given: &Recipe) -> Option<String> {
     }
 }
 
-/// What the user can do where there is no store: a store beside the place with a near name, or how
-/// the place came about.
+/// The hint for a missing store: the origin of its path, and a store in the same folder with a
+/// similar name or the command that makes a store.
 pub(crate) fn of_no_store(path: &Path) -> String {
     let variable = std::env::var_os("FPSTORE").filter(|value| !value.is_empty());
     let is_default = variable.as_deref().map_or(path == Path::new("store.fps"), |it| path == it);
@@ -98,7 +103,7 @@ pub(crate) fn of_no_store(path: &Path) -> String {
     }
 }
 
-/// The stores in the folder of a path.
+/// The stores in the folder of `path`.
 fn stores_beside(path: &Path) -> Vec<PathBuf> {
     let folder = match path.parent() {
         Some(folder) if folder != Path::new("") => folder,
@@ -114,12 +119,12 @@ fn stores_beside(path: &Path) -> Vec<PathBuf> {
     stores
 }
 
-/// The store beside a path whose name is nearly the same, if there is one.
+/// A store in the same folder whose name is similar, if there is one.
 pub(crate) fn near_store(path: &Path) -> Option<PathBuf> {
     nearest(path, &stores_beside(path)).cloned()
 }
 
-/// That of the stores whose name is most like that of the path, with or without its ending, if few
+/// The store with the name most similar to `path`, with or without the extension, if only few
 /// letters differ.
 fn nearest<'a>(path: &Path, stores: &'a [PathBuf]) -> Option<&'a PathBuf> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
@@ -133,7 +138,7 @@ fn nearest<'a>(path: &Path, stores: &'a [PathBuf]) -> Option<&'a PathBuf> {
     (distance <= 2.max(name.len() / 4) && distance < name.len()).then_some(near)
 }
 
-/// What the user can do about a file where a store is expected.
+/// The hint for a file that was given in place of a store.
 pub(crate) fn of_file_for_store(path: &Path, given: &[OsString]) -> String {
     let file = path.display();
     let from = given.iter().position(|word| word == "--from").and_then(|at| given.get(at + 1));
@@ -146,7 +151,7 @@ pub(crate) fn of_file_for_store(path: &Path, given: &[OsString]) -> String {
     }
 }
 
-/// The command that was given, with more options, as a shell takes it.
+/// The given command with more options, quoted for a shell.
 pub(crate) fn again(given: &[OsString], more: &[String]) -> String {
     let given = given.iter().skip(1).map(|word| word.to_string_lossy());
     let words: Vec<String> = ["fpstore".into()]
@@ -158,7 +163,7 @@ pub(crate) fn again(given: &[OsString], more: &[String]) -> String {
     words.join(" ")
 }
 
-/// A word as a shell takes it.
+/// A word, quoted for a shell.
 fn in_quotes(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%^".contains(c);
     match !word.is_empty() && word.chars().all(is_plain) {
@@ -167,11 +172,12 @@ fn in_quotes(word: &str) -> String {
     }
 }
 
-/// The command that reads documents, with more options, as a shell takes it; `None` if it cannot.
+/// Builds the command that reads documents, with more options, quoted for a shell; `None` if there
+/// is no such command.
 type WithDocs<'a> = &'a dyn Fn(&[String]) -> Option<String>;
 
-/// The given command with `--docs` and more options, or `clean` for `dedup`. A query takes documents in
-/// files.
+/// The given command with `--docs` and more options, or `clean` in place of `dedup`. Queries have
+/// another option for documents unless they have `--from`, so `None`.
 pub(crate) fn with_docs(given: &[OsString], more: &[String]) -> Option<String> {
     let is_query = given.get(1).is_some_and(|name| name == "query");
     if is_query && !given.iter().any(|word| word.to_string_lossy().starts_with("--from")) {
@@ -189,7 +195,7 @@ pub(crate) fn with_docs(given: &[OsString], more: &[String]) -> Option<String> {
     Some(again(&words, &[]))
 }
 
-/// What is said of documents where fingerprints are read.
+/// The hint for documents in place of fingerprints.
 fn documents(with_docs: WithDocs<'_>) -> String {
     match with_docs(&[]) {
         Some(command) => {
@@ -202,15 +208,15 @@ fn documents(with_docs: WithDocs<'_>) -> String {
     }
 }
 
-/// What the user can do about a first line that is no record: it is a header, or the columns are in
-/// another order.
+/// The hint for a first line that is not a record: it is a header, or the columns have another
+/// order.
 pub(crate) fn of_first_line(name: &str, reason: &str, with_docs: WithDocs<'_>) -> String {
     let columns =
         "--fingerprint-field N and --id-field N name the columns of the fingerprint and the id";
     let text = reason.strip_prefix('\'').and_then(|text| text.split_once("' is not a fingerprint"));
     let is_usual =
         |text: &str| USUAL.contains(&text.trim_matches('"').to_ascii_lowercase().as_str());
-    // A pipe has no name that says the format.
+    // The name of a pipe does not show the format.
     let format = ["--docs-format".into(), "csv".into()];
     let more = if has_end(name, &["csv", "tsv", "tab"]) { &[][..] } else { &format };
     match text.filter(|(text, _)| is_usual(text)).and_then(|_| with_docs(more)) {
@@ -219,7 +225,35 @@ pub(crate) fn of_first_line(name: &str, reason: &str, with_docs: WithDocs<'_>) -
     }
 }
 
-/// What the user can do about a folder where a file is read.
+/// Whether a file has the extension of a picture.
+fn is_picture(path: &Path) -> bool {
+    let end = path.extension().map(|end| end.to_string_lossy().to_ascii_lowercase());
+    end.is_some_and(|end| PICTURE_ENDS.contains(&end.as_str()))
+}
+
+/// Whether most of the first files in a folder are pictures.
+pub(crate) fn holds_pictures(folder: &Path) -> bool {
+    let mut folders = vec![folder.to_path_buf()];
+    let (mut seen, mut pictures, mut others) = (0, 0, 0);
+    while let Some(folder) = folders.pop() {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        for entry in entries {
+            seen += 1;
+            if seen > PICTURES_LOOKED_AT {
+                return pictures > others;
+            }
+            let path: PathBuf = entry.path();
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => folders.push(path),
+                Ok(_) if is_picture(&path) => pictures += 1,
+                _ => others += 1,
+            }
+        }
+    }
+    pictures > others
+}
+
+/// The hint for a folder in place of a file.
 pub(crate) fn of_folder(folder: &Path, has_images: bool, has_docs: bool) -> String {
     let name = folder.display();
     match (holds_pictures(folder), has_images) {
@@ -232,8 +266,7 @@ pub(crate) fn of_folder(folder: &Path, has_images: bool, has_docs: bool) -> Stri
     }
 }
 
-/// What the user can do about a bad record of fingerprints, if its fault shows that the whole file
-/// is of another kind than was said.
+/// The hint for a bad record of fingerprints, if it shows that the whole file has another format.
 pub(crate) fn of_fingerprints(name: &str, reason: &str, with_docs: WithDocs<'_>) -> Option<String> {
     if let Some(text) = reason.strip_prefix('\'')
         && let Some((text, _)) = text.split_once("' is not a fingerprint")
@@ -279,22 +312,22 @@ fn of_text(name: &str, text: &str, reason: &str, with_docs: WithDocs<'_>) -> Opt
     has_end(name, &is_of_documents).then(|| documents(with_docs))
 }
 
-/// Whether a name ends so, before `.gz` or `.zst`.
+/// Whether a name ends with one of these extensions, possibly followed by `.gz` or `.zst`.
 fn has_end(name: &str, ends: &[&str]) -> bool {
     let name = name.to_ascii_lowercase();
     let name = name.strip_suffix(".gz").or(name.strip_suffix(".zst")).unwrap_or(&name);
     name.rsplit_once('.').is_some_and(|(_, end)| ends.contains(&end))
 }
 
-/// Whether the reason of a bad record says what to do, and passing over such records would lose most
-/// of the file.
+/// Whether the reason of a bad record contains the fix. Skipping such records would lose most of
+/// the file.
 pub(crate) fn says_what_to_do(reason: &str) -> bool {
     ["is an array", "an array, expected one object a line", "is an object, expected a text"]
         .iter()
         .any(|part| reason.contains(part))
 }
 
-/// What the user can do about a bad record of documents.
+/// The hint for a bad record of documents.
 pub(crate) fn of_documents(
     name: &str,
     reason: &str,
@@ -315,7 +348,7 @@ pub(crate) fn of_documents(
     if reason.starts_with("no field '") {
         return Some(fields(offers));
     }
-    // Passing over such a record would lose all that seems to stand between its quotes.
+    // Skipping the record would lose everything between its two quotes.
     let is_quote = reason.contains("the quote that opens") || reason.contains("the quote opens");
     is_quote
         .then(|| "close or double the quote; quotes in tab-separated tables mean nothing".into())

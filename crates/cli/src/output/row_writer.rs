@@ -1,7 +1,7 @@
-//! Writes the rows of the library in one format: lines, CSV, JSON or Parquet.
+//! Writes rows of the library as lines, CSV, JSON or Parquet.
 //!
-//! A command makes a [`RowWriter`] once and pushes rows. Commands whose threads prepare the output
-//! render rows with a [`RowForm`], which threads share, and give the bytes to the writer.
+//! A command creates one [`RowWriter`] and pushes rows. If threads prepare the output, they share a
+//! [`RowForm`], render the rows to bytes and pass the bytes to the writer.
 
 use std::io::Write;
 
@@ -10,17 +10,16 @@ use fpstore::rows::{Cell, Column, Kind, Row};
 use serde::Serialize;
 
 use super::color::{self, Marked};
-use super::csv;
 use super::sink::Sink;
 use super::table::Table;
 use super::text::{IdPrinter, TableFormat};
 
-/// The format of rows, and whether lines begin with the names of their columns.
+/// The format of rows, and whether the first line contains the names of the columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     pub(crate) format: TableFormat,
     pub(crate) header: bool,
-    /// Between the columns of lines; CSV has commas.
+    /// The character between columns of lines. CSV uses commas.
     pub(crate) separator: char,
 }
 
@@ -37,24 +36,24 @@ impl From<TableFormat> for Layout {
     }
 }
 
-/// The form of rows as bytes.
+/// Renders rows as bytes.
 #[derive(Clone)]
 pub(crate) struct RowForm {
     pub(crate) format: TableFormat,
     printer: IdPrinter,
     separator: char,
-    /// The columns that every line has, if there is a line with their names. Without one, cells that
-    /// are absent are left out.
+    /// For output with a header: the columns of every line. Without a header, absent cells are
+    /// omitted.
     columns: Option<Vec<bool>>,
     is_colored: bool,
 }
 
 impl RowForm {
-    /// The form of rows of a kind; with names it has all columns but those in `without`.
+    /// A form for rows of type `R`. With a header it has all columns except those in `without`.
     pub(crate) fn new<R: Row>(layout: impl Into<Layout>, out: &Sink, without: &[&str]) -> Self {
         let Layout { format, header, separator } = layout.into();
         let is_csv = format == TableFormat::Csv;
-        // In lines with tabs a number has its mark behind it.
+        // In tab-separated lines the mark follows its number in the same column.
         let is_kept = |column: &Column| {
             !without.contains(&column.name) && (is_csv || column.kind != Kind::Bool)
         };
@@ -68,7 +67,7 @@ impl RowForm {
         }
     }
 
-    /// The line with the names of the columns, if there is one.
+    /// The header line, if there is one.
     pub(crate) fn header<R: Row>(&self) -> Option<String> {
         let columns = self.columns.as_ref()?;
         let kept = R::COLUMNS.iter().zip(columns).filter(|(_, is_kept)| **is_kept);
@@ -76,7 +75,7 @@ impl RowForm {
         Some(names.join(&self.separator.to_string()) + "\n")
     }
 
-    /// Adds a row as lines or as a line of JSON; a row of a table has no bytes of its own.
+    /// Appends a row as a line of text or JSON. Rows of a Parquet table produce no bytes here.
     pub(crate) fn render<R: Row + Serialize>(
         &self,
         out: &mut Vec<u8>,
@@ -96,12 +95,12 @@ impl RowForm {
     fn line(&self, out: &mut Vec<u8>, cells: &[Cell<'_>]) -> anyhow::Result<()> {
         let is_csv = self.format == TableFormat::Csv;
         let mut is_first = true;
-        // The digits in which a later fingerprint differs from it are marked.
+        // Digits of later fingerprints that differ from the first one are marked.
         let mut first = None;
         for (at, cell) in cells.iter().enumerate() {
             let is_kept = self.columns.as_ref().map(|columns| columns.get(at) == Some(&true));
             match cell {
-                // Belongs to the number before.
+                // The mark belongs to the preceding number.
                 Cell::Exact(is_exact) if !is_csv => {
                     out.extend_from_slice(if *is_exact { b"" } else { b"+" });
                     continue;
@@ -111,7 +110,7 @@ impl RowForm {
                 _ if is_first => is_first = false,
                 _ => write!(out, "{}", self.separator)?,
             }
-            // Only a text at the end of a line may have tabs.
+            // Only the last column of a line can contain tabs.
             let shown = |text| match is_csv || at + 1 == cells.len() {
                 true => self.printer.show(text),
                 false => self.printer.show_column(text),
@@ -129,7 +128,7 @@ impl RowForm {
                 Cell::Distance(distance) => write!(out, "{distance}")?,
                 Cell::Similarity(similarity) => write!(out, "{similarity:.4}")?,
                 Cell::Id(Some(IdRef::Text(text))) | Cell::Text(text) if is_csv => {
-                    csv::push(out, &shown(text));
+                    push_cell(out, &shown(text));
                 }
                 Cell::Id(Some(IdRef::Text(text))) | Cell::Text(text) => {
                     out.extend_from_slice(shown(text).as_bytes());
@@ -143,11 +142,22 @@ impl RowForm {
     }
 }
 
-/// Where rows of a kind go.
+/// Appends a cell of CSV, as in RFC 4180: a cell with a comma, quote or newline is quoted, and its
+/// quotes are doubled.
+fn push_cell(out: &mut Vec<u8>, cell: &str) {
+    if !cell.contains([',', '"', '\n', '\r']) {
+        return out.extend_from_slice(cell.as_bytes());
+    }
+    out.push(b'"');
+    out.extend_from_slice(cell.replace('"', "\"\"").as_bytes());
+    out.push(b'"');
+}
+
+/// Writes rows of one type to a sink.
 pub(crate) struct RowWriter {
     pub(crate) form: RowForm,
     to: Destination,
-    /// The bytes of a row, kept for the next one.
+    /// A buffer for the bytes of a row.
     line: Vec<u8>,
 }
 
@@ -157,7 +167,7 @@ enum Destination {
 }
 
 impl RowWriter {
-    /// A table, and lines with names, have all columns of the rows but those in `without`.
+    /// Parquet tables and lines with a header have all columns except those in `without`.
     pub(crate) fn new<R: Row>(
         layout: impl Into<Layout>,
         mut out: Sink,
@@ -178,7 +188,7 @@ impl RowWriter {
         Ok(RowWriter { form, to, line: Vec::new() })
     }
 
-    /// Rows in lines.
+    /// A writer of tab-separated lines.
     pub(crate) fn tsv<R: Row>(out: Sink) -> anyhow::Result<Self> {
         RowWriter::new::<R>(TableFormat::Tsv, out, &[])
     }
@@ -194,7 +204,7 @@ impl RowWriter {
         }
     }
 
-    /// The lines, unless rows go to a table.
+    /// The sink for lines; `None` for a Parquet table.
     pub(crate) fn lines(&mut self) -> Option<&mut Sink> {
         match &mut self.to {
             Destination::Lines(out) => Some(out),
@@ -207,5 +217,21 @@ impl RowWriter {
             Destination::Lines(out) => out.finish(),
             Destination::Table(table) => table.finish(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn cells_with_signs_of_the_format_are_quoted() {
+        let cell = |text: &str| {
+            let mut out = Vec::new();
+            super::push_cell(&mut out, text);
+            String::from_utf8(out).unwrap()
+        };
+        assert_eq!(cell("a b"), "a b");
+        assert_eq!(cell("a,b"), "\"a,b\"");
+        assert_eq!(cell("say \"no\""), "\"say \"\"no\"\"\"");
+        assert_eq!(cell("a\nb"), "\"a\nb\"");
     }
 }

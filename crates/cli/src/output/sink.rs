@@ -1,6 +1,6 @@
-//! The destination of results: standard output, a device or pipe, or a file that appears only when
-//! it is complete, compressed as its name says. All files that the program writes for a user go
-//! through here.
+//! The destination of results: standard output, a device, a pipe or a file. A file appears only
+//! when it is complete, and its extension selects the compression. The program writes all files for
+//! users through this module.
 
 use std::fs::{self, Metadata};
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -15,7 +15,7 @@ use fpstore_corpus::NewFile;
 
 use super::text::{InPlaceOfBar, Named, Stdout, stdout};
 
-/// The most links that lead to a file, as on Linux.
+/// Maximum number of symbolic links that are followed, as on Linux.
 const LINKS_MAX: usize = 40;
 
 /// The destination of the results.
@@ -38,14 +38,14 @@ impl OutputArgs {
     }
 }
 
-/// The open destination; a file gets its name by [`Sink::finish`].
+/// An open destination. A file gets its name in [`Sink::finish`].
 pub(crate) struct Sink {
     out: Encoder<Stdout>,
-    /// The bytes written so far, before they are compressed.
+    /// The number of bytes written so far, before compression.
     len: u64,
     is_stdout: bool,
     is_terminal: bool,
-    /// The file and its name, if there is to be one.
+    /// The file and its final name, if the destination is a file.
     file: Option<(NewFile, String)>,
 }
 
@@ -59,9 +59,10 @@ impl Sink {
         Sink { out: Encoder::Plain(out), len: 0, is_stdout, is_terminal, file: None }
     }
 
-    /// The destination that `path` names: `-` is standard output; devices and pipes are written
-    /// to; a file is new, or with `replace` it takes the place of the old one, at the end of the
-    /// links that lead there. A file whose name ends in `.gz` or `.zst` is compressed.
+    /// Opens the destination `path`. `-` is standard output; devices and pipes are written
+    /// directly. Otherwise a new file is created; with `replace` an existing file is replaced,
+    /// after symbolic links are followed. A file whose name ends with `.gz` or `.zst` is
+    /// compressed.
     pub(crate) fn open(path: &Path, replace: bool) -> anyhow::Result<Self> {
         let name = path.display().to_string();
         let cannot = || format!("cannot write {name}");
@@ -85,7 +86,7 @@ impl Sink {
         match &found {
             None => {}
             Some(metadata) if metadata.is_dir() => bail!("cannot write {name}: it is a directory"),
-            // Already open, so nothing is replaced.
+            // The descriptor is already open, so no file is replaced.
             Some(_) if path.starts_with("/dev/fd") || path.starts_with("/proc/self/fd") => {
                 return Sink::device(WaitingFile::append(path).with_context(cannot)?, name);
             }
@@ -109,6 +110,11 @@ impl Sink {
         Ok(Sink { out, len: 0, is_stdout: false, is_terminal: false, file: Some((file, name)) })
     }
 
+    /// As [`Sink::open`], for an optional path.
+    pub(crate) fn open_any(path: Option<&Path>, replace: bool) -> anyhow::Result<Option<Self>> {
+        path.map(|path| Sink::open(path, replace)).transpose()
+    }
+
     fn device(device: WaitingFile, name: String) -> anyhow::Result<Self> {
         let is_terminal = device.file().is_terminal();
         let to: Box<dyn Write + Send> = match is_terminal {
@@ -118,17 +124,17 @@ impl Sink {
         Ok(Sink::of(buffered(Named::new(name, to)), is_terminal, false))
     }
 
-    /// Whether this is the standard output.
+    /// Whether the destination is standard output.
     pub(crate) fn is_stdout(&self) -> bool {
         self.is_stdout
     }
 
-    /// Whether what is written is compressed.
+    /// Whether the output is compressed.
     pub(crate) fn is_compressed(&self) -> bool {
         !matches!(self.out, Encoder::Plain(_))
     }
 
-    /// Whether results go to a terminal, so that control characters must be escaped.
+    /// Whether the destination is a terminal, so that control characters must be escaped.
     pub(crate) fn is_terminal(&self) -> bool {
         self.is_terminal
     }
@@ -138,12 +144,18 @@ impl Sink {
         self.len
     }
 
-    /// Writes what is buffered, and gives a file its name.
+    /// Writes a complete text and finishes the output.
+    pub(crate) fn write_whole(mut self, text: &str) -> anyhow::Result<()> {
+        self.write_all(text.as_bytes())?;
+        self.finish()
+    }
+
+    /// Flushes the buffers and gives the file its name.
     pub(crate) fn finish(self) -> anyhow::Result<()> {
         self.out.finish()?.flush()?;
         match self.file {
             Some((file, name)) => {
-                // It may have been found among the inputs since.
+                // The path may have been noted as an input since the sink was opened.
                 check_output(file.path())?;
                 file.publish().with_context(|| format!("cannot write {name}"))
             }
@@ -164,12 +176,37 @@ impl Write for Sink {
     }
 }
 
+/// Parses the path of a page. Rejects a name such as `main` in `--html-part main`.
+pub(crate) fn page_path(text: &str) -> Result<PathBuf, String> {
+    match text {
+        "" => Err("a file has a name".into()),
+        "auto" | "main" | "full" => Err(format!(
+            "--html names the page to write; for the part of pages in HTML that is read, \
+             say --html-part {text}; for a file of this name, ./{text}"
+        )),
+        _ => Ok(text.into()),
+    }
+}
+
+/// Opens the file of a page, if one is requested, before any work is done. `other` is written to
+/// standard output.
+pub(crate) fn open_page(
+    path: Option<&Path>,
+    force: bool,
+    other: &str,
+) -> anyhow::Result<Option<Sink>> {
+    if path == Some(Path::new("-")) {
+        bail!("the page goes to a file, and {other} to standard output: give --html a name");
+    }
+    Sink::open_any(path, force)
+}
+
 fn buffered(out: Named) -> BufWriter<Named> {
     BufWriter::with_capacity(1 << 16, out)
 }
 
-/// Whether bytes can be written to something that is neither a file nor a directory: to terminals,
-/// the null device and named pipes, not to sockets and disks.
+/// Whether bytes can be written to an object that is neither a file nor a directory: terminals, the
+/// null device and named pipes, but not sockets and disks.
 fn takes_bytes(metadata: &Metadata) -> bool {
     #[cfg(unix)]
     {
@@ -184,7 +221,7 @@ fn takes_bytes(metadata: &Metadata) -> bool {
     }
 }
 
-/// The path to which the links at `path` lead; what it names need not exist.
+/// The path at the end of the symbolic links at `path`, which need not exist.
 fn end_of_links(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_path_buf();
     for _ in 0..LINKS_MAX {

@@ -18,7 +18,7 @@ use super::sink::Sink;
 /// The number of rows in a row group.
 const GROUP_COUNT: usize = 1 << 17;
 
-/// A column in the language of Parquet's schemas.
+/// A column in the syntax of Parquet schemas.
 fn field(column: &Column) -> String {
     let name = column.name;
     match column.kind {
@@ -30,13 +30,13 @@ fn field(column: &Column) -> String {
     }
 }
 
-/// The values of a column that are not written yet.
+/// The buffered values of a column.
 enum Values {
     U64(Vec<i64>),
     U32(Vec<i32>),
     Bool(Vec<bool>),
     Double(Vec<f64>),
-    /// The texts that are there; and for each row 1 if it has one, else 0.
+    /// The texts; and for each row 1 if it has a text, else 0.
     Text(Vec<ByteArray>, Vec<i16>),
 }
 
@@ -90,7 +90,7 @@ impl Values {
     }
 }
 
-/// Writes the values of the next column, and forgets them.
+/// Writes the values of the next column and clears the buffer.
 fn write_column<T: DataType>(
     group: &mut SerializedRowGroupWriter<'_, Sink>,
     values: &mut Vec<T::T>,
@@ -105,16 +105,16 @@ fn write_column<T: DataType>(
     Ok(())
 }
 
-/// A file that is being written; only [`Table::finish`] makes it valid.
+/// A Parquet file in progress. It is valid only after [`Table::finish`].
 pub(crate) struct Table {
     writer: SerializedFileWriter<Sink>,
-    /// `None` for a column that is left out.
+    /// `None` for an omitted column.
     columns: Vec<Option<Values>>,
     rows: usize,
 }
 
 impl Table {
-    /// A table of all these columns but those in `without`.
+    /// A table with all columns except those in `without`.
     pub(crate) fn new(
         out: Sink,
         name: &str,
@@ -139,7 +139,7 @@ impl Table {
         Ok(Table { writer, columns, rows: 0 })
     }
 
-    /// Adds a row, which has a cell for each column.
+    /// Adds a row. It must have a cell for each column.
     pub(crate) fn push(&mut self, cells: &[Cell<'_>]) -> anyhow::Result<()> {
         for (column, cell) in self.columns.iter_mut().zip(cells) {
             if let Some(column) = column {
@@ -160,7 +160,7 @@ impl Table {
         Ok(())
     }
 
-    /// Writes the last rows and the end of the file, which then gets its name.
+    /// Writes the last rows and the footer; then the file gets its name.
     pub(crate) fn finish(mut self) -> anyhow::Result<()> {
         if self.rows > 0 {
             self.write_group()?;

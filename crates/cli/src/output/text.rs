@@ -1,4 +1,4 @@
-//! Output for scripts and for people: formats, messages, numbers, and ids on a terminal.
+//! Output for scripts and for people: formats, messages, and ids on a terminal.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use clap::ValueEnum;
 use fpstore_base::Interrupted;
-pub(crate) use fpstore_plot::numbers::{bytes, grouped};
+pub(crate) use fpstore_plot::numbers::{bytes, counted, grouped};
 use indicatif::{ProgressBar, ProgressDrawTarget};
 
 /// The output format of answers.
@@ -54,8 +54,8 @@ pub(crate) enum ReportFormat {
     Json,
 }
 
-/// Prints a message to standard error, after the name of the program. A standard error that cannot
-/// be written is ignored; `eprintln!` would panic.
+/// Prints a message to standard error, prefixed with the name of the program. Errors of standard
+/// error are ignored; `eprintln!` would panic.
 macro_rules! message {
     ($($arguments:tt)*) => {
         $crate::output::text::print_message(format_args!($($arguments)*))
@@ -67,13 +67,13 @@ pub(crate) fn print_message(message: fmt::Arguments<'_>) {
     let mut line = format!("fpstore: {message}");
     let mut stderr = io::stderr();
     if stderr.is_terminal() {
-        // Names of files come from other people.
+        // File names can come from other people.
         line = without_controls(&line).into_owned();
     }
     let _ = writeln!(stderr, "{line}");
 }
 
-/// A destination of bytes that names itself in errors.
+/// A writer that adds the name of its destination to errors.
 pub(crate) struct Named {
     name: String,
     to: Box<dyn Write + Send>,
@@ -102,28 +102,17 @@ impl Write for Named {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write {name}")]
 struct CannotWrite {
     name: String,
     source: io::Error,
 }
 
-impl fmt::Display for CannotWrite {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot write {}", self.name)
-    }
-}
-
-impl std::error::Error for CannotWrite {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&self.source)
-    }
-}
-
 /// Standard output, buffered.
 pub(crate) type Stdout = BufWriter<Named>;
 
-/// Standard output, of which a write that waits for its reader ends with a signal.
+/// Standard output. A signal ends a write that is blocked by a slow reader.
 pub(crate) fn stdout() -> Stdout {
     let name = "standard output".to_string();
     BufWriter::with_capacity(1 << 16, Named::new(name, raw_stdout()))
@@ -136,16 +125,16 @@ fn raw_stdout() -> Box<dyn Write + Send> {
     plain_stdout()
 }
 
-/// The progress bar that stands on the last line of the terminal.
+/// The progress bar on the last line of the terminal.
 static BAR: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
-/// Notes that this bar is drawn on the terminal.
+/// Registers a bar that is drawn on the terminal.
 pub(crate) fn note_bar(bar: &ProgressBar) {
     *BAR.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar.clone());
 }
 
-/// Results on a terminal. The first of them takes the place of the bar, which is drawn no more: a line may
-/// be written in parts, and a bar would be drawn over its beginning.
+/// Results on a terminal. The first result removes the progress bar for good: a line can be written
+/// in parts, and the bar would be drawn over its beginning.
 pub(super) struct InPlaceOfBar<W>(pub(super) W);
 
 impl<W: Write> Write for InPlaceOfBar<W> {
@@ -176,8 +165,8 @@ fn plain_stdout() -> Box<dyn Write + Send> {
     Box::new(io::stdout())
 }
 
-/// Prints ids, and escapes their control characters on a terminal, which would obey them: ids come
-/// from other people.
+/// Prints ids. On a terminal it escapes their control characters, because ids come from other
+/// people.
 #[derive(Clone)]
 pub(crate) struct IdPrinter {
     escape: bool,
@@ -189,12 +178,12 @@ impl IdPrinter {
         IdPrinter { escape: is_terminal }
     }
 
-    /// For standard output.
+    /// A printer for standard output.
     pub(crate) fn for_stdout() -> Self {
         IdPrinter::new(io::stdout().is_terminal())
     }
 
-    /// An id in a column before the last one, with its tabs escaped.
+    /// An id in a column that is not the last one, with its tabs escaped.
     pub(crate) fn show_column<'a>(&self, text: &'a str) -> Cow<'a, str> {
         match self.show(text) {
             Cow::Borrowed(text) if text.contains('\t') => Cow::Owned(text.replace('\t', "\\t")),
@@ -207,8 +196,7 @@ impl IdPrinter {
     }
 }
 
-/// The text with the characters escaped that a terminal obeys, or that change the order in which
-/// it shows others.
+/// Escapes characters that control a terminal or change the writing direction.
 fn without_controls(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_unsafe) {
         return Cow::Borrowed(text);
@@ -218,20 +206,15 @@ fn without_controls(text: &str) -> Cow<'_, str> {
     Cow::Owned(escaped.collect())
 }
 
-/// Control characters, the ends of lines and paragraphs, and the marks of writing direction, which
-/// can make one name look like another.
+/// Control characters, line and paragraph separators, and marks of writing direction, which can
+/// make one name look like another.
 fn is_unsafe(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}')
         || matches!(c, '\u{2066}'..='\u{2069}')
 }
 
-/// A count with its noun, singular or plural.
-pub(crate) fn counted(count: u64, singular: &str, plural: &str) -> String {
-    format!("{} {}", grouped(count), if count == 1 { singular } else { plural })
-}
-
-/// A count of what documents are compared by: whole, or by their passages.
+/// A count of documents or, for comparisons by passage, of passages.
 pub(crate) fn counted_texts(count: u64, are_passages: bool) -> String {
     match are_passages {
         true => counted(count, "passage", "passages"),
@@ -239,7 +222,7 @@ pub(crate) fn counted_texts(count: u64, are_passages: bool) -> String {
     }
 }
 
-/// A path as a shell takes it.
+/// A path, quoted for a shell.
 pub(crate) fn quoted(path: &Path) -> String {
     let text = path.to_string_lossy();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:,@%".contains(c);
@@ -258,7 +241,7 @@ mod tests {
 
     use super::*;
 
-    /// A terminal that keeps what it is sent.
+    /// A terminal that records the bytes written to it.
     #[derive(Clone, Debug, Default)]
     struct Terminal(Arc<Mutex<String>>);
 

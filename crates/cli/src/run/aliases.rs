@@ -1,14 +1,12 @@
-//! Other words for commands and options, which the help does not list, and tips that would mislead.
+//! Hidden aliases of commands and options, and the tips of the parser without dangerous ones.
 
 use std::ffi::OsString;
 
 use clap::builder::ArgPredicate;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Arg, ArgAction, Args, Command};
+use clap::{Arg, ArgAction, Command};
 
-use crate::commands::clean::CleanArgs;
-
-/// What people also call commands.
+/// Other common names of commands.
 const COMMANDS: [(&str, &[&str]); 6] = [
     ("query", &["search", "find"]),
     ("build", &["create", "init"]),
@@ -18,7 +16,7 @@ const COMMANDS: [(&str, &[&str]); 6] = [
     ("info", &["ls", "show"]),
 ];
 
-/// What people also call options, by their ids; a short name is last.
+/// Other common names of options, by their ids; a short name is last.
 const OPTIONS: [(&str, &[&str], Option<char>); 5] = [
     ("k", &["max-distance", "radius", "k"], None),
     ("threads", &["jobs"], Some('j')),
@@ -27,16 +25,16 @@ const OPTIONS: [(&str, &[&str], Option<char>); 5] = [
     ("store", &["db"], None),
 ];
 
-/// Formats that have an option of their own.
+/// Formats that also have an option with their name.
 const FORMATS: [&str; 3] = ["json", "csv", "tsv"];
 
-/// Commands that remove something: a tip must not lead there.
+/// Commands that remove records. They are never suggested.
 const REMOVING: [&str; 5] = ["expire", "delete", "remove", "rm", "compact"];
 
-/// Options that lose something: a tip must not lead there.
+/// Options that lose data. They are never suggested.
 const LOSING: [&str; 4] = ["--skip-bad", "--force", "--drop", "--allow-empty"];
 
-/// The program that takes these words, too.
+/// Adds the aliases to the program.
 pub(crate) fn with_aliases(mut program: Command) -> Command {
     for (name, aliases) in COMMANDS {
         program = program.mut_subcommand(name, |command| command.aliases(aliases.iter().copied()));
@@ -72,13 +70,17 @@ fn with_other_options(command: Command) -> Command {
     command.args(formats.into_iter().map(flag))
 }
 
-/// The error of the parser without tips that lead to a loss, or to nothing, and with one where a target
-/// is named as elsewhere a source.
-pub(crate) fn with_good_tips(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
+/// Removes suggestions that lose data or do not help from an error of the parser, and adds one for
+/// the target of a copy.
+pub(crate) fn with_good_tips(
+    mut error: clap::Error,
+    arguments: &[OsString],
+    program: &Command,
+) -> clap::Error {
     if error.kind() == ErrorKind::UnknownArgument {
-        // It says to pass the option as a value, after '--'.
+        // The suggestion would be to pass the option as a value, after '--'.
         error.remove(ContextKind::Suggested);
-        if let Some(tip) = tip_on_target(&error, arguments) {
+        if let Some(tip) = tip_on_target(&error, arguments, program) {
             error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
         }
     }
@@ -87,17 +89,19 @@ pub(crate) fn with_good_tips(mut error: clap::Error, arguments: &[OsString]) -> 
     error
 }
 
-/// How the target of a copy is named, where two places are; and the command for documents that has an
-/// option which `dedup` lacks.
-fn tip_on_target(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
+/// The suggestion for a command with two paths: how to give its target. For an option that only
+/// `clean` has and `dedup` lacks: the command `clean`.
+fn tip_on_target(error: &clap::Error, arguments: &[OsString], program: &Command) -> Option<String> {
     let is_place = |word: &str| !word.starts_with('-');
     let Some(ContextValue::String(second)) = error.get(ContextKind::InvalidArg) else {
         return None;
     };
     if arguments.get(1).is_some_and(|name| name == "dedup") {
         let option = second.split('=').next().unwrap_or_default().trim_start_matches('-');
-        let clean = CleanArgs::augment_args(Command::new("clean"));
-        let has = clean.get_arguments().any(|arg| arg.get_long() == Some(option));
+        let has = program
+            .find_subcommand("clean")?
+            .get_arguments()
+            .any(|arg| arg.get_long() == Some(option));
         return has.then(|| format!("'fpstore clean' cleans documents, and has --{option}"));
     }
     let first = arguments.get(2)?.to_str().filter(|word| is_place(word) && is_place(second))?;

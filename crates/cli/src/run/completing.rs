@@ -1,5 +1,5 @@
-//! What a shell offers for the values of options: names that a list has, files, folders, and what the
-//! store holds.
+//! Shell completion for the values of options: names from lists, files, folders, and labels of the
+//! store.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -15,10 +15,10 @@ use fpstore_text::TextRecipe;
 
 use crate::session::stores::default_store;
 
-/// The variable by which a shell asks for completions.
+/// The environment variable by which a shell requests completions.
 pub(crate) const VARIABLE: &str = "FPSTORE_COMPLETE";
 
-/// The program with what its options take.
+/// Adds completions of values to the program.
 pub(crate) fn with_values(program: Command) -> Command {
     program.mut_subcommands(|command| {
         let name = command.get_name().to_owned();
@@ -45,7 +45,7 @@ pub(crate) fn with_values(program: Command) -> Command {
     })
 }
 
-/// Those names that begin with what is typed, and files.
+/// The names that begin with `typed`, and files.
 fn named_or_file<'a>(
     typed: &OsStr,
     names: impl IntoIterator<Item = &'a str>,
@@ -67,7 +67,7 @@ fn recipes(typed: &OsStr) -> Vec<CompletionCandidate> {
 
 fn schemes(typed: &OsStr) -> Vec<CompletionCandidate> {
     let names = FAMILIES.iter().flat_map(|family| [Some(family.name), family.alias]).flatten();
-    // A capital letter stands for what the user chooses.
+    // A capital letter is a placeholder for a number chosen by the user.
     let begin = |name: &'static str| name.split(|c: char| c.is_ascii_uppercase()).next();
     let names = names.filter_map(begin);
     named_or_file(typed, std::iter::once("auto").chain(names))
@@ -78,7 +78,7 @@ fn rules(typed: &OsStr) -> Vec<CompletionCandidate> {
     named(typed, KeepRule::NAMES.iter().map(begin))
 }
 
-/// The labels of the store that the command line names so far.
+/// The labels of the store named in the command line.
 fn labels(typed: &OsStr) -> Vec<CompletionCandidate> {
     let words: Vec<_> = std::env::args_os().collect();
     let named_store = words.windows(2).rev().find(|pair| pair[0] == "-s" || pair[0] == "--store");

@@ -1,4 +1,4 @@
-//! `--confirm`: near pairs of documents, confirmed by their features.
+//! `--confirm`: near-duplicate documents, confirmed by the similarity of their features.
 
 use anyhow::bail;
 use clap::Args;
@@ -13,7 +13,7 @@ use crate::output::text::counted;
 use crate::session::choice::distance;
 use crate::session::monitor::Monitor;
 
-/// What is near: the distance of fingerprints, and whether documents are confirmed.
+/// The criterion for near-duplicates: a distance of fingerprints, and a similarity of documents.
 #[derive(Args, Debug)]
 pub(crate) struct NearArgs {
     /// The distance in bits, inclusive [default: by the store or recipe, else 3]
@@ -34,12 +34,12 @@ fn similarity(text: &str) -> Result<f64, String> {
     }
 }
 
-/// What is confirmed, and how.
+/// The settings of a confirmation.
 pub(crate) struct Confirmation<'a, G> {
-    /// What is looked for.
+    /// The object to compute, such as pairs or clusters.
     pub(crate) goal: G,
     pub(crate) threshold: f64,
-    /// The distance of candidates, if the user names one.
+    /// The distance of candidates, if the user gives one.
     pub(crate) k: Option<u32>,
     pub(crate) max_pairs: Option<u64>,
     pub(crate) resources: &'a ResourceArgs,
@@ -47,10 +47,10 @@ pub(crate) struct Confirmation<'a, G> {
 }
 
 impl<G: Goal + Copy> Confirmation<'_, G> {
-    /// Confirms the near pairs of the input of a join. Returns what is looked for, and the distance of
+    /// Confirms the candidates of the input of a join. Returns the result and the distance of
     /// candidates.
     ///
-    /// `reads_texts` as in [`JoinInputArgs::open`].
+    /// For `reads_texts` see [`JoinInputArgs::open`].
     pub(crate) fn of(
         &self,
         input: &JoinInputArgs,
@@ -83,7 +83,7 @@ impl<G: Goal + Copy> Confirmation<'_, G> {
         Ok(Confirmer::new(self.threshold, options)?.to(self.goal))
     }
 
-    /// Says how many were candidates, pairs or documents.
+    /// Prints the number of candidates, which are pairs or documents.
     pub(crate) fn report(&self, candidates: &str, k: u32) {
         message!(
             "{candidates} within {} have different features, and were compared; {} or more is \
@@ -94,7 +94,7 @@ impl<G: Goal + Copy> Confirmation<'_, G> {
     }
 }
 
-/// As that of the library; says what helps where a store has no sketches.
+/// As in the library; the error for a store without sketches contains a hint.
 pub(crate) fn candidate_k(store: &Store, threshold: f64, k: Option<u32>) -> anyhow::Result<u32> {
     if store.sketch_len() == 0 {
         bail!(

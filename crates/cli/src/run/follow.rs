@@ -9,16 +9,14 @@ use fpstore::Error;
 use fpstore::input::InputOptions;
 use fpstore::writer::{NewRecord, SharedWriter};
 
-use super::merging::{merged, warn_unmerged};
+use super::adding::{merged, warn_unmerged};
 use super::stream::{BatchArgs, CommitSchedule, Stream, conclude, when_free};
 use crate::output::text::{Stdout, counted, stdout};
 use crate::session::command::ExitStatus;
-use crate::session::document_reader::Documents;
+use crate::session::document_reader::{Documents, Received};
 use crate::session::monitor::Monitor;
-use crate::session::received::Received;
 
-/// With more records than these a batch goes to the writer before it is complete, because they
-/// would fill the memory.
+/// With more records than this, an incomplete batch goes to the writer, to limit the memory.
 const BUFFERED_MAX: usize = 1 << 16;
 
 /// Whether to follow standard input, and when to commit.
@@ -36,7 +34,7 @@ impl FollowArgs {
         self.follow
     }
 
-    /// Refuses files beside the stream.
+    /// Rejects files in addition to the stream.
     pub(crate) fn check(&self, files: &[PathBuf]) -> anyhow::Result<()> {
         if self.follow && files.iter().any(|file| file != Path::new("-")) {
             bail!("--follow reads standard input; to add files, leave it out");
@@ -45,15 +43,15 @@ impl FollowArgs {
     }
 }
 
-/// The records of a stream on their way into a store.
+/// A stream of records that is added to a store.
 struct Following {
     writer: SharedWriter,
-    /// Records that the writer does not have yet.
+    /// Records not yet passed to the writer.
     buffered: Vec<NewRecord>,
-    /// Records that the writer has and that are not committed.
+    /// The number of records passed to the writer and not committed.
     pushed: u64,
     durable: u64,
-    /// Whether segments are merged after a commit: until that fails, which is said once.
+    /// Whether segments are merged after a commit. The first failure is reported and ends merging.
     is_merging: bool,
     out: Stdout,
 }
@@ -77,7 +75,7 @@ pub(crate) fn add(
     };
     let mut schedule = CommitSchedule::new(&args.batch);
     let followed = following.follow(&mut stream, &mut schedule, monitor);
-    // Whatever ended the stream, the records that came are added.
+    // The received records are added, whatever ended the stream.
     monitor.forget_signal();
     let rest = following.commit(monitor);
     let Following { mut writer, durable, .. } = following;
@@ -99,7 +97,7 @@ pub(crate) fn add(
 }
 
 impl Following {
-    /// Takes records until the input or the user ends the stream.
+    /// Receives records until the input ends or the user ends the stream.
     fn follow(
         &mut self,
         stream: &mut Stream,
@@ -132,18 +130,18 @@ impl Following {
         Ok(())
     }
 
-    /// Commits all records that came, and says so.
+    /// Commits all received records, and prints their number.
     fn commit(&mut self, monitor: &Monitor) -> anyhow::Result<()> {
         if self.buffered.is_empty() && self.pushed == 0 {
             return Ok(());
         }
         self.push_all(monitor)?;
-        // What the writer has would be lost with a commit that a signal stops.
+        // If a signal stopped the commit, the records in the writer would be lost.
         let committed = monitor.deaf(|| self.writer.writer()?.commit_alone())?;
         self.pushed = 0;
         self.durable += committed.report.record_count;
         let merged = if self.is_merging { self.writer.writer()?.merge_due() } else { Ok(()) };
-        // Who reads the line below may write to the store at once.
+        // A reader of the line below may write to the store at once.
         self.writer.end_turn();
         // A program that reads this line may forget the records.
         writeln!(self.out, "{}\t{}", self.durable, committed.generation)?;

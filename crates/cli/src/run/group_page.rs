@@ -1,6 +1,5 @@
-//! The page of `fpstore cluster --html`: its options, its texts, its file.
+//! The page of `fpstore cluster --html`: options, texts, file.
 
-use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -15,12 +14,11 @@ use fpstore_text::TextHasher;
 
 use crate::args::documents::report;
 use crate::args::resources::ResourceArgs;
-use crate::output::page::{self, page_path};
-use crate::output::sink::Sink;
+use crate::output::sink::{Sink, open_page, page_path};
 use crate::output::text::{counted, grouped};
 use crate::session::monitor::Monitor;
 
-/// The options that bound a page.
+/// The options that limit the size of a page.
 const MORE: &str = "--html-groups or --html-max";
 
 /// The options of a page with groups.
@@ -73,18 +71,18 @@ pub(crate) struct GroupPageArgs {
     html_groups: NonZeroUsize,
 }
 
-/// A page that is open, and its groups.
+/// An open page and its groups.
 pub(crate) struct OpenPage {
     out: Sink,
     pub(crate) groups: LargestGroups,
 }
 
-/// Documents in files, which have the texts of a page.
+/// Files of documents that contain the texts of a page.
 pub(crate) struct TextSource<'a> {
     pub(crate) files: &'a [PathBuf],
     pub(crate) options: DocumentOptions,
-    /// Makes the fingerprints by which documents with one id are told apart, if it is known how
-    /// they were made.
+    /// The hasher of the recipe, if it is known. Fingerprints distinguish documents that share an
+    /// id.
     pub(crate) hasher: Option<TextHasher>,
 }
 
@@ -112,25 +110,24 @@ impl TextSource<'_> {
 }
 
 impl GroupPageArgs {
-    /// Whether there is to be a page.
+    /// Whether a page is requested.
     pub(crate) fn is_given(&self) -> bool {
         self.html.is_some()
     }
 
-    /// The groups on the page at most.
+    /// Maximum number of groups on the page.
     pub(crate) fn group_max(&self) -> usize {
         self.html_groups.get()
     }
 
-    /// Opens the page and collects its groups, if there is to be one.
+    /// Opens the page and starts collecting its groups, if a page is requested.
     pub(crate) fn open(&self, force: bool) -> anyhow::Result<Option<OpenPage>> {
-        let Some(path) = &self.html else { return Ok(None) };
-        let out = page::open(path, force, "clusters")?;
-        let groups = LargestGroups::within(self.html_max.as_u64());
-        Ok(Some(OpenPage { out, groups: groups.at_most(self.html_groups.get()) }))
+        let out = open_page(self.html.as_deref(), force, "clusters")?;
+        let groups = || LargestGroups::within(self.html_max.as_u64()).at_most(self.group_max());
+        Ok(out.map(|out| OpenPage { out, groups: groups() }))
     }
 
-    /// Writes the page with the groups that were collected.
+    /// Writes the page with the collected groups.
     pub(crate) fn write(
         &self,
         page: OpenPage,
@@ -140,7 +137,7 @@ impl GroupPageArgs {
         monitor: &Monitor,
         quiet: bool,
     ) -> anyhow::Result<()> {
-        let OpenPage { mut out, groups } = page;
+        let OpenPage { out, groups } = page;
         let page = GroupPage::of(groups);
         let texts =
             source.map(|source| source.read(&page, resources, monitor, quiet)).transpose()?;
@@ -148,8 +145,7 @@ impl GroupPageArgs {
         let (link, image) = (self.link.as_ref(), self.image.as_ref());
         let about = About { link, image, more: MORE, ..*about };
         let written = page.write(&about, texts, || monitor.check())?;
-        out.write_all(written.html.as_bytes())?;
-        out.finish()?;
+        out.write_whole(&written.html)?;
         monitor.finish();
         if !quiet && let Some(path) = &self.html {
             let left_out = match written.left_out_count {
@@ -172,7 +168,7 @@ impl GroupPageArgs {
     }
 }
 
-/// `--html` of a command that shows pairs to judge instead of groups.
+/// Adapts `--html` to a command that shows pairs to judge in place of groups.
 pub(crate) fn of_pairs(arg: Arg) -> Arg {
     match arg.get_id().as_str() {
         "html" => arg.help("Write a page with pairs of every distance to judge, instead of rows").long_help(
@@ -187,7 +183,7 @@ pub(crate) fn of_pairs(arg: Arg) -> Arg {
 }
 
 impl OpenPage {
-    /// Takes a group.
+    /// Collects a group.
     pub(crate) fn take(&mut self, group: &ClusterRow) {
         self.groups.take_cluster(group);
     }

@@ -37,7 +37,7 @@ pub(crate) struct JoinInputArgs {
     documents: DocumentArgs,
 }
 
-/// Where the records of a temporary store come from.
+/// The source of the records of a temporary store.
 #[derive(Clone, Copy)]
 pub(crate) enum Source<'a> {
     /// Files of fingerprints and ids.
@@ -46,27 +46,27 @@ pub(crate) enum Source<'a> {
     Documents(&'a Documents),
 }
 
-/// Documents whose near pairs are to be confirmed.
+/// Documents whose near pairs are confirmed.
 pub(crate) enum ToConfirm<'a> {
-    /// Those in files.
+    /// Documents in files.
     Documents(Box<Documents>, &'a [PathBuf]),
-    /// Those of a store, by their sketches.
+    /// Documents of a store, by their sketches.
     Store(Store),
 }
 
 /// An open store.
 pub(crate) struct Opened {
     pub(crate) store: Store,
-    /// The distance, unless the user names one.
+    /// The distance, unless the user gives one.
     pub(crate) default_k: u32,
-    /// The names of the stores, if several are asked as one.
+    /// The names of the stores, if several are queried together.
     pub(crate) stores: Option<StoreNames>,
-    /// The temporary store, which is removed with this value.
+    /// The temporary store, deleted when this value is dropped.
     _temporary: Option<TemporaryStore>,
 }
 
 impl Opened {
-    /// One store, or several that are asked as one.
+    /// One store, or several that are queried together.
     pub(crate) fn asked(paths: &[PathBuf], access: AccessArgs) -> anyhow::Result<Self> {
         let asked = Asked::open(paths, &access.open_options())?;
         let default_k = asked.store.tuned_k();
@@ -81,20 +81,20 @@ impl JoinInputArgs {
         self.inputs.first().is_some_and(is_file)
     }
 
-    /// Prints which recipe was used, if the input holds documents and the user named none.
+    /// Prints the default recipe, if the input contains documents and the user gave no recipe.
     pub(crate) fn report_default(&self) {
         if self.documents.are_given() {
             self.documents.report_default();
         }
     }
 
-    /// The name of the input for a page that other people see: without its folders.
+    /// The name of the input without its folders, for a page that other people see.
     pub(crate) fn title(&self) -> String {
         title_of(&self.inputs, &self.usual())
     }
 
-    /// The texts of the documents: those of the input, or for fingerprints those in `files`. There
-    /// are none where features are given.
+    /// The texts of the documents: from the input, or for fingerprints from `files`. `None` if the
+    /// input contains features.
     pub(crate) fn text_source<'a>(
         &'a self,
         files: &'a [PathBuf],
@@ -112,7 +112,7 @@ impl JoinInputArgs {
         if files.is_empty() {
             return Ok(None);
         }
-        // Ready fingerprints may have been made in any way.
+        // The origin of ready fingerprints is unknown.
         let hasher = match self.has_files() {
             true => None,
             false => {
@@ -123,14 +123,14 @@ impl JoinInputArgs {
         Ok(Some(TextSource { files, options, hasher }))
     }
 
-    /// Refuses documents that can be read only once, for an option that reads them twice.
+    /// Rejects documents that can be read only once, for an option that reads them twice.
     pub(crate) fn check_twice(&self, option: &str) -> anyhow::Result<()> {
         if self.documents.are_given() { refuse_pipes(&self.inputs, option) } else { Ok(()) }
     }
 
-    /// What is confirmed: documents in files, or those of a store.
+    /// The documents to confirm, from files or from a store.
     ///
-    /// `reads_texts` as in [`JoinInputArgs::open`].
+    /// For `reads_texts` see [`JoinInputArgs::open`].
     pub(crate) fn to_confirm(
         &self,
         resources: &ResourceArgs,
@@ -161,25 +161,25 @@ impl JoinInputArgs {
         }
     }
 
-    /// The store that is meant, if there is one and no other input.
+    /// The store given with `-s`, or the default store.
     fn usual(&self) -> PathBuf {
         self.stores.paths().swap_remove(0)
     }
 
-    /// Refuses several stores for what asks one: `what` is an option or a command.
+    /// Rejects several stores. `what` is the option or the command that takes only one.
     pub(crate) fn check_one(&self, what: &str) -> anyhow::Result<()> {
         self.stores.check_one(what)
     }
 
-    /// Opens stores, whose width must be the one that is given, if one is.
+    /// Opens stores. If a width is given, the stores must have it.
     fn stored(&self, paths: &[PathBuf]) -> anyhow::Result<Opened> {
         let opened = Opened::asked(paths, self.access)?;
         self.read.of_width(opened.store.width())?;
         Ok(opened)
     }
 
-    /// Opens the store, or makes a temporary one of the files. With `reads_texts` the command reads
-    /// documents besides the fingerprints, see [`JoinInputArgs::text_source`].
+    /// Opens the store, or makes a temporary one from the files. With `reads_texts` the command
+    /// reads documents in addition to the fingerprints, see [`JoinInputArgs::text_source`].
     pub(crate) fn open(
         &self,
         resources: &ResourceArgs,
@@ -198,9 +198,8 @@ impl JoinInputArgs {
         if self.documents.are_given() {
             let Some(documents) = &documents else { bail!("there is no recipe for --docs") };
             let source = Source::Documents(documents);
-            let each: &mut EachRecord<'_> = &mut |_, _, _| Ok(());
             let recipe = documents.source.recipe();
-            return temporary_store(&self.inputs, source, recipe, resources, monitor, ids, each);
+            return temporary_store(&self.inputs, source, recipe, resources, monitor, ids, None);
         }
         if documents.is_some() {
             bail!("--recipe is for documents; add --docs to read them");
@@ -216,10 +215,9 @@ impl JoinInputArgs {
                         folder.display()
                     );
                 }
-                let each: &mut EachRecord<'_> = &mut |_, _, _| Ok(());
                 let source = Source::Records(self.documents.lines(&self.read)?);
                 let recipe = Recipe::external_of(self.read.width());
-                temporary_store(files, source, recipe, resources, monitor, ids, each)
+                temporary_store(files, source, recipe, resources, monitor, ids, None)
             }
         }
     }
@@ -230,13 +228,13 @@ impl JoinInputArgs {
 pub(crate) enum Ids {
     /// The ids of the files.
     AsTheyAre,
-    /// The positions of the records: numbers, which take less than texts.
+    /// The positions of the records. Numbers need less memory than texts.
     Positions(Order),
     /// Texts: the position of each record, followed by its id.
     WithPositions(Order),
 }
 
-/// The order of positions of records.
+/// The order of ids by position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
     /// The first record has the smallest id.
@@ -246,15 +244,14 @@ pub(crate) enum Order {
 }
 
 impl Order {
-    /// The number of a position; and back.
+    /// Converts a position to a number and back.
     fn number_of(self, position: u64) -> u64 {
         if self == Order::Falling { !position } else { position }
     }
 }
 
 impl Ids {
-    /// The position of a record in its id in the store, and the record's own id. Without positions it
-    /// is 0.
+    /// The position in the id of a record, which is 0 without positions, and the record's own id.
     pub(crate) fn split(self, id: IdRef<'_>) -> (u64, Option<&str>) {
         match (self, id) {
             (Ids::Positions(order), IdRef::U64(number)) => (order.number_of(number), None),
@@ -276,7 +273,7 @@ impl Ids {
         }
     }
 
-    /// Gives a record to the builder, unless it takes whole files.
+    /// Pushes a record to the builder.
     fn push(
         self,
         builder: &mut Builder,
@@ -300,12 +297,12 @@ impl Ids {
 /// The number of hex digits of a position.
 const POSITION_LEN: usize = 16;
 
-/// Is called with each record: the number of its file, the fingerprint, and the id in the file.
+/// Callback for each record, with the number of its file, its fingerprint and its id in the file.
 pub(crate) type EachRecord<'a> =
     dyn FnMut(usize, Fingerprint, Option<IdRef<'_>>) -> Result<(), Error> + 'a;
 
-/// Builds a store of one table with all records of the files. `each` is called if the records get
-/// positions.
+/// Builds a store with a single table from all records of the files. `each` is called if the ids
+/// contain positions.
 pub(crate) fn temporary_store(
     files: &[PathBuf],
     source: Source<'_>,
@@ -313,7 +310,7 @@ pub(crate) fn temporary_store(
     resources: &ResourceArgs,
     monitor: &Monitor,
     ids: Ids,
-    each: &mut EachRecord<'_>,
+    mut each: Option<&mut EachRecord<'_>>,
 ) -> anyhow::Result<Opened> {
     let files = inputs(files)?;
     let usual_k = recipe.width().usual_k();
@@ -331,7 +328,7 @@ pub(crate) fn temporary_store(
         Source::Documents(documents) => {
             default_k = documents.source.usual_k();
             let summary = documents.push_all(&files, monitor, |fingerprint, id, _| {
-                each(0, fingerprint, Some(id))?;
+                each.as_mut().map_or(Ok(()), |each| each(0, fingerprint, Some(id)))?;
                 position += 1;
                 ids.push(builder, fingerprint, position - 1, Some(id))
             });
@@ -346,7 +343,8 @@ pub(crate) fn temporary_store(
                 let read = match ids {
                     Ids::AsTheyAre => builder.read(file, &input),
                     ids => read_records(file, &input, |record| {
-                        each(number, record.fingerprint, record.id)?;
+                        let (value, id) = (record.fingerprint, record.id);
+                        each.as_mut().map_or(Ok(()), |each| each(number, value, id))?;
                         position += 1;
                         ids.push(builder, record.fingerprint, position - 1, record.id)
                     }),

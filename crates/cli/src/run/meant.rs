@@ -1,8 +1,8 @@
-//! What a user meant who left out an option that the arguments imply.
+//! Infers an omitted option from the arguments.
 //!
-//! The arguments are changed to those that say it, before a command sees them. So a guess is never
-//! more than an option that could have been typed, and each but a store or a pipe, which are plain to
-//! see, is said on standard error.
+//! The arguments are changed before the command reads them. A guess can therefore only add options
+//! that the user could have typed. Each guess is printed on standard error, except an obvious one:
+//! a store or a pipe.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal};
@@ -14,13 +14,13 @@ use clap::parser::ValueSource;
 use fpstore::Store;
 use fpstore_documents::DocumentFiles;
 
-use crate::output::pictures_in::holds_pictures;
+use crate::output::remedy::holds_pictures;
 
 const FIELD: &str = "--fingerprint-field";
-/// Where options are put: behind the name of the command.
+/// The position of added options: after the name of the command.
 const AT: usize = 2;
 
-/// The commands that read files of fingerprints or documents, and the arguments that name the files.
+/// The commands that read files of fingerprints or documents, and the arguments with these files.
 const READERS: [(&str, &[&str]); 7] = [
     ("add", &["files"]),
     ("build", &["files"]),
@@ -31,7 +31,7 @@ const READERS: [(&str, &[&str]); 7] = [
     ("query", &["from"]),
 ];
 
-/// The arguments with `-` for a query whose fingerprints come through a pipe.
+/// The arguments with `-` added, for a query whose fingerprints come through a pipe.
 pub(crate) fn after_error(error: &Error, arguments: &[OsString]) -> Option<Vec<OsString>> {
     let is_query = arguments.get(1).is_some_and(|name| name == "query");
     let is_missing = error.kind() == ErrorKind::MissingRequiredArgument;
@@ -39,8 +39,8 @@ pub(crate) fn after_error(error: &Error, arguments: &[OsString]) -> Option<Vec<O
     is_piped.then(|| inserted(arguments, &["-".into()]))
 }
 
-/// The arguments of `clean` for those of `dedup --docs`, its former name. `dedup --docs --add -` answers
-/// the documents of a stream.
+/// The arguments of `clean` for `dedup --docs`, its former name. `dedup --docs --add -` is not
+/// changed: it answers a stream of documents.
 pub(crate) fn renamed(arguments: &[OsString]) -> Option<Vec<OsString>> {
     let (name, rest) = (arguments.get(1)?, arguments.get(AT..)?);
     let has = |option: &str| rest.iter().any(|word| word == option);
@@ -67,7 +67,7 @@ fn as_clean(arguments: &[OsString]) -> Vec<OsString> {
     arguments
 }
 
-/// The arguments with the options that they imply; `None` if they imply none.
+/// The arguments with the implied options; `None` if no option is implied.
 pub(crate) fn implied(matches: &ArgMatches, arguments: &[OsString]) -> Option<Vec<OsString>> {
     let (name, given) = matches.subcommand()?;
     let (store, with_store) = store(name, given, arguments).unzip();
@@ -75,8 +75,8 @@ pub(crate) fn implied(matches: &ArgMatches, arguments: &[OsString]) -> Option<Ve
     documents(name, given, arguments, store.as_deref()).or(with_store)
 }
 
-/// Takes the one directory that holds a store, among arguments that name fingerprints or their files,
-/// for that of `-s`. Returns it with the arguments that say so.
+/// If exactly one of the fingerprints or files is a store, makes it the value of `-s`. Returns the
+/// store and the changed arguments.
 fn store(
     name: &str,
     given: &ArgMatches,
@@ -90,7 +90,7 @@ fn store(
             Some(needles) => {
                 needles.filter(|text| text.contains(['.', '/', '\\'])).map(PathBuf::from).collect()
             }
-            // `--from` takes all that follows it, the store among it.
+            // `--from` takes all following arguments, which can include the store.
             None => {
                 let from = given.get_many::<PathBuf>("from").filter(|from| from.len() > 1)?;
                 from.filter(|path| Store::is_at(path)).cloned().collect()
@@ -101,7 +101,7 @@ fn store(
         }
         _ => return None,
     };
-    // A new store, or one whose name is misspelt, has no directory, but a name that no other file has.
+    // A new or misspelt store does not exist, but its extension is unambiguous.
     let is_new = |path: &&PathBuf| path.extension() == Some(OsStr::new("fps")) && !path.exists();
     let mut stores = places.iter().filter(|path| Store::is_at(path) || is_new(path));
     let (Some(store), None) = (stores.next(), stores.next()) else { return None };
@@ -118,8 +118,8 @@ fn store(
     Some((store.clone(), inserted(&rest, &more)))
 }
 
-/// Adds `--docs` where the files hold documents by their names, or are folders, and `--images` where one
-/// folder holds pictures.
+/// Adds `--docs` if the names of the files have extensions of documents or name folders, and
+/// `--images` if a single folder contains pictures.
 fn documents(
     name: &str,
     given: &ArgMatches,
@@ -136,7 +136,7 @@ fn documents(
     let all = names.iter().filter_map(|name| given.get_many::<PathBuf>(name)).flatten();
     let is_input = |path: &&Path| !Store::is_at(path) && Some(*path) != store;
     let files: Vec<&Path> = all.map(PathBuf::as_path).filter(is_input).collect();
-    // Documents are not compared with a list that is a store.
+    // With a store in place of a list, documents would not be comparable.
     if name == "join" && files.len() < names.len() {
         return None;
     }
@@ -144,7 +144,7 @@ fn documents(
         && folder.is_dir()
         && holds_pictures(folder)
     {
-        // Other commands say how a store is made of them.
+        // Other commands print how to make a store of the pictures.
         if !given.ids().any(|id| id == "ignore_exif") {
             return None;
         }
@@ -163,7 +163,7 @@ fn documents(
     Some(inserted(arguments, &["--docs".into()]))
 }
 
-/// Whether the user gives an option of a command that has it.
+/// Whether the command has this option and the user gave it.
 fn is_given(given: &ArgMatches, option: &str) -> bool {
     let known = given.ids().any(|id| id == option);
     known && given.value_source(option) == Some(ValueSource::CommandLine)

@@ -1,7 +1,7 @@
-//! The new records of `fpstore dedup`, which are read twice: to compare them, and to print those
-//! that are kept.
+//! The new records of `fpstore dedup`. They are read twice: once to compare them, and once to print
+//! the kept ones.
 //!
-//! A file is opened twice. Pipes, which can be read but once, are copied to files without names.
+//! Files are opened twice. Pipes can be read only once, so they are copied to unnamed files.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Seek, Write};
@@ -20,11 +20,11 @@ use crate::session::monitor::Monitor;
 /// Files of new records.
 pub(crate) struct NewRecords<'a> {
     files: Vec<PathBuf>,
-    /// For each file its copy, if it is a pipe.
+    /// For each file its copy, if the file is a pipe.
     copies: Vec<Option<BufWriter<File>>>,
     read: InputOptions,
     resources: &'a ResourceArgs,
-    /// The number of records at the first reading.
+    /// The number of records in the first pass.
     count: u64,
 }
 
@@ -43,7 +43,7 @@ impl<'a> NewRecords<'a> {
         let copies = files
             .iter()
             .map(|file| {
-                // A missing file is an error when it is read.
+                // A missing file is reported when it is read.
                 let is_pipe = file.metadata().map_or(file.as_os_str() == "-", |it| !it.is_file());
                 is_pipe.then(|| copy().map(BufWriter::new)).transpose()
             })
@@ -51,7 +51,7 @@ impl<'a> NewRecords<'a> {
         Ok(NewRecords { files, copies, read, resources, count: 0 })
     }
 
-    /// A temporary store of all records, with their positions in front of their ids.
+    /// Makes a temporary store of all records. Each id begins with the position of its record.
     pub(crate) fn make_store(
         &mut self,
         recipe: Recipe,
@@ -70,15 +70,15 @@ impl<'a> NewRecords<'a> {
             written.map_err(|source| Error::Io(IoError { doing: "keep a copy of", path, source }))
         };
         let source = Source::Records(*read);
-        temporary_store(files, source, recipe, resources, monitor, ids, &mut copy)
+        temporary_store(files, source, recipe, resources, monitor, ids, Some(&mut copy))
     }
 
-    /// The number of records that were read first.
+    /// The number of records in the first pass.
     pub(crate) fn count(&self) -> u64 {
         self.count
     }
 
-    /// Calls `each` with each record again, and with its position.
+    /// Calls `each` again with each record and its position.
     pub(crate) fn read_again(
         &mut self,
         mut each: impl FnMut(u64, Fingerprint, Option<IdRef<'_>>) -> anyhow::Result<()>,

@@ -1,4 +1,4 @@
-//! The commands in groups, by what people do: the help of the program, and the list in its manual.
+//! The list of commands in groups, for the help of the program and its manual.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use clap::{Args, Command};
 
 use crate::args::recipe_args::RecipeArgs;
 
-/// The groups. A test checks that each command stands in one of them, once.
+/// The groups. A test checks that each command is in exactly one.
 pub(crate) const GROUPS: [(&str, &[&str]); 7] = [
     ("Make a store", &["build", "commit", "import", "plan"]),
     ("Ask it", &["query", "join", "serve"]),
@@ -17,7 +17,7 @@ pub(crate) const GROUPS: [(&str, &[&str]); 7] = [
     ("Set up a shell", &["completions", "man"]),
 ];
 
-/// The program with its commands in groups.
+/// Adds the grouped list of commands to the help of the program.
 pub(crate) fn with_groups(program: Command) -> Command {
     let header = *program.get_styles().get_header();
     let literal = *program.get_styles().get_literal();
@@ -41,8 +41,8 @@ pub(crate) fn with_groups(program: Command) -> Command {
     program.help_template(template)
 }
 
-/// The program with headings over the options that belong under them: that of the last options of
-/// a group would hold for those that follow, too.
+/// Removes headings from options that do not belong under them. In clap the heading of a flattened
+/// group also applies to all following options.
 pub(crate) fn with_own_headings(program: Command) -> Command {
     let recipe = RecipeArgs::augment_args(Command::new("recipe"));
     let of_recipe: Vec<_> = recipe.get_arguments().map(|arg| arg.get_id().clone()).collect();
@@ -55,7 +55,7 @@ pub(crate) fn with_own_headings(program: Command) -> Command {
     })
 }
 
-/// The commands of these names.
+/// The commands with these names.
 pub(crate) fn commands<'a>(
     program: &'a Command,
     names: &'a [&str],
@@ -77,7 +77,7 @@ mod tests {
             let common =
                 command.get_arguments().filter(|it| common.contains(&it.get_id().as_str()));
             for arg in common.filter(|arg| arg.get_help_heading().is_some()) {
-                // 'query' takes some with --from alone, 'serve' with --writable.
+                // `query` has some of them only with --from, `serve` only with --writable.
                 let own = match command.get_name() {
                     "query" => "Queries from files",
                     "serve" => "Writing",

@@ -1,4 +1,4 @@
-//! `--removed`: what was removed, and what is there instead.
+//! `--removed`: the removed records, each with the record that replaces it.
 
 use fpstore::rows::{RemovedInStoresRow, RemovedRow, Side};
 
@@ -6,8 +6,8 @@ use crate::output::row_writer::RowWriter;
 use crate::output::sink::Sink;
 use crate::session::stores::{StoreNames, name_of};
 
-/// Writes a line for each removed record. Where several stores are compared with, it ends with the name
-/// of the store of a stored record.
+/// Writes a line for each removed record. If records are compared with several stores, a line whose
+/// other record is stored ends with the name of its store.
 pub(crate) struct RemovedWriter {
     rows: RowWriter,
     stores: Option<StoreNames>,

@@ -1,4 +1,4 @@
-//! Records of standard input as they come, when to commit them, and what the end means, for
+//! Streams of records from standard input: reading, when to commit, and the exit status, for
 //! `fpstore add --follow` and `fpstore dedup --add -`.
 
 use std::num::NonZeroU64;
@@ -19,13 +19,12 @@ use crate::args::inputs::report_guess;
 use crate::output::bad_lines::BadLines;
 use crate::output::exit::{is_closed_pipe, is_interrupted};
 use crate::session::command::ExitStatus;
-use crate::session::document_reader::Documents;
+use crate::session::document_reader::{Documents, Received};
 use crate::session::monitor::Monitor;
-use crate::session::received::Received;
 
-/// The number of records that may wait between the reader and the writer.
+/// Maximum number of records in the queue between reader and writer.
 const WAITING_MAX: usize = 1 << 12;
-/// How long to wait for a record before checking for a signal.
+/// Maximum time to wait for a record before signals are checked.
 const WAIT_MAX: Duration = Duration::from_millis(100);
 /// The pause between two attempts to take the lock.
 const ATTEMPT_PAUSE: Duration = Duration::from_millis(50);
@@ -48,7 +47,7 @@ fn seconds(text: &str) -> Result<f64, String> {
     }
 }
 
-/// The records of standard input, read by a thread of its own.
+/// The records of standard input, read by a separate thread.
 pub(crate) struct Stream {
     received: Receiver<Received>,
     reader: JoinHandle<anyhow::Result<DocumentSummary>>,
@@ -56,7 +55,7 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    /// Starts to read fingerprints, or documents if there are any.
+    /// Starts reading fingerprints, or documents if `documents` is given.
     pub(crate) fn start(lines: &InputOptions, documents: Option<Documents>) -> Self {
         let (sender, received) = sync_channel(WAITING_MAX);
         let options = *lines;
@@ -68,7 +67,7 @@ impl Stream {
         Stream { received, reader, bad: BadLines::new(lines.skips_bad()) }
     }
 
-    /// The next record, or what else there is to say within a short time.
+    /// The next record or event, or `Nothing` after a short time without any.
     pub(crate) fn next(&mut self, wait: Duration) -> Received {
         match self.received.recv_timeout(wait.min(WAIT_MAX)) {
             Ok(received) => {
@@ -82,8 +81,8 @@ impl Stream {
         }
     }
 
-    /// Fails with the error that ended the reading, or if there were bad records that the user has
-    /// not allowed.
+    /// Returns the error that ended the reading, or an error if there were bad records and the user
+    /// has not allowed them.
     pub(crate) fn finish(self) -> anyhow::Result<()> {
         let read = self
             .reader
@@ -130,7 +129,7 @@ impl CommitSchedule {
         self.since.map_or(WAIT_MAX, |since| self.wait.saturating_sub(since.elapsed()))
     }
 
-    /// Whether to commit now, with `pending` records that wait for it.
+    /// Whether to commit now; `pending` is the number of uncommitted records.
     pub(crate) fn is_due(&mut self, pending: u64) -> bool {
         if pending == 0 {
             self.since = None;
@@ -145,7 +144,7 @@ impl CommitSchedule {
     }
 }
 
-/// Does what needs the writer lock as soon as it is free. Fails after a signal.
+/// Repeats an attempt until the writer lock is free. Returns an error after a signal.
 pub(crate) fn when_free<T>(
     monitor: &Monitor,
     mut attempt: impl FnMut() -> Result<T, Error>,
@@ -159,8 +158,8 @@ pub(crate) fn when_free<T>(
     }
 }
 
-/// What the end of a stream means for the program: `served` says how the stream ended, `rest` how
-/// its last commit did, and `added` what it has added in all.
+/// The exit status after the end of a stream. `served` is the result of the stream, `rest` the
+/// result of its last commit, and `added` a text with the number of added records.
 pub(crate) fn conclude(
     served: anyhow::Result<()>,
     rest: anyhow::Result<()>,
@@ -168,7 +167,7 @@ pub(crate) fn conclude(
 ) -> anyhow::Result<ExitStatus> {
     let error = match (served, rest) {
         (Ok(()), Ok(())) => return Ok(ExitStatus::Done),
-        // Worse than anything that may have ended the stream.
+        // A failed commit is worse than any reason for the end of the stream.
         (_, Err(error)) if !is_closed_pipe(&error) => error,
         (Err(error), _) | (_, Err(error)) => error,
     };
@@ -176,7 +175,7 @@ pub(crate) fn conclude(
         message!("interrupted; {added}");
         return Ok(ExitStatus::Interrupted);
     }
-    // For other commands this is no error; here somebody waits for answers that do not come.
+    // Other commands ignore a closed output; here a client waits for the missing answers.
     if is_closed_pipe(&error) {
         bail!("standard output was closed; {added}, and what followed was not read");
     }

@@ -1,8 +1,9 @@
-//! Help topics: what many commands have in common, told once.
+//! Help topics: descriptions of options that many commands share.
 //!
-//! `fpstore help documents` prints a topic, and the manual has a page for each. The help of a command
-//! names the options of topics in a line each ([`with_topics`]). Texts of options are those of the
-//! arguments themselves.
+//!
+//! `fpstore help documents` prints a topic, and the manual has a page for each. The help of a
+//! command lists the names of these options in a line for each topic ([`with_topics`]). The texts
+//! of the options come from the arguments themselves.
 
 use std::fmt::Write;
 
@@ -16,7 +17,7 @@ use super::topic_texts::{
 };
 use crate::args::documents::FieldArgs;
 use crate::args::format_args::HeaderArg;
-use crate::args::help::help_of;
+use crate::args::help_of;
 use crate::args::inputs::ReadArgs;
 use crate::args::reading_args::ReadingArgs;
 use crate::args::recipe_args::RecipeArgs;
@@ -27,19 +28,19 @@ use crate::output::color::ColorArgs;
 use crate::output::sink::OutputArgs;
 use crate::session::wait::WaitArgs;
 
-/// Columns of the list of options that a command has from topics.
+/// The width of the list of shared options in the help of a command, in columns.
 const WIDTH: usize = 96;
 
-/// What many commands have in common.
+/// A description of options that many commands share.
 pub(crate) struct Topic {
     pub(crate) name: &'static str,
-    /// What it is about, in a line.
+    /// A short description in one line.
     pub(crate) about: &'static str,
     text: fn() -> String,
     options: fn(Command) -> Command,
 }
 
-/// All topics, in the order in which they are listed.
+/// All topics, in the order of their list.
 pub(crate) const TOPICS: [Topic; 13] = [
     Topic {
         name: "input",
@@ -125,7 +126,7 @@ pub(crate) const TOPICS: [Topic; 13] = [
 ];
 
 impl Topic {
-    /// The topic of this name.
+    /// The topic with this name.
     pub(crate) fn named(name: &str) -> Option<&'static Topic> {
         TOPICS.iter().find(|topic| topic.name == name)
     }
@@ -135,10 +136,10 @@ impl Topic {
         (self.text)()
     }
 
-    /// The topic as a command that has its options, for help and manual.
+    /// The topic as a command with its options, for help and manual.
     pub(crate) fn command(&self) -> Command {
         let command = Command::new(self.name).about(self.about).disable_help_flag(true);
-        // The arguments of a command that these exclude or need are not here.
+        // These options can exclude or require arguments that the topic does not have.
         let none = || Resettable::<Id>::Reset;
         (self.options)(command).mut_args(|arg| {
             let alone = arg.conflicts_with(none()).requires(none());
@@ -146,7 +147,7 @@ impl Topic {
         })
     }
 
-    /// The whole topic, as `fpstore help` prints it.
+    /// The complete topic, as `fpstore help` prints it.
     pub(crate) fn help(&self) -> clap::builder::StyledStr {
         let options = self.command();
         let has_options = options.get_arguments().next().is_some();
@@ -155,14 +156,15 @@ impl Topic {
         options.about(text).help_template(template).render_long_help()
     }
 
-    /// Whether an option of a command is told here; one with words of its own is not.
+    /// Whether the topic describes this option of a command. Options with their own text are not
+    /// included.
     fn has(&self, arg: &Arg, own: &Command) -> bool {
         own.get_arguments().any(|it| it.get_id() == arg.get_id() && help_of(it) == help_of(arg))
     }
 }
 
-/// The command without the options that topics tell, and a line for each of the topics that have
-/// some of its options.
+/// The command without the options that topics describe, and a line for each topic with the names
+/// of its options.
 pub(crate) fn with_topics(mut command: Command) -> (Command, String) {
     let mut list = String::new();
     for topic in &TOPICS {
@@ -182,7 +184,7 @@ pub(crate) fn with_topics(mut command: Command) -> (Command, String) {
     (command, list)
 }
 
-/// The names of the options that the short help leaves out, and no topic tells, behind `title`.
+/// The names, after `title`, of options that neither the short help nor a topic describes.
 pub(crate) fn rare_options(command: &Command, title: &str) -> String {
     let is_rare = |arg: &&Arg| arg.is_hide_short_help_set() && !arg.is_hide_set();
     let rare: Vec<Arg> = command.get_arguments().filter(is_rare).cloned().collect();
@@ -193,7 +195,7 @@ pub(crate) fn rare_options(command: &Command, title: &str) -> String {
     list
 }
 
-/// Adds lines with the names of options, the first of them behind `title`.
+/// Appends lines with the names of options. The first line begins with `title`.
 fn write_names(list: &mut String, title: &str, options: &[Arg]) {
     let mut line = format!("  {title:<11}");
     for option in options {
@@ -215,7 +217,7 @@ fn spelling(arg: &Arg) -> String {
     }
 }
 
-/// The names of the topics with what they are about.
+/// The names of the topics with their descriptions.
 pub(crate) fn list_of_topics() -> String {
     let line = |topic: &Topic| format!("  {:<12} {}\n", topic.name, topic.about);
     TOPICS.iter().map(line).collect()

@@ -1,26 +1,27 @@
-//! The parsers of options that every door has: names and ranges are those of the library.
+//! Parsers for options that the command line shares with Python and the server. Names and ranges
+//! come from the library.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use fpstore::options::K;
 use fpstore::{Choice, Width};
 
-/// The parser of a distance in bits.
+/// Parses a distance in bits.
 pub(crate) fn distance() -> impl TypedValueParser<Value = u32> {
     clap::value_parser!(u32).range(K.min as i64..=K.max as i64)
 }
 
-/// The parser of a number of bits of fingerprints.
+/// Parses the width of fingerprints in bits.
 pub(crate) fn width() -> impl TypedValueParser<Value = Width> {
     clap::value_parser!(u32)
         .try_map(|bits| Width::new(bits).ok_or_else(|| format!("expected {}", Width::EXPECTED)))
 }
 
-/// The parser of a name; the long help has the meaning of each.
+/// Parses a name. The long help explains each one.
 pub(crate) fn choice<T: Choice + Send + Sync>() -> impl TypedValueParser<Value = T> {
     parser(|name, meaning| PossibleValue::new(name).help(meaning))
 }
 
-/// The parser of a name, for an option whose own help says what the names mean.
+/// Parses a name, for an option whose own help explains the names.
 pub(crate) fn bare_choice<T: Choice + Send + Sync>() -> impl TypedValueParser<Value = T> {
     parser(|name, _| PossibleValue::new(name))
 }

@@ -1,4 +1,4 @@
-//! What all commands share: their exit status, and how they open a store.
+//! Definitions that all commands share: the exit status, and how to open a store.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -9,14 +9,14 @@ use fpstore::{Access, OpenOptions, Store, Width};
 
 use super::choice::bare_choice;
 
-/// The exit status of a command that could do its work; see [`crate::run`] for the others.
+/// The exit status of a command that did its work; see [`crate::run`] for other statuses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExitStatus {
-    /// 0: found, or done.
+    /// 0: something was found, or the work is complete.
     Done,
-    /// 1: nothing found, or damaged.
+    /// 1: nothing was found, or the store is damaged.
     Negative,
-    /// 130: a signal ended a stream, and what came before was done.
+    /// 130: a signal ended a stream after all earlier records were processed.
     Interrupted,
 }
 
@@ -31,12 +31,12 @@ pub(crate) struct AccessArgs {
 }
 
 impl AccessArgs {
-    /// Whether the user chose.
+    /// Whether the user set the option.
     pub(crate) fn is_given(&self) -> bool {
         self.access.is_some()
     }
 
-    /// The options of a store, if the user chose.
+    /// The options to open a store; `None` if the user did not set the option.
     pub(crate) fn options(&self) -> Option<OpenOptions> {
         self.access.map(|access| OpenOptions::default().access(access))
     }
@@ -45,14 +45,14 @@ impl AccessArgs {
         Ok(Store::with_options(path, self.open_options())?)
     }
 
-    /// The options of a store that is searched by one command.
+    /// The options to open a store for the searches of one command.
     pub(crate) fn open_options(&self) -> OpenOptions {
-        // A command that is killed loses nothing, and most read a small part of the store.
+        // A crash of the command loses no data, and most commands read a small part of the store.
         OpenOptions::default().access(self.access.unwrap_or(Access::Map))
     }
 }
 
-/// Refuses fingerprints of fewer than 64 bits, for a command whose figures are those of 64.
+/// Rejects fingerprints of fewer than 64 bits, for a command whose statistics assume 64.
 pub(crate) fn refuse_narrow(width: Width, command: &str) -> anyhow::Result<()> {
     if width != Width::FULL {
         bail!(
@@ -68,7 +68,7 @@ pub(crate) fn open_map(path: &Path) -> fpstore::Result<Store> {
     Store::with_options(path, OpenOptions::default().access(Access::Map))
 }
 
-/// The value of an environment variable; an empty one is as good as none.
+/// The value of an environment variable; an empty value counts as unset.
 pub(crate) fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }

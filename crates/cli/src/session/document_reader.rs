@@ -1,18 +1,17 @@
-//! Documents that become fingerprints, or bring them along in a field.
+//! Reads documents and computes their fingerprints, or reads fingerprints from a field.
 
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use fpstore::writer::NewRecord;
-use fpstore::{Error, Fingerprint, IdRef, Recipe, Store};
+use fpstore::{Error, Fingerprint, Id, IdRef, InputPlace, Recipe, Store};
 use fpstore_corpus::{DocumentSource, Take};
 use fpstore_documents::{Admission, BadRecords, DocumentOptions, DocumentSummary, ReadyForm};
 use fpstore_text::TextHasher;
 
 use super::monitor::Monitor;
-use super::received::Received;
 
-/// Documents that become fingerprints, or the recipe of fingerprints that are read elsewhere.
+/// A source of documents, or only the recipe if fingerprints are read elsewhere.
 pub(crate) struct Documents {
     /// Where the fingerprints come from.
     pub(crate) source: DocumentSource,
@@ -20,12 +19,12 @@ pub(crate) struct Documents {
 }
 
 impl Documents {
-    /// Documents whose texts become fingerprints.
+    /// Documents whose fingerprints are computed from their texts.
     pub(crate) fn of_texts(hasher: TextHasher, options: DocumentOptions) -> Self {
         Documents { source: DocumentSource::of_texts(hasher, options), are_given: true }
     }
 
-    /// Documents that have a fingerprint in the field that `options` name for the text.
+    /// Documents with a fingerprint in the field that `options` set for the text.
     pub(crate) fn of_field(
         hasher: Option<TextHasher>,
         form: ReadyForm,
@@ -40,12 +39,12 @@ impl Documents {
         Documents { source, are_given: false }
     }
 
-    /// The same with sketches of this many bytes.
+    /// The same source with sketches of `sketch_len` bytes.
     pub(crate) fn sketched(self, sketch_len: u8) -> Self {
         Documents { source: self.source.sketched(sketch_len), ..self }
     }
 
-    /// What makes fingerprints of the texts.
+    /// The hasher that computes fingerprints from texts. An error if there are no texts.
     pub(crate) fn hasher(&self) -> anyhow::Result<&TextHasher> {
         self.source
             .hasher()
@@ -53,7 +52,7 @@ impl Documents {
             .context("--fingerprint-field reads no texts, so nothing can be made of them")
     }
 
-    /// Refuses documents without texts, for --confirm.
+    /// Rejects documents without texts, for --confirm.
     pub(crate) fn check_texts(&self) -> anyhow::Result<()> {
         if !self.source.has_texts() {
             bail!(
@@ -74,12 +73,13 @@ impl Documents {
         self.are_given && self.source.has_texts()
     }
 
-    /// The largest distance at which nearly all documents of a similarity are found.
+    /// The largest distance that finds nearly all documents of this similarity.
     pub(crate) fn candidate_k(&self, similarity: f64) -> anyhow::Result<u32> {
         Ok(self.hasher()?.recipe().candidate_k(similarity))
     }
 
-    /// Gives the fingerprints, ids and sketches of all documents to `take`.
+    /// Passes the fingerprint, id and sketch of each document to `take`. Documents without a
+    /// fingerprint are skipped.
     pub(crate) fn each(
         &self,
         files: &[PathBuf],
@@ -93,8 +93,7 @@ impl Documents {
         })
     }
 
-    /// Gives all documents to a builder, a writer or a function; an id that is refused is a bad
-    /// record.
+    /// Passes all documents to a builder, a writer or a callback. A rejected id makes a bad record.
     pub(crate) fn ingest(
         &self,
         files: &[PathBuf],
@@ -104,7 +103,7 @@ impl Documents {
         Ok(self.source.clone().observer(monitor.observer()).ingest(files, into)?)
     }
 
-    /// As [`Documents::ingest`], with a function.
+    /// As [`Documents::ingest`], with a callback.
     pub(crate) fn push_all(
         &self,
         files: &[PathBuf],
@@ -114,14 +113,14 @@ impl Documents {
         self.ingest(files, monitor, &mut push)
     }
 
-    /// Gives the documents of standard input to `send`, each as it comes, bad records among them.
+    /// Passes each document of standard input to `send` as soon as it is read, also bad records.
     pub(crate) fn read_stream(
         &self,
         send: impl Fn(Received) -> Result<(), Error> + Clone + Send + Sync + 'static,
     ) -> anyhow::Result<DocumentSummary> {
         let told = {
             let send = send.clone();
-            // If nobody listens any more, the next document ends the reading.
+            // If the receiver is gone, the next document ends the loop.
             BadRecords::new(move |place, reason| drop(send(Received::Bad(place, reason.into()))))
         };
         let options = self.source.options().clone().skip_bad(true).bad_records(told);
@@ -138,14 +137,25 @@ impl Documents {
                 })?;
                 Ok::<_, anyhow::Error>(Admission::Taken)
             })?;
-        // Bad records were told one by one.
+        // Bad records were already reported one by one.
         read.skipped_count = 0;
         read.skipped.clear();
         Ok(read)
     }
 }
 
-/// Refuses fingerprints of another recipe than the store's before any work is done.
+/// The result of waiting for a record.
+pub(crate) enum Received {
+    Record(NewRecord),
+    /// A document without features has no fingerprint.
+    Empty(Id),
+    /// The place of a bad record, and the reason.
+    Bad(InputPlace, String),
+    Nothing,
+    End,
+}
+
+/// Rejects fingerprints with another recipe than the store's before any work is done.
 pub(crate) fn check_recipe(stored: Option<&Store>, given: &Recipe) -> Result<(), Error> {
     match stored.and_then(Store::recipe) {
         Some(store) if store != *given => {

@@ -1,10 +1,8 @@
-//! What a running command has: its observer and signals, the store that it opens, records that come in.
+//! The environment of a running command: progress, signals, the opened store, and incoming records.
 
 pub(crate) mod choice;
 pub(crate) mod command;
 pub(crate) mod document_reader;
-pub(crate) mod memory;
 pub(crate) mod monitor;
-pub(crate) mod received;
 pub(crate) mod stores;
 pub(crate) mod wait;

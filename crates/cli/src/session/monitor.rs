@@ -1,4 +1,4 @@
-//! The progress and the interruption of long commands.
+//! Progress output and interruption of long commands; signals and memory of the process.
 
 use std::fmt;
 use std::io::{self, IsTerminal};
@@ -17,37 +17,45 @@ use signal_hook::flag;
 use super::wait::WaitNotice;
 use crate::output::text::{bytes, counted, grouped, note_bar};
 
-/// The exit status of an interrupted program: as in shells, 128 plus the number of the signal.
+/// The exit status after an interruption: 128 plus the number of the signal, as in shells.
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// How progress is shown.
+/// Freed buffers of at least this length are returned to the system.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const GIVEN_BACK_LEN: i32 = 1 << 22;
+/// The allocator keeps up to this many free bytes at the end of each heap, and each thread can have
+/// a heap. With 0, each small buffer would need new pages from the system.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const KEPT_LEN: i32 = 2 * GIVEN_BACK_LEN;
+
+/// The form of the progress output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shown {
     Not,
-    /// As a bar that is drawn again and again, on a terminal.
+    /// A bar that is redrawn, for terminals.
     AsBar,
-    /// As a line for each phase, and then one now and then, for files and pipes.
+    /// A line for each phase and further lines from time to time, for files and pipes.
     AsLines,
 }
 
-/// The progress bar of a long command, and whether a signal has asked it to stop.
+/// The progress bar of a long command, and the flag that a signal sets.
 pub(crate) struct Monitor {
     interrupted: Arc<AtomicBool>,
-    /// Whether observers let the work go on after a signal.
+    /// Whether observers ignore the signal, so that the work continues.
     is_deaf: Arc<AtomicBool>,
     bar: Arc<Bar>,
 }
 
 impl Monitor {
-    /// For commands on documents, which have no `--progress`: shows progress on a terminal, unless
-    /// the command is quiet or prints its results to the terminal.
+    /// For commands on documents, which have no `--progress`. Progress is shown on a terminal,
+    /// unless the command is quiet or prints its results to the terminal.
     pub(crate) fn on_documents(quiet: bool, prints: bool) -> anyhow::Result<Self> {
         let prints_to_terminal = prints && io::stdout().is_terminal();
         let is_shown = io::stderr().is_terminal() && !quiet && !prints_to_terminal;
         Monitor::start(if is_shown { Shown::AsBar } else { Shown::Not })
     }
 
-    /// Starts to handle signals, and to show progress as it is to be shown.
+    /// Installs the signal handlers and starts the progress output.
     pub(crate) fn start(shown: Shown) -> anyhow::Result<Self> {
         let interrupted = Arc::<AtomicBool>::default();
         listen(&interrupted).context("cannot listen to signals")?;
@@ -58,7 +66,7 @@ impl Monitor {
         Ok(Monitor { interrupted, is_deaf: Arc::default(), bar: Arc::new(Bar::new(shown)) })
     }
 
-    /// Shows all progress; stops the work after a signal.
+    /// An observer that shows all progress, and stops the work after a signal.
     pub(crate) fn observer(&self) -> Observer {
         let (interrupted, bar) = (self.interrupted.clone(), self.bar.clone());
         let is_deaf = self.is_deaf.clone();
@@ -76,8 +84,8 @@ impl Monitor {
         })
     }
 
-    /// As [`Monitor::observer`], for one of several searches: adds the `queries` of the earlier
-    /// ones. How many will follow is unknown.
+    /// As [`Monitor::observer`], for one of several searches. Adds `queries`, the number of earlier
+    /// queries; the total is unknown.
     pub(crate) fn observer_after(&self, queries: u64) -> Observer {
         self.observer().of_part(move |mut progress| {
             if progress.phase == Phase::Search {
@@ -88,7 +96,7 @@ impl Monitor {
         })
     }
 
-    /// Fails after a signal; for work that reports no progress.
+    /// Returns an error after a signal, for work without progress.
     pub(crate) fn check(&self) -> Result<(), fpstore::Error> {
         if self.interrupted.load(Ordering::Relaxed) {
             return Err(fpstore::Error::Interrupted);
@@ -96,7 +104,8 @@ impl Monitor {
         Ok(())
     }
 
-    /// Does a step that a signal must not stop half way. [`Monitor::check`] finds the signal after it.
+    /// Runs a step that a signal must not interrupt. The next [`Monitor::check`] reports the
+    /// signal.
     pub(crate) fn deaf<T>(&self, step: impl FnOnce() -> T) -> T {
         self.is_deaf.store(true, Ordering::Relaxed);
         let done = step();
@@ -104,7 +113,7 @@ impl Monitor {
         done
     }
 
-    /// Forgets a signal, so that a short last step is done.
+    /// Clears the signal, so that a short last step can run.
     pub(crate) fn forget_signal(&self) {
         self.interrupted.store(false, Ordering::Relaxed);
     }
@@ -114,7 +123,7 @@ impl Monitor {
         self.bar.bar.suspend(print);
     }
 
-    /// Removes the bar, and prints how many records were read before a failure.
+    /// Removes the bar, and prints the number of records read before a failure.
     pub(crate) fn report_loss(&self, record_count: u64) {
         self.finish();
         if record_count > 0 {
@@ -137,8 +146,8 @@ impl Drop for Monitor {
     }
 }
 
-/// Sets the flag at the first signal that asks the program to end, so that the command ends in
-/// order; a second one ends the program at once.
+/// At the first signal, sets the flag, so that the command ends in order. A second signal ends the
+/// program immediately.
 #[cfg(unix)]
 fn listen(interrupted: &Arc<AtomicBool>) -> io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -150,7 +159,7 @@ fn listen(interrupted: &Arc<AtomicBool>) -> io::Result<()> {
     Ok(())
 }
 
-/// As above, of the events of a console.
+/// As above, for events of the Windows console.
 #[cfg(windows)]
 fn listen(interrupted: &Arc<AtomicBool>) -> io::Result<()> {
     let interrupted = interrupted.clone();
@@ -162,23 +171,40 @@ fn listen(interrupted: &Arc<AtomicBool>) -> io::Result<()> {
     ctrlc::set_handler(asked).map_err(io::Error::other)
 }
 
-/// Makes a write past the limit on the length of files an error, as on a full disk, where the
-/// system would end the process.
+/// Makes a write past the file size limit an error, as on a full disk. By default the system would
+/// end the process.
 pub(crate) fn survive_file_limits() {
     #[cfg(unix)]
     let _ = flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
 }
 
+/// Makes the allocator of the GNU C library return large buffers to the system, such as buffers of
+/// a sort or a merge. By default it keeps up to twice the largest freed buffer in each thread.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[expect(unsafe_code, reason = "a function of the C library")]
+pub(crate) fn give_back_memory() {
+    // By default the library derives the second value from the first; setting the first ends this.
+    let options = [(libc::M_MMAP_THRESHOLD, GIVEN_BACK_LEN), (libc::M_TRIM_THRESHOLD, KEPT_LEN)];
+    for (option, value) in options {
+        // SAFETY: the function takes two numbers. It is called before other threads exist, and a
+        // rejected value changes nothing.
+        unsafe { libc::mallopt(option, value) };
+    }
+}
+
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+pub(crate) fn give_back_memory() {}
+
 type LastLine = (Phase, Option<Step>, Instant);
 type OnBar = (Phase, Option<u64>, Option<Step>);
 
-/// A progress bar that restarts with each phase.
+/// A progress bar that restarts at each phase.
 struct Bar {
     bar: ProgressBar,
     width: u16,
-    /// The phase that is shown, its units in all, and the step.
+    /// The current phase, its total and its step.
     shown: Mutex<Option<OnBar>>,
-    /// The phase, the step and the time of the last line, where progress is shown as lines.
+    /// The phase, step and time of the last line, if progress is shown as lines.
     line: Option<Mutex<Option<LastLine>>>,
 }
 
@@ -201,7 +227,7 @@ impl Bar {
         Bar { bar, width, shown: Mutex::new(None), line }
     }
 
-    /// Prints a line if the phase or the step is new, or the last line is some time ago.
+    /// Prints a line if the phase or the step is new, or if the last line is old enough.
     fn show_line(&self, line: &Mutex<Option<LastLine>>, progress: Progress) {
         let Progress { phase, done, total, step, .. } = progress;
         let mut last = line.lock().unwrap_or_else(PoisonError::into_inner);
@@ -238,11 +264,11 @@ impl Bar {
     fn show(&self, progress: Progress) {
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         let phase = shown.map(|(phase, ..)| phase);
-        // Reading documents also counts records, but the total is known for bytes only.
+        // Documents also report records, but only the total in bytes is known.
         if (phase, progress.phase) == (Some(Phase::Documents), Phase::Read) {
             return;
         }
-        // A join knows how much there is to do once it has chosen its way.
+        // The total of a join is known only after it has chosen its algorithm.
         let now = (progress.phase, progress.total, progress.step);
         if *shown != Some(now) {
             *shown = Some(now);
@@ -269,7 +295,7 @@ impl Bar {
     }
 }
 
-/// The columns of the terminal at standard error.
+/// The width of the terminal at standard error, in columns.
 fn columns() -> Option<u16> {
     #[cfg(unix)]
     {
@@ -280,15 +306,15 @@ fn columns() -> Option<u16> {
     None
 }
 
-/// The time between two lines of progress of one phase.
+/// The minimum time between two lines of the same phase.
 const BETWEEN_LINES: Duration = Duration::from_secs(10);
 
-/// The columns that the longest line of progress needs.
+/// The width of the longest line of progress, in columns.
 const WIDTH_MIN: u16 = 80;
 
 fn style(phase: Phase, has_total: bool, width: u16) -> ProgressStyle {
     let template = match (phase, has_total) {
-        // A line that wraps is not removed completely.
+        // A line that wraps cannot be removed completely.
         (_, true) if width < WIDTH_MIN => "{msg:12} {percent:>3} %",
         (_, false) if width < WIDTH_MIN => "{msg:12} {spinner}",
         (Phase::Documents | Phase::Copy, true) => {
@@ -297,7 +323,7 @@ fn style(phase: Phase, has_total: bool, width: u16) -> ProgressStyle {
         (Phase::Documents | Phase::Copy, false) => {
             "{msg:12} {spinner}  {decimal_bytes}  {decimal_bytes_per_sec}  {elapsed}"
         }
-        // Its units are no records.
+        // The units of a join are not records.
         (Phase::Join, true) => "{msg:12} [{bar:24}] {percent:>3} %  {elapsed}  {eta} left",
         (Phase::Join, false) => "{msg:12} {spinner}  {elapsed}",
         (Phase::Wait, _) => "{msg:12} {spinner}  {elapsed}",

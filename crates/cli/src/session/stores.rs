@@ -1,4 +1,4 @@
-//! `-s`: the store that a command works on, or several that it asks as one.
+//! `-s`: the store of a command, or several stores that are queried together.
 
 use std::path::{Path, PathBuf};
 
@@ -17,22 +17,22 @@ pub(crate) struct StoresArg {
 }
 
 impl StoresArg {
-    /// The stores that the user has named.
+    /// The stores given by the user.
     pub(crate) fn named(&self) -> &[PathBuf] {
         &self.named
     }
 
-    /// Whether more than one is named.
+    /// Whether the user gave more than one store.
     pub(crate) fn are_several(&self) -> bool {
         self.named.len() > 1
     }
 
-    /// The stores that are meant: those that the user has named, else the usual one.
+    /// The stores given by the user, else the default store.
     pub(crate) fn paths(&self) -> Vec<PathBuf> {
         if self.named.is_empty() { vec![default_store()] } else { self.named.clone() }
     }
 
-    /// Refuses several stores for what asks one: `what` is an option or a command.
+    /// Rejects several stores. `what` is the option or the command that takes only one.
     pub(crate) fn check_one(&self, what: &str) -> anyhow::Result<()> {
         if self.are_several() {
             anyhow::bail!("{what} {}", one_alone(&self.named));
@@ -41,12 +41,12 @@ impl StoresArg {
     }
 }
 
-/// The option where a command takes one store.
+/// The help of `-s` for a command that takes one store.
 pub(crate) fn of_one(arg: Arg) -> Arg {
     arg.help("The directory of the store [default: $FPSTORE, else store.fps]")
 }
 
-/// Why several stores are refused, and what to do.
+/// The message for rejected stores.
 fn one_alone(named: &[PathBuf]) -> String {
     let named: Vec<String> = named.iter().map(|path| path.display().to_string()).collect();
     format!(
@@ -57,14 +57,24 @@ fn one_alone(named: &[PathBuf]) -> String {
     )
 }
 
-/// The store that a command works on, if one is named. A second -s is refused: else the command would
-/// do half of what is asked.
+/// The store of a command. A second -s is rejected: the command would silently ignore one of the
+/// stores.
 #[derive(Clone, Debug)]
-pub(crate) struct OneStoreArg {
+pub(crate) struct StoreArg {
+    /// The store given by the user.
     pub(crate) named: Option<PathBuf>,
+    /// The given store, else the default store.
+    pub(crate) store: PathBuf,
 }
 
-impl FromArgMatches for OneStoreArg {
+impl StoreArg {
+    /// Opens the store, for a command that reads it once or in part.
+    pub(crate) fn open(&self) -> fpstore::Result<Store> {
+        open_map(&self.store)
+    }
+}
+
+impl FromArgMatches for StoreArg {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let named = StoresArg::from_arg_matches(matches)?.named;
         if named.len() > 1 {
@@ -74,42 +84,8 @@ impl FromArgMatches for OneStoreArg {
             );
             return Err(clap::Error::raw(ErrorKind::ArgumentConflict, told));
         }
-        Ok(OneStoreArg { named: named.into_iter().next() })
-    }
-
-    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        *self = OneStoreArg::from_arg_matches(matches)?;
-        Ok(())
-    }
-}
-
-impl Args for OneStoreArg {
-    fn augment_args(command: Command) -> Command {
-        StoresArg::augment_args(command).mut_arg("store", of_one)
-    }
-
-    fn augment_args_for_update(command: Command) -> Command {
-        OneStoreArg::augment_args(command)
-    }
-}
-
-/// The store that a command works on.
-#[derive(Clone, Debug)]
-pub(crate) struct StoreArg {
-    pub(crate) store: PathBuf,
-}
-
-impl StoreArg {
-    /// For a command that reads it once or in part.
-    pub(crate) fn open(&self) -> fpstore::Result<Store> {
-        open_map(&self.store)
-    }
-}
-
-impl FromArgMatches for StoreArg {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let named = OneStoreArg::from_arg_matches(matches)?.named;
-        Ok(StoreArg { store: named.unwrap_or_else(default_store) })
+        let named = named.into_iter().next();
+        Ok(StoreArg { store: named.clone().unwrap_or_else(default_store), named })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -120,11 +96,11 @@ impl FromArgMatches for StoreArg {
 
 impl Args for StoreArg {
     fn augment_args(command: Command) -> Command {
-        OneStoreArg::augment_args(command)
+        StoresArg::augment_args(command).mut_arg("store", of_one)
     }
 
     fn augment_args_for_update(command: Command) -> Command {
-        OneStoreArg::augment_args(command)
+        StoreArg::augment_args(command)
     }
 }
 
@@ -143,7 +119,7 @@ impl StorePlace {
         self.place.as_ref().unwrap_or(&self.store.store)
     }
 
-    /// For a command that reads it once or in part.
+    /// Opens the store, for a command that reads it once or in part.
     pub(crate) fn open(&self) -> fpstore::Result<Store> {
         open_map(self.path())
     }
@@ -164,31 +140,31 @@ impl StoresPlace {
         self.place.as_ref().map_or_else(|| self.stores.paths(), |place| vec![place.clone()])
     }
 
-    /// Refuses several stores for what asks one: `what` is an option or a command.
+    /// As [`StoresArg::check_one`].
     pub(crate) fn check_one(&self, what: &str) -> anyhow::Result<()> {
         self.stores.check_one(what)
     }
 }
 
-/// The store that is meant if none is named.
+/// The store used if the user gives none.
 pub(crate) fn default_store() -> PathBuf {
     variable("FPSTORE").map_or_else(|| "store.fps".into(), PathBuf::from)
 }
 
-/// One store, or several that are asked as one.
+/// One store, or several that are queried together.
 #[derive(Clone)]
 pub(crate) struct Asked {
-    /// What is searched.
+    /// The store, or the union of the stores.
     pub(crate) store: Store,
-    /// The names of the stores, if there are several: answers then name the store of each id.
+    /// The names of the stores, if there are several. Answers then include the store of each id.
     pub(crate) names: Option<StoreNames>,
 }
 
-/// The names of stores that are asked as one, as the user gave them.
+/// The names of stores that are queried together, in the user's spelling.
 pub(crate) type StoreNames = std::sync::Arc<[String]>;
 
 impl Asked {
-    /// Opens the stores at these places, of which there is one at least.
+    /// Opens the stores at these paths. There must be at least one.
     pub(crate) fn open(paths: &[PathBuf], options: &OpenOptions) -> fpstore::Result<Self> {
         if let [path] = paths {
             return Ok(Asked { store: Store::with_options(path, options.clone())?, names: None });
@@ -198,7 +174,7 @@ impl Asked {
         Ok(Asked { store: stores.as_store().clone(), names: Some(names) })
     }
 
-    /// Opens the stores that the user has named; `None` twice if there are none.
+    /// Opens the stores given by the user; `None` twice if the user gave no store.
     pub(crate) fn open_named(
         stores: &StoresArg,
     ) -> fpstore::Result<(Option<Store>, Option<StoreNames>)> {
@@ -209,7 +185,7 @@ impl Asked {
         Ok((Some(asked.store), asked.names))
     }
 
-    /// What the store or the stores are called in a message.
+    /// The store or the stores, as they are named in a message.
     pub(crate) fn title(&self) -> String {
         match &self.names {
             Some(names) => names.join(", "),

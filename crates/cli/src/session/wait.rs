@@ -17,26 +17,26 @@ pub(crate) struct WaitArgs {
 }
 
 impl WaitArgs {
-    /// Whether the user asked for it.
+    /// Whether the user set the option.
     pub(crate) fn is_given(&self) -> bool {
         self.wait.is_some()
     }
 
-    /// How long to wait.
+    /// The maximum time to wait.
     pub(crate) fn duration(&self) -> Duration {
         self.wait.unwrap_or_default().most()
     }
 }
 
-/// Says once that a command waits, so that nobody takes it for stuck.
+/// Prints once that a command is waiting.
 #[derive(Debug, Default)]
 pub(crate) struct WaitNotice {
     is_given: AtomicBool,
 }
 
 impl WaitNotice {
-    /// Whether this progress is the first that should be announced. Locks that are held for an
-    /// instant are not worth a line.
+    /// Whether this progress is the first that should be printed. Locks that are held only for an
+    /// instant are not reported.
     pub(crate) fn is_due(&self, progress: &Progress) -> bool {
         progress.phase == Phase::Wait
             && progress.done > 0
@@ -48,7 +48,7 @@ impl WaitNotice {
     }
 }
 
-/// An observer for commands without progress: only says that they wait.
+/// An observer for commands without progress. It only reports waiting.
 pub(crate) fn announcer() -> Observer {
     let notice = WaitNotice::default();
     Observer::new(move |progress| {

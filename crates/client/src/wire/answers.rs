@@ -5,39 +5,27 @@ use std::borrow::Cow;
 use fpstore_base::HexFingerprint;
 use serde::{Deserialize, Serialize};
 
-use fpstore::rows::AnswerRow;
-
-/// The answers to a list of queries, in their order.
-#[derive(Debug, Deserialize)]
-pub struct QueryAnswers {
-    /// One answer for each query.
-    pub answers: Vec<AnswerRow>,
-    /// The generation of the state that all of them come from.
-    #[serde(default)]
-    pub generation: Option<u64>,
-}
-
 /// The answer to a check-and-add.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct AddAnswer {
-    /// One result for each item, in their order.
+    /// One result for each item, in the order of the items.
     pub results: Vec<AddedItem>,
-    /// Items that were new.
+    /// The number of new items.
     pub added: u64,
-    /// Whether all that is new is on the disk.
+    /// Whether all new items are on the disk.
     pub durable: bool,
-    /// The generation of the store that is shown now.
+    /// The generation of the current snapshot.
     pub generation: u64,
 }
 
-/// What was found of an item.
+/// The result for an item.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct AddedItem {
     /// Whether the item was new.
     pub status: AddStatus,
     /// The fingerprint of the item.
     pub fingerprint: HexFingerprint,
-    /// The nearest one that was known before, if the item is not new.
+    /// The nearest known record, if the item is not new.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub near: Option<NearItem>,
 }
@@ -46,13 +34,13 @@ pub struct AddedItem {
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AddStatus {
-    /// It was new, and is remembered now.
+    /// The item was new and was added.
     New,
-    /// It is near one that was known before, and was left out.
+    /// The item is near a known record and was not added.
     Near,
 }
 
-/// The nearest one that was known before.
+/// The nearest known record.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct NearItem {
     /// Its fingerprint.
@@ -61,52 +49,52 @@ pub struct NearItem {
     pub distance: u32,
     /// Its ids, at most ten.
     pub ids: Vec<String>,
-    /// Whether it was added by a request that is not durable yet.
+    /// Whether the request that added the record is not durable yet.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub pending: bool,
 }
 
-/// The answer to a question for an id.
+/// The answer to a request for the fingerprints of an id.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct IdAnswer {
     /// The id.
     pub id: String,
-    /// The fingerprints that are stored under it, ascending; none if no record has the id.
+    /// The fingerprints stored under the id, ascending; empty if no record has the id.
     pub fingerprints: Vec<HexFingerprint>,
-    /// The store of each, where several are served as one.
+    /// The store of each fingerprint; empty if a single store is served.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stores: Vec<String>,
-    /// The generation of the store that is shown now.
+    /// The generation of the current snapshot.
     pub generation: u64,
 }
 
-/// The answer to a deletion; of a replacement, what was deleted for it.
+/// The answer to a deletion or a replacement: counts of the deleted records.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct DeleteAnswer {
-    /// Distinct ids that the request names.
+    /// The number of distinct ids in the request.
     pub wanted: u64,
-    /// Those of them that were stored.
+    /// The number of these ids that were stored.
     pub found: u64,
-    /// Fingerprints that were deleted, because no id of theirs is left.
+    /// The number of deleted fingerprints. A fingerprint is deleted with its last id.
     pub fingerprints: u64,
-    /// Ids that were deleted.
+    /// The number of deleted ids.
     pub ids: u64,
-    /// The generation of the store that is shown now.
+    /// The generation of the current snapshot.
     pub generation: u64,
 }
 
 /// The answer to an expiry.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct ExpireAnswer {
-    /// The segments that were removed, or would be, oldest first.
+    /// The removed segments, oldest first; of a dry run, the segments that would be removed.
     pub segments: Vec<ExpiredSegment>,
-    /// Whether nothing was removed, because the request asked what would be.
+    /// Whether the request was a dry run, so that nothing was removed.
     pub dry_run: bool,
-    /// The generation of the store that is shown now.
+    /// The generation of the current snapshot.
     pub generation: u64,
 }
 
-/// A segment that expired.
+/// An expired segment.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct ExpiredSegment {
     /// Its number.
@@ -122,89 +110,94 @@ pub struct ExpiredSegment {
 /// The answer to a new label.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct LabelAnswer {
-    /// The label of what is added from now on; empty without one.
+    /// The label of records added from now on; empty without a label.
     pub label: String,
 }
 
-/// What a question would cost.
+/// The expected cost of a query.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct PriceAnswer<S = Vec<serde_json::Value>> {
-    /// The distance of the question.
+    /// The distance of the query.
     pub k: u32,
-    /// How many fingerprints it asks for.
+    /// The number of fingerprints in the query.
     pub queries: u64,
     /// The expected time of one search, in microseconds.
     pub expected_us: f64,
-    /// The expected time of all of them: what `max_cost` is compared with.
+    /// The expected time of all searches in microseconds, which `max_cost` limits.
     pub cost_us: f64,
-    /// Where it would be searched for.
+    /// The lane in which the query would run.
     pub lane: Lane,
-    /// The plan of each segment, as `explain` gives it.
+    /// The plan of each segment, as `explain` returns it.
     pub segments: S,
-    /// The generation of the store that is shown now.
+    /// The generation of the current snapshot.
     pub generation: u64,
 }
 
-/// Where a question is searched for.
+/// The lane in which a query runs.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Lane {
     /// On the thread that reads the request.
     Inline,
-    /// On a thread for quick questions.
+    /// On a thread for quick queries.
     Quick,
-    /// On a thread for costly questions, in slices by turns.
+    /// On a thread for costly queries, which take turns in short slices.
     Slow,
 }
 
-/// The answer to a wish for a merge of segments, which takes its time.
+/// The answer to a request to merge segments. The merge itself follows later.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct CompactAnswer {
-    /// Which segments are merged.
+    /// The name of the [`Compaction`](fpstore::writer::Compaction).
     pub segments: String,
 }
 
 /// The answer to an import.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct ImportAnswer {
-    /// Segments that were copied.
+    /// The number of copied segments.
     pub segments: u64,
     /// Their distinct fingerprints.
     pub fingerprints: u64,
     /// Bytes of their files.
     pub bytes: u64,
-    /// Segments without fingerprints, which were left out.
+    /// The number of segments without fingerprints, which are not copied.
     pub empty: u64,
-    /// The generation of the store that is shown now.
+    /// The generation of the current snapshot.
     pub generation: u64,
 }
 
-/// The answer to a request that failed.
+/// The answer to a failed request.
 #[derive(Debug, Deserialize, Serialize)]
 pub struct FailureBody<'a> {
+    /// The failure.
     #[serde(borrow)]
     pub error: FailureFields<'a>,
 }
 
+/// The cause of a failure.
 #[derive(Debug, Deserialize, Serialize)]
 pub struct FailureFields<'a> {
-    /// Stable, for programs.
+    /// A stable code, for programs.
     #[serde(borrow)]
     pub code: Cow<'a, str>,
-    /// For people.
+    /// A sentence for people.
     #[serde(borrow)]
     pub message: Cow<'a, str>,
+    /// The limit that the request exceeds.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub limit: Option<FailureLimit<'a>>,
-    /// What the request would cost, in microseconds, if that is why it was refused.
+    /// The expected cost in microseconds, if the request was refused for its cost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_us: Option<f64>,
 }
 
-/// The limit that was met: the name of its option, and its value.
+/// A limit that a request exceeds.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct FailureLimit<'a> {
+    /// The option of `fpstore serve`, without dashes.
     #[serde(borrow)]
     pub name: Cow<'a, str>,
+    /// Its value.
     pub value: u64,
 }

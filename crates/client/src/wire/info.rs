@@ -1,4 +1,4 @@
-//! What a server says of itself.
+//! The state and the settings of a server.
 
 use fpstore_base::IdKind;
 use serde::{Deserialize, Serialize};
@@ -15,32 +15,34 @@ pub struct ServerInfo<S = ServedStore> {
     pub format_versions: [u16; 2],
     /// The store that is served.
     pub store: S,
-    /// The directories of the stores, where several are served as one; then `store` has the segments of
-    /// all, the sum of their generations, an id made of theirs, and the path of the first.
+    /// The directories of the stores that are served together; empty for a single store. For
+    /// several stores, `store` has all their segments, the sum of their generations, an id derived
+    /// from their ids, and the path of the first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stores: Vec<String>,
-    /// Whether the server makes fingerprints of texts.
+    /// Whether the server computes fingerprints of texts.
     pub takes_texts: bool,
-    /// Whether the server adds and deletes.
+    /// Whether clients may add and delete.
     pub writable: bool,
     /// Which requests need a token.
     pub needs_token: NeedsToken,
-    /// What an id stands for.
+    /// The links and pictures of ids on the page.
     pub templates: PageTemplates,
     /// The limits of the server.
     pub limits: ServeLimits,
 }
 
-/// The state of the store that is shown: what a client reads of a [`StoreInfo`](fpstore::info::StoreInfo).
+/// The current snapshot of the store: the fields of a [`StoreInfo`](fpstore::info::StoreInfo) that
+/// a client parses.
 #[derive(Clone, Debug, Deserialize)]
 pub struct ServedStore {
-    /// The directory, as the server names it.
+    /// The directory, as the server was given it.
     pub path: String,
     /// The id of the store, in hex.
     pub store_id: String,
     /// The generation.
     pub generation: u64,
-    /// The digest of the manifest, in hex, which names the state.
+    /// The digest of the manifest, in hex, which identifies the snapshot.
     pub manifest_digest: String,
     /// Live fingerprints.
     pub fingerprints: u64,
@@ -53,20 +55,20 @@ pub struct ServedStore {
     pub bits: u32,
     /// The distance that the tables are tuned for.
     pub tuned_k: u32,
-    /// Bytes of the sketch of each id; 0 where there are none.
+    /// Bytes of the sketch of each id; 0 without sketches.
     pub sketch_len: u8,
-    /// How the fingerprints were made, if the store is not empty.
+    /// The recipe of the fingerprints; `None` for an empty store.
     pub recipe: Option<String>,
-    /// The segments, oldest first; none of a server that does not tell.
+    /// The segments, oldest first; empty if the server omits them.
     #[serde(default)]
     pub segments: Vec<ServedSegment>,
 }
 
-/// A segment of the store that is served: what a client reads of a
-/// [`SegmentInfo`](fpstore::info::SegmentInfo).
+/// A segment of the served store: the fields of a [`SegmentInfo`](fpstore::info::SegmentInfo) that
+/// a client parses.
 #[derive(Clone, Debug, Deserialize)]
 pub struct ServedSegment {
-    /// The file, as the server names it.
+    /// The path of the file on the server.
     pub path: String,
     /// Its number.
     pub number: u64,
@@ -82,9 +84,9 @@ pub struct ServedSegment {
     pub ids: u64,
     /// Fingerprints that are deleted, with all their ids.
     pub deleted_fingerprints: u64,
-    /// Ids that are deleted, those of deleted fingerprints included.
+    /// Deleted ids, the ids of deleted fingerprints included.
     pub deleted_ids: u64,
-    /// When the file was written, in seconds since 1970, if the server knows.
+    /// The time of writing in seconds since 1970, if the server knows it.
     pub written: Option<u64>,
     /// The kind of the ids.
     pub id_kind: IdKind,
@@ -98,71 +100,72 @@ pub struct ServedSegment {
     pub tables: Vec<ServedTable>,
 }
 
-/// A table of a segment that is served: what a client reads of a [`TableInfo`](fpstore::info::TableInfo).
+/// A table of a served segment: the fields of a [`TableInfo`](fpstore::info::TableInfo) that a
+/// client parses.
 #[derive(Clone, Debug, Deserialize)]
 pub struct ServedTable {
     /// The mask, in hex.
     pub mask: String,
-    /// The bits of the mask.
+    /// The number of bits in the mask.
     pub prefix_bits: u32,
-    /// The leading bits that name a block.
+    /// The number of leading bits that select a block.
     pub block_bits: u32,
-    /// The low bits of each value that are stored in the tails.
+    /// The number of low bits of each value that are stored in the tails.
     pub tail_bits: u32,
-    /// The bits of the syndrome that stands for the bits outside the mask; 0 without one.
+    /// The length in bits of the syndrome of the bits outside the mask; 0 without a syndrome.
     pub syndrome_bits: u32,
     /// Bits for each fingerprint; `None` without fingerprints.
     pub bits_per_fingerprint: Option<f64>,
 }
 
-/// Whether requests should come to a server: the answer of `/readyz`.
+/// The answer of `/readyz`.
 #[derive(Clone, Debug, Deserialize)]
 pub struct ReadyAnswer {
-    /// Whether they should.
+    /// Whether the server should receive requests.
     pub ready: bool,
-    /// The generation of the store that is shown now.
+    /// The generation of the current snapshot.
     pub generation: u64,
-    /// Why they should not.
+    /// The reason, if the server is not ready.
     #[serde(default)]
     pub error: Option<NotReady>,
 }
 
-/// The answer to a wish for the newest state.
+/// The answer to a refresh.
 #[derive(Clone, Debug, Deserialize)]
 pub struct RefreshAnswer {
-    /// Whether it is another one.
+    /// Whether the snapshot changed.
     pub changed: bool,
-    /// The generation of the store that is shown now.
+    /// The generation of the current snapshot.
     pub generation: u64,
 }
 
-/// Why requests should not come to a server.
+/// The reason why a server should not receive requests.
 #[derive(Clone, Debug, Deserialize)]
 pub struct NotReady {
-    /// Stable, for programs, such as `starting` or `draining`.
+    /// A stable code for programs, such as `starting` or `draining`.
     pub code: String,
-    /// For people.
+    /// A sentence for people.
     pub message: String,
 }
 
-/// What a server has that does not tell.
+/// The width of the fingerprints of a server that omits it.
 fn full_width() -> u32 {
     fpstore_base::Width::FULL.bits()
 }
 
-/// Which requests need a token.
+/// The kinds of requests that need a token.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 pub struct NeedsToken {
-    /// Queries.
+    /// Whether queries need a token.
     pub to_read: bool,
-    /// Additions and deletions.
+    /// Whether additions and deletions need a token.
     pub to_write: bool,
 }
 
-/// How the page for people shows what an id stands for. `{id}` stands for the id.
+/// How the HTML page presents ids. `{id}` is a placeholder for the id.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct PageTemplates {
-    /// Where the page leads from an id.
+    /// The link of an id.
     pub link: Option<String>,
     /// The picture of an id.
     pub image: Option<String>,

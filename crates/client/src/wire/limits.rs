@@ -1,37 +1,36 @@
-//! The limits of a server: one list, from which come the fields, the options of `fpstore serve`, the
-//! names in errors and the defaults.
+//! The limits of a server. One list declares the fields of [`ServeLimits`], the options of
+//! `fpstore serve`, the names in errors and the defaults.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::spelling::millis;
 use fpstore::options::{K, NumberOption, count};
 
-/// The unit of limits that are times.
+/// The unit of time limits.
 const MILLISECONDS: &str = "ms";
 
-/// A limit of a number, from 1 on.
+/// A limit on a number, at least 1.
 const fn most(default: u64) -> NumberOption {
     NumberOption { default: Some(default), min: 1, ..count("", "") }
 }
 
-/// A limit of a length.
+/// A limit on a length in bytes.
 const fn mebibytes(default: u64) -> NumberOption {
     NumberOption { default: Some(default << 20), unit: "bytes", ..count("", "") }
 }
 
-/// A limit of a time: at least a millisecond, at most some thirty years.
+/// A limit on a time: at least a millisecond, at most about thirty years.
 const fn milliseconds(default: u64) -> NumberOption {
     NumberOption { max: 1_000_000_000_000, unit: MILLISECONDS, ..most(default) }
 }
 
-/// Makes [`ServeLimits`], and of each of its fields an option.
+/// Defines [`ServeLimits`], and an option for each of its fields.
 macro_rules! limits {
     ($($(#[$spelling:meta])* $option:ident $field:ident: $kind:ty = $base:expr, $about:literal;)*) => {
-        /// What a client may ask for, and how long it may take. Errors name these limits as the
-        /// options of `fpstore serve` are named: `max_body` is `--max-body`.
+        /// The limits on requests and on their duration. Errors name a limit by its option of
+        /// `fpstore serve`: `max_body` is `--max-body`.
         #[derive(Clone, Debug, Deserialize, Serialize)]
         pub struct ServeLimits {
             $(#[doc = concat!($about, ".")] $(#[$spelling])* pub $field: $kind,)*
@@ -99,5 +98,20 @@ impl ServeLimits {
 impl Default for ServeLimits {
     fn default() -> Self {
         ServeLimits::of(|limit| limit.default.expect("each limit has a default"))
+    }
+}
+
+/// Times in JSON: whole milliseconds.
+mod millis {
+    use std::time::Duration;
+
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_u64(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+        u64::deserialize(from).map(Duration::from_millis)
     }
 }

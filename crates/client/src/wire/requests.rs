@@ -4,25 +4,59 @@ use std::borrow::Cow;
 use std::ops::Not;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
-use super::query_options::QueryOptions;
+/// The options of a query. The server chooses the value of an omitted option.
+///
+/// A field has the same name in Rust, as a parameter of an address, and in a JSON body.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
+pub struct QueryOptions {
+    /// The largest distance; by default the tuned distance of the store, and 64 with `count`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub k: Option<u32>,
+    /// The number of nearest matches to find, instead of all within `k`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<u64>,
+    /// The number of matches within `k` to keep, the nearest first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u64>,
+    /// The largest number of ids of each match.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ids: Option<u64>,
+    /// Whether the answer contains its search plan and costs; for a single query.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub explain: Option<bool>,
+    /// The largest expected cost in microseconds of search; a costlier request is refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_cost: Option<u64>,
+}
+
+impl QueryOptions {
+    /// The given options by their names.
+    pub fn to_fields(self) -> Map<String, Value> {
+        match serde_json::to_value(self) {
+            Ok(Value::Object(fields)) => fields,
+            _ => unreachable!("a struct with named fields is an object"),
+        }
+    }
+}
 
 /// The body of `/v1/query` and `/v1/nearest`: one fingerprint or many, in hex.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct QueryBody<'a> {
-    /// The one fingerprint, if there is no list.
+    /// A single fingerprint; the alternative to `fingerprints`.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<Cow<'a, str>>,
-    /// The list of fingerprints.
+    /// A list of fingerprints; the alternative to `fingerprint`.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub fingerprints: Option<Vec<HexText<'a>>>,
-    /// The options, as fields beside the fingerprints.
+    /// The options, as fields of the same JSON object.
     #[serde(flatten)]
     pub options: QueryOptions,
 }
 
-/// A fingerprint of a list, in hex. It is borrowed where JSON escapes none of it.
+/// A fingerprint of a list, in hex. It is borrowed unless JSON escapes a character of it.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct HexText<'a>(#[serde(borrow)] pub Cow<'a, str>);
 
@@ -33,14 +67,14 @@ pub struct AddBody<'a> {
     /// An item is new if no stored fingerprint lies within this distance.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub k: Option<u32>,
-    /// Whether the answer waits until all that is new is on the disk, which is the default.
+    /// Whether the answer waits until all new items are on the disk; true by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub durable: Option<bool>,
     /// Whether ready fingerprints were made by the recipe of the store.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub same_recipe: Option<bool>,
-    /// Refuse the request if comparing the items is expected to cost more than this, in microseconds
-    /// of search.
+    /// The largest expected cost of comparing the items, in microseconds of search; a costlier
+    /// request is refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_cost: Option<u64>,
     /// The items, compared in this order.
@@ -55,10 +89,10 @@ pub struct AddItem<'a> {
     /// The fingerprint, in hex.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<Cow<'a, str>>,
-    /// The text, whose fingerprint the server makes by the recipe of the store.
+    /// The text. The server computes its fingerprint by the recipe of the store.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub text: Option<Cow<'a, str>>,
-    /// The id to remember.
+    /// The id to store with the fingerprint.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub id: Option<Cow<'a, str>>,
 }
@@ -67,14 +101,14 @@ pub struct AddItem<'a> {
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct DeleteBody {
-    /// The ids to forget.
+    /// The ids to delete.
     pub ids: Vec<String>,
-    /// Whether the answer only says what would be deleted.
+    /// Whether the server only counts the records that it would delete.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub dry_run: bool,
 }
 
-/// The body of `PUT /v1/ids`: documents that take the place of those with the same ids.
+/// The body of `PUT /v1/ids`: documents that replace the stored ones with the same ids.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReplaceBody<'a> {
@@ -90,16 +124,16 @@ pub struct ReplaceBody<'a> {
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExpireBody {
-    /// Segments expire whose label is a date of more than this age ago, such as `30d`.
+    /// Segments expire if their label is a date older than this age, such as `30d`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub older_than: Option<String>,
-    /// Segments expire whose label sorts before this one.
+    /// Segments expire if their label sorts before this label.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
-    /// Whether they expire even if no record stays.
+    /// Whether segments expire even if no record remains.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub all: bool,
-    /// Whether the answer only says what would be removed.
+    /// Whether the server only lists the segments that it would remove.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub dry_run: bool,
 }
@@ -108,7 +142,8 @@ pub struct ExpireBody {
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct LabelBody {
-    /// The label of what is added from now on; `today` is the day in UTC, an empty text none.
+    /// The label of records added from now on; `today` is the date in UTC, an empty text is no
+    /// label.
     pub label: String,
 }
 
@@ -116,7 +151,7 @@ pub struct LabelBody {
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct CompactBody {
-    /// Which segments are merged; the name of a [`Compaction`](fpstore::writer::Compaction).
+    /// The segments to merge: the name of a [`Compaction`](fpstore::writer::Compaction).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub segments: Option<String>,
 }
@@ -125,7 +160,7 @@ pub struct CompactBody {
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct ImportBody {
-    /// The names of stores or segment files, which lie in the folder that the served store lies in.
+    /// The names of stores or segment files in the parent folder of the served store.
     pub from: Vec<String>,
 }
 
@@ -133,7 +168,7 @@ pub struct ImportBody {
 mod tests {
     use super::*;
 
-    /// serde does not promise that a flattened struct and refused fields go together.
+    /// serde does not guarantee that `flatten` and `deny_unknown_fields` work together.
     #[test]
     fn the_options_are_fields_of_the_body_and_no_other_is_taken() {
         let text = r#"{"fingerprints":["1"],"k":3,"limit":2}"#;

@@ -1,7 +1,8 @@
 //! Statistics as text for people.
 
-use crate::doctor::words::NearestWords as _;
-use crate::doctor::words::StatisticsWords as _;
+use crate::doctor::words::{
+    all_clear, chance_sentence, chance_within, last_shown, name_of, proposal_sentence,
+};
 use std::fmt;
 
 use fpstore::profile::TableStatistics;
@@ -10,7 +11,7 @@ use fpstore_plot::numbers::{grouped, percent, rounded};
 
 /// The longest bar of a histogram, in characters.
 const BAR_MAX: f64 = 30.0;
-/// Tables of which single lines are shown.
+/// The largest number of tables in the report.
 const TABLES_MAX: usize = 32;
 /// The greatest distance for which matches by chance are shown.
 const CHANCE_K_MAX: usize = 12;
@@ -65,7 +66,7 @@ fn summary(statistics: &Statistics, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 fn findings(statistics: &Statistics, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let findings = super::findings(statistics);
     if findings.is_empty() {
-        return writeln!(f, "\n{}", statistics.all_clear());
+        return writeln!(f, "\n{}", all_clear(statistics));
     }
     writeln!(f, "\nfindings")?;
     for finding in findings {
@@ -82,7 +83,7 @@ fn bits(statistics: &Statistics, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             write!(f, "  {:>2}-{:<2} ", first.bit, last.bit)?;
         }
         for bit in row {
-            // Only bits that never vary are 0 or 100.
+            // Only constant bits are printed as 0 or 100.
             match bit.share * 100.0 {
                 share if bit.share > 0.0 && share < 0.5 => write!(f, "  <1")?,
                 share if bit.share < 1.0 && share >= 99.5 => write!(f, " >99")?,
@@ -145,7 +146,7 @@ fn tables(statistics: &Statistics, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     };
     writeln!(f, "\ntables: candidates a probe meets, here and if all bits were even{deleted}")?;
     let name = |table: &TableStatistics| {
-        statistics.name_of(table).replacen("table ", "", 1).replacen("of segment ", "of ", 1)
+        name_of(statistics, table).replacen("table ", "", 1).replacen("of segment ", "of ", 1)
     };
     writeln!(f, "  table  mask              prefix        here        even  largest group")?;
     for table in statistics.tables.iter().take(TABLES_MAX) {
@@ -169,7 +170,7 @@ fn tables(statistics: &Statistics, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     }
 }
 
-/// Counts of single values are whole.
+/// A count rounded to a whole number.
 fn rounded_count(count: f64) -> String {
     grouped(count.round() as u64)
 }
@@ -179,13 +180,13 @@ fn nearest(statistics: &Statistics, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let count = grouped(nearest.fingerprint_count);
     writeln!(f, "\nwhich k: of {count} fingerprints, those that have another within k bits")?;
     writeln!(f, "   k             here        by chance")?;
-    for k in 1..=nearest.last_shown() {
-        let (here, chance) = (nearest.share_within(k), nearest.chance_within(k));
+    for k in 1..=last_shown(nearest) {
+        let (here, chance) = (nearest.share_within(k), chance_within(nearest, k));
         let bar = "#".repeat((here * BAR_MAX).ceil() as usize);
         let row = format!("  {k:>2}  {:>15}  {:>15}  {bar}", percent(here), percent(chance));
         writeln!(f, "{}", row.trim_end())?;
     }
-    writeln!(f, "{}", nearest.sentence())
+    writeln!(f, "{}", proposal_sentence(nearest))
 }
 
 fn by_chance(statistics: &Statistics, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -195,5 +196,5 @@ fn by_chance(statistics: &Statistics, f: &mut fmt::Formatter<'_>) -> fmt::Result
         let (random, alike) = (rounded(expected.random), rounded(expected.alike));
         writeln!(f, "  {:>2}  {random:>10}  {alike:>10}", expected.k)?;
     }
-    writeln!(f, "{}", statistics.chance_sentence())
+    writeln!(f, "{}", chance_sentence(statistics))
 }

@@ -32,62 +32,41 @@ pub(super) fn listed(things: &[String]) -> String {
     }
 }
 
-/// Sentences about statistics that the report, the page and the findings share.
-pub(super) trait StatisticsWords {
-    /// The name of a table: its number, and its segment where there are several.
-    fn name_of(&self, table: &TableStatistics) -> String;
-    /// The number of distinct fingerprints that were counted.
-    fn counted_distinct(&self) -> u64;
-    /// The message where there is no finding.
-    fn all_clear(&self) -> &'static str;
-    /// The matches expected by chance, in a sentence.
-    fn chance_sentence(&self) -> String;
-}
-
-impl StatisticsWords for Statistics {
-    fn name_of(&self, table: &TableStatistics) -> String {
-        let several = self.tables.iter().any(|other| other.segment != table.segment);
-        match table.segment {
-            Some(segment) if several => format!("table {} of segment {segment}", table.table.0),
-            _ => format!("table {}", table.table.0),
-        }
-    }
-
-    fn counted_distinct(&self) -> u64 {
-        self.sampling.map_or(self.fingerprint_count, |sampling| sampling.fingerprint_count)
-    }
-
-    fn all_clear(&self) -> &'static str {
-        match self.counted_distinct() {
-            0..32 => "nothing to report, but there are too few fingerprints for most findings",
-            _ => "nothing to report: no bit, table or fingerprint stands out",
-        }
-    }
-
-    fn chance_sentence(&self) -> String {
-        // The first distance at which it shows.
-        let seen = self.by_chance.iter().find(|at| at.random >= 0.1);
-        let seen = seen.map_or(String::new(), |at| {
-            let found = rounded(at.random);
-            let n = grouped(self.fingerprint_count);
-            format!("at k = {} and {n} fingerprints a random query finds {found} by chance", at.k)
-        });
-        let safe = self.distance_without_chance().map_or(String::new(), |k| {
-            format!("up to k = {k} fewer than one query in a thousand finds anything by chance")
-        });
-        let parts = [seen, safe];
-        parts.iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join("; ")
+/// The name of a table: its number, and its segment if there are several.
+pub(super) fn name_of(statistics: &Statistics, table: &TableStatistics) -> String {
+    let several = statistics.tables.iter().any(|other| other.segment != table.segment);
+    match table.segment {
+        Some(segment) if several => format!("table {} of segment {segment}", table.table.0),
+        _ => format!("table {}", table.table.0),
     }
 }
 
-/// Sentences about the distances to nearest neighbours.
-pub(super) trait NearestWords {
-    /// The share of fingerprints that would have another one within `k` bits by chance.
-    fn chance_within(&self, k: u32) -> f64;
-    /// The greatest distance that is worth showing.
-    fn last_shown(&self) -> u32;
-    /// What the distances suggest for k.
-    fn sentence(&self) -> String;
+/// The number of distinct fingerprints that were counted.
+pub(super) fn counted_distinct(statistics: &Statistics) -> u64 {
+    statistics.sampling.map_or(statistics.fingerprint_count, |sampling| sampling.fingerprint_count)
+}
+
+/// The message for statistics without findings.
+pub(super) fn all_clear(statistics: &Statistics) -> &'static str {
+    match counted_distinct(statistics) {
+        0..32 => "nothing to report, but there are too few fingerprints for most findings",
+        _ => "nothing to report: no bit, table or fingerprint stands out",
+    }
+}
+
+/// The matches expected by chance, in a sentence.
+pub(super) fn chance_sentence(statistics: &Statistics) -> String {
+    // The smallest distance with a notable number of matches by chance.
+    let seen = statistics.by_chance.iter().find(|at| at.random >= 0.1);
+    let seen = seen.map(|at| {
+        let found = rounded(at.random);
+        let n = grouped(statistics.fingerprint_count);
+        format!("at k = {} and {n} fingerprints a random query finds {found} by chance", at.k)
+    });
+    let safe = statistics.distance_without_chance().map(|k| {
+        format!("up to k = {k} fewer than one query in a thousand finds anything by chance")
+    });
+    seen.into_iter().chain(safe).collect::<Vec<_>>().join("; ")
 }
 
 /// The greatest distance that was measured.
@@ -95,37 +74,36 @@ fn distance_max(distances: &NearestDistances) -> u32 {
     distances.counts.len().saturating_sub(1) as u32
 }
 
-impl NearestWords for NearestDistances {
-    fn chance_within(&self, k: u32) -> f64 {
-        self.by_chance.get(k as usize).copied().unwrap_or_default()
-    }
+/// The share of fingerprints that would have another one within `k` bits by chance.
+pub(super) fn chance_within(distances: &NearestDistances, k: u32) -> f64 {
+    distances.by_chance.get(k as usize).copied().unwrap_or_default()
+}
 
-    fn last_shown(&self) -> u32 {
-        let proposed = self.proposed_k.map_or(0, |k| k + 4);
-        proposed.clamp(SHOWN_MIN, distance_max(self))
-    }
+/// The greatest distance worth showing.
+pub(super) fn last_shown(distances: &NearestDistances) -> u32 {
+    let proposed = distances.proposed_k.map_or(0, |k| k + 4);
+    proposed.clamp(SHOWN_MIN, distance_max(distances))
+}
 
-    fn sentence(&self) -> String {
-        match self.proposed_k {
-            Some(k) => {
-                let near = percent(self.share_within(k));
-                format!(
-                    "proposed: -k {k}; {near} of the fingerprints have another within {k} bits, \
-                     {} by chance, and few more lie just beyond",
-                    percent(self.chance_within(k))
-                )
-            }
-            None if self.share_within(distance_max(self)) == 0.0 => format!(
-                "no k is proposed: of {} fingerprints none has another within {} bits",
-                grouped(self.fingerprint_count),
-                distance_max(self)
-            ),
-            None => {
-                "no k is proposed: no gap parts near fingerprints from the others; judge pairs \
-                     of each distance"
-                    .into()
-            }
+/// The distance k that the distances to nearest neighbours suggest, in a sentence.
+pub(super) fn proposal_sentence(distances: &NearestDistances) -> String {
+    match distances.proposed_k {
+        Some(k) => {
+            let near = percent(distances.share_within(k));
+            format!(
+                "proposed: -k {k}; {near} of the fingerprints have another within {k} bits, \
+                 {} by chance, and few more lie just beyond",
+                percent(chance_within(distances, k))
+            )
         }
+        None if distances.share_within(distance_max(distances)) == 0.0 => format!(
+            "no k is proposed: of {} fingerprints none has another within {} bits",
+            grouped(distances.fingerprint_count),
+            distance_max(distances)
+        ),
+        None => "no k is proposed: no gap parts near fingerprints from the others; judge pairs \
+                 of each distance"
+            .into(),
     }
 }
 
@@ -148,11 +126,11 @@ mod tests {
     #[test]
     fn matches_by_chance_are_put_into_a_sentence() {
         assert_eq!(
-            of_random(1_000_000_000).chance_sentence(),
+            chance_sentence(&of_random(1_000_000_000)),
             "at k = 8 and 1 000 000 000 fingerprints a random query finds 0.28 by chance; up to \
              k = 5 fewer than one query in a thousand finds anything by chance"
         );
-        assert!(of_random(1).chance_sentence().contains("up to k = 19"));
+        assert!(chance_sentence(&of_random(1)).contains("up to k = 19"));
     }
 
     #[test]

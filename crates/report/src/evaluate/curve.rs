@@ -1,6 +1,6 @@
 //! Precision and recall by distance.
 
-/// The greatest distance of the curve. Of random fingerprints half of all pairs lie beyond it.
+/// The greatest distance of the curve. Half of all pairs of random fingerprints are farther apart.
 pub const K_MAX: usize = 32;
 
 /// Counts by distance, from 0 to 64.
@@ -13,9 +13,9 @@ pub(super) struct Curve {
     pub(super) duplicates: Histogram,
     /// Other pairs at each distance.
     pub(super) others: Histogram,
-    /// All pairs of duplicates, at any distance and without one.
+    /// All pairs of duplicates, pairs without a distance included.
     pub(super) duplicate_count: u64,
-    /// All other pairs, at any distance and without one.
+    /// All other pairs, pairs without a distance included.
     pub(super) other_count: u64,
 }
 
@@ -25,7 +25,7 @@ impl Default for Curve {
     }
 }
 
-/// The labelled pairs that a distance finds.
+/// The labelled pairs within a distance.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Point {
     /// The distance.
@@ -36,16 +36,16 @@ pub struct Point {
     pub wrong: u64,
     /// Pairs of duplicates beyond k.
     pub missed: u64,
-    /// Of the pairs within k, the share that are duplicates; 1 if there is no pair.
+    /// The share of duplicates among the pairs within k; 1 without such pairs.
     pub precision: f64,
-    /// Of the duplicates, the share within k; 1 if there are none.
+    /// The share of pairs within k among the duplicates; 1 without duplicates.
     pub recall: f64,
     /// The harmonic mean of precision and recall.
     pub f1: f64,
 }
 
 impl Curve {
-    /// Counts a pair. If one of its documents has no fingerprint it has no distance.
+    /// Counts a pair. It has no distance if one of its documents has no fingerprint.
     pub(super) fn add(&mut self, is_duplicate: bool, distance: Option<u32>) {
         let (counts, count) = match is_duplicate {
             true => (&mut self.duplicates, &mut self.duplicate_count),
@@ -57,7 +57,7 @@ impl Curve {
         }
     }
 
-    /// The pairs that each distance finds, from 0 on.
+    /// The pairs within each distance, from 0 on.
     pub(super) fn points(&self) -> Vec<Point> {
         let (mut found, mut wrong) = (0, 0);
         let ratio =

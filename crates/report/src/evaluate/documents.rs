@@ -1,4 +1,4 @@
-//! The fingerprints of documents by their ids, as the lines of a [`LabelFile`] name them.
+//! The fingerprints of documents by their ids, which the lines of a [`LabelFile`] contain.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -10,7 +10,7 @@ use fpstore_base::labels::{BadLabel, LabelFile, LabelledPairs};
 use fpstore_base::watch::Observer;
 use fpstore_base::{Fingerprint, Width};
 
-/// The fingerprints of documents, each under an id of its own.
+/// The fingerprints of documents with distinct ids.
 ///
 /// ```
 /// use fpstore_report::evaluate::{LabelFile, MeasuredDocuments};
@@ -31,7 +31,8 @@ pub struct MeasuredDocuments {
 }
 
 impl MeasuredDocuments {
-    /// Adds a document; `None` is the fingerprint of one without features, whose pairs are not found.
+    /// Adds a document. A document without features has the fingerprint `None`, and its pairs are
+    /// never found.
     ///
     /// # Errors
     ///
@@ -53,7 +54,7 @@ impl MeasuredDocuments {
         }
     }
 
-    /// Adds all records of a store. One that the store holds twice is one document.
+    /// Adds all records of a store. Repeated records are one document.
     ///
     /// # Errors
     ///
@@ -91,7 +92,8 @@ impl MeasuredDocuments {
     ///
     /// # Errors
     ///
-    /// [`BadLabel`] with the line whose id no document has, or whose pair is bad.
+    /// [`BadLabel`] with the line number, if no document has an id of a line, or its pair is
+    /// invalid.
     pub fn pairs(&self, labels: &LabelFile) -> std::result::Result<LabelledPairs, BadLabel> {
         labels.numbered(&self.numbers)
     }
@@ -111,7 +113,7 @@ impl MeasuredDocuments {
     }
 }
 
-/// The message of an input that has a fingerprint without an id.
+/// The message for an input that contains a fingerprint without an id.
 pub fn without_id(input: &str) -> String {
     format!("{input}: a fingerprint without an id has no labels")
 }

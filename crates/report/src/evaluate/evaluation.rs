@@ -1,13 +1,13 @@
-//! The result of an evaluation: the curve, and what follows from it.
+//! The result of an evaluation: the curve, and the values derived from it.
 
 use fpstore_base::Fingerprint;
 use fpstore_base::watch::Observer;
 
 use super::curve::{Curve, Point};
 use super::forecast::Forecast;
-use super::measure::measure;
 use fpstore::Result;
-use fpstore_base::labels::LabelledPairs;
+use fpstore::profile::pair_distances;
+use fpstore_base::labels::{Label, LabelledPairs};
 
 /// How well fingerprints find labelled duplicates at each distance.
 #[derive(Clone, Debug)]
@@ -18,12 +18,12 @@ pub struct Evaluation {
 }
 
 impl Evaluation {
-    /// Measures the distances of labelled pairs. A document without a fingerprint is `None`; its
-    /// pairs are not found. With `unlisted_differ` every pair that is not listed counts as different
+    /// Measures the distances of labelled pairs. The pairs of a document without a fingerprint,
+    /// `None`, are never found. With `unlisted_differ` every unlisted pair counts as different
     /// documents.
     ///
-    /// `unlisted_differ` compares all pairs, on all cores: about two seconds for 50 000 documents on
-    /// one core. The observer is called meanwhile.
+    /// `unlisted_differ` compares all pairs, on all cores: about two seconds for 50 000 documents
+    /// on one core. The observer is called meanwhile.
     ///
     /// # Errors
     ///
@@ -39,18 +39,18 @@ impl Evaluation {
         Ok(Evaluation { points: curve.points(), curve, document_count })
     }
 
-    /// What each distance finds, from 0 to [`K_MAX`](super::K_MAX).
+    /// The pairs within each distance, from 0 to [`K_MAX`](super::K_MAX).
     pub fn points(&self) -> &[Point] {
         &self.points
     }
 
-    /// The point with the greatest F1; of equal ones the first.
+    /// The point with the greatest F1; the first of equal points.
     pub fn best(&self) -> Point {
         let best = self.points.iter().rev().max_by(|a, b| a.f1.total_cmp(&b.f1));
         *best.expect("there is a point for each distance")
     }
 
-    /// The area under precision over recall, by the trapezoid rule, as far as the curve goes.
+    /// The area under precision over recall, by the trapezoid rule, up to the end of the curve.
     pub fn area(&self) -> f64 {
         let (mut area, mut recall) = (0.0, 0.0);
         let mut precision = self.points.first().map_or(0.0, |point| point.precision);
@@ -61,22 +61,54 @@ impl Evaluation {
         area
     }
 
-    /// Pairs that are labelled as duplicates, with fingerprints or without.
+    /// The number of pairs labelled as duplicates, pairs without fingerprints included.
     pub fn duplicate_count(&self) -> u64 {
         self.curve.duplicate_count
     }
 
-    /// Pairs that are labelled as different, with fingerprints or without. Where unlisted pairs
-    /// count as different: all pairs of fingerprints but the duplicates and those left out.
+    /// The number of pairs labelled as different, pairs without fingerprints included. If unlisted
+    /// pairs count as different: all pairs of fingerprints except duplicates and ignored pairs.
     pub fn other_count(&self) -> u64 {
         self.curve.other_count
     }
 
-    /// What to expect in a collection of this many such documents. It is sound only where all pairs
-    /// were measured, with `unlisted_differ`.
+    /// The expected counts in a larger collection of such documents. They are sound only if all
+    /// pairs were measured, with `unlisted_differ`.
     pub fn forecast(&self, collection_size: u64) -> Forecast {
         Forecast::of(&self.curve, &self.points, self.document_count, collection_size)
     }
+}
+
+/// The curve of the labelled pairs. With `unlisted_differ`, every unlisted pair counts as different
+/// documents.
+fn measure(
+    pairs: &LabelledPairs,
+    fingerprints: &[Option<Fingerprint>],
+    unlisted_differ: bool,
+    observer: Option<Observer>,
+) -> Result<Curve> {
+    let mut curve = Curve::default();
+    let of = |number: usize| fingerprints.get(number).copied().flatten();
+    if unlisted_differ {
+        let values: Vec<u64> = fingerprints.iter().flatten().map(|value| value.value()).collect();
+        curve.others = pair_distances(&values, observer)?;
+    }
+    for ((a, b), label) in pairs.iter() {
+        let distance = of(a).zip(of(b)).map(|(a, b)| a.distance(b));
+        if let (true, Some(distance)) = (unlisted_differ, distance) {
+            // The pair was counted among all pairs.
+            curve.others[distance as usize] -= 1;
+        }
+        match label {
+            Label::Duplicate => curve.add(true, distance),
+            Label::Different => curve.add(false, distance),
+            Label::Ignored => {}
+        }
+    }
+    if unlisted_differ {
+        curve.other_count = curve.others.iter().sum();
+    }
+    Ok(curve)
 }
 
 #[cfg(test)]
@@ -108,5 +140,36 @@ mod tests {
         assert!((found.area() - (0.2 + 0.4 * 1.75 / 2.0)).abs() < 1e-12);
         let nothing = of(Curve::default()).points()[0];
         assert_eq!((nothing.precision, nothing.recall, nothing.f1), (1.0, 1.0, 1.0));
+    }
+
+    #[test]
+    fn all_pairs_are_counted_once_and_listed_ones_by_their_label() {
+        let values = [0_u64, 1, 3, u64::MAX, 0, 7];
+        let mut expected = [0; 65];
+        for (at, a) in values.iter().enumerate() {
+            values[at + 1..].iter().for_each(|b| expected[(a ^ b).count_ones() as usize] += 1);
+        }
+        assert_eq!(pair_distances(&values, None).unwrap(), expected);
+        assert_eq!(pair_distances(&[], None).unwrap(), [0; 65]);
+        let mut fingerprints: Vec<Option<Fingerprint>> =
+            values.iter().map(|&value| Some(Fingerprint::new(value))).collect();
+        fingerprints.push(None);
+        // At distances 0, 64, 2, and one without a fingerprint.
+        let mut pairs = LabelledPairs::default();
+        for (number, label) in [
+            (4, Label::Duplicate),
+            (3, Label::Different),
+            (2, Label::Ignored),
+            (6, Label::Duplicate),
+        ] {
+            pairs.insert(0, number, label).unwrap();
+        }
+        let curve = measure(&pairs, &fingerprints, true, None).unwrap();
+        assert_eq!((curve.duplicate_count, curve.duplicates[0]), (2, 1));
+        expected[0] -= 1;
+        expected[2] -= 1;
+        assert_eq!(curve.others, expected);
+        let listed = measure(&pairs, &fingerprints, false, None).unwrap();
+        assert_eq!((listed.other_count, listed.others[64]), (1, 1));
     }
 }

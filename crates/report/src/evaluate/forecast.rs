@@ -1,43 +1,43 @@
-//! What to expect of a recipe in a collection of another size.
+//! The expected results of a recipe in a collection of another size.
 //!
-//! The number of unrelated pairs grows with the square of the collection, that of duplicates as the
-//! collection itself, so the best k falls.
+//! The number of unrelated pairs grows with the square of the collection, the number of duplicates
+//! linearly, so the best k decreases.
 
 use super::curve::{Curve, K_MAX, Point};
 
-/// What to expect in a collection of a given size.
+/// The expected results in a collection of a given size.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Forecast {
     /// The number of documents.
     pub collection_size: u64,
-    /// The distance with the greatest expected F1; of equal ones the first.
+    /// The distance with the greatest expected F1; the first of equal distances.
     pub recommended_k: usize,
     /// The expectation for each distance, from 0 on.
     pub points: Vec<Expected>,
 }
 
-/// What a distance is expected to find.
+/// The expected results at a distance.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Expected {
     /// The distance.
     pub k: usize,
     /// Pairs of duplicates.
     pub found: f64,
-    /// Pairs of other documents: by their share in the documents that were measured.
+    /// Pairs of different documents, by their share in the measured documents.
     pub wrong: f64,
     /// Pairs of random fingerprints, which no recipe can avoid.
     pub by_chance: f64,
-    /// Of the pairs within k, the share that are duplicates.
+    /// The share of duplicates among the pairs within k.
     pub precision: f64,
-    /// Of the duplicates, the share within k.
+    /// The share of pairs within k among the duplicates.
     pub recall: f64,
     /// The harmonic mean of precision and recall.
     pub f1: f64,
 }
 
 impl Forecast {
-    /// The expectation in `collection_size` documents, of which `document_count` were measured, all
-    /// pairs of them.
+    /// The expected results in `collection_size` documents, from the pairs of `document_count`
+    /// measured documents.
     pub(super) fn of(
         curve: &Curve,
         points: &[Point],

@@ -1,10 +1,10 @@
 //! How well fingerprints find the duplicates that people have labelled, by distance.
 //!
-//! A caller lists pairs of documents with a [`Label`] each ([`LabelledPairs`], or a [`LabelFile`] with
-//! ids) and gives the fingerprints of the documents, as a list or as
-//! [`MeasuredDocuments`]. An [`Evaluation`] then says for each `k` what a
-//! search would find, find wrongly and miss; which `k` is best; and what to expect in a larger
-//! collection ([`Forecast`]). [`svg`] draws it. Nothing here knows a recipe.
+//! Input: pairs of documents with a [`Label`] each ([`LabelledPairs`], or a [`LabelFile`] with
+//! ids), and the fingerprints of the documents, as a list or as [`MeasuredDocuments`]. Output: an
+//! [`Evaluation`] with the found, wrong and missed pairs for each `k`, the best `k`, and the
+//! expected results in a larger collection ([`Forecast`]). [`svg`] draws it. The module does not
+//! depend on recipes.
 //!
 //! ```
 //! use fpstore::Fingerprint;
@@ -25,7 +25,6 @@ mod curve;
 mod documents;
 mod evaluation;
 mod forecast;
-mod measure;
 mod plot;
 
 pub use curve::{K_MAX, Point};

@@ -1,49 +1,49 @@
-//! The page of a cleaning: what was removed, why, and a sample of it beside what stays instead.
+//! The page of a cleaning: counts of removed documents, the reasons, and a sample of removed
+//! documents with the kept ones.
 
 use std::collections::BTreeMap;
 
-use fpstore_plot::numbers::{grouped, short};
+use fpstore_plot::numbers::{counted, grouped, short};
 use fpstore_plot::{Chart, Column, LogAxis, Marks, STYLE as PLOT_STYLE, Size};
 use maud::{Markup, PreEscaped, html};
 
-use super::wording::{STYLE, beginning, characters, counted};
-use super::words::{Part, differences};
-use crate::frame::Page;
+use super::words::marked;
+use crate::frame::{Page, STYLE, beginning, characters, facts};
 
 const OWN_STYLE: &str = include_str!("cleaning.css");
 const SCRIPT: &str = include_str!("cleaning.js");
-/// Names the script in the policy of the page, so that no other can run.
+/// The hash of the script for the policy of the page, so that no other script can run.
 const SCRIPT_HASH: &str = include_str!("cleaning.js.sha256");
 
-/// The characters of a text that the page shows and compares at most.
+/// The largest number of characters of a text that the page shows and compares.
 const TEXT_MAX: usize = 20_000;
-/// The columns of similarities, each so wide.
+/// The width of a column of similarities.
 const SIMILARITY_STEP: f64 = 0.02;
-/// The labels of a chart.
+/// The largest number of labels of a chart.
 const LABELS_MAX: usize = 7;
 
-/// A removed document beside the one because of which it went.
+/// A removed document, and the document because of which it was removed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RemovedPair {
     /// The id of the removed document.
     pub id: String,
-    /// The id of the other one.
+    /// The id of the other document.
     pub other_id: String,
     /// The text of the removed document.
     pub text: String,
-    /// The text of the other one.
+    /// The text of the other document.
     pub other_text: String,
-    /// The bits in which their fingerprints differ.
+    /// The distance of their fingerprints in bits.
     pub distance: u32,
     /// The Jaccard similarity of their features.
     pub similarity: f64,
-    /// Why it was removed.
+    /// The reason for the removal.
     pub reason: String,
-    /// Whether it was removed because the two are alike, so that it may stay with another bar.
+    /// Whether it was removed for their similarity, so that a higher threshold could keep it.
     pub by_likeness: bool,
 }
 
-/// A page of what a cleaning removed.
+/// The page of the documents that a cleaning removed.
 ///
 /// ```
 /// use fpstore_report::page::{CleaningPage, RemovedPair};
@@ -66,28 +66,29 @@ pub struct RemovedPair {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct CleaningPage {
-    /// How many documents each reason removed.
+    /// The reasons, each with the number of removed documents.
     pub reasons: Vec<(String, u64)>,
-    /// What all files, each file and each source have, and lose: name, documents, removed ones.
+    /// All files, each file and each source: name, number of documents, number of removed
+    /// documents.
     pub losses: Vec<(String, u64, u64)>,
-    /// How many clusters there are of each number of documents, from 2 on.
+    /// The number of clusters for each number of documents, from 2 on.
     pub cluster_sizes: BTreeMap<u64, u64>,
-    /// The largest clusters: how many documents, the id of the one that stays, and how it begins.
+    /// The largest clusters: number of documents, id of the kept document, beginning of its text.
     pub clusters: Vec<(u64, String, String)>,
-    /// A sample of the documents that were removed because of one that is no stored one. Those that are
-    /// least like the other one are shown first.
+    /// A sample of the documents that were removed because of another new document. The least
+    /// similar pairs are shown first.
     pub pairs: Vec<RemovedPair>,
-    /// How many were removed because of a stored one, of which there is no text.
+    /// The number of documents removed because of a stored one, whose text is unknown.
     pub stored_count: u64,
     distances: BTreeMap<u32, u64>,
-    /// By the step below each similarity.
+    /// The counts of similarities, rounded down to a step.
     similarities: BTreeMap<u32, u64>,
     removed_count: u64,
 }
 
 impl CleaningPage {
-    /// Counts a removed document: the bits between it and the other one, and their similarity if it
-    /// was computed.
+    /// Counts a removed document, by the distance of the two documents and by their similarity if
+    /// it was computed.
     pub fn take(&mut self, distance: u32, similarity: Option<f64>) {
         self.removed_count += 1;
         *self.distances.entry(distance).or_default() += 1;
@@ -98,7 +99,7 @@ impl CleaningPage {
     }
 
     /// The page, with facts beneath its title.
-    pub fn write(mut self, title: &str, facts: &[(&str, String)]) -> String {
+    pub fn write(mut self, title: &str, rows: &[(&str, String)]) -> String {
         self.pairs.sort_by(|one, other| {
             let by_similarity = one.similarity.total_cmp(&other.similarity);
             by_similarity.then_with(|| (&one.id, &one.other_id).cmp(&(&other.id, &other.other_id)))
@@ -106,7 +107,7 @@ impl CleaningPage {
         let body = html! {
             main {
                 h1 { "What was removed from " bdi { (title) } }
-                dl.facts { @for (name, value) in facts { div { dt { (name) } dd { (value) } } } }
+                (facts(rows.iter().map(|(name, value)| (*name, value))))
                 @if self.removed_count == 0 { p.note { "Nothing was removed." } }
                 @else { (self.sections()) }
             }
@@ -156,7 +157,7 @@ impl CleaningPage {
         }
     }
 
-    /// The similarities of what was removed, or the distances if there are none.
+    /// The histogram of similarities of removed documents, or of distances if none was computed.
     fn likeness(&self) -> Markup {
         if let (Some((&first, _)), Some((&last, _))) =
             (self.similarities.first_key_value(), self.similarities.last_key_value())
@@ -204,7 +205,7 @@ impl CleaningPage {
         histogram("plot-sizes", "Clusters by their size", "documents of a cluster, up to", &columns)
     }
 
-    /// The lowest similarity of the sample that another bar may be above; `None` if there is none.
+    /// The lowest similarity in the sample below a possible threshold; `None` without such pairs.
     fn lowest(&self) -> Option<f64> {
         let by_likeness = self.pairs.iter().filter(|pair| pair.by_likeness);
         by_likeness.map(|pair| pair.similarity).reduce(f64::min).filter(|it| *it < 1.0)
@@ -245,7 +246,7 @@ impl CleaningPage {
     }
 }
 
-/// The slider that shows what would stay.
+/// The slider of the similarity threshold.
 fn bar(lowest: f64, drawn_from: u64) -> Markup {
     html! {
         div.tools hidden {
@@ -262,7 +263,7 @@ fn article(pair: &RemovedPair) -> Markup {
     let (text, is_all) = beginning(pair.text.trim(), TEXT_MAX);
     let (other, all_of_other) = beginning(pair.other_text.trim(), TEXT_MAX);
     html! {
-        // What goes whatever it is like has no similarity that a bar is held against.
+        // A document removed for another reason is not affected by the threshold.
         article data-similarity=[pair.by_likeness.then_some(pair.similarity)] {
             h2 {
                 span { bdi.id { (pair.id) } }
@@ -277,13 +278,7 @@ fn article(pair: &RemovedPair) -> Markup {
             }
             @if text == other { p.soft { "The texts are the same, letter for letter." } }
             div.text dir="auto" {
-                @for part in differences(other, text).parts {
-                    @match part {
-                        Part::Removed(text) => del { (text) },
-                        Part::Added(text) => ins { (text) },
-                        Part::Same(text) => (text),
-                    }
-                }
+                (marked(other, text))
             }
         }
     }
@@ -325,7 +320,7 @@ fn histogram(id: &str, title: &str, x_label: &str, columns: &[(String, u64)]) ->
     }
 }
 
-/// A table; what is a number in its first row is one in the others.
+/// A table; columns of numbers get a class.
 fn table(head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> Markup {
     let rows: Vec<Vec<String>> = rows.collect();
     let is_number = |at: usize| {
@@ -350,8 +345,8 @@ fn table(head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> Markup {
 
 #[cfg(test)]
 mod tests {
-    use super::super::script::assert_policy_names;
     use super::*;
+    use crate::frame::scripts::assert_policy_names;
 
     fn pair(id: &str, text: &str, other: &str, similarity: f64) -> RemovedPair {
         RemovedPair {

@@ -1,21 +1,19 @@
-//! The page of two documents, and where they differ. It needs no script.
+//! The page of two documents and their differences. It needs no script.
 
 use fpstore_base::Fingerprint;
-use fpstore_plot::numbers::grouped;
+use fpstore_plot::numbers::{counted, grouped};
 use maud::{Markup, html};
 
-use super::bits;
-use super::wording::{STYLE, beginning, characters, counted};
 use super::words::{Differences, Part, differences};
-use crate::frame::Page;
+use crate::frame::{Page, STYLE, beginning, characters, facts};
 
-/// The characters of a text that the page shows at most.
+/// The largest number of characters of a text that the page shows.
 const TEXT_MAX: usize = 500_000;
-/// Unchanged text longer than this is folded, but for its ends.
+/// Unchanged text longer than this is folded, except for its ends.
 const FOLD: usize = 600;
 const ENDS: usize = 200;
 
-/// What a page shows of two documents.
+/// The contents of the page of two documents.
 ///
 /// ```
 /// use fpstore_report::page::Comparison;
@@ -31,11 +29,11 @@ const ENDS: usize = 200;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Comparison<'a> {
-    /// What the documents are called.
+    /// The names of the documents.
     pub names: [&'a str; 2],
     /// Their fingerprints.
     pub fingerprints: [Fingerprint; 2],
-    /// The similarity that the distance estimates, if it is known how.
+    /// The similarity estimated from the distance, if the recipe is known.
     pub estimate: Option<f64>,
     /// Their texts, if they are known.
     pub texts: Option<[&'a str; 2]>,
@@ -48,11 +46,11 @@ pub struct Comparison<'a> {
 pub struct ComparedFeatures<'a> {
     /// Their Jaccard similarity.
     pub jaccard: f64,
-    /// How many both documents have.
+    /// The number of features of both documents.
     pub common_count: usize,
-    /// How many only one document has, and the first of them.
+    /// The number of features of each document alone, and the first of them.
     pub only: [(usize, &'a [String]); 2],
-    /// The option that shows more of them.
+    /// The option that shows more features.
     pub more: &'a str,
 }
 
@@ -68,7 +66,7 @@ impl Comparison<'_> {
                 @if let Some(features) = &self.features { (feature_section(self.names, features)) }
                 section aria-label="Bits" {
                     h2 { "Fingerprints" }
-                    (bits::grids(self.names, self.fingerprints))
+                    (grids(self.names, self.fingerprints))
                 }
             }
             footer { "fpstore " (env!("CARGO_PKG_VERSION")) }
@@ -80,15 +78,15 @@ impl Comparison<'_> {
 
     fn facts(&self) -> Markup {
         let [one, other] = self.fingerprints;
-        let mut facts = vec![("distance", counted(one.distance(other).into(), "bit", "bits"))];
+        let mut rows = vec![("distance", counted(one.distance(other).into(), "bit", "bits"))];
         if let Some(estimate) = self.estimate {
-            facts.push(("similarity that it estimates", format!("{estimate:.3}")));
+            rows.push(("similarity that it estimates", format!("{estimate:.3}")));
         }
         if let Some(features) = &self.features {
-            facts.push(("Jaccard similarity of features", format!("{:.3}", features.jaccard)));
-            facts.push(("features that both have", grouped(features.common_count as u64)));
+            rows.push(("Jaccard similarity of features", format!("{:.3}", features.jaccard)));
+            rows.push(("features that both have", grouped(features.common_count as u64)));
         }
-        html! { dl.facts { @for (name, value) in facts { div { dt { (name) } dd { (value) } } } } }
+        facts(rows)
     }
 }
 
@@ -121,7 +119,7 @@ fn text_section(texts: [&str; 2]) -> Markup {
     }
 }
 
-/// What the marks mean, and what is not marked.
+/// The legend of the marks.
 fn key(found: &Differences<'_>) -> Markup {
     let places = counted(found.space_count, "place", "places");
     html! {
@@ -180,6 +178,36 @@ fn feature_section(names: [&str; 2], features: &ComparedFeatures<'_>) -> Markup 
                             p.soft { "The first " (list.len()) " are shown; " (features.more) " shows more." }
                         }
                     }
+                }
+            }
+        }
+    }
+}
+
+/// The numbers of the bits that differ, 63 the first.
+pub fn differing_bits(one: Fingerprint, other: Fingerprint) -> Vec<u32> {
+    let bits = one.value() ^ other.value();
+    (0..64).rev().filter(|bit| bits >> bit & 1 == 1).collect()
+}
+
+/// Both fingerprints in binary, with the bits marked that differ.
+fn grids(names: [&str; 2], fingerprints: [Fingerprint; 2]) -> Markup {
+    let [one, other] = fingerprints;
+    let differing = differing_bits(one, other);
+    let listed: Vec<String> = differing.iter().map(u32::to_string).collect();
+    let sentence = match listed.as_slice() {
+        [] => "The fingerprints are equal.".to_string(),
+        [bit] => format!("Bit {bit} differs. Bit 63 is the first."),
+        bits => format!("Bits {} differ. Bit 63 is the first.", bits.join(", ")),
+    };
+    html! {
+        p { (sentence) }
+        @for (name, fingerprint) in names.into_iter().zip(fingerprints) {
+            p.line { span.id { bdi { (name) } } code { (fingerprint) } }
+            ol.bits aria-hidden="true" {
+                @for bit in (0..64).rev() {
+                    @let class = differing.contains(&bit).then_some("differs");
+                    li class=[class] { (fingerprint.value() >> bit & 1) }
                 }
             }
         }

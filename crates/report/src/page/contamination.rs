@@ -1,4 +1,4 @@
-//! The page of items of a benchmark beside the passages of a corpus that hold them. It needs no
+//! The page of items of a benchmark, each with a passage of a corpus that contains it. It needs no
 //! script.
 
 use std::cmp::Ordering;
@@ -9,31 +9,30 @@ use fpstore_plot::numbers::grouped;
 use maud::{Markup, html};
 use siphasher::sip::SipHasher13;
 
-use super::wording::{STYLE, beginning, characters};
-use super::words::{Part, differences};
-use crate::frame::Page;
+use super::words::marked;
+use crate::frame::{Page, STYLE, beginning, characters, facts};
 
-/// The characters of an item and of a passage that the page shows at most.
+/// The largest number of characters of an item and of a passage that the page shows.
 const TEXT_MAX: usize = 20_000;
 
-/// An item, and the passage of a document that holds it.
+/// An item, and the passage of a document that contains it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HeldItem {
     /// The id of the item.
     pub item: String,
-    /// The part of its shingles that the passage holds.
+    /// The share of its shingles that the passage contains.
     pub contained: f64,
     /// The name of the file of the document.
     pub file: String,
     /// The id of the document.
     pub id: String,
-    /// The characters of the passage in the text of the document.
+    /// The range of the passage in characters of the document's text.
     pub chars: std::ops::Range<u64>,
     /// The passage.
     pub passage: String,
 }
 
-/// A page of items that documents hold: a sample of them, always the same for the same corpus.
+/// The page of items in documents: a sample of them, which is the same in each run.
 ///
 /// ```
 /// use fpstore_report::page::{ContaminationPage, HeldItem};
@@ -55,7 +54,7 @@ pub struct HeldItem {
 pub struct ContaminationPage {
     most: usize,
     count: u64,
-    /// Those with the least hashes; the greatest of them on top.
+    /// The items with the least hashes; the greatest of these on top.
     kept: BinaryHeap<Kept>,
 }
 
@@ -97,7 +96,7 @@ impl ContaminationPage {
         ContaminationPage { most, count: 0, kept: BinaryHeap::new() }
     }
 
-    /// Takes an item that a document holds, and keeps it if it is in the sample.
+    /// Takes an item of a document, and keeps it if it is in the sample.
     pub fn take(&mut self, held: HeldItem) {
         self.count += 1;
         let mut hasher = SipHasher13::new();
@@ -116,12 +115,12 @@ impl ContaminationPage {
         self.kept.iter().map(|kept| kept.held.item.as_str())
     }
 
-    /// The page, with facts beneath its title, and the texts of items by their ids. Those of which
-    /// the least is held come first: they are the ones to judge.
+    /// Writes the page, with facts below its title, and with the texts of items by their ids. Items
+    /// with the lowest contained share come first: they are the ones to judge.
     pub fn write(
         self,
         title: &str,
-        facts: &[(&str, String)],
+        rows: &[(&str, String)],
         texts: &HashMap<String, String>,
     ) -> String {
         let mut shown: Vec<HeldItem> = self.kept.into_iter().map(|kept| kept.held).collect();
@@ -134,7 +133,7 @@ impl ContaminationPage {
         let body = html! {
             main {
                 h1 { "Items of a benchmark in " bdi { (title) } }
-                dl.facts { @for (name, value) in facts { div { dt { (name) } dd { (value) } } } }
+                (facts(rows.iter().map(|(name, value)| (*name, value))))
                 @if self.count == 0 {
                     p.note { "No document holds an item." }
                 } @else {
@@ -188,13 +187,7 @@ fn article(held: &HeldItem, text: Option<&String>) -> Markup {
                         p.soft { "All its shingles are here: case and punctuation are not compared." }
                     }
                     div.text dir="auto" {
-                        @for part in differences(item, passage).parts {
-                            @match part {
-                                Part::Removed(text) => del { (text) },
-                                Part::Added(text) => ins { (text) },
-                                Part::Same(text) => (text),
-                            }
-                        }
+                        (marked(item, passage))
                     }
                 },
             }
@@ -202,7 +195,7 @@ fn article(held: &HeldItem, text: Option<&String>) -> Markup {
     }
 }
 
-/// A part in percent, rounded down, so that 100 % is all.
+/// A share in percent, rounded down, so that 100 % means all.
 fn percent(part: f64) -> String {
     format!("{} %", (part * 100.0 + 1e-9).floor())
 }

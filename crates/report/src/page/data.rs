@@ -1,4 +1,4 @@
-//! What the script of a page reads: the groups as JSON.
+//! The groups as JSON, for the script of the page.
 
 use serde::Serialize;
 
@@ -23,32 +23,32 @@ struct Document<'a> {
 struct Text {
     #[serde(flatten)]
     content: Content,
-    /// The places where the white space differs from that of the first text, which the parts
-    /// have.
-    #[serde(skip_serializing_if = "is_none")]
+    /// The number of places where the white space differs from the first text. The parts have the
+    /// white space of the first text.
+    #[serde(skip_serializing_if = "is_zero")]
     spaces: u64,
-    /// The characters of the text; if the page shows fewer.
+    /// The number of characters of the text, if the page shows fewer.
     #[serde(skip_serializing_if = "Option::is_none")]
     len: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     doubt: Option<&'static str>,
 }
 
-fn is_none(count: &u64) -> bool {
+fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Content {
-    /// A text that others are compared with.
+    /// The first text of the group, with which the others are compared.
     Text(String),
-    /// The parts of a text, compared with the first one of the group.
+    /// The parts of a text, compared with the first text.
     Parts(Vec<JsonPart>),
 }
 
-/// A part in the least space: what both texts have is a number of UTF-16 units, what was removed a
-/// negative one, what was added a text.
+/// A part in a compact form: a number of UTF-16 units of common text, a negative number of units of
+/// removed text, or the added text.
 #[derive(Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 enum JsonPart {
@@ -67,7 +67,7 @@ impl From<Part<'_>> for JsonPart {
     }
 }
 
-/// JSON that grows up to a limit.
+/// A JSON text with a limited length.
 pub(super) struct Json {
     pub(super) text: String,
     len_max: usize,
@@ -91,8 +91,8 @@ impl Json {
         }
     }
 
-    /// Adds a group; whether there is room for more. A group that has too little room for two of
-    /// its documents is left out.
+    /// Adds a group. Returns whether all its documents fit. A group is omitted if fewer than two of
+    /// its documents fit.
     pub(super) fn push(
         &mut self,
         group: &ShownGroup,
@@ -116,8 +116,7 @@ impl Json {
         Ok(count == group.documents.len() as u64)
     }
 
-    /// Adds the documents for which there is room. Returns how many they are, and how many of them
-    /// have no text.
+    /// Adds the documents that fit. Returns their number, and the number of them without a text.
     fn push_documents(
         &mut self,
         own: &mut String,
@@ -141,7 +140,7 @@ impl Json {
                 similarity: similarity.map(|it| (it * 1e4).round() / 1e4),
                 text,
             };
-            // A script element ends at '</', whatever the JSON says.
+            // A script element ends at the first '</', even within a JSON string.
             let json = serde_json::to_string(&document).expect("texts and numbers are JSON");
             let json = json.replace('<', "\\u003c");
             if self.text.len() + own.len() + json.len() + 8 > self.len_max {
@@ -164,7 +163,7 @@ impl Json {
     }
 }
 
-/// A text as it is beside the first one of its group, which it becomes if there is none.
+/// A text compared with the first text of its group. Without a first text, it becomes the first.
 fn text_beside(found: ShownText, first: &mut Option<String>) -> Text {
     let shown = found.text.chars().count() as u64;
     let (content, spaces) = match first {

@@ -1,7 +1,7 @@
 //! The page of groups of near-duplicates, the largest first.
 //!
-//! The page holds the groups as JSON, and a script shows some at a time. A bound on the length of
-//! the page decides how many it holds; it says what it leaves out.
+//! The page contains the groups as JSON, and a script shows some at a time. The limit on the length
+//! of the page determines the number of groups; the page states how many it omits.
 
 use std::path::Path;
 
@@ -11,38 +11,37 @@ use super::data::Json;
 use super::largest::{DOCUMENTS_MAX, LargestGroups, ShownGroup};
 use super::template::Template;
 use super::texts::GroupTexts;
-use super::wording::{STYLE, counted};
-use crate::frame::Page;
+use crate::frame::{self, Page, STYLE};
 use fpstore::Result;
-use fpstore_plot::numbers::grouped;
+use fpstore_plot::numbers::{counted, grouped};
 
 const SCRIPT: &str = include_str!("groups.js");
-/// Takes judgements of the groups that the other script shows.
+/// Collects judgements of the groups that the other script shows.
 const JUDGE: &str = include_str!("judge.js");
-/// Name the scripts in the policy of the page, so that no other can run.
+/// The hashes of the scripts for the policy of the page, so that no other script can run.
 const SCRIPT_HASH: &str = include_str!("groups.js.sha256");
 const JUDGE_HASH: &str = include_str!("judge.js.sha256");
 
-/// Room for the counts that are known last.
+/// The length reserved for the counts, which are known last.
 const MARGIN: usize = 1024;
 
-/// What a page says of its groups, and how it shows their ids.
+/// The texts of a page about its groups, and the presentation of ids.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct About<'a> {
     /// The name of the input.
     pub title: &'a str,
-    /// What makes documents a group, such as "within 3 bits".
+    /// The criterion of near documents, such as "within 3 bits".
     pub limit: &'a str,
-    /// How groups are made, such as "chains of near documents".
+    /// The definition of a group, such as "chains of near documents".
     pub method: &'a str,
-    /// Makes a link of each id.
+    /// The link of each id.
     pub link: Option<&'a Template>,
-    /// Makes a picture of each id.
+    /// The picture of each id.
     pub image: Option<&'a Template>,
-    /// The options that make room for more groups.
+    /// The options that allow more groups.
     pub more: &'a str,
-    /// Whether people judge the groups, which are pairs: each has buttons, and the judgements are
-    /// saved as labels that [`evaluate`](crate::evaluate) reads.
+    /// Whether the groups are pairs to judge: each pair has buttons, and the judgements are saved
+    /// as labels that [`evaluate`](crate::evaluate) reads.
     pub judged: bool,
 }
 
@@ -52,17 +51,25 @@ pub struct About<'a> {
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// use fpstore_report::page::{About, GroupDocument, GroupFacts, GroupPage, LargestGroups};
+/// use fpstore::Fingerprint;
+/// use fpstore::rows::{ClusterMemberRow, ClusterRow};
+/// use fpstore_report::page::{About, GroupPage, LargestGroups};
 ///
-/// let mut groups = LargestGroups::within(1 << 20);
-/// let facts = GroupFacts { number: 1, size: 2, diameter: 1, diameter_is_exact: true };
-/// let document = |id: &str, fingerprint: u64, distance| GroupDocument {
-///     id: Some(id.into()),
-///     fingerprint: fingerprint.into(),
+/// let member = |id: &str, fingerprint: u64, distance| ClusterMemberRow {
+///     fingerprint: Fingerprint::new(fingerprint).into(),
 ///     distance,
 ///     similarity: None,
+///     ids: vec![Some(id.into())],
 /// };
-/// groups.take(facts, [document("a", 7, 0), document("b", 15, 1)]);
+/// let mut groups = LargestGroups::within(1 << 20);
+/// groups.take_cluster(&ClusterRow {
+///     cluster: 1,
+///     size: 2,
+///     diameter: 1,
+///     diameter_is_exact: true,
+///     representative: Fingerprint::new(7).into(),
+///     members: vec![member("a", 7, 0), member("b", 15, 1)],
+/// });
 ///
 /// let page = GroupPage::of(groups);
 /// let mut texts = page.texts(&std::env::temp_dir())?;
@@ -77,21 +84,21 @@ pub struct About<'a> {
 pub struct GroupPage {
     groups: Vec<ShownGroup>,
     len_max: u64,
-    /// All groups, and their documents.
+    /// The number of all groups, and of their documents.
     counts: (u64, u64),
 }
 
-/// A page that was written, and what it shows.
+/// A page, and counts of its groups.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct WrittenPage {
     /// The page.
     pub html: String,
-    /// The groups that it shows.
+    /// The number of groups on the page.
     pub group_count: u64,
-    /// The groups that it leaves out.
+    /// The number of omitted groups.
     pub left_out_count: u64,
-    /// The documents on it whose texts were not found.
+    /// The number of documents on the page without a text.
     pub missing_count: u64,
 }
 
@@ -102,17 +109,17 @@ impl GroupPage {
         GroupPage { groups: groups.into_list(), len_max, counts }
     }
 
-    /// Takes the texts of the documents of the page, and keeps them in a temporary file in `folder`.
+    /// The collection of texts for the page, kept in a temporary file in `folder`.
     ///
     /// # Errors
     ///
-    /// [`Error::Io`](fpstore::Error::Io) if there can be no such file.
+    /// [`Error::Io`](fpstore::Error::Io) if the file cannot be created.
     pub fn texts(&self, folder: &Path) -> Result<GroupTexts> {
         GroupTexts::of(&self.groups, folder)
     }
 
-    /// Writes the page, with the texts if there are any. `check` is called before each group, and
-    /// ends the work with its error.
+    /// Writes the page, with the texts if they are given. `check` is called before each group; its
+    /// error ends the work.
     ///
     /// # Errors
     ///
@@ -187,10 +194,10 @@ fn facts(about: &About<'_>, (groups, documents): (u64, u64)) -> Markup {
             ("groups are", about.method.into()),
         ],
     };
-    html! { dl.facts { @for (name, value) in facts { div { dt { (name) } dd { (value) } } } } }
+    frame::facts(facts)
 }
 
-/// What the page leaves out, in words.
+/// Sentences about omitted groups, documents and texts.
 fn notes(about: &About<'_>, (groups, documents): (u64, u64), json: &Json) -> Markup {
     let mut notes = Vec::new();
     if groups == 0 {
@@ -219,7 +226,7 @@ fn notes(about: &About<'_>, (groups, documents): (u64, u64), json: &Json) -> Mar
     html! { @for note in notes { p.note { (note) } } }
 }
 
-/// The judgements so far, and how they are saved.
+/// The instructions for judging, and the button to save the judgements.
 fn judging() -> Markup {
     html! {
         section.judging aria-label="Judgements" {
@@ -242,7 +249,7 @@ fn judging() -> Markup {
     }
 }
 
-/// The search and what else chooses the groups that are shown.
+/// The controls that select the shown groups.
 fn tools(about: &About<'_>, has_texts: bool) -> Markup {
     let (noun, nouns) = if about.judged { ("pair", "pairs") } else { ("group", "groups") };
     let hint = if has_texts { "id, fingerprint, words" } else { "id, fingerprint" };
@@ -281,8 +288,8 @@ fn tools(about: &About<'_>, has_texts: bool) -> Markup {
 
 #[cfg(test)]
 mod tests {
-    use super::super::script::assert_policy_names;
     use super::*;
+    use crate::frame::scripts::assert_policy_names;
 
     #[test]
     fn the_policy_names_the_script() {

@@ -8,35 +8,35 @@ use fpstore_base::{Fingerprint, Id};
 use fpstore::join::SampledPair;
 use fpstore::rows::ClusterRow;
 
-/// The documents of a group that a page shows at most.
+/// The largest number of documents of a group that a page shows.
 pub(super) const DOCUMENTS_MAX: usize = 200;
-/// The bytes of the page that a document takes besides its id and its text.
+/// The length in bytes of a document on the page, without its id and its text.
 const DOCUMENT_LEN: u64 = 80;
 
 /// A document of a group.
 #[derive(Clone, Debug)]
-pub struct GroupDocument {
+pub(super) struct GroupDocument {
     /// Its id, if it has one.
-    pub id: Option<String>,
+    pub(super) id: Option<String>,
     /// Its fingerprint.
-    pub fingerprint: Fingerprint,
+    pub(super) fingerprint: Fingerprint,
     /// The distance from the representative in bits.
-    pub distance: u32,
-    /// The similarity to the representative, where features were compared.
-    pub similarity: Option<f64>,
+    pub(super) distance: u32,
+    /// The similarity to the representative, if features were compared.
+    pub(super) similarity: Option<f64>,
 }
 
-/// What is said of a group.
+/// The facts about a group.
 #[derive(Clone, Copy, Debug)]
-pub struct GroupFacts {
-    /// Its number, one of its own.
-    pub number: u64,
+pub(super) struct GroupFacts {
+    /// Its unique number.
+    pub(super) number: u64,
     /// The number of its documents.
-    pub size: u64,
-    /// The largest distance between two of them, or a lower bound of it.
-    pub diameter: u32,
+    pub(super) size: u64,
+    /// The largest distance between two documents, or a lower bound of it.
+    pub(super) diameter: u32,
     /// Whether the diameter is exact.
-    pub diameter_is_exact: bool,
+    pub(super) diameter_is_exact: bool,
 }
 
 /// A group with its first documents, the representative first.
@@ -57,7 +57,7 @@ impl ShownGroup {
     }
 }
 
-/// The order of the groups on a page, the first one the greatest.
+/// The rank of a group; the group with the greatest rank is the first on the page.
 type Rank = (u64, Reverse<u64>);
 
 impl GroupFacts {
@@ -90,7 +90,7 @@ impl Ord for Ranked {
     }
 }
 
-/// Takes groups in any order and keeps the largest, as many as a page can show.
+/// Takes groups in any order and keeps the largest groups that fit on a page.
 #[derive(Debug)]
 pub struct LargestGroups {
     /// The smallest first.
@@ -98,16 +98,16 @@ pub struct LargestGroups {
     len: u64,
     pub(super) len_max: u64,
     count_max: usize,
-    /// The largest group that was not kept. Smaller ones are not kept either, so that the page
-    /// shows the first groups of the order without gaps.
+    /// The rank of the largest group that was not kept. Smaller groups are not kept either, so that
+    /// the page shows the first groups of the order without gaps.
     floor: Option<Rank>,
-    /// All groups that were taken, and their documents.
+    /// The number of all groups, and of their documents.
     pub(super) group_count: u64,
     pub(super) document_count: u64,
 }
 
 impl LargestGroups {
-    /// As many groups as take `len_max` bytes of a page without their texts.
+    /// Keeps groups up to a length of `len_max` bytes on the page, without their texts.
     pub fn within(len_max: u64) -> Self {
         LargestGroups {
             kept: BinaryHeap::new(),
@@ -149,8 +149,8 @@ impl LargestGroups {
         self.take(facts, documents);
     }
 
-    /// Takes pairs to judge, but for those with an id that has a tab: labels are lines with tabs between
-    /// the ids.
+    /// Takes pairs to judge, except pairs with a tab in an id: tabs separate the ids in a file of
+    /// labels.
     pub fn take_pairs(&mut self, pairs: &[SampledPair]) {
         let can_be_named = |pair: &&SampledPair| {
             ![&pair.first_id, &pair.second_id].iter().any(|id| id.to_string().contains('\t'))
@@ -169,8 +169,8 @@ impl LargestGroups {
         }
     }
 
-    /// Takes a group and its documents, the representative first. Of these a page shows 200 at most.
-    pub fn take(&mut self, facts: GroupFacts, documents: impl IntoIterator<Item = GroupDocument>) {
+    /// Takes a group and its documents, the representative first. A page shows at most 200 of them.
+    fn take(&mut self, facts: GroupFacts, documents: impl IntoIterator<Item = GroupDocument>) {
         self.group_count += 1;
         self.document_count += facts.size;
         if Some(facts.rank()) < self.floor {
@@ -187,7 +187,7 @@ impl LargestGroups {
         }
     }
 
-    /// The groups that were kept, the largest first; of equal ones, the lowest number.
+    /// The kept groups, the largest first; groups of the same size by ascending number.
     pub(super) fn into_list(self) -> Vec<ShownGroup> {
         let mut list: Vec<Ranked> = self.kept.into_iter().map(|Reverse(group)| group).collect();
         list.sort_by(|one, other| other.cmp(one));

@@ -1,7 +1,7 @@
 //! Templates of links and pictures, such as `https://example.org/{id}`.
 //!
-//! The script of the page fills them in. Ids are text of other people, so the script escapes them
-//! and makes a link only of what is an address of the web or of a file.
+//! The script of the page inserts ids into them. Ids are untrusted, so the script escapes them, and
+//! makes links only to addresses of the web or of files.
 
 use std::str::FromStr;
 
@@ -25,7 +25,7 @@ impl Template {
         &self.0
     }
 
-    /// Where pictures may come from, for the policy of the page.
+    /// The allowed sources of pictures, for the policy of the page.
     pub(super) fn sources(&self) -> String {
         let Some((scheme, rest)) = self.scheme() else {
             return match self.0.starts_with(PLACEHOLDERS[0]) {
@@ -41,7 +41,7 @@ impl Template {
         }
     }
 
-    /// The scheme and what comes after it, unless the template is a relative path.
+    /// The scheme and the rest of the template; `None` for a relative path.
     fn scheme(&self) -> Option<(&str, &str)> {
         let (before, after) = self.0.split_once(':')?;
         (!before.contains(['/', '?', '#', '{'])).then_some((before, after))
@@ -49,7 +49,7 @@ impl Template {
 }
 
 impl FromStr for Template {
-    /// What is wrong.
+    /// The problem.
     type Err = String;
 
     /// Reads a template: a path relative to the page, or an address of the web or of a file.

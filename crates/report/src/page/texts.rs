@@ -1,47 +1,47 @@
 //! The texts of the documents that a page shows, by their ids.
 //!
-//! Several documents may have one id. Their fingerprints tell them apart, if it is known how they
-//! were made; otherwise the page says that a text is in doubt.
+//! Several documents may have the same id. Their fingerprints distinguish them, if the recipe is
+//! known; otherwise the page marks the text as doubtful.
 
 use std::collections::HashMap;
 use std::path::Path;
 
 use super::largest::ShownGroup;
-use super::wording::beginning;
+use crate::frame::beginning;
 use fpstore::Result;
 use fpstore_base::Fingerprint;
 use fpstore_disk::{ByteTable, ScratchFolder};
 
-/// The characters of a text that a page shows at most.
+/// The largest number of characters of a text that a page shows.
 const TEXT_MAX: usize = 20_000;
 
 /// The text of a document.
 pub(super) struct ShownText {
     /// The beginning of the text.
     pub(super) text: String,
-    /// The characters of the whole text.
+    /// The number of characters of the whole text.
     pub(super) len: u64,
     pub(super) doubt: Doubt,
 }
 
-/// Whether a text is surely that of a document.
+/// The doubt whether a text belongs to a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Doubt {
     None,
     /// The text of this id has another fingerprint.
     OtherFingerprint,
-    /// There is another document of this id, and none knows which is meant.
+    /// Several documents have this id, and the right one is unknown.
     Namesakes,
 }
 
-/// The texts of the documents that a page shows. Keeps them in a temporary file.
+/// The texts of the documents of a page, kept in a temporary file.
 #[derive(Debug)]
 pub struct GroupTexts {
     table: ByteTable,
     places: HashMap<String, Vec<Place>>,
 }
 
-/// A document that is wanted, and its text.
+/// A document of the page, and its text once it is found.
 #[derive(Debug)]
 struct Place {
     fingerprint: Fingerprint,
@@ -50,13 +50,13 @@ struct Place {
 
 #[derive(Clone, Copy, Debug)]
 struct Found {
-    /// In the table.
+    /// The position in the table.
     number: usize,
     len: u64,
     doubt: Doubt,
 }
 
-/// Gives a document whose text was not found that of another one with the same id and fingerprint.
+/// Gives documents without a text the text of another document with the same id and fingerprint.
 fn fill(list: &mut [Place]) {
     for at in 0..list.len() {
         let sure = |it: &&Place| it.found.is_some_and(|found| found.doubt == Doubt::None);
@@ -68,7 +68,7 @@ fn fill(list: &mut [Place]) {
     }
 }
 
-/// Makes the fingerprint of a text, as those of the groups were made; `None` if it has none.
+/// Makes the fingerprint of a text by the recipe of the groups; `None` for a text without features.
 pub type MakeFingerprint<'a> = &'a mut dyn FnMut(&str) -> Option<Fingerprint>;
 
 impl GroupTexts {
@@ -87,7 +87,7 @@ impl GroupTexts {
     }
 
     /// Takes the text of any document, and keeps it if the page shows the document. With `make`,
-    /// documents with one id are told apart by their fingerprints.
+    /// documents with the same id are distinguished by their fingerprints.
     ///
     /// # Errors
     ///
@@ -121,13 +121,13 @@ impl GroupTexts {
         Ok(())
     }
 
-    /// Ends the taking.
+    /// Assigns texts to the documents that still have none.
     pub(super) fn finish(&mut self) {
         self.places.values_mut().for_each(|list| fill(list));
     }
 
-    /// The text of a document of a group, each time that of the next document with this id and
-    /// fingerprint.
+    /// The text of a document of a group. Each call returns the text of the next document with this
+    /// id and fingerprint.
     pub(super) fn next(
         &mut self,
         id: Option<&str>,

@@ -1,45 +1,45 @@
 //! The differences between two texts, by words.
 //!
-//! The words are those of Unicode, so that texts without spaces between words are divided as well.
-//! White space is no difference: a text that was wrapped again has no changes, only places where
-//! its white space is another.
+//! Words are defined by Unicode, so that texts without spaces between words are divided as well.
+//! White space is ignored: a rewrapped text has no changes, only places with different white space.
+//! Example: from "the old fox" to "the new fox", "old" is removed and "new" is added.
 
 use std::ops::Range;
 
+use maud::{Markup, html};
 use similar::{Algorithm, DiffOp, DiffableStr, capture_diff_slices};
 
-/// A part of two texts that are compared. The parts in order make both texts, but for white space:
-/// the first without what was added, the second without what was removed.
+/// A part of two compared texts. The first text consists of the parts that are not added, the
+/// second of the parts that are not removed, except for white space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part<'a> {
-    /// In both texts, with the white space of the first.
+    /// A part of both texts, with the white space of the first.
     Same(&'a str),
-    /// In the first text alone.
+    /// A part of the first text only.
     Removed(&'a str),
-    /// In the second text alone.
+    /// A part of the second text only.
     Added(&'a str),
 }
 
 /// The parts of two texts.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Differences<'a> {
-    /// The parts in order, none of them empty, no two of [`Part::Same`] in a row.
+    /// The parts in order: not empty, and never two [`Part::Same`] in a row.
     pub(super) parts: Vec<Part<'a>>,
-    /// The places in unchanged parts where the white space differs.
+    /// The number of places in unchanged parts with different white space.
     pub(super) space_count: u64,
 }
 
-/// Compares two texts. What is removed comes before what is added in its place. A space or comma
-/// that is the same between two changes belongs to them: it would only break the change into
-/// pieces.
+/// Compares two texts. Removed text comes before the text added in its place. An unchanged space or
+/// comma between two changes is part of the change, which it would otherwise split.
 pub(super) fn differences<'a>(first: &'a str, second: &'a str) -> Differences<'a> {
     let (old_words, new_words) = (words(first), words(second));
     let (olds, news) = (starts(&old_words), starts(&new_words));
     let (old_keys, new_keys) = (keys(&old_words), keys(&new_words));
-    // This one bounds its work for texts with little in common.
+    // This algorithm bounds its work for texts with little in common.
     let ops = capture_diff_slices(Algorithm::Myers, &old_keys, &new_keys);
     let mut found = Differences { parts: Vec::new(), space_count: 0 };
-    // The ends of what is in `found`.
+    // The ends of the parts in `found`.
     let (mut old, mut new) = (0, 0);
     for (number, op) in ops.iter().enumerate() {
         let DiffOp::Equal { old_index, new_index, len } = *op else { continue };
@@ -60,13 +60,26 @@ pub(super) fn differences<'a>(first: &'a str, second: &'a str) -> Differences<'a
     found
 }
 
+/// The second text with the differences from the first marked.
+pub(super) fn marked(first: &str, second: &str) -> Markup {
+    html! {
+        @for part in differences(first, second).parts {
+            @match part {
+                Part::Removed(text) => del { (text) },
+                Part::Added(text) => ins { (text) },
+                Part::Same(text) => (text),
+            }
+        }
+    }
+}
+
 impl<'a> Differences<'a> {
     /// Whether the texts differ in white space at most.
     pub(super) fn is_same(&self) -> bool {
         self.parts.iter().all(|part| matches!(part, Part::Same(_)))
     }
 
-    /// Adds what differs. If that is white space alone, it is unchanged text.
+    /// Adds a change. If only white space differs, it is added as unchanged text.
     fn push_change(&mut self, first: &'a str, old: Range<usize>, added: &'a str) {
         let removed = &first[old.clone()];
         if has_words(removed) || has_words(added) {
@@ -94,7 +107,7 @@ fn has_words(text: &str) -> bool {
     !text.chars().all(char::is_whitespace)
 }
 
-/// The words of a text and what is between them, each run of white space as one.
+/// The words of a text and the pieces between them, each run of white space as one piece.
 fn words(text: &str) -> Vec<&str> {
     let mut words: Vec<&str> = Vec::new();
     let mut at = 0;
@@ -111,12 +124,12 @@ fn words(text: &str) -> Vec<&str> {
     words
 }
 
-/// By what words are compared: all white space is one.
+/// The keys by which words are compared: all white space has the same key.
 fn keys<'a>(words: &[&'a str]) -> Vec<&'a str> {
     words.iter().map(|word| if has_words(word) { *word } else { " " }).collect()
 }
 
-/// Where each word starts, and the end of the last.
+/// The start of each word, and the end of the last.
 fn starts(words: &[&str]) -> Vec<usize> {
     let mut at = 0;
     let ends = words.iter().map(|word| {
@@ -171,7 +184,7 @@ mod tests {
             differences(" \n", ""),
             Differences { parts: vec![Same(" \n")], space_count: 1 }
         );
-        // A change that takes the white space beside it along.
+        // A change that includes the adjacent white space.
         let found = differences("the old\nbridge over it", "the new bridge\nover it");
         assert_eq!(
             found.parts,

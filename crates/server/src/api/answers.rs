@@ -1,4 +1,4 @@
-//! Answers as bytes: JSON for most, fixed records for those who ask by the thousand.
+//! Encodes answers: as JSON, or as fixed binary records for large batches.
 
 use std::path::Path;
 
@@ -8,24 +8,24 @@ use crate::protocol::memory_budget::Charge;
 use fpstore::Result;
 use fpstore::{Answer, Hit};
 
-/// A fingerprint to search for, and the name that its sender gave it.
+/// A query fingerprint, and the id that the client gave it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Needle<'a> {
     pub(crate) id: Option<&'a str>,
     pub(crate) fingerprint: Fingerprint,
 }
 
-/// Fingerprints to search for together.
+/// The query fingerprints of a request.
 #[derive(Debug)]
 pub(crate) enum Needles {
-    /// Without names, as in most batches: many of them may wait, so they take 8 bytes each, which
-    /// count if they came in a body.
+    /// Fingerprints without ids, as in most batches. Many batches may wait, so each fingerprint
+    /// takes 8 bytes, which count in the memory budget if they came in a body.
     Bare { values: Vec<Fingerprint>, _charge: Option<Charge> },
-    /// Those of a stream.
+    /// Fingerprints of a stream.
     Named(Vec<NamedNeedle>),
 }
 
-/// A fingerprint of a stream, and the name that its sender gave it.
+/// A query fingerprint of a stream, and the id that the client gave it.
 pub(crate) type NamedNeedle = (Option<String>, Fingerprint);
 
 impl Needles {
@@ -48,10 +48,10 @@ impl Needles {
     }
 }
 
-/// The bit of a count that says that a limit cut the answer.
+/// The bit of a match count that marks an answer cut by a limit.
 pub(crate) const CUT_BIT: u32 = 1 << 31;
 
-/// How answers are written.
+/// The format of answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Encoder {
     /// One JSON object.
@@ -65,19 +65,19 @@ pub(crate) enum Encoder {
     Binary,
 }
 
-/// What stands before the first answer of a list.
+/// The bytes before the first answer of a list.
 const LIST_HEAD: &[u8] = b"{\"answers\":[";
 
 impl Encoder {
-    /// Adds what stands before all answers.
+    /// Adds the bytes before all answers.
     pub(crate) fn begin_all(self, out: &mut Vec<u8>) {
         if self == Encoder::List {
             out.extend_from_slice(LIST_HEAD);
         }
     }
 
-    /// Adds what stands after all answers: those of an object or a list end with the generation of
-    /// the store, and with what `more` adds.
+    /// Adds the bytes after all answers: objects and lists end with the generation of the store,
+    /// and with the bytes that `more` adds.
     pub(crate) fn end_all(
         self,
         out: &mut Vec<u8>,
@@ -95,8 +95,8 @@ impl Encoder {
         out.extend_from_slice(b"}\n");
     }
 
-    /// Adds the answer to one query. Once there are more than `len_max` bytes it gives up, and what it
-    /// has written is no answer.
+    /// Adds the answer to one query. It stops once `out` exceeds `len_max` bytes; the answer is
+    /// then incomplete.
     pub(crate) fn push(
         self,
         out: &mut Vec<u8>,
@@ -121,7 +121,7 @@ impl Encoder {
             if states.is_empty() {
                 ids_cut |= push_match(out, (&hit, width), None, ids_max, len_max)?;
             }
-            // Of several stores each that has it gives a match.
+            // Of several stores, each store with the fingerprint gives a match.
             for (number, (store, hit)) in hit.stores().enumerate().take(states.len()) {
                 if number > 0 {
                     out.push(b',');
@@ -137,7 +137,7 @@ impl Encoder {
         Ok(())
     }
 
-    /// Adds the answer to a query that was not searched for, because the time was over.
+    /// Adds the answer to a query that was not searched before the deadline.
     pub(crate) fn push_late(self, out: &mut Vec<u8>, needle: Needle<'_>, width: Width) {
         if self == Encoder::Binary {
             return out.extend_from_slice(&CUT_BIT.to_le_bytes());
@@ -176,7 +176,7 @@ impl Encoder {
     }
 }
 
-/// Adds a match. Returns whether some of its ids were left out.
+/// Adds a match. Returns whether ids were omitted.
 fn push_match(
     out: &mut Vec<u8>,
     (hit, width): (&Hit<'_>, Width),
@@ -197,8 +197,7 @@ fn push_match(
     Ok(is_cut)
 }
 
-/// Adds the fields for the ids of a match. Returns whether some were left out, though any were
-/// wanted.
+/// Adds the fields for the ids of a match. Returns whether ids were omitted, unless `ids_max` is 0.
 fn push_ids(out: &mut Vec<u8>, hit: &Hit<'_>, ids_max: usize, len_max: usize) -> Result<bool> {
     if ids_max == 0 {
         return Ok(false);
@@ -248,7 +247,7 @@ fn push_hex(out: &mut Vec<u8>, fingerprint: Fingerprint, width: Width) {
     let value = fingerprint.value();
     let digit = |shift: u32| b"0123456789abcdef"[(value >> shift) as usize & 15];
     let digits: [u8; 16] = std::array::from_fn(|at| digit(60 - 4 * at as u32));
-    // One that does not fit was refused, or is told as what it is.
+    // A fingerprint wider than the store was refused, or is printed with all its digits.
     let count = if width.fits(fingerprint) { width.digits() } else { digits.len() };
     out.extend_from_slice(&digits[digits.len() - count..]);
 }
@@ -267,7 +266,7 @@ fn push_number(out: &mut Vec<u8>, mut value: u64) {
     out.extend_from_slice(&digits[at..]);
 }
 
-/// A text as JSON.
+/// Adds a text as a JSON string.
 pub(crate) fn push_text(out: &mut Vec<u8>, text: &str) {
     serde_json::to_writer(out, text).expect("a vector takes all bytes");
 }

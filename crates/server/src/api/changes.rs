@@ -1,40 +1,62 @@
-//! What changes the store but adds nothing new: documents replaced, segments removed by their label,
-//! the label of what comes, merges.
+//! Changes other than additions: deleting and replacing documents, expiring and importing segments,
+//! setting the label of future segments, compaction.
 
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use fpstore_base::{Choice, Id};
-use hyper::{Response, StatusCode};
+use fpstore_base::{Choice, Id, IdRef};
+use hyper::StatusCode;
 
-use super::check_and_add::{items_of, writing};
-use super::delete;
+use super::check_and_add::{id_of, items_of, writing};
 use super::ids_ahead::change_ids;
 use crate::protocol::failure::{Failure, chain};
-use crate::protocol::request::{self, HttpRequest, ResponseBody, json_response};
-use crate::state::limits::CheckLimits as _;
+use crate::protocol::request::{self, HttpRequest, HttpResponse, HttpResult, json_response};
+use crate::state::lanes::blocking;
+use crate::state::limits::check_items;
 use crate::state::shared::Shared;
 use crate::writing::not_written;
 use fpstore::Error;
-use fpstore::writer::{Arrivals, Compaction, Expiry, Writer, dated_label};
-use fpstore_client::wire::{
-    CompactAnswer, CompactBody, ExpireAnswer, ExpireBody, ExpiredSegment, ImportAnswer, ImportBody,
-    LabelAnswer, LabelBody, ReplaceBody,
+use fpstore::writer::{Arrivals, Compaction, Deleted, Expiry, Writer, dated_label};
+use fpstore_client::{
+    CompactAnswer, CompactBody, DeleteAnswer, DeleteBody, ExpireAnswer, ExpireBody, ExpiredSegment,
+    ImportAnswer, ImportBody, LabelAnswer, LabelBody, ReplaceBody,
 };
 
-/// What has become of an import that failed.
+/// The effect of a failed import.
 const NOTHING_IMPORTED: &str = "nothing was imported";
 
-/// `PUT /v1/ids`: documents that changed take the place of those with the same ids, in one step.
-pub(crate) async fn replace(
-    server: &Arc<Shared>,
-    request: HttpRequest,
-) -> Result<Response<ResponseBody>, Failure> {
+/// `DELETE /v1/ids`: deletes documents by their ids.
+pub(crate) async fn delete(server: &Arc<Shared>, request: HttpRequest) -> HttpResult {
+    let writing = writing(server)?;
+    let bytes = request::whole_json(server, request).await?;
+    let DeleteBody { ids, dry_run } = request::json(&bytes)?;
+    check_items(&server.limits, ids.len(), "ids")?;
+    for (at, id) in ids.iter().enumerate() {
+        let part = format_args!("id {} of the list", at + 1);
+        id_of(Some(id)).map_err(|failure| failure.of_part(part))?;
+    }
+    let named = Arc::new(ids);
+    let ids = Arc::clone(&named);
+    let change = move |writer: &mut Writer| {
+        let wanted = ids.iter().map(|id| IdRef::Text(id));
+        if dry_run { writer.would_delete_ids(wanted) } else { writer.delete_ids(wanted) }
+    };
+    let named = named.iter().map(|id| IdRef::Text(id));
+    let (done, generation) =
+        change_ids(server, writing, named, "nothing was deleted", change).await?;
+    if !dry_run {
+        server.live.metrics.deleted_ids.fetch_add(done.ids, Relaxed);
+    }
+    Ok(deleted(&done, generation))
+}
+
+/// `PUT /v1/ids`: replaces the stored documents with the same ids, in one step.
+pub(crate) async fn replace(server: &Arc<Shared>, request: HttpRequest) -> HttpResult {
     let writing = writing(server)?;
     let bytes = request::whole_json(server, request).await?;
     let ReplaceBody { items, .. } = request::json(&bytes)?;
-    server.limits.check_items(items.len(), "items")?;
+    check_items(&server.limits, items.len(), "items")?;
     if let Some(at) = items.iter().position(|item| item.id.is_none()) {
         let message = format!("item {}: it has no id, and would replace nothing", at + 1);
         return Err(Failure::bad("no-id", message));
@@ -51,14 +73,23 @@ pub(crate) async fn replace(
     let (done, generation) =
         change_ids(server, writing, named, "nothing was replaced", change).await?;
     server.live.metrics.deleted_ids.fetch_add(done.ids, Relaxed);
-    Ok(delete::told(&done, generation))
+    Ok(deleted(&done, generation))
+}
+
+/// The answer with the counts of deleted records, and the current generation.
+fn deleted(done: &Deleted, generation: u64) -> HttpResponse {
+    let answer = DeleteAnswer {
+        wanted: done.wanted,
+        found: done.found,
+        fingerprints: done.fingerprints,
+        ids: done.ids,
+        generation,
+    };
+    json_response(StatusCode::OK, &answer)
 }
 
 /// `POST /v1/expire`: removes whole segments by their label.
-pub(crate) async fn expire(
-    server: &Arc<Shared>,
-    request: HttpRequest,
-) -> Result<Response<ResponseBody>, Failure> {
+pub(crate) async fn expire(server: &Arc<Shared>, request: HttpRequest) -> HttpResult {
     let writing = writing(server)?;
     let bytes = request::whole_json(server, request).await?;
     let ExpireBody { older_than, before, all, dry_run } = request::json(&bytes)?;
@@ -83,18 +114,15 @@ pub(crate) async fn expire(
     Ok(json_response(StatusCode::OK, &answer))
 }
 
-/// `POST /v1/import`: copies segments of stores beside the served one. So what the command line
-/// builds comes into a store that a server writes to.
-pub(crate) async fn import(
-    server: &Arc<Shared>,
-    request: HttpRequest,
-) -> Result<Response<ResponseBody>, Failure> {
+/// `POST /v1/import`: copies segments of stores in the parent folder of the served store. It brings
+/// stores built on the command line into a store that a server writes to.
+pub(crate) async fn import(server: &Arc<Shared>, request: HttpRequest) -> HttpResult {
     let writing = writing(server)?;
     let bytes = request::whole_json(server, request).await?;
     let ImportBody { from } = request::json(&bytes)?;
-    server.limits.check_items(from.len(), "names")?;
+    check_items(&server.limits, from.len(), "names")?;
     let folder = server.live.path.parent().unwrap_or(Path::new(""));
-    // A client with a token must not have the server read anything else.
+    // A client with a token must not make the server read other files.
     let sources: Vec<PathBuf> = from
         .iter()
         .map(|name| {
@@ -113,18 +141,16 @@ pub(crate) async fn import(
             }
         })
         .collect::<Result<_, _>>()?;
-    // What is wrong with a source is no fault of the served store.
+    // A damaged source is no fault of the served store.
     let bad = |error: Error| {
         let message = format!("{}; {NOTHING_IMPORTED}", chain(&error));
         Failure::bad("bad-source", message)
     };
-    let found = tokio::task::spawn_blocking(move || Arrivals::of(&sources)).await;
-    let found = found.map_err(|_| Failure::broken())?.map_err(bad)?;
+    let found = blocking(move || Arrivals::of(&sources)).await?.map_err(bad)?;
     let begin = move |writer: &mut Writer| writer.begin_import(found);
     let (import, _) = writing.change(&server.live, NOTHING_IMPORTED, begin).await?;
-    // Gigabytes are copied beside the writer, which goes on with what others add.
-    let copied = tokio::task::spawn_blocking(move || import.copy()).await;
-    let copied = copied.map_err(|_| Failure::broken())?.map_err(|error| match error {
+    // Copying gigabytes must not hold the writer: other clients add meanwhile.
+    let copied = blocking(move || import.copy()).await?.map_err(|error| match error {
         Error::Corrupt { .. } => bad(error),
         error => not_written(&error),
     })?;
@@ -140,11 +166,8 @@ pub(crate) async fn import(
     Ok(json_response(StatusCode::OK, &answer))
 }
 
-/// `POST /v1/label`: names what is added from now on.
-pub(crate) async fn label(
-    server: &Arc<Shared>,
-    request: HttpRequest,
-) -> Result<Response<ResponseBody>, Failure> {
+/// `POST /v1/label`: sets the label of future segments.
+pub(crate) async fn label(server: &Arc<Shared>, request: HttpRequest) -> HttpResult {
     let writing = writing(server)?;
     let bytes = request::whole_json(server, request).await?;
     let LabelBody { label } = request::json(&bytes)?;
@@ -153,11 +176,8 @@ pub(crate) async fn label(
     Ok(json_response(StatusCode::OK, &LabelAnswer { label }))
 }
 
-/// `POST /v1/compact`: has segments merged beside all other work.
-pub(crate) async fn compact(
-    server: &Arc<Shared>,
-    request: HttpRequest,
-) -> Result<Response<ResponseBody>, Failure> {
+/// `POST /v1/compact`: starts a merge of segments in the background.
+pub(crate) async fn compact(server: &Arc<Shared>, request: HttpRequest) -> HttpResult {
     let writing = writing(server)?;
     let bytes = request::whole_json(server, request).await?;
     let CompactBody { segments } = request::json(&bytes)?;

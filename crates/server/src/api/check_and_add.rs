@@ -1,4 +1,4 @@
-//! `/v1/check-and-add`: is it new? Then remember it.
+//! `/v1/check-and-add`: adds the items that are near no known record.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -6,42 +6,41 @@ use std::time::Instant;
 
 use fpstore_base::{Fingerprint, Id, IdRef, Recipe};
 use fpstore_text::sketch;
-use hyper::{Response, StatusCode};
+use hyper::StatusCode;
 
 use super::price::Price;
 use super::text;
 use crate::protocol::failure::Failure;
 use crate::protocol::params::fingerprint;
-use crate::protocol::request::{self, HttpRequest, ResponseBody, json_response};
-use crate::state::limits::CheckLimits as _;
+use crate::protocol::request::{self, HttpRequest, HttpResult, json_response};
+use crate::state::limits::{check_items, checked_k};
 use crate::state::opened::Opened;
 use crate::state::shared::Shared;
 use crate::writing::{Added, Answered, Items, TURN_NANOS, Verdict, Writing, cut};
 use fpstore::Error;
 use fpstore::Limits;
 use fpstore::writer::{Ahead, Compared, NewRecord};
-use fpstore_client::wire::{AddAnswer, AddBody, AddItem, AddStatus, AddedItem, NearItem};
+use fpstore_client::{AddAnswer, AddBody, AddItem, AddStatus, AddedItem, NearItem};
 
-/// How often costly items are compared before the writer, at most. Then the writer does what is left.
+/// The largest number of comparisons of costly items outside the writer's turn. After that the
+/// writer does the remaining work.
 const TRIES: u32 = 5;
 
-pub(crate) async fn answer(
-    server: &Arc<Shared>,
-    request: HttpRequest,
-) -> Result<Response<ResponseBody>, Failure> {
+pub(crate) async fn answer(server: &Arc<Shared>, request: HttpRequest) -> HttpResult {
     let start = Instant::now();
     let writing = writing(server)?;
     let bytes = request::whole_json(server, request).await?;
     let asked: AddBody = request::json(&bytes)?;
-    server.limits.check_items(asked.items.len(), "items")?;
+    check_items(&server.limits, asked.items.len(), "items")?;
     let opened = server.live.opened();
-    let k = server.limits.k(asked.k, opened.tuned_k)?;
+    let k = checked_k(&server.limits, asked.k, opened.tuned_k)?;
     let price = Price::of(server.live.store(), k, asked.items.len());
     price.check(asked.max_cost)?;
     let durable = asked.durable.unwrap_or(true);
     let has_texts = asked.items.iter().any(|item| item.text.is_some());
     let items = if has_texts {
-        // Texts take long, and the body is borrowed, so that it is parsed again.
+        // Hashing texts takes long, and the items borrow from the body: another thread parses it
+        // again.
         drop(asked);
         let opened = Arc::clone(&opened);
         let work = move || {
@@ -87,8 +86,8 @@ pub(crate) async fn answer(
     Ok(json_response(StatusCode::OK, &answer))
 }
 
-/// Compares items with the state that is shown, in the lane of slow questions: the writer must not
-/// wait for that.
+/// Compares items with the current snapshot, in the lane of slow queries: the writer must not wait
+/// for it.
 async fn compared(
     server: &Arc<Shared>,
     mut ahead: Ahead,
@@ -122,7 +121,7 @@ pub(crate) fn writing(server: &Shared) -> Result<&Writing, Failure> {
     })
 }
 
-/// The items of a request, with the fingerprints of texts.
+/// The records of the items of a request. Texts are hashed.
 pub(super) fn items_of(
     opened: &Opened,
     asked: &[AddItem<'_>],
@@ -160,7 +159,7 @@ pub(super) fn items_of(
     Ok(items)
 }
 
-/// A ready fingerprint.
+/// The record of a given fingerprint.
 fn given(opened: &Opened, same_recipe: Option<bool>, hex: &str) -> Result<NewRecord, Failure> {
     let conflict = |code, message: &str| Err(Failure::new(StatusCode::CONFLICT, code, message));
     if opened.sketch_len > 0 {
@@ -181,7 +180,7 @@ fn given(opened: &Opened, same_recipe: Option<bool>, hex: &str) -> Result<NewRec
     }
 }
 
-/// An id that a store can keep.
+/// Checks that a store can keep the id.
 pub(crate) fn id_of(id: Option<&str>) -> Result<Option<Id>, Failure> {
     match id.map(|id| (id, IdRef::fault_of_text(id))) {
         Some((_, Some(fault))) => {

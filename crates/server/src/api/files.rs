@@ -1,5 +1,5 @@
-//! `/v1/files/NAME`: the files of the state that is shown, for followers. They never change, so that
-//! proxies may keep them; only `MANIFEST` does.
+//! `/v1/files/NAME`: the files of the current snapshot, for backups. Only `MANIFEST` changes, so
+//! proxies may cache the other files.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -14,19 +14,20 @@ use tokio::task::spawn_blocking;
 
 use crate::protocol::failure::Failure;
 use crate::protocol::params::no_options;
-use crate::protocol::request::{BINARY, HttpRequest, ResponseBody, response, streamed};
+use crate::protocol::request::{BINARY, HttpRequest, HttpResponse, HttpResult, response, streamed};
 use crate::protocol::slow_clients::BusyGuard;
+use crate::state::lanes::blocking;
 use crate::state::opened::Witness;
 use crate::state::shared::Shared;
 use fpstore::state::{FileContents, HeldState, MANIFEST, StateFile};
 
-/// What stands before the name of a file.
+/// The path before the name of a file.
 pub(crate) const PREFIX: &str = "/v1/files/";
-/// Bytes that are read at a time.
+/// Bytes of one read.
 const PART_LEN: u64 = 1 << 18;
-/// Parts that wait to be sent.
+/// The largest number of parts that wait to be sent.
 const PARTS: usize = 2;
-/// A file that never changes may be kept for a year.
+/// Files that never change may be cached for a year.
 const KEPT: HeaderValue = HeaderValue::from_static("private, max-age=31536000, immutable");
 
 /// Answers with a file or a range of it.
@@ -34,7 +35,7 @@ pub(crate) async fn answer(
     server: &Arc<Shared>,
     request: HttpRequest,
     busy: BusyGuard,
-) -> Result<Response<ResponseBody>, Failure> {
+) -> HttpResult {
     no_options(request.uri())?;
     let store = server.live.store().clone();
     if store.is_united() {
@@ -44,8 +45,7 @@ pub(crate) async fn answer(
     let name = request.uri().path().strip_prefix(PREFIX).unwrap_or_default().to_string();
     let is_manifest = name == MANIFEST;
     let asked_name = name.clone();
-    let found = spawn_blocking(move || store.file(&asked_name)).await;
-    let file = found.map_err(|_| Failure::broken())??;
+    let file = blocking(move || store.file(&asked_name)).await??;
     let Some(StateFile { contents, len, digest, state, held, .. }) = file else {
         let message = format!(
             "'{}' is no file of the state that is shown; {PREFIX}{MANIFEST} names them",
@@ -96,8 +96,8 @@ fn text(value: String) -> HeaderValue {
     HeaderValue::try_from(value).expect("it is ASCII")
 }
 
-/// The range that a request asks for, if it asks for one that this server understands; an error if
-/// the file has no byte in it.
+/// The requested range, if it has a form that this server supports; an error if it contains no byte
+/// of the file.
 fn range(headers: &HeaderMap, len: u64) -> Option<Result<Range<u64>, ()>> {
     let (start, last) =
         headers.get(header::RANGE)?.to_str().ok()?.strip_prefix("bytes=")?.split_once('-')?;
@@ -116,7 +116,7 @@ fn send(
     held: HeldState,
     part: Range<u64>,
     busy: BusyGuard,
-) -> Response<ResponseBody> {
+) -> HttpResponse {
     let len = part.end - part.start;
     let mut answer = match contents {
         FileContents::Bytes(bytes) => {
@@ -137,7 +137,7 @@ fn send(
     answer
 }
 
-/// Sends a part of a file. After an error the body ends early, which its length tells.
+/// Sends a part of a file. After an error the body is shorter than its `Content-Length`.
 async fn send_parts(mut file: File, part: Range<u64>, mut sender: Sender<Bytes>) {
     let mut rest = part.end - part.start;
     let mut start = Some(SeekFrom::Start(part.start));

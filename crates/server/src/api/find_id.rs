@@ -1,4 +1,4 @@
-//! `GET /v1/ids`: the fingerprints that are stored under an id.
+//! `GET /v1/ids`: the fingerprints stored under an id.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -6,22 +6,19 @@ use std::time::Instant;
 
 use fpstore_base::IdRef;
 use fpstore_base::watch::Observer;
-use hyper::{Response, StatusCode};
+use hyper::StatusCode;
 
 use super::check_and_add::id_of;
 use crate::protocol::failure::Failure;
 use crate::protocol::params::{options_of, pairs};
-use crate::protocol::request::{HttpRequest, ResponseBody, json_response};
+use crate::protocol::request::{HttpRequest, HttpResult, json_response};
 use crate::state::shared::Shared;
 use fpstore::Error;
 use fpstore::FoundRecord;
-use fpstore_client::wire::IdAnswer;
+use fpstore_client::IdAnswer;
 
-/// Reads the ids of the whole store, within the deadline, in the lane of slow questions.
-pub(crate) async fn answer(
-    server: &Arc<Shared>,
-    request: HttpRequest,
-) -> Result<Response<ResponseBody>, Failure> {
+/// Reads the ids of the whole store within the deadline, in the lane of slow queries.
+pub(crate) async fn answer(server: &Arc<Shared>, request: HttpRequest) -> HttpResult {
     let (_, id) = options_of(pairs(request.uri())?, &[], "id")?;
     let id = id.ok_or_else(|| Failure::bad("no-id", "the parameter 'id' is missing"))?;
     id_of(Some(&id))?;

@@ -1,8 +1,8 @@
 //! Changes of documents by their ids: the ids of the store are read before the writer's turn.
 //!
-//! A store has no index of ids, so a deletion passes over all of them. In a large store that takes
-//! long, and it happens in the lane of slow questions, while others write. The turn of the writer reads
-//! what has come since.
+//! A store has no index of ids, so a deletion reads all of them. In a large store that takes long,
+//! so the ids are read in the lane of slow queries while other clients write. The writer's turn
+//! reads only the ids added since.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -17,13 +17,13 @@ use crate::writing::Writing;
 use fpstore::writer::{IdPlaces, Writer};
 use fpstore::{Error, Result as StoreResult};
 
-/// Ids that the turn of the writer reads, about; reading them takes milliseconds.
+/// The approximate number of ids that the writer's turn may read, in milliseconds.
 const TURN_IDS: u64 = 100_000;
-/// How often ids are read before the turn, at most. Then the writer reads what is left.
+/// The largest number of reads outside the writer's turn. After that the writer reads the rest.
 const TRIES: u32 = 5;
 
-/// Changes the store by `change`, which deletes `ids` and does no more with them. As
-/// [`Writing::change`], but that reading the ids of the store does not hold the writer.
+/// Changes the store by `change`, whose only use of `ids` is to delete them. As
+/// [`Writing::change`], except that reading the ids of the store does not hold the writer.
 pub(super) async fn change_ids<T: Send + 'static>(
     server: &Arc<Shared>,
     writing: &Writing,
@@ -54,7 +54,7 @@ pub(super) async fn change_ids<T: Send + 'static>(
     Err(Failure::broken())
 }
 
-/// Reads the ids of the state that is shown.
+/// Reads the ids of the current snapshot.
 async fn read(server: &Arc<Shared>, mut places: IdPlaces) -> Result<IdPlaces, Failure> {
     let live = Arc::clone(&server.live);
     let work = move || {

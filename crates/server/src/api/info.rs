@@ -1,22 +1,23 @@
-//! What the server says of itself: what it holds, whether it is well, what it has counted.
+//! The settings, the health and the metrics of the server.
 
 use std::sync::Arc;
 
-use hyper::{Response, StatusCode, Uri};
+use hyper::{StatusCode, Uri};
 use serde_json::json;
 
 use crate::protocol::failure::{Failure, FaultCode, chain};
 use crate::protocol::params::no_options;
-use crate::protocol::request::{JSON, ResponseBody, json_response, response};
+use crate::protocol::request::{HttpResponse, HttpResult, JSON, json_response, response};
+use crate::state::lanes::blocking;
 use crate::state::shared::Shared;
 use fpstore::FORMAT_VERSIONS;
-use fpstore_client::wire::{NeedsToken, ServerInfo};
+use fpstore_client::{NeedsToken, ServerInfo};
 
 /// The text format of Prometheus.
 const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// `/v1/info`.
-pub(crate) fn info(server: &Shared, uri: &Uri) -> Result<Response<ResponseBody>, Failure> {
+pub(crate) fn info(server: &Shared, uri: &Uri) -> HttpResult {
     no_options(uri)?;
     let opened = server.live.opened();
     let tokens = server.tokens();
@@ -39,12 +40,12 @@ pub(crate) fn info(server: &Shared, uri: &Uri) -> Result<Response<ResponseBody>,
 }
 
 /// `/healthz`: the process answers.
-pub(crate) fn healthy() -> Response<ResponseBody> {
+pub(crate) fn healthy() -> HttpResponse {
     response(StatusCode::OK, JSON, "{\"alive\":true}\n")
 }
 
-/// `/readyz`: whether requests should come here.
-pub(crate) fn ready(server: &Shared) -> Response<ResponseBody> {
+/// `/readyz`: whether the server should receive requests.
+pub(crate) fn ready(server: &Shared) -> HttpResponse {
     let fault = server.live.health.fault();
     let status = match fault {
         None => StatusCode::OK,
@@ -72,15 +73,12 @@ pub(crate) fn ready(server: &Shared) -> Response<ResponseBody> {
 }
 
 /// `/metrics`.
-pub(crate) fn metrics(server: &Shared) -> Response<ResponseBody> {
+pub(crate) fn metrics(server: &Shared) -> HttpResponse {
     response(StatusCode::OK, METRICS, server.live.metrics_text(server.bodies.held()))
 }
 
-/// `/v1/refresh`: shows the newest state now.
-pub(crate) async fn refresh(
-    server: &Arc<Shared>,
-    uri: &Uri,
-) -> Result<Response<ResponseBody>, Failure> {
+/// `/v1/refresh`: switches to the newest state of the store now.
+pub(crate) async fn refresh(server: &Arc<Shared>, uri: &Uri) -> HttpResult {
     no_options(uri)?;
     let live = Arc::clone(&server.live);
     let Ok(one) = Arc::clone(&server.refreshes).try_acquire_owned() else {
@@ -91,8 +89,7 @@ pub(crate) async fn refresh(
         drop(one);
         refreshed
     };
-    let refreshed = tokio::task::spawn_blocking(work).await.map_err(|_| Failure::broken())?;
-    let changed = refreshed.map_err(|error| {
+    let changed = blocking(work).await?.map_err(|error| {
         let message = format!("the state before is still shown: {}", chain(&error));
         Failure::new(StatusCode::SERVICE_UNAVAILABLE, "refresh-failed", message)
     })?;

@@ -1,14 +1,13 @@
-//! The routes: each file reads what a request asks, and writes the answer.
+//! The handlers of routes: each file parses a request and writes the answer.
 //!
-//! A query of any kind becomes a `Job` (`question`), which searches in the lane of its price
-//! (`price`) and writes its answer (`answers`). What changes the store goes to `writing`. No route
-//! knows another one, but for the parts that `text` shares with `query`, `changes` with `delete`,
-//! both with `ids_ahead`, and `changes`, `delete` and `find_id` with `check_and_add`.
+//! A query of any kind becomes a `Job` (`question`), which searches in the lane for its price
+//! (`price`) and writes its answer (`answers`). Changes of the store go to `writing`. Routes import
+//! nothing from each other, except: `text` uses `query`; `changes` uses `ids_ahead`; `changes` and
+//! `find_id` use `check_and_add`.
 
 pub(crate) mod answers;
 pub(crate) mod changes;
 pub(crate) mod check_and_add;
-pub(crate) mod delete;
 pub(crate) mod files;
 pub(crate) mod find_id;
 mod ids_ahead;

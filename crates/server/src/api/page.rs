@@ -1,14 +1,14 @@
-//! The page for people, and the description of the interface for programs.
+//! The HTML page, and the OpenAPI description.
 
+use hyper::StatusCode;
 use hyper::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderValue, X_CONTENT_TYPE_OPTIONS};
-use hyper::{Response, StatusCode};
 
-use crate::protocol::request::{JSON, ResponseBody, response};
+use crate::protocol::request::{HttpResponse, JSON, response};
 
-/// The description of the interface.
+/// The OpenAPI description.
 pub(crate) const OPEN_API: &str = include_str!("openapi.json");
 
-/// Files of the page.
+/// The files of the page, and the OpenAPI description.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum File {
     Page,
@@ -17,12 +17,12 @@ pub(crate) enum File {
     OpenApi,
 }
 
-/// The page runs its own script and style, speaks with this server, and shows pictures.
+/// The page runs its own script and style, sends requests to this server, and shows pictures.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
                       img-src http: https: data:; base-uri 'none'; form-action 'none'; \
                       frame-ancestors 'none'";
 
-pub(crate) fn answer(file: File) -> Response<ResponseBody> {
+pub(crate) fn answer(file: File) -> HttpResponse {
     let (kind, text) = match file {
         File::Page => ("text/html; charset=utf-8", include_str!("page/page.html")),
         File::Style => ("text/css; charset=utf-8", include_str!("page/page.css")),

@@ -1,35 +1,34 @@
-//! What a question costs before it is asked: the cost model of the store decides in which lane it is
-//! searched for, `max_cost` refuses it, and `/v1/plan` tells it.
+//! The expected cost of a query, by the cost model of the store. It selects the lane of the query,
+//! `max_cost` limits it, and `/v1/plan` returns it.
 
-use hyper::{Response, StatusCode, Uri};
+use hyper::{StatusCode, Uri};
 
 use crate::protocol::failure::Failure;
 use crate::protocol::params::{number, options_of, pairs};
-use crate::protocol::request::{ResponseBody, json_response};
-use crate::state::limits::CheckLimits as _;
+use crate::protocol::request::{HttpResult, json_response};
+use crate::state::limits::{check_batch, checked_k};
 use crate::state::shared::Shared;
 use fpstore::SearchStats;
 use fpstore::Store;
 use fpstore::plan::Plan;
 use fpstore::rows::Explained;
-use fpstore_client::wire::{Lane, PriceAnswer};
+use fpstore_client::{Lane, PriceAnswer};
 
-/// A query that is expected to take longer than this is not searched for on the thread that reads
-/// requests.
+/// The largest expected time of a search on the thread that reads requests.
 pub(super) const INLINE_NANOS: f64 = 50_000.0;
-/// The same for all queries of a request together.
+/// The largest expected time of all searches of a request on that thread.
 const INLINE_SUM_NANOS: f64 = 250_000.0;
-/// All queries of a request that should take longer than this together are slow.
+/// The largest expected time of all searches of a request in the lane of quick queries.
 const QUICK_SUM_NANOS: f64 = 5_000_000.0;
-/// The number of fingerprints in the question of `/v1/plan`.
+/// The parameter of `/v1/plan` with the number of fingerprints.
 const QUERIES: &str = "queries";
 
-/// What a question is expected to cost.
+/// The expected cost of a query.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Price {
     /// Nanoseconds of one search.
     pub(super) each: f64,
-    /// Nanoseconds of all of them.
+    /// Nanoseconds of all searches.
     pub(super) sum: f64,
 }
 
@@ -40,7 +39,7 @@ impl Price {
         Price { each, sum: each * count as f64 }
     }
 
-    /// Where such a question is searched for.
+    /// The lane for a query of this price.
     pub(super) fn lane(&self) -> Lane {
         if self.each <= INLINE_NANOS && self.sum <= INLINE_SUM_NANOS {
             Lane::Inline
@@ -51,7 +50,7 @@ impl Price {
         }
     }
 
-    /// Fails if the client does not want to pay so much.
+    /// Fails if the price exceeds `max_cost` of the client.
     pub(super) fn check(&self, max_cost: Option<u64>) -> Result<(), Failure> {
         let cost = micros(self.sum);
         match max_cost {
@@ -69,13 +68,13 @@ impl Price {
     }
 }
 
-/// Microseconds, to a tenth.
+/// Microseconds, rounded to a tenth.
 fn micros(nanos: f64) -> f64 {
     (nanos / 100.0).round() / 10.0
 }
 
 /// `/v1/plan`.
-pub(crate) fn plan(server: &Shared, uri: &Uri) -> Result<Response<ResponseBody>, Failure> {
+pub(crate) fn plan(server: &Shared, uri: &Uri) -> HttpResult {
     let mut queries = 1;
     let mut rest = Vec::new();
     for (name, value) in pairs(uri)? {
@@ -85,8 +84,8 @@ pub(crate) fn plan(server: &Shared, uri: &Uri) -> Result<Response<ResponseBody>,
         }
     }
     let (options, _) = options_of(rest, &["k"], QUERIES)?;
-    server.limits.check_batch(usize::try_from(queries).unwrap_or(usize::MAX))?;
-    let k = server.limits.k(options.k, server.live.opened().tuned_k)?;
+    check_batch(&server.limits, usize::try_from(queries).unwrap_or(usize::MAX))?;
+    let k = checked_k(&server.limits, options.k, server.live.opened().tuned_k)?;
     let store = server.live.store();
     let generation = store.generation();
     let explained = Explained::of(store, k, SearchStats::default())?;

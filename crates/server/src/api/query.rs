@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fpstore_base::Fingerprint;
-use hyper::{Method, Response, StatusCode};
+use hyper::{Method, StatusCode};
 
 use super::answers::{Encoder, Needles};
 use super::question::{Done, Wanted, answers_to};
@@ -12,20 +12,20 @@ use crate::protocol::failure::Failure;
 use crate::protocol::memory_budget::HeldBody;
 use crate::protocol::params::{fingerprint, joined, options_of, pairs};
 use crate::protocol::request::{
-    self, BINARY, HttpRequest, JSON, Kind, NDJSON, ResponseBody, response,
+    self, BINARY, HttpRequest, HttpResponse, HttpResult, JSON, Kind, NDJSON, response,
 };
 use crate::protocol::slow_clients::BusyGuard;
-use crate::state::limits::CheckLimits as _;
+use crate::state::limits::check_batch;
 use crate::state::shared::Shared;
 use fpstore::rows::Explained;
-use fpstore_client::wire::{QueryBody, QueryOptions};
+use fpstore_client::{QueryBody, QueryOptions};
 
 pub(crate) async fn answer(
     server: &Arc<Shared>,
     wanted: Wanted,
     request: HttpRequest,
     busy: BusyGuard,
-) -> Result<Response<ResponseBody>, Failure> {
+) -> HttpResult {
     if request.method() != Method::POST {
         let (options, hex) = options_of(pairs(request.uri())?, wanted.params(), "fingerprint")?;
         let hex = hex.ok_or_else(|| {
@@ -55,7 +55,7 @@ pub(crate) async fn one(
     wanted: Wanted,
     fingerprint: Fingerprint,
     options: &QueryOptions,
-) -> Result<Response<ResponseBody>, Failure> {
+) -> HttpResult {
     let needles = Needles::Bare { values: vec![fingerprint], _charge: None };
     let mut done = answers_to(server, wanted, needles, options, Encoder::Object).await?;
     let explained = match options.explain {
@@ -71,11 +71,7 @@ pub(crate) async fn one(
     Ok(signed(JSON, done))
 }
 
-async fn json_body(
-    server: &Arc<Shared>,
-    wanted: Wanted,
-    request: HttpRequest,
-) -> Result<Response<ResponseBody>, Failure> {
+async fn json_body(server: &Arc<Shared>, wanted: Wanted, request: HttpRequest) -> HttpResult {
     let in_url = url_options(&request, wanted.params())?;
     let (head, body) = request.into_parts();
     let bytes = request::whole(server, &head.headers, body).await?;
@@ -101,14 +97,14 @@ async fn json_body(
         let message = "'explain' is for one fingerprint, not for a list";
         return Err(Failure::bad("bad-parameter", message));
     }
-    server.limits.check_batch(list.len())?;
+    check_batch(&server.limits, list.len())?;
     let mut needles = Vec::with_capacity(list.len());
     for (at, hex) in list.iter().enumerate() {
         let of_part =
             |failure: Failure| failure.of_part(format_args!("fingerprint {} of the list", at + 1));
         needles.push(fingerprint(&hex.0).map_err(of_part)?);
     }
-    // Many lists may wait for their turn; their texts are read, and take ten times the memory.
+    // Many lists may wait for their turn; the parsed texts would take ten times the memory.
     drop(list);
     let needles = bare(needles, bytes);
     let mut done = answers_to(server, wanted, needles, &options, Encoder::List).await?;
@@ -116,11 +112,7 @@ async fn json_body(
     Ok(signed(JSON, done))
 }
 
-async fn binary_body(
-    server: &Arc<Shared>,
-    wanted: Wanted,
-    request: HttpRequest,
-) -> Result<Response<ResponseBody>, Failure> {
+async fn binary_body(server: &Arc<Shared>, wanted: Wanted, request: HttpRequest) -> HttpResult {
     let options = url_options(&request, wanted.in_binary())?;
     let (head, body) = request.into_parts();
     let bytes = request::whole(server, &head.headers, body).await?;
@@ -132,20 +124,20 @@ async fn binary_body(
         );
         return Err(Failure::bad("bad-body-length", message));
     }
-    server.limits.check_batch(values.len())?;
+    check_batch(&server.limits, values.len())?;
     let needles = values.iter().map(|value| u64::from_le_bytes(*value).into()).collect();
     let needles = bare(needles, bytes);
     Ok(signed(BINARY, answers_to(server, wanted, needles, &options, Encoder::Binary).await?))
 }
 
-/// What was read from a body, which is let go.
+/// The fingerprints of a body, which is freed.
 fn bare(values: Vec<Fingerprint>, body: HeldBody) -> Needles {
     let charge = body.into_charge(size_of_val(&values[..]));
     Needles::Bare { values, _charge: Some(charge) }
 }
 
-/// The response with these answers, and the name of the state that was searched.
-fn signed(kind: &'static str, done: Done) -> Response<ResponseBody> {
+/// The response with these answers, and the headers that identify the searched snapshot.
+fn signed(kind: &'static str, done: Done) -> HttpResponse {
     let mut response = response(StatusCode::OK, kind, done.bytes.sealed());
     done.witness.sign(response.headers_mut());
     response

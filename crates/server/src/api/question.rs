@@ -1,8 +1,8 @@
-//! A question to the store: what is wanted, within which limits, and who searches for it.
+//! Runs queries within the limits of the server.
 //!
-//! A search that should cost little runs on the thread that read the request, because a hand-over to
-//! another thread costs three times the processor time of the whole request. All others run in one of
-//! two lanes: quick ones, and slow ones, which are done in slices.
+//! A cheap search runs on the thread that read the request, because handing it to another thread
+//! costs three times the processor time of the whole request. Other searches run in one of two
+//! lanes: quick searches in one piece, slow searches in slices.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -16,40 +16,41 @@ use super::price::{INLINE_NANOS, Price};
 use crate::protocol::failure::Failure;
 use crate::protocol::memory_budget::AnswerBytes;
 use crate::protocol::request::no_room;
-use crate::state::limits::CheckLimits as _;
-use crate::state::limits::number_within;
+use crate::state::limits::{checked_k, number_within};
 use crate::state::live_store::LiveStore;
 use crate::state::opened::Witness;
 use crate::state::shared::Shared;
-use fpstore::options::{IDS, LIMIT};
+use fpstore::options::{self, IDS, LIMIT, NumberOption};
 use fpstore::{Answer, Limits, SearchStats, Searcher};
 use fpstore::{Error, Result as StoreResult};
-use fpstore_client::wire::limits::{MAX_ANSWER, MAX_IDS, MAX_MATCHES};
-use fpstore_client::wire::query_options::COUNT;
-use fpstore_client::wire::{Lane, QueryOptions};
+use fpstore_client::limits::{MAX_ANSWER, MAX_IDS, MAX_MATCHES};
+use fpstore_client::{Lane, QueryOptions};
 
-/// A query on the thread that reads requests ends after comparing this many values, and begins again
-/// in the next lane: a crowd of near values must not hold all connections up.
+/// The option `count`, which is at least 1 over HTTP.
+const COUNT: NumberOption = NumberOption { min: 1, ..options::COUNT };
+/// The largest number of values that a search compares on the thread that reads requests. It then
+/// starts again in the next lane: a dense group of values must not block all connections.
 const INLINE_COMPARED: u64 = 50_000;
-/// The same in the lane of quick questions.
+/// The largest number of values that a search compares in the lane of quick queries.
 const QUICK_COMPARED: u64 = 5_000_000;
-/// Quick questions that take longer than this together begin again in the lane of slow ones.
+/// The longest time of a request in the lane of quick queries. It then starts again in the lane of
+/// slow queries.
 const QUICK_TIME: Duration = Duration::from_millis(50);
-/// Searches that should take at least this long look at the clock each time.
+/// Searches with at least this expected time check the clock after each search.
 const CLOCK_NANOS: f64 = 20_000.0;
 
-/// Which matches are wanted.
+/// The kind of matches that a query returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {
-    /// All within `k`.
+    /// All matches within `k`.
     Near,
-    /// The nearest, however many are within `k`.
+    /// The nearest matches, at most `count`.
     Nearest,
 }
 
 impl Wanted {
-    /// The parameters that such a query takes: those of all bodies first, then `ids`, which a
-    /// binary answer has none of, then `explain`, which is for a single query.
+    /// The parameters of such a query. The last two are not for every body: binary answers have no
+    /// `ids`, and `explain` is for a single query.
     pub(crate) fn params(self) -> &'static [&'static str] {
         match self {
             Wanted::Near => &["k", "limit", "max_cost", "ids", "explain"],
@@ -70,23 +71,24 @@ impl Wanted {
     }
 }
 
-/// What is wanted of each fingerprint.
+/// The parameters of a query, the same for each fingerprint.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Question {
     pub(crate) k: u32,
-    /// How many of the nearest are wanted, if not all within `k`.
+    /// The number of nearest matches; `None` for all matches within `k`.
     pub(crate) count: Option<usize>,
-    /// Fewer matches than these are no answer: there may be others farther away.
+    /// The smallest number of matches of a complete answer: with fewer, there may be more matches
+    /// at larger distances.
     enough: Option<usize>,
-    /// Matches that an answer keeps.
+    /// The largest number of matches in an answer.
     pub(crate) matches_max: usize,
-    /// Ids that a match keeps.
+    /// The largest number of ids of a match.
     pub(crate) ids_max: usize,
     pub(crate) deadline: Instant,
 }
 
 impl Question {
-    /// What the options ask for, within the limits of the server.
+    /// The parameters in `options`, checked against the limits of the server.
     pub(crate) fn new(
         server: &Shared,
         options: &QueryOptions,
@@ -94,8 +96,8 @@ impl Question {
     ) -> Result<Self, Failure> {
         let limits = &server.limits;
         let nearest = wanted == Wanted::Nearest;
-        let k = limits
-            .k(options.k, if nearest { limits.max_k } else { server.live.opened().tuned_k })?;
+        let default_k = if nearest { limits.max_k } else { server.live.opened().tuned_k };
+        let k = checked_k(limits, options.k, default_k)?;
         let matches =
             |option, asked| number_within(option, asked, &MAX_MATCHES, limits.max_matches);
         let count = matches(&COUNT, options.count.or(COUNT.default))?;
@@ -122,12 +124,12 @@ impl Question {
         }
     }
 
-    /// Which limit cut an answer.
+    /// The limit that cut an answer.
     fn cut_by(&self, answer: &Answer<'_>) -> Option<&'static str> {
         if !answer.outcome().cut {
             return None;
         }
-        // Past the deadline, what was kept need not be the nearest.
+        // After the deadline, the kept matches need not be the nearest.
         if Instant::now() >= self.deadline {
             return Some("deadline");
         }
@@ -135,7 +137,7 @@ impl Question {
     }
 }
 
-/// Questions that are answered together, from one state of the store.
+/// Queries that are answered together, from one snapshot.
 struct Job {
     server: Arc<Shared>,
     question: Question,
@@ -145,18 +147,18 @@ struct Job {
     each: f64,
 }
 
-/// Answered questions.
+/// Answered queries.
 pub(crate) struct Done {
     pub(crate) bytes: AnswerBytes,
     pub(crate) generation: u64,
-    /// The state that was searched.
+    /// The searched snapshot.
     pub(crate) witness: Witness,
-    /// The distance of the question.
+    /// The distance of the query.
     pub(crate) k: u32,
     pub(crate) stats: SearchStats,
 }
 
-/// Answers questions about `needles` together.
+/// Answers the queries for `needles` together.
 pub(crate) async fn answers_to(
     server: &Arc<Shared>,
     wanted: Wanted,
@@ -171,41 +173,41 @@ pub(crate) async fn answers_to(
     job.run(price.lane()).await
 }
 
-/// How much work is done at most before the job gives way.
+/// The largest amount of work before the job gives way.
 #[derive(Clone, Copy)]
 struct Effort {
-    /// Values that one search compares.
+    /// The largest number of values that one search compares.
     compared: Option<u64>,
-    /// When other work should have its turn.
+    /// The time of the next turn of other work.
     end: Option<Instant>,
 }
 
-/// How far a job has come.
+/// The progress of a job.
 #[derive(Default)]
 struct Progress {
-    /// Needles that are answered.
+    /// The number of answered needles.
     count: usize,
     bytes: AnswerBytes,
     sum: SearchStats,
     cut: u64,
 }
 
-/// Why there is no answer.
+/// The reason for a missing answer.
 enum Stopped {
-    /// It costs more than was expected; a lane for costlier questions may try.
+    /// The search costs more than expected; the next lane may answer it.
     Costly,
     Failed(Failure),
 }
 
 impl Job {
-    /// Searches in a lane, and in the next one where that costs more than it should.
+    /// Searches in a lane, and in the next lane if the search costs more than expected.
     async fn run(self, lane: Lane) -> Result<Done, Failure> {
         let store = self.server.live.store();
         let metrics = &self.server.live.metrics;
         let here = if lane == Lane::Inline {
             Some(self.question)
         } else if let (Some(count), 1) = (self.question.count, self.needles.len()) {
-            // Where enough are very near, they are the nearest.
+            // If a cheap, small distance has enough matches, they are the nearest.
             let is_cheap = |k: &u32| Price::of(store, *k, 1).each <= INLINE_NANOS / 4.0;
             let k = (0..=64).take_while(is_cheap).last();
             let enough = Some(count);
@@ -242,7 +244,7 @@ impl Job {
             }
         };
         server.live.metrics.slow.fetch_add(1, Relaxed);
-        // All slices search one state.
+        // All slices search one snapshot.
         let mut searcher = server.live.store().searcher();
         let witness = Witness::of(&searcher.state_id());
         let mut progress = Progress::default();
@@ -261,7 +263,7 @@ impl Job {
         server.lanes.slow(&server.live, slice).await?
     }
 
-    /// Answers all at once, with the searcher of this thread.
+    /// Answers all queries in one piece, with the searcher of this thread.
     fn answer(&self, question: &Question, effort: Effort) -> Result<Done, Stopped> {
         with_searcher(&self.server.live, |searcher, witness| {
             let mut progress = Progress::default();
@@ -272,7 +274,7 @@ impl Job {
         })
     }
 
-    /// Goes on answering. Returns whether all are answered.
+    /// Continues answering. Returns whether all queries are answered.
     fn advance(
         &self,
         searcher: &mut Searcher,
@@ -282,7 +284,7 @@ impl Job {
     ) -> Result<bool, Stopped> {
         let max_answer = self.server.limits.max_answer;
         let most = usize::try_from(max_answer).unwrap_or(usize::MAX);
-        // The clock costs a tenth of a search, and the search itself looks at it, too.
+        // The clock costs a tenth of a search, and the search itself checks it, too.
         let looks = if self.each < CLOCK_NANOS { 16 } else { 1 };
         let mut is_late = false;
         let Progress { count, bytes: written, sum, cut } = progress;
@@ -333,7 +335,7 @@ impl Job {
         }
     }
 
-    /// Counts answered questions.
+    /// Counts the answered queries, and returns their result.
     fn done(&self, searcher: &Searcher, witness: &Witness, progress: Progress) -> Done {
         let Progress { bytes, sum, cut, .. } = progress;
         self.server.live.metrics.searched(self.needles.len() as u64, cut, &sum);
@@ -348,13 +350,13 @@ impl Job {
 }
 
 thread_local! {
-    /// The searcher of this thread, and the state that it searches. It keeps that state until the
-    /// thread searches another one.
+    /// The searcher of this thread, with the epoch and the identity of its snapshot. It keeps the
+    /// snapshot open until the thread searches a newer one.
     static SEARCHER: RefCell<Option<(u64, Searcher, Witness)>> = const { RefCell::new(None) };
 }
 
-/// Lends the searcher of this thread, which searches the state that is shown, and the name of that
-/// state.
+/// Calls `act` with the searcher of this thread, moved to the current snapshot, and with the
+/// identity of that snapshot.
 fn with_searcher<T>(live: &LiveStore, act: impl FnOnce(&mut Searcher, &Witness) -> T) -> T {
     SEARCHER.with_borrow_mut(|kept| {
         let epoch = live.epoch();

@@ -1,13 +1,12 @@
-//! Streams of queries: NDJSON in, NDJSON out, one line for one line, in their order.
+//! Streams of queries: NDJSON in, NDJSON out, one answer line for each query line, in order.
 //!
-//! Lines are answered as they come, and no more than what was read is held in memory. A client that
-//! does not read its answers is not read from either.
+//! Lines are answered as they arrive, and only the lines read so far are held in memory. The server
+//! stops reading from a client that does not read its answers.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use http_body_util::channel::{Channel, Sender};
-use hyper::Response;
 use hyper::body::Bytes;
 use serde::Deserialize;
 use tokio::time::Instant;
@@ -17,16 +16,16 @@ use super::price::Price;
 use super::question::{Question, Wanted, answers_to};
 use crate::protocol::failure::Failure;
 use crate::protocol::params::fingerprint;
-use crate::protocol::request::{self, HttpRequest, NDJSON, RequestBody, ResponseBody};
+use crate::protocol::request::{self, HttpRequest, HttpResult, NDJSON, RequestBody};
 use crate::protocol::slow_clients::BusyGuard;
 use crate::state::shared::Shared;
 use crate::steps::step;
-use fpstore_client::wire::QueryOptions;
-use fpstore_client::wire::limits::MAX_BODY;
+use fpstore_client::QueryOptions;
+use fpstore_client::limits::MAX_BODY;
 
-/// Parts of an answer that wait to be sent.
+/// The largest number of parts that wait to be sent.
 const PARTS: usize = 4;
-/// Lines that are searched together.
+/// The largest number of lines searched together.
 const LINES: usize = 256;
 
 /// A line: a fingerprint, or an object with it and the id of its record.
@@ -52,11 +51,11 @@ pub(crate) fn answer(
     wanted: Wanted,
     request: HttpRequest,
     busy: BusyGuard,
-) -> Result<Response<ResponseBody>, Failure> {
+) -> HttpResult {
     request::refuse_encoding(request.headers())?;
     // Wrong parameters are an error of the request, not of each line.
     let question = Question::new(server, &options, wanted)?;
-    // The price of a stream is that of each line.
+    // `max_cost` of a stream limits each line.
     Price::of(server.live.store(), question.k, 1).check(options.max_cost)?;
     let options = QueryOptions { max_cost: None, ..options };
     let (sender, body) = Channel::new(PARTS);
@@ -71,17 +70,17 @@ struct Stream {
     options: QueryOptions,
     wanted: Wanted,
     sender: Sender<Bytes>,
-    /// Lines that were read.
+    /// The number of lines read.
     lines: u64,
     /// The connection is busy until the stream ends.
     _busy: BusyGuard,
 }
 
-/// The client takes no more answers.
+/// The client no longer reads answers.
 struct Gone;
 
-/// Adds `data` to `buffer`, and takes the whole lines out of it, if there are any. Looks at `data`
-/// alone, because a line may come in very many parts.
+/// Adds `data` to `buffer`, and removes and returns its complete lines, if there are any. It scans
+/// only `data`, because a line may arrive in very many parts.
 fn take_lines(buffer: &mut Vec<u8>, data: &[u8]) -> Option<Vec<u8>> {
     let is_end = |&byte: &u8| {
         step();
@@ -95,7 +94,7 @@ fn take_lines(buffer: &mut Vec<u8>, data: &[u8]) -> Option<Vec<u8>> {
 
 impl Stream {
     async fn run(mut self, body: RequestBody) {
-        // Without a reader there is nobody to tell.
+        // Without a reader, an error cannot be reported.
         let _ = self.answer_all(body).await;
     }
 
@@ -131,7 +130,7 @@ impl Stream {
         self.answer_lines(&buffer).await
     }
 
-    /// Tells the client why there are no more answers.
+    /// Sends a failure as a line.
     async fn end(&mut self, failure: Failure) -> Result<(), Gone> {
         let mut line = Vec::new();
         failure.write(&mut line);
@@ -146,7 +145,8 @@ impl Stream {
         }
     }
 
-    /// Answers whole lines: each with one line, a bad one with its error. Blank lines have none.
+    /// Answers complete lines, each with one line; a bad line with its error. Blank lines are
+    /// skipped.
     async fn answer_lines(&mut self, bytes: &[u8]) -> Result<(), Gone> {
         let mut needles: Vec<NamedNeedle> = Vec::new();
         for line in bytes.split(|&b| b == b'\n') {
@@ -167,7 +167,7 @@ impl Stream {
                 self.search(std::mem::take(&mut needles)).await?;
             }
         }
-        // What follows the last end of line is no line.
+        // The text after the last newline is not a line.
         self.lines -= 1;
         self.search(needles).await
     }
@@ -179,7 +179,7 @@ impl Stream {
         let count = needles.len();
         match self.search_all(&needles).await {
             Ok(bytes) => self.send(bytes).await,
-            // One that cannot be answered must not take the others with it.
+            // A query that fails must not spoil the answers to the others.
             Err(_) if count > 1 => {
                 for needle in needles {
                     self.search_one(needle).await?;

@@ -1,27 +1,24 @@
-//! `/v1/text`: a text or a page, by the recipe of the store.
+//! `/v1/text`: searches for a text or an HTML page, by the recipe of the store.
 
 use std::sync::Arc;
 
 use fpstore_base::Fingerprint;
 use fpstore_documents::{DocumentFormat, DocumentOptions, HtmlPart, TextEncoding, text_of_bytes};
 use fpstore_text::TextHasher;
-use hyper::{Response, StatusCode};
+use hyper::StatusCode;
 
 use super::query;
 use super::question::Wanted;
 use crate::protocol::failure::Failure;
 use crate::protocol::params::{options_of, pairs};
-use crate::protocol::request::{self, HttpRequest, Kind, ResponseBody};
+use crate::protocol::request::{self, HttpRequest, HttpResult, Kind};
 use crate::state::opened::Opened;
 use crate::state::shared::Shared;
 
-/// The longest text that is hashed in the lane of quick questions, in some milliseconds.
+/// The longest text that is hashed in the lane of quick queries, which takes some milliseconds.
 const QUICK_LEN: usize = 256 << 10;
 
-pub(crate) async fn answer(
-    server: &Arc<Shared>,
-    request: HttpRequest,
-) -> Result<Response<ResponseBody>, Failure> {
+pub(crate) async fn answer(server: &Arc<Shared>, request: HttpRequest) -> HttpResult {
     let allowed = [Wanted::Near.params(), &["count", "html"]].concat();
     let mut part = None;
     let mut rest = Vec::new();
@@ -49,7 +46,7 @@ pub(crate) async fn answer(
         "text/html" | "application/xhtml+xml" => DocumentFormat::Html,
         _ => return Err(kind.unknown("text/plain or text/html")),
     };
-    // It also limits the tree of a page.
+    // The limit also bounds the tree of an HTML page.
     let most = server.limits.max_body;
     let mut document = DocumentOptions::default().format(format).max_document(most);
     if let Some(part) = part {
@@ -74,7 +71,7 @@ pub(crate) async fn answer(
     query::one(server, wanted, fingerprint, &options).await
 }
 
-/// What makes fingerprints by the recipe of the store.
+/// The hasher for the recipe of the store.
 pub(crate) fn hasher(opened: &Opened) -> Result<TextHasher, Failure> {
     opened.hasher.clone().map_err(|why| {
         let message = format!("this server cannot make fingerprints of texts: {why}");

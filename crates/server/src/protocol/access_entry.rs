@@ -1,21 +1,21 @@
-//! A line of the log of requests.
+//! An entry of the access log.
 
 use std::net::IpAddr;
 
 use serde::Serialize;
 
-/// Takes requests that were answered.
+/// Receives answered requests.
 pub type AccessLog = fn(&AccessEntry<'_>);
 
-/// A request that was answered. What it asked for, the parameters of its address, is not part of it.
+/// An answered request. The parameters of its address, which contain the query, are omitted.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct AccessEntry<'a> {
-    /// When it was answered, in UTC.
+    /// The time of the answer, in UTC.
     pub time: String,
-    /// The name of the request: that of its header `X-Request-Id`, or a new one.
+    /// The id of the request: the value of its header `X-Request-Id`, or a new id.
     pub request_id: &'a str,
-    /// The address of the client; `None` for a Unix socket and for requests that a frontend received.
+    /// The address of the client; `None` for a Unix socket and for requests from a frontend.
     pub client: Option<IpAddr>,
     /// The method.
     pub method: &'a str,
@@ -23,10 +23,10 @@ pub struct AccessEntry<'a> {
     pub path: &'a str,
     /// The status of the answer.
     pub status: u16,
-    /// The code of the error, if it is one.
+    /// The code of the failure, if the request failed.
     pub code: Option<&'a str>,
     /// Bytes of the body of the answer; `None` for a stream.
     pub bytes: Option<u64>,
-    /// From the head of the request to the answer; of a stream, to the head of the answer.
+    /// The time from the head of the request to the answer; of a stream, to the head of the answer.
     pub seconds: f64,
 }

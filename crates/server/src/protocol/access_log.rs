@@ -1,4 +1,4 @@
-//! The log of requests, and the names by which a client finds its own in it.
+//! The access log, and the request ids by which a client finds its requests in it.
 
 use std::net::IpAddr;
 use std::sync::OnceLock;
@@ -6,18 +6,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::access_entry::{AccessEntry, AccessLog};
-use super::request::{HttpRequest, ResponseBody};
+use super::request::{HttpRequest, HttpResponse};
+use hyper::Method;
 use hyper::body::Body as _;
 use hyper::header::{HeaderName, HeaderValue};
-use hyper::{Method, Response};
 use jiff::Timestamp;
 
-/// The header with the name of a request, and of its answer.
+/// The header with the id of a request, and of its answer.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-/// A longer name of a client is not taken over.
+/// The longest accepted id of a client.
 const REQUEST_ID_LEN_MAX: usize = 128;
 
-/// What the log needs to know of a request before it is answered.
+/// The fields of a request that its log entry needs.
 pub(crate) struct Noted {
     id: HeaderValue,
     method: Method,
@@ -27,7 +27,7 @@ pub(crate) struct Noted {
 }
 
 impl Noted {
-    /// Notes a request, if there is a log or the client named it.
+    /// Notes a request, if there is a log or the client sent an id.
     pub(crate) fn of(
         request: &HttpRequest,
         client: Option<IpAddr>,
@@ -45,13 +45,8 @@ impl Noted {
         Some(Noted { id, method, path, client, log })
     }
 
-    /// Names the answer, and logs it.
-    pub(crate) fn answered(
-        self,
-        response: &mut Response<ResponseBody>,
-        code: Option<&str>,
-        time: Duration,
-    ) {
+    /// Adds the id to the answer, and logs the request.
+    pub(crate) fn answered(self, response: &mut HttpResponse, code: Option<&str>, time: Duration) {
         if let Some(log) = self.log {
             log(&AccessEntry {
                 time: format!("{:.3}", Timestamp::now()),
@@ -69,17 +64,17 @@ impl Noted {
     }
 }
 
-/// Whether a client may call its request so: it stands in a log, and in an answer.
+/// Whether an id of a client is valid in a log and in an answer.
 fn is_name(id: &HeaderValue) -> bool {
     (1..=REQUEST_ID_LEN_MAX).contains(&id.len()) && id.as_bytes().iter().all(u8::is_ascii_graphic)
 }
 
-/// A name that no other request has: that of the process, and a number.
+/// A unique id: a random number of the process, and a counter.
 fn new_name() -> HeaderValue {
     static PROCESS: OnceLock<u64> = OnceLock::new();
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let process = PROCESS.get_or_init(|| {
-        // Without random numbers of the system, the time tells processes apart.
+        // Without random numbers of the system, the time distinguishes processes.
         getrandom::u64().unwrap_or_else(|_| Timestamp::now().as_nanosecond() as u64)
     });
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Where the server listens: an address and port, or a Unix socket.
+//! The address of the server: an IP address with a port, or a Unix socket.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
@@ -7,10 +7,10 @@ use std::str::FromStr;
 
 use fpstore::Error;
 
-/// A place to listen at.
+/// An address to listen at.
 ///
 /// It is parsed from `127.0.0.1:7700`, `localhost:7700`, `[::1]:7700` or `unix:PATH`; port 0 is any
-/// free one. It is printed as clients name it: `http://127.0.0.1:7700` or `unix:PATH`.
+/// free port. It is printed in the form that clients use: `http://127.0.0.1:7700` or `unix:PATH`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
     /// An address and a port.
@@ -41,7 +41,7 @@ impl FromStr for Address {
 }
 
 impl Address {
-    /// Whether only this machine reaches it.
+    /// Whether only this machine can reach the address.
     pub fn is_local(&self) -> bool {
         match self {
             Address::Tcp(address) => is_loopback(address.ip()),
@@ -59,15 +59,15 @@ fn is_loopback(ip: IpAddr) -> bool {
     }
 }
 
-/// Whether a name in the header `Host` is one of this machine: with another one, a page of
-/// somebody else speaks through a browser on it (DNS rebinding).
+/// Whether the header `Host` names this machine. Another name can come from a foreign web page in a
+/// browser on this machine (DNS rebinding).
 pub(crate) fn is_local_name(host: &str) -> bool {
     let name = name_of(host);
     name.eq_ignore_ascii_case("localhost")
         || name.trim_matches(['[', ']']).parse().is_ok_and(is_loopback)
 }
 
-/// The name in a header `Host`, without the port.
+/// The name in the header `Host`, without the port.
 pub(crate) fn name_of(host: &str) -> &str {
     match host.rfind(':') {
         Some(at)

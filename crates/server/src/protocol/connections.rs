@@ -1,7 +1,7 @@
-//! Connections: accepted one by one, bounded in number and time, ended in order.
+//! Accepts connections, limits their number and time, and ends them in order.
 //!
-//! hyper serves each of them. The loop is ours, because those of frameworks install no timer, and
-//! a client that sends its head a byte at a time would hold its connection for ever.
+//! hyper serves each connection. The accept loop is written here because frameworks install no
+//! timer: a client that sends its head a byte at a time would hold its connection for ever.
 
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -29,20 +29,20 @@ use super::slow_clients::{Busy, TimedStream};
 use super::socket::{Listener, Socket};
 use crate::state::shared::Shared;
 use fpstore_base::IoError;
-use fpstore_client::wire::limits::{DRAIN_TIMEOUT, MAX_CONNECTIONS};
+use fpstore_client::limits::{DRAIN_TIMEOUT, MAX_CONNECTIONS};
 
-/// Connections over the limit that are told so at the same time; further ones are just closed.
+/// The largest number of excess connections that receive a refusal at the same time; others are
+/// closed at once.
 const TURNED_AWAY_MAX: usize = 64;
-/// How long such a connection may take to read what it is told.
+/// The longest time in which an excess connection may read its refusal.
 const TURNED_AWAY_TIME: Duration = Duration::from_secs(1);
-/// After an error that the next connection would meet too, such as too many open files.
+/// The pause after an error that the next connection would meet too, such as too many open files.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// What is read of a connection at a time, and the longest head: many connections may each hold so
-/// much.
+/// The length of a read buffer, and of the longest head. Many connections may each hold one.
 const READ_LEN: usize = 1 << 16;
 
-/// Accepts connections until `ends` is true, then waits for those that are open.
+/// Accepts connections until `ends` is true, then waits for the open connections.
 pub(crate) async fn serve(server: Arc<Shared>, listener: Listener, ends: watch::Receiver<bool>) {
     let most = usize::try_from(server.limits.max_connections).unwrap_or(usize::MAX);
     let most = most.min(Semaphore::MAX_PERMITS);
@@ -82,15 +82,15 @@ pub(crate) async fn serve(server: Arc<Shared>, listener: Listener, ends: watch::
     }
 }
 
-/// Lets connections in.
+/// Accepts connections.
 struct Door {
     server: Arc<Shared>,
     /// One permit for each connection.
     places: Arc<Semaphore>,
-    /// One permit for each connection that is turned away.
+    /// One permit for each connection that receives a refusal.
     away: Arc<Semaphore>,
     ends: watch::Receiver<bool>,
-    /// Whether the last connection could not be accepted.
+    /// Whether accepting the last connection failed.
     is_failing: AtomicBool,
 }
 
@@ -98,7 +98,7 @@ impl Door {
     async fn next(&self, listener: &Listener) {
         let accepted = match &listener.socket {
             Socket::Tcp(listener) => listener.accept().await.map(|(stream, from)| {
-                // Answers are written whole, so there is nothing to wait for.
+                // Answers are written in one piece, so delaying packets gains nothing.
                 let _ = stream.set_nodelay(true);
                 self.enter(stream, Some(from.ip()));
             }),
@@ -149,7 +149,7 @@ impl Door {
     }
 }
 
-/// Whether an error of `accept` is one of the connection alone.
+/// Whether an error of `accept` concerns the connection alone.
 fn is_of_client(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted};
     [ConnectionAborted, ConnectionReset, Interrupted].contains(&error.kind())
@@ -176,7 +176,7 @@ async fn attend<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
             }
         })
     };
-    // This time-out also runs while nothing comes; that of heads is in `TimedStream`.
+    // This time-out also runs while a connection is idle; `TimedStream` has the time-out of heads.
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.idle_timeout)
@@ -186,7 +186,7 @@ async fn attend<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
     let mut connection = pin!(connection);
     let mut ended = pin!(ends.wait_for(|ends| *ends));
     let mut is_told = false;
-    // An error is that of the client or of the network, and there is nobody to tell.
+    // An error comes from the client or the network, and cannot be reported.
     let _ = poll_fn(|context| {
         if !is_told && ended.as_mut().poll(context).is_ready() {
             is_told = true;
@@ -199,7 +199,7 @@ async fn attend<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
     drop(place);
 }
 
-/// Tells a client that there are too many connections.
+/// Answers an excess connection with a refusal.
 async fn turn_away<S: AsyncRead + AsyncWrite + Unpin>(
     mut stream: S,
     most: u64,
@@ -216,7 +216,7 @@ async fn turn_away<S: AsyncRead + AsyncWrite + Unpin>(
     let tell = async {
         stream.write_all(&[head.as_bytes(), &body].concat()).await?;
         stream.shutdown().await?;
-        // Closing with bytes unread would take the answer back.
+        // Closing with unread bytes would discard the answer.
         let mut thrown_away = [0; 1024];
         while stream.read(&mut thrown_away).await? > 0 {}
         Ok::<(), io::Error>(())

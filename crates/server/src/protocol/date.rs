@@ -1,22 +1,22 @@
 //! The header `Date` of answers.
 //!
-//! hyper keeps its own for a second by the clock of the day: after that clock is set back, it would
-//! stay the same until the time of before comes again.
+//! hyper caches its own date for a second of wall-clock time: after the clock is set back, that
+//! date would not change until the clock reaches the old time again.
 
 use std::cell::RefCell;
 use std::time::{Duration, Instant, SystemTime};
 
 use hyper::header::HeaderValue;
 
-/// How long a date is kept, by a clock that nobody sets.
+/// The lifetime of a cached date, by the monotonic clock.
 const KEPT: Duration = Duration::from_millis(500);
 
-/// A date, and when it was made.
+/// A cached date, and the time when it was made.
 #[derive(Default)]
 struct Kept(Option<(Instant, HeaderValue)>);
 
 impl Kept {
-    /// The date at `now`, when the clock of the day says `time`.
+    /// The date at the monotonic time `now` and the wall-clock time `time`.
     fn at(&mut self, now: Instant, time: impl FnOnce() -> SystemTime) -> HeaderValue {
         match &self.0 {
             Some((made, date)) if now.saturating_duration_since(*made) < KEPT => date.clone(),
@@ -34,7 +34,7 @@ thread_local! {
     static DATE: RefCell<Kept> = RefCell::default();
 }
 
-/// The date now.
+/// The current date.
 pub(crate) fn now() -> HeaderValue {
     DATE.with_borrow_mut(|kept| kept.at(Instant::now(), SystemTime::now))
 }

@@ -1,4 +1,4 @@
-//! What a client is told when a request cannot be answered: a status, a stable code, a sentence.
+//! Failures of requests: a status, a stable code, and a sentence.
 
 use std::fmt::Display;
 
@@ -6,29 +6,29 @@ use hyper::StatusCode;
 
 use fpstore::Error;
 use fpstore::options::NumberOption;
-use fpstore_client::wire::{FailureBody, FailureFields, FailureLimit};
+use fpstore_client::{FailureBody, FailureFields, FailureLimit};
 
 pub(crate) use fpstore_base::chain;
 
-/// Why an answer that is no failure of its request is no good one, for the access log.
+/// The code of a fault in a successful answer, for the access log.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FaultCode(pub(crate) &'static str);
 
-/// Why a request was not answered as it was asked.
+/// The reason why a request failed.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) status: StatusCode,
-    /// Stable, for programs.
+    /// A stable code for programs.
     pub(crate) code: &'static str,
-    /// For people: what was found, what was expected, what helps.
+    /// A sentence for people: the found value, the expected value, the remedy.
     pub(crate) message: String,
-    /// The limit that was met: the name of its option, and its value.
+    /// The limit that the request exceeds.
     pub(crate) limit: Option<FailureLimit<'static>>,
-    /// What the request would cost, in microseconds, if it was refused for that.
+    /// The expected cost in microseconds, if the request was refused for its cost.
     pub(crate) cost_us: Option<f64>,
-    /// After how many seconds it is worth to try again.
+    /// The number of seconds after which a retry makes sense.
     pub(crate) retry_after: Option<u32>,
-    /// Which methods the place has, if another one was used.
+    /// The allowed methods, if the request used another method.
     pub(crate) allow: Option<Box<str>>,
 }
 
@@ -64,19 +64,19 @@ impl Failure {
         Failure { status: StatusCode::BAD_REQUEST, ..failure }
     }
 
-    /// Says which part of the request is meant.
+    /// Adds the part of the request that failed.
     pub(crate) fn of_part(self, part: impl Display) -> Self {
         Failure { message: format!("{part}: {}", self.message), ..self }
     }
 
-    /// Names the limit that was met.
+    /// Adds the limit that the request exceeds.
     pub(crate) fn of_limit(self, option: &NumberOption, value: u64) -> Self {
         let name = option.flag();
         let message = format!("{}; the limit is --{name} {value}", self.message);
         Failure { message, limit: Some(FailureLimit { name: name.into(), value }), ..self }
     }
 
-    /// The server is busy now.
+    /// The server is busy, and a retry may succeed.
     pub(crate) fn busy(message: impl Display) -> Self {
         let failure = Failure::new(StatusCode::SERVICE_UNAVAILABLE, "busy", message);
         Failure { retry_after: Some(1), ..failure }
@@ -86,12 +86,12 @@ impl Failure {
         Failure::new(StatusCode::INTERNAL_SERVER_ERROR, code, message)
     }
 
-    /// The work panicked or its thread is gone, which is a fault of the program.
+    /// The work panicked or its thread ended, which is a fault of the program.
     pub(crate) fn broken() -> Self {
         Failure::internal("internal", "the work broke down; the log of the server says where")
     }
 
-    /// Writes it as one JSON object without an end of line.
+    /// Writes the failure as one JSON object without a newline.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         let (code, message) = (self.code.into(), self.message.as_str().into());
         let limit = self.limit.clone();
@@ -104,7 +104,7 @@ impl Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         match error {
-            // What the store refuses, the request has asked.
+            // The request contained the options that the store refuses.
             Error::InvalidOptions { .. }
             | Error::InvalidDistance { .. }
             | Error::InvalidFingerprint(_) => Failure::bad("bad-parameter", chain(&error)),

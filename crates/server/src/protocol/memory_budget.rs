@@ -1,4 +1,4 @@
-//! The memory that the bodies of all requests, and all long answers, take together.
+//! The memory budget of all request bodies and long answers.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -6,21 +6,20 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use hyper::body::Bytes;
 
-/// Answers, and lines of a stream, that are shorter than this do not count: there are as many as
-/// connections.
+/// Shorter answers and lines of streams do not count: their number is limited by the connections.
 const SHORT_LEN: usize = 1 << 16;
 
-/// Counts the bytes of all bodies and long answers that are held.
+/// Counts the bytes of all bodies and long answers in memory.
 #[derive(Debug)]
 pub(crate) struct MemoryBudget {
     held: AtomicU64,
-    /// How many long answers there are.
+    /// The number of long answers.
     answers: AtomicU64,
     most: u64,
 }
 
 impl MemoryBudget {
-    /// At most so many bytes; `longest` is the longest body that must fit alone.
+    /// A budget of `most` bytes, or of `longest`, the longest body, if that is more.
     pub(crate) fn new(most: u64, longest: u64) -> Arc<Self> {
         Arc::new(MemoryBudget {
             held: AtomicU64::new(0),
@@ -29,29 +28,29 @@ impl MemoryBudget {
         })
     }
 
-    /// The most bytes.
+    /// The size of the budget in bytes.
     pub(crate) fn most(&self) -> u64 {
         self.most
     }
 
-    /// The bytes that are held now.
+    /// The bytes in memory now.
     pub(crate) fn held(&self) -> u64 {
         self.held.load(Relaxed)
     }
 
-    /// Nothing yet.
+    /// A charge of 0 bytes.
     pub(crate) fn charge(self: &Arc<Self>) -> Charge {
         Charge { counted: 0, budget: Arc::clone(self) }
     }
 
-    /// A body of which nothing has come yet; `len` is what is known of its length, 0 if nothing is.
+    /// An empty body; `len` is its announced length, 0 if unknown.
     pub(crate) fn body(self: &Arc<Self>, len: u64) -> HeldBody {
         let announced = usize::try_from(len).ok().filter(|len| *len > 0).unwrap_or(usize::MAX);
         HeldBody { bytes: Vec::new(), announced, charge: self.charge() }
     }
 }
 
-/// Bytes that count as held as long as the value lives.
+/// Bytes that count in the budget until the value is dropped.
 #[derive(Debug)]
 pub(crate) struct Charge {
     counted: usize,
@@ -59,7 +58,7 @@ pub(crate) struct Charge {
 }
 
 impl Charge {
-    /// Counts `len` bytes in all, at least; `false` if there is no room for them.
+    /// Raises the charge to `len` bytes, if it is lower; `false` if the budget is exceeded.
     pub(crate) fn cover(&mut self, len: usize) -> bool {
         let more = len.saturating_sub(self.counted) as u64;
         let most = self.budget.most;
@@ -71,19 +70,19 @@ impl Charge {
         is_covered
     }
 
-    /// The same for the bytes of a buffer that grows, in large steps and only once they are many.
+    /// The same for a growing buffer: in large steps, and only once it is long.
     pub(crate) fn cover_long(&mut self, len: usize) -> bool {
         len < SHORT_LEN || len <= self.counted || self.cover(len + SHORT_LEN) || self.cover(len)
     }
 
-    /// Counts `len` bytes in all, whether there is room or not.
+    /// Raises the charge to `len` bytes, even if the budget is exceeded.
     fn cover_anyway(&mut self, len: usize) {
         let more = len.saturating_sub(self.counted);
         self.budget.held.fetch_add(more as u64, Relaxed);
         self.counted += more;
     }
 
-    /// Counts `len` bytes in all, at most.
+    /// Lowers the charge to `len` bytes, if it is higher.
     pub(crate) fn shrink(&mut self, len: usize) {
         let less = self.counted.saturating_sub(len);
         self.budget.held.fetch_sub(less as u64, Relaxed);
@@ -97,8 +96,8 @@ impl Drop for Charge {
     }
 }
 
-/// The bytes of a body, which count as long as the value lives, with the memory that is taken for
-/// those to come.
+/// The bytes of a body. They count in the budget until the value is dropped, together with the
+/// memory reserved for the rest of the body.
 #[derive(Debug)]
 pub(crate) struct HeldBody {
     bytes: Vec<u8>,
@@ -112,7 +111,7 @@ impl HeldBody {
         let needed = self.bytes.len() + part.len();
         let counted = self.charge.counted;
         if needed > counted {
-            // Memory that doubles spares copies; no more than the whole body will take.
+            // Doubling the memory avoids copies, up to the announced length.
             let wanted = (2 * counted).min(self.announced).max(needed);
             if !self.charge.cover(wanted) && !self.charge.cover(needed) {
                 return false;
@@ -123,13 +122,13 @@ impl HeldBody {
         true
     }
 
-    /// Forgets what has come.
+    /// Frees the received bytes.
     pub(crate) fn clear(&mut self) {
         self.bytes = Vec::new();
         self.charge.shrink(0);
     }
 
-    /// Forgets the bytes, of which `len` go on to count for what was read from them.
+    /// Frees the bytes; `len` bytes continue to count, for the values parsed from them.
     pub(crate) fn into_charge(self, len: usize) -> Charge {
         let HeldBody { bytes, mut charge, .. } = self;
         drop(bytes);
@@ -146,14 +145,14 @@ impl Deref for HeldBody {
     }
 }
 
-/// The bytes of an answer: they count from the moment they are many until they are sent.
+/// The bytes of an answer. Those of a long answer count in the budget until they are sent.
 #[derive(Debug, Default)]
 pub(crate) struct AnswerBytes {
     pub(crate) bytes: Vec<u8>,
     long: Option<LongAnswer>,
 }
 
-/// One of the long answers.
+/// The charge of a long answer.
 #[derive(Debug)]
 struct LongAnswer {
     charge: Charge,
@@ -166,7 +165,8 @@ impl Drop for LongAnswer {
 }
 
 impl AnswerBytes {
-    /// Counts what has been written. `false` if there is no room for it; one answer always finds room.
+    /// Counts the bytes written so far; `false` if the budget is exceeded. A single long answer is
+    /// never refused.
     pub(crate) fn has_room(&mut self, budget: &Arc<MemoryBudget>) -> bool {
         let len = self.bytes.len();
         if len < SHORT_LEN {
@@ -186,10 +186,10 @@ impl AnswerBytes {
         is_alone
     }
 
-    /// The answer as it is sent.
+    /// The complete answer, ready to send.
     pub(crate) fn sealed(mut self) -> Bytes {
         let Some(long) = &mut self.long else { return self.bytes.into() };
-        // What grew as it was written may take twice its length.
+        // A growing vector may have twice the needed capacity.
         self.bytes.shrink_to_fit();
         long.charge.shrink(self.bytes.len());
         Bytes::from_owner(self)
@@ -217,11 +217,11 @@ mod tests {
         assert!(two.push(b"efghij"));
         two.clear();
         assert!(two.is_empty() && two.push(b"0123456789"));
-        // What was read from a body counts instead of it.
+        // The values parsed from a body count in its place.
         let charge = two.into_charge(3);
         assert_eq!(budget.held(), 3);
         drop(charge);
-        // The memory for what will come counts, where it is known that it will.
+        // The announced length counts before the bytes arrive.
         let (mut known, mut unknown) = (budget.body(6), budget.body(0));
         assert!(known.push(b"1234") && known.push(b"5") && budget.held() == 6);
         assert!(unknown.push(b"12") && unknown.push(b"3") && budget.held() == 10);

@@ -1,7 +1,7 @@
 //! HTTP: sockets, connections, requests and responses, and the table of routes.
 //!
-//! `connections` lets connections in and `slow_clients` ends those that are too slow. `routes` checks
-//! tokens and hands requests to `api`. Nothing but `routes` knows what a route does.
+//! `connections` accepts connections and `slow_clients` ends slow ones. `routes` checks tokens and
+//! passes requests to the handlers in `api`.
 
 pub(crate) mod access_entry;
 pub(crate) mod access_log;

@@ -1,20 +1,20 @@
-//! Parameters of a request: from the address, or from fields of a JSON body.
+//! The parameters of a request, from its address or from its JSON body.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use fpstore_base::{Fingerprint, Radix};
 use hyper::Uri;
-use serde_json::Map;
+use serde_json::{Map, Value};
 
 use super::failure::Failure;
 use crate::steps::Counted;
-use fpstore_client::wire::QueryOptions;
+use fpstore_client::QueryOptions;
 
 /// A name and its value.
 pub(crate) type Pair<'a> = (Cow<'a, str>, Cow<'a, str>);
 
-/// The pairs of an address, decoded. Each name may come once.
+/// The decoded parameters of an address. A repeated name is an error.
 pub(crate) fn pairs(uri: &Uri) -> Result<Vec<Pair<'_>>, Failure> {
     let mut found: Vec<Pair<'_>> = Vec::with_capacity(4);
     let mut names = BTreeSet::new();
@@ -30,7 +30,7 @@ pub(crate) fn pairs(uri: &Uri) -> Result<Vec<Pair<'_>>, Failure> {
     Ok(found)
 }
 
-/// Undoes the encoding of an address: `%41` and `+`.
+/// Decodes percent encoding and `+`.
 fn decoded(text: &str) -> Result<Cow<'_, str>, Failure> {
     if !text.contains(['%', '+']) {
         return Ok(text.into());
@@ -60,8 +60,8 @@ fn decoded(text: &str) -> Result<Cow<'_, str>, Failure> {
     String::from_utf8(bytes).map(Cow::Owned).map_err(|_| wrong())
 }
 
-/// Takes the options that are `allowed`, and returns the value of `own` if it is there. Any other
-/// name is an error, because its effect would be waited for.
+/// Returns the `allowed` options, and the value of `own` if present. Any other name is an error: it
+/// would be ignored silently otherwise.
 pub(crate) fn options_of<'a>(
     pairs: Vec<Pair<'a>>,
     allowed: &[&str],
@@ -90,16 +90,16 @@ pub(crate) fn options_of<'a>(
         };
         fields.insert(name.into_owned(), value);
     }
-    let options = QueryOptions::from_fields(fields);
+    let options = serde_json::from_value(Value::Object(fields));
     Ok((options.map_err(|error| Failure::bad("bad-parameter", error))?, found))
 }
 
-/// Refuses parameters where there are none.
+/// Refuses all parameters.
 pub(crate) fn no_options(uri: &Uri) -> Result<(), Failure> {
     options_of(pairs(uri)?, &[], "").map(drop)
 }
 
-/// The options of the address with those of the body.
+/// Joins the options of the address and of the body.
 pub(crate) fn joined(in_url: QueryOptions, in_body: QueryOptions) -> Result<QueryOptions, Failure> {
     let mut fields = in_url.to_fields();
     for (name, value) in in_body.to_fields() {
@@ -109,7 +109,7 @@ pub(crate) fn joined(in_url: QueryOptions, in_body: QueryOptions) -> Result<Quer
         }
         fields.insert(name, value);
     }
-    Ok(QueryOptions::from_fields(fields).expect("both have these fields"))
+    Ok(serde_json::from_value(Value::Object(fields)).expect("both have these fields"))
 }
 
 /// A whole number.
@@ -121,7 +121,7 @@ pub(crate) fn number(name: &str, value: &str) -> Result<u64, Failure> {
     })
 }
 
-/// `true`, `1` or nothing at all; `false` or `0`.
+/// A flag: `true`, `1` or an empty value; `false` or `0`.
 pub(crate) fn flag(name: &str, value: &str) -> Result<bool, Failure> {
     match value {
         "" | "1" | "true" => Ok(true),

@@ -1,4 +1,4 @@
-//! Requests and responses: bodies within their limits, and what all responses carry.
+//! Reads request bodies within their limits, and builds responses.
 
 use std::time::Duration;
 
@@ -14,21 +14,27 @@ use super::memory_budget::HeldBody;
 use super::params::no_options;
 use crate::state::limits::millis;
 use crate::state::shared::Shared;
-use fpstore_client::wire::limits::{BODY_TIMEOUT, MAX_BODIES, MAX_BODY};
+use fpstore_client::limits::{BODY_TIMEOUT, MAX_BODIES, MAX_BODY};
 
-/// Any error, as bodies of requests have them.
+/// The error of a request body: any error.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// The body of a response: whole, or in parts as they are made.
+/// The body of a response: complete, or in parts.
 pub type ResponseBody = Either<Full<Bytes>, Channel<Bytes>>;
 
-/// The body of a request: one of hyper, or one that a frontend hands over.
+/// The body of a request: from hyper, or from a frontend.
 pub(crate) type RequestBody = Either<Incoming, UnsyncBoxBody<Bytes, BoxError>>;
 
-/// A request with such a body.
+/// A request to the server.
 pub(crate) type HttpRequest = Request<RequestBody>;
 
-/// Of a body over the limit, as much as this many times the limit is read and thrown away: a client
+/// A response of the server.
+pub(crate) type HttpResponse = Response<ResponseBody>;
+
+/// The result of a request.
+pub(crate) type HttpResult = Result<HttpResponse, Failure>;
+
+/// If a body exceeds the limit, up to this multiple of the limit is read and discarded: a client
 /// that is still writing would not see the answer.
 const DISCARDED: u64 = 8;
 
@@ -41,7 +47,7 @@ pub(crate) fn response(
     status: StatusCode,
     kind: &'static str,
     body: impl Into<Bytes>,
-) -> Response<ResponseBody> {
+) -> HttpResponse {
     let mut response = Response::new(Either::Left(Full::new(body.into())));
     *response.status_mut() = status;
     let headers = response.headers_mut();
@@ -57,23 +63,20 @@ pub(crate) fn no_room(server: &Shared) -> Failure {
 }
 
 /// A response with this value as JSON, on one line.
-pub(crate) fn json_response(
-    status: StatusCode,
-    value: &impl serde::Serialize,
-) -> Response<ResponseBody> {
+pub(crate) fn json_response(status: StatusCode, value: &impl serde::Serialize) -> HttpResponse {
     let mut bytes = serde_json::to_vec(value).expect("a vector takes all bytes");
     bytes.push(b'\n');
     response(status, JSON, bytes)
 }
 
 /// A response whose body comes in parts.
-pub(crate) fn streamed(kind: &'static str, body: Channel<Bytes>) -> Response<ResponseBody> {
+pub(crate) fn streamed(kind: &'static str, body: Channel<Bytes>) -> HttpResponse {
     let mut response = Response::new(Either::Right(body));
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
     response
 }
 
-impl From<Failure> for Response<ResponseBody> {
+impl From<Failure> for HttpResponse {
     fn from(failure: Failure) -> Self {
         let mut body = Vec::new();
         failure.write(&mut body);
@@ -90,17 +93,17 @@ impl From<Failure> for Response<ResponseBody> {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         if matches!(failure.code, "body-over-limit" | "slow-body" | "bad-body") {
-            // The rest of the body is still to come, and cannot be told from a request.
+            // The rest of the body is still to come, and looks like another request.
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         response
     }
 }
 
-/// The kind of a body, and its encoding if the client names one.
+/// The media type of a body, and its encoding if the client declares one.
 #[derive(Debug, Default)]
 pub(crate) struct Kind {
-    /// In small letters; empty if the client names none.
+    /// The media type in lower case; empty if the client declares none.
     pub(crate) name: String,
     pub(crate) charset: Option<String>,
 }
@@ -123,7 +126,7 @@ impl Kind {
         Ok(Kind { name, charset })
     }
 
-    /// The failure for a kind that a route does not take.
+    /// The failure for a media type that a route does not accept.
     pub(crate) fn unknown(&self, expected: &str) -> Failure {
         let found = if self.name.is_empty() { "none".into() } else { format!("'{}'", self.name) };
         let message = format!("Content-Type is {found}, expected {expected}");
@@ -131,7 +134,7 @@ impl Kind {
     }
 }
 
-/// A body of JSON that is read whole, of a request without parameters.
+/// The complete JSON body of a request without parameters.
 pub(crate) async fn whole_json(server: &Shared, request: HttpRequest) -> Result<HeldBody, Failure> {
     no_options(request.uri())?;
     let kind = Kind::of(request.headers())?;
@@ -142,7 +145,7 @@ pub(crate) async fn whole_json(server: &Shared, request: HttpRequest) -> Result<
     whole(server, &head.headers, body).await
 }
 
-/// A body that is read whole.
+/// Reads a complete body.
 pub(crate) async fn whole(
     server: &Shared,
     headers: &HeaderMap,
@@ -156,7 +159,7 @@ pub(crate) async fn whole(
     let mut bytes = server.bodies.body(announced);
     let (mut len, mut has_room) = (0_u64, true);
     if announced > most && headers.contains_key(header::EXPECT) {
-        // The client waits for leave to send it.
+        // The client waits for permission to send the body.
         return Err(over(most, announced));
     }
     while let Some(frame) = next_frame(&mut body, end, limits.body_timeout).await? {
@@ -208,7 +211,7 @@ pub(crate) async fn next_frame(
     }
 }
 
-/// Compressed bodies would be taken for garbage.
+/// Refuses compressed bodies, which are not supported.
 pub(crate) fn refuse_encoding(headers: &HeaderMap) -> Result<(), Failure> {
     match headers.get(header::CONTENT_ENCODING) {
         Some(encoding) if encoding != "identity" => {

@@ -1,4 +1,4 @@
-//! The routes: one table, from which requests are handed out and the metrics take their names.
+//! The table of routes, for dispatching requests and for the labels of metrics.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -13,14 +13,14 @@ use super::access_log::Noted;
 use super::address::{is_local_name, name_of};
 use super::date;
 use super::failure::{Failure, FaultCode};
-use super::request::{HttpRequest, ResponseBody};
+use super::request::{HttpRequest, HttpResponse, HttpResult};
 use super::slow_clients::BusyGuard;
 use super::tokens::Right;
 use crate::api::question::Wanted;
-use crate::api::{changes, check_and_add, delete, files, find_id, info, page, price, query, text};
+use crate::api::{changes, check_and_add, files, find_id, info, page, price, query, text};
 use crate::state::shared::Shared;
 
-/// A method and a path.
+/// A route: a method, a path, the needed right, and the handler.
 #[derive(Debug)]
 struct Route {
     method: &'static str,
@@ -29,7 +29,7 @@ struct Route {
     to: To,
 }
 
-/// Who answers.
+/// The handler of a route.
 #[derive(Clone, Copy, Debug)]
 enum To {
     Query(Wanted),
@@ -53,8 +53,8 @@ enum To {
 }
 
 impl Route {
-    /// Whether a path is that of the route. `{name}` at the end of a route stands for any text without
-    /// a slash.
+    /// Whether a path matches the route. `{name}` at the end of a route matches any text without a
+    /// slash.
     fn is_at(&self, path: &str) -> bool {
         match self.path.strip_suffix("{name}") {
             Some(start) => path.strip_prefix(start).is_some_and(|name| !name.contains('/')),
@@ -67,7 +67,7 @@ const fn route(method: &'static str, path: &'static str, right: Right, to: To) -
     Route { method, path, right, to }
 }
 
-/// All routes. Methods are in capitals, as hyper has them.
+/// All routes. Methods are in capitals, as in hyper.
 const ROUTES: [Route; 24] = [
     route("GET", "/v1/query", Right::Read, To::Query(Wanted::Near)),
     route("POST", "/v1/query", Right::Read, To::Query(Wanted::Near)),
@@ -101,7 +101,7 @@ pub(crate) async fn handle(
     request: HttpRequest,
     client: Option<IpAddr>,
     busy: BusyGuard,
-) -> Response<ResponseBody> {
+) -> HttpResponse {
     let start = Instant::now();
     let found = find(request.method(), request.uri().path());
     let at = found.as_ref().ok().copied();
@@ -112,7 +112,7 @@ pub(crate) async fn handle(
     };
     let code = answered.as_ref().err().map(|failure| failure.code);
     let mut response = answered.unwrap_or_else(Response::from);
-    // The lines of a stream come from the states of their time.
+    // The lines of a stream come from several snapshots.
     if matches!(response.body(), Either::Left(_)) {
         server.live.opened().witness.sign(response.headers_mut());
     }
@@ -133,7 +133,7 @@ pub(crate) fn names() -> Vec<(&'static str, &'static str)> {
 
 /// The position of the route of a request.
 fn find(method: &Method, path: &str) -> Result<usize, Failure> {
-    // Whoever asks for the head of an answer gets that of the same GET.
+    // The answer to HEAD is the head of the answer to GET.
     let method = if method == Method::HEAD { "GET" } else { method.as_str() };
     let is_there = |route: &&Route| route.is_at(path);
     if let Some(at) = ROUTES.iter().position(|route| route.method == method && route.is_at(path)) {
@@ -156,7 +156,7 @@ async fn answer(
     route: &Route,
     request: HttpRequest,
     busy: BusyGuard,
-) -> Result<Response<ResponseBody>, Failure> {
+) -> HttpResult {
     check_origin(server, &request)?;
     server.tokens().check(route.right, request.headers()).inspect_err(|failure| {
         server.live.metrics.denied(failure.code);
@@ -167,7 +167,7 @@ async fn answer(
         To::CheckAndAdd => check_and_add::answer(server, request).await,
         To::Files => files::answer(server, request, busy).await,
         To::FindId => find_id::answer(server, request).await,
-        To::DeleteIds => delete::answer(server, request).await,
+        To::DeleteIds => changes::delete(server, request).await,
         To::Replace => changes::replace(server, request).await,
         To::Expire => changes::expire(server, request).await,
         To::Label => changes::label(server, request).await,
@@ -183,15 +183,15 @@ async fn answer(
     }
 }
 
-/// Refuses what a page of somebody else asks through the browser of a user: without a token, that
-/// browser is all that it takes to reach a server on this machine.
+/// Refuses requests of foreign web pages: without tokens, a page in a browser on this machine could
+/// reach the server.
 fn check_origin(server: &Shared, request: &HttpRequest) -> Result<(), Failure> {
     let (method, headers) = (request.method(), request.headers());
     let forbidden = |code, message: String| Failure::new(StatusCode::FORBIDDEN, code, message);
     let named = host_of(request)?;
     let authority = request.uri().authority().map(Authority::as_str);
     let host = named.or(authority);
-    // A request line with an address has two names, and both count.
+    // A request line with a full address has a second name, and both are checked.
     for host in [named, authority].into_iter().flatten() {
         let Some(allowed) = &server.hosts else { break };
         let name = name_of(host);
@@ -212,8 +212,8 @@ fn check_origin(server: &Shared, request: &HttpRequest) -> Result<(), Failure> {
     }
 }
 
-/// The header `Host`. A request of HTTP/1.1 that came over a connection of the server has one, and
-/// only one; what is not ASCII is no name.
+/// The header `Host`, which must be ASCII. An HTTP/1.1 request over a connection of the server must
+/// have exactly one.
 fn host_of(request: &HttpRequest) -> Result<Option<&str>, Failure> {
     let bad = |what: &str| {
         let message = format!("{what}, expected one header Host with the name of this server");
@@ -261,7 +261,7 @@ mod tests {
                 assert_eq!(is_open, ROUTES[at].right == Right::Open, "{method} {path}");
             }
         }
-        // The page of people is no part of the interface of programs.
+        // The HTML page is not part of the interface for programs.
         let routes = ROUTES
             .iter()
             .filter(|route| !matches!(route.to, To::Page(file) if file != page::File::OpenApi));

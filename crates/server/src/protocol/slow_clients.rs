@@ -1,8 +1,8 @@
-//! Slow clients: a connection ends where its client is too slow with the head of a request, or with
-//! taking an answer.
+//! Ends the connections of slow clients: those that send the head of a request, or read an answer,
+//! too slowly.
 //!
-//! hyper's own time-out of heads also runs while a connection is idle, and there is none for
-//! answers that nobody takes. So this stands between both: it sees each read and write.
+//! hyper's own time-out of heads also runs while a connection is idle, and it has no time-out for
+//! answers that are not read. The stream here wraps the socket and watches each read and write.
 
 use std::future::Future;
 use std::io;
@@ -15,7 +15,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-/// The requests of a connection that are being answered: none while it waits for a head.
+/// Counts the requests of a connection that are being answered: 0 while it waits for a head.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Busy(Arc<Counts>);
 
@@ -59,10 +59,10 @@ pub(crate) struct TimedStream<S> {
     busy: Busy,
     header_timeout: Duration,
     write_timeout: Duration,
-    /// Runs from the first byte of a head on; with the number of requests before it, because a head
-    /// that has become a request is no longer watched.
+    /// The timer of a head, started by its first byte, with the number of earlier requests: it is
+    /// dropped once the head has become a request.
     head: Option<(usize, Pin<Box<Sleep>>)>,
-    /// Runs while a write waits for the client.
+    /// The timer of a write that waits for the client.
     write: Option<Pin<Box<Sleep>>>,
 }
 
@@ -114,7 +114,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for TimedStream<S> {
 }
 
 impl<S> TimedStream<S> {
-    /// Fails a write that has waited for too long.
+    /// Fails a write that waits too long.
     fn watch_write<T>(
         &mut self,
         context: &mut Context<'_>,

@@ -1,4 +1,4 @@
-//! The socket that the server listens at.
+//! The listening socket of the server.
 
 use std::io::ErrorKind;
 
@@ -12,7 +12,7 @@ use fpstore::{Error, Result};
 #[cfg(unix)]
 use fpstore_disk::SocketFile;
 
-/// A socket at which a server listens. A Unix socket is removed with the value.
+/// The listening socket of a server. A Unix socket is removed when the value is dropped.
 #[derive(Debug)]
 pub struct Listener {
     pub(crate) socket: Socket,
@@ -22,7 +22,7 @@ pub struct Listener {
     _file: Option<SocketFile>,
 }
 
-/// Where connections come from.
+/// The kinds of listening sockets.
 #[derive(Debug)]
 pub(crate) enum Socket {
     Tcp(TcpListener),
@@ -31,7 +31,7 @@ pub(crate) enum Socket {
 }
 
 impl Listener {
-    /// Begins to listen, within a runtime. `mode` says who may use a Unix socket.
+    /// Starts to listen, within a runtime. `mode` is the file mode of a Unix socket.
     pub(crate) fn bind(address: &Address, mode: u32) -> Result<Self> {
         match address {
             Address::Tcp(at) => {
@@ -52,7 +52,7 @@ impl Listener {
             Address::Unix(path) => {
                 let listening = SocketFile::listen(path, mode);
                 let (file, listener) = listening.map_err(|error| match error.source.kind() {
-                    // The caller named a place that is taken.
+                    // The path of the caller is in use.
                     ErrorKind::AddrInUse | ErrorKind::AlreadyExists => {
                         Error::InvalidOptions { reason: chain(&error) }
                     }
@@ -73,7 +73,7 @@ impl Listener {
         }
     }
 
-    /// The address, with the port that the system has chosen if none was named.
+    /// The address, with the port that the system chose for port 0.
     pub fn address(&self) -> &Address {
         &self.address
     }

@@ -1,4 +1,4 @@
-//! Bearer tokens: who may read, and who may write.
+//! Bearer tokens for reading and for writing.
 
 use fpstore_base::IoError;
 use std::io::Read;
@@ -10,19 +10,19 @@ use hyper::header::{AUTHORIZATION, HeaderMap};
 use super::failure::Failure;
 use fpstore::{Error, Result};
 
-/// The shortest token: one that can be guessed protects nothing.
+/// The shortest token: a guessable token protects nothing.
 const LEN_MIN: usize = 16;
 
-/// What a request needs to be allowed to do.
+/// The right that a request needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Right {
-    /// Nothing is shown that a store holds.
+    /// No right: the answer contains no stored data.
     Open,
     Read,
     Write,
 }
 
-/// The tokens that are accepted. Without any for a right, everybody has it.
+/// The accepted tokens. A right without tokens is granted to everybody.
 #[derive(Clone, Default)]
 pub struct Tokens {
     read: Vec<Vec<u8>>,
@@ -30,14 +30,14 @@ pub struct Tokens {
 }
 
 impl Tokens {
-    /// Reads the tokens of those who may read and of those who may write, who may read too. A file
-    /// has one token on each line, of at least 16 ASCII characters; blank lines and lines that start
-    /// with `#` are ignored.
+    /// Reads the files of the tokens for reading, and of the tokens for writing, which also grant
+    /// reading. A file has one token on each line, of at least 16 ASCII characters; blank lines and
+    /// lines that start with `#` are ignored.
     ///
     /// # Errors
     ///
-    /// [`Error::Io`] if a file cannot be read, [`Error::InvalidOptions`] if a line is no token, a file
-    /// has none, or every user of the machine may read or write it.
+    /// [`Error::Io`] if a file cannot be read, [`Error::InvalidOptions`] if a line is not a token,
+    /// a file has no token, or every user of the machine may read or write the file.
     pub fn open(read: Option<&Path>, write: Option<&Path>) -> Result<Self> {
         Ok(Tokens {
             read: read.map(tokens_of).transpose()?.unwrap_or_default(),
@@ -55,7 +55,7 @@ impl Tokens {
         !self.write.is_empty()
     }
 
-    /// Fails unless the request may do this.
+    /// Fails unless the request has this right.
     pub(crate) fn check(&self, right: Right, headers: &HeaderMap) -> Result<(), Failure> {
         let needed = match right {
             Right::Open => return Ok(()),
@@ -87,13 +87,13 @@ impl Tokens {
     }
 }
 
-/// Compares in a time that does not depend on where two tokens differ.
+/// Compares two tokens in a time that does not depend on the position of the difference.
 fn is_same(wanted: &[u8], given: &[u8]) -> bool {
     wanted.len() == given.len()
         && wanted.iter().zip(given).fold(0, |sum, (a, b)| std::hint::black_box(sum | (a ^ b))) == 0
 }
 
-/// The tokens of a file, one on each line; blank lines and lines that start with # are ignored.
+/// The tokens of a file.
 fn tokens_of(path: &Path) -> Result<Vec<Vec<u8>>> {
     let name = path.display();
     let invalid = |reason| Err(Error::InvalidOptions { reason });
@@ -164,7 +164,7 @@ mod tests {
         assert_eq!(code(&both, Right::Read, &reader), Some("no-token"));
         assert_eq!(both.check(Right::Read, &HeaderMap::new()).unwrap_err().code, "no-token");
         assert!(both.check(Right::Open, &HeaderMap::new()).is_ok());
-        // Whoever guards reading alone does not open writing to all.
+        // Tokens for reading alone do not grant writing to everybody.
         let reading = Tokens { read: vec![reader.into()], write: Vec::new() };
         assert_eq!(code(&reading, Right::Write, &read), Some("read-only-token"));
         let writing = Tokens { read: Vec::new(), write: vec![writer.into()] };

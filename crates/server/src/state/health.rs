@@ -1,4 +1,4 @@
-//! How the server is: what `/readyz` says.
+//! The health of the server, which `/readyz` reports.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 use fpstore::Error;
 use fpstore_base::chain;
 
-/// How the server is: what `/readyz` says.
+/// The health of the server.
 #[derive(Debug)]
 pub(crate) struct Health {
-    /// Whether the state that is shown was read into memory.
+    /// Whether the current snapshot was read into memory.
     warm: AtomicBool,
-    /// Whether the store was warmed, or was not to be.
+    /// Whether warming has finished, or is disabled.
     started: AtomicBool,
     draining: AtomicBool,
     ending: AtomicBool,
@@ -24,11 +24,11 @@ pub(crate) struct Health {
 #[derive(Debug)]
 struct Trouble {
     good: Instant,
-    /// Since when refreshes fail, and why the last one did.
+    /// The time of the first of the failing refreshes, and the error of the last.
     refresh: Option<(Instant, String)>,
-    /// Since when commits fail, and why the last one did.
+    /// The time of the first of the failing commits, and the error of the last.
     commit: Option<(Instant, String)>,
-    /// What is wrong with the state that is shown, and the damaged file if it is known.
+    /// The damaged file of the current snapshot, if it is known, and the error.
     damage: Option<(Option<PathBuf>, String)>,
 }
 
@@ -49,18 +49,18 @@ impl Health {
         self.trouble.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes that the store was read into memory, or is not to be.
+    /// Notes that the store was read into memory, or that warming is disabled.
     pub(crate) fn note_start(&self, is_warm: bool) {
         self.warm.store(is_warm, Ordering::Release);
         self.started.store(true, Ordering::Release);
     }
 
-    /// Notes that the server is to end soon: it should get no more requests.
+    /// Notes that the server will end soon and should receive no more requests.
     pub(crate) fn note_draining(&self) {
         self.draining.store(true, Ordering::Relaxed);
     }
 
-    /// Notes that the server ends now.
+    /// Notes that the server is ending now.
     pub(crate) fn note_end(&self) {
         self.ending.store(true, Ordering::Relaxed);
     }
@@ -73,7 +73,7 @@ impl Health {
         self.warm.load(Ordering::Relaxed)
     }
 
-    /// Notes that a search met damage.
+    /// Notes that a search found damage.
     pub(crate) fn note_damage(&self, error: &Error) {
         let path = match error {
             Error::Corrupt { path, .. } => Some(path.clone()),
@@ -82,7 +82,7 @@ impl Health {
         self.trouble().damage = Some((path, chain(error)));
     }
 
-    /// Forgets the damage if its file is in use no more.
+    /// Clears the damage unless its file is still in use.
     pub(crate) fn forget_damage(&self, is_in_use: impl Fn(&Path) -> bool) {
         let mut trouble = self.trouble();
         let of_file = trouble.damage.as_ref().and_then(|(path, _)| path.as_deref());
@@ -91,7 +91,7 @@ impl Health {
         }
     }
 
-    /// Returns whether refreshes failed before.
+    /// Notes a successful refresh. Returns whether earlier refreshes failed.
     pub(crate) fn note_good_refresh(&self) -> bool {
         let mut trouble = self.trouble();
         trouble.good = Instant::now();
@@ -103,7 +103,7 @@ impl Health {
         note_failure(&mut self.trouble().refresh, why)
     }
 
-    /// Returns whether commits failed before.
+    /// Notes a successful commit. Returns whether earlier commits failed.
     pub(crate) fn note_good_commit(&self) -> bool {
         self.trouble().commit.take().is_some()
     }
@@ -113,7 +113,7 @@ impl Health {
         note_failure(&mut self.trouble().commit, why)
     }
 
-    /// Why the last commit failed, and for how many seconds commits have failed.
+    /// The error of the last commit, and for how many seconds commits have failed.
     pub(crate) fn failing_commit(&self) -> Option<(String, f64)> {
         let trouble = self.trouble();
         let (since, why) = trouble.commit.as_ref()?;
@@ -124,14 +124,14 @@ impl Health {
         self.trouble().good.elapsed().as_secs_f64()
     }
 
-    /// Why the last refresh failed, and for how many seconds refreshes have failed.
+    /// The error of the last refresh, and for how many seconds refreshes have failed.
     pub(crate) fn failing_refresh(&self) -> Option<(String, f64)> {
         let trouble = self.trouble();
         let (since, why) = trouble.refresh.as_ref()?;
         Some((why.clone(), since.elapsed().as_secs_f64()))
     }
 
-    /// Why the server should get no requests: a stable code and a sentence.
+    /// The reason why the server should receive no requests: a stable code and a sentence.
     pub(crate) fn fault(&self) -> Option<(&'static str, String)> {
         if self.draining.load(Ordering::Relaxed) {
             return Some(("draining", "the server is ending".into()));
@@ -160,7 +160,7 @@ impl Health {
     }
 }
 
-/// Notes a failure. Returns whether it is the first one, or one for another reason.
+/// Notes a failure. Returns whether it is the first failure, or has another reason than the last.
 fn note_failure(failing: &mut Option<(Instant, String)>, why: &str) -> bool {
     match failing {
         Some((_, before)) if before == why => false,

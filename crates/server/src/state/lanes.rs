@@ -1,9 +1,9 @@
-//! Where work runs that takes long: what is quick has a lane of its own, so that it never waits for
-//! what is slow.
+//! Two lanes for long work: quick work never waits for slow work.
 //!
-//! Quick work takes a thread for blocking work, once one is free. Slow work is done in slices by a
-//! few threads of its own, each slice in its turn, so that of many slow askers none waits for the
-//! end of another one. The system runs these threads after all others, where it can.
+//! Quick work runs on a free thread for blocking work. Slow work is done in slices by a few
+//! dedicated threads: the slices of different requests alternate, so that no slow request waits for
+//! the end of another. These threads have a lower scheduling priority, where the system supports
+//! it.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,26 +17,26 @@ use tokio::time::timeout;
 use super::limits::millis;
 use super::live_store::LiveStore;
 use crate::protocol::failure::Failure;
-use fpstore_client::wire::limits::QUEUE_TIMEOUT;
+use fpstore_client::limits::QUEUE_TIMEOUT;
 
-/// How long slow work goes on while other slow work waits.
+/// The length of a slice of slow work.
 const SLICE: Duration = Duration::from_millis(10);
-/// How much less than others the threads of slow work count for the scheduler of the system.
+/// The niceness of the threads for slow work.
 #[cfg(target_os = "linux")]
 const NICENESS: i32 = 10;
 
 /// Both lanes.
 pub(crate) struct Lanes {
-    /// One permit for each piece of quick work that runs at a time.
+    /// One permit for each concurrent piece of quick work.
     quick: Arc<Semaphore>,
     slow: Arc<Queue>,
     queue_timeout: Duration,
 }
 
-/// A slice of slow work, until about this time. Returns whether there is nothing left to do.
+/// A slice of slow work, until about this time. Returns whether the work is finished.
 type Slice = Box<dyn FnMut(Instant) -> bool + Send>;
 
-/// Slow work that waits for its next slice.
+/// The queue of slow work that waits for its next slice.
 #[derive(Default)]
 struct Queue {
     state: Mutex<State>,
@@ -50,7 +50,8 @@ struct State {
 }
 
 impl Lanes {
-    /// Makes lanes of `threads` threads each, and starts those of slow work. They end with the value.
+    /// Makes lanes of `threads` threads each, and starts the threads for slow work, which end when
+    /// the value is dropped.
     pub(crate) fn start(threads: usize, queue_timeout: Duration) -> std::io::Result<Self> {
         let slow = Arc::new(Queue::default());
         let lanes = Lanes {
@@ -65,7 +66,7 @@ impl Lanes {
         Ok(lanes)
     }
 
-    /// Does quick work on a thread for blocking work, once one is free.
+    /// Runs quick work on a thread for blocking work, once a permit is free.
     pub(crate) async fn quick<T: Send + 'static>(
         &self,
         live: &LiveStore,
@@ -80,11 +81,11 @@ impl Lanes {
             drop(permit);
             done
         };
-        spawn_blocking(work).await.map_err(|_| Failure::broken())
+        blocking(work).await
     }
 
-    /// Does slow work: calls `slice` with the time when it should give way, until it returns a
-    /// result. The work ends early if nobody waits for the result any more.
+    /// Runs slow work: calls `slice` with the end time of each slice, until it returns a result.
+    /// The work ends early once the request was dropped.
     pub(crate) async fn slow<T: Send + 'static>(
         &self,
         live: &LiveStore,
@@ -94,7 +95,7 @@ impl Lanes {
         let (reply, answer) = oneshot::channel();
         let (mut begin, mut reply) = (Some(begin), Some(reply));
         self.slow.push(Box::new(move |end| {
-            // Whoever was told that the server is busy has gone.
+            // The request was refused as busy while its work was queued.
             let is_refused = begin.take().is_some_and(|begin| begin.send(()).is_err());
             if is_refused || reply.as_ref().is_none_or(oneshot::Sender::is_closed) {
                 return true;
@@ -110,7 +111,7 @@ impl Lanes {
         }
     }
 
-    /// Does slow work that cannot be cut into slices.
+    /// Runs slow work that cannot be divided into slices.
     pub(crate) async fn slow_at_once<T: Send + 'static>(
         &self,
         live: &LiveStore,
@@ -146,7 +147,7 @@ impl Queue {
         self.has_come.notify_one();
     }
 
-    /// The next work, once there is some; `None` at the end.
+    /// Waits for the next work; `None` at the end of the server.
     fn next(&self) -> Option<Slice> {
         let mut state = self.state();
         loop {
@@ -160,11 +161,11 @@ impl Queue {
         }
     }
 
-    /// Does slices until the server ends.
+    /// Runs slices until the server ends.
     fn work(&self) {
         step_back();
         while let Some(mut slice) = self.next() {
-            // What breaks down loses its own answer alone.
+            // A panic loses the answer to its own request only.
             let done = catch_unwind(AssertUnwindSafe(|| slice(Instant::now() + SLICE)));
             if let Ok(false) = done {
                 self.push(slice);
@@ -173,9 +174,16 @@ impl Queue {
     }
 }
 
-/// Lets the system run all other threads first. What it does not allow is not needed.
+/// Runs `work` on a thread for blocking work.
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Failure> {
+    spawn_blocking(work).await.map_err(|_| Failure::broken())
+}
+
+/// Lowers the scheduling priority of this thread. A refusal of the system is ignored.
 pub(super) fn step_back() {
-    // Of Linux alone it is known that this is the priority of a thread.
+    // Only on Linux this is known to set the priority of a single thread.
     #[cfg(target_os = "linux")]
     let _ = rustix::process::setpriority_process(None, NICENESS);
 }

@@ -1,40 +1,34 @@
-//! Checks of requests against the limits of the server. Errors name each limit and its value.
+//! Checks requests against the limits of the server. Errors contain the limit and its value.
 
 use std::time::Duration;
 
 use crate::protocol::failure::Failure;
 use fpstore::options::{K, NumberOption};
-use fpstore_client::wire::ServeLimits;
-use fpstore_client::wire::limits::{MAX_BATCH, MAX_ITEMS, MAX_K};
+use fpstore_client::limits::{MAX_BATCH, MAX_ITEMS, MAX_K, ServeLimits};
 
-/// Checks a request against the limits.
-pub(crate) trait CheckLimits {
-    /// The distance of a request: what it asks for, else `default` as far as it is allowed.
-    fn k(&self, asked: Option<u32>, default: u32) -> Result<u32, Failure>;
-    /// Fails for more fingerprints than a batch may have.
-    fn check_batch(&self, count: usize) -> Result<(), Failure>;
-    /// Fails for more items or ids than a request may have.
-    fn check_items(&self, count: usize, things: &str) -> Result<(), Failure>;
+/// The distance of a request: `asked`, else `default` or the largest allowed distance.
+pub(crate) fn checked_k(
+    limits: &ServeLimits,
+    asked: Option<u32>,
+    default: u32,
+) -> Result<u32, Failure> {
+    let k = asked.unwrap_or(default.min(limits.max_k));
+    K.check(k).map_err(|error| Failure::bad("bad-k", error))?;
+    if k > limits.max_k {
+        let message = format!("k={k} is more than this server searches");
+        return Err(Failure::above("k-over-limit", &MAX_K, limits.max_k.into(), message));
+    }
+    Ok(k)
 }
 
-impl CheckLimits for ServeLimits {
-    fn k(&self, asked: Option<u32>, default: u32) -> Result<u32, Failure> {
-        let k = asked.unwrap_or(default.min(self.max_k));
-        K.check(k).map_err(|error| Failure::bad("bad-k", error))?;
-        if k > self.max_k {
-            let message = format!("k={k} is more than this server searches");
-            return Err(Failure::above("k-over-limit", &MAX_K, self.max_k.into(), message));
-        }
-        Ok(k)
-    }
+/// Fails if a batch has too many fingerprints.
+pub(crate) fn check_batch(limits: &ServeLimits, count: usize) -> Result<(), Failure> {
+    check_count(count, "fingerprints", "batch-over-limit", &MAX_BATCH, limits.max_batch)
+}
 
-    fn check_batch(&self, count: usize) -> Result<(), Failure> {
-        check_count(count, "fingerprints", "batch-over-limit", &MAX_BATCH, self.max_batch)
-    }
-
-    fn check_items(&self, count: usize, things: &str) -> Result<(), Failure> {
-        check_count(count, things, "items-over-limit", &MAX_ITEMS, self.max_items)
-    }
+/// Fails if a request has too many items or ids.
+pub(crate) fn check_items(limits: &ServeLimits, count: usize, things: &str) -> Result<(), Failure> {
+    check_count(count, things, "items-over-limit", &MAX_ITEMS, limits.max_items)
 }
 
 fn check_count(
@@ -51,7 +45,7 @@ fn check_count(
     Ok(())
 }
 
-/// The number that an option asks for; without one as many as the server answers.
+/// The value of an option; without a value the limit `most`.
 pub(crate) fn number_within(
     option: &NumberOption,
     asked: Option<u64>,
@@ -67,7 +61,7 @@ pub(crate) fn number_within(
     Ok(usize::try_from(number).unwrap_or(usize::MAX))
 }
 
-/// A time as options spell it.
+/// A time in the spelling of options.
 pub(crate) fn millis(time: Duration) -> String {
     format!("{}ms", time.as_millis())
 }
@@ -76,7 +70,7 @@ pub(crate) fn millis(time: Duration) -> String {
 mod tests {
     use super::*;
     use fpstore::options::IDS;
-    use fpstore_client::wire::limits::MAX_MATCHES;
+    use fpstore_client::limits::MAX_MATCHES;
 
     fn code<T>(checked: Result<T, Failure>) -> &'static str {
         checked.err().map_or("", |failure| {
@@ -90,15 +84,22 @@ mod tests {
     fn what_is_at_a_limit_is_allowed_and_one_more_is_not() {
         let limits = ServeLimits { max_k: 8, max_batch: 5, max_items: 3, ..ServeLimits::default() };
         assert_eq!(
-            (code(limits.check_batch(5)), code(limits.check_batch(6))),
+            (code(check_batch(&limits, 5)), code(check_batch(&limits, 6))),
             ("", "batch-over-limit")
         );
-        assert_eq!(code(limits.check_items(3, "ids")), "");
-        assert_eq!(code(limits.check_items(4, "ids")), "items-over-limit");
-        assert_eq!((limits.k(Some(8), 3).unwrap(), limits.k(None, 3).unwrap()), (8, 3));
-        assert_eq!(limits.k(None, 20).unwrap(), 8, "the default is no more than is allowed");
+        assert_eq!(code(check_items(&limits, 3, "ids")), "");
+        assert_eq!(code(check_items(&limits, 4, "ids")), "items-over-limit");
         assert_eq!(
-            (code(limits.k(Some(9), 3)), code(limits.k(Some(65), 3))),
+            (checked_k(&limits, Some(8), 3).unwrap(), checked_k(&limits, None, 3).unwrap()),
+            (8, 3)
+        );
+        assert_eq!(
+            checked_k(&limits, None, 20).unwrap(),
+            8,
+            "the default is no more than is allowed"
+        );
+        assert_eq!(
+            (code(checked_k(&limits, Some(9), 3)), code(checked_k(&limits, Some(65), 3))),
             ("k-over-limit", "bad-k")
         );
         let within = |option, asked| number_within(option, asked, &MAX_MATCHES, 100);

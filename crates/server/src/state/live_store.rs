@@ -1,6 +1,6 @@
-//! The store that is served: its newest state is read into memory, and then shown.
+//! The served store: its newest state is read into memory, and then becomes the current snapshot.
 //!
-//! Requests, the thread that follows the store and the threads of the writer share it.
+//! It is shared by requests, the thread that follows the store, and the threads of the writer.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -10,20 +10,19 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use super::health::Health;
-use super::metrics::Metrics;
+use super::metrics::{Metrics, Scrubbed};
 use super::opened::{HasherOf, Opened};
-use super::scrubbed::Scrubbed;
 use crate::protocol::failure::{Failure, chain};
 use fpstore::Error;
 use fpstore::{Store, Warm};
 
-/// Takes lines for the operator.
+/// Receives log lines for the operator.
 pub type Log = fn(fmt::Arguments<'_>);
 
-/// The last epoch of any server of this process: a thread may search for several.
+/// The last epoch of any server of this process: a thread may search for several servers.
 static EPOCH: AtomicU64 = AtomicU64::new(0);
 
-/// The store that is served.
+/// The served store.
 pub(crate) struct LiveStore {
     store: Store,
     pub(crate) path: PathBuf,
@@ -31,16 +30,16 @@ pub(crate) struct LiveStore {
     pub(crate) health: Health,
     pub(crate) scrubbed: Scrubbed,
     opened: RwLock<Arc<Opened>>,
-    /// Changes with `opened`, so that a thread sees with one load that its searcher is old.
+    /// Changes with `opened`, so that a thread can detect an outdated searcher with one load.
     epoch: AtomicU64,
-    /// One refresh at a time.
+    /// Held during a refresh.
     refreshing: Mutex<()>,
     warm: Option<Warm>,
     hasher_of: HasherOf,
     log: Log,
     /// Whether this server writes to the store.
     writes: AtomicBool,
-    /// The id of the store that the server was started with.
+    /// The id of the store at the start of the server.
     first_id: [u8; 16],
 }
 
@@ -74,7 +73,7 @@ impl LiveStore {
         }
     }
 
-    /// Notes that this server writes to the store, so that no other one should take its place.
+    /// Notes that this server writes to the store, so that replacing the store is a fault.
     pub(crate) fn note_writer(&self) {
         self.writes.store(true, Ordering::Relaxed);
     }
@@ -83,7 +82,7 @@ impl LiveStore {
         &self.store
     }
 
-    /// The directories of the stores that are served as one; none where one is served.
+    /// The directories of the stores that are served together; empty for a single store.
     pub(crate) fn stores(&self) -> Vec<String> {
         if !self.store.is_united() {
             return Vec::new();
@@ -103,7 +102,7 @@ impl LiveStore {
         (self.log)(line);
     }
 
-    /// The failure for a request that comes at a busy time, which is counted.
+    /// Counts a request that is refused because the server is busy, and returns the failure.
     pub(crate) fn refused(&self, message: impl fmt::Display) -> Failure {
         self.metrics.refused.fetch_add(1, Ordering::Relaxed);
         Failure::busy(message)
@@ -114,22 +113,22 @@ impl LiveStore {
         self.metrics.text(&self.store.info(), &self.health, &self.scrubbed, body_bytes)
     }
 
-    /// Warms the store, and then shows its newest state now and then, until the returned end is
-    /// dropped.
+    /// Starts a thread that warms the store, and then refreshes it regularly until the returned end
+    /// of the channel is dropped.
     pub(crate) fn follow(self: &Arc<Self>, every: Duration) -> std::io::Result<Sender<()>> {
         let (end, ends) = channel::<()>();
         let live = Arc::clone(self);
         std::thread::Builder::new().name("refresh".into()).spawn(move || {
             live.warm_up();
             while ends.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
-                // A failure is told by the readiness of the server.
+                // `/readyz` reports a failure.
                 let _ = live.refresh();
             }
         })?;
         Ok(end)
     }
 
-    /// Reads the store into memory as far as was asked, and counts as warm from then on.
+    /// Reads the configured part of the store into memory, and marks it as warm.
     fn warm_up(&self) {
         let Some(what) = self.warm else { return self.health.note_start(false) };
         match self.store.warm(what) {
@@ -141,7 +140,8 @@ impl LiveStore {
         }
     }
 
-    /// Shows the newest state of the store, after it is warm. Returns whether it is another one.
+    /// Warms the newest state of the store and makes it the current snapshot. Returns whether it
+    /// changed.
     pub(crate) fn refresh(&self) -> Result<bool, Error> {
         let _one = self.refreshing.lock().unwrap_or_else(PoisonError::into_inner);
         let before = self.store.state_id().store_id;
@@ -156,7 +156,7 @@ impl LiveStore {
                 }
                 if *changed {
                     if self.warm.is_some() {
-                        // It was warmed before it was shown, whatever became of the state before.
+                        // The new snapshot is warm, even if warming an earlier one failed.
                         self.health.note_start(true);
                     }
                     self.note_identity(before);
@@ -176,8 +176,8 @@ impl LiveStore {
         refreshed
     }
 
-    /// Says so where another store has taken the place of the one that was shown. A server that only
-    /// reads follows it: that is how a store is built anew. One that writes has lost its own.
+    /// Logs that another store has replaced the served store. A read-only server follows it, since
+    /// a store is rebuilt that way. A writing server has lost its store.
     fn note_identity(&self, before: [u8; 16]) {
         let now = self.store.state_id().store_id;
         if now == before {

@@ -1,28 +1,30 @@
-//! Counters of the server, and their text for Prometheus.
+//! The counters of the server, and their text for Prometheus.
 
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::time::Duration;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
 
 use hyper::StatusCode;
+use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 
 use super::health::Health;
-use super::process;
-use super::scrubbed::Scrubbed;
-use fpstore::SearchStats;
 use fpstore::info::StoreInfo;
+use fpstore::{FORMAT_VERSIONS, SearchStats, VerifyReport};
+
+use crate::protocol::failure::chain;
 
 /// Classes of status codes, from 1xx to 5xx.
 const CLASSES: usize = 5;
-/// Why requests are refused for want of a right, as the codes of failures say.
+/// The codes of failures for a missing right.
 const DENIALS: [&str; 3] = ["no-token", "wrong-token", "read-only-token"];
-/// Limits of the histogram of times: powers of 2 from 1 us to about 33 s.
+/// The number of bounds of the histogram of times: powers of 2 from 1 us to about 33 s.
 const BUCKETS: usize = 26;
 
-/// What is counted. All are totals since the start.
+/// The counters: totals since the start.
 #[derive(Debug, Default)]
 pub(crate) struct Metrics {
-    /// By the method and path of a route, the last for places that do not exist.
+    /// For each route, in the order of the table; the last for unknown paths.
     requests: Vec<RouteCounts>,
     denied: [AtomicU64; DENIALS.len()],
     pub(crate) connections: AtomicU64,
@@ -52,7 +54,7 @@ pub(crate) struct Metrics {
     pub(crate) merge_failures: AtomicU64,
 }
 
-/// The requests of a route.
+/// The counters of a route.
 #[derive(Debug, Default)]
 struct RouteCounts {
     method: &'static str,
@@ -62,15 +64,53 @@ struct RouteCounts {
     time_nanos: AtomicU64,
 }
 
+/// The counters and the faults of scrubbing, for the metrics and for `/readyz`.
+#[derive(Debug, Default)]
+pub(crate) struct Scrubbed {
+    /// Finished passes.
+    pub(crate) passes: AtomicU64,
+    /// Failed passes.
+    pub(crate) failures: AtomicU64,
+    /// Bytes read, repeated reads included.
+    pub(crate) bytes: AtomicU64,
+    /// Pages with compared checksums, in finished passes.
+    pub(crate) pages: AtomicU64,
+    /// Faults found by the last pass.
+    pub(crate) faults: AtomicU64,
+    /// The end of the last pass in seconds since 1970; 0 before the first.
+    pub(crate) last_pass: AtomicU64,
+    /// The first fault of the last pass.
+    first_fault: Mutex<Option<String>>,
+}
+
+impl Scrubbed {
+    /// The number of faults of the last pass, and the first fault, if there are any.
+    pub(crate) fn found(&self) -> Option<(u64, String)> {
+        let first = self.first_fault.lock().unwrap_or_else(PoisonError::into_inner);
+        Some((self.faults.load(Relaxed), first.clone()?))
+    }
+
+    /// Notes a finished pass.
+    pub(super) fn note(&self, report: &VerifyReport) {
+        self.pages.fetch_add(report.page_count, Relaxed);
+        self.faults.store(report.faults.len() as u64, Relaxed);
+        let first = report.faults.first().map(|fault| chain(fault));
+        *self.first_fault.lock().unwrap_or_else(PoisonError::into_inner) = first;
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        self.last_pass.store(now.map_or(0, |since| since.as_secs()), Relaxed);
+        self.passes.fetch_add(1, Relaxed);
+    }
+}
+
 impl Metrics {
-    /// Nothing counted yet; `routes` are the method and the path of each route.
+    /// Counters at 0; `routes` are the method and the path of each route.
     pub(crate) fn new(routes: Vec<(&'static str, &'static str)>) -> Self {
         let routes = routes.into_iter().chain([("", "other")]);
         let counted = |(method, path)| RouteCounts { method, path, ..RouteCounts::default() };
         Metrics { requests: routes.map(counted).collect(), ..Metrics::default() }
     }
 
-    /// Counts a request that was answered; `route` is its position in the table.
+    /// Counts an answered request; `route` is its position in the table.
     pub(crate) fn answered(&self, route: Option<usize>, status: StatusCode, time: Duration) {
         let route = &self.requests[route.unwrap_or(self.requests.len() - 1)];
         let class = usize::from(status.as_u16() / 100).clamp(1, CLASSES) - 1;
@@ -82,7 +122,7 @@ impl Metrics {
         route.time_nanos.fetch_add(nanos, Relaxed);
     }
 
-    /// Counts a request that was refused for want of a right.
+    /// Counts a request that was refused for a missing right.
     pub(crate) fn denied(&self, code: &str) {
         if let Some(at) = DENIALS.iter().position(|denial| *denial == code) {
             self.denied[at].fetch_add(1, Relaxed);
@@ -114,15 +154,15 @@ impl Metrics {
         body_bytes: u64,
     ) -> String {
         let mut out = String::new();
-        let _ = writeln!(out, "# HELP fpstore_requests_total Requests that were answered.");
-        let _ = writeln!(out, "# TYPE fpstore_requests_total counter");
+        let name = "fpstore_requests_total";
+        head(&mut out, "counter", name, "Requests that were answered.");
         for RouteCounts { method, path, by_class, .. } in &self.requests {
             for (class, count) in by_class.iter().enumerate() {
                 let count = count.load(Relaxed);
                 if count > 0 {
                     let _ = writeln!(
                         out,
-                        "fpstore_requests_total{{method=\"{method}\",route=\"{path}\",status=\"{}xx\"}} {count}",
+                        "{name}{{method=\"{method}\",route=\"{path}\",status=\"{}xx\"}} {count}",
                         class + 1
                     );
                 }
@@ -130,11 +170,9 @@ impl Metrics {
         }
         self.write_denied(&mut out);
         self.write_times(&mut out);
-        process::write(&mut out);
-        let mut number = |kind: &str, name: &str, help: &str, value: f64| {
-            let _ = writeln!(out, "# HELP fpstore_{name} {help}");
-            let _ = writeln!(out, "# TYPE fpstore_{name} {kind}");
-            let _ = writeln!(out, "fpstore_{name} {value}");
+        write_process(&mut out);
+        let mut number = |kind, name, help, value| {
+            write_number(&mut out, kind, &format!("fpstore_{name}"), help, value);
         };
         let mut total = |name, help, counter: &AtomicU64| {
             number("counter", name, help, counter.load(Relaxed) as f64);
@@ -211,8 +249,7 @@ impl Metrics {
 
     fn write_denied(&self, out: &mut String) {
         let name = "fpstore_denied_total";
-        let _ = writeln!(out, "# HELP {name} Requests without a token that may do what they ask.");
-        let _ = writeln!(out, "# TYPE {name} counter");
+        head(out, "counter", name, "Requests without a token that may do what they ask.");
         for (code, count) in DENIALS.iter().zip(&self.denied) {
             let _ = writeln!(out, "{name}{{code=\"{code}\"}} {}", count.load(Relaxed));
         }
@@ -220,9 +257,7 @@ impl Metrics {
 
     fn write_times(&self, out: &mut String) {
         let name = "fpstore_request_seconds";
-        let _ =
-            writeln!(out, "# HELP {name} Time to answer; of streams, to the head of the answer.");
-        let _ = writeln!(out, "# TYPE {name} histogram");
+        head(out, "histogram", name, "Time to answer; of streams, to the head of the answer.");
         for RouteCounts { method, path, times, time_nanos, .. } in &self.requests {
             let times: Vec<u64> = times.iter().map(|count| count.load(Relaxed)).collect();
             if times.iter().all(|count| *count == 0) {
@@ -242,5 +277,50 @@ impl Metrics {
             let _ = writeln!(out, "{name}_sum{{{labels}}} {seconds}");
             let _ = writeln!(out, "{name}_count{{{labels}}} {sum}");
         }
+    }
+}
+
+/// Writes the lines that describe a metric.
+fn head(out: &mut String, kind: &str, name: &str, help: &str) {
+    let _ = writeln!(out, "# HELP {name} {help}");
+    let _ = writeln!(out, "# TYPE {name} {kind}");
+}
+
+/// Writes a metric of one number.
+fn write_number(out: &mut String, kind: &str, name: &str, help: &str, value: f64) {
+    head(out, kind, name, help);
+    let _ = writeln!(out, "{name} {value}");
+}
+
+/// Writes the version of the program, and the metrics of the process under the names of the
+/// Prometheus client libraries. Values that the system does not report are omitted.
+fn write_process(out: &mut String) {
+    let name = "fpstore_build_info";
+    head(out, "gauge", name, "The version of the program, and the formats that it reads.");
+    let (version, formats) = (env!("CARGO_PKG_VERSION"), FORMAT_VERSIONS);
+    let (oldest, newest) = (formats.start(), formats.end());
+    let _ = writeln!(
+        out,
+        "{name}{{version=\"{version}\",oldest_format=\"{oldest}\",newest_format=\"{newest}\"}} 1"
+    );
+    let pid = Pid::from_u32(std::process::id());
+    let Ok(mut system) = System::new() else { return };
+    let wanted = ProcessRefreshKind::nothing().with_cpu().with_memory().without_tasks();
+    system.refresh_processes_specifics(ProcessesToUpdate::Some(&[pid]), false, wanted);
+    let Some(process) = system.process(pid) else { return };
+    let mut number = |kind, name, help, value| {
+        write_number(out, kind, &format!("process_{name}"), help, value);
+    };
+    let cpu = process.accumulated_cpu_time() as f64 / 1e3;
+    number("counter", "cpu_seconds_total", "Processor time of all threads.", cpu);
+    let mut now = |name, help, value| number("gauge", name, help, value);
+    now("resident_memory_bytes", "Memory in use, mapped files included.", process.memory() as f64);
+    now("virtual_memory_bytes", "Addresses in use.", process.virtual_memory() as f64);
+    now("start_time_seconds", "The start, since 1970.", process.start_time() as f64);
+    if let Some(open) = process.open_files() {
+        now("open_fds", "Open files.", open as f64);
+    }
+    if let Some(most) = process.open_files_limit() {
+        now("max_fds", "The most files that may be open.", most as f64);
     }
 }

@@ -1,6 +1,6 @@
-//! The opened state of the store: the facts that requests need of it, worked out once.
+//! The facts about a snapshot of the store that requests need, computed once.
 //!
-//! `LiveStore` makes one for each state that it shows. It never changes.
+//! `LiveStore` makes an `Opened` for each snapshot. It never changes.
 
 use std::sync::Arc;
 
@@ -14,11 +14,11 @@ use fpstore::state::StateId;
 /// The header with the digest of the manifest.
 const MANIFEST: HeaderName = HeaderName::from_static("fpstore-manifest");
 
-/// Makes the hasher of a recipe for texts, or says why there is none.
+/// Makes the hasher of a recipe for texts; the error is the reason why it cannot.
 pub type HasherOf = Arc<dyn Fn(&Recipe) -> Result<TextHasher, String> + Send + Sync>;
 
-/// Names the state of the store that an answer comes from, in headers: the id of the store, the
-/// generation, and the digest of the manifest.
+/// The headers that identify the snapshot of an answer: the id of the store, the generation, and
+/// the digest of the manifest.
 #[derive(Clone)]
 pub(crate) struct Witness([(HeaderName, HeaderValue); 3]);
 
@@ -33,7 +33,7 @@ impl Witness {
         ])
     }
 
-    /// Adds the headers to an answer, if it has none of another state.
+    /// Adds the headers to an answer, unless it already has them.
     pub(crate) fn sign(&self, headers: &mut HeaderMap) {
         if !headers.contains_key(&MANIFEST) {
             headers.extend(self.0.iter().cloned());
@@ -41,14 +41,14 @@ impl Witness {
     }
 }
 
-/// The facts that requests need of the state of the store that is shown.
+/// The facts about a snapshot that requests need.
 pub(crate) struct Opened {
     pub(crate) witness: Witness,
     pub(crate) generation: u64,
     pub(crate) width: Width,
     pub(crate) tuned_k: u32,
     pub(crate) sketch_len: u8,
-    /// Makes fingerprints of texts by the recipe of the store, or says why it cannot.
+    /// The hasher for texts by the recipe of the store, or the reason why there is none.
     pub(crate) hasher: Result<TextHasher, String>,
     pub(crate) recipe: Option<Recipe>,
 }
@@ -58,7 +58,7 @@ impl Opened {
         let recipe = store.recipe();
         let same = before.filter(|before| before.recipe == recipe);
         let hasher = match (same, &recipe) {
-            // Its tables take long to load.
+            // Loading the tables of a hasher takes long.
             (Some(before), _) => before.hasher.clone(),
             (None, None) => Err("the store is empty and has no recipe".into()),
             (None, Some(recipe)) => hasher_of(recipe),

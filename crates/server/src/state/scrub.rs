@@ -1,9 +1,9 @@
-//! Reading the whole store again and again while it is served, so that damage of the disk is found
-//! before a query meets it.
+//! Scrubbing: reads the whole store repeatedly while it is served, to find disk damage before a
+//! query meets it.
 //!
-//! One thread verifies the newest state at a bounded rate, after all others where the system allows
-//! that. What it finds is counted and logged; answers do not depend on it, because no byte is used
-//! before its checksum was verified.
+//! One thread with a low priority verifies the newest state at a bounded rate. It counts and logs
+//! faults; answers do not depend on it, because every byte is used only after its checksum was
+//! verified.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
@@ -17,21 +17,21 @@ use fpstore::Error;
 use fpstore::{VerifyOptions, verify};
 use fpstore_base::watch::Observer;
 
-/// Faults of a pass that are logged; the others are counted.
+/// The largest number of faults of a pass that are logged; others are counted.
 const LOGGED_MAX: usize = 10;
 
-/// How a server reads its store again, to find damage.
+/// The rate of scrubbing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScrubOptions {
-    /// How often a pass begins; the first one begins with the server. A pass that takes longer is
-    /// followed by the next one at once.
+    /// The time between the starts of two passes; the first starts with the server. After a longer
+    /// pass the next pass starts at once.
     pub every: Duration,
-    /// The most bytes that are read in a second. A pass reads each file four times, as
+    /// The largest number of bytes read in a second. A pass reads each file four times, as
     /// [`verify`](fpstore::verify()) does.
     pub max_rate: u64,
 }
 
-/// Scrubs until the returned end is dropped.
+/// Starts scrubbing, until the returned end of the channel is dropped.
 pub(super) fn start(live: &Arc<LiveStore>, options: ScrubOptions) -> std::io::Result<Sender<()>> {
     let (end, ends) = channel::<()>();
     let live = Arc::clone(live);
@@ -77,7 +77,7 @@ fn pass(live: &Arc<LiveStore>, max_rate: u64, ends: &Arc<Mutex<Receiver<()>>>) {
                 ));
             }
         }
-        // The server ends.
+        // The server is ending.
         Err(Error::Interrupted) => {}
         Err(error) => {
             live.scrubbed.failures.fetch_add(1, Relaxed);

@@ -1,4 +1,4 @@
-//! The server: it starts, answers, and ends in order.
+//! The server: starts, answers requests, and ends in order.
 
 use fpstore_base::IoError;
 use std::io;
@@ -33,46 +33,47 @@ use fpstore::join::JudgedPairs;
 use fpstore::{Error, Result};
 use fpstore::{OpenOptions, Store};
 
-/// A server of one store, or of several that it only reads. Its clones are handles of the same server.
+/// A server of one store, or of several stores that it only reads. Clones are handles of the same
+/// server.
 ///
-/// See [the crate](crate) for an example. Threads of the server follow the store, and write and merge
-/// if it is writable; they end with [`Server::close`], or with the last handle.
+/// See [the crate](crate) for an example. Threads of the server follow the store, and write and
+/// merge if it is writable; they end with [`Server::close`], or when the last handle is dropped.
 #[derive(Clone)]
 pub struct Server {
     shared: Arc<Shared>,
-    /// True once the server is to end.
+    /// True once the server should end.
     end: watch::Sender<bool>,
     socket_mode: u32,
     anyone_may_write: bool,
     drain_delay: Duration,
-    /// The thread that follows the store ends with it.
+    /// Ends the thread that follows the store when dropped.
     _following: Sender<()>,
-    /// So does the thread that scrubs, if there is one.
+    /// Ends the thread that scrubs when dropped, if there is one.
     _scrubbing: Option<Sender<()>>,
 }
 
 impl Server {
-    /// Opens the store at `path`, takes the lock of its writer if the settings let the server write,
-    /// and begins to read the store into memory. It may be called outside of a runtime.
+    /// Opens the store at `path`, takes its writer lock if the settings allow writing, and starts
+    /// to read the store into memory. It may be called outside of a runtime.
     ///
     /// # Errors
     ///
-    /// Those of [`Store::open`](fpstore::Store::open); [`Error::Locked`] if another process writes to
-    /// the store; [`Error::Io`] if a thread cannot be started.
+    /// As [`Store::open`](fpstore::Store::open); [`Error::Locked`] if another process writes to the
+    /// store; [`Error::Io`] if a thread cannot be started.
     pub fn open(path: impl Into<PathBuf>, settings: ServeSettings) -> Result<Self> {
         let path = path.into();
         let open = |options| Store::with_options(&path, options);
         Server::start(path.clone(), open, settings)
     }
 
-    /// Opens several stores, see [`Stores`], and answers from all of them as from one. Each match of an
-    /// answer in JSON names its store; a fingerprint that two of them hold is a match in each. The
-    /// server follows all of them. It has no files to copy.
+    /// Opens several stores, see [`Stores`], and answers from all of them together. Each match of a
+    /// JSON answer contains its store; a fingerprint in two stores is a match in each. The server
+    /// follows all stores, and serves no files of them.
     ///
     /// # Errors
     ///
-    /// As [`Server::open`] and [`Stores::with_options`]; [`Error::InvalidOptions`] also if the settings
-    /// let the server write or scrub, which one store has to be named for.
+    /// As [`Server::open`] and [`Stores::with_options`]; [`Error::InvalidOptions`] also if the
+    /// settings allow writing or scrubbing, which need a server of a single store.
     pub fn open_all<P: AsRef<Path>>(paths: &[P], settings: ServeSettings) -> Result<Self> {
         let refused = match (&settings.writing, &settings.scrub) {
             (Some(_), _) => "write to",
@@ -93,7 +94,7 @@ impl Server {
         settings: ServeSettings,
     ) -> Result<Self> {
         let ServeSettings { limits, tokens, hosts, templates, .. } = settings;
-        // The lock comes first: whoever cannot write need not read the store.
+        // The lock comes first: if it is taken, the store need not be opened.
         let writing = settings.writing.map(|options| Writing::open(&path, options)).transpose()?;
         let live = Arc::new(LiveStore::new(
             open(settings.open)?,
@@ -134,20 +135,19 @@ impl Server {
         })
     }
 
-    /// What all requests share.
+    /// The state shared by all requests.
     #[cfg(test)]
     pub(crate) fn shared(&self) -> Arc<Shared> {
         Arc::clone(&self.shared)
     }
 
-    /// Begins to listen at `address`. Connections wait until [`Server::run`] takes them.
+    /// Starts to listen at `address`. Connections wait until [`Server::run`] accepts them.
     ///
     /// # Errors
     ///
-    /// [`Error::Io`] if the system refuses; [`Error::InvalidOptions`] if another process listens at a
-    /// Unix socket, or its path is that of something else; or if other machines reach the address and
-    /// could write without a token, which
-    /// [`ServeSettings::anyone_may_write`] has to allow.
+    /// [`Error::Io`] if the system refuses; [`Error::InvalidOptions`] if another process listens at
+    /// a Unix socket, or another file has its path; or if other machines can reach the address and
+    /// could write without a token, unless [`ServeSettings::anyone_may_write`] allows it.
     ///
     /// # Panics
     ///
@@ -165,8 +165,9 @@ impl Server {
     }
 
     /// Answers the connections of `listener` until [`Server::shutdown`], and then for
-    /// [`ServeSettings::drain_delay`]; waits for open requests as long as [`ServeLimits::drain_timeout`](crate::ServeLimits::drain_timeout), and then does what
-    /// [`Server::close`] does.
+    /// [`ServeSettings::drain_delay`]; waits for open requests at most
+    /// [`ServeLimits::drain_timeout`](crate::ServeLimits::drain_timeout), and then calls
+    /// [`Server::close`].
     ///
     /// # Errors
     ///
@@ -176,7 +177,7 @@ impl Server {
         let (live, delay) = (Arc::clone(&self.shared.live), self.drain_delay);
         let mut asked = self.end.subscribe();
         tokio::spawn(async move {
-            // It fails once all handles are gone, which ends the server as well.
+            // It fails once all handles are dropped, which ends the server as well.
             let _ = asked.wait_for(|asked| *asked).await;
             tokio::time::sleep(delay).await;
             live.health.note_end();
@@ -186,11 +187,11 @@ impl Server {
         self.close().await
     }
 
-    /// Answers one request, which a frontend has received by itself. It never fails: a failure is an
-    /// answer too. Cut a prefix off the path before.
+    /// Answers one request that a frontend has received. It never fails: a failure is an answer
+    /// too. The frontend must remove its prefix from the path.
     ///
-    /// The time-outs of heads and of answers, and the limit of connections, are those of
-    /// [`Server::run`]; the frontend has its own.
+    /// The time-outs of heads and of answers, and the limit of connections, apply to
+    /// [`Server::run`] only; the frontend has its own.
     ///
     /// # Examples
     ///
@@ -217,21 +218,22 @@ impl Server {
         routes::handle(&self.shared, request, None, Busy::default().enter()).await
     }
 
-    /// Shows the newest state of the store, after it is read into memory; this may take long. Returns
-    /// whether it is another one.
+    /// Reads the newest state of the store into memory, which may take long, and makes it the
+    /// current snapshot. Returns whether it changed.
     ///
     /// # Errors
     ///
-    /// Those of [`Store::refresh_warm`](fpstore::Store::refresh_warm); the state before is still shown.
+    /// As [`Store::refresh_warm`](fpstore::Store::refresh_warm); the server then keeps its
+    /// snapshot.
     pub fn refresh(&self) -> Result<bool> {
         self.shared.live.refresh()
     }
 
-    /// Lets other tokens read and write from the next request on, as after a key was changed.
+    /// Replaces the tokens from the next request on.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidOptions`] if reading or writing needed a token before and would need none.
+    /// [`Error::InvalidOptions`] if reading or writing needed a token and would no longer need one.
     pub fn set_tokens(&self, tokens: Tokens) -> Result<()> {
         let before = self.shared.tokens();
         let opens = before.guard_reading() && !tokens.guard_reading()
@@ -244,25 +246,26 @@ impl Server {
         Ok(())
     }
 
-    /// Obeys other judged pairs from the next request on.
+    /// Replaces the judged pairs from the next request on.
     pub fn set_pairs(&self, pairs: JudgedPairs) {
         self.shared.set_pairs(pairs);
     }
 
-    /// Ends the server: `/readyz` says so at once; after [`ServeSettings::drain_delay`]
-    /// [`Server::run`] takes no more connections, and streams end with the part that they have read.
+    /// Ends the server: `/readyz` reports it at once; after [`ServeSettings::drain_delay`]
+    /// [`Server::run`] accepts no more connections, and streams end with the part that they have
+    /// read.
     pub fn shutdown(&self) {
         self.shared.live.health.note_draining();
         self.end.send_replace(true);
     }
 
-    /// Makes all additions durable, and frees the lock of the writer; later additions fail. A server
-    /// that only reads has nothing to do.
+    /// Makes all additions durable, and frees the writer lock; later additions fail. It has no
+    /// effect on a read-only server.
     ///
     /// # Errors
     ///
-    /// [`Error::Io`] if items that were answered with `"durable": false` could not be committed, and are
-    /// lost; or if the thread of the writer has broken down.
+    /// [`Error::Io`] if items that were answered with `"durable": false` could not be committed,
+    /// and are lost; or if the writer thread panicked.
     pub async fn close(&self) -> Result<()> {
         let Some(writing) = &self.shared.writing else { return Ok(()) };
         let failed = |failure: Failure| io::Error::other(failure.message);

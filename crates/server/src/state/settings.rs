@@ -17,7 +17,8 @@ use crate::writing::WritingOptions;
 use fpstore::join::JudgedPairs;
 use fpstore::writer::WriterOptions;
 use fpstore::{OpenOptions, Warm};
-use fpstore_client::wire::{PageTemplates, ServeLimits};
+use fpstore_client::PageTemplates;
+use fpstore_client::limits::ServeLimits;
 
 /// The settings of [`Server::open`](crate::Server::open).
 ///
@@ -35,55 +36,58 @@ use fpstore_client::wire::{PageTemplates, ServeLimits};
 /// ```
 #[derive(Clone)]
 pub struct ServeSettings {
-    /// How the store is opened, now and at each refresh.
+    /// The options for opening the store, at the start and at each refresh.
     pub open: OpenOptions,
-    /// Searches that run at a time on threads for blocking work. The runtime of the caller needs this
-    /// number of blocking threads and a few more. As many threads of the server search for what is
-    /// costly.
+    /// The largest number of concurrent searches on threads for blocking work. The runtime of the
+    /// caller needs this number of blocking threads and a few more. The server starts as many own
+    /// threads for costly searches.
     pub threads: usize,
-    /// How often a newer state of the store is looked for.
+    /// The time between two refreshes.
     pub refresh: Duration,
-    /// For how long refreshes may fail before `/readyz` says that the server is not ready.
+    /// The time of failing refreshes after which `/readyz` reports that the server is not ready.
     pub stale_after: Duration,
-    /// How the store is read again to find damage, if it is.
+    /// The rate of scrubbing; `None` for no scrubbing.
     pub scrub: Option<ScrubOptions>,
-    /// What is read into memory before a state is shown. With `None`, each query runs on a thread for
-    /// blocking work, because it may wait for the disk.
+    /// The part of the store that is read into memory before a snapshot is used. With `None`, each
+    /// query runs on a thread for blocking work, because it may wait for the disk.
     pub warm: Option<Warm>,
-    /// Who may use a Unix socket, as a file mode.
+    /// The file mode of a Unix socket.
     pub socket_mode: u32,
-    /// Who may read and who may write.
+    /// The tokens for reading and writing.
     pub tokens: Tokens,
-    /// Whether other machines may add and delete without a token, where the server writes.
+    /// Whether other machines may add and delete without a token, if the server writes.
     pub anyone_may_write: bool,
-    /// Names in the header `Host` that are accepted beside those of this machine; `None` for any. On
-    /// a machine with a browser and without tokens, other names let pages of other sites ask.
+    /// Accepted names in the header `Host`, in addition to the names of this machine; `None`
+    /// accepts any. On a machine with a browser and without tokens, other names allow requests of
+    /// foreign web pages.
     pub hosts: Option<Vec<String>>,
-    /// How the page for people shows what an id stands for.
+    /// The links and pictures of ids on the page.
     pub templates: PageTemplates,
-    /// What a client may ask for, and how long it may take.
+    /// The limits on requests and on their duration.
     pub limits: ServeLimits,
-    /// Pairs that people have judged: an item is not near what is judged different from it, see
+    /// Pairs that people have judged: an item is not near a record judged different from it, see
     /// [`CheckedWriter::check_and_add_judged`](fpstore::writer::CheckedWriter::check_and_add_judged).
     pub pairs: JudgedPairs,
-    /// How the server writes, if it does. It is then the one writer of the store.
+    /// The options for writing; `None` for a read-only server. A writing server is the only writer
+    /// of the store.
     pub writing: Option<WritingOptions>,
     /// Makes the hasher for texts of a recipe, with the lists that the recipe needs.
     pub hasher_of: HasherOf,
-    /// For how long the server goes on to answer after [`Server::shutdown`], while `/readyz` says that
-    /// it drains: as long as a balancer needs to see that.
+    /// The time for which the server continues to answer after [`Server::shutdown`], while
+    /// `/readyz` reports that it drains: the time that a load balancer needs to notice it.
     ///
     /// [`Server::shutdown`]: crate::Server::shutdown
     pub drain_delay: Duration,
-    /// Takes each request that was answered, if there is one.
+    /// Receives each answered request.
     pub access_log: Option<AccessLog>,
-    /// Takes lines for the operator: of refreshes, commits and merges that fail, for example.
+    /// Receives log lines for the operator, for example about failing refreshes, commits and
+    /// merges.
     pub log: Log,
 }
 
 impl Default for ServeSettings {
-    /// All of the store is kept in memory, its newest state is looked for each second; nothing is
-    /// written; everybody on this machine may ask.
+    /// The whole store is kept in memory and refreshed each second; the server is read-only;
+    /// everybody on this machine may query it.
     fn default() -> Self {
         ServeSettings {
             open: OpenOptions::default(),
@@ -115,7 +119,7 @@ fn hasher_of(recipe: &Recipe) -> Result<TextHasher, String> {
 }
 
 impl Default for WritingOptions {
-    /// Segments are merged beside the writer; what was answered with `"durable": false` is durable
+    /// Segments are merged in the background; additions with `"durable": false` become durable
     /// within a second.
     fn default() -> Self {
         let writer = WriterOptions::default().compact(false).memory(512 << 20);

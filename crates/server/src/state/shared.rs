@@ -1,4 +1,4 @@
-//! What all requests share.
+//! The state shared by all requests.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -11,45 +11,48 @@ use crate::protocol::memory_budget::MemoryBudget;
 use crate::protocol::tokens::Tokens;
 use crate::writing::Writing;
 use fpstore::join::JudgedPairs;
-use fpstore_client::wire::{PageTemplates, ServeLimits};
+use fpstore_client::PageTemplates;
+use fpstore_client::limits::ServeLimits;
 
-/// What all requests share. Each handler gets it.
+/// The state shared by all requests, an argument of each handler.
 pub(crate) struct Shared {
     pub(crate) live: Arc<LiveStore>,
     pub(crate) limits: ServeLimits,
     pub(crate) bodies: Arc<MemoryBudget>,
-    /// Who may read and write; replaced as a whole.
+    /// The current tokens; replaced as a whole.
     pub(super) tokens: RwLock<Arc<Tokens>>,
-    /// The pairs that people have judged; replaced as a whole.
+    /// The current judged pairs; replaced as a whole.
     pub(super) pairs: RwLock<Arc<JudgedPairs>>,
-    /// Names in the header `Host` that are accepted beside those of this machine; `None` for any.
+    /// Accepted names in the header `Host`, in addition to the names of this machine; `None`
+    /// accepts any.
     pub(crate) hosts: Option<Vec<String>>,
     pub(crate) templates: PageTemplates,
-    /// Where work runs that takes long.
+    /// The lanes for long work.
     pub(crate) lanes: Lanes,
-    /// One refresh by request at a time: it may take long, and must not fill the pool.
+    /// The permit for a requested refresh, one at a time: it may take long, and must not fill the
+    /// pool.
     pub(crate) refreshes: Arc<Semaphore>,
     pub(crate) writing: Option<Writing>,
     pub(crate) access_log: Option<AccessLog>,
 }
 
 impl Shared {
-    /// Who may read and write now.
+    /// The current tokens.
     pub(crate) fn tokens(&self) -> Arc<Tokens> {
         Arc::clone(&self.tokens.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The judged pairs that are obeyed now.
+    /// The current judged pairs.
     pub(crate) fn pairs(&self) -> Arc<JudgedPairs> {
         Arc::clone(&self.pairs.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Obeys other judged pairs from now on.
+    /// Replaces the judged pairs.
     pub(crate) fn set_pairs(&self, pairs: JudgedPairs) {
         *self.pairs.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(pairs);
     }
 
-    /// Lets other tokens read and write from now on.
+    /// Replaces the tokens.
     pub(crate) fn set_tokens(&self, tokens: Tokens) {
         *self.tokens.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(tokens);
     }

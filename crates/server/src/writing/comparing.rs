@@ -1,32 +1,31 @@
-//! Comparing the items of an addition with all that is known, in the turn of the writer.
+//! Compares the items of an addition with all known records, in the writer's turn.
 //!
-//! What is costly was compared before, with an earlier state ([`Ahead`]); then only what has changed
-//! since is compared here, as far as that does not hold the writer for long.
+//! Costly items were compared before with an earlier snapshot ([`Ahead`]). Then only the records
+//! added since are compared here, unless that would hold the writer for long.
 
 use std::ops::Range;
 use std::time::Instant;
 
-use super::failures::not_written;
-use super::task::{Items, Verdict};
+use super::task::{Items, Verdict, not_written};
 use crate::protocol::failure::Failure;
 use fpstore::Limits;
 use fpstore::Result as StoreResult;
 use fpstore::join::JudgedPairs;
 use fpstore::writer::{Ahead, Apart, CheckedWriter, Compared, NewRecord, Verdict as Found};
 
-/// Ids that are named of what is near an item.
+/// The largest number of ids in the answer for a near item.
 const IDS_MAX: usize = 10;
-/// The nanoseconds for which comparing the items of a request may hold the writer.
+/// The expected nanoseconds for which comparing the items of a request may hold the writer.
 pub(crate) const TURN_NANOS: f64 = 2_000_000.0;
-/// Items that may be pending after a commit failed.
+/// The largest number of pending items while commits fail.
 const PENDING_MAX: usize = 100_000;
 
-/// The verdicts on the items of a request, and the positions of its new items among those that are
-/// pending.
+/// The verdicts on the items of a request, and the positions of its new items among the pending
+/// items.
 pub(super) type Checked = (Vec<Verdict>, Range<usize>);
 
-/// Compares items with all that is known; those that are new become pending. Returns their
-/// positions with the verdicts; `None` if that would take long, and was not done.
+/// Compares items with all known records; new items become pending. Returns the verdicts, and the
+/// positions of the new items; `None` if comparing would take too long and was not done.
 pub(super) fn check_all(
     writer: &mut CheckedWriter,
     items: &mut Items,
@@ -67,8 +66,8 @@ pub(super) fn check_all(
     Ok(Some((verdicts?, before..writer.pending().len())))
 }
 
-/// Compares items with what has changed since they were compared. Returns whether all are; they
-/// are not if that would take long.
+/// Compares items with the records added since the earlier comparison. Returns whether all are
+/// compared; `false` if that would take too long.
 fn catch_up(
     writer: &mut CheckedWriter,
     ahead: &mut Ahead,
@@ -87,7 +86,7 @@ fn catch_up(
     }
 }
 
-/// The verdict as it is sent. Ids that are judged different from the item are not named.
+/// The verdict for the answer, without ids that are judged different from the item.
 fn verdict_of(item: &NewRecord, found: Found<'_>, pairs: &JudgedPairs) -> Result<Verdict, Failure> {
     match found {
         Found::Added => Ok(Verdict::New),
@@ -111,7 +110,7 @@ fn verdict_of(item: &NewRecord, found: Found<'_>, pairs: &JudgedPairs) -> Result
     }
 }
 
-/// The answer where there is no time to compare.
+/// The failure for an addition that could not be compared before its deadline.
 pub(crate) fn cut() -> Failure {
     Failure::busy("the store could not be searched within --deadline; nothing was added")
 }

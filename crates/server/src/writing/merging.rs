@@ -1,4 +1,4 @@
-//! Merging segments beside the writer, so that thousands of small commits do not slow queries down.
+//! Merges segments in the background, so that thousands of small commits do not slow queries down.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -11,8 +11,8 @@ use crate::state::live_store::LiveStore;
 use fpstore::Error;
 use fpstore::writer::{Compaction, Compactor, WriterOptions};
 
-/// At most one look for segments to merge in this time; in tests many servers end, one after the other,
-/// each of which waits for it.
+/// The pause between two merges. It is short in tests, where many servers end and each waits for
+/// it.
 const PAUSE: Duration = Duration::from_millis(if cfg!(test) { 20 } else { 1_000 });
 
 /// The thread that merges.
@@ -30,12 +30,13 @@ impl Merging {
         Ok(Merging { sender, thread })
     }
 
-    /// Asks for a merge of these segments, unless another merge was asked for and has not begun.
+    /// Requests a merge, unless another requested merge has not started. Returns whether it was
+    /// requested.
     pub(super) fn ask(&self, what: Compaction) -> bool {
         self.sender.try_send(what).is_ok()
     }
 
-    /// Ends the thread once its merge is done, if there is one.
+    /// Ends the thread after its running merge.
     pub(super) fn end(self) {
         drop(self.sender);
         let _ = self.thread.join();
@@ -52,11 +53,11 @@ fn run(server: &LiveStore, options: &WriterOptions, receiver: &Receiver<Compacti
                 told = None;
                 server.metrics.merges.fetch_add(done.made, Relaxed);
                 if done.merged > 0 {
-                    // Warm before the next commit shows it.
+                    // Read the merged segments into memory before the next commit.
                     let _ = server.refresh();
                 }
             }
-            // Somebody else merges.
+            // Another process is merging.
             Err(Error::Compacting { .. } | Error::Interrupted) => {}
             Err(error) => {
                 server.metrics.merge_failures.fetch_add(1, Relaxed);

@@ -1,12 +1,11 @@
-//! Writing: one thread takes all additions and deletions, and commits many requests at once.
+//! Writing: one thread receives all additions and deletions, and commits many requests together.
 //!
-//! A commit waits for the disk four times, so a request does not get one of its own. The thread
-//! takes what has come meanwhile, has a [`CheckedWriter`] check each item and add what is new,
-//! commits once, and then answers. So two items that are near each other can come at the same time,
-//! and exactly one of them is new.
+//! A commit waits for the disk four times, so requests share commits. The thread takes all waiting
+//! requests, checks each item and adds the new ones with a [`CheckedWriter`], commits once, and
+//! then answers. Of two items that are near each other and arrive at the same time, exactly one is
+//! new.
 
 mod comparing;
-mod failures;
 mod merging;
 mod task;
 #[cfg(test)]
@@ -20,28 +19,29 @@ use std::time::Instant;
 use tokio::sync::oneshot;
 
 use crate::protocol::failure::Failure;
+use crate::state::lanes::blocking;
 use crate::state::live_store::LiveStore;
 pub(super) use comparing::{TURN_NANOS, cut};
-pub(crate) use failures::not_written;
 use fpstore::Result as StoreResult;
 use fpstore::writer::{CheckedWriter, Compaction, Writer};
 pub(super) use merging::Merging;
 use task::AddTask;
 pub use task::WritingOptions;
+pub(crate) use task::not_written;
 pub(super) use task::{Added, Answered, Items, Verdict};
 use writer_thread::{Task, WriterThread};
 
-/// Requests that wait for the writer.
+/// The largest number of requests that wait for the writer.
 const QUEUE_LEN: usize = 1024;
 
-/// The way to the writer.
+/// The handle of the writer thread.
 pub(super) struct Writing {
     sender: SyncSender<Task>,
-    /// What the thread takes over when it starts.
+    /// The parts of the thread, until it starts.
     start: Mutex<Option<Start>>,
 }
 
-/// What the thread begins with.
+/// The parts from which the thread is started.
 struct Start {
     writer: CheckedWriter,
     receiver: Receiver<Task>,
@@ -49,7 +49,7 @@ struct Start {
 }
 
 impl Writing {
-    /// Takes the lock of the writer; nothing runs yet.
+    /// Takes the writer lock; the thread is not started yet.
     pub(super) fn open(path: &std::path::Path, options: WritingOptions) -> fpstore::Result<Self> {
         let mut writer = CheckedWriter::new(path, options.writer.clone());
         writer.writer()?;
@@ -68,7 +68,7 @@ impl Writing {
         std::thread::Builder::new().name("writer".into()).spawn(move || thread.run()).map(drop)
     }
 
-    /// Compares items with the store and with each other, and adds those that are new.
+    /// Compares items with the store and with each other, and adds the new ones.
     pub(super) async fn add(
         &self,
         server: &LiveStore,
@@ -81,9 +81,9 @@ impl Writing {
         answer.await.map_err(|_| Failure::broken())?
     }
 
-    /// Changes the store by `change`, after all that was added before is committed: a commit after it
-    /// would bring deleted ids back. Where that cannot be committed, nothing happens, as `effect`
-    /// says. Returns the result, and the generation that is shown then.
+    /// Changes the store by `change`, after all earlier additions are committed: a later commit
+    /// would bring deleted ids back. If they cannot be committed, nothing is changed, and the
+    /// failure contains `effect`. Returns the result, and the generation after the change.
     pub(super) async fn change<T: Send + 'static>(
         &self,
         server: &LiveStore,
@@ -93,12 +93,12 @@ impl Writing {
         self.ask(server, move |thread| thread.change(effect, change)).await
     }
 
-    /// Sets the label of what is added from now on.
+    /// Sets the label of records added from now on.
     pub(super) async fn set_label(&self, server: &LiveStore, label: String) -> Result<(), Failure> {
         self.ask(server, move |thread| thread.set_label(&label)).await
     }
 
-    /// Has segments merged beside the writer.
+    /// Starts a merge of segments in the background.
     pub(super) async fn compact(
         &self,
         server: &LiveStore,
@@ -107,7 +107,8 @@ impl Writing {
         self.ask(server, move |thread| thread.compact(what)).await
     }
 
-    /// Has the thread do something after all that was added before is committed, and waits for it.
+    /// Runs `what` on the thread after all earlier additions are committed, and waits for its
+    /// result.
     async fn ask<T: Send + 'static>(
         &self,
         server: &LiveStore,
@@ -121,14 +122,12 @@ impl Writing {
         answer.await.map_err(|_| Failure::broken())?
     }
 
-    /// Commits what is pending, and ends the thread.
+    /// Commits the pending items, and ends the thread.
     pub(super) async fn end(&self) -> Result<(), Failure> {
         let (reply, answer) = oneshot::channel();
         let sender = self.sender.clone();
-        // The queue may be full, and must not hold up the runtime.
-        tokio::task::spawn_blocking(move || sender.send(Task::End { reply }).is_ok())
-            .await
-            .map_err(|_| Failure::broken())?;
+        // The queue may be full, and waiting for it must not block the runtime.
+        blocking(move || sender.send(Task::End { reply }).is_ok()).await?;
         answer.await.map_err(|_| Failure::broken())?
     }
 

@@ -1,16 +1,18 @@
-//! Work for the writer thread, and what it answers.
+//! The tasks of the writer thread, its answers, and its failures.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fpstore_base::Fingerprint;
+use hyper::StatusCode;
 use tokio::sync::oneshot;
 
-use crate::protocol::failure::Failure;
+use crate::protocol::failure::{Failure, chain};
+use fpstore::Error;
 use fpstore::join::JudgedPairs;
 use fpstore::writer::{Ahead, NewRecord, WriterOptions};
 
-/// What was found of an item.
+/// The verdict on an item.
 #[derive(Debug)]
 pub(crate) enum Verdict {
     New,
@@ -18,7 +20,7 @@ pub(crate) enum Verdict {
         fingerprint: Fingerprint,
         distance: u32,
         ids: Vec<String>,
-        /// Whether what is near was not committed when it was found.
+        /// Whether the near record was not committed yet.
         pending: bool,
     },
 }
@@ -27,16 +29,16 @@ pub(crate) enum Verdict {
 #[derive(Debug)]
 pub(crate) struct Added {
     pub(crate) verdicts: Vec<Verdict>,
-    /// Whether all that is new is on the disk.
+    /// Whether all new items are on the disk.
     pub(crate) durable: bool,
     pub(crate) generation: u64,
 }
 
-/// What becomes of an addition.
+/// The result of an addition.
 pub(crate) enum Answered {
     Added(Added),
-    /// The store has changed so much that comparing would hold the writer: what was sent, to compare
-    /// it with the newest state before it comes again.
+    /// The store changed too much to compare in the writer's turn: the items are handed back, to be
+    /// compared with the newest snapshot and sent again.
     Behind(Items),
 }
 
@@ -44,11 +46,11 @@ pub(crate) enum Answered {
 pub(crate) struct Items {
     pub(crate) records: Vec<NewRecord>,
     pub(crate) k: u32,
-    /// Items that are judged different are not near each other.
+    /// The judged pairs: an item is not near a record judged different from it.
     pub(crate) pairs: Arc<JudgedPairs>,
-    /// What is known from an earlier state, if comparing is costly.
+    /// The comparison with an earlier snapshot, if comparing is costly.
     pub(crate) ahead: Option<Ahead>,
-    /// Whether the writer compares all the same where much has changed since.
+    /// Whether the writer compares in its turn even if much has changed.
     pub(crate) is_last_try: bool,
 }
 
@@ -62,13 +64,50 @@ pub(super) struct AddTask {
     pub(super) reply: Reply<Answered>,
 }
 
-/// How the server writes.
+/// The options of a writing server.
 #[derive(Clone)]
 pub struct WritingOptions {
-    /// How the writer of the server writes, and merges.
+    /// The options of the writer, also for merges.
     pub writer: WriterOptions,
-    /// The longest time that an item stays pending which was answered before it was durable.
+    /// The longest time until an item answered with `"durable": false` is committed.
     pub commit_every: Duration,
-    /// Whether segments are merged beside the writer.
+    /// Whether segments are merged in the background.
     pub merge: bool,
+}
+
+/// Whether a change took effect before its error.
+pub(super) fn is_in_effect(error: &Error) -> bool {
+    matches!(error, Error::InEffect { .. })
+}
+
+/// Whether the next change will probably meet an error, too.
+pub(super) fn is_of_disk(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::Io { .. }
+            | Error::NoSpace { .. }
+            | Error::Replaced { .. }
+            | Error::NoStore { .. }
+            | Error::InEffect { .. }
+            | Error::InDoubt { .. }
+    )
+}
+
+/// The failure of a change. Its code and message report whether the change took effect.
+pub(crate) fn not_written(error: &Error) -> Failure {
+    match error {
+        Error::InvalidOptions { .. } | Error::InvalidId { .. } => {
+            return Failure::bad("bad-parameter", chain(error));
+        }
+        Error::RecipeMismatch { .. } => {
+            let status = StatusCode::CONFLICT;
+            return Failure::new(status, "other-recipe", chain(error));
+        }
+        Error::InEffect { .. } => return Failure::internal("in-effect", chain(error)),
+        Error::InDoubt { .. } => return Failure::internal("in-doubt", chain(error)),
+        _ => {}
+    }
+    let why = chain(error);
+    let message = format!("the store could not be written, so nothing was added or deleted: {why}");
+    Failure { status: StatusCode::SERVICE_UNAVAILABLE, ..Failure::internal("not-written", message) }
 }

@@ -1,4 +1,4 @@
-//! The thread of the writer: it takes requests in groups, and commits once for each.
+//! The writer thread: takes requests in groups, and commits once for each group.
 
 use std::fmt::Display;
 use std::ops::Range;
@@ -9,53 +9,56 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use super::comparing::{Checked, check_all};
-use super::failures::{is_in_effect, is_of_disk, not_written};
 use super::merging::Merging;
-use super::task::{AddTask, Added, Answered, Items, Reply, Verdict, WritingOptions};
+use super::task::{
+    AddTask, Added, Answered, Items, Reply, Verdict, WritingOptions, is_in_effect, is_of_disk,
+    not_written,
+};
 use crate::protocol::failure::{Failure, chain};
 use crate::state::live_store::LiveStore;
 use fpstore::Store;
 use fpstore::writer::{CheckedWriter, Compaction, Writer};
 use fpstore::{Error, Result as StoreResult};
 
-/// Items that are committed together, as long as no single request has more.
+/// The largest number of items in a group, unless a single request has more.
 pub(super) const GROUP_COUNT: usize = 10_000;
-/// While commits fail, one is tried in this time; in tests many operations fail, one after the other.
+/// The time between two attempts while commits fail. It is short in tests, where many operations
+/// fail.
 const RETRY_PAUSE: Duration = Duration::from_millis(if cfg!(test) { 20 } else { 1_000 });
 
-/// Work for the writer.
+/// A task of the writer thread.
 pub(super) enum Task {
     Add(AddTask),
-    /// A change of the whole store, after all that was added before.
+    /// A change of the whole store, after all earlier additions.
     Change(Change),
-    /// Commits what is pending and ends.
+    /// Commits the pending items and ends.
     End {
         reply: Reply<()>,
     },
 }
 
-/// Runs a change and answers.
+/// Applies a change and answers.
 pub(super) type Change = Box<dyn FnOnce(&mut WriterThread) + Send>;
 
 pub(super) struct WriterThread {
     server: Arc<LiveStore>,
-    /// The store that the server was started with. It writes to no other one, though the writer opens
-    /// the store again after a failure.
+    /// The identity of the store at the start. The thread writes to no other store, although it
+    /// opens the store again after a failure.
     identity: Identity,
     writer: CheckedWriter,
     receiver: Receiver<Task>,
     options: WritingOptions,
     merging: Option<Merging>,
-    /// When items must be committed at the latest that were answered before; while commits fail, when
-    /// the next one is tried.
+    /// The latest time to commit items that were already answered; while commits fail, the time of
+    /// the next attempt.
     due: Option<Instant>,
 }
 
-/// Tells a store from every other one, and from copies of it: its id, and its directory.
+/// Distinguishes a store from every other store, and from copies of it.
 #[derive(PartialEq, Eq)]
 struct Identity {
     store_id: [u8; 16],
-    /// The device and the number of the directory.
+    /// The device and the inode number of the directory.
     directory: Option<(u64, u64)>,
 }
 
@@ -78,7 +81,7 @@ impl Identity {
 /// An addition that waits for the commit.
 struct Waiting {
     verdicts: Vec<Verdict>,
-    /// The positions of its new items among those that are pending.
+    /// The positions of its new items among the pending items.
     added: Range<usize>,
     reply: Reply<Answered>,
 }
@@ -114,7 +117,7 @@ impl WriterThread {
                     merging.end();
                 }
                 let ended = self.lost();
-                // The lock is free before anybody hears that the server ends.
+                // The lock is freed before the end of the server is reported.
                 drop(self.writer);
                 let _ = reply.send(ended);
                 return;
@@ -122,7 +125,7 @@ impl WriterThread {
         }
     }
 
-    /// A task, and those that came after it, up to the size of a group.
+    /// A group: the first task, and the tasks that wait behind it.
     fn group(&self, first: Task) -> Vec<Task> {
         let count = |task: &Task| match task {
             Task::Add(add) => add.items.records.len(),
@@ -139,7 +142,8 @@ impl WriterThread {
         tasks
     }
 
-    /// Does all tasks of a group. Returns where to say that the thread ends, if it does.
+    /// Does all tasks of a group. Returns the reply channel of `Task::End`, if the thread should
+    /// end.
     fn work(&mut self, tasks: Vec<Task>) -> Option<Reply<()>> {
         let mut waiting = Vec::new();
         let mut end = None;
@@ -161,7 +165,7 @@ impl WriterThread {
         end
     }
 
-    /// Fails if items are pending, which the end of the thread loses.
+    /// Fails if items are pending, which are lost at the end of the thread.
     fn lost(&self) -> Result<(), Failure> {
         let count = self.pending();
         if count == 0 {
@@ -174,14 +178,14 @@ impl WriterThread {
         Err(self.not_committed(lost))
     }
 
-    /// The failure while commits fail; `effect` says what has become of the request.
+    /// The failure while commits fail; `effect` describes the effect on the request.
     fn not_committed(&self, effect: impl Display) -> Failure {
         let why = self.server.health.failing_commit().map_or_else(String::new, |(why, _)| why);
         let failure = Failure::busy(format_args!("commits fail, and {effect}: {why}"));
         Failure { code: "commits-failing", ..failure }
     }
 
-    /// The number of items that wait for their commit.
+    /// The number of items that wait for a commit.
     fn pending(&self) -> usize {
         self.writer.pending().len()
     }
@@ -238,7 +242,7 @@ impl WriterThread {
         metrics.found_near.fetch_add((verdicts.len() - added) as u64, Relaxed);
     }
 
-    /// As [`check_all`], after the writer was opened again if the last change failed.
+    /// As [`check_all`]; opens the writer again first if the last change failed.
     fn check_all(
         &mut self,
         items: &mut Items,
@@ -257,18 +261,18 @@ impl WriterThread {
         opened
     }
 
-    /// The writer of the store that the server was started with.
+    /// The writer, if the store is still the one at the start of the server.
     fn same_writer(&mut self) -> StoreResult<&mut Writer> {
         let writer = self.writer.writer()?;
         if Identity::of(writer.store(), &self.server.path) == self.identity {
             return self.writer.writer();
         }
-        // Another writer may have the store that is there now.
+        // Another process may write to the store that has replaced it.
         self.writer.end_turn();
         Err(Error::Replaced { path: self.server.path.clone() })
     }
 
-    /// Notes that a change failed; the next one is tried soon.
+    /// Notes a failed change, and schedules the next attempt.
     fn note_failure(&mut self, error: &Error) {
         let why = chain(error);
         if self.server.health.note_bad_commit(&why) {
@@ -277,7 +281,7 @@ impl WriterThread {
         self.due = Some(Instant::now() + RETRY_PAUSE);
     }
 
-    /// Notes that a change is durable, so that nothing is pending any more.
+    /// Notes a durable change, after which nothing is pending.
     fn note_success(&mut self) {
         if self.server.health.note_good_commit() {
             self.server.log(format_args!("commits succeed again"));
@@ -285,8 +289,8 @@ impl WriterThread {
         self.due = None;
     }
 
-    /// Makes all pending items durable, shows them, and answers those who wait for it. If nothing is
-    /// pending while commits fail, sees whether the disk takes changes again.
+    /// Makes all pending items durable, refreshes the snapshot, and answers the waiting requests.
+    /// If nothing is pending while commits fail, it checks whether the disk accepts changes again.
     fn commit(&mut self, waiting: &mut Vec<Waiting>) {
         let committed = match (self.pending(), self.server.health.failing_commit()) {
             (0, None) => Ok(self.server.opened().generation),
@@ -310,8 +314,8 @@ impl WriterThread {
             Err(why) => {
                 self.server.metrics.commit_failures.fetch_add(1, Relaxed);
                 self.note_failure(&why);
-                // Only items whose senders believe that they are remembered stay pending. After an
-                // error that followed the effect, none is.
+                // Only items that were answered with success stay pending. After an error that
+                // followed the effect of the commit, no item is pending.
                 for request in waiting.iter().rev().filter(|_| !is_in_effect(&why)) {
                     self.writer.forget(request.added.clone());
                 }
@@ -323,7 +327,7 @@ impl WriterThread {
         }
     }
 
-    /// Returns the generation.
+    /// Commits the pending items. Returns the generation.
     fn commit_pending(&mut self) -> StoreResult<u64> {
         let start = Instant::now();
         self.same_writer()?;
@@ -334,7 +338,8 @@ impl WriterThread {
         Ok(committed?.generation)
     }
 
-    /// Changes the store, of which nothing is pending. See [`Writing::change`](super::Writing::change).
+    /// Changes the store, unless items are pending. See
+    /// [`Writing::change`](super::Writing::change).
     pub(super) fn change<T>(
         &mut self,
         effect: &str,
@@ -365,17 +370,17 @@ impl WriterThread {
         changed.map_err(|error| not_written(&error))
     }
 
-    /// Sets the label of what is added from now on; what was added before has the one before.
+    /// Sets the label of records added from now on; earlier records keep the old label.
     pub(super) fn set_label(&mut self, label: &str) -> Result<(), Failure> {
         if self.pending() > 0 {
             return Err(self.not_committed("the label is the one before"));
         }
-        // First the label: a turn does not begin with one that the store refuses by now.
+        // The label comes first: a turn does not start with a label that the store refuses.
         let set = self.writer.set_label(label).and_then(|()| self.same_writer().map(drop));
         set.map_err(|error| not_written(&error))
     }
 
-    /// Has segments merged, if the thread that merges has no other such wish.
+    /// Starts a merge, unless another requested merge has not started.
     pub(super) fn compact(&mut self, what: Compaction) -> Result<(), Failure> {
         match self.merging.as_ref().is_some_and(|merging| merging.ask(what)) {
             true => Ok(()),
@@ -383,15 +388,15 @@ impl WriterThread {
         }
     }
 
-    /// Shows a change to those who ask, and has segments merged.
+    /// Refreshes the snapshot after a change, and starts a merge.
     fn after_change(&self, start: Instant) {
-        // A failure is told by the readiness of the server; what was written stays written.
+        // `/readyz` reports a failure; the change itself is durable.
         let _ = self.server.refresh();
         let nanos = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
         self.server.metrics.commits.fetch_add(1, Relaxed);
         self.server.metrics.commit_nanos.fetch_add(nanos, Relaxed);
         if let Some(merging) = self.merging.as_ref().filter(|_| self.options.merge) {
-            // If it has another wish, the thread will look anyway.
+            // A merge that is already requested finds the new segments, too.
             let _ = merging.ask(Compaction::Tier);
         }
     }

@@ -1,12 +1,12 @@
-//! What `clean` does with documents, and what it reports.
+//! The options of `clean` for removed documents and for reports.
 
 use std::path::PathBuf;
 
-use crate::output::page::page_path;
+use crate::output::sink::page_path;
 use clap::Args;
 use fpstore_corpus::{KeepRules, LossLimit, PassageFate, Reasons};
 
-/// What becomes of documents, and what is said of it.
+/// Policies for near-duplicate documents, and the reports.
 #[derive(Args, Debug)]
 pub(super) struct CleaningArgs {
     /// And the kept one has this part of a document's features, such as 1.0; see --confirm

@@ -13,14 +13,13 @@ use fpstore::{Store, WriterOptions};
 use fpstore_corpus::{Cleaner, KeepRules, USUAL_SIMILARITY};
 
 use crate::args::documents::DocumentArgs;
-use crate::args::help::with_more;
-use crate::args::inputs::{ReadArgs, inputs, refuse_pipes, title_of};
+use crate::args::inputs::{ReadArgs, inputs, read_labels, refuse_pipes, title_of};
 use crate::args::reading_args::in_long_help;
 use crate::args::resources::WriteArgs;
 use crate::args::segment_args::{LabelArgs, RunArgs, with_add};
+use crate::args::with_more;
 use crate::output::sink::OutputArgs;
 use crate::run::confirm::{self, NearArgs};
-use crate::run::labels::read_labels;
 use crate::session::command::ExitStatus;
 use crate::session::document_reader::{Documents, check_recipe};
 use crate::session::monitor::Monitor;
@@ -71,7 +70,7 @@ fn confirm_help() -> String {
     format!("The least Jaccard similarity of near-duplicates [default: {USUAL_SIMILARITY}]")
 }
 
-/// Files hold documents unless a field of ready fingerprints is named.
+/// Treats files as documents unless a field of ready fingerprints is named.
 fn always(arg: Arg) -> Arg {
     arg.hide(true).default_value("true").default_value_if(
         "fingerprint_field",
@@ -162,7 +161,7 @@ pub(crate) fn run(args: &CleanArgs) -> anyhow::Result<ExitStatus> {
 }
 
 impl CleanArgs {
-    /// What an interruption has left of the work.
+    /// The state after an interruption, as a message.
     pub(crate) fn after_interruption(&self) -> &'static str {
         match self.cleaning.list || self.cleaning.dry_run {
             true => "nothing was changed",

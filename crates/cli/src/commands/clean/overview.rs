@@ -1,14 +1,14 @@
-//! What a cleaning removes, for people: by what judgement, from which files, and in which clusters.
+//! The printed summary of a cleaning: criterion, reasons, losses of files, and clusters.
 
 use fpstore::rows::Side;
 use fpstore_corpus::{LargeCluster, Loss, LossOf, Overview};
 
 use crate::output::text::{counted, grouped};
 
-/// The files and the sources that are shown.
+/// Maximum number of files and of sources that are printed.
 const SHOWN_MAX: usize = 10;
 
-/// Prints it; `counted` gives a count with the name of what is compared.
+/// Prints the summary. `counted` formats a number of compared documents or passages.
 pub(super) fn report(overview: &Overview, counted: &dyn Fn(u64) -> String) {
     message!("judged {}", overview.judgement);
     let reasons = overview.reasons.each().into_iter().filter(|(_, count)| *count > 0);
@@ -20,7 +20,7 @@ pub(super) fn report(overview: &Overview, counted: &dyn Fn(u64) -> String) {
     let is_file = |loss: &&Loss| matches!(loss.of, LossOf::File(_));
     let is_source = |loss: &&Loss| matches!(loss.of, LossOf::Source(_));
     let files: Vec<&Loss> = overview.losses.iter().filter(is_file).collect();
-    // One file loses what all do.
+    // The loss of a single file equals the total.
     if files.len() > 1 {
         report_losses(files, "file", "files");
     }

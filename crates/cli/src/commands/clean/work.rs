@@ -1,6 +1,5 @@
-//! The work of `fpstore clean`: runs the job, then writes its lists and pages.
+//! Runs the job of `fpstore clean`, and writes its lists and pages.
 
-use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::bail;
@@ -12,22 +11,21 @@ use fpstore_corpus::{Account, Cleaner, Error, Event, PassageFate};
 use super::args::CleaningArgs;
 use super::overview;
 use crate::args::documents::{report, report_repeated_ids};
-use crate::commands::add::{is_known_run, report_known_run};
 use crate::output::row_writer::RowWriter;
 use crate::output::sink::Sink;
 use crate::output::text::{counted, counted_texts};
-use crate::run::merging::warn_unmerged;
+use crate::run::adding::{is_known_run, report_known_run, warn_unmerged};
 use crate::run::removed::RemovedWriter;
 use crate::session::command::ExitStatus;
 use crate::session::monitor::Monitor;
 use crate::session::stores::StoreNames;
 
-/// What becomes of what is removed.
+/// Policy for removed documents or passages.
 #[derive(Clone, Copy)]
 pub(super) struct Fate {
-    /// Whether it stays, with a mark.
+    /// Whether they are kept and annotated.
     annotates: bool,
-    /// Whether passages are compared, and not documents.
+    /// Whether passages are compared instead of documents.
     is_of_passages: bool,
     passages: Option<PassageFate>,
 }
@@ -39,30 +37,31 @@ impl Fate {
         Fate { annotates, is_of_passages, passages }
     }
 
-    /// A count of what is compared.
+    /// Formats a number of compared documents or passages.
     pub(super) fn counted(self, count: u64) -> String {
         counted_texts(count, self.is_of_passages)
     }
 }
 
-/// A cleaning, and the lists that the program writes beside it.
+/// A cleaning, and the other files that the program writes.
 pub(super) struct Settings {
     pub(super) cleaner: Cleaner<'static>,
-    /// Where the kept documents are listed, `-` is standard output; they are copied if there is no list.
+    /// The list of kept documents, `-` for standard output. Without a list the documents are
+    /// copied.
     pub(super) list: Option<PathBuf>,
     pub(super) removed: Option<PathBuf>,
     pub(super) losses: Option<PathBuf>,
     pub(super) manifest: Option<PathBuf>,
-    /// A page, how many removed documents it shows, and its title.
+    /// The path of a page, the number of removed documents on it, and its title.
     pub(super) html: Option<(PathBuf, usize, String)>,
     pub(super) force: bool,
     pub(super) fate: Fate,
     pub(super) adds: bool,
-    /// Whether nothing is copied or added, only told.
+    /// Whether the command only prints what would be removed.
     pub(super) is_dry: bool,
-    /// The store, and the run by which it knows the work.
+    /// The store that is compared with.
     pub(super) stored: Option<Store>,
-    /// The names of the stores, if several are compared with.
+    /// The names of the stores, if the documents are compared with several.
     pub(super) stores: Option<StoreNames>,
     pub(super) run: Option<String>,
     pub(super) quiet: bool,
@@ -81,7 +80,7 @@ pub(super) fn run(settings: Settings, monitor: &Monitor) -> anyhow::Result<ExitS
     {
         return Ok(ExitStatus::Done);
     }
-    // A list in a file is complete before the store has its documents.
+    // A list in a file is complete before the documents are added to the store.
     let has_list = list.as_ref().is_some_and(|list| list.is_file());
     let cleaning = match (Cleaner { listener: Some(&tell), ..cleaner }).begin() {
         Ok(Some(cleaning)) => cleaning,
@@ -96,7 +95,7 @@ pub(super) fn run(settings: Settings, monitor: &Monitor) -> anyhow::Result<ExitS
         }
     };
     let replaces = force || cleaning.is_resumed();
-    let sink = |path: Option<PathBuf>| path.map(|path| Sink::open(&path, replaces)).transpose();
+    let sink = |path: Option<PathBuf>| Sink::open_any(path.as_deref(), replaces);
     let opened = || {
         let (list, removed) = (sink(list)?, sink(removed)?);
         let (losses, manifest) = (sink(losses)?, sink(manifest)?);
@@ -133,15 +132,12 @@ pub(super) fn run(settings: Settings, monitor: &Monitor) -> anyhow::Result<ExitS
         overview.losses.iter().try_for_each(|loss| rows.push(&loss.row()))?;
         rows.finish()?;
     }
-    if let (Some((mut out, most, title)), Some(overview)) = (html, &overview) {
-        out.write_all(cleaned.page(overview, most, &title)?.as_bytes())?;
-        out.finish()?;
+    if let (Some((out, most, title)), Some(overview)) = (html, &overview) {
+        out.write_whole(&cleaned.page(overview, most, &title)?)?;
     }
-    // It names all other files.
-    if let (Some(mut out), Some(overview)) = (manifest, &overview) {
-        let manifest = cleaned.manifest(overview, &lists)?;
-        out.write_all(manifest.to_json().as_bytes())?;
-        out.finish()?;
+    // The manifest contains the digests of all other files.
+    if let (Some(out), Some(overview)) = (manifest, &overview) {
+        out.write_whole(&cleaned.manifest(overview, &lists)?.to_json())?;
     }
     let account = cleaned.finish()?;
     monitor.finish();

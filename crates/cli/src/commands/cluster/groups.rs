@@ -1,4 +1,4 @@
-//! Clusters of fingerprints and of confirmed documents, with one face for printing.
+//! Clusters of fingerprints and of confirmed documents, with a common trait for printing.
 
 use fpstore::join::confirm::{ConfirmedClusters, ConfirmedMember};
 use fpstore::join::{Cluster, ClusterMember, Clusters, EarlierClusters, Fate, KeepRule};
@@ -7,7 +7,7 @@ use fpstore::{Error, Fingerprint, Id, IdRef, Width};
 
 use crate::run::join_input::Ids;
 
-/// Is called with each document, and whether it is kept.
+/// Callback for each document, and whether it is kept.
 pub(crate) type EachFate<'a> =
     dyn FnMut(Fate, Fingerprint, Option<&str>) -> anyhow::Result<()> + 'a;
 
@@ -16,7 +16,7 @@ pub(crate) trait Groups {
     /// The width of the fingerprints.
     fn width(&self) -> Width;
 
-    /// Keeps the numbers of an earlier output.
+    /// Reuses the cluster numbers of an earlier output.
     fn keep_numbers(&mut self, earlier: &EarlierClusters) -> anyhow::Result<()>;
 
     fn for_each(
@@ -24,7 +24,7 @@ pub(crate) trait Groups {
         each: &mut dyn FnMut(ClusterRow) -> anyhow::Result<()>,
     ) -> anyhow::Result<()>;
 
-    /// Calls `each` with all documents, also those in no cluster.
+    /// Calls `each` for all documents, also for documents in no cluster.
     fn for_each_document(&self, rule: KeepRule, each: &mut EachFate<'_>) -> anyhow::Result<()>;
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct StoreGroups {
     pub(crate) width: Width,
 }
 
-/// The id in the input of the user.
+/// The id in the user's input.
 fn own_id(id: &str, ids: Ids) -> Option<&str> {
     ids.split(IdRef::Text(id)).1
 }
@@ -85,7 +85,7 @@ impl Groups for StoreGroups {
     }
 }
 
-/// Clusters of documents whose pairs are confirmed.
+/// Clusters of documents with confirmed pairs.
 pub(crate) struct ConfirmedGroups(pub(crate) ConfirmedClusters);
 
 impl ConfirmedGroups {
@@ -108,7 +108,7 @@ impl ConfirmedGroups {
 }
 
 impl Groups for ConfirmedGroups {
-    /// Documents have fingerprints that fpstore made.
+    /// Fingerprints computed from documents always have 64 bits.
     fn width(&self) -> Width {
         Width::FULL
     }
@@ -137,7 +137,7 @@ impl Groups for ConfirmedGroups {
         })
     }
 
-    /// Documents come in the order of the files.
+    /// Documents are visited in the order of the files.
     fn for_each_document(&self, rule: KeepRule, each: &mut EachFate<'_>) -> anyhow::Result<()> {
         self.0.for_each_document(rule, |fate, number| {
             let fingerprint = self.0.fingerprint(number).unwrap_or_default();

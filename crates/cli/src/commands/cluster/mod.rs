@@ -16,6 +16,7 @@ use fpstore::rows::{ClusterRow, RecordRow};
 use fpstore_report::page::About;
 
 use crate::args::format_args::HeaderArg;
+use crate::args::inputs::read_judged;
 use crate::args::reading_args::in_long_help;
 use crate::args::resources::{QuietArgs, ResourceArgs};
 use crate::output::row_writer::{Layout, RowWriter};
@@ -24,14 +25,13 @@ use crate::output::text::{TableFormat, counted};
 use crate::run::confirm::{Confirmation, NearArgs};
 use crate::run::group_page::{GroupPageArgs, OpenPage};
 use crate::run::join_input::{Ids, JoinInputArgs, Order};
-use crate::run::labels::read_judged;
 use crate::session::choice::choice;
 use crate::session::command::ExitStatus;
 use crate::session::monitor::Monitor;
 use crate::session::stores::of_one;
 use groups::{ConfirmedGroups, Groups, StoreGroups};
 
-/// The ids where the order of the records counts.
+/// The ids for commands in which the order of the records matters.
 const POSITIONED: Ids = Ids::WithPositions(Order::Rising);
 
 const LONG_ABOUT: &str = "\
@@ -168,7 +168,7 @@ pub(crate) fn run(args: &ClusterArgs) -> anyhow::Result<ExitStatus> {
     print(args, found, earlier.as_ref(), (out, page), &limit, &monitor)
 }
 
-/// Says how many judged pairs were obeyed.
+/// Prints the number of judged pairs that were applied.
 fn report_judged(obeyed: &JudgedDocuments) {
     message!(
         "obeyed {}, {} of one document and {} of different ones; {} of ids that no document has",
@@ -179,7 +179,7 @@ fn report_judged(obeyed: &JudgedDocuments) {
     );
 }
 
-/// Prints the clusters, or what to keep of them, and writes the page.
+/// Prints the clusters or the documents to keep, and writes the page.
 fn print(
     args: &ClusterArgs,
     mut found: impl Groups,
@@ -255,7 +255,8 @@ fn write_page(
     args.page.write(page, source, &about, &args.resources, monitor, args.quiet.is_on())
 }
 
-/// Prints the documents to keep, or those to drop. Returns how many are kept and how many dropped.
+/// Prints the documents to keep, or those to drop. Returns the numbers of kept and of dropped
+/// documents.
 fn print_fates(
     found: &impl Groups,
     rule: KeepRule,

@@ -1,4 +1,4 @@
-//! The clusters of an earlier run, read from the output of `cluster`.
+//! Reads the clusters of an earlier run from the output of `cluster`.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -21,7 +21,7 @@ struct JsonMember {
     ids: Vec<String>,
 }
 
-/// Reads the lines or the JSON lines of an earlier run.
+/// Reads the tab-separated lines or JSON lines of an earlier run.
 pub(crate) fn read(path: &Path) -> anyhow::Result<EarlierClusters> {
     let file =
         read_inputs::open(path).with_context(|| format!("cannot open {}", path.display()))?;
@@ -53,8 +53,8 @@ fn take_object(earlier: &mut EarlierClusters, line: &str) -> anyhow::Result<()> 
 
 fn take_line(earlier: &mut EarlierClusters, line: &str) -> anyhow::Result<()> {
     let mut columns: Vec<&str> = line.splitn(7, '\t').collect();
-    // Where features were compared, a similarity comes before the fingerprint. An id is the rest of
-    // the line, tabs included.
+    // If features were compared, the column before the fingerprint is a similarity. The id is the
+    // rest of the line, including tabs.
     if columns.get(4).is_some_and(|column| column.contains('.')) {
         columns.remove(4);
     } else {

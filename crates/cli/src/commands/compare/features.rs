@@ -1,4 +1,4 @@
-//! The features of two documents that `fpstore compare` compares.
+//! Compares the features of two documents for `fpstore compare`.
 
 use std::io::Write;
 
@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::output::sink::Sink;
 use crate::output::text::{IdPrinter, counted};
 
-/// What the features say. There are none of it where features are given instead of texts.
+/// The comparison of features. Absent if two records are compared without their texts.
 #[derive(Serialize)]
 pub(crate) struct FeatureReport {
     pub(crate) jaccard: f64,
@@ -20,7 +20,8 @@ pub(crate) struct FeatureReport {
 }
 
 impl FeatureReport {
-    /// Of the features that one text has alone, `limit` are listed.
+    /// Builds the report. For each text, at most `limit` of the features that only it contains are
+    /// listed.
     pub(crate) fn of(compared: Comparison, limit: usize) -> Self {
         let listed = |features: Vec<Feature>| {
             features.into_iter().take(limit).map(|feature| feature.text).collect()

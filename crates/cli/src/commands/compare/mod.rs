@@ -1,4 +1,4 @@
-//! `fpstore compare`: prints how alike two documents are, and where they differ.
+//! `fpstore compare`: prints how similar two documents are, and where they differ.
 
 mod features;
 mod stored;
@@ -19,11 +19,10 @@ use crate::args::recipe_args::RecipeArgs;
 use crate::args::report_args::{ReportArgs, ReportOut};
 use crate::args::resources::ReadingLimits;
 use crate::output::color::{self, Marked};
-use crate::output::page::{self, page_path};
-use crate::output::sink::Sink;
+use crate::output::sink::{Sink, open_page, page_path};
 use crate::output::text::ReportFormat;
 use crate::session::command::{ExitStatus, open_map};
-use crate::session::stores::OneStoreArg;
+use crate::session::stores::StoreArg;
 use features::FeatureReport;
 use stored::{find, texts};
 
@@ -53,7 +52,7 @@ Examples:
 
 Exit status: 0 done; 1 if no record has such an id; 2 error.";
 
-/// The features of each document that are printed.
+/// The default number of printed features per document.
 const LIMIT: usize = 10;
 
 /// Print how alike two documents are, and where they differ
@@ -74,7 +73,7 @@ pub(crate) struct CompareArgs {
     #[arg(long)]
     literal: bool,
     #[command(flatten)]
-    store: OneStoreArg,
+    store: StoreArg,
     /// With -s: documents that hold the texts of the ids; may be repeated
     #[arg(long, value_name = "FILE", requires = "store")]
     texts: Vec<PathBuf>,
@@ -92,7 +91,7 @@ pub(crate) struct CompareArgs {
     recipe: RecipeArgs,
 }
 
-/// The names are those of a pair, and of the comparisons of the library and of Python.
+/// The field names are the same as for pairs, and in the comparisons of the library and of Python.
 #[derive(Serialize)]
 struct Report<'a> {
     first_name: &'a str,
@@ -112,23 +111,21 @@ struct Report<'a> {
     features: Option<&'a FeatureReport>,
 }
 
-/// What is known of A and B.
+/// The data to compare A and B.
 struct Compared {
     width: Width,
     fingerprints: [Fingerprint; 2],
-    /// Of records of a store, the ids by which they were found or that they have.
+    /// For records of a store: the ids given by the user, else the first ids of the fingerprints.
     ids: Option<[Option<String>; 2]>,
     texts: Option<[String; 2]>,
     features: Option<FeatureReport>,
-    /// The recipe of the fingerprints, if it is one for texts.
+    /// The recipe of the fingerprints, if it is a recipe for texts.
     recipe: Option<TextRecipe>,
 }
 
 pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<ExitStatus> {
     let mut to = args.report.open()?;
-    let page =
-        args.html.as_deref().map(|path| page::open(path, args.report.output.force, "the report"));
-    let page = page.transpose()?;
+    let page = open_page(args.html.as_deref(), args.report.output.force, "the report")?;
     let compared = match &args.store.named {
         Some(path) => records(args, path)?,
         None => documents(args)?,
@@ -151,7 +148,7 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<ExitStatus> {
         ReportFormat::Text => {
             let is_colored = color::is_on(out.is_terminal());
             for (fingerprint, name, id) in [(a, &args.first, id_a), (b, &args.second, id_b)] {
-                // A record shows its id, however it was named.
+                // A record is printed with its id, even if the user gave its fingerprint.
                 let name = printer.show(id.map_or(name.as_str(), Option::unwrap_or_default));
                 let (fingerprint, from) = (width.hex(fingerprint), width.hex(a));
                 match is_colored {
@@ -191,7 +188,7 @@ pub(crate) fn run(args: &CompareArgs) -> anyhow::Result<ExitStatus> {
     Ok(ExitStatus::Done)
 }
 
-/// Two documents.
+/// Reads two documents.
 fn documents(args: &CompareArgs) -> anyhow::Result<Compared> {
     let mut hasher = args.recipe.hasher(args.reading.holds_features())?;
     let names = [args.first.as_str(), args.second.as_str()];
@@ -225,7 +222,7 @@ fn documents(args: &CompareArgs) -> anyhow::Result<Compared> {
     })
 }
 
-/// Two texts compared. One without features has no fingerprint.
+/// Compares two texts. A text without features has no fingerprint.
 fn compare(
     args: &CompareArgs,
     hasher: &mut TextHasher,
@@ -241,7 +238,7 @@ fn compare(
     })
 }
 
-/// Two records of a store, with their texts if documents are given.
+/// Reads two records of a store, with their texts if documents are given.
 fn records(args: &CompareArgs, path: &Path) -> anyhow::Result<Compared> {
     if let (true, Some(option)) = (args.texts.is_empty(), args.reading.first_given()) {
         bail!("{option} is for documents; with -s, --texts names them");
@@ -254,7 +251,7 @@ fn records(args: &CompareArgs, path: &Path) -> anyhow::Result<Compared> {
     }
     let store = open_map(path)?;
     let records = find(&store, [&args.first, &args.second])?;
-    // Fingerprints that others made are compared as well, without features.
+    // Externally computed fingerprints are compared without features.
     let is_of_texts = store.recipe().is_some_and(|it| TextRecipe::from_recipe(&it).is_ok());
     let mut hasher = match store.recipe() {
         Some(recipe) if is_of_texts => Some(args.recipe.hasher_of(&recipe)?),
@@ -280,7 +277,7 @@ fn records(args: &CompareArgs, path: &Path) -> anyhow::Result<Compared> {
 }
 
 fn write_page(
-    mut page: Sink,
+    page: Sink,
     args: &CompareArgs,
     compared: &Compared,
     estimate: Option<f64>,
@@ -305,6 +302,5 @@ fn write_page(
             more: "--limit",
         }),
     };
-    page.write_all(comparison.page().as_bytes())?;
-    page.finish()
+    page.write_whole(&comparison.page())
 }

@@ -1,4 +1,4 @@
-//! `fpstore compare -s STORE`: two records of a store, by their ids or fingerprints.
+//! `fpstore compare -s STORE`: finds two records of a store by their ids or fingerprints.
 
 use std::path::{Path, PathBuf};
 
@@ -9,14 +9,14 @@ use fpstore_text::TextHasher;
 
 use crate::output::exit::NotFound;
 
-/// A record that was named.
+/// A record found in the store.
 pub(crate) struct Stored {
     pub(crate) fingerprint: Fingerprint,
-    /// The id by which it was named, else the first one of its fingerprint.
+    /// The id given by the user, else the first id of the fingerprint.
     pub(crate) id: Option<String>,
 }
 
-/// Finds two records. A name is an id, or if no record has it, a fingerprint.
+/// Finds two records. Each name is an id, or, if no record has this id, a fingerprint.
 pub(crate) fn find(store: &Store, names: [&str; 2]) -> anyhow::Result<[Stored; 2]> {
     let found = store.find_ids(&names.map(IdRef::from), None)?;
     let stored = |at: usize| {
@@ -55,7 +55,7 @@ fn one(store: &Store, name: &str, with_id: &[Fingerprint]) -> anyhow::Result<Sto
     }
 }
 
-/// The texts of two records, from documents in files.
+/// Reads the texts of two records from files of documents.
 pub(crate) fn texts(
     records: &[Stored; 2],
     files: &[PathBuf],
@@ -63,7 +63,7 @@ pub(crate) fn texts(
     hasher: Option<&mut TextHasher>,
 ) -> anyhow::Result<[String; 2]> {
     let mut hasher = hasher;
-    // The text, and whether it surely is the one.
+    // The text, and whether it certainly belongs to the record.
     let mut found: [Option<(String, bool)>; 2] = Default::default();
     read_texts(files, options, |id, text| -> anyhow::Result<()> {
         let id = id.to_string();

@@ -104,7 +104,7 @@ enum Keep {
 }
 
 impl DedupArgs {
-    /// Whether standard input is answered record by record.
+    /// Whether the records of standard input are answered one by one.
     fn is_stream(&self) -> bool {
         self.add && self.files.iter().any(|file| file == Path::new("-"))
     }
@@ -114,7 +114,7 @@ impl DedupArgs {
         self.within || self.stores.named().is_empty()
     }
 
-    /// Refuses options that would have no effect.
+    /// Rejects options without effect.
     fn check(&self) -> anyhow::Result<()> {
         if self.add {
             self.stores.check_one("--add")?;
@@ -147,7 +147,7 @@ impl DedupArgs {
         Ok(())
     }
 
-    /// How files of fingerprints are read: in the width of the store, if there is one.
+    /// The options to read fingerprints. They have the width of the store, if there is one.
     fn read_beside(&self, stored: Option<&Store>) -> anyhow::Result<ReadArgs> {
         match stored {
             Some(stored) if !self.documents.are_given() => self.read.of_width(stored.width()),

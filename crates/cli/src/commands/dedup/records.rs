@@ -1,4 +1,5 @@
-//! `fpstore dedup` for ready fingerprints: the records that are no near-duplicates, in their order.
+//! `fpstore dedup` for ready fingerprints: keeps the records without near-duplicates, in their
+//! order.
 
 use std::path::{Path, PathBuf};
 
@@ -9,32 +10,31 @@ use fpstore::{IdRef, Recipe, Store, Width, Writer, WriterOptions};
 use fpstore_corpus::Error;
 
 use crate::args::resources::ResourceArgs;
-use crate::commands::add::is_known_run;
 use crate::output::row_writer::RowWriter;
 use crate::output::sink::{OutputArgs, Sink};
 use crate::output::text::counted;
+use crate::run::adding::{is_known_run, merged};
 use crate::run::join_input::{Ids, Order};
-use crate::run::merging::merged;
 use crate::run::new_records::NewRecords;
 use crate::run::removed::RemovedWriter;
 use crate::session::command::ExitStatus;
 use crate::session::monitor::Monitor;
 use crate::session::stores::StoreNames;
 
-/// Which records are compared, how, and where they go.
+/// The records to compare, the criterion, and the outputs.
 pub(crate) struct Settings<'a> {
     pub(crate) files: &'a [PathBuf],
     pub(crate) read: InputOptions,
     pub(crate) recipe: Recipe,
     pub(crate) stored: Option<Store>,
-    /// The names of the stores, if several are compared with.
+    /// The names of the stores, if the records are compared with several.
     pub(crate) stores: Option<StoreNames>,
     pub(crate) within: bool,
     pub(crate) keeps_last: bool,
     pub(crate) k: u32,
     pub(crate) output: &'a OutputArgs,
     pub(crate) removed: Option<&'a Path>,
-    /// The store that the kept records are added to.
+    /// The store to which the kept records are added.
     pub(crate) add: Option<(&'a Path, WriterOptions)>,
     pub(crate) run: Option<&'a str>,
     pub(crate) resources: &'a ResourceArgs,
@@ -48,23 +48,23 @@ pub(crate) fn run(settings: Settings<'_>, monitor: &Monitor) -> anyhow::Result<E
         return done;
     }
     let mut out = RowWriter::tsv::<RecordRow<'_>>(settings.output.open()?)?;
-    let removed = settings.removed.map(|path| Sink::open(path, settings.output.force));
-    let removed = removed.transpose()?;
-    // The lock is taken before the store is read, so that no other process adds the same records.
+    let removed = Sink::open_any(settings.removed, settings.output.force)?;
+    // The lock is taken before the store is read, so that no other process can add the same
+    // records.
     let mut writer = match settings.add {
         Some((path, options)) => Some(Writer::with_options(path, options)?),
         None => None,
     };
     if let Some(writer) = &writer {
         stored = Some(writer.store().clone());
-        // The same run may have ended while this one waited.
+        // Another process may have finished the same run while this one waited for the lock.
         if let Some(done) = known_run(stored.as_ref(), run, settings.output, quiet) {
             return done;
         }
     }
     let is_added = writer.is_some();
     let order = if settings.keeps_last { Order::Falling } else { Order::Rising };
-    // The list of removed records names their own ids.
+    // The list of removed records contains their ids.
     let ids = match removed {
         Some(_) => Ids::WithPositions(order),
         None => Ids::Positions(order),
@@ -78,7 +78,7 @@ pub(crate) fn run(settings: Settings<'_>, monitor: &Monitor) -> anyhow::Result<E
     let count = records.count();
     let removed = removed.map(|out| RemovedWriter::new(out, settings.stores)).transpose()?;
     let mut kept = match removed {
-        // Those that are listed are taken out.
+        // Removed records are then subtracted.
         Some(_) => Positions::all(count),
         None => Positions::none(count),
     };
@@ -113,8 +113,9 @@ pub(crate) fn run(settings: Settings<'_>, monitor: &Monitor) -> anyhow::Result<E
     Ok(ExitStatus::Done)
 }
 
-/// The end of the command if the store has added the records of the run before: all of them would be found
-/// there. Their list is complete before that, so it is there unless it was printed or lost.
+/// The result of the command if the store already contains the run: a new comparison would remove
+/// all its records. If the list is a file, it was complete before the commit, so the command
+/// succeeds without writing it. Otherwise the list may be lost, which is an error.
 fn known_run(
     stored: Option<&Store>,
     run: Option<&str>,
@@ -129,7 +130,7 @@ fn known_run(
     stored.has_run(run).then(|| Err(known().into()))
 }
 
-/// Writes the kept records in their order, and gives them to the writer.
+/// Writes the kept records in their order, and passes them to the writer.
 fn write_kept(
     records: &mut NewRecords<'_>,
     kept: &Positions,
@@ -152,7 +153,8 @@ fn write_kept(
     })
 }
 
-/// Writes a line for each removed record, see the help, and takes it from the kept ones.
+/// Writes a line for each removed record, as described in the help, and subtracts the records from
+/// the kept ones.
 fn write_removed(
     done: &Dedup,
     (ids, width): (Ids, Width),
@@ -183,11 +185,11 @@ fn write_removed(
     Ok(rows)
 }
 
-/// A set of positions of records, one bit each.
+/// A set of positions of records, with one bit per position.
 struct Positions(Vec<u64>);
 
 impl Positions {
-    /// None of the positions below `end`.
+    /// The empty set of positions below `end`.
     fn none(end: u64) -> Self {
         Positions(vec![0; end.div_ceil(64) as usize])
     }
@@ -210,7 +212,7 @@ impl Positions {
     }
 
     fn contains(&self, position: u64) -> bool {
-        // A file that grew meanwhile has more positions.
+        // A file that grew after the first pass has more positions.
         self.0.get((position / 64) as usize).is_some_and(|word| word >> (position % 64) & 1 == 1)
     }
 

@@ -10,14 +10,13 @@ use fpstore::{Fingerprint, Id};
 
 use crate::args::inputs::inputs;
 use crate::output::text::{IdPrinter, Stdout, counted, stdout};
-use crate::run::merging::merged;
+use crate::run::adding::merged;
 use crate::run::stream::{BatchArgs, CommitSchedule, Stream, conclude, when_free};
 use crate::session::command::ExitStatus;
-use crate::session::document_reader::Documents;
+use crate::session::document_reader::{Documents, Received};
 use crate::session::monitor::Monitor;
-use crate::session::received::Received;
 
-/// The state of a stream that is being answered.
+/// The state of an answered stream.
 struct StreamDedup {
     k: u32,
     writer: CheckedWriter,
@@ -39,10 +38,10 @@ pub(crate) fn run(
     let mut stream_dedup = StreamDedup { k, writer, out, added: 0, count: 0 };
     let mut stream = Stream::start(lines, documents);
     let served = stream_dedup.serve(&mut stream, &mut CommitSchedule::new(batch), monitor);
-    // Whatever ended the stream, the records that were answered 'new' are added.
+    // All records that were answered 'new' are added, whatever ended the stream.
     monitor.forget_signal();
     let rest = stream_dedup.commit(monitor);
-    // Answers follow the commit.
+    // Answers are printed after the commit.
     let rest = rest.and_then(|()| Ok(stream_dedup.out.out.flush()?));
     monitor.finish();
     let StreamDedup { mut writer, count, added, .. } = stream_dedup;
@@ -68,7 +67,7 @@ pub(crate) fn run(
 }
 
 impl StreamDedup {
-    /// Answers records until the input or the user ends the stream.
+    /// Answers records until the input ends or the user ends the stream.
     fn serve(
         &mut self,
         stream: &mut Stream,
@@ -76,7 +75,8 @@ impl StreamDedup {
         monitor: &Monitor,
     ) -> anyhow::Result<()> {
         loop {
-            // A turn does not wait for input unless records wait for their commit.
+            // The writer lock is not held while waiting for input, unless records wait for their
+            // commit.
             let is_idle_turn = self.writer.is_held() && self.writer.pending().is_empty();
             let wait = if is_idle_turn { Duration::ZERO } else { schedule.time_left() };
             let received = stream.next(wait);
@@ -97,7 +97,7 @@ impl StreamDedup {
             if schedule.is_due(self.writer.pending().len() as u64) {
                 self.commit(monitor)?;
             }
-            // This flush comes after the commit: with --batch-count 1 a record is durable before
+            // Answers are flushed after the commit: with --batch-count 1 a record is durable before
             // its answer is printed.
             self.out.out.flush()?;
             self.writer.give_way(is_pause);
@@ -138,12 +138,12 @@ impl StreamDedup {
     }
 }
 
-/// The id as it is printed; nothing if there is none.
+/// The id as printed; an empty text if there is no id.
 fn id_text(id: &Option<Id>) -> String {
     id.as_ref().map(ToString::to_string).unwrap_or_default()
 }
 
-/// The answers of a stream, one a line.
+/// Prints the answers of a stream, one per line.
 struct Answers {
     printer: IdPrinter,
     out: Stdout,
@@ -170,7 +170,7 @@ impl Answers {
         )
     }
 
-    /// An answer without fingerprints.
+    /// Prints an answer without fingerprints.
     fn say(&mut self, answer: &str, text: &str) -> io::Result<()> {
         writeln!(self.out, "{answer}\t\t{}", self.printer.show(text))
     }

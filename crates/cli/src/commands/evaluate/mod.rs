@@ -2,7 +2,6 @@
 
 mod report;
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{anyhow, bail};
@@ -13,12 +12,11 @@ use fpstore_report::evaluate::{BadLabel, LabelFile, MeasuredDocuments, svg, with
 use fpstore_text::{HashKey, TextHasher, TextRecipe};
 
 use crate::args::documents::{DocumentArgs, hash_all, report as report_documents};
-use crate::args::inputs::{ReadArgs, inputs, report_skipped};
+use crate::args::inputs::{ReadArgs, inputs, read_labels, report_skipped};
 use crate::args::report_args::ReportArgs;
 use crate::args::resources::ThreadArgs;
 use crate::output::sink::Sink;
 use crate::output::text::ReportFormat;
-use crate::run::labels::read_labels;
 use crate::session::command::{ExitStatus, open_map, refuse_narrow};
 use crate::session::monitor::Monitor;
 use report::Measured;
@@ -54,7 +52,7 @@ Examples:
 
 Exit status: 0 done; 2 error.";
 
-/// Keys of the hash that are tried.
+/// The default number of keys of the hash.
 const KEY_COUNT: u32 = 3;
 
 /// Measure precision and recall on labelled pairs
@@ -101,8 +99,7 @@ fn collection_size(text: &str) -> Result<u64, String> {
 pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<ExitStatus> {
     let hashers = args.documents.hashers(&args.read, args.all)?;
     let mut out = args.report.open()?;
-    let picture =
-        args.svg.as_deref().map(|path| Sink::open(path, args.report.output.force)).transpose()?;
+    let picture = Sink::open_any(args.svg.as_deref(), args.report.output.force)?;
     let labels = read_labels(&args.pairs)?;
     let key_count = key_count(args, hashers.len())?;
     let mut results = Vec::new();
@@ -132,10 +129,9 @@ pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<ExitStatus> {
         ReportFormat::Json => report::write_json(&mut out.out, &results)?,
     }
     out.finish()?;
-    if let Some(mut picture) = picture {
+    if let Some(picture) = picture {
         let named = results.iter().map(|result| (result.recipe.as_str(), &result.found));
-        picture.write_all(svg(&named.collect::<Vec<_>>()).as_bytes())?;
-        picture.finish()?;
+        picture.write_whole(&svg(&named.collect::<Vec<_>>()))?;
     }
     Ok(ExitStatus::Done)
 }
@@ -144,7 +140,7 @@ fn bad_label(args: &EvaluateArgs, fault: BadLabel) -> anyhow::Error {
     anyhow!("{}: {fault}", args.pairs.display())
 }
 
-/// The number of keys, each of which reads the documents again.
+/// The number of keys. The documents are read again for each key.
 fn key_count(args: &EvaluateArgs, recipe_count: usize) -> anyhow::Result<u32> {
     if !args.files.iter().any(|file| file == Path::new("-")) {
         return Ok(args.keys.unwrap_or(KEY_COUNT));
@@ -156,7 +152,8 @@ fn key_count(args: &EvaluateArgs, recipe_count: usize) -> anyhow::Result<u32> {
     Ok(key_count)
 }
 
-/// The hasher with another key of its hash; `None` for a second key of a hash without keys.
+/// The same hasher with another key of its hash; `None` if the hash has no keys and `number` is not
+/// 0.
 fn with_key(hasher: &TextHasher, number: u32) -> Option<TextHasher> {
     if number == 0 {
         return Some(hasher.clone());
@@ -165,11 +162,11 @@ fn with_key(hasher: &TextHasher, number: u32) -> Option<TextHasher> {
     let HashKey([low, high]) = hash.key()?;
     let hash = hash.with_key(HashKey([low ^ u64::from(number), high]))?;
     let recipe = TextRecipe { hash, ..hasher.recipe().clone() };
-    // A table of frequencies belongs to one key, so weights by it have no spread.
+    // A table of frequencies is valid for a single key, so weights from a table cannot vary.
     TextHasher::new(&recipe).ok()
 }
 
-/// The fingerprints of all documents, by their ids.
+/// The fingerprints of all documents, by id.
 fn of_documents(
     args: &EvaluateArgs,
     hasher: &TextHasher,
@@ -188,7 +185,7 @@ fn of_documents(
     Ok(found)
 }
 
-/// Fingerprints that are ready, in files or stores.
+/// Ready fingerprints in files or stores.
 fn ready(args: &EvaluateArgs) -> anyhow::Result<MeasuredDocuments> {
     refuse_narrow(args.read.width(), "evaluate")?;
     let mut found = MeasuredDocuments::default();

@@ -1,4 +1,4 @@
-//! The results of a measurement, for people and for programs.
+//! Prints the results of an evaluation as text or JSON.
 
 use std::io::Write;
 
@@ -15,21 +15,21 @@ const K_SHOWN: [usize; 3] = [3, 5, 7];
 pub(crate) struct Measured {
     pub(crate) recipe: String,
     pub(crate) found: Evaluation,
-    /// The best F1 of each key of the hash, that of the recipe first.
+    /// The best F1 for each key of the hash. The recipe's own key is first.
     pub(crate) of_keys: Vec<f64>,
-    /// What to expect in a larger collection.
+    /// The expected precision and recall in a larger collection.
     pub(crate) forecast: Option<Forecast>,
 }
 
 impl Measured {
-    /// The lowest and the highest best F1 of the keys.
+    /// The lowest and the highest of the best F1 values.
     fn spread(&self) -> (f64, f64) {
         let low = self.of_keys.iter().fold(f64::INFINITY, |low, &f1| low.min(f1));
         (low, self.of_keys.iter().fold(0.0, |high: f64, &f1| high.max(f1)))
     }
 }
 
-/// Says on standard error what a reader could misread.
+/// Prints notes on standard error about results that can be misread.
 pub(crate) fn warn(results: &[Measured], tells_others: bool) {
     if !tells_others {
         message!("all labels are 1, so precision has no meaning; see --unlisted-differ");
@@ -158,7 +158,7 @@ pub(crate) fn write_json(out: &mut Sink, results: &[Measured]) -> anyhow::Result
     Ok(writeln!(out)?)
 }
 
-/// A count that need not be exact: two digits after the point below ten.
+/// Formats an approximate count, with two decimals if it is below ten.
 fn rough(count: f64) -> String {
     if count < 10.0 { format!("{count:.2}") } else { format!("{count:.0}") }
 }

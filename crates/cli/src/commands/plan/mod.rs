@@ -1,4 +1,4 @@
-//! `fpstore plan`: shows the best schemes for a number of fingerprints, a distance and a budget.
+//! `fpstore plan`: prints the best schemes for a number of fingerprints, a distance and a budget.
 //!
 //! This file parses the request and runs the planner, `report` prints a plan as text or JSON, `svg`
 //! draws it. The cost model itself is in the library.
@@ -68,7 +68,7 @@ pub(crate) struct PlanArgs {
     svg: Option<PathBuf>,
 }
 
-/// A count, also with an exponent.
+/// A count, optionally with an exponent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct CountArg(u64);
 

@@ -1,4 +1,4 @@
-//! A plan as a table for people, or as JSON.
+//! Prints a plan as a table or as JSON.
 
 use std::io::Write;
 
@@ -102,7 +102,7 @@ fn write_text<'a>(
     Ok(())
 }
 
-/// Radii in few characters: `1,1`, `0 x14`, `scan`.
+/// Formats radii in few characters: `1,1`, `0 x14`, `scan`.
 fn radii_text(radii: Option<&[Radius]>) -> String {
     let Some(radii) = radii else { return "scan".into() };
     let texts: Vec<String> =
@@ -121,7 +121,7 @@ fn radii_text(radii: Option<&[Radius]>) -> String {
     }
 }
 
-/// About three digits.
+/// Formats a number with about three digits.
 fn short(number: f64) -> String {
     match number {
         x if x >= 1e15 => format!("{x:.1e}"),
@@ -136,7 +136,7 @@ struct Report<'a> {
     fingerprints: u64,
     k: u32,
     budget_len: f64,
-    /// Distinct fingerprints in the sample.
+    /// The number of distinct fingerprints in the sample.
     sample: Option<usize>,
     schemes: Vec<&'a SchemeEstimate>,
 }

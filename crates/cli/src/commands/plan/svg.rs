@@ -1,4 +1,4 @@
-//! The frontier as a chart: bytes a fingerprint against microseconds a query.
+//! Draws the frontier as a chart: bytes per fingerprint against microseconds per query.
 
 use fpstore::plan::{PlanRequest, SchemeEstimate, SchemePlan};
 use fpstore_plot::numbers::{grouped, rounded, short};

@@ -1,4 +1,4 @@
-//! Documents that `fpstore query` searches for, by the recipe of the store.
+//! The documents that `fpstore query` searches for, hashed by the recipe of the store.
 
 use anyhow::{Context, bail};
 use clap::Args;
@@ -31,23 +31,23 @@ pub(crate) struct QueryDocumentArgs {
 /// A document to search for.
 pub(crate) struct Needle {
     pub(crate) fingerprint: Fingerprint,
-    /// As long as the sketches of the store; empty for a fingerprint alone.
+    /// The sketch, of the same length as in the store; empty for a query without a document.
     pub(crate) sketch: Vec<u8>,
 }
 
 impl QueryDocumentArgs {
-    /// Whether the files of queries hold documents.
+    /// Whether the files of queries contain documents.
     pub(crate) fn are_given(&self) -> bool {
         self.docs || self.field.is_given(&self.reading)
     }
 
-    /// How lines of fingerprints are read.
+    /// The options to read lines of fingerprints.
     pub(crate) fn lines(&self, read: &ReadArgs) -> anyhow::Result<InputOptions> {
         self.field.lines(&self.reading, read)
     }
 
-    /// The documents of the files of queries, by the recipe of the store, with sketches of this
-    /// many bytes.
+    /// The documents in files of queries, with the recipe of the store and sketches of `sketch_len`
+    /// bytes.
     pub(crate) fn documents(
         &self,
         store: &Store,
@@ -92,7 +92,8 @@ impl QueryDocumentArgs {
         }
     }
 
-    /// Texts, then files, by the recipe of the store, with sketches of this many bytes.
+    /// Queries for texts, then for files, with the recipe of the store and sketches of `sketch_len`
+    /// bytes.
     pub(crate) fn needles(
         &self,
         store: &Store,
@@ -118,7 +119,7 @@ impl QueryDocumentArgs {
             needles.push(needle(text).with_context(without)?);
         }
         if sketch_len == 0 {
-            // A huge file need not be held whole for its fingerprint.
+            // The fingerprint of a huge file can be computed without buffering the file.
             let options = self.reading.options(false, ReadingLimits::default())?;
             for file in files {
                 let fingerprint = fingerprint_of_file(file, &self.hasher(store)?, &options)?;
@@ -136,7 +137,7 @@ impl QueryDocumentArgs {
 }
 
 impl QueryDocumentArgs {
-    /// The texts of files, each of which is one document.
+    /// The texts of files with one document each.
     pub(crate) fn texts_of(&self, files: &[String]) -> anyhow::Result<Vec<String>> {
         if let (Some(option), []) = (self.reading.first_given(), files) {
             bail!("{option} is for documents; name them with --file");
@@ -145,15 +146,15 @@ impl QueryDocumentArgs {
     }
 }
 
-/// The stored fingerprints of documents, by their ids, in the order of the ids. Ids that no record has
-/// are named, and are no error: nothing is found by them.
+/// The stored fingerprints of documents with these ids, in the order of the ids. Unknown ids are
+/// printed and skipped.
 pub(crate) fn stored_needles(asked: &Asked, ids: &[String]) -> anyhow::Result<Vec<Needle>> {
     if ids.is_empty() {
         return Ok(Vec::new());
     }
     let wanted: Vec<IdRef<'_>> = ids.iter().map(IdRef::from).collect();
     let mut found = asked.store.find_ids(&wanted, None)?;
-    // What two stores hold under one id is searched for once.
+    // Fingerprints that two stores contain with the same id are searched once.
     for found in &mut found {
         found.dedup_by(|other, one| {
             other.store != one.store && other.fingerprint == one.fingerprint

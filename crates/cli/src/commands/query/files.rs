@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::bail;
 use clap::Args;
 use fpstore::input::{InputOptions, read_records};
 use fpstore::join::{BatchMode, JoinOptions, search_many};
@@ -12,8 +11,7 @@ use fpstore_base::parallel::{Feed, Parallel};
 use crate::args::documents;
 use crate::args::inputs::{ReadArgs, inputs, report_skipped};
 use crate::args::resources::ResourceArgs;
-use crate::commands::query::options::QueryOptions;
-use crate::commands::query::output::{self, AnswerColumns, Query, Rendered};
+use crate::commands::query::output::{self, AnswerColumns, Query, QueryOptions, Rendered};
 use crate::output::row_writer::{RowForm, RowWriter};
 use crate::output::sink::Sink;
 use crate::output::text::{TableFormat, counted};
@@ -23,10 +21,10 @@ use crate::session::monitor::Monitor;
 
 /// The number of queries in a batch.
 const BATCH_COUNT: usize = 1 << 20;
-/// The bytes of ids after which a batch ends early.
+/// The total length of ids that ends a batch early, in bytes.
 const BATCH_IDS_LEN: usize = 64 << 20;
 
-/// The number of queries that a thread takes at a time, where the nearest are wanted.
+/// The number of queries that a thread takes at once in a nearest-neighbour search.
 const NEAREST_COUNT: usize = 64;
 
 /// Files of queries.
@@ -70,7 +68,7 @@ fn id_of<'a>(ids: &'a str, id_ends: &[usize], at: usize) -> Option<&'a str> {
     Some(&ids[start..id_ends[at]]).filter(|id| !id.is_empty())
 }
 
-/// The queries of the current batch, and the output of all.
+/// The queries of the current batch, and the output of all batches.
 pub(crate) struct QueryBatch<'a> {
     store: &'a Store,
     options: &'a QueryOptions,
@@ -80,13 +78,13 @@ pub(crate) struct QueryBatch<'a> {
     answered: u64,
     queries: Vec<Fingerprint>,
     ids: String,
-    /// The end of the id of each query in `ids`; an empty id means none.
+    /// The end of the id of each query in `ids`. An empty id means that the query has no id.
     id_ends: Vec<usize>,
     /// The sketches of the queries, if matches are confirmed.
     sketches: Vec<u8>,
     form: RowForm,
     out: RowWriter,
-    /// The answers on their way to the output.
+    /// Rendered answers that are not yet written.
     rendered: Rendered,
     cut: u64,
 }
@@ -141,7 +139,7 @@ impl<'a> QueryBatch<'a> {
         Ok(())
     }
 
-    /// Answers what is left, and ends the output.
+    /// Answers the remaining queries, and finishes the output.
     pub(crate) fn finish(mut self) -> anyhow::Result<ExitStatus> {
         self.answer()?;
         self.out.finish()?;
@@ -169,7 +167,7 @@ impl<'a> QueryBatch<'a> {
         Ok(())
     }
 
-    /// Finds the nearest of each query, on all threads.
+    /// Finds the nearest neighbours of each query, using all threads.
     fn answer_nearest(&mut self, count: usize, threads: usize) -> anyhow::Result<()> {
         let QueryBatch { store, options, queries, ids, id_ends, form, monitor, .. } = self;
         let (options, store) = (*options, *store);
@@ -213,7 +211,7 @@ impl<'a> QueryBatch<'a> {
         Ok(())
     }
 
-    /// Forgets the queries of the batch, which are answered.
+    /// Clears the answered batch.
     fn forget(&mut self) {
         self.answered += self.queries.len() as u64;
         self.queries.clear();
@@ -263,12 +261,4 @@ impl<'a> QueryBatch<'a> {
         self.forget();
         Ok(())
     }
-}
-
-/// Refuses options that make no sense for files of queries.
-pub(crate) fn check(args: &QueryFileArgs, explain: bool) -> anyhow::Result<()> {
-    if explain && !args.from.is_empty() {
-        bail!("--explain is for single queries; it cannot be used with --from");
-    }
-    Ok(())
 }

@@ -2,7 +2,6 @@
 
 mod documents;
 mod files;
-mod options;
 mod output;
 mod server;
 mod single;
@@ -27,8 +26,7 @@ use crate::session::stores::{Asked, StoresArg};
 use documents::{Needle, QueryDocumentArgs, stored_needles};
 pub(super) use files::QueryBatch;
 use files::QueryFileArgs;
-pub(super) use options::{QueryOptions, limits_of};
-pub(super) use output::{AnswerColumns, open as open_answers};
+pub(super) use output::{AnswerColumns, QueryOptions, limits_of, open as open_answers};
 use server::{Questions, ServerArgs};
 use single::SingleQueries;
 
@@ -52,10 +50,10 @@ Examples:
 
 Exit status: 0 if anything was found; 1 if nothing was; 2 error.";
 
-/// What a query can be, in place of a fingerprint.
+/// Alternatives to fingerprints as queries.
 const NEEDLES: [&str; NEEDLE_COUNT] = ["text", "file", "from", "id", "image"];
 const NEEDLE_COUNT: usize = 5;
-/// What cannot be asked with pictures.
+/// Options that cannot be combined with pictures.
 const IMAGE_CONFLICTS: &[&str] = &["from", "confirm", "server"];
 
 /// Find fingerprints within k bits, with ids
@@ -129,17 +127,17 @@ pub(crate) struct QueryArgs {
 }
 
 impl QueryArgs {
-    /// Whether a store answers, and no server.
+    /// Whether a local store answers, and not a server.
     fn is_local(&self) -> bool {
         self.server.server.is_none()
     }
 
-    /// The store, or all that are asked as one.
+    /// Opens the store, or all stores that are queried together.
     fn open(&self) -> Result<Asked, Error> {
         Asked::open(&self.stores.paths(), &self.access.open_options())
     }
 
-    /// The part of a store that is searched.
+    /// The selected labels of a store.
     fn chosen(&self, store: &Store) -> Result<Store, Error> {
         if self.label.is_empty() { Ok(store.clone()) } else { store.with_labels(&self.label) }
     }
@@ -149,9 +147,12 @@ pub(crate) fn run(args: &QueryArgs) -> anyhow::Result<ExitStatus> {
     if !args.needles.is_empty() && !args.files.from.is_empty() {
         bail!("fingerprints and --from cannot be asked by one command");
     }
-    files::check(&args.files, args.explain)?;
+    if args.explain && !args.files.from.is_empty() {
+        bail!("--explain is for single queries; it cannot be used with --from");
+    }
     let radix = args.files.read.radix();
-    // The store knows the width of the fingerprints; what is wrong with it is told after them.
+    // The width of the fingerprints depends on the store. Errors in arguments are reported before
+    // an error of the store.
     let opened = match args.is_local() {
         true => Some(args.open()),
         false => None,
@@ -160,7 +161,7 @@ pub(crate) fn run(args: &QueryArgs) -> anyhow::Result<ExitStatus> {
     let read =
         stored.map_or(Ok(args.files.read.clone()), |width| args.files.read.of_width(width))?;
     let lines = args.documents.lines(&read)?;
-    // All arguments are parsed before the first search, so that a typing error costs nothing.
+    // All arguments are parsed before the first search, so that typing errors are reported at once.
     let mut needles = args
         .needles
         .iter()
@@ -185,7 +186,7 @@ pub(crate) fn run(args: &QueryArgs) -> anyhow::Result<ExitStatus> {
     };
     let nearest = args.nearest.map(|count| usize::try_from(count).unwrap_or(usize::MAX));
     check_confirm(args)?;
-    // Without confirmation nobody asks for sketches.
+    // Sketches are needed only for --confirm.
     let sketch_len = args.near.confirm.map_or(0, |_| store.sketch_len());
     let limits = args.files.resources.reading()?;
     let from_documents =
@@ -229,7 +230,7 @@ pub(crate) fn run(args: &QueryArgs) -> anyhow::Result<ExitStatus> {
     Ok(if queries.finish()? { ExitStatus::Done } else { ExitStatus::Negative })
 }
 
-/// Asks a server instead of a store.
+/// Sends the queries to a server instead of a store.
 fn ask_server(
     args: &QueryArgs,
     url: &str,
@@ -255,7 +256,7 @@ fn ask_server(
     args.server.run(url, &questions, args.output.open()?)
 }
 
-/// Refuses what has no sketch to be confirmed by.
+/// Rejects queries that cannot be confirmed because they have no sketches.
 fn check_confirm(args: &QueryArgs) -> anyhow::Result<()> {
     if args.near.confirm.is_none() {
         return Ok(());

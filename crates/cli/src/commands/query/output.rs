@@ -1,29 +1,63 @@
-//! The answers to queries on their way to the output.
+//! Renders and writes the answers to queries.
 
 use std::io::Write;
 
 use fpstore::join::confirm::sketch_similarity;
 use fpstore::rows::{AnswerRow, Explained, MatchRow};
-use fpstore::{Answer, Fingerprint, Hit, Width};
+use fpstore::{Answer, Fingerprint, Hit, Limits, Width};
 
 use crate::output::row_writer::{Layout, RowForm, RowWriter};
 use crate::output::sink::Sink;
 use crate::output::text::TableFormat;
 use crate::session::stores::{StoreNames, name_of};
 
-/// A query: its fingerprint, and what else is known of it.
+/// The limits set by `--limit`.
+pub(crate) fn limits_of(most: Option<u64>) -> Limits {
+    let limits = Limits::default();
+    match most {
+        Some(most) => limits.limit(usize::try_from(most).unwrap_or(usize::MAX)),
+        None => limits,
+    }
+}
+
+/// Options shared by all queries of a command.
+pub(crate) struct QueryOptions {
+    pub(crate) k: u32,
+    pub(crate) limits: Limits,
+    /// The number of nearest matches; `None` for all matches within `k`.
+    pub(crate) nearest: Option<usize>,
+    pub(crate) layout: Layout,
+    pub(crate) quiet: bool,
+    /// The minimum similarity of a match.
+    pub(crate) confirm: Option<f64>,
+    /// Whether the labels of matches are printed.
+    pub(crate) labels: bool,
+    /// The names of the stores, if several are queried: each match then includes its store.
+    pub(crate) stores: Option<StoreNames>,
+}
+
+impl QueryOptions {
+    /// The optional columns of the answers.
+    pub(crate) fn columns(&self) -> AnswerColumns {
+        let (confirms, labels, stores) =
+            (self.confirm.is_some(), self.labels, self.stores.is_some());
+        AnswerColumns { confirms, labels, stores, ..AnswerColumns::default() }
+    }
+}
+
+/// The options of one query.
 #[derive(Clone, Default)]
 pub(crate) struct Query<'a> {
     /// The id of its record, if it has one.
     pub(crate) id: Option<&'a str>,
     pub(crate) fingerprint: Fingerprint,
-    /// The sketch of its document, and the similarity that a match must have.
+    /// The sketch of its document, and the minimum similarity of a match.
     pub(crate) confirm: Option<(&'a [u8], f64)>,
     /// Whether the labels of matches are printed.
     pub(crate) labels: bool,
-    /// The names of the stores, if several are asked.
+    /// The names of the stores, if several are queried.
     pub(crate) stores: Option<&'a StoreNames>,
-    /// How it was answered, if that is printed.
+    /// How the query was answered, if that is printed.
     pub(crate) explain: Option<Explained>,
 }
 
@@ -52,7 +86,7 @@ impl Query<'_> {
         })
     }
 
-    /// A match without the documents that are not alike enough; `None` if no document is.
+    /// A match, reduced to the documents that are similar enough; `None` if no document is.
     fn match_row(&self, hit: &Hit<'_>, width: Width) -> anyhow::Result<Option<MatchRow>> {
         let (mut known, mut labels, mut similarities) = (Vec::new(), Vec::new(), Vec::new());
         let mut ids = hit.ids();
@@ -74,7 +108,7 @@ impl Query<'_> {
             if self.confirm.is_some() {
                 return Ok(None);
             }
-            // Without ids, those of several segments are told apart by their labels alone.
+            // Without ids, segments are distinguished only by their labels.
             labels.extend(hit.labels().filter(|_| self.labels).map(String::from));
         }
         Ok(Some(MatchRow {
@@ -88,13 +122,13 @@ impl Query<'_> {
     }
 }
 
-/// Answers in their form; threads prepare them.
+/// Rendered answers. Several threads can prepare them.
 #[derive(Default)]
 pub(crate) struct Rendered {
     lines: Vec<u8>,
-    /// The rows of a table, which has no bytes before it is written.
+    /// The rows of a Parquet table, which are converted to bytes only when they are written.
     rows: Vec<AnswerRow>,
-    /// Whether any of the queries found anything.
+    /// Whether any query had a match.
     pub(crate) found: bool,
 }
 
@@ -117,7 +151,7 @@ impl Rendered {
         Ok(())
     }
 
-    /// Writes the answers, and forgets them but for whether anything was found.
+    /// Writes the answers and clears them; `found` is kept.
     pub(crate) fn write(&mut self, out: &mut RowWriter) -> anyhow::Result<()> {
         if let Some(lines) = out.lines() {
             lines.write_all(&self.lines)?;
@@ -127,7 +161,7 @@ impl Rendered {
     }
 }
 
-/// The columns of answers that are there only if somebody wants them.
+/// The optional columns of answers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct AnswerColumns {
     /// Whether queries have ids of their own.
@@ -137,9 +171,9 @@ pub(crate) struct AnswerColumns {
     pub(crate) stores: bool,
 }
 
-/// The output of answers, whose tables have the columns that the queries fill.
+/// Opens the output of answers, without the columns that no query fills.
 pub(crate) fn open(layout: Layout, out: Sink, has: AnswerColumns) -> anyhow::Result<RowWriter> {
-    // A Parquet file has the same columns whatever asks.
+    // A Parquet file always has the same columns.
     let is_line = [TableFormat::Tsv, TableFormat::Csv].contains(&layout.format);
     let columns = [
         ("query_id", has.has_ids || !is_line),

@@ -1,26 +1,26 @@
-//! `fpstore query --server`: the same questions and the same output, answered by `fpstore serve`.
+//! `fpstore query --server`: the same queries and output as with a store, answered by `fpstore
+//! serve`.
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
 use fpstore::Fingerprint;
-use fpstore::input::{InputOptions, read_all_records, read_records};
+use fpstore::input::{InputOptions, read_records};
 use fpstore::rows::AnswerRow;
 use fpstore_client::{Client, ClientError, QueryOptions};
 use tokio::runtime::Runtime;
 
 use super::output::{self, AnswerColumns};
-use crate::args::inputs::{check_stdin, inputs, report_guess, report_skipped};
+use super::single::answer_lines;
+use crate::args::inputs::{inputs, report_skipped};
 use crate::args::token::TokenFileArg;
-use crate::output::bad_lines::{BadLines, write_bad};
 use crate::output::row_writer::{Layout, RowWriter};
 use crate::output::sink::Sink;
-use crate::output::text::TableFormat;
+use crate::output::text::{TableFormat, counted};
 use crate::session::command::ExitStatus;
 
-/// Queries of files that are asked together.
+/// The number of queries from files in one request.
 const BATCH_COUNT: usize = 10_000;
 
 /// The server that is asked.
@@ -34,12 +34,12 @@ pub(crate) struct ServerArgs {
     token: TokenFileArg,
 }
 
-/// What is asked of a server.
+/// The queries for a server.
 pub(crate) struct Questions<'a> {
     pub(crate) k: Option<u32>,
     pub(crate) nearest: Option<u64>,
     pub(crate) limit: Option<u64>,
-    /// `None` stands for standard input.
+    /// `None` means standard input.
     pub(crate) needles: &'a [Option<Fingerprint>],
     pub(crate) texts: &'a [String],
     pub(crate) from: &'a [PathBuf],
@@ -58,9 +58,9 @@ impl ServerArgs {
         let mut client = self.token.client(url)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.context("cannot start the connection")?;
-        // Whoever asks the wrong place hears so before the queries are read.
+        // A wrong URL is reported before the queries are read.
         let info = runtime.block_on(client.info()).with_context(|| format!("cannot ask {url}"))?;
-        // All fields are named, so that no option is forgotten here.
+        // All fields are listed, so that a new option cannot be forgotten here.
         let Questions { k, nearest: count, limit, .. } = *questions;
         let mut session = Session {
             runtime,
@@ -104,7 +104,10 @@ impl Session<'_> {
         for needle in self.questions.needles {
             match needle {
                 Some(needle) => self.ask_one(*needle)?,
-                None => self.ask_standard_input()?,
+                None => {
+                    let lines = &self.questions.lines;
+                    answer_lines(self, lines, Self::ask_one, |session| &mut session.out)?;
+                }
             }
         }
         for text in self.questions.texts {
@@ -134,30 +137,6 @@ impl Session<'_> {
         self.print(answer)
     }
 
-    fn ask_standard_input(&mut self) -> anyhow::Result<()> {
-        let file = Path::new("-");
-        check_stdin(file)?;
-        let mut bad_lines = BadLines::new(self.questions.lines.skips_bad());
-        let summary =
-            read_all_records(file, &self.questions.lines, |found| -> anyhow::Result<()> {
-                match found {
-                    Ok(record) => self.ask_one(record.fingerprint)?,
-                    Err(bad) => {
-                        bad_lines.note(bad.place, &bad.reason);
-                        if let (TableFormat::Json, Some(out)) =
-                            (self.questions.layout.format, self.out.lines())
-                        {
-                            write_bad(out, bad.place, &bad.reason)?;
-                        }
-                    }
-                }
-                // A program that writes line by line waits for each answer.
-                Ok(self.out.lines().map_or(Ok(()), Sink::flush)?)
-            })?;
-        report_guess(file, &summary);
-        bad_lines.finish()
-    }
-
     fn ask_text(&mut self, text: &str) -> anyhow::Result<()> {
         let asked = self.runtime.block_on(self.client.query_text(text, &self.options));
         let answer = asked.with_context(|| self.doing())?;
@@ -183,21 +162,22 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Prints what a store would be answered with.
+    /// Prints an answer in the same form as an answer of a store.
     fn print(&mut self, answer: AnswerRow) -> anyhow::Result<()> {
         self.found |= !answer.matches.is_empty();
         self.report_cut(&answer);
         self.out.push(&AnswerRow { cut_by: None, generation: None, ..answer })
     }
 
-    /// Says that an answer is not whole. Where the user did not ask for that, it is no mere remark.
+    /// Prints that an answer is incomplete. Without --limit the message is printed even with
+    /// --quiet.
     fn report_cut(&self, answer: &AnswerRow) {
         let Some(by) = answer.cut_by.as_deref().filter(|_| answer.cut) else { return };
         let is_asked = by == "limit" && self.questions.limit.is_some();
         if is_asked && (self.questions.quiet || self.questions.layout.format == TableFormat::Json) {
             return;
         }
-        let count = crate::output::text::counted(answer.matches.len() as u64, "match", "matches");
+        let count = counted(answer.matches.len() as u64, "match", "matches");
         let by = match by {
             "limit" if is_asked => "--limit",
             "limit" => "the --max-matches of the server",

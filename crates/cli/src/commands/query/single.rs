@@ -1,5 +1,4 @@
-//! Queries that are answered one after another: those of the command line, and the lines of standard
-//! input.
+//! Answers queries one by one, from the command line or from the lines of standard input.
 
 use std::io::Write;
 use std::path::Path;
@@ -10,22 +9,21 @@ use fpstore::plan::PlanPath;
 use fpstore::rows::Explained;
 use fpstore::{Fingerprint, SearchStats, Searcher, Store};
 
-use super::options::QueryOptions;
-use super::output::{self, Query, Rendered};
+use super::output::{self, Query, QueryOptions, Rendered};
 use crate::args::inputs::{check_stdin, report_guess};
 use crate::output::bad_lines::{BadLines, write_bad};
 use crate::output::row_writer::RowWriter;
 use crate::output::sink::Sink;
 use crate::output::text::{TableFormat, counted, grouped};
 
-/// Searches one query after another and prints the answers.
+/// Runs one query after another and prints the answers.
 pub(crate) struct SingleQueries {
     searcher: Searcher,
     options: QueryOptions,
-    /// The plan, if answers are to be explained.
+    /// The plan, if answers are explained.
     explained: Option<Explained>,
     out: RowWriter,
-    /// An answer on its way to the output.
+    /// A rendered answer.
     rendered: Rendered,
 }
 
@@ -36,7 +34,7 @@ impl SingleQueries {
         Ok(SingleQueries { searcher, options, explained: None, out, rendered })
     }
 
-    /// Lets answers be explained: JSON has the plan in the answers, else it is printed now.
+    /// Enables explanations. JSON answers include the plan; otherwise it is printed here.
     pub(crate) fn explain(&mut self, store: &Store) -> anyhow::Result<()> {
         let explained = Explained::of(store, self.options.k, SearchStats::default())?;
         if self.options.layout.format != TableFormat::Json {
@@ -46,40 +44,23 @@ impl SingleQueries {
         Ok(())
     }
 
-    /// Answers each line of standard input as it comes. `newer` gives the store whenever it has
+    /// Answers each line of standard input as it arrives. `newer` returns the store whenever it has
     /// changed.
     pub(crate) fn search_standard_input(
         &mut self,
         lines: &InputOptions,
         newer: impl Fn() -> anyhow::Result<Option<Store>>,
     ) -> anyhow::Result<()> {
-        let file = Path::new("-");
-        check_stdin(file)?;
-        let mut bad_lines = BadLines::new(lines.skips_bad());
-        let summary = read_all_records(file, lines, |found| -> anyhow::Result<()> {
+        let ask = |queries: &mut Self, fingerprint| {
             if let Some(store) = newer()? {
-                self.searcher.follow(&store);
+                queries.searcher.follow(&store);
             }
-            match found {
-                Ok(record) => self.search(record.fingerprint, &[])?,
-                Err(bad) => {
-                    bad_lines.note(bad.place, &bad.reason);
-                    if let (TableFormat::Json, Some(out)) =
-                        (self.options.layout.format, self.out.lines())
-                    {
-                        write_bad(out, bad.place, &bad.reason)?;
-                    }
-                }
-            }
-            // A program that writes line by line waits for each answer, so none may stay in the
-            // buffer.
-            Ok(self.out.lines().map_or(Ok(()), Sink::flush)?)
-        })?;
-        report_guess(file, &summary);
-        bad_lines.finish()
+            queries.search(fingerprint, &[])
+        };
+        answer_lines(self, lines, ask, |queries| &mut queries.out)
     }
 
-    /// Ends the output, and returns whether anything was found.
+    /// Finishes the output, and returns whether there was a match.
     pub(crate) fn finish(self) -> anyhow::Result<bool> {
         self.out.finish()?;
         Ok(self.rendered.found)
@@ -130,13 +111,42 @@ impl SingleQueries {
     }
 }
 
+/// Answers each line of standard input as it arrives: calls `ask` with each fingerprint, and writes
+/// an error to `out` for each bad line of a JSON stream.
+pub(super) fn answer_lines<S>(
+    state: &mut S,
+    lines: &InputOptions,
+    ask: impl Fn(&mut S, Fingerprint) -> anyhow::Result<()>,
+    out: impl Fn(&mut S) -> &mut RowWriter,
+) -> anyhow::Result<()> {
+    let file = Path::new("-");
+    check_stdin(file)?;
+    let mut bad_lines = BadLines::new(lines.skips_bad());
+    let summary = read_all_records(file, lines, |found| -> anyhow::Result<()> {
+        match found {
+            Ok(record) => ask(state, record.fingerprint)?,
+            Err(bad) => {
+                bad_lines.note(bad.place, &bad.reason);
+                let rows = out(state);
+                if let (TableFormat::Json, Some(out)) = (rows.form.format, rows.lines()) {
+                    write_bad(out, bad.place, &bad.reason)?;
+                }
+            }
+        }
+        // A program that writes line by line waits for each answer, so the buffer is flushed.
+        Ok(out(state).lines().map_or(Ok(()), Sink::flush)?)
+    })?;
+    report_guess(file, &summary);
+    bad_lines.finish()
+}
+
 /// Prints the plan of each segment.
 fn print_plan(store: &Store, explained: &Explained, are_several: bool) {
     let k = explained.k;
     for (segment, plan) in store.info().segments.iter().zip(&explained.segments) {
         let micros = plan.expected_nanos / 1000.0;
         let mut number = segment.number.to_string();
-        // Segments of two stores may have one number.
+        // Segments of two stores can have the same number.
         if let (true, Some(folder)) = (are_several, segment.path.parent()) {
             number += &format!(" of {}", folder.display());
         }

@@ -1,12 +1,14 @@
 //! The options of `fpstore serve`.
 
 use std::io::Write;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{anyhow, bail};
 use bytesize::ByteSize;
 use clap::{Arg, Args};
+use fpstore::join::JudgedPairs;
 use fpstore::{Warm, WriterOptions};
 use fpstore_server::{
     AccessEntry, AccessLog, Address, PageTemplates, ScrubOptions, ServeSettings, Tokens,
@@ -14,7 +16,7 @@ use fpstore_server::{
 };
 
 use super::limits::LimitArgs;
-use super::reread::{PairsArg, TokenArgs};
+use crate::args::inputs::read_judged;
 use crate::args::recipe_files::RecipeFileArgs;
 use crate::args::resources::{QuietArgs, rate};
 use crate::args::segment_args::LabelArgs;
@@ -115,8 +117,45 @@ pub(crate) struct ServeArgs {
     pub(crate) quiet: QuietArgs,
 }
 
-/// The help of `--access`, whose default is another one here; and limits and what few
-/// need only in the long help.
+/// The files of tokens.
+#[derive(Args, Clone, Debug)]
+pub(super) struct TokenArgs {
+    /// Tokens of those who may read, one on each line
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+    /// Tokens of those who may write; they may read too
+    #[arg(long, value_name = "FILE")]
+    pub(super) write_token_file: Option<PathBuf>,
+}
+
+impl TokenArgs {
+    pub(super) fn open(&self) -> fpstore::Result<Tokens> {
+        Tokens::open(self.token_file.as_deref(), self.write_token_file.as_deref())
+    }
+}
+
+/// The file of judged pairs.
+#[derive(Args, Clone, Debug)]
+pub(super) struct PairsArg {
+    /// Pairs that people have judged: no item is near what is different from it (id, id and 0)
+    #[arg(long, value_name = "FILE", requires = "writable")]
+    pairs: Option<PathBuf>,
+}
+
+impl PairsArg {
+    /// Reads the pairs, if a file is given.
+    pub(super) fn read(&self) -> anyhow::Result<Option<JudgedPairs>> {
+        match &self.pairs {
+            Some(file) if file.as_os_str() == "-" => {
+                bail!("--pairs is read again on SIGHUP, and standard input cannot be; name a file")
+            }
+            file => file.as_deref().map(read_judged).transpose(),
+        }
+    }
+}
+
+/// Replaces the help of `--access`, which has another default here, and hides limits and rare
+/// options in the short help.
 fn in_long_help(arg: Arg) -> Arg {
     let arg = match arg.get_id().as_str() {
         "access" => arg.help(
@@ -193,14 +232,14 @@ fn template(text: &str) -> Result<String, String> {
     if text.contains("{id}") { Ok(text.into()) } else { Err("expected {id} in it".into()) }
 }
 
-/// Prints a request that was answered. A log that cannot be written must not end the server.
+/// Prints an answered request. Errors are ignored, because a failing log must not end the server.
 fn print_entry(entry: &AccessEntry<'_>) {
     let mut line = serde_json::to_vec(entry).expect("a vector takes all bytes");
     line.push(b'\n');
     let _ = std::io::stdout().lock().write_all(&line);
 }
 
-/// A mode of a file in octal, such as `660`.
+/// Parses a file mode in octal, such as `660`.
 fn file_mode(text: &str) -> Result<u32, String> {
     match u32::from_str_radix(text, 8) {
         Ok(mode) if mode <= 0o777 => Ok(mode),
@@ -209,7 +248,7 @@ fn file_mode(text: &str) -> Result<u32, String> {
 }
 
 impl ServeArgs {
-    /// Where to listen, and the settings of the server, checked.
+    /// The address, and the checked settings of the server.
     pub(crate) fn settings(&self) -> anyhow::Result<(Address, ServeSettings)> {
         let address: Address = self.listen.parse().map_err(|error| anyhow!("--listen {error}"))?;
         let tokens = self.tokens.open()?;
@@ -222,7 +261,7 @@ impl ServeArgs {
         let files = self.resources.clone();
         let defaults = ServeSettings::default();
         let settings = ServeSettings {
-            // It stays up for long, so that the safest way is the default.
+            // A server runs for a long time, so the default is the safest access.
             open: self.access.options().unwrap_or_default(),
             threads: self.threads.map_or(defaults.threads, |it| usize::try_from(it).unwrap_or(1)),
             refresh: self.refresh_every.0,
@@ -256,7 +295,7 @@ impl ServeArgs {
         &self.writing.pairs
     }
 
-    /// Checks the options that belong together.
+    /// Checks combinations of options.
     fn check(&self, address: &Address, tokens: &Tokens) -> anyhow::Result<()> {
         if self.writing.writable {
             self.stores.check_one("--writable")?;

@@ -1,4 +1,4 @@
-//! The options that limit a server: those of the library, as arguments.
+//! The options for the limits of a server, generated from the list in the library.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use fpstore_server::{LIMIT_OPTIONS, ServeLimits};
 
 use crate::args::time::Time;
 
-/// What a client may ask for, and how long it may take.
+/// Limits on requests and their duration.
 #[derive(Clone, Debug)]
 pub(crate) struct LimitArgs(pub(crate) ServeLimits);
 
@@ -43,7 +43,7 @@ fn argument(limit: &'static NumberOption) -> Arg {
         "bits" => "K",
         _ => "N",
     };
-    // clap borrows texts for as long as the program runs.
+    // clap borrows these texts until the program ends.
     let default = limit.default.map(|value| &*spelled(limit, value).leak());
     Arg::new(limit.name)
         .long(&*limit.flag().leak())
@@ -54,7 +54,7 @@ fn argument(limit: &'static NumberOption) -> Arg {
         .value_parser(clap::builder::StringValueParser::new().try_map(|text| parsed(limit, &text)))
 }
 
-/// A value as it is given.
+/// A value as the user would write it.
 fn spelled(limit: &NumberOption, value: u64) -> String {
     match limit.unit {
         "bytes" => format!("{}MiB", value >> 20),

@@ -1,8 +1,7 @@
-//! `fpstore serve`: runs the server of the library, heeds signals, prints messages.
+//! `fpstore serve`: runs the server of the library, handles signals, prints messages.
 
 mod args;
 mod limits;
-mod reread;
 
 use std::future::poll_fn;
 use std::task::{Context, Poll};
@@ -13,29 +12,29 @@ use fpstore::{Error, IoError};
 use fpstore_server::{Address, Listener, Server};
 
 pub(crate) use args::ServeArgs;
-use reread::{PairsArg, TokenArgs};
+use args::{PairsArg, TokenArgs};
 
 use crate::output::text::counted;
 use crate::session::command::ExitStatus;
 use crate::session::monitor::INTERRUPTED;
 
-/// What is left to say when a mapped file has no more bytes where there were some.
+/// The message printed when a page of a mapped file can no longer be read.
 #[cfg(unix)]
 const LOST_PAGE: &[u8] = b"fpstore: ended by SIGBUS: a file of the store was cut short while it was mapped, or \
     the disk cannot read it; 'fpstore verify' finds which one, and --access memory does not depend on \
     the files\n";
 
-/// Lets the log say why a server has ended that read a page which is gone.
+/// Installs a handler that prints a message when the server reads a lost page.
 #[cfg(unix)]
 #[expect(unsafe_code, reason = "a handler of a signal")]
 fn tell_of_lost_pages() {
     let tell = || {
-        // SAFETY: `write` may be called in a handler, and the bytes are static.
+        // SAFETY: signal handlers may call `write`, and the bytes are static.
         unsafe { libc::write(libc::STDERR_FILENO, LOST_PAGE.as_ptr().cast(), LOST_PAGE.len()) };
         let _ = signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGBUS);
     };
-    // SAFETY: the handler calls only what may be called in one, and does not return to the read.
-    // If it cannot be set, the system alone says how the server ended.
+    // SAFETY: the handler calls only functions allowed in handlers, and does not return to the
+    // read. If it cannot be installed, the system reports the signal without this message.
     let _ = unsafe { signal_hook::low_level::register(signal_hook::consts::SIGBUS, tell) };
 }
 
@@ -54,7 +53,7 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<ExitStatus> {
     let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(threads)
-        // Searches, and some for what waits: refreshes, and the end of the writer.
+        // Threads for searches, and some for tasks that wait: refreshes, and the end of the writer.
         .max_blocking_threads(threads + 8)
         .thread_name("serve")
         .enable_all()
@@ -75,7 +74,7 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<ExitStatus> {
         }
         Ok(server.run(listener).await?)
     });
-    // A search that is still under way answers nobody.
+    // The result of a running search is no longer needed.
     runtime.shutdown_timeout(Duration::from_millis(100));
     ended?;
     if !args.quiet.is_on() {
@@ -84,7 +83,7 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<ExitStatus> {
     Ok(ExitStatus::Done)
 }
 
-/// Says how many judged pairs are obeyed, and how many the server does not look at.
+/// Prints the number of applied judged pairs, and of those that the server ignores.
 fn report_pairs([different, duplicates]: [usize; 2]) {
     if different + duplicates > 0 {
         message!(
@@ -102,12 +101,12 @@ fn listen(server: &Server, address: &Address) -> anyhow::Result<Listener> {
     })
 }
 
-/// Raises the limit of open files, which is often 1 024, as far as the system allows.
+/// Raises the limit of open files, which is often 1024, as far as the system allows.
 fn allow_connections(connections: u64) {
     #[cfg(unix)]
     {
         use rustix::process::{Resource, getrlimit, setrlimit};
-        // Segments, their locks and temporary files take some too.
+        // Segments, their locks and temporary files also need open files.
         let wanted = connections.saturating_add(1024);
         let mut limit = getrlimit(Resource::Nofile);
         let most = limit.maximum.unwrap_or(u64::MAX).min(wanted);
@@ -120,8 +119,8 @@ fn allow_connections(connections: u64) {
     let _ = connections;
 }
 
-/// SIGTERM and an interrupt end the server; SIGHUP makes it read the files of tokens and of judged
-/// pairs again, and look for a newer state.
+/// SIGTERM and an interrupt end the server. SIGHUP makes it read the files of tokens and of judged
+/// pairs again, and refresh the store.
 #[cfg(unix)]
 fn heed_signals(server: &Server, tokens: &TokenArgs, pairs: &PairsArg) -> anyhow::Result<()> {
     use fpstore_base::chain;
@@ -149,7 +148,7 @@ fn heed_signals(server: &Server, tokens: &TokenArgs, pairs: &PairsArg) -> anyhow
                     Ok(None) => {}
                     Err(error) => message!("the judged pairs of before stay: {error:#}"),
                 }
-                // A failure is told by the readiness of the server.
+                // A failure is visible in `/readyz`.
                 let _ = server.refresh();
             })
             .await;
@@ -158,7 +157,7 @@ fn heed_signals(server: &Server, tokens: &TokenArgs, pairs: &PairsArg) -> anyhow
     Ok(())
 }
 
-/// Ctrl-C, Ctrl-Break, a console that is closed and a system that shuts down end the server.
+/// Ctrl-C, Ctrl-Break, closing the console and shutting down the system end the server.
 #[cfg(not(unix))]
 fn heed_signals(server: &Server, _: &TokenArgs, _: &PairsArg) -> anyhow::Result<()> {
     use tokio::signal::windows::{ctrl_break, ctrl_c, ctrl_close, ctrl_shutdown};
@@ -178,8 +177,8 @@ fn heed_signals(server: &Server, _: &TokenArgs, _: &PairsArg) -> anyhow::Result<
     Ok(())
 }
 
-/// Ends the server in order when `asked` says so, and the process when it says so again: whoever asks
-/// twice, in any way, does not want to wait.
+/// Shuts the server down at the first event of `asked`, and exits the process at the second one,
+/// which means that the user does not want to wait.
 fn end_when_asked(
     server: &Server,
     mut asked: impl FnMut(&mut Context<'_>) -> bool + Send + 'static,

@@ -1,9 +1,7 @@
-//! `fpstore stats`: statistics of a store or an input, the problems that they show, and remedies.
+//! `fpstore stats`: prints statistics of a store or an input, the problems they indicate, and
+//! remedies.
 //!
-//! This file reads the store or the input with the doctor of the library and prints the text;
-//! JSON is that of the library, and `html` writes the page. Nothing is computed here.
-
-mod html;
+//! The library computes the statistics, the findings and the page.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -13,17 +11,19 @@ use clap::Args;
 use fpstore::Store;
 use fpstore::input::read_records;
 use fpstore::options::DEFAULT_K;
+use fpstore::plan::{Budget, SchemeEstimate, SchemePlan};
 use fpstore::profile::{Collector, Statistics, profile};
 use fpstore_base::source::name_of;
-use fpstore_report::doctor::{self, Finding};
+use fpstore_report::doctor::{self, Finding, PageOptions};
 use serde::Serialize;
 
 use crate::args::inputs::{ReadArgs, inputs, report_skipped, title_of};
 use crate::args::report_args::ReportArgs;
 use crate::args::scheme_arg::SchemeArgs;
-use crate::output::page;
+use crate::output::sink::open_page;
 use crate::output::text::ReportFormat;
 use crate::session::command::{ExitStatus, open_map, refuse_narrow};
+use crate::session::costs;
 use crate::session::stores::StoreArg;
 
 const LONG_ABOUT: &str = "\
@@ -75,7 +75,7 @@ impl StatsArgs {
         }
     }
 
-    /// Opens the store. Options for files would have no effect on it.
+    /// Opens the store, and rejects options for files, which would have no effect.
     fn open_store(&self) -> anyhow::Result<Store> {
         let skips_bad = self.read.skips_bad().then_some("--skip-bad");
         let given = self.scheme.first_given().or(skips_bad);
@@ -97,14 +97,14 @@ struct Report<'a> {
 
 pub(crate) fn run(args: &StatsArgs) -> anyhow::Result<ExitStatus> {
     let mut to = args.report.open()?;
-    let page =
-        args.html.as_deref().map(|path| page::open(path, args.report.output.force, "the report"));
-    let page = page.transpose()?;
+    let page = open_page(args.html.as_deref(), args.report.output.force, "the report")?;
     let statistics =
         if args.store_path().is_some() { profile(&args.open_store()?)? } else { collect(args)? };
     if let (Some(page), Some(path)) = (page, &args.html) {
-        let budget = args.scheme.budget().unwrap_or_default();
-        html::write(page, &statistics, &title_of(&args.inputs, &args.store.store), budget)?;
+        let (plan, now) = schemes(&statistics, args.scheme.budget().unwrap_or_default())?;
+        let title = title_of(&args.inputs, &args.store.store);
+        let options = PageOptions { title: &title, plan: plan.as_ref(), now: now.as_ref() };
+        page.write_whole(&doctor::page(&statistics, &options))?;
         if !args.report.is_quiet() {
             message!("wrote {}", path.display());
         }
@@ -115,7 +115,7 @@ pub(crate) fn run(args: &StatsArgs) -> anyhow::Result<ExitStatus> {
             to.write_json(&Report { source, findings, statistics: &statistics })?;
         }
         ReportFormat::Text => {
-            // Names of files are text of other people, too.
+            // File names can come from other people.
             let source = source(args);
             let shown = to.printer.show(&source).into_owned();
             write!(to.out, "{:<15}{shown}\n{}", "source", doctor::Report(&statistics))?;
@@ -152,4 +152,23 @@ fn collect(args: &StatsArgs) -> anyhow::Result<Statistics> {
     }
     let scheme = collector.scheme(&choice)?;
     Ok(collector.finish(&scheme))
+}
+
+/// The plan for these fingerprints, and the estimate for the existing tables.
+fn schemes(
+    statistics: &Statistics,
+    budget: Budget,
+) -> anyhow::Result<(Option<SchemePlan>, Option<SchemeEstimate>)> {
+    if statistics.fingerprint_count == 0 {
+        return Ok((None, None));
+    }
+    let request = statistics.plan_request().budget(budget).costs(costs::of_this_machine());
+    let plan = request.plan()?;
+    let now = match statistics.scheme() {
+        Ok(scheme) if scheme != plan.chosen().scheme => {
+            Some(request.estimate("these tables", &scheme)?)
+        }
+        _ => None,
+    };
+    Ok((Some(plan), now))
 }

@@ -1,17 +1,17 @@
 //! Findings about single bits and pairs of them.
 
 use super::{Finding, FindingCode, Severity};
-use crate::doctor::words::StatisticsWords as _;
-use crate::doctor::words::{bits, listed};
+use crate::doctor::words::{bits, counted_distinct, listed};
 use fpstore::profile::{BitPair, Statistics};
 use fpstore_plot::numbers::{grouped, percent};
 
-/// With this many fingerprints a bit that never varies is no accident: of random sets 1 in 10^7
-/// has one.
+/// The smallest number of fingerprints for which a constant bit is no accident: it occurs in 1 of
+/// 10^7 random sets.
 const DEAD_COUNT_MIN: u64 = 32;
 /// A bit that varies in fewer than one of this number of fingerprints counts as dead.
 const NEARLY_DEAD: u64 = 1000;
-/// Shares of ones outside 0.3 to 0.7 cost a table a fifth of a bit and more each.
+/// The distance of a share of ones from one half above which a bit is biased: outside 0.3 to 0.7
+/// each bit costs a table a fifth of a bit or more.
 const BIAS: f64 = 0.2;
 /// The least number of standard deviations from one half.
 const BIAS_DEVIATIONS: f64 = 6.0;
@@ -20,8 +20,14 @@ const CORRELATION: f64 = 0.5;
 /// The share of fingerprints with an even, or odd, number of ones.
 const PARITY_SHARE: f64 = 0.99;
 const PARITY_COUNT_MIN: u64 = 64;
-/// The most pairs that a sentence names.
+/// The largest number of pairs in a sentence.
 const PAIRS_NAMED: usize = 3;
+/// The smallest number of fingerprints with a meaningful share.
+const MEDIAN_COUNT_MIN: u64 = 32;
+/// The least share of fingerprints with 31 to 33 ones; among random fingerprints it is 0.29.
+const MEDIAN_SHARE: f64 = 0.9;
+/// Tables tuned for a smaller distance do not suit such hashes.
+const MEDIAN_K_MIN: u32 = 8;
 
 /// A bit that does not vary.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +41,7 @@ pub(super) struct Stuck {
 
 /// The bits that do not vary, or hardly ever, in descending order.
 pub(super) fn stuck_bits(statistics: &Statistics) -> Vec<Stuck> {
-    let n = statistics.counted_distinct();
+    let n = counted_distinct(statistics);
     let stuck = statistics.bits.iter().filter_map(|bit| {
         let rare = bit.ones.min(n - bit.ones);
         let always = rare == 0 && n >= DEAD_COUNT_MIN;
@@ -45,7 +51,8 @@ pub(super) fn stuck_bits(statistics: &Statistics) -> Vec<Stuck> {
     stuck.collect()
 }
 
-/// `explained` are findings that explain some bits already; hashes of pictures have a constant bit 63.
+/// `explained` are findings that already explain some bits; hashes of pictures have a constant bit
+/// 63.
 pub(super) fn findings(
     statistics: &Statistics,
     explained: &[Finding],
@@ -179,7 +186,7 @@ fn correlated(statistics: &Statistics, copied: &[BitPair]) -> Option<Finding> {
 }
 
 fn biased(statistics: &Statistics) -> Option<Finding> {
-    let n = statistics.counted_distinct() as f64;
+    let n = counted_distinct(statistics) as f64;
     let stuck = stuck_bits(statistics);
     let is_biased = |share: f64| {
         let off = (share - 0.5).abs();
@@ -216,7 +223,7 @@ fn biased(statistics: &Statistics) -> Option<Finding> {
 }
 
 fn parity(statistics: &Statistics) -> Option<Finding> {
-    let n = statistics.counted_distinct();
+    let n = counted_distinct(statistics);
     let odd: u64 = statistics.popcounts.iter().skip(1).step_by(2).sum();
     let most = odd.max(n - odd);
     if n < PARITY_COUNT_MIN || (most as f64) < PARITY_SHARE * n as f64 {
@@ -232,5 +239,30 @@ fn parity(statistics: &Statistics) -> Option<Finding> {
         severity: Severity::Note,
         sentence: format!("{all} an {parity} number of ones, so distances between them are even"),
         remedy: "ask for an even k: an odd one finds hardly more than the even one below it".into(),
+    })
+}
+
+/// A finding about hashes that compare with a median. The pHash of a picture has a one for each of
+/// 64 frequencies above their median, so it has 32 ones except for ties. The first frequency, bit
+/// 63, is the brightness, which is nearly always above the median.
+pub(super) fn median_hash(statistics: &Statistics) -> Option<Finding> {
+    let n = counted_distinct(statistics);
+    let balanced: u64 = statistics.popcounts.get(31..34)?.iter().sum();
+    let share = balanced as f64 / n.max(1) as f64;
+    (n >= MEDIAN_COUNT_MIN && share >= MEDIAN_SHARE).then(|| {
+        let tuned = statistics.tuned_k;
+        Finding {
+            code: FindingCode::MedianHash,
+            severity: if tuned < MEDIAN_K_MIN { Severity::Warning } else { Severity::Note },
+            sentence: format!(
+                "{} of the fingerprints have 31 to 33 ones, as the pHash of pictures has (by DCT, such \
+                 as imagehash.phash): near pictures differ in up to 8 or 10 bits, the tables are meant \
+                 for -k {tuned}",
+                percent(share)
+            ),
+            remedy: "ask with -k 8 to -k 10, and build with -k 10 for tables that suit; pairs --html \
+                     shows pairs of each distance to judge"
+                .into(),
+        }
     })
 }

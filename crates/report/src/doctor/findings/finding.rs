@@ -1,9 +1,11 @@
-//! What a finding says: its kind, how much it matters, a sentence and a remedy.
+//! A finding: its kind, its severity, a sentence and a remedy.
 
 use std::fmt;
 
-/// Something that a person should know of a store or an input.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+use serde::Serialize;
+
+/// A problem or a fact about a store or an input.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Finding {
     /// Its kind, for programs.
@@ -24,7 +26,7 @@ impl fmt::Display for Finding {
 }
 
 /// How much a finding matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Severity {
@@ -37,25 +39,15 @@ pub enum Severity {
     Serious,
 }
 
-impl Severity {
-    /// The name, in lower case.
-    pub fn name(self) -> &'static str {
-        match self {
-            Severity::Note => "note",
-            Severity::Warning => "warning",
-            Severity::Serious => "serious",
-        }
-    }
-}
-
+/// The name, in lower case.
 impl fmt::Display for Severity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        self.serialize(f)
     }
 }
 
 /// The kind of a finding. Findings of one severity come in this order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum FindingCode {
@@ -71,7 +63,7 @@ pub enum FindingCode {
     ZeroExtended,
     /// Signed shorter values with copies of their sign in front.
     SignExtended,
-    /// Hashes of pictures that compare with a median, and tables that are meant for less.
+    /// Hashes of pictures that compare with a median, and tables tuned for smaller distances.
     MedianHash,
     /// Bits that never or hardly ever vary.
     DeadBits,
@@ -87,38 +79,15 @@ pub enum FindingCode {
     CorrelatedBits,
     /// Bits that are far more often 0 than 1, or 1 than 0.
     BiasedBits,
-    /// The fingerprint 0 or that of all ones is there.
+    /// The fingerprint 0 or the fingerprint of all ones occurs.
     ConstantFingerprint,
     /// All distances are even.
     EvenDistances,
 }
 
-impl FindingCode {
-    /// The name, in lower case with hyphens. It stays the same from release to release.
-    pub fn name(self) -> &'static str {
-        match self {
-            FindingCode::Empty => "empty",
-            FindingCode::CountingNumbers => "counting-numbers",
-            FindingCode::DecimalReadAsHex => "decimal-read-as-hex",
-            FindingCode::RoundedByDouble => "rounded-by-double",
-            FindingCode::ZeroExtended => "zero-extended",
-            FindingCode::SignExtended => "sign-extended",
-            FindingCode::MedianHash => "median-hash",
-            FindingCode::DeadBits => "dead-bits",
-            FindingCode::CopiedBits => "copied-bits",
-            FindingCode::HeavyFingerprint => "heavy-fingerprint",
-            FindingCode::CrowdedTable => "crowded-table",
-            FindingCode::ChanceMatches => "chance-matches",
-            FindingCode::CorrelatedBits => "correlated-bits",
-            FindingCode::BiasedBits => "biased-bits",
-            FindingCode::ConstantFingerprint => "constant-fingerprint",
-            FindingCode::EvenDistances => "even-distances",
-        }
-    }
-}
-
+/// The name, in lower case with hyphens. It is the same in every release.
 impl fmt::Display for FindingCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        self.serialize(f)
     }
 }

@@ -1,7 +1,7 @@
 //! Findings about the load of queries: heavy fingerprints, crowded tables, matches by chance.
 
 use super::{Finding, FindingCode, Severity};
-use crate::doctor::words::StatisticsWords as _;
+use crate::doctor::words::name_of;
 use fpstore::profile::TableStatistics;
 use fpstore::profile::{Counted, HeavyFingerprint, Statistics};
 use fpstore_base::Fingerprint;
@@ -11,16 +11,16 @@ use fpstore_plot::numbers::{grouped, percent, rounded};
 const HEAVY_COUNT_MIN: u64 = 100;
 /// Its share of all records for a note, a warning, a serious finding.
 const HEAVY_SHARES: [f64; 3] = [0.01, 0.05, 0.25];
-/// Candidates of a probe that take longer than the probe itself, and those that make it serious.
+/// The number of candidates that take longer than the probe itself, and the number that is serious.
 const CROWDED: f64 = 100.0;
 const OVERCROWDED: f64 = 10_000.0;
-/// Their least multiple of the candidates with random values.
+/// The least multiple of the candidates with random values.
 const CROWDED_RATIO: f64 = 10.0;
-/// Fewer fingerprints do not show how alike all of them are.
+/// The smallest number of fingerprints from which the matches of similar queries are estimated.
 const ALIKE_COUNT_MIN: u64 = 64;
-/// The least count in a sample that means something.
+/// The least meaningful count in a sample.
 const SAMPLED_MIN: f64 = 50.0;
-/// The most matches by chance of a query without a finding.
+/// The largest number of matches by chance without a finding.
 const CHANCE_MAX: f64 = 0.1;
 
 pub(super) fn findings(statistics: &Statistics) -> Vec<Finding> {
@@ -133,7 +133,7 @@ fn crowded(statistics: &Statistics) -> Option<Finding> {
             "{count} of {of} {} crowded: in {} (mask {:016x}) a probe meets {} other \
              fingerprints on average, where even bits would give {}{largest}",
             if of == 1 { "table is" } else { "tables are" },
-            statistics.name_of(worst),
+            name_of(statistics, worst),
             worst.mask,
             rounded(mean),
             rounded(worst.uniform_candidates_per_probe),

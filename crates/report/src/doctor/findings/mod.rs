@@ -1,13 +1,12 @@
 //! Findings: problems and facts that statistics show, each with a plain sentence and a remedy.
 //!
 //! [`findings`] joins the findings of all files: `spelling` for values that were read in the wrong
-//! format, `pictures` for hashes of pictures, `bits` for single bits and pairs, `load` for the cost of
-//! queries. The report, the page and `fpstore build` print them. They read statistics, never a store.
+//! format, `bits` for single bits, pairs and hashes of pictures, `load` for the cost of queries.
+//! The report, the page and `fpstore build` print them. They read statistics, never a store.
 
 mod bits;
 mod finding;
 mod load;
-mod pictures;
 mod spelling;
 
 pub use finding::{Finding, FindingCode, Severity};
@@ -33,7 +32,7 @@ pub fn findings(statistics: &Statistics) -> Vec<Finding> {
     let explains_bits = spelled.iter().any(|finding| {
         !matches!(finding.code, FindingCode::ZeroExtended | FindingCode::SignExtended)
     });
-    let of_pictures = pictures::finding(statistics);
+    let of_pictures = bits::median_hash(statistics);
     if !explains_bits {
         findings.extend(bits::findings(statistics, &spelled, of_pictures.is_some()));
     }

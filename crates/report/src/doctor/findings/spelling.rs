@@ -1,20 +1,19 @@
-//! Findings about values that were read in a way they were not written for.
+//! Findings about values that were read in the wrong format.
 
 use super::{Finding, FindingCode, Severity};
 use crate::doctor::findings::bits::{Stuck, stuck_bits};
-use crate::doctor::words::StatisticsWords as _;
-use crate::doctor::words::bits;
+use crate::doctor::words::{bits, counted_distinct};
 use fpstore::profile::Statistics;
 use fpstore_plot::numbers::grouped;
 
-/// Fewer values than this do not show how they were written.
+/// The smallest number of values from which a format can be recognised.
 const COUNT_MIN: u64 = 64;
-/// The greatest mean gap between counters.
+/// The greatest mean gap between consecutive counters.
 const COUNTER_GAP_MAX: u64 = 64;
 
 /// At most one finding: the first that explains the values.
 pub(super) fn findings(statistics: &Statistics) -> Vec<Finding> {
-    if statistics.counted_distinct() < COUNT_MIN {
+    if counted_distinct(statistics) < COUNT_MIN {
         return Vec::new();
     }
     let stuck = stuck_bits(statistics);
@@ -44,7 +43,7 @@ fn counting(statistics: &Statistics) -> Option<Finding> {
 }
 
 fn decimal(statistics: &Statistics) -> Option<Finding> {
-    (statistics.decimal_looking_count == statistics.counted_distinct()).then(|| Finding {
+    (statistics.decimal_looking_count == counted_distinct(statistics)).then(|| Finding {
         code: FindingCode::DecimalReadAsHex,
         severity: Severity::Serious,
         sentence: "no fingerprint has a hex digit above 9: decimal numbers were read as hex".into(),
@@ -52,11 +51,11 @@ fn decimal(statistics: &Statistics) -> Option<Finding> {
     })
 }
 
-/// A double keeps 53 bits, so values with a leading one lose bits 10 to 0, those with one
+/// A double keeps 53 bits, so values without a leading zero lose bits 10 to 0, values with one
 /// leading zero lose bits 9 to 0, and so on: bit 10 is left in one of four.
 fn double(statistics: &Statistics, stuck: &[Stuck]) -> Option<Finding> {
     let lives = |bit: u32| !stuck.iter().any(|stuck| stuck.bit == bit);
-    let all = statistics.double_count == statistics.counted_distinct();
+    let all = statistics.double_count == counted_distinct(statistics);
     (all && lives(63) && lives(11) && lives(10)).then(|| Finding {
         code: FindingCode::RoundedByDouble,
         severity: Severity::Serious,

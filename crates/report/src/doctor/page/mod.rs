@@ -1,18 +1,19 @@
 //! The page: all statistics for a browser, in one file that needs no network.
 //!
-//! [`page()`] lays out findings, plots and tables; `nearest` draws the distances that tell which k,
-//! `plots` the statistics of bits, groups and gaps, `frontier` the schemes. Charts come from the package `fpstore-plot`. Every text of the
-//! user is escaped, and every plot has its numbers in a table.
+//! [`page()`] lays out findings, plots and tables; `nearest` draws the distances from which k is
+//! chosen, `plots` the statistics of bits, groups and gaps, `frontier` the schemes. Charts come
+//! from the package `fpstore-plot`. Every text of the user is escaped, and every plot has its
+//! numbers in a table.
 
 mod frontier;
 mod nearest;
 mod plots;
 
-use crate::doctor::words::StatisticsWords as _;
+use crate::doctor::words::{all_clear, chance_sentence, name_of};
 use maud::{Markup, PreEscaped, html};
 
 use crate::doctor::findings::Finding;
-use crate::frame::Page;
+use crate::frame::{self, Page};
 use fpstore::plan::{SchemeEstimate, SchemePlan};
 use fpstore::profile::TableStatistics;
 use fpstore::profile::{Counted, Statistics};
@@ -20,7 +21,7 @@ use fpstore_plot::numbers::{grouped, percent, rounded};
 use fpstore_plot::{Chart, Marks};
 
 const STYLE: &str = include_str!("style.css");
-/// The most tables that are drawn; of more, the most crowded.
+/// The largest number of drawn tables; of more tables, the most crowded are drawn.
 const TABLES_DRAWN: usize = 4;
 /// The greatest distance for which matches by chance are shown.
 const CHANCE_K_MAX: usize = 16;
@@ -28,30 +29,12 @@ const CHANCE_K_MAX: usize = 16;
 /// Options of a page.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PageOptions<'a> {
-    title: &'a str,
-    plan: Option<&'a SchemePlan>,
-    now: Option<&'a SchemeEstimate>,
-}
-
-impl<'a> PageOptions<'a> {
-    /// A page with the name of the store or input as its title.
-    pub fn new(title: &'a str) -> Self {
-        PageOptions { title, plan: None, now: None }
-    }
-
-    /// Sets the schemes to choose from, see [`Statistics::plan_request`].
-    #[must_use]
-    pub fn plan(mut self, plan: Option<&'a SchemePlan>) -> Self {
-        self.plan = plan;
-        self
-    }
-
-    /// Sets the estimate of the scheme of the tables.
-    #[must_use]
-    pub fn now(mut self, now: Option<&'a SchemeEstimate>) -> Self {
-        self.now = now;
-        self
-    }
+    /// The title: the name of the store or input.
+    pub title: &'a str,
+    /// The schemes to choose from, see [`Statistics::plan_request`].
+    pub plan: Option<&'a SchemePlan>,
+    /// The estimate of the scheme of the current tables.
+    pub now: Option<&'a SchemeEstimate>,
 }
 
 /// All statistics as one page of HTML. It makes no network request, fits narrow screens, follows
@@ -66,7 +49,8 @@ impl<'a> PageOptions<'a> {
 /// let spread = |i: u64| Fingerprint::new(i.wrapping_mul(0x9e37_79b9_7f4a_7c15));
 /// (0..100).for_each(|i| collector.push(spread(i)));
 /// let statistics = collector.finish(&Scheme::named("2", 3)?);
-/// let page = page(&statistics, &PageOptions::new("pages.tsv"));
+/// let options = PageOptions { title: "pages.tsv", ..PageOptions::default() };
+/// let page = page(&statistics, &options);
 /// assert!(page.starts_with("<!DOCTYPE html>"));
 /// # Ok::<(), fpstore::Error>(())
 /// ```
@@ -91,7 +75,7 @@ pub fn page(statistics: &Statistics, options: &PageOptions<'_>) -> String {
                             (frontier::frontier(plan, options.now))
                         }
                         @for (number, table) in tables.iter().enumerate() {
-                            @let name = statistics.name_of(table);
+                            @let name = name_of(statistics, table);
                             (plots::groups(table, &name, number))
                             (plots::gaps(table, &name, number))
                             (plots::largest(table, &name))
@@ -135,9 +119,7 @@ fn facts(statistics: &Statistics) -> Markup {
         facts.push(("bits they are worth, of 64", format!("{worth:.1}")));
     }
     facts.push(("distance k of the tables", statistics.tuned_k.to_string()));
-    html! {
-        dl.facts { @for (name, value) in facts { div { dt { (name) } dd { (tied(&value)) } } } }
-    }
+    frame::facts(facts.into_iter().map(|(name, value)| (name, tied(&value))))
 }
 
 fn findings_section(statistics: &Statistics, findings: &[Finding]) -> Markup {
@@ -145,12 +127,12 @@ fn findings_section(statistics: &Statistics, findings: &[Finding]) -> Markup {
         section aria-label="Findings" {
             h2 { "Findings" }
             @if findings.is_empty() {
-                p.sound { (sentence(statistics.all_clear())) }
+                p.sound { (sentence(all_clear(statistics))) }
             } @else {
                 ul.findings { @for finding in findings {
-                    li class=(finding.severity.name()) {
+                    li class=(finding.severity) {
                         p {
-                            strong.badge { (finding.severity.name()) } " "
+                            strong.badge { (finding.severity) } " "
                             (sentence(&finding.sentence))
                         }
                         p.remedy { (sentence(&finding.remedy)) }
@@ -161,7 +143,7 @@ fn findings_section(statistics: &Statistics, findings: &[Finding]) -> Markup {
     }
 }
 
-/// The text with groups of digits that no line break separates.
+/// The text with no-break spaces between groups of digits.
 fn tied(text: &str) -> String {
     let letters: Vec<char> = text.chars().collect();
     let is_digit =
@@ -190,7 +172,7 @@ fn tables_section(statistics: &Statistics) -> Markup {
             _ => "-".into(),
         };
         vec![
-            statistics.name_of(table),
+            name_of(statistics, table),
             format!("{:016x}", table.mask),
             table.prefix_bits.to_string(),
             rounded(table.candidates_per_probe),
@@ -244,7 +226,7 @@ fn by_chance_section(statistics: &Statistics) -> Markup {
     html! {
         section aria-label="Matches by chance" {
             h2 { "Matches by chance" }
-            p { (sentence(&statistics.chance_sentence())) }
+            p { (sentence(&chance_sentence(statistics))) }
             (table(&["k", "by a random query", "by a query with the same shares of ones"], rows))
         }
     }

@@ -1,6 +1,6 @@
-//! The plot that answers which k: distances to the nearest other fingerprint.
+//! The plot for choosing k: distances to the nearest other fingerprint.
 
-use crate::doctor::words::NearestWords as _;
+use crate::doctor::words::{chance_within, last_shown, proposal_sentence};
 use maud::{Markup, html};
 
 use super::{figure, sentence, table};
@@ -8,9 +8,9 @@ use fpstore::profile::NearestDistances;
 use fpstore_plot::numbers::{grouped, percent};
 use fpstore_plot::{Chart, Column, Marks, Size, percent_axis};
 
-/// The distances to the nearest other fingerprint, beside those by chance.
+/// The distances to the nearest other fingerprint, and the distances expected by chance.
 pub(super) fn nearest(distances: &NearestDistances) -> Markup {
-    let last = distances.last_shown() as usize;
+    let last = last_shown(distances) as usize;
     let asked = distances.fingerprint_count.max(1) as f64;
     let shares: Vec<f64> = distances.counts.iter().map(|&count| count as f64 / asked).collect();
     let before = [0.0].into_iter().chain(distances.by_chance.iter().copied());
@@ -31,7 +31,7 @@ pub(super) fn nearest(distances: &NearestDistances) -> Markup {
             marks.level(column(k), share / top, "even");
         }
     }
-    let said = sentence(&distances.sentence());
+    let said = sentence(&proposal_sentence(distances));
     let chart = Chart {
         id: "plot-nearest",
         title: "Which k: distance to the nearest other fingerprint",
@@ -44,7 +44,7 @@ pub(super) fn nearest(distances: &NearestDistances) -> Markup {
     let rows = (1..=last as u32).map(|k| {
         let count = distances.counts.get(k as usize).copied().unwrap_or_default();
         let within = percent(distances.share_within(k));
-        let by_chance = percent(distances.chance_within(k));
+        let by_chance = percent(chance_within(distances, k));
         vec![k.to_string(), grouped(count), within, by_chance]
     });
     let head = ["k", "nearest at k bits", "within k bits", "within k bits by chance"];

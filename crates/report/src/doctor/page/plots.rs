@@ -1,6 +1,6 @@
 //! The plots of the page, each with its numbers as a table.
 
-use crate::doctor::words::StatisticsWords as _;
+use crate::doctor::words::counted_distinct;
 use maud::{Markup, html};
 
 use super::{figure, table, tied};
@@ -10,14 +10,14 @@ use fpstore::profile::{Counted, Statistics};
 use fpstore_plot::numbers::{grouped, percent, rounded, short, short_binary};
 use fpstore_plot::{Chart, Column, LogAxis, Marks, Size, percent_axis};
 
-/// The most labels that fit below a plot.
+/// The largest number of labels that fit below a plot.
 const X_LABELS_MAX: usize = 8;
-/// Fewer fingerprints than these have bits in common by chance.
+/// With fewer fingerprints, bits are constant by chance.
 const FEW: u64 = 32;
 
 /// The share of ones in each bit.
 pub(super) fn bits(statistics: &Statistics) -> Markup {
-    let says_something = statistics.counted_distinct() >= FEW;
+    let says_something = counted_distinct(statistics) >= FEW;
     let dead = |share: f64| says_something && (share <= 0.0 || share >= 1.0);
     let with_records = statistics.counted != Counted::Fingerprints
         && statistics.record_count != statistics.fingerprint_count;

@@ -1,4 +1,5 @@
-//! Labels, expiry, imports and merges of a server, each operation of which fails once, beside a model.
+//! Labels, expiry, imports and merges of a server: each disk operation fails once, and the store is
+//! compared with a model.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -17,7 +18,7 @@ fn build(path: &Path, number: u64, label: &str) {
     builder.finish().unwrap();
 }
 
-/// Whether a change took place, by its answer.
+/// Whether a change took effect, according to its answer.
 fn took_place<T>(answer: &Result<T, Failure>) -> bool {
     answer.as_ref().map_or_else(|failure| failure.code == "in-effect", |_| true)
 }
@@ -48,7 +49,7 @@ fn labels_expiry_imports_and_merges_hold_whichever_operation_fails() {
                 if soon.is_ok() {
                     there.insert("soon".into());
                 }
-                // What was added before keeps its label.
+                // Earlier additions keep their label.
                 let labelled = writing.set_label(live, "2026-04".into()).await;
                 let now = add(writing, live, vec![record(11, "now")], 3, true).await;
                 if took_place(&now) {

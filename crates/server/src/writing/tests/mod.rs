@@ -1,5 +1,6 @@
-//! Each operation of each change fails once, beside a model: what was acknowledged is there, and what was
-//! refused is not, or the answer says that it is.
+//! Lets each disk operation of each change fail once, and compares the store with a model:
+//! acknowledged changes took effect, and refused changes did not, unless the answer reports that
+//! they did.
 
 mod changes;
 
@@ -44,7 +45,7 @@ fn ids_in(path: &Path) -> Vec<String> {
     ids
 }
 
-/// Checks and adds records, of which comparing costs little.
+/// Checks and adds records that are cheap to compare.
 async fn add(
     writing: &Writing,
     live: &LiveStore,
@@ -56,7 +57,7 @@ async fn add(
     writing.add(live, items, durable, deadline()).await.map(added)
 }
 
-/// Records of which comparing within 3 bits costs little.
+/// Records that are cheap to compare within 3 bits.
 fn cheap(records: Vec<NewRecord>) -> Items {
     Items { records, k: 3, pairs: Default::default(), ahead: None, is_last_try: false }
 }
@@ -75,7 +76,7 @@ async fn delete(writing: &Writing, live: &LiveStore, id: &str) -> Result<(Delete
     writing.change(live, "nothing was deleted", change).await
 }
 
-/// What the model expects of an id at the end.
+/// The expected state of an id at the end.
 #[derive(Default)]
 struct Model {
     there: BTreeSet<&'static str>,
@@ -161,7 +162,7 @@ fn answers_of_a_writable_server_are_true_whichever_operation_fails() {
                 if let Ok(added) = &answer {
                     assert!(matches!(added.verdicts[..], [Verdict::New, Verdict::Near { .. }]));
                 }
-                // What is answered before its commit is remembered until one succeeds.
+                // Items answered before their commit stay pending until a commit succeeds.
                 model.note(&["soon"], answer.is_ok());
                 let mut count = |code: &str, ids: &[&'static str], is_there: bool| match code {
                     "in-effect" => {
@@ -220,7 +221,7 @@ fn answers_of_a_writable_server_are_true_whichever_operation_fails() {
     assert!(refused > 10 && in_effect >= 2, "{refused} refused, {in_effect} in effect");
 }
 
-/// The second item cannot be kept, so the first is not added either.
+/// The second item is invalid, so the first is not added either.
 #[test]
 fn a_request_that_fails_half_way_adds_nothing() {
     let (_folder, path) = empty_store();
@@ -234,7 +235,7 @@ fn a_request_that_fails_half_way_adds_nothing() {
             let refused = vec![record(2, "refused"), bad];
             assert!(add(writing, live, refused, 3, true).await.is_err());
         }
-        // It is not found as a pending one either.
+        // The first item is not pending either.
         let again = add(writing, live, vec![record(2, "again")], 3, true).await.unwrap();
         assert!(matches!(again.verdicts[..], [Verdict::New]));
         server.close().await.unwrap();
@@ -242,8 +243,7 @@ fn a_request_that_fails_half_way_adds_nothing() {
     assert_eq!(ids_in(&path), ["again", "kept"]);
 }
 
-/// An item that is near one that waits for its commit is durable once that is: before, a loss of
-/// power takes both.
+/// An item near a pending item is durable once that item is: a loss of power before takes both.
 #[test]
 fn what_is_near_a_pending_item_is_durable_only_with_it() {
     let (_folder, path) = empty_store();
@@ -271,12 +271,12 @@ fn what_is_near_a_pending_item_is_durable_only_with_it() {
             }
         }
         assert!(ids_in(&path).is_empty());
-        // Who asks for a durable answer gets it, though nothing of its own is new.
+        // A request for a durable answer waits, although none of its own items is new.
         let durable = add(near(1, "near"), 3, true).await.unwrap();
         assert!(matches!(durable.verdicts[..], [Verdict::Near { pending: true, .. }]));
         assert!(durable.durable);
         assert_eq!(ids_in(&path), ["first", "other"]);
-        // What is near a stored one is durable at once.
+        // An item near a stored record is durable at once.
         let stored = add(near(1, "late"), 3, false).await.unwrap();
         assert!(matches!(stored.verdicts[..], [Verdict::Near { pending: false, .. }]));
         assert!(stored.durable);
@@ -284,7 +284,7 @@ fn what_is_near_a_pending_item_is_durable_only_with_it() {
     });
 }
 
-/// Three requests have come before the thread of the writer takes the first one: two fill a group.
+/// Three requests wait before the writer thread takes the first one: two of them fill a group.
 #[test]
 fn requests_of_one_group_are_answered_by_one_commit() {
     let folder = tempfile::tempdir().unwrap();
@@ -320,8 +320,8 @@ fn requests_of_one_group_are_answered_by_one_commit() {
     assert_eq!(ids_in(&path).len(), GROUP_COUNT + 1);
 }
 
-/// Deletes what was answered before it was durable, at a time when commits fail; then the disk is
-/// sound again, and the server ends and starts.
+/// Deletes items that were answered before they were durable, while commits fail; then the disk
+/// works again, and the server ends and starts.
 #[test]
 fn an_acknowledged_deletion_of_pending_items_holds_whichever_operation_fails() {
     let runtime = runtime();
@@ -375,8 +375,8 @@ fn an_acknowledged_deletion_of_pending_items_holds_whichever_operation_fails() {
     assert!(refused > 10, "{refused}");
 }
 
-/// While the disk takes no changes, the server says so, refuses what it could not keep, and goes on
-/// by itself once the disk is sound.
+/// While the disk accepts no changes, the server reports it, refuses additions that it could not
+/// keep, and continues automatically once the disk works.
 #[test]
 fn while_commits_fail_readiness_says_why_and_the_server_recovers_by_itself() {
     let (folder, path) = empty_store();
@@ -406,7 +406,7 @@ fn while_commits_fail_readiness_says_why_and_the_server_recovers_by_itself() {
         assert!(refused.message.contains("cannot "), "{}", refused.message);
         assert_eq!(live.metrics.pending.load(Relaxed), 1);
         fail_points::forget(folder.path());
-        // Nobody asks for a change meanwhile.
+        // No request for a change arrives meanwhile.
         while code().is_some() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
@@ -425,7 +425,8 @@ fn while_commits_fail_readiness_says_why_and_the_server_recovers_by_itself() {
     assert_eq!(ids_in(&path), ["1", "4"]);
 }
 
-/// A server that ends while commits fail has lost what it answered before, and says how much.
+/// A server that ends while commits fail loses the items that it answered before, and reports their
+/// number.
 #[test]
 fn an_end_that_loses_items_is_an_error_that_counts_them() {
     let (folder, path) = empty_store();
@@ -444,7 +445,7 @@ fn an_end_that_loses_items_is_an_error_that_counts_them() {
     assert!(ids_in(&path).is_empty());
 }
 
-/// The commit before a deletion fails, and the disk takes changes again at once: nobody has tried.
+/// The commit before a deletion fails, and the disk works again at once, before another attempt.
 #[test]
 fn what_would_not_be_durable_is_refused_until_a_commit_succeeds() {
     let (folder, path) = empty_store();
@@ -479,7 +480,7 @@ fn what_would_not_be_durable_is_refused_until_a_commit_succeeds() {
         for refused in [refused, known] {
             assert_eq!(refused.await.unwrap().map(added).unwrap_err().code, "commits-failing");
         }
-        // Who waits for the commit has it tried.
+        // A request that waits for the commit triggers an attempt.
         assert!(added(add(3, true).await.unwrap().unwrap()).durable);
         assert!(!added(add(4, false).await.unwrap().unwrap()).durable);
         writing.end().await.unwrap();

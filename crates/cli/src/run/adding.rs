@@ -1,0 +1,133 @@
+//! Steps shared by the commands that add records to a store: runs that were added before, repeated
+//! inputs, and merging.
+
+use std::path::Path;
+
+use fpstore::input::{InputOptions, read_records};
+use fpstore::{Error, Fingerprint, Id, IdRef, Store};
+use fpstore_base::chain;
+
+use crate::output::text::counted;
+use crate::session::monitor::{INTERRUPTED, Monitor};
+
+/// The number of records of an input that are checked.
+const LOOKED_AT: usize = 1000;
+
+/// Whether the store already contains a run of this name. Prints a message then, unless `quiet`.
+pub(crate) fn is_known_run(store: &Store, run: Option<&str>, quiet: bool) -> bool {
+    let known = run.filter(|run| store.has_run(run));
+    if let (Some(run), false) = (known, quiet) {
+        report_known_run(&store.info().path, run);
+    }
+    known.is_some()
+}
+
+/// Prints that the records of a run were added before.
+pub(crate) fn report_known_run(store: &Path, run: &str) {
+    message!("{}: run {run} has added its records before; nothing was changed", store.display());
+}
+
+/// The store returned by [`fpstore::Writer::finish`]. If the records were added but merging failed,
+/// prints a warning and returns `None`: an error would make scripts add the records again. After a
+/// signal the process exits.
+pub(crate) fn merged(
+    finished: Result<Store, Error>,
+    monitor: &Monitor,
+) -> anyhow::Result<Option<Store>> {
+    match finished {
+        Err(error @ Error::Unmerged { .. }) => {
+            monitor.finish();
+            warn_unmerged(&error);
+            monitor.check().inspect_err(|_| std::process::exit(INTERRUPTED.into()))?;
+            Ok(None)
+        }
+        finished => Ok(Some(finished?)),
+    }
+}
+
+/// Prints why segments were not merged, and the command that merges them.
+pub(crate) fn warn_unmerged(error: &Error) {
+    let why = chain(error);
+    message!("warning: {why}; 'fpstore compact' merges them");
+}
+
+/// The first records of an input.
+#[derive(Default)]
+pub(crate) struct FirstRecords {
+    records: Vec<(Fingerprint, Option<Id>)>,
+    /// Whether the input has more records.
+    has_more: bool,
+}
+
+/// The number of records of an input that the store already contained.
+pub(crate) struct Repeated {
+    count: u64,
+    is_least: bool,
+}
+
+impl FirstRecords {
+    /// The first records of the first file. Empty if the file can be read only once, such as a
+    /// pipe.
+    pub(crate) fn of_files<'a>(
+        files: impl IntoIterator<Item = &'a Path>,
+        input: &InputOptions,
+    ) -> Self {
+        let mut files = files.into_iter();
+        let mut first = FirstRecords::default();
+        let Some(file) = files.next().filter(|file| file.is_file()) else { return first };
+        let read =
+            read_records(file, input, |record| match first.push(record.fingerprint, record.id) {
+                true => Ok(()),
+                false => Err(Stop::Enough),
+            });
+        // The command that adds the file reports its errors.
+        if matches!(read, Err(Stop::Failed)) {
+            return FirstRecords::default();
+        }
+        first.has_more |= files.next().is_some();
+        first
+    }
+
+    /// Takes a record unless there are enough. Returns whether it was taken.
+    pub(crate) fn push(&mut self, fingerprint: Fingerprint, id: Option<IdRef<'_>>) -> bool {
+        self.has_more |= self.records.len() == LOOKED_AT;
+        if !self.has_more {
+            self.records.push((fingerprint, id.map(IdRef::to_id)));
+        }
+        !self.has_more
+    }
+
+    /// The number of these records in the store; `None` unless the store contains nearly all of
+    /// them.
+    pub(crate) fn stored_in(&self, store: &Store) -> Option<Repeated> {
+        let records = self.records.iter().map(|(value, id)| (*value, id.as_ref().map(Id::as_ref)));
+        let count = store.count_stored(records).unwrap_or(0);
+        let is_most = count > 0 && count * 10 >= self.records.len() as u64 * 9;
+        is_most.then_some(Repeated { count, is_least: self.has_more })
+    }
+}
+
+impl Repeated {
+    /// Prints the number, after the records were added.
+    pub(crate) fn report(&self) {
+        let (was, is) = if self.count == 1 { ("was", "is") } else { ("were", "are") };
+        message!(
+            "  {}{} of the input {was} in the store before, and {is} there twice now; --replace keeps \
+             one record of an id, --run NAME makes a repeated command do nothing",
+            if self.is_least { "at least " } else { "" },
+            counted(self.count, "record", "records"),
+        );
+    }
+}
+
+/// Why reading the first records stopped.
+enum Stop {
+    Enough,
+    Failed,
+}
+
+impl From<Error> for Stop {
+    fn from(_: Error) -> Self {
+        Stop::Failed
+    }
+}
