@@ -71,7 +71,7 @@
 
 mod base;
 mod bytes;
-pub mod format;
+mod format;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzzing;
@@ -122,7 +122,9 @@ pub use store::stores::Stores;
 pub use store::verify::{DamagedSegment, VerifyOptions, VerifyReport, verify};
 pub use store::{OpenOptions, Store, Warm};
 #[cfg(feature = "write")]
-pub use writing::writer::{Writer, WriterOptions};
+pub use writing::writer::handle::Writer;
+#[cfg(feature = "write")]
+pub use writing::writer::options::WriterOptions;
 #[cfg(feature = "write")]
 pub use writing::{input, writer};
 

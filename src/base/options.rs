@@ -146,23 +146,6 @@ pub const MAX_RATE: NumberOption = NumberOption {
     ..count("max_rate", "The most bytes that are read and written in a second")
 };
 
-/// All of them.
-pub const NUMBER_OPTIONS: &[NumberOption] = &[
-    K,
-    MEMORY,
-    THREADS,
-    LIMIT,
-    COUNT,
-    IDS,
-    MAX_PAIRS,
-    PER_CLUSTER,
-    SHINGLE,
-    SHORT_SHINGLE,
-    MIN_WORDS,
-    SAMPLES,
-    MAX_RATE,
-];
-
 /// Any number, without a default.
 pub const fn count(name: &'static str, about: &'static str) -> NumberOption {
     NumberOption { name, default: None, min: 0, max: u64::MAX, unit: "", about }

@@ -13,7 +13,7 @@ use crate::format::codec::HeadCodec;
 use crate::format::descriptor::{TableDescriptor, TableMask};
 use crate::format::directory::{self, SectionPlace};
 use crate::format::prefix_index;
-use crate::scheme::{Scheme, fault_of_masks};
+use crate::scheme::{TABLE_COUNT_MAX, fault_of_masks};
 use fpstore_base::IdKind;
 
 /// The first eight bytes of a segment: like PNG's, they show a transfer that changed
@@ -156,7 +156,7 @@ fn read_checked(
     if tuned_k > 64 {
         return Err(at(42, Fault::rule(6, format!("tuned k {tuned_k}, at most 64"))));
     }
-    if table_count == 0 || usize::from(table_count) > Scheme::TABLE_COUNT_MAX {
+    if table_count == 0 || usize::from(table_count) > TABLE_COUNT_MAX {
         return Err(at(44, Fault::rule(6, format!("{table_count} tables, expected 1 to 256"))));
     }
     let expected = directory::expected_sections(table_count, id_kind != IdKind::None);

@@ -1,7 +1,7 @@
 //! Counting ways to flip bits, and the bound on tables.
 
 /// The most tables a segment can have.
-pub(super) const TABLE_COUNT_MAX: usize = 256;
+pub(crate) const TABLE_COUNT_MAX: usize = 256;
 
 /// C(n,0) + C(n,1) + ... + C(n,r).
 pub(crate) fn combinations_up_to(n: u32, r: u32) -> f64 {

@@ -29,9 +29,6 @@ pub struct Scheme {
 }
 
 impl Scheme {
-    /// The most tables a segment can have.
-    pub const TABLE_COUNT_MAX: usize = TABLE_COUNT_MAX;
-
     /// The scheme of a family, see [`FAMILIES`](crate::plan::FAMILIES), tuned for `k`.
     ///
     /// # Errors
@@ -46,7 +43,7 @@ impl Scheme {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidScheme`] if there is no mask, more than [`Scheme::TABLE_COUNT_MAX`], an
+    /// [`Error::InvalidScheme`] if there is no mask, more than 256, an
     /// empty mask, or one mask twice; [`Error::InvalidDistance`] if `k` is above 64.
     pub fn from_masks(masks: Vec<u64>, k: u32) -> Result<Self> {
         if k > 64 {
@@ -65,7 +62,7 @@ impl Scheme {
     ///
     /// As [`Scheme::from_masks`]; [`Error::InvalidScheme`] with the line number for a mask that is
     /// not hex.
-    pub fn from_mask_list(text: &str, k: u32) -> Result<Self> {
+    pub(crate) fn from_mask_list(text: &str, k: u32) -> Result<Self> {
         let mut masks = Vec::new();
         for (line, content) in (1..).zip(text.lines()) {
             let mask = content.split('#').next().unwrap_or_default().trim();
@@ -157,7 +154,7 @@ impl Scheme {
 
 /// Says why masks cannot be the masks of a scheme, if they cannot.
 pub(crate) fn fault_of_masks(masks: &[u64]) -> Option<String> {
-    let most = Scheme::TABLE_COUNT_MAX;
+    let most = TABLE_COUNT_MAX;
     if masks.is_empty() || masks.len() > most {
         return Some(format!("{} masks, expected 1 to {most}", masks.len()));
     }

@@ -11,7 +11,7 @@ pub(crate) mod designs;
 mod families;
 mod masks;
 
-pub(crate) use combinatorics::{combinations_up_to, ways_to_flip};
+pub(crate) use combinatorics::{TABLE_COUNT_MAX, combinations_up_to, ways_to_flip};
 pub use cover::Radius;
 pub(crate) use cover::covers;
 #[cfg(test)]

@@ -15,7 +15,6 @@
 
 pub(crate) mod access;
 mod advice;
-mod checked_pages;
 mod ids;
 mod lookup;
 mod map;

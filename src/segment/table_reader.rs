@@ -13,8 +13,7 @@ use crate::bytes::prefetch::prefetch;
 use crate::format::codec::Block;
 use crate::format::directory::SectionPlace;
 use crate::format::prefix_index::{self, BLOCKS_PER_ENTRY, BlockSpan, ENTRY_LEN};
-use crate::segment::checked_pages::CheckedPages;
-use crate::segment::read::Segment;
+use crate::segment::read::{CheckedPages, Segment};
 use crate::segment::table::{SyndromeLayout, Table};
 
 /// Reads one table of a segment; every byte that it returns is on a verified page.

@@ -10,11 +10,6 @@ use jiff::{Span, Timestamp};
 use crate::base::error::{Error, Result};
 use crate::search::snapshot::{OpenSegment, Snapshot};
 
-/// A label for what is added today: the day in UTC, such as `2026-11-05`.
-pub fn label_of_today() -> String {
-    today().to_string()
-}
-
 pub(super) fn today() -> Date {
     Timestamp::now().to_zoned(TimeZone::UTC).date()
 }
@@ -22,7 +17,7 @@ pub(super) fn today() -> Date {
 /// A label, with a day in UTC in place of the words `today` and `yesterday`.
 pub fn dated_label(label: &str) -> String {
     match label {
-        "today" => label_of_today(),
+        "today" => today().to_string(),
         "yesterday" => today().yesterday().map_or_else(|_| label.into(), |day| day.to_string()),
         other => other.into(),
     }
@@ -194,7 +189,7 @@ mod tests {
 
     #[test]
     fn a_label_that_is_a_date_has_an_age() {
-        assert_eq!(days_since_label(&label_of_today()), Some(0));
+        assert_eq!(days_since_label(&dated_label("today")), Some(0));
         assert_eq!(days_since_label(&dated_label("yesterday")), Some(1));
         assert_eq!(days_since_label("9998"), Some(0));
         assert!(days_since_label("2020-01").is_some_and(|days| days > 365));

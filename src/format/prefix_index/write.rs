@@ -1,6 +1,6 @@
 //! Writing index entries and overflow entries.
 
-use super::entry::{
+use super::{
     BLOCKS_PER_ENTRY, DIFFERENCE_BITS, DIFFERENCE_MAX, ENTRY_LEN, End, OVERFLOW, OVERFLOW_ENTRY_LEN,
 };
 use crate::bytes::fields::{put_u24, put_u64};

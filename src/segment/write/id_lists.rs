@@ -2,7 +2,7 @@
 
 use std::io::{Seek, Write};
 
-use super::output::Output;
+use super::Output;
 use super::records::{GroupWriter, RecordEncoder};
 use super::section::SectionWriter;
 use crate::base::error::Result;

@@ -16,14 +16,13 @@ mod block;
 mod blocks;
 mod id_lists;
 mod keys;
-mod output;
 mod parts;
 mod records;
 mod section;
 mod table;
 
-use std::io::{self, Seek, Write};
-use std::path::Path;
+use std::io::{self, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
 
 use crate::base::error::{Error, Result};
 use crate::base::section::{Section, TableIndex};
@@ -35,13 +34,12 @@ use crate::format::directory::SectionPlace;
 use crate::format::header::{Header, version_of};
 use crate::format::id_records::{IdLayout, groups_len};
 use crate::format::prefix_index;
-use fpstore_base::IdKind;
-use fpstore_base::Recipe;
+use fpstore_base::{IdKind, Recipe};
 use fpstore_disk::ScratchFolder;
-pub(crate) use id_lists::{IdLists, IdSections, ListSink};
-use output::Output;
 use section::SectionWriter;
 use table::{EncodedTable, TableEncoder};
+
+pub(crate) use id_lists::{IdLists, IdSections, ListSink};
 
 /// The properties of a segment that its writer needs before the first byte.
 #[derive(Clone, Debug)]
@@ -180,5 +178,18 @@ impl<W: Write + Seek> SegmentWriter<W> {
         self.places.push(place);
         self.checksums.extend(checksums);
         Ok(())
+    }
+}
+
+/// A file with a name for messages.
+pub(super) struct Output<W> {
+    pub(super) file: W,
+    pub(super) path: PathBuf,
+}
+
+impl<W: Write + Seek> Output<W> {
+    pub(super) fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
+        let done = self.file.seek(SeekFrom::Start(offset)).and_then(|_| self.file.write_all(bytes));
+        done.map_err(Error::io("write", &self.path))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io::{Seek, Write};
 
-use super::output::Output;
+use super::Output;
 use crate::base::error::Result;
 use crate::base::section::Section;
 use crate::bytes::checksum::{PAGE_LEN, PageIdentity};

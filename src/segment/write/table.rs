@@ -1,7 +1,9 @@
 //! Encoding a table: values are split into heads and tails, and heads into blocks.
 
+use std::io::{Seek, Write};
+
+use super::Output;
 use super::blocks::{BlocksEncoder, Sink};
-use super::output::Output;
 use super::parts::{Cutter, Encoded, EncodedBlocks, PART_COUNT, Part, sum_of};
 use super::section::SectionWriter;
 use crate::base::error::Result;
@@ -12,7 +14,6 @@ use crate::bytes::set_sum::SetSum;
 use crate::format::descriptor::TableDescriptor;
 use crate::format::prefix_index::IndexWriter;
 use fpstore_disk::ScratchFolder;
-use std::io::{Seek, Write};
 
 /// Encodes one table into its sections.
 pub(super) struct TableEncoder<'a, W> {

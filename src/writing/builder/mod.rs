@@ -8,11 +8,9 @@ mod choice;
 mod options;
 mod receipt;
 mod record_buffer;
-mod report;
 mod segment_build;
 mod segment_file;
 mod segment_ids;
-mod segment_path;
 mod space;
 pub(crate) mod temporary;
 #[cfg(test)]
@@ -24,11 +22,11 @@ pub use choice::SchemeChoice;
 pub use options::BuildOptions;
 pub use receipt::SegmentReceipt;
 pub(crate) use record_buffer::RecordBuffer;
-pub use report::BuildReport;
+pub use segment_build::BuildReport;
 pub(crate) use segment_build::SegmentBuild;
 pub(crate) use space::check as check_space_for;
 
-use segment_path::SegmentPath;
+use segment_file::SegmentPath;
 
 use crate::base::error::{Error, Result};
 use crate::base::id_policy::IdPolicy;

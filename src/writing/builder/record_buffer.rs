@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::base::error::{Error, Result};
 use crate::base::id_policy::IdPolicy;
 use crate::format::header::FINGERPRINT_COUNT_MAX;
-use crate::writing::builder::report::PhaseTimer;
+use crate::writing::builder::segment_build::PhaseTimer;
 use crate::writing::builder::{SchemeChoice, SegmentBuild};
 use crate::writing::input::{self, InputOptions, InputSummary};
 use crate::writing::sort::{RecordBatch, RecordSorter, SortResources};

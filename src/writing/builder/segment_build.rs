@@ -3,6 +3,9 @@
 //! The distinct values are permuted, sorted and encoded table by table; then the ids follow in the
 //! order of the first table. The same records give the same bytes, whatever the memory and threads.
 
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
 use crate::base::error::{Error, Result};
 use crate::bytes::permutation::Permutation;
 use crate::format::descriptor::{TableDescriptor, TableMask};
@@ -10,7 +13,6 @@ use crate::format::id_records::{IdLayout, id_len_for};
 use crate::plan::cut::Cut;
 use crate::scheme::Scheme;
 use crate::segment::write::{SegmentSpec, SegmentWriter};
-use crate::writing::builder::report::{BuildReport, PhaseTimer};
 use crate::writing::builder::segment_ids::write_lists;
 use crate::writing::directory::SegmentFile;
 use crate::writing::sort::{
@@ -176,4 +178,42 @@ fn encode(
             Ok(watch.tick(values.len() as u64)?)
         })
     })
+}
+
+/// What a build did and how long it took.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct BuildReport {
+    /// Records taken.
+    pub record_count: u64,
+    /// Distinct fingerprints among them.
+    pub fingerprint_count: u64,
+    /// The most bytes that temporary files held at one time.
+    pub temporary_len: u64,
+    /// The phases and how long they took. Reading takes from the first record to the last.
+    pub phases: Vec<(Phase, Duration)>,
+    /// Directories beside a new store that look like those of a build that died. They stay, because
+    /// their owner or their files do not prove it.
+    pub left: Vec<PathBuf>,
+}
+
+/// Measures phases that follow each other.
+#[derive(Debug, Default)]
+pub(super) struct PhaseTimer {
+    since: Option<Instant>,
+    pub(super) phases: Vec<(Phase, Duration)>,
+}
+
+impl PhaseTimer {
+    /// Starts the first phase, unless it has started.
+    pub(super) fn start(&mut self) {
+        self.since.get_or_insert_with(Instant::now);
+    }
+
+    /// Ends `phase` and starts the next one.
+    pub(super) fn end(&mut self, phase: Phase) {
+        let now = Instant::now();
+        let since = self.since.replace(now).unwrap_or(now);
+        self.phases.push((phase, now - since));
+    }
 }

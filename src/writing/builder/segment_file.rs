@@ -4,13 +4,13 @@
 //! Needs no directory of its own and takes no lock, so it works on file systems without them. The
 //! file has a temporary name until it is whole.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use super::segment_path::SegmentPath;
-use super::{BuildOptions, BuildReport, Builder, SegmentReceipt, Target};
+use super::{BuildOptions, Builder, SegmentReceipt, Target};
 use crate::base::error::{Error, Result};
 use crate::segment::map;
 use crate::writing::directory::{SegmentFile, check_output};
+use fpstore_disk::parent_of;
 
 impl Builder {
     /// A builder of one segment file at `path`, which belongs to no store yet.
@@ -42,15 +42,6 @@ impl Builder {
     /// is no file, or the one that was there before; only if the last rename or sync reported the
     /// error, the whole new file may be there. It is in no store, so writing it again does no harm.
     pub fn finish_segment(self) -> Result<SegmentReceipt> {
-        self.finish_segment_and_report().map(|(receipt, _)| receipt)
-    }
-
-    /// As [`Builder::finish_segment`], with a report.
-    ///
-    /// # Errors
-    ///
-    /// As [`Builder::finish_segment`].
-    pub fn finish_segment_and_report(self) -> Result<(SegmentReceipt, BuildReport)> {
         let Builder { destination, options, records, .. } = self;
         let Target::File(target) = destination else {
             let reason = "this builder makes a store: end it with finish".into();
@@ -64,6 +55,38 @@ impl Builder {
         // It may have been found among the inputs since.
         check_output(&target.path)?;
         segment.name(&target.path, target.replace)?;
-        Ok((receipt, build.into_report()))
+        Ok(receipt)
+    }
+}
+
+/// Where a segment file will be.
+#[derive(Debug)]
+pub(super) struct SegmentPath {
+    pub(super) path: PathBuf,
+    pub(super) replace: bool,
+}
+
+impl SegmentPath {
+    pub(super) fn new(path: PathBuf, replace: bool) -> Result<Self> {
+        let refuse = |what: &str| {
+            let reason = format!("cannot write a segment to {}: {what}", path.display());
+            Err(Error::InvalidOptions { reason })
+        };
+        if path.file_name().is_none() {
+            return refuse("it is no name of a file");
+        }
+        match path.symlink_metadata() {
+            Ok(found) if found.is_dir() => refuse("it is a directory"),
+            Ok(found) if !found.is_file() => refuse("it is no plain file"),
+            Ok(_) if !replace => refuse("it exists, and may be replaced only with `replace`"),
+            _ => {
+                check_output(&path)?;
+                Ok(SegmentPath { path, replace })
+            }
+        }
+    }
+
+    pub(super) fn directory(&self) -> &Path {
+        parent_of(&self.path)
     }
 }

@@ -6,10 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::chunk::Chunk;
 use super::chunk_reader::ChunkReader;
 use super::guess::LineForm;
-use super::layout::{ChunkPlace, RecordConsumer};
+use super::layout::{Chunk, ChunkPlace, RecordConsumer};
 use super::read::{SHOWN_MAX, SummaryBuilder, bad_id};
 use super::{InputOptions, InputSummary};
 use crate::base::error::{Error, Result};

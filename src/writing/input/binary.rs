@@ -1,7 +1,6 @@
 //! The layout of records of a fixed number of bytes.
 
-use super::chunk::Chunk;
-use super::layout::{ChunkPlace, Layout, RecordConsumer};
+use super::layout::{Chunk, ChunkPlace, Layout, RecordConsumer};
 use crate::bytes::fields::{u32_at, u64_at};
 use fpstore_base::{Fingerprint, IdRef};
 

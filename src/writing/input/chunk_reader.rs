@@ -4,8 +4,8 @@ use std::io::{self, Read};
 use std::sync::Arc;
 
 use super::InputOptions;
-use super::chunk::{Chunk, LINE_LEN_MAX};
 use super::guess::LineForm;
+use super::layout::{Chunk, LINE_LEN_MAX};
 
 /// Bytes of one read.
 const READ_LEN: usize = 1 << 20;

@@ -3,11 +3,9 @@
 use std::path::Path;
 
 use super::binary::FixedRecords;
-use super::chunk::Chunk;
 use super::guess::{LineForm, Wish, decide};
-use super::layout::{Layout, RecordConsumer};
+use super::layout::{Chunk, Layout, Narrow, RecordConsumer};
 use super::lines::Lines;
-use super::narrow::Narrow;
 use crate::base::error::{Error, Result};
 use fpstore_base::source::Source;
 use fpstore_base::{Radix, Width};

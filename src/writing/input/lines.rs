@@ -1,8 +1,7 @@
 //! The layout of records in lines of text.
 
-use super::chunk::{Chunk, LINE_LEN_MAX};
 use super::guess::{LineForm, is_short_id};
-use super::layout::{ChunkPlace, Layout, RecordConsumer};
+use super::layout::{Chunk, ChunkPlace, LINE_LEN_MAX, Layout, RecordConsumer};
 use super::line_record::{Parsed, parse_record, text_of};
 use fpstore_base::column::Held;
 use fpstore_base::{Radix, Width};

@@ -8,7 +8,6 @@
 
 mod batches;
 mod binary;
-mod chunk;
 mod chunk_reader;
 mod columns;
 mod estimate;
@@ -18,9 +17,7 @@ mod guess;
 mod layout;
 mod line_record;
 mod lines;
-mod narrow;
 mod read;
-mod record;
 #[cfg(test)]
 mod tests;
 
@@ -28,5 +25,4 @@ pub(crate) use batches::read_batches;
 pub use estimate::{InputEstimate, estimate_input};
 pub use format::{InputFormat, InputOptions};
 pub use fpstore_base::source::open as open_input;
-pub use read::{read_all_records, read_records};
-pub use record::{InputSummary, Record, SkippedRecord};
+pub use read::{InputSummary, Record, SkippedRecord, read_all_records, read_records};

@@ -3,10 +3,10 @@
 use std::any::Any;
 use std::path::Path;
 
+use super::InputOptions;
 use super::chunk_reader::ChunkReader;
 use super::guess::{LineForm, Unclear};
 use super::layout::{ChunkPlace, RecordConsumer};
-use super::{InputOptions, InputSummary, Record, SkippedRecord};
 use crate::base::error::{Error, InputPlace, Result};
 use fpstore_base::{Fingerprint, IdRef, IoError};
 
@@ -279,4 +279,40 @@ pub(super) mod tests {
         let skipped = read.unwrap().skipped;
         assert_eq!((count, skipped[0].place), (2, InputPlace::Byte(32)));
     }
+}
+
+/// A record of an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record<'a> {
+    /// The fingerprint.
+    pub fingerprint: Fingerprint,
+    /// The id, if the record has one.
+    pub id: Option<IdRef<'a>>,
+}
+
+/// A bad record that was skipped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SkippedRecord {
+    /// Its place in the input.
+    pub place: InputPlace,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+/// How much was read of an input.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct InputSummary {
+    /// Bytes read, after decompression.
+    pub byte_len: u64,
+    /// Good records.
+    pub record_count: u64,
+    /// Bad records that were skipped.
+    pub skipped_count: u64,
+    /// The first ten bad records.
+    pub skipped: Vec<SkippedRecord>,
+    /// Which columns were taken for the fingerprint and the id, in words, if that was guessed: `took
+    /// column 2 (phash) for the fingerprint and column 1 (file) for the id`.
+    pub guess: Option<String>,
 }

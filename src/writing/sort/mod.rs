@@ -5,6 +5,8 @@
 //! [`SortResources`] and never take more than about that memory. Entries with equal keys keep the
 //! order in which they were pushed.
 
+use fpstore_disk::ScratchFolder;
+
 mod batch;
 mod block;
 mod levels;
@@ -14,7 +16,6 @@ mod partition;
 mod parts;
 mod ranges;
 mod records;
-mod resources;
 mod run;
 mod sketched;
 mod values;
@@ -22,5 +23,26 @@ mod values;
 pub(crate) use batch::RecordBatch;
 pub(crate) use parts::RecordPart;
 pub(crate) use records::{IdColumn, RecordSorter, SortedRecords};
-pub(crate) use resources::{MEMORY_MIN, SortResources};
 pub(crate) use values::{SortedValues, ValueSorter};
+
+/// The memory, threads and directory that a sort may use.
+#[derive(Clone, Debug)]
+pub(crate) struct SortResources {
+    /// Bytes of memory for the entries and for sorting them.
+    pub(crate) memory: u64,
+    /// Threads that sort at the same time.
+    pub(crate) threads: usize,
+    /// The directory of temporary files.
+    pub(crate) folder: ScratchFolder,
+}
+
+impl SortResources {
+    /// The same with `held` bytes less of memory, but never below [`MEMORY_MIN`].
+    pub(crate) fn beside(&self, held: u64) -> Self {
+        let memory = self.memory.saturating_sub(held).max(MEMORY_MIN);
+        SortResources { memory, ..self.clone() }
+    }
+}
+
+/// The least memory of a sort: with less there would be very many runs, as unit tests want.
+pub(crate) const MEMORY_MIN: u64 = if cfg!(test) { 1 << 14 } else { 16 << 20 };

@@ -6,12 +6,11 @@ use std::sync::Arc;
 use crate::base::error::{Error, Result};
 use crate::store::Store;
 use crate::writing::builder::{BuildReport, RecordBuffer};
-use crate::writing::input::InputEstimate;
-use crate::writing::input::{InputOptions, InputSummary, read_records};
+use crate::writing::input::{InputEstimate, InputOptions, InputSummary, read_records};
 use crate::writing::writer::replace::Replacing;
 use crate::writing::writer::scheme::{check_room, scheme_for};
-use crate::writing::writer::{Deleted, NewRecord, Writer};
-use fpstore_base::{Fingerprint, IdRef};
+use crate::writing::writer::{Deleted, Writer};
+use fpstore_base::{Fingerprint, Id, IdRef};
 
 /// The result of [`Writer::commit`].
 #[derive(Clone, Debug, Default)]
@@ -283,5 +282,26 @@ impl Writer {
         let segments = transaction.segments().to_vec();
         transaction.add_run(&run);
         self.commit_segments(transaction, segments).map(drop)
+    }
+}
+
+/// A record that may become part of a store.
+///
+/// Owned, because it may wait for its commit; [`input::Record`](crate::input::Record) is one that
+/// is borrowed from an input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewRecord {
+    /// The fingerprint.
+    pub fingerprint: Fingerprint,
+    /// The id, if the record has one.
+    pub id: Option<Id>,
+    /// The sketch of the document; empty unless the store keeps sketches.
+    pub sketch: Box<[u8]>,
+}
+
+impl NewRecord {
+    /// A record without a sketch.
+    pub fn new(fingerprint: Fingerprint, id: impl Into<Option<Id>>) -> Self {
+        NewRecord { fingerprint, id: id.into(), sketch: Box::default() }
     }
 }

@@ -8,14 +8,16 @@
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use super::backup_options::{BackedUp, BackupOptions};
 use super::copied_state::{StateSource, copy_state};
 use super::lasting_state::with_lasting_state;
 use crate::base::error::{Error, Result};
+use crate::base::setters::setters;
 use crate::format::deletions;
 use crate::format::manifest::Manifest;
 use crate::search::snapshot::Snapshot;
 use crate::store::Store;
+use crate::writing::directory::Waiting;
+use fpstore_base::watch::Observer;
 use fpstore_disk::plain_file;
 
 /// Makes the folder `to` hold the state of `store`: its segments, deletions, labels and runs, its id and
@@ -101,4 +103,42 @@ impl StateSource for Snapshot {
             None => Ok(Box::new(plain_file::open(&self.place(name))?)),
         }
     }
+}
+
+/// How a backup is made.
+#[derive(Clone, Debug, Default)]
+pub struct BackupOptions {
+    pub(super) verify: bool,
+    pub(super) max_rate: Option<u64>,
+    pub(super) wait: Waiting,
+    pub(super) observer: Option<Observer>,
+}
+
+impl BackupOptions {
+    setters!(max_rate, wait, observer);
+
+    /// Sets whether segments that are in the folder already are read and checked as a whole, and
+    /// copied again if they are damaged. Copies are always checked when they are made.
+    #[must_use]
+    pub fn verify(self, verify: bool) -> Self {
+        BackupOptions { verify, ..self }
+    }
+}
+
+/// What [`backup`](super::backup) did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BackedUp {
+    /// The folder.
+    pub path: PathBuf,
+    /// The generation that it holds now.
+    pub generation: u64,
+    /// Whether it held another one before, or none.
+    pub is_new: bool,
+    /// Segments that were copied.
+    pub copied: u64,
+    /// Bytes of their files.
+    pub copied_len: u64,
+    /// Segments that were there already.
+    pub kept: u64,
 }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use super::backup_options::{BackedUp, BackupOptions};
+use super::backup::{BackedUp, BackupOptions};
 use crate::base::error::{Error, Result};
 use crate::bytes::checksum::Digest;
 use crate::format::deletions;

@@ -105,7 +105,7 @@ impl SharedWriter {
     }
 
     /// Whether other writers may have waited for a second.
-    pub fn is_overdue(&self) -> bool {
+    pub(super) fn is_overdue(&self) -> bool {
         self.busy_since.elapsed() >= TURN_MAX
     }
 

@@ -16,8 +16,8 @@ use crate::protocol::request::{self, HttpRequest, ResponseBody, json_response};
 use crate::state::limits::CheckLimits as _;
 use crate::state::shared::Shared;
 use crate::writing::not_written;
-use fpstore::Error;
-use fpstore::writer::{Arrivals, Compaction, Expiry, Writer, dated_label};
+use fpstore::writer::{Arrivals, Compaction, Expiry, dated_label};
+use fpstore::{Error, Writer};
 use fpstore_client::wire::{
     CompactAnswer, CompactBody, ExpireAnswer, ExpireBody, ExpiredSegment, ImportAnswer, ImportBody,
     LabelAnswer, LabelBody, ReplaceBody,

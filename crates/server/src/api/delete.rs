@@ -12,7 +12,8 @@ use crate::protocol::failure::Failure;
 use crate::protocol::request::{self, HttpRequest, ResponseBody, json_response};
 use crate::state::limits::CheckLimits as _;
 use crate::state::shared::Shared;
-use fpstore::writer::{Deleted, Writer};
+use fpstore::Writer;
+use fpstore::writer::Deleted;
 use fpstore_client::wire::{DeleteAnswer, DeleteBody};
 
 pub(crate) async fn answer(

@@ -14,8 +14,8 @@ use fpstore_base::watch::Observer;
 use crate::protocol::failure::Failure;
 use crate::state::shared::Shared;
 use crate::writing::Writing;
-use fpstore::writer::{IdPlaces, Writer};
-use fpstore::{Error, Result as StoreResult};
+use fpstore::writer::IdPlaces;
+use fpstore::{Error, Result as StoreResult, Writer};
 
 /// Ids that the turn of the writer reads, about; reading them takes milliseconds.
 const TURN_IDS: u64 = 100_000;

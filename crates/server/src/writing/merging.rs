@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use crate::protocol::failure::chain;
 use crate::state::live_store::LiveStore;
-use fpstore::Error;
-use fpstore::writer::{Compaction, Compactor, WriterOptions};
+use fpstore::writer::{Compaction, Compactor};
+use fpstore::{Error, WriterOptions};
 
 /// At most one look for segments to merge in this time; in tests many servers end, one after the other,
 /// each of which waits for it.

@@ -7,8 +7,9 @@ use fpstore_base::Fingerprint;
 use tokio::sync::oneshot;
 
 use crate::protocol::failure::Failure;
+use fpstore::WriterOptions;
 use fpstore::join::JudgedPairs;
-use fpstore::writer::{Ahead, NewRecord, WriterOptions};
+use fpstore::writer::{Ahead, NewRecord};
 
 /// What was found of an item.
 #[derive(Debug)]

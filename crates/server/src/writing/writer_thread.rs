@@ -14,9 +14,9 @@ use super::merging::Merging;
 use super::task::{AddTask, Added, Answered, Items, Reply, Verdict, WritingOptions};
 use crate::protocol::failure::{Failure, chain};
 use crate::state::live_store::LiveStore;
-use fpstore::Store;
-use fpstore::writer::{CheckedWriter, Compaction, Writer};
+use fpstore::writer::{CheckedWriter, Compaction};
 use fpstore::{Error, Result as StoreResult};
+use fpstore::{Store, Writer};
 
 /// Items that are committed together, as long as no single request has more.
 pub(super) const GROUP_COUNT: usize = 10_000;

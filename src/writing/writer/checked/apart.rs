@@ -7,14 +7,14 @@ use crate::writing::writer::NewRecord;
 
 /// A record that people have judged different from others.
 #[derive(Debug)]
-pub struct Apart<'a> {
+pub(super) struct Apart<'a> {
     judged: &'a JudgedPairs,
     id: String,
 }
 
 impl<'a> Apart<'a> {
     /// `None` if the record has no id, or is judged different from none.
-    pub fn of(record: &NewRecord, judged: &'a JudgedPairs) -> Option<Self> {
+    pub(super) fn of(record: &NewRecord, judged: &'a JudgedPairs) -> Option<Self> {
         if judged.different_count() == 0 {
             return None;
         }
@@ -23,7 +23,7 @@ impl<'a> Apart<'a> {
     }
 
     /// Whether the record is judged different from the one with another id.
-    pub fn is_from(&self, id: &str) -> bool {
+    fn is_from(&self, id: &str) -> bool {
         self.judged.are_different(&self.id, id)
     }
 

@@ -23,7 +23,7 @@ use crate::search::{Hit, Limits, Searcher};
 use crate::store::Store;
 use crate::writing::writer::{Committed, NewRecord, SharedWriter, Writer, WriterOptions};
 pub use ahead::{Ahead, Compared};
-pub use apart::Apart;
+use apart::Apart;
 use pending::Pending;
 
 /// What [`CheckedWriter::check_and_add`] found.
@@ -189,7 +189,7 @@ impl CheckedWriter {
     /// # Errors
     ///
     /// As [`CheckedWriter::check_and_add`].
-    pub fn check_and_add_with(
+    fn check_and_add_with(
         &mut self,
         record: &NewRecord,
         k: u32,
@@ -207,7 +207,7 @@ impl CheckedWriter {
     /// As [`CheckedWriter::check_and_add`], where `nearest` is known to be the nearest stored
     /// fingerprint within `k` bits in the state of this turn. The distance of a stored hit is then
     /// that from `nearest`, which is 0.
-    pub fn add_compared(
+    fn add_compared(
         &mut self,
         record: &NewRecord,
         k: u32,
