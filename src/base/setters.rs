@@ -1,6 +1,6 @@
-//! Setters that several options have, each with its meaning once.
+//! Setters shared by several options, each documented once.
 
-/// The setters of fields with these names. `Waiting` and `Observer` are those of the caller.
+/// The setters of fields with these names. `Waiting` and `Observer` are resolved at the call site.
 macro_rules! setters {
     ($($name:ident),+) => { $(setters!(@$name);)+ };
     (@label) => {
@@ -21,8 +21,8 @@ macro_rules! setters {
         }
     };
     (@max_rate) => {
-        /// Sets the most bytes that are read and written in a second, those that are read again and
-        /// those of temporary files included. `None`, the default, sets no limit.
+        /// Sets the most bytes read and written per second, including repeated reads and temporary
+        /// files. `None`, the default, sets no limit.
         #[must_use]
         pub fn max_rate(mut self, bytes: impl Into<Option<u64>>) -> Self {
             self.max_rate = bytes.into();
@@ -30,7 +30,7 @@ macro_rules! setters {
         }
     };
     (@observer) => {
-        /// Sets the observer, which receives the progress, also of a wait, and may end the work.
+        /// Sets the observer, which receives progress, also during a wait, and can end the work.
         #[must_use]
         pub fn observer(mut self, observer: impl Into<Option<Observer>>) -> Self {
             self.observer = observer.into();

@@ -1,7 +1,7 @@
-//! Encoding and decoding: bytes to checked values and back, as format-spec.md lays them out.
+//! Encoding and decoding between bytes and checked values, as laid out in format-spec.md.
 //!
-//! The segment reader and writer, the snapshot, the store directory and `verify` call it. Reading
-//! treats every byte as hostile: it checks a value before it uses it, and a broken rule is a
+//! The segment reader and writer, the snapshot, the store directory and `verify` call it. Decoding
+//! treats every byte as hostile: it checks a value before use and reports a broken rule as a
 //! [`Fault`](crate::Fault). Nothing here opens files or searches.
 
 // Nothing that came from a file may be indexed or unwrapped.

@@ -1,21 +1,21 @@
 //! The exhaustive proof that radii over masks miss no pattern of at most k flips.
 //!
-//! It searches a counterexample over the *atoms* that the masks generate: sets of bits that lie in
-//! exactly the same masks. Two halves of 32 bits have two atoms, so instead of C(64, 3) patterns
+//! It searches for a counterexample over the *atoms* that the masks generate: sets of bits that lie
+//! in exactly the same masks. Two halves of 32 bits have two atoms, so instead of C(64, 3) patterns
 //! of three flips it tries 3 + 0, 2 + 1, 1 + 2 and 0 + 3 flips.
 
 use super::combinatorics::TABLE_COUNT_MAX;
 use crate::bytes::mask::low_bits;
 
-/// The flips inside its mask that a probe of a table tolerates; `None` leaves the table out.
+/// The number of flips inside its mask that a probe of a table tolerates; `None` skips the table.
 pub type Radius = Option<u32>;
 
-/// Whether every pattern of at most `k` flips leaves some table with at most its radius of
-/// them inside its mask. `None` once `steps` are used up without an answer; they are counted down.
+/// Whether every pattern of at most `k` flips leaves some table with at most its radius of them
+/// inside its mask. Counts `steps` down and returns `None` when they are used up.
 ///
-/// A counterexample puts at least `radius + 1` flips into every mask in play. The search for
-/// one takes a table that still lacks flips and tries each atom of its mask in turn; an atom
-/// that was tried is closed for the later tries, so no pattern comes up twice.
+/// A counterexample puts at least `radius + 1` flips into every mask in play. The search takes a
+/// table that still lacks flips and tries each atom of its mask in turn. A tried atom is closed for
+/// later tries, so no pattern occurs twice.
 pub(crate) fn covers(masks: &[u64], radii: &[Radius], k: u32, steps: &mut u64) -> Option<bool> {
     let in_play: Vec<(u64, u32)> =
         masks.iter().zip(radii).filter_map(|(&mask, &r)| Some((mask, r?))).collect();
@@ -74,18 +74,18 @@ fn bits_of(mut word: u64) -> impl Iterator<Item = usize> {
     })
 }
 
-/// The state of a search: the flips that each table lacks, the bits that each atom has left.
+/// The state of a search: the flips that each table lacks, and the bits left in each atom.
 ///
-/// An *atom* is a set of bits that lie in exactly the same masks: only the number of them that flip
-/// matters. There are at most 64, so sets of atoms are words.
+/// An *atom* is a set of bits that lie in exactly the same masks, so only the number of flips in it
+/// matters. There are at most 64 atoms, so a set of atoms is a word.
 struct Search<'a> {
     /// The tables that have the atom inside their mask.
     atoms: Vec<TableSet>,
-    /// The bits of the atom that have not flipped.
+    /// The bits of the atom that are not flipped.
     free: Vec<u32>,
     /// The atoms inside the mask of a table.
     atoms_of: Vec<u64>,
-    /// The flips that a table lacks to exceed its radius.
+    /// The flips that a table still needs to exceed its radius.
     needs: Vec<u32>,
     steps: &'a mut u64,
 }
@@ -118,8 +118,8 @@ impl<'a> Search<'a> {
         Search { atoms, free, atoms_of, needs, steps }
     }
 
-    /// Whether at most `budget` flips on bits of the `open` atoms give the `unmet` tables all
-    /// the flips they lack, `lacking` in sum.
+    /// Whether at most `budget` flips on bits of the `open` atoms give the `unmet` tables all the
+    /// flips they need, `lacking` in total.
     fn counterexample(
         &mut self,
         unmet: TableSet,
@@ -131,7 +131,7 @@ impl<'a> Search<'a> {
         if unmet.is_empty() {
             return Some(true);
         }
-        // One flip serves at most as many lacking tables as its atom lies in.
+        // One flip serves at most as many unmet tables as contain its atom.
         let serves = |atom: usize| self.atoms[atom].and(&unmet).len();
         let widest = bits_of(open).map(serves).max().unwrap_or(0);
         if lacking > u64::from(budget) * widest {

@@ -1,9 +1,9 @@
 //! Schemes: the masks of a store, the families they come from, and the proof that radii over
 //! them miss nothing.
 //!
-//! Pure combinatorics over 64-bit words; nothing here depends on files, data or costs.
-//! The format checks the masks of a header with it, the plan module chooses radii with it and lays
-//! out masks for data, and writers take a [`Scheme`] for their tables.
+//! Pure combinatorics over 64-bit words; nothing here depends on files, data or costs. The format
+//! checks the masks of a header, the planner chooses radii and lays out masks for data, and writers
+//! take a [`Scheme`] for their tables.
 
 mod combinatorics;
 mod cover;

@@ -5,12 +5,12 @@ use crate::plan::{Sample, Sampler};
 use crate::store::Store;
 
 impl Sample {
-    /// A sample of the fingerprints of a store. Reads one table of it from end to end.
+    /// A sample of the fingerprints of a store. Reads one whole table.
     ///
     /// # Errors
     ///
     /// * [`Error::Corrupt`] if the store is damaged.
-    /// * [`Error::InvalidPlan`] if it holds fewer than [`Sample::COUNT_MIN`] fingerprints.
+    /// * [`Error::InvalidPlan`] if the store has fewer than [`Sample::COUNT_MIN`] fingerprints.
     pub fn of_store(store: &Store) -> Result<Self> {
         let mut sampler = Sampler::new(Sampler::CAPACITY);
         store.for_each(|entry| {

@@ -1,7 +1,7 @@
-//! Codecs of heads: how the heads of one block become bytes, and back.
+//! Codecs of heads: encoding the heads of one block as bytes, and decoding them.
 //!
-//! Everything outside this folder reaches a codec through [`HeadCodec`], [`Block`], [`Heads`] and
-//! [`BlockEncoder`]. A codec is a file here, a variant of these four, and, if it has one, a kernel
+//! Code outside this folder uses a codec through [`HeadCodec`], [`Block`], [`Heads`] and
+//! [`BlockEncoder`]. A new codec is a file here, a variant of these four, and optionally a kernel
 //! in `search/kernel`; without a kernel the search walks its [`Heads`] one by one. The prefix
 //! index, ranks and tails do not depend on the codec.
 
@@ -35,8 +35,8 @@ impl HeadCodec {
         }
     }
 
-    /// The bytes of the gap between two heads that are `bits` bits apart. The layout of tables and
-    /// the cost model ask for it.
+    /// The bytes of the gap between two heads that are `bits` bits apart. Used by the layout of
+    /// tables and by the cost model.
     pub(crate) fn gap_len(self, bits: u32) -> u32 {
         match self {
             HeadCodec::Varint => varint::gap_len(bits),
@@ -81,7 +81,7 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// The heads of the block from one at or before the first that is at least `low`.
+    /// The heads of the block, starting at or before the first head that is at least `low`.
     #[inline(always)]
     pub(crate) fn heads_from(&self, low: u64) -> Result<Heads<'a>, Fault> {
         match self {
@@ -113,14 +113,14 @@ impl Heads<'_> {
         }
     }
 
-    /// Writes the next heads to `out`, as many as there are and fit, and returns their number.
+    /// Writes as many of the next heads to `out` as fit, and returns their number.
     pub(crate) fn fill(&mut self, out: &mut [u64]) -> Result<usize, Fault> {
         match self {
             Heads::Varint(heads) => heads.fill(out),
         }
     }
 
-    /// Whether all heads were read and no byte is left.
+    /// Whether all heads were read and no byte remains.
     pub(crate) fn ended_well(&self) -> bool {
         match self {
             Heads::Varint(heads) => heads.ended_well(),
@@ -130,7 +130,7 @@ impl Heads<'_> {
 
 /// Encodes one block after the other. The bytes of a block are a front, which is known only at its
 /// end, and a body. A block can have any number of values, and only its front and body are spilled
-/// to a file; so an encoder may hold back only so many heads.
+/// to a file; so an encoder may hold back only a bounded number of heads.
 #[derive(Debug)]
 pub(crate) enum BlockEncoder {
     Varint(varint::BlockEncoder),
@@ -161,7 +161,7 @@ impl BlockEncoder {
         }
     }
 
-    /// Appends a head that is not below the one before to the body of the block.
+    /// Appends a head, not below the preceding head, to the body of the block.
     #[inline]
     pub(crate) fn push(&mut self, head: u64, body: &mut Vec<u8>) {
         match self {
@@ -169,7 +169,7 @@ impl BlockEncoder {
         }
     }
 
-    /// Ends the block, appends to `body` the heads that the encoder holds back, and begins the next
+    /// Ends the block, appends to `body` the heads held back by the encoder, and begins the next
     /// block at `next_first_head`. Returns whether the block starts with its front; if not, the
     /// front is dropped.
     pub(crate) fn finish(&mut self, next_first_head: u64, _body: &mut Vec<u8>) -> bool {

@@ -10,13 +10,13 @@ use crate::bytes::fields::{put_u24, put_u64};
 pub(crate) struct IndexWriter {
     heads_base: u64,
     rank_base: u64,
-    /// Ends of the blocks of the entry that is being filled.
+    /// Ends of the blocks of the current entry.
     ends: Vec<End>,
     overflow: Vec<u8>,
 }
 
 impl IndexWriter {
-    /// Takes the end of the next block and appends its index entry to `entries` once that is full.
+    /// Takes the end of the next block and appends its index entry to `entries` when that is full.
     pub(crate) fn push(&mut self, heads_end: u64, rank_end: u64, entries: &mut Vec<u8>) {
         let (ranks, bytes) = (rank_end - self.rank_base, heads_end - self.heads_base);
         self.ends.push(End { ranks, bytes });
@@ -27,7 +27,7 @@ impl IndexWriter {
         }
     }
 
-    /// Appends the last index entry, its missing blocks empty, and returns all overflow entries.
+    /// Appends the last index entry, padded with empty blocks, and returns all overflow entries.
     pub(crate) fn finish(mut self, entries: &mut Vec<u8>) -> Vec<u8> {
         if let Some(&last) = self.ends.last() {
             self.ends.resize(BLOCKS_PER_ENTRY as usize, last);

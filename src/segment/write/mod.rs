@@ -1,7 +1,7 @@
-//! Writing a segment: sorted values in, one file out, front to back within each section.
+//! Writing a segment file from sorted values; each section is written front to back.
 //!
 //! The segment build of `builder` calls [`SegmentWriter`] for each table and for the ids. Blocks,
-//! id records and index entries are encoded here. It never reads a segment.
+//! id records and index entries are encoded here. Nothing here reads a segment.
 
 #![cfg_attr(
     not(test),

@@ -1,5 +1,5 @@
-//! The ids of a damaged segment, as far as they can be read: they name the documents that are
-//! missing once the segment is left out.
+//! The readable ids of a damaged segment: they name the documents that are missing if the segment
+//! is dropped.
 
 use crate::base::section::Rank;
 use crate::segment::{Segment, map};
@@ -8,7 +8,7 @@ use fpstore_base::{Id, IdRef};
 
 impl DamagedSegment {
     /// Calls `each` with each id of the segment that is on sound pages, deleted ones included, in
-    /// the order of the file. Returns the number of fingerprints whose ids could not be read.
+    /// file order. Returns the number of fingerprints whose ids could not be read.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), fpstore::Error> {
@@ -25,7 +25,7 @@ impl DamagedSegment {
     ///
     /// # Errors
     ///
-    /// Those of `each`. Damage is counted, and no error.
+    /// Errors of `each`. Damage is counted and is not an error.
     pub fn for_each_id<E>(
         &self,
         mut each: impl FnMut(IdRef<'_>) -> Result<(), E>,

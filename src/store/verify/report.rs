@@ -1,4 +1,4 @@
-//! What a verification found.
+//! The result of a verification.
 
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,7 @@ pub struct VerifyReport {
     pub value_count: u64,
     /// Sample queries whose answers were compared with a scan.
     pub sample_count: u64,
-    /// All faults, in the order in which they were found. Empty for a sound store.
+    /// All faults in the order of detection. Empty for a sound store.
     pub faults: Vec<Error>,
     /// The segments with faults, oldest first. Empty if the manifest itself is damaged.
     pub damaged: Vec<DamagedSegment>,
@@ -38,9 +38,9 @@ impl VerifyReport {
         self.faults.is_empty()
     }
 
-    /// Whether all faults lie in tables of segments that hold their values in another table, too: then
-    /// nothing is lost, and [`Compaction::Rewrite`](crate::writer::Compaction::Rewrite) makes those
-    /// tables again.
+    /// Whether all faults are in tables of segments whose values another table holds whole: then
+    /// nothing is lost, and [`Compaction::Rewrite`](crate::writer::Compaction::Rewrite) rebuilds
+    /// those tables.
     pub fn is_rebuildable(&self) -> bool {
         !self.damaged.is_empty()
             && self.damaged.iter().all(|segment| segment.is_rebuildable)
@@ -58,16 +58,16 @@ pub struct DamagedSegment {
     pub number: u64,
     /// Its label; empty without one.
     pub label: String,
-    /// Its fingerprints, deleted ones included, as the manifest states them.
+    /// Its fingerprints, deleted ones included, according to the manifest.
     pub fingerprint_count: u64,
-    /// The counts of deleted fingerprints and of deleted ids, as the manifest states them, if only
+    /// The counts of deleted fingerprints and of deleted ids, according to the manifest, if only
     /// the deletions are damaged and the segment itself is sound.
     pub deletions_only: Option<(u64, u64)>,
-    /// Whether only tables are damaged, and one of them that holds all values is not.
+    /// Whether only tables are damaged, and a table with all values is sound.
     pub is_rebuildable: bool,
 }
 
-/// The table in which a fault lies, if it lies in one.
+/// The table of a fault, if it is in a table.
 fn damaged_table(fault: &Error) -> Option<TableIndex> {
     match fault {
         Error::Corrupt { section, .. } => section.table(),
@@ -75,7 +75,7 @@ fn damaged_table(fault: &Error) -> Option<TableIndex> {
     }
 }
 
-/// Whether all these faults of a segment lie in tables, and a table with all values has none.
+/// Whether all these faults of a segment are in tables, and a table with all values is sound.
 pub(super) fn is_rebuildable(segment: &Segment, faults: &[Error]) -> bool {
     let tables: Option<Vec<usize>> =
         faults.iter().map(|fault| damaged_table(fault).map(|table| table.0.into())).collect();

@@ -1,7 +1,7 @@
-//! The segment build: sorted records in, one segment file out.
+//! The segment build: turns sorted records into one segment file, and reports on it.
 //!
-//! The distinct values are permuted, sorted and encoded table by table; then the ids follow in the
-//! order of the first table. The same records give the same bytes, whatever the memory and threads.
+//! The distinct values are permuted, sorted and encoded table by table; the ids follow in the order
+//! of the first table. The same records give the same bytes, whatever the memory and threads.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -21,11 +21,11 @@ use crate::writing::sort::{
 use fpstore_base::watch::{Phase, Watch};
 use fpstore_base::{Fingerprint, IdKind, Recipe};
 
-/// Sorted records and the tables that they will have.
+/// Sorted records and their future tables.
 #[derive(Debug)]
 pub(crate) struct SegmentBuild {
     pub(super) resources: SortResources,
-    /// Records taken, repeated fingerprints included.
+    /// The number of records, repeated fingerprints included.
     pub(super) record_count: u64,
     pub(super) records: SortedRecords,
     /// The distinct fingerprints in natural order.
@@ -65,7 +65,7 @@ impl SegmentBuild {
         Ok(self.watch.next(Phase::Publish, None).report()?)
     }
 
-    /// Ends the last phase, publishing, and returns the report.
+    /// Ends the last phase, the publication, and returns the report.
     pub(crate) fn into_report(mut self) -> BuildReport {
         self.timer.end(Phase::Publish);
         BuildReport {
@@ -88,7 +88,7 @@ impl SegmentBuild {
         }
     }
 
-    /// Writes all tables; while one is encoded the next is sorted.
+    /// Writes all tables; while one is encoded, the next is sorted.
     fn tables(&self, writer: &mut Writer<'_>, watch: &Watch) -> Result<()> {
         let masks = self.scheme.masks();
         let mut prepared = masks.first().map(|&mask| self.prepare(mask, 0, watch)).transpose()?;
@@ -105,7 +105,7 @@ impl SegmentBuild {
                 continue;
             }
             prepared = std::thread::scope(|scope| {
-                // The system may refuse a thread; then this one does both.
+                // If the system refuses a thread, this thread does both.
                 let preparing = std::thread::Builder::new().spawn_scoped(scope, prepare).ok();
                 encode(writer, mask, bits, values, watch)?;
                 match preparing {
@@ -117,8 +117,8 @@ impl SegmentBuild {
         Ok(())
     }
 
-    /// The values of the table of `mask` in its order, or `None` if that is the natural order.
-    /// `held` is the memory in use by another table.
+    /// The sorted values of the table of `mask`, or `None` if that is the natural order. `held` is
+    /// the memory in use by another table.
     fn prepare(&self, mask: u64, held: u64, watch: &Watch) -> Result<Option<SortedValues>> {
         let permutation = Permutation::new(mask);
         if permutation.is_identity() {
@@ -160,8 +160,8 @@ impl SegmentBuild {
     }
 }
 
-/// Writes the table of `mask` of its sorted values, with syndromes of `bits` bits if they save
-/// something.
+/// Writes the table of `mask` from its sorted values, with syndromes of `bits` bits if they save
+/// space.
 fn encode(
     writer: &mut Writer<'_>,
     mask: u64,
@@ -180,24 +180,24 @@ fn encode(
     })
 }
 
-/// What a build did and how long it took.
+/// The counts and times of a build.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct BuildReport {
-    /// Records taken.
+    /// The number of records taken.
     pub record_count: u64,
-    /// Distinct fingerprints among them.
+    /// The number of distinct fingerprints.
     pub fingerprint_count: u64,
-    /// The most bytes that temporary files held at one time.
+    /// The largest total length of temporary files at one time, in bytes.
     pub temporary_len: u64,
-    /// The phases and how long they took. Reading takes from the first record to the last.
+    /// The phases and their durations. Reading lasts from the first record to the last.
     pub phases: Vec<(Phase, Duration)>,
-    /// Directories beside a new store that look like those of a build that died. They stay, because
-    /// their owner or their files do not prove it.
+    /// Directories next to a new store that look like leftovers of a dead build. They are kept,
+    /// because their owner or their files do not prove it.
     pub left: Vec<PathBuf>,
 }
 
-/// Measures phases that follow each other.
+/// Measures consecutive phases.
 #[derive(Debug, Default)]
 pub(super) struct PhaseTimer {
     since: Option<Instant>,

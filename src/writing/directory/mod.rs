@@ -1,9 +1,9 @@
-//! The directory of a store for programs that change it.
+//! The directory of a store, for programs that change it.
 //!
 //! The builder, the writer and the compactor open a [`StoreDirectory`], write new files into it,
 //! and publish them with a [`Transaction`], which replaces the manifest in one step. Values own
-//! their files: dropping an uncommitted file, a transaction or a new directory removes it.
-//! Nothing here reads the contents of a segment or changes a file that a manifest names.
+//! their files: dropping an uncommitted file, a transaction or a new directory removes it. Nothing
+//! here reads the contents of a segment or changes a file listed in a manifest.
 
 mod abandoned;
 mod copy;

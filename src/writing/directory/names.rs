@@ -1,4 +1,4 @@
-//! The names of the files of a store: which are unfinished, which are numbered, and where they are.
+//! The names of the files of a store: unfinished files and numbered files.
 
 use crate::format::deletions;
 use crate::format::manifest::segment_number;
@@ -7,7 +7,8 @@ use fpstore_disk::is_temporary_name;
 /// The names of unfinished files start with this.
 pub(super) const TEMPORARY_PREFIX: &str = ".tmp-";
 
-/// The lock that this process holds: the writer lock, or the compaction lock beside a writer.
+/// The lock that this process holds: the writer lock, or the compaction lock while a writer may be
+/// active.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LockOwner {
     Writer,
@@ -15,7 +16,7 @@ pub(crate) enum LockOwner {
 }
 
 impl LockOwner {
-    /// The start of the names of its unfinished files. They are abandoned once the lock is free.
+    /// The prefix of the names of its unfinished files. They are abandoned once the lock is free.
     pub(super) fn temporary_prefix(self) -> &'static str {
         match self {
             LockOwner::Writer => TEMPORARY_PREFIX,
@@ -24,7 +25,7 @@ impl LockOwner {
     }
 }
 
-/// Whether a name is one of a file that a writer or compactor has not finished.
+/// Whether a file with this name is an unfinished file of a writer or compactor.
 pub(super) fn is_unfinished(name: &str) -> bool {
     [LockOwner::Writer, LockOwner::Compactor]
         .iter()

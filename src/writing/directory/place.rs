@@ -1,4 +1,4 @@
-//! Where nothing may be written.
+//! Paths at which no output may be written.
 
 use std::path::Path;
 
@@ -8,16 +8,16 @@ use crate::search::snapshot::read_manifest;
 use fpstore_base::read_inputs;
 use fpstore_disk::parent_of;
 
-/// Refuses an output that would lie in a store, which nothing but its writers may write to, or take
-/// the place of an input of this process, or lie in a folder whose files are read; inputs are known
-/// where [`remember`](fpstore_base::read_inputs::remember) was called.
+/// Rejects an output inside a store, which only its writers may change, an output that would
+/// replace an input of this process, and an output in a folder whose files are inputs. Inputs are
+/// known if [`remember`](fpstore_base::read_inputs::remember) was called.
 ///
-/// All that makes stores and segment files asks this, at the beginning and before the output gets its
-/// name. A program asks it for its other outputs.
+/// Everything that makes stores and segment files calls this at the start and before the output
+/// gets its final name. Programs call it for their other outputs.
 ///
 /// # Errors
 ///
-/// [`Error::InvalidOptions`], with the name and what to do.
+/// [`Error::InvalidOptions`] with the path and a remedy.
 pub fn check_output(path: &Path) -> Result<()> {
     let refused = |fault: &str| {
         let reason = format!("{} {fault}", path.display());
@@ -26,7 +26,7 @@ pub fn check_output(path: &Path) -> Result<()> {
     if let Some(fault) = read_inputs::fault_of_output(path) {
         return refused(&fault);
     }
-    // Folders may be missing that will be made.
+    // Some folders may not exist yet.
     let place = read_inputs::place_of(path);
     let folder = parent_of(&place);
     let is_store = |folder: &&Path| {

@@ -1,11 +1,11 @@
-//! The layout of records of a fixed number of bytes.
+//! The layout of records with a fixed number of bytes.
 
 use super::layout::{Chunk, ChunkPlace, Layout, RecordConsumer};
 use crate::bytes::fields::{u32_at, u64_at};
 use fpstore_base::{Fingerprint, IdRef};
 
 /// Records of `LEN` bytes: a fingerprint of `OWN_LEN` bytes, 4 or 8, then an id of 8 bytes if there
-/// are more.
+/// are more bytes.
 pub(super) struct FixedRecords<const LEN: usize, const OWN_LEN: usize>;
 
 impl<const LEN: usize, const OWN_LEN: usize> Layout for FixedRecords<LEN, OWN_LEN> {

@@ -1,4 +1,4 @@
-//! The formats of inputs, and the one list that says how each is read.
+//! The formats of inputs, and the single list of their layouts.
 
 use std::path::Path;
 
@@ -10,28 +10,28 @@ use crate::base::error::{Error, Result};
 use fpstore_base::source::Source;
 use fpstore_base::{Radix, Width};
 
-/// How records are laid out in an input.
+/// The layout of records in an input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InputFormat {
-    /// One record a line: a fingerprint, then optionally a tab, comma, colon or spaces and the id.
-    /// Blank lines and lines that start with `#` are no records. CR LF ends a line as LF does.
+    /// One record per line: a fingerprint, then optionally a tab, comma, colon or spaces and the
+    /// id. Blank lines and lines that start with `#` are skipped. CR LF ends a line like LF.
     ///
-    /// Tables with other columns or a header are read too, unless [`InputOptions::exact`] is set: the
-    /// column of which three of four values have all digits of a fingerprint is the fingerprint, the
-    /// other one the id; shorter numbers beside another column are ids.
-    /// [`InputSummary::guess`](super::InputSummary::guess) says what was taken for what.
+    /// Tables with other columns or a header are read, too, unless [`InputOptions::exact`] is set:
+    /// the column in which three of four values have all digits of a fingerprint is the
+    /// fingerprint, the other column the id; shorter numbers next to another column are ids.
+    /// [`InputSummary::guess`](super::InputSummary::guess) names the chosen columns.
     #[default]
     Lines,
-    /// 8 bytes a record: the fingerprint, little-endian.
+    /// 8 bytes per record: the fingerprint, little-endian.
     U64Le,
-    /// 16 bytes a record: the fingerprint, then the id, both little-endian.
+    /// 16 bytes per record: the fingerprint, then the id, both little-endian.
     U64LeId,
-    /// 4 bytes a record: the fingerprint, little-endian. For a [width](InputOptions::width) of at
+    /// 4 bytes per record: the fingerprint, little-endian. For a [width](InputOptions::width) of at
     /// most 32 bits.
     U32Le,
-    /// 12 bytes a record: 4 of the fingerprint, then 8 of the id, both little-endian. For a width of
-    /// at most 32 bits.
+    /// 12 bytes per record: 4 of the fingerprint, then 8 of the id, both little-endian. For a width
+    /// of at most 32 bits.
     U32LeId,
 }
 
@@ -63,16 +63,16 @@ impl InputOptions {
         self
     }
 
-    /// Sets how fingerprints are spelled in lines. The default is hexadecimal, and decimal for lines
-    /// that cannot be anything else.
+    /// Sets the radix of fingerprints in lines. The default is hexadecimal, and decimal for lines
+    /// that cannot be hexadecimal.
     #[must_use]
     pub fn radix(mut self, radix: impl Into<Option<Radix>>) -> Self {
         self.radix = radix.into();
         self
     }
 
-    /// Sets which columns of lines hold the fingerprint and the id, counted from 1. Without `id` the
-    /// records have none. Tabs, semicolons or commas separate columns, and a first line with a name in
+    /// Sets the columns of the fingerprint and the id, counted from 1. Without `id` the records
+    /// have no ids. Tabs, semicolons or commas separate columns, and a first line with a name in
     /// place of the fingerprint is a header.
     #[must_use]
     pub fn columns(mut self, fingerprint: usize, id: impl Into<Option<usize>>) -> Self {
@@ -81,18 +81,18 @@ impl InputOptions {
         self
     }
 
-    /// Sets whether lines start with the fingerprint, as [`InputFormat::Lines`] documents; then no
-    /// columns are guessed.
+    /// Sets whether lines start with the fingerprint, as documented for [`InputFormat::Lines`];
+    /// then no columns are guessed.
     #[must_use]
     pub fn exact(mut self, exact: bool) -> Self {
         self.is_exact = exact;
         self
     }
 
-    /// Sets the width of the fingerprints: a value with a bit above it is a bad record, and in signed
-    /// decimal negative numbers are those of the width, as `INTEGER` of a database is of 32 bits. The
-    /// default is 64 bits; [`Builder::read`](crate::Builder::read) and the writer take that of the
-    /// recipe.
+    /// Sets the width of the fingerprints: a value with a bit above it is a bad record, and
+    /// negative numbers in signed decimal have this width, like a 32-bit `INTEGER` of a database.
+    /// The default is 64 bits; [`Builder::read`](crate::Builder::read) and the writer use the width
+    /// of the recipe.
     #[must_use]
     pub fn width(mut self, width: Width) -> Self {
         self.width = width;
@@ -107,7 +107,7 @@ impl InputOptions {
     }
 }
 
-/// Runs an expression with the [`Layout`] of a format: the list of all formats.
+/// Evaluates an expression with the [`Layout`] of a format: the list of all formats.
 macro_rules! with_layout {
     ($options:expr, |$layout:ident| $action:expr) => {{
         let options: &InputOptions = $options;
@@ -142,13 +142,13 @@ impl InputOptions {
         self.skip_bad
     }
 
-    /// Lets the first line decide alone about columns.
+    /// Decides about columns from the first line only.
     pub(super) fn stream(mut self) -> Self {
         self.is_stream = true;
         self
     }
 
-    /// Opens an input; compressed text needs no name that says so.
+    /// Opens an input; compressed data is recognised without a file extension.
     pub(super) fn open(&self, path: &Path) -> Result<Source> {
         Ok(match self.format {
             InputFormat::Lines => Source::open(path)?,
@@ -164,7 +164,7 @@ impl InputOptions {
         })
     }
 
-    /// How the lines of an input are read; `None` if more of its bytes are needed to decide.
+    /// How the lines of an input are read; `None` if more bytes are needed to decide.
     pub(super) fn line_form(&self, bytes: &[u8], is_whole: bool) -> Option<LineForm> {
         if self.format != InputFormat::Lines {
             return Some(LineForm::default());

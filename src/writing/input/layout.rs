@@ -1,22 +1,22 @@
-//! How the records of one format lie in bytes, and who takes them.
+//! The layout of records in bytes, chunks of whole records, and the consumers of records.
 
 use std::sync::Arc;
 
 use super::guess::LineForm;
 use fpstore_base::{Fingerprint, IdRef, Radix, Width};
 
-/// How the records of one format lie in bytes.
+/// The layout of the records of one format.
 pub(super) trait Layout {
-    /// How many bytes at the start of `bytes` are whole records. No record ends in the first
-    /// `searched_len` bytes.
+    /// The number of bytes at the start of `bytes` that are whole records. No record ends in the
+    /// first `searched_len` bytes.
     fn whole_len(&self, bytes: &[u8], searched_len: usize) -> usize;
 
-    /// Gives each record of a chunk to the consumer until it stops. Returns how many lines were
-    /// parsed, 0 in a format without lines.
+    /// Passes each record of a chunk to the consumer until it stops. Returns the number of parsed
+    /// lines, 0 in a format without lines.
     fn parse(&self, chunk: &Chunk, consumer: &mut impl RecordConsumer) -> u64;
 }
 
-/// Takes the records of a chunk. Each method returns whether to go on.
+/// Consumes the records of a chunk. Each method returns whether to continue.
 pub(super) trait RecordConsumer {
     fn record(
         &mut self,
@@ -37,29 +37,30 @@ pub(super) enum ChunkPlace {
     Byte(u64),
 }
 
-/// The longest line that can be a record. A longer one is a sign of another kind of file and must
-/// not fill the memory.
+/// The maximum length of a line with a record. A longer line indicates another kind of file and
+/// must not fill the memory.
 pub(super) const LINE_LEN_MAX: usize = 1 << 20;
 
-/// Whole records of an input.
+/// Whole records of an input, which can be parsed independently of other chunks.
 #[derive(Debug)]
 pub(super) struct Chunk {
     pub(super) bytes: Vec<u8>,
-    /// Where the chunk starts: bytes of the decompressed input.
+    /// The offset of the chunk in the decompressed input.
     pub(super) offset: u64,
-    /// Where it ends.
+    /// The end of the chunk.
     pub(super) end: u64,
-    /// Whether the chunk stands for a line that was too long to keep. It then has no bytes.
+    /// Whether the chunk represents a line that was too long to keep. It then has no bytes.
     pub(super) is_long_line: bool,
     /// How lines are read; the same for all chunks of an input.
     pub(super) form: Arc<LineForm>,
 }
 
-/// Passes records of a width on, and makes bad records of those that do not fit.
+/// Passes on records of a width, and turns wider ones into bad records. It is inserted only for
+/// widths below 64 bits, so that layouts do not depend on widths, and full widths cost nothing.
 pub(super) struct Narrow<'a, C> {
     pub(super) consumer: &'a mut C,
     pub(super) width: Width,
-    /// The spelling of the values.
+    /// The radix of the values.
     pub(super) radix: Radix,
 }
 

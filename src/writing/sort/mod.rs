@@ -2,8 +2,8 @@
 //!
 //! [`ValueSorter`] sorts distinct values for a table, [`RecordSorter`] sorts fingerprints with ids
 //! for the builder and pairs for a join. Both take their memory, threads and directory from
-//! [`SortResources`] and never take more than about that memory. Entries with equal keys keep the
-//! order in which they were pushed.
+//! [`SortResources`] and stay within about that memory. Entries with equal keys keep their input
+//! order.
 
 use fpstore_disk::ScratchFolder;
 
@@ -28,7 +28,7 @@ pub(crate) use values::{SortedValues, ValueSorter};
 /// The memory, threads and directory that a sort may use.
 #[derive(Clone, Debug)]
 pub(crate) struct SortResources {
-    /// Bytes of memory for the entries and for sorting them.
+    /// The memory for the entries and for sorting them, in bytes.
     pub(crate) memory: u64,
     /// Threads that sort at the same time.
     pub(crate) threads: usize,
@@ -37,12 +37,13 @@ pub(crate) struct SortResources {
 }
 
 impl SortResources {
-    /// The same with `held` bytes less of memory, but never below [`MEMORY_MIN`].
+    /// The same resources with `held` bytes less of memory, but at least [`MEMORY_MIN`].
     pub(crate) fn beside(&self, held: u64) -> Self {
         let memory = self.memory.saturating_sub(held).max(MEMORY_MIN);
         SortResources { memory, ..self.clone() }
     }
 }
 
-/// The least memory of a sort: with less there would be very many runs, as unit tests want.
+/// The minimum memory of a sort: with less there would be very many runs, which only unit tests
+/// want.
 pub(crate) const MEMORY_MIN: u64 = if cfg!(test) { 1 << 14 } else { 16 << 20 };

@@ -1,4 +1,4 @@
-//! A folder that takes a whole state of a store, wherever the files of the state are.
+//! Copying a whole state of a store into a folder, from any source of its files.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -17,27 +17,27 @@ use crate::writing::writer::transfer::check_copy;
 use fpstore_base::watch::{Phase, Throttle, Watch};
 use fpstore_disk::plain_file;
 
-/// Bytes that are copied at a time.
+/// The number of bytes copied at a time.
 const PART_LEN: usize = 1 << 20;
 
-/// The files of the newest state of a store that is somewhere else, by their names.
+/// The files of the newest state of a store in another place, by name.
 pub trait StateSource {
-    /// How a file is called in messages.
+    /// The designation of a file in messages.
     fn place(&self, name: &str) -> PathBuf;
 
-    /// The bytes of a file. `len` is their number, unless only the source knows it.
+    /// The bytes of a file. `len` is their number, or `None` if only the source knows it.
     ///
     /// # Errors
     ///
-    /// One of the kind `NotFound` if the source shows a newer state, which does not have the file.
+    /// An error of the kind `NotFound` if the source has moved to a newer state without this file.
     fn open(&self, name: &str, len: Option<u64>) -> io::Result<Box<dyn Read + '_>>;
 }
 
-/// How often a newer state is taken because files of the one before are gone.
+/// The number of attempts with newer states, if files of the preceding state are gone.
 const STATES: u32 = 10;
 
-/// Makes the folder `to` hold the newest state that `source` has, as [`backup`](super::backup) does
-/// with a store of this machine.
+/// Updates the folder `to` to the newest state in `source`, as [`backup`](super::backup) does with
+/// a local store.
 ///
 /// # Errors
 ///
@@ -65,7 +65,7 @@ pub fn backup_from(
     }
 }
 
-/// Makes the folder `to` hold the state of `manifest`. See [`backup`](super::backup).
+/// Updates the folder `to` to the state of `manifest`. See [`backup`](super::backup).
 pub(super) fn copy_state(
     manifest: Manifest,
     files: &dyn StateSource,
@@ -85,7 +85,7 @@ pub(super) fn copy_state(
         entries.any(|of| of.number == entry.number)
     };
     let is_here = |entry: &&SegmentEntry| {
-        // What was copied before a failure is not trusted without a look.
+        // Files copied before a failure are verified.
         let verify = options.verify || !known(entry);
         is_whole(&to.join(entry.file_name()), entry, verify)
     };
@@ -110,7 +110,7 @@ pub(super) fn copy_state(
     Ok(done)
 }
 
-/// Refuses a folder that holds anything but an earlier state of the store, or this one.
+/// Rejects a folder with anything but this state or an earlier state of the store.
 fn check_history(to: &Path, before: &Manifest, manifest: &Manifest) -> Result<()> {
     let to = to.display();
     let refused = |reason| Err(Error::InvalidOptions { reason });
@@ -124,7 +124,7 @@ fn check_history(to: &Path, before: &Manifest, manifest: &Manifest) -> Result<()
              written to; name another folder"
         ));
     }
-    // Numbers are never used again, so a file of one number is the same in one history.
+    // Numbers are never reused, so within one history files with the same number are equal.
     let is_other = |one: &SegmentEntry, other: &SegmentEntry| {
         one.number == other.number && one.digest != other.digest
     };
@@ -177,7 +177,7 @@ fn copy_segment(
     copy.name(&directory.path().join(entry.file_name()), true)
 }
 
-/// Writes the deletion file of a segment, if it has one that is not there.
+/// Writes the deletion file of a segment, if it has one and the file is missing.
 fn copy_deletions(
     entry: &SegmentEntry,
     files: &dyn StateSource,
@@ -201,7 +201,7 @@ fn copy_deletions(
     directory.write_deletions(&path, &bytes)
 }
 
-/// The error for a file that is not the one that the manifest names.
+/// The error for a file that differs from its manifest entry.
 fn replaced(from: &Path) -> Error {
     let reason = format!("{} is another file than the manifest says", from.display());
     Error::InvalidOptions { reason }

@@ -1,4 +1,4 @@
-//! Merging: one segment from several, published in their place.
+//! Merging: writing one segment from several, and publishing it in their place.
 
 use crate::base::error::{Error, Result};
 use crate::base::id_policy::IdPolicy;
@@ -19,8 +19,8 @@ use fpstore_base::watch::{Observer, Phase, Throttle, Watch};
 /// The number of attempts to rebase deletions without the publication lock. The next attempt holds
 /// it, so that no other process can delete more meanwhile.
 const UNLOCKED_TRIES: u32 = 3;
-/// A compaction gives up after this many conflicts: each is a merge whose work is lost, and others
-/// may go on for ever.
+/// A compaction gives up after this many conflicts: each conflict wastes a merge, and other
+/// processes may continue for ever.
 pub(super) const CONFLICTS_MAX: u64 = 10;
 
 /// Merges segments of a store; the caller holds the compaction lock.
@@ -37,9 +37,10 @@ pub(super) struct Merger<'a> {
 
 /// The outcome of a finished merge.
 enum Published {
-    /// It took the place of the merged segments; `None` is for no segment, where all was deleted.
+    /// It replaced the merged segments; `None` if no segment was needed because all records were
+    /// deleted.
     InPlace(Option<u64>),
-    /// One of the segments was removed, or deletions of them cannot be rebased: nothing changed.
+    /// One of the segments was removed, or their deletions cannot be rebased: nothing changed.
     Conflict,
 }
 
@@ -59,14 +60,14 @@ impl<'a> Merger<'a> {
         Merger { directory, store, options, resources, recipe, observer, throttle, done }
     }
 
-    /// Removes the files of the merged segments, except those that a reader holds.
+    /// Removes the files of the merged segments, except files held by a reader.
     pub(super) fn collect_garbage(&self) {
         if self.done.merged > 0 {
             self.directory.collect_garbage();
         }
     }
 
-    /// Ends a compaction that others disturb again and again.
+    /// Ends a compaction that other processes disturb repeatedly.
     pub(super) fn check_conflicts(&self) -> Result<()> {
         if self.done.conflicted < CONFLICTS_MAX {
             return Ok(());
@@ -88,7 +89,7 @@ impl<'a> Merger<'a> {
         let observer = self.observer.clone();
         let mut lens = parts.iter().map(|open| open.segment.header().sketch_len);
         let first = lens.next().unwrap_or_default();
-        // What has no sketch gets none, so all lose theirs; writers do not let it come to that.
+        // If sketch lengths differ, the merged segment has no sketches; writers prevent that case.
         let sketch_len = if lens.all(|len| len == first) { first } else { 0 };
         let mut records =
             RecordBuffer::new(IdPolicy::Auto, sketch_len, &self.resources, observer.clone());
@@ -100,7 +101,7 @@ impl<'a> Merger<'a> {
             push_live_records(open, &mut records, &self.resources, &watch, self.throttle.as_ref())?;
         }
         let mut segment = None;
-        // The last segment stays, even if it is empty: it has the recipe.
+        // The last segment of a store is kept even if it is empty: it has the recipe.
         if records.count() > 0 || self.store.snapshot().segments().len() == parts.len() {
             segment = Some(self.write(records, label)?);
         }
@@ -132,8 +133,8 @@ impl<'a> Merger<'a> {
         file.finish(label)
     }
 
-    /// Replaces `parts` by the segment that was made of them, and deletes from it the records that
-    /// were deleted from them since.
+    /// Replaces `parts` by the merged segment, after deleting from it the records that were deleted
+    /// from them since.
     fn publish(
         &self,
         parts: &[OpenSegment],
@@ -154,7 +155,7 @@ impl<'a> Merger<'a> {
                 Rebased::Impossible => return Ok(Published::Conflict),
             };
             let mut transaction = early.map_or_else(begin, Ok)?;
-            // Others may have published since the refresh.
+            // Other processes may have published since the refresh.
             let entries = transaction.segments();
             let Some(at) = position_of(parts, entries, is) else {
                 return Ok(Published::Conflict);
@@ -174,10 +175,10 @@ impl<'a> Merger<'a> {
             };
             let number = made.as_ref().map(|entry| entry.number);
             segments.splice(range, made);
-            // The snapshot holds the files of the merged segments.
+            // The snapshot holds the files of the merged segments open.
             drop(snapshot);
             let committed = transaction.commit(segments);
-            // After an error, the new manifest may be in place all the same.
+            // After an error, the new manifest may still be in place.
             let refreshed = self.store.refresh();
             let generation = committed?;
             refreshed.map_err(Error::in_effect(generation))?;
@@ -199,7 +200,7 @@ impl<'a> Merger<'a> {
     }
 }
 
-/// The position of `parts` among the live segments, if they are neighbours still.
+/// The position of `parts` among the live segments, if they are still neighbours.
 fn position_of<T>(
     parts: &[OpenSegment],
     live: &[T],

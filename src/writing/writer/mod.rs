@@ -1,9 +1,10 @@
 //! Changing a store: adding segments, deleting records, merging segments, removing expired ones.
 //!
-//! [`Writer`] holds the writer lock and does all of it; [`Compactor`] merges beside a writer.
-//! [`SharedWriter`] holds the lock for one turn at a time, and [`CheckedWriter`] adds only what is
-//! near nothing that is there. Each change writes new files and publishes them with one transaction
-//! of `directory`. A file that a manifest names is never changed, and readers never wait.
+//! [`Writer`] holds the writer lock and makes all kinds of changes; [`Compactor`] merges while a
+//! writer is active. [`SharedWriter`] holds the lock for one turn at a time, and [`CheckedWriter`]
+//! adds only records without stored neighbours. Each change writes new files and publishes them
+//! with one transaction of `directory`. A file listed in a manifest is never changed, and readers
+//! never wait.
 
 mod add;
 mod backup;
