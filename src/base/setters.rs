@@ -1,7 +1,16 @@
-//! Setters shared by several options, each documented once.
+//! Setters of options: methods that take the options and return them with one field changed.
 
-/// The setters of fields with these names. `Waiting` and `Observer` are resolved at the call site.
+/// The setters of fields: either documented ones with their parameter types, or shared ones by their
+/// names. Types are resolved at the call site.
 macro_rules! setters {
+    ($($(#[$doc:meta])+ $name:ident: $type:ty),+ $(,)?) => { $(
+        $(#[$doc])+
+        #[must_use]
+        pub fn $name(mut self, $name: $type) -> Self {
+            self.$name = $name.into();
+            self
+        }
+    )+ };
     ($($name:ident),+) => { $(setters!(@$name);)+ };
     (@label) => {
         /// Sets the label of new segments, such as `2026-11`: at most 255 bytes without control

@@ -28,6 +28,7 @@ use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::base::error::{Error, Result};
+use crate::base::setters::setters;
 use crate::base::steps::Counted;
 use crate::format::manifest;
 use crate::plan::Plan;
@@ -455,22 +456,16 @@ pub struct OpenOptions {
 }
 
 impl OpenOptions {
-    /// Sets how segments are accessed, now and after each [refresh](crate::Store::refresh).
-    #[must_use]
-    pub fn access(mut self, access: Access) -> Self {
-        self.access = access;
-        self
-    }
-
-    /// Rejects the store unless it is at this [generation](crate::Store::generation), so that all
-    /// tasks of a job see the same state. [`Store::refresh`](crate::Store::refresh) keeps it.
-    ///
-    /// A past generation cannot be opened. To keep reading a generation while the store changes,
-    /// make a snapshot of it with `export_linked`.
-    #[must_use]
-    pub fn generation(mut self, generation: impl Into<Option<u64>>) -> Self {
-        self.generation = generation.into();
-        self
+    setters! {
+        /// Sets how segments are accessed, now and after each [refresh](crate::Store::refresh).
+        access: Access,
+        /// Rejects the store unless it is at this [generation](crate::Store::generation), so that
+        /// all tasks of a job see the same state. [`Store::refresh`](crate::Store::refresh) keeps
+        /// it.
+        ///
+        /// A past generation cannot be opened. To keep reading a generation while the store
+        /// changes, make a snapshot of it with `export_linked`.
+        generation: impl Into<Option<u64>>,
     }
 }
 

@@ -210,11 +210,9 @@ impl Default for VerifyOptions {
 impl VerifyOptions {
     setters!(max_rate, observer);
 
-    /// Sets the number of sample queries whose answers are compared with a scan. Needs one pass
-    /// over the store, and another pass for each 256 queries.
-    #[must_use]
-    pub fn samples(mut self, count: u64) -> Self {
-        self.samples = count;
-        self
+    setters! {
+        /// Sets the number of sample queries whose answers are compared with a scan. Needs one pass
+        /// over the store, and another pass for each 256 queries.
+        samples: u64,
     }
 }

@@ -49,43 +49,21 @@ impl Default for BuildOptions {
 }
 
 impl BuildOptions {
-    /// Sets the scheme with its tuned distance, or how both are chosen.
-    #[must_use]
-    pub fn scheme(mut self, scheme: impl Into<SchemeChoice>) -> Self {
-        self.scheme = scheme.into();
-        self
-    }
-
-    /// Sets the kind of ids that the store keeps.
-    #[must_use]
-    pub fn ids(mut self, ids: IdPolicy) -> Self {
-        self.ids = ids;
-        self
-    }
-
-    /// Sets the recipe of the fingerprints. Fingerprints made by other programs have
-    /// [`Recipe::external`], or [`Recipe::external_of`] if they have fewer than 64 bits.
-    #[must_use]
-    pub fn recipe(mut self, recipe: Recipe) -> Self {
-        self.recipe = recipe;
-        self
-    }
-
-    /// Sets the number of bytes of a sketch that the store keeps with each id, 0 for none. A sketch
-    /// contains more information about a document than its fingerprint; its meaning depends on the
-    /// recipe.
-    #[must_use]
-    pub fn sketch_len(mut self, len: u8) -> Self {
-        self.sketch_len = len;
-        self
-    }
-
-    /// Sets whether an existing store may be replaced. It gives the old answers until the new store
-    /// is complete.
-    #[must_use]
-    pub fn replace(mut self, replace: bool) -> Self {
-        self.replace = replace;
-        self
+    setters! {
+        /// Sets the scheme with its tuned distance, or how both are chosen.
+        scheme: impl Into<SchemeChoice>,
+        /// Sets the kind of ids that the store keeps.
+        ids: IdPolicy,
+        /// Sets the recipe of the fingerprints. Fingerprints made by other programs have
+        /// [`Recipe::external`], or [`Recipe::external_of`] if they have fewer than 64 bits.
+        recipe: Recipe,
+        /// Sets the number of bytes of a sketch that the store keeps with each id, 0 for none. A
+        /// sketch contains more information about a document than its fingerprint; its meaning
+        /// depends on the recipe.
+        sketch_len: u8,
+        /// Sets whether an existing store may be replaced. It gives the old answers until the new
+        /// store is complete.
+        replace: bool,
     }
 
     /// Sets the id of a new store, instead of sixteen random bytes.

@@ -7,6 +7,7 @@ use super::guess::{LineForm, Wish, decide};
 use super::layout::{Chunk, Layout, Narrow, RecordConsumer};
 use super::lines::Lines;
 use crate::base::error::{Error, Result};
+use crate::base::setters::setters;
 use fpstore_base::source::Source;
 use fpstore_base::{Radix, Width};
 
@@ -49,26 +50,29 @@ pub struct InputOptions {
     format: InputFormat,
     radix: Option<Radix>,
     columns: Option<(usize, Option<usize>)>,
-    is_exact: bool,
+    exact: bool,
     is_stream: bool,
     width: Width,
     pub(super) skip_bad: bool,
 }
 
 impl InputOptions {
-    /// Sets the format. The default is lines.
-    #[must_use]
-    pub fn format(mut self, format: InputFormat) -> Self {
-        self.format = format;
-        self
-    }
-
-    /// Sets the radix of fingerprints in lines. The default is hexadecimal, and decimal for lines
-    /// that cannot be hexadecimal.
-    #[must_use]
-    pub fn radix(mut self, radix: impl Into<Option<Radix>>) -> Self {
-        self.radix = radix.into();
-        self
+    setters! {
+        /// Sets the format. The default is lines.
+        format: InputFormat,
+        /// Sets the radix of fingerprints in lines. The default is hexadecimal, and decimal for
+        /// lines that cannot be hexadecimal.
+        radix: impl Into<Option<Radix>>,
+        /// Sets whether lines start with the fingerprint, as documented for [`InputFormat::Lines`];
+        /// then no columns are guessed.
+        exact: bool,
+        /// Sets the width of the fingerprints: a value with a bit above it is a bad record, and
+        /// negative numbers in signed decimal have this width, like a 32-bit `INTEGER` of a
+        /// database. The default is 64 bits; [`Builder::read`](crate::Builder::read) and the writer
+        /// use the width of the recipe.
+        width: Width,
+        /// Sets whether bad records are counted and skipped. By default the first one is an error.
+        skip_bad: bool,
     }
 
     /// Sets the columns of the fingerprint and the id, counted from 1. Without `id` the records
@@ -78,31 +82,6 @@ impl InputOptions {
     pub fn columns(mut self, fingerprint: usize, id: impl Into<Option<usize>>) -> Self {
         let from_0 = |column: usize| column.saturating_sub(1);
         self.columns = Some((from_0(fingerprint), id.into().map(from_0)));
-        self
-    }
-
-    /// Sets whether lines start with the fingerprint, as documented for [`InputFormat::Lines`];
-    /// then no columns are guessed.
-    #[must_use]
-    pub fn exact(mut self, exact: bool) -> Self {
-        self.is_exact = exact;
-        self
-    }
-
-    /// Sets the width of the fingerprints: a value with a bit above it is a bad record, and
-    /// negative numbers in signed decimal have this width, like a 32-bit `INTEGER` of a database.
-    /// The default is 64 bits; [`Builder::read`](crate::Builder::read) and the writer use the width
-    /// of the recipe.
-    #[must_use]
-    pub fn width(mut self, width: Width) -> Self {
-        self.width = width;
-        self
-    }
-
-    /// Sets whether bad records are counted and skipped. By default the first one is an error.
-    #[must_use]
-    pub fn skip_bad(mut self, skip_bad: bool) -> Self {
-        self.skip_bad = skip_bad;
         self
     }
 }
@@ -169,7 +148,8 @@ impl InputOptions {
         if self.format != InputFormat::Lines {
             return Some(LineForm::default());
         }
-        let InputOptions { radix, columns, is_exact, is_stream, width, skip_bad, .. } = *self;
+        let InputOptions { radix, columns, exact: is_exact, is_stream, width, skip_bad, .. } =
+            *self;
         decide(bytes, is_whole, &Wish { radix, columns, skip_bad, is_exact, is_stream, width })
     }
 

@@ -118,11 +118,10 @@ pub struct BackupOptions {
 impl BackupOptions {
     setters!(max_rate, wait, observer);
 
-    /// Sets whether segments that are already in the folder are fully read and checked, and copied
-    /// again if they are damaged. New copies are always checked.
-    #[must_use]
-    pub fn verify(self, verify: bool) -> Self {
-        BackupOptions { verify, ..self }
+    setters! {
+        /// Sets whether segments that are already in the folder are fully read and checked, and
+        /// copied again if they are damaged. New copies are always checked.
+        verify: bool,
     }
 }
 

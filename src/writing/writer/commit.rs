@@ -39,21 +39,14 @@ pub struct CommitOptions {
 impl CommitOptions {
     setters!(label, wait, observer);
 
-    /// Sets a name for the job. If the store remembers a job with this name
-    /// ([`Store::has_run`](crate::Store::has_run)), the commit changes nothing. Without a name, a
-    /// repeated commit is recognised by its segments, until a compaction merges them.
-    #[must_use]
-    pub fn run(mut self, name: impl Into<Option<String>>) -> Self {
-        self.run = name.into();
-        self
-    }
-
-    /// Sets whether the names of the files outside the store are removed after the commit. By
-    /// default they are kept; if the files are linked, that takes no space.
-    #[must_use]
-    pub fn remove(mut self, remove: bool) -> Self {
-        self.remove = remove;
-        self
+    setters! {
+        /// Sets a name for the job. If the store remembers a job with this name
+        /// ([`Store::has_run`](crate::Store::has_run)), the commit changes nothing. Without a name,
+        /// a repeated commit is recognised by its segments, until a compaction merges them.
+        run: impl Into<Option<String>>,
+        /// Sets whether the names of the files outside the store are removed after the commit. By
+        /// default they are kept; if the files are linked, that takes no space.
+        remove: bool,
     }
 
     fn check(&self) -> Result<()> {

@@ -75,56 +75,29 @@ impl WriterOptions {
         self
     }
 
-    /// Sets the kind of ids that new segments keep.
-    #[must_use]
-    pub fn ids(mut self, ids: IdPolicy) -> Self {
-        self.ids = ids;
-        self
-    }
-
-    /// Sets the recipe of the fingerprints; the default is the recipe of the store.
-    #[must_use]
-    pub fn recipe(mut self, recipe: impl Into<Option<Recipe>>) -> Self {
-        self.recipe = recipe.into();
-        self
-    }
-
-    /// Sets the name of the run of a program, such as `crawl-2026-11-22`. The next commit of
-    /// records stores it in the same step, or else [`Writer::finish`](crate::Writer::finish) does.
-    /// A repeated program can check [`Store::has_run`](crate::Store::has_run) and add nothing
-    /// twice. A name follows the rules of a label and is not empty.
-    #[must_use]
-    pub fn run(mut self, name: impl Into<Option<String>>) -> Self {
-        self.run = name.into();
-        self
-    }
-
-    /// Sets whether records replace older records with the same id, as when a page is crawled
-    /// again. A commit removes the older ones in the same step. Of pushed records with one id the
-    /// last one is taken.
-    ///
-    /// Pushed records are held in memory until they are committed, and each commit takes a pass
-    /// over the ids of the store, as [`Writer::delete_ids`](crate::Writer::delete_ids).
-    #[must_use]
-    pub fn replace(mut self, replace: bool) -> Self {
-        self.replace = replace;
-        self
-    }
-
-    /// Sets whether the writer merges segments by the size-tiered rule of
-    /// [`Compaction::Tier`](crate::writer::Compaction::Tier) after each commit of records and in
-    /// its final step.
-    #[must_use]
-    pub fn compact(mut self, compact: bool) -> Self {
-        self.compact = compact;
-        self
-    }
-
-    /// Sets whether a merge begins even if the disk seems too small for it.
-    #[must_use]
-    pub fn skip_space_check(mut self, skip: bool) -> Self {
-        self.skip_space_check = skip;
-        self
+    setters! {
+        /// Sets the kind of ids that new segments keep.
+        ids: IdPolicy,
+        /// Sets the recipe of the fingerprints; the default is the recipe of the store.
+        recipe: impl Into<Option<Recipe>>,
+        /// Sets the name of the run of a program, such as `crawl-2026-11-22`. The next commit of
+        /// records stores it in the same step, or else [`Writer::finish`](crate::Writer::finish)
+        /// does. A repeated program can check [`Store::has_run`](crate::Store::has_run) and add
+        /// nothing twice. A name follows the rules of a label and is not empty.
+        run: impl Into<Option<String>>,
+        /// Sets whether records replace older records with the same id, as when a page is crawled
+        /// again. A commit removes the older ones in the same step. Of pushed records with one id
+        /// the last one is taken.
+        ///
+        /// Pushed records are held in memory until they are committed, and each commit takes a pass
+        /// over the ids of the store, as [`Writer::delete_ids`](crate::Writer::delete_ids).
+        replace: bool,
+        /// Sets whether the writer merges segments by the size-tiered rule of
+        /// [`Compaction::Tier`](crate::writer::Compaction::Tier) after each commit of records and
+        /// in its final step.
+        compact: bool,
+        /// Sets whether a merge begins even if the disk seems too small for it.
+        skip_space_check: bool,
     }
 
     resource_setters!();
