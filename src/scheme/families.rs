@@ -7,7 +7,7 @@
 //!
 //! Blocks are cut from the most significant bit.
 
-use super::combinatorics::TABLE_COUNT_MAX;
+use super::cover::TABLE_COUNT_MAX;
 use super::designs::{Design, Member};
 use crate::base::error::{Error, Result};
 

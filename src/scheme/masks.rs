@@ -2,8 +2,7 @@
 //!
 //! `families` makes schemes by name; `cover` proves which distances given radii cover.
 
-use super::combinatorics::TABLE_COUNT_MAX;
-use super::cover::{Radius, covers};
+use super::cover::{Radius, TABLE_COUNT_MAX, covers};
 use super::families::masks_of;
 use crate::base::error::{Error, Result};
 use crate::bytes::syndrome::{HASHED_BITS_MAX, SYNDROME_BITS};

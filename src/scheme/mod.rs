@@ -5,15 +5,13 @@
 //! checks the masks of a header, the planner chooses radii and lays out masks for data, and writers
 //! take a [`Scheme`] for their tables.
 
-mod combinatorics;
 mod cover;
 pub(crate) mod designs;
 mod families;
 mod masks;
 
-pub(crate) use combinatorics::{TABLE_COUNT_MAX, combinations_up_to, ways_to_flip};
 pub use cover::Radius;
-pub(crate) use cover::covers;
+pub(crate) use cover::{TABLE_COUNT_MAX, combinations_up_to, covers, ways_to_flip};
 #[cfg(test)]
 pub(crate) use families::PROMISES;
 pub(crate) use families::member;

@@ -12,6 +12,8 @@ use crate::base::error::{Error, Result};
 use crate::base::section::{BlockIndex, Rank};
 use crate::base::side_by_side::Part;
 use crate::bytes::permutation::Permuted;
+#[cfg(feature = "write")]
+use crate::plan::Sampler;
 use crate::search::Hit;
 use crate::search::snapshot::{OpenSegment, SegmentHit};
 use crate::segment::WholeTable;
@@ -188,6 +190,25 @@ impl Store {
 }
 
 type Values<'a> = Box<dyn Iterator<Item = Result<(Rank, Permuted)>> + 'a>;
+
+#[cfg(feature = "write")]
+impl crate::plan::Sample {
+    /// A sample of the fingerprints of a store. Reads one whole table.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::Corrupt`] if the store is damaged.
+    /// * [`Error::InvalidPlan`] if the store has fewer than
+    ///   [`COUNT_MIN`](crate::plan::Sample::COUNT_MIN) fingerprints.
+    pub fn of_store(store: &Store) -> Result<Self> {
+        let mut sampler = Sampler::new(Sampler::CAPACITY);
+        store.for_each(|entry| {
+            sampler.push(entry.fingerprint());
+            Ok::<(), Error>(())
+        })?;
+        sampler.finish()
+    }
+}
 
 /// The fingerprints of a range in one segment, ascending, with their ranks in the first table.
 struct Ordered<'a> {

@@ -2,9 +2,9 @@
 //!
 //! [`Store`] opens a directory, refreshes, and answers single queries; searchers, joins and
 //! `verify` take their snapshot from it. `info` reports counts and lengths, `for_each` visits all
-//! records in order, `log` compares kept states, `warm` reads pages before queries, `sample`
-//! samples a store for the planner, `stores` queries several stores together. `rows` defines the
-//! rows of answers. Nothing here writes.
+//! records in order and samples them for the planner, `log` compares kept states, `warm` reads
+//! pages before queries, `stores` queries several stores together. `rows` defines the rows of
+//! answers. Nothing here writes.
 
 pub(crate) mod find;
 mod for_each;
@@ -12,8 +12,6 @@ mod info;
 pub(crate) mod log;
 #[cfg(feature = "serde")]
 pub mod rows;
-#[cfg(feature = "write")]
-mod sample;
 pub mod state;
 pub(crate) mod stores;
 pub(crate) mod verify;

@@ -8,7 +8,6 @@
 mod deletions;
 mod ids;
 mod index;
-mod lost;
 mod pace;
 mod report;
 mod sample;

@@ -2,9 +2,8 @@
 
 use std::path::Path;
 
-use super::binary::FixedRecords;
 use super::guess::{LineForm, Wish, decide};
-use super::layout::{Chunk, Layout, Narrow, RecordConsumer};
+use super::layout::{Chunk, FixedRecords, Layout, Narrow, RecordConsumer};
 use super::lines::Lines;
 use crate::base::error::{Error, Result};
 use crate::base::setters::setters;

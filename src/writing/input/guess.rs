@@ -6,7 +6,7 @@
 //!   at the start of the line, the input has the documented form, otherwise it is a table. A
 //!   stream, whose lines are processed as they arrive, has only its first line, and the second one
 //!   after a header.
-//! 2. Otherwise the first lines decide, a hundred lines or 256 KiB (`first_lines`). They are split
+//! 2. Otherwise the first lines decide, a hundred lines or 256 KiB ([`sample`]). They are split
 //!   at tabs, else semicolons, else commas, else at their last space or colon. The column with
 //!   fingerprints is taken; if the first line has a name there, it is a header.
 //! 3. The other column is the id. Of several columns, the id is the one named `id` in the header,
@@ -23,11 +23,14 @@
 use std::collections::HashSet;
 
 use super::columns::{Columns, Separator, unquoted};
-use super::first_lines::{Line, sample};
 use super::line_record::parse_record;
 use fpstore_base::column::{Held, is_in_doubt};
 use fpstore_base::{Fingerprint, IdRef, Radix, Width, fields};
 
+/// The maximum number of sampled lines.
+const SAMPLE_COUNT: usize = 100;
+/// The maximum number of sampled bytes.
+const SAMPLE_LEN: usize = 1 << 18;
 /// The maximum length of a column name in a header.
 const NAME_LEN_MAX: usize = 60;
 /// The minimum number of hex digits of a hash with more than 64 bits: shorter ones are more likely
@@ -552,4 +555,41 @@ fn is_name(value: &str) -> bool {
         && !is_missing(value)
         && value.chars().any(char::is_alphabetic)
         && (value.len() < 8 || 4 * hex < 3 * value.len())
+}
+
+/// A sampled line, neither blank nor a comment.
+struct Line<'a> {
+    text: &'a str,
+    /// The length of the input up to the end of the line.
+    end: usize,
+    /// The line number, counted from 1.
+    number: usize,
+}
+
+/// The sampled lines, and whether the sample is complete.
+fn sample(bytes: &[u8], is_whole: bool) -> (Vec<Line<'_>>, bool) {
+    let mut lines = Vec::new();
+    let is_whole = is_whole || bytes.len() >= SAMPLE_LEN;
+    let bytes = &bytes[..bytes.len().min(SAMPLE_LEN)];
+    let mut end = 0;
+    for (at, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        end += line.len();
+        let is_cut = !line.ends_with(b"\n") && (!is_whole || bytes.len() == SAMPLE_LEN);
+        if is_cut {
+            break;
+        }
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let line = if at == 0 { line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line) } else { line };
+        // A line that is not UTF-8 is a bad record, and it ends the sample.
+        let Ok(text) = str::from_utf8(line) else { return (lines, true) };
+        let trimmed = text.trim_start_matches(' ');
+        if !trimmed.is_empty() && !trimmed.starts_with('#') {
+            lines.push(Line { text, end, number: at + 1 });
+        }
+        if lines.len() == SAMPLE_COUNT {
+            return (lines, true);
+        }
+    }
+    (lines, is_whole)
 }

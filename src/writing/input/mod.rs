@@ -7,11 +7,9 @@
 //! the option in `cli/inputs`.
 
 mod batches;
-mod binary;
 mod chunk_reader;
 mod columns;
 mod estimate;
-mod first_lines;
 mod format;
 mod guess;
 mod layout;

@@ -5,8 +5,6 @@
 //! [`SortResources`] and stay within about that memory. Entries with equal keys keep their input
 //! order.
 
-use fpstore_disk::ScratchFolder;
-
 mod batch;
 mod block;
 mod levels;
@@ -24,6 +22,8 @@ pub(crate) use batch::RecordBatch;
 pub(crate) use parts::RecordPart;
 pub(crate) use records::{IdColumn, RecordSorter, SortedRecords};
 pub(crate) use values::{SortedValues, ValueSorter};
+
+use fpstore_disk::ScratchFolder;
 
 /// The memory, threads and directory that a sort may use.
 #[derive(Clone, Debug)]

@@ -53,10 +53,9 @@ struct Moving {
 pub enum Compared {
     /// All items were compared.
     All,
-    /// The time is over; items remain.
+    /// Items remain: the time is over, or an item needs a search of the whole store, which was not
+    /// allowed.
     Some,
-    /// An item needs a search of the whole store, which was not allowed.
-    Costly,
     /// The deadline cut a search, so the result is unknown.
     Cut,
 }
@@ -141,7 +140,7 @@ impl Ahead {
                 None => true,
             };
             if !is_there && !may_be_costly {
-                return Ok(Compared::Costly);
+                return Ok(Compared::Some);
             }
             let known = item.nearest.filter(|_| is_there);
             let searcher = if is_there { &mut moving.new } else { &mut moving.whole };

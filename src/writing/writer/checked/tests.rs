@@ -356,7 +356,7 @@ fn what_is_nearest_ahead_is_what_a_scan_of_each_later_state_finds() {
                 match ahead.compare(&limits, end, slices > 0 || round < 4).unwrap() {
                     Compared::All => break,
                     Compared::Cut => panic!("there is no limit"),
-                    Compared::Some | Compared::Costly => slices += 1,
+                    Compared::Some => slices += 1,
                 }
             }
             assert!(ahead.is_at(writer.store()), "{k}, {round}");
