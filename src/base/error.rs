@@ -270,17 +270,11 @@ impl fmt::Display for Error {
             Error::StoreExists { path } => {
                 write!(f, "there is a store at {} already", path.display())
             }
-            Error::Locked { path, process: Some(process) } => {
-                write!(f, "process {process} is writing to {}", path.display())
+            Error::Locked { path, process } => {
+                write!(f, "{} is writing to {}", holder(*process), path.display())
             }
-            Error::Locked { path, process: None } => {
-                write!(f, "another process is writing to {}", path.display())
-            }
-            Error::Compacting { path, process: Some(process) } => {
-                write!(f, "process {process} is compacting {}", path.display())
-            }
-            Error::Compacting { path, process: None } => {
-                write!(f, "another process is compacting {}", path.display())
+            Error::Compacting { path, process } => {
+                write!(f, "{} is compacting {}", holder(*process), path.display())
             }
             Error::Replaced { path } => write!(
                 f,
@@ -342,6 +336,11 @@ impl fmt::Display for Error {
             Error::UnclearInput { name, reason, .. } => write!(f, "{name}: {reason}"),
         }
     }
+}
+
+/// The process that holds a lock, for messages.
+fn holder(process: Option<u32>) -> String {
+    process.map_or_else(|| "another process".into(), |process| format!("process {process}"))
 }
 
 /// The readable format versions, for messages.

@@ -67,13 +67,13 @@ impl<'a> Block<'a> {
         Ok(Block { restarts, gaps, value_count, first_head })
     }
 
-    /// The values of the block from the first one on.
+    /// All heads of the block.
     #[inline]
     pub(crate) fn heads(&self) -> Heads<'a> {
         Heads { gaps: self.gaps, head: self.first_head, position: 0, value_count: self.value_count }
     }
 
-    /// The values of the block, starting at or before the first whose head is at least `low`.
+    /// The heads of the block, starting at or before the first head that is at least `low`.
     #[inline(always)]
     pub(crate) fn heads_from(&self, low: u64) -> Result<Heads<'a>, Fault> {
         if self.restarts.is_empty() { Ok(self.heads()) } else { self.restart_before(low) }
@@ -171,6 +171,12 @@ pub(crate) struct Heads<'a> {
 }
 
 impl Heads<'_> {
+    /// The number of heads read.
+    #[inline]
+    pub(crate) fn position(&self) -> u64 {
+        self.position
+    }
+
     /// The position of this cursor.
     #[inline]
     pub(crate) fn place(&self) -> CursorPlace {
@@ -202,7 +208,7 @@ impl Heads<'_> {
         self.position == self.value_count && self.gaps.is_empty()
     }
 
-    /// See [`Heads::fill`](super::Heads::fill).
+    /// Writes as many of the next heads to `out` as fit, and returns their number.
     pub(crate) fn fill(&mut self, out: &mut [u64]) -> Result<usize, Fault> {
         let room = (self.value_count - self.position).min(out.len() as u64) as usize;
         let mut slots = out.iter_mut();
@@ -267,7 +273,9 @@ fn short_gaps(mut word: u64) -> Option<ShortGaps> {
     is_short.then_some(ShortGaps { each, len })
 }
 
-/// Encodes one block after the other, see [`BlockEncoder`](super::BlockEncoder).
+/// Encodes one block after the other. The bytes of a block are its restart points, which are known
+/// only at its end, and its gaps. A block can have any number of values; only these bytes are spilled
+/// to a file, and the encoder itself keeps a single head.
 #[derive(Debug)]
 pub(crate) struct BlockEncoder {
     before: u64,
@@ -279,30 +287,35 @@ impl BlockEncoder {
         BlockEncoder { before: first_head, value_count: 0 }
     }
 
+    /// The values of the block so far.
     #[inline]
-    pub(super) fn value_count(&self) -> u64 {
+    pub(crate) fn value_count(&self) -> u64 {
         self.value_count
     }
 
+    /// Whether [`BlockEncoder::checkpoint`] must be called before the next head.
     #[inline]
-    pub(super) fn needs_checkpoint(&self) -> bool {
+    pub(crate) fn needs_checkpoint(&self) -> bool {
         self.value_count.is_multiple_of(RESTART_INTERVAL) && self.value_count > 0
     }
 
-    /// Appends a restart point.
-    pub(super) fn checkpoint(&self, gaps_len: u64, restarts: &mut Vec<u8>) {
+    /// Appends a restart point; the gaps of the block have `gaps_len` bytes so far.
+    pub(crate) fn checkpoint(&self, gaps_len: u64, restarts: &mut Vec<u8>) {
         put_u64(restarts, self.before);
         put_u64(restarts, gaps_len);
     }
 
+    /// Appends the gap to a head, which is not below the preceding head.
     #[inline]
-    pub(super) fn push(&mut self, head: u64, gaps: &mut Vec<u8>) {
+    pub(crate) fn push(&mut self, head: u64, gaps: &mut Vec<u8>) {
         varint::write(head - self.before, gaps);
         self.before = head;
         self.value_count += 1;
     }
 
-    pub(super) fn finish(&mut self, next_first_head: u64) -> bool {
+    /// Ends the block, and begins the next block at `next_first_head`. Returns whether the block starts
+    /// with its restart points; if not, they are dropped.
+    pub(crate) fn finish(&mut self, next_first_head: u64) -> bool {
         let is_long = self.value_count > LONG_BLOCK_MIN;
         *self = BlockEncoder::new(next_first_head);
         is_long

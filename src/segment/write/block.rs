@@ -53,7 +53,7 @@ impl BlockWriter {
         next_first_head: u64,
         mut out: impl FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
-        if self.encoder.finish(next_first_head, self.body.tail()) {
+        if self.encoder.finish(next_first_head) {
             self.front.drain(&mut out)?;
         } else {
             self.front.tail().clear();

@@ -87,31 +87,24 @@ impl InputOptions {
 
 /// Evaluates an expression with the [`Layout`] of a format: the list of all formats.
 macro_rules! with_layout {
-    ($options:expr, |$layout:ident| $action:expr) => {{
-        let options: &InputOptions = $options;
-        match options.format {
-            InputFormat::Lines => {
-                let $layout = Lines;
+    ($options:expr, |$layout:ident| $action:expr) => {
+        with_layout!(
+            $options, $layout, $action,
+            Lines = Lines,
+            U64Le = FixedRecords::<8, 8>,
+            U64LeId = FixedRecords::<16, 8>,
+            U32Le = FixedRecords::<4, 4>,
+            U32LeId = FixedRecords::<12, 4>,
+        )
+    };
+    ($options:expr, $layout:ident, $action:expr, $($format:ident = $of:expr,)+) => {
+        match $options.format {
+            $(InputFormat::$format => {
+                let $layout = $of;
                 $action
-            }
-            InputFormat::U64Le => {
-                let $layout = FixedRecords::<8, 8>;
-                $action
-            }
-            InputFormat::U64LeId => {
-                let $layout = FixedRecords::<16, 8>;
-                $action
-            }
-            InputFormat::U32Le => {
-                let $layout = FixedRecords::<4, 4>;
-                $action
-            }
-            InputFormat::U32LeId => {
-                let $layout = FixedRecords::<12, 4>;
-                $action
-            }
+            })+
         }
-    }};
+    };
 }
 
 impl InputOptions {
