@@ -1,6 +1,6 @@
 //! Copying a whole state of a store into a folder, from any source of its files.
 
-use std::fs::File;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -80,13 +80,11 @@ pub(super) fn copy_state(
     let generation = manifest.generation;
     let is_new = before.as_ref() != Some(&manifest);
     let mut done = BackedUp { path: to.into(), generation, is_new, ..BackedUp::default() };
-    let known = |entry: &SegmentEntry| {
-        let mut entries = before.iter().flat_map(|before| &before.segments);
-        entries.any(|of| of.number == entry.number)
-    };
+    let known: BTreeSet<u64> =
+        before.iter().flat_map(|before| &before.segments).map(|entry| entry.number).collect();
     let is_here = |entry: &&SegmentEntry| {
         // Files copied before a failure are verified.
-        let verify = options.verify || !known(entry);
+        let verify = options.verify || !known.contains(&entry.number);
         is_whole(&to.join(entry.file_name()), entry, verify)
     };
     let (kept, lacking): (Vec<&SegmentEntry>, Vec<&SegmentEntry>) =
@@ -125,14 +123,13 @@ fn check_history(to: &Path, before: &Manifest, manifest: &Manifest) -> Result<()
         ));
     }
     // Numbers are never reused, so within one history files with the same number are equal.
-    let is_other = |one: &SegmentEntry, other: &SegmentEntry| {
-        one.number == other.number && one.digest != other.digest
+    let digests: BTreeMap<u64, Digest> =
+        before.segments.iter().map(|entry| (entry.number, entry.digest)).collect();
+    let mut segments = manifest.segments.iter();
+    let is_other = |entry: &SegmentEntry| {
+        digests.get(&entry.number).is_some_and(|digest| *digest != entry.digest)
     };
-    let mut pairs = before
-        .segments
-        .iter()
-        .flat_map(|one| manifest.segments.iter().map(move |other| (one, other)));
-    if old == new && before != manifest || pairs.any(|(one, other)| is_other(one, other)) {
+    if old == new && before != manifest || segments.any(is_other) {
         return refused(format!(
             "{to} holds a state that is not of the history of the store: one of them was written to \
              by itself; name another folder"
@@ -187,9 +184,9 @@ fn copy_deletions(
     let name = deletions::file_name(deleted.number);
     let path = directory.path().join(&name);
     let mut found = Vec::new();
-    let read =
-        plain_file::open(&path).ok().map(|file: File| file.take(u64::MAX).read_to_end(&mut found));
-    if matches!(read, Some(Ok(_))) && Digest::of(&found) == deleted.digest {
+    let is_read =
+        plain_file::open(&path).is_ok_and(|mut file| file.read_to_end(&mut found).is_ok());
+    if is_read && Digest::of(&found) == deleted.digest {
         return Ok(());
     }
     let mut bytes = Vec::new();
