@@ -13,6 +13,7 @@ pub mod options;
 pub(crate) mod section;
 pub(crate) mod setters;
 pub(crate) mod side_by_side;
+pub(crate) mod steps;
 #[cfg(feature = "write")]
 pub(crate) mod text_version;
 
@@ -31,14 +32,4 @@ pub(crate) mod limits {
 
     /// A long block is walked whole if that reads fewer values than these for each of its ranges.
     pub(crate) const VALUES_PER_RANGE: f64 = 128.0;
-}
-
-/// Steps of loops over input, counted by tests: quadratic work hurts only for large inputs, and
-/// a test cannot wait for those.
-///
-/// A loop that might become quadratic counts a [`step`](steps::step) for each comparison, or looks
-/// up [`Counted`](steps::Counted) keys; a test runs it on n and on 4n elements. Time is no measure
-/// on a busy machine.
-pub(crate) mod steps {
-    fpstore_base::counted_steps!(keys);
 }

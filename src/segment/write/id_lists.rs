@@ -2,9 +2,8 @@
 
 use std::io::{Seek, Write};
 
-use super::Output;
 use super::records::{GroupWriter, RecordEncoder};
-use super::section::SectionWriter;
+use super::section::{Output, SectionWriter};
 use crate::base::error::Result;
 use crate::format::id_records::IdLayout;
 use fpstore_base::IdRef;

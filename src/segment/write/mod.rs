@@ -21,8 +21,8 @@ mod records;
 mod section;
 mod table;
 
-use std::io::{self, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, Seek, Write};
+use std::path::Path;
 
 use crate::base::error::{Error, Result};
 use crate::base::section::{Section, TableIndex};
@@ -36,7 +36,7 @@ use crate::format::id_records::{IdLayout, groups_len};
 use crate::format::prefix_index;
 use fpstore_base::{IdKind, Recipe};
 use fpstore_disk::ScratchFolder;
-use section::SectionWriter;
+use section::{Output, SectionWriter};
 use table::{EncodedTable, TableEncoder};
 
 pub(crate) use id_lists::{IdLists, IdSections, ListSink};
@@ -178,18 +178,5 @@ impl<W: Write + Seek> SegmentWriter<W> {
         self.places.push(place);
         self.checksums.extend(checksums);
         Ok(())
-    }
-}
-
-/// A file with a name for messages.
-pub(super) struct Output<W> {
-    pub(super) file: W,
-    pub(super) path: PathBuf,
-}
-
-impl<W: Write + Seek> Output<W> {
-    pub(super) fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
-        let done = self.file.seek(SeekFrom::Start(offset)).and_then(|_| self.file.write_all(bytes));
-        done.map_err(Error::io("write", &self.path))
     }
 }

@@ -1,12 +1,25 @@
 //! Writing one section, with the checksums of its pages.
 
-use std::io::{Seek, Write};
+use std::io::{Seek, SeekFrom, Write};
+use std::path::PathBuf;
 
-use super::Output;
-use crate::base::error::Result;
+use crate::base::error::{Error, Result};
 use crate::base::section::Section;
 use crate::bytes::checksum::{PAGE_LEN, PageIdentity};
 use crate::format::directory::{SectionPlace, kind_tag, table_tag};
+
+/// A file with a name for messages.
+pub(super) struct Output<W> {
+    pub(super) file: W,
+    pub(super) path: PathBuf,
+}
+
+impl<W: Write + Seek> Output<W> {
+    pub(super) fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
+        let done = self.file.seek(SeekFrom::Start(offset)).and_then(|_| self.file.write_all(bytes));
+        done.map_err(Error::io("write", &self.path))
+    }
+}
 
 /// Writes end at multiples of this many bytes in the file. Some systems keep bytes written together
 /// in one large page of their cache, and map it as one. Then a probe rarely waits for an address

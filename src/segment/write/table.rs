@@ -2,10 +2,9 @@
 
 use std::io::{Seek, Write};
 
-use super::Output;
 use super::blocks::{BlocksEncoder, Sink};
 use super::parts::{Cutter, Encoded, EncodedBlocks, PART_COUNT, Part, sum_of};
-use super::section::SectionWriter;
+use super::section::{Output, SectionWriter};
 use crate::base::error::Result;
 use crate::base::in_order::in_order;
 use crate::bytes::packing::Packer;

@@ -3,7 +3,7 @@
 use fpstore_base::{HexFingerprint, IdRef};
 use serde::{Deserialize, Serialize};
 
-use super::{Cell, Column, Row};
+use super::row::{Cell, Column, Row, columns};
 use crate::base::error::Result as StoreResult;
 use crate::plan::{CostEstimate, Plan};
 use crate::search::SearchStats;

@@ -3,7 +3,7 @@
 use fpstore_base::{HexFingerprint, IdRef};
 use serde::Serialize;
 
-use super::{Cell, Column, Row};
+use super::row::{Cell, Column, Row, columns};
 
 /// A cluster of near documents. It has a line for each document.
 #[derive(Clone, Debug, PartialEq, Serialize)]

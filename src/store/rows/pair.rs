@@ -3,7 +3,7 @@
 use fpstore_base::{HexFingerprint, IdRef};
 use serde::Serialize;
 
-use super::Cell;
+use super::row::{Cell, columns, one_line_row};
 use crate::base::section::StoreIndex;
 
 /// Two near records.

@@ -3,7 +3,7 @@
 use fpstore_base::{HexFingerprint, IdRef};
 use serde::Serialize;
 
-use super::{Cell, Column, Row};
+use super::row::{Cell, Column, Row, columns, one_line_row};
 use crate::store::log::Change;
 
 /// A record. `fpstore build` can read its line.

@@ -19,15 +19,14 @@ mod tests;
 use std::path::Path;
 
 use crate::base::error::{Error, Result};
-use crate::base::setters::setters;
 use crate::format::manifest::SegmentEntry;
 use crate::search::snapshot::{OpenSegment, Snapshot, parse_manifest, read_manifest_bytes};
 use crate::segment::Segment;
 use crate::segment::access::Access;
 use crate::store::Store;
-use fpstore_base::watch::Observer;
 use fpstore_disk::plain_file;
 use pace::Pace;
+pub use pace::VerifyOptions;
 use report::is_rebuildable;
 
 pub use report::{DamagedSegment, VerifyReport};
@@ -180,38 +179,4 @@ fn open(
     let bare = SegmentEntry { deletions: None, ..entry.clone() };
     let without = || OpenSegment::open(path, &bare, Access::Map).ok();
     Ok(Opened { segment: entry.deletions.and_then(|_| without()), lost_deletions: true })
-}
-
-/// The options of [`verify`](crate::verify()).
-///
-/// # Examples
-///
-/// ```no_run
-/// // Beside a service: a minute for each GB, and no sample queries.
-/// let options = fpstore::VerifyOptions::default().max_rate(64 << 20).samples(0);
-/// assert!(fpstore::verify("pages.fps", &options)?.is_sound());
-/// # Ok::<(), fpstore::Error>(())
-/// ```
-#[derive(Clone, Debug)]
-pub struct VerifyOptions {
-    samples: u64,
-    max_rate: Option<u64>,
-    observer: Option<Observer>,
-}
-
-impl Default for VerifyOptions {
-    /// 100 sample queries, without a rate limit.
-    fn default() -> Self {
-        VerifyOptions { samples: 100, max_rate: None, observer: None }
-    }
-}
-
-impl VerifyOptions {
-    setters!(max_rate, observer);
-
-    setters! {
-        /// Sets the number of sample queries whose answers are compared with a scan. Needs one pass
-        /// over the store, and another pass for each 256 queries.
-        samples: u64,
-    }
 }

@@ -1,12 +1,47 @@
 //! The pace of a verification: the bytes read so far, the rate limit, and the observer.
 
 use crate::base::error::Result;
+use crate::base::setters::setters;
 use crate::base::side_by_side::{Part, results_on_threads};
 use crate::search::snapshot::OpenSegment;
 use crate::segment::{Segment, TableReader};
-use crate::store::verify::VerifyOptions;
 use fpstore_base::thread_count;
+use fpstore_base::watch::Observer;
 use fpstore_base::watch::{Phase, Throttle, Watch};
+
+/// The options of [`verify`](crate::verify()).
+///
+/// # Examples
+///
+/// ```no_run
+/// // Beside a service: a minute for each GB, and no sample queries.
+/// let options = fpstore::VerifyOptions::default().max_rate(64 << 20).samples(0);
+/// assert!(fpstore::verify("pages.fps", &options)?.is_sound());
+/// # Ok::<(), fpstore::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct VerifyOptions {
+    pub(super) samples: u64,
+    pub(super) max_rate: Option<u64>,
+    pub(super) observer: Option<Observer>,
+}
+
+impl Default for VerifyOptions {
+    /// 100 sample queries, without a rate limit.
+    fn default() -> Self {
+        VerifyOptions { samples: 100, max_rate: None, observer: None }
+    }
+}
+
+impl VerifyOptions {
+    setters!(max_rate, observer);
+
+    setters! {
+        /// Sets the number of sample queries whose answers are compared with a scan. Needs one pass
+        /// over the store, and another pass for each 256 queries.
+        samples: u64,
+    }
+}
 
 /// The number of needles that one scan of the store compares.
 pub(super) const NEEDLES_PER_PASS: usize = 256;

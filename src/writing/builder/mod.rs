@@ -26,18 +26,17 @@ pub use segment_build::BuildReport;
 pub(crate) use segment_build::SegmentBuild;
 pub(crate) use space::check as check_space_for;
 
-use segment_file::SegmentPath;
-
 use crate::base::error::{Error, Result};
 use crate::base::id_policy::IdPolicy;
 use crate::format::manifest::fault_of_label;
 use crate::store::Store;
 use crate::writing::budget::divide;
-use crate::writing::directory::{Destination, OpenMode, Patience};
+use crate::writing::directory::{Destination, OpenMode, Patience, check_output};
 use crate::writing::input::{InputEstimate, InputOptions, InputSummary};
 use crate::writing::labels::check_label;
 use crate::writing::sort::SortResources;
 use fpstore_base::{Fingerprint, IdRef, Width};
+use fpstore_disk::parent_of;
 
 /// Makes a store from fingerprints in any order.
 ///
@@ -313,6 +312,38 @@ impl Builder {
                 }
             }
         }
+    }
+}
+
+/// The path of a future segment file.
+#[derive(Debug)]
+struct SegmentPath {
+    path: PathBuf,
+    replace: bool,
+}
+
+impl SegmentPath {
+    fn new(path: PathBuf, replace: bool) -> Result<Self> {
+        let refuse = |what: &str| {
+            let reason = format!("cannot write a segment to {}: {what}", path.display());
+            Err(Error::InvalidOptions { reason })
+        };
+        if path.file_name().is_none() {
+            return refuse("it is no name of a file");
+        }
+        match path.symlink_metadata() {
+            Ok(found) if found.is_dir() => refuse("it is a directory"),
+            Ok(found) if !found.is_file() => refuse("it is no plain file"),
+            Ok(_) if !replace => refuse("it exists, and may be replaced only with `replace`"),
+            _ => {
+                check_output(&path)?;
+                Ok(SegmentPath { path, replace })
+            }
+        }
+    }
+
+    fn directory(&self) -> &Path {
+        parent_of(&self.path)
     }
 }
 

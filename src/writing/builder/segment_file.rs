@@ -4,13 +4,12 @@
 //! Needs no directory of its own and takes no lock, so it works on file systems without locks. The
 //! file has a temporary name until it is complete.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use super::{BuildOptions, Builder, SegmentReceipt, Target};
+use super::{BuildOptions, Builder, SegmentPath, SegmentReceipt, Target};
 use crate::base::error::{Error, Result};
 use crate::segment::map;
 use crate::writing::directory::{SegmentFile, check_output};
-use fpstore_disk::parent_of;
 
 impl Builder {
     /// A builder of a segment file at `path` that belongs to no store yet.
@@ -56,37 +55,5 @@ impl Builder {
         check_output(&target.path)?;
         segment.name(&target.path, target.replace)?;
         Ok(receipt)
-    }
-}
-
-/// The path of a future segment file.
-#[derive(Debug)]
-pub(super) struct SegmentPath {
-    pub(super) path: PathBuf,
-    pub(super) replace: bool,
-}
-
-impl SegmentPath {
-    pub(super) fn new(path: PathBuf, replace: bool) -> Result<Self> {
-        let refuse = |what: &str| {
-            let reason = format!("cannot write a segment to {}: {what}", path.display());
-            Err(Error::InvalidOptions { reason })
-        };
-        if path.file_name().is_none() {
-            return refuse("it is no name of a file");
-        }
-        match path.symlink_metadata() {
-            Ok(found) if found.is_dir() => refuse("it is a directory"),
-            Ok(found) if !found.is_file() => refuse("it is no plain file"),
-            Ok(_) if !replace => refuse("it exists, and may be replaced only with `replace`"),
-            _ => {
-                check_output(&path)?;
-                Ok(SegmentPath { path, replace })
-            }
-        }
-    }
-
-    pub(super) fn directory(&self) -> &Path {
-        parent_of(&self.path)
     }
 }

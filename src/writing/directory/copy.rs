@@ -12,8 +12,8 @@ use crate::format::manifest::{self, Manifest, StoreId};
 use crate::search::snapshot::read_manifest;
 use crate::writing::directory::check_output;
 use crate::writing::directory::lock::{LOCKS, lock_writer};
+use crate::writing::directory::lock::{is_unfinished, number_of};
 use crate::writing::directory::{Destination, OpenMode, Patience, StoreDirectory};
-use crate::writing::directory::{is_unfinished, number_of};
 use fpstore_disk::{create_directory, names_in, parent_of, sync_directory};
 
 /// Opens the directory `path` for a copy of the store `store_id`, under the writer lock; makes it

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::base::error::{Error, IoError, Result};
 use crate::format::manifest::{self, StoreId};
 use crate::search::snapshot::read_manifest;
-use crate::writing::directory::is_unfinished;
+use crate::writing::directory::lock::is_unfinished;
 use crate::writing::directory::lock::{LOCKS, Patience, StoreLock, lock_writer, reserve};
 use crate::writing::directory::staging::remove_leftovers;
 use crate::writing::directory::store_directory::{StoreDirectory, random_store_id};

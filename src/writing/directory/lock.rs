@@ -13,9 +13,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::base::error::{Error, IoError, Result};
+use crate::format::deletions;
+use crate::format::manifest::segment_number;
 use crate::writing::directory::lock_file::LockFile;
 use crate::writing::directory::waiting::Waiting;
 use fpstore_base::watch::{Observer, Phase, Watch};
+use fpstore_disk::is_temporary_name;
 use fpstore_disk::parent_of;
 use fpstore_disk::{FailPoint, fail_point, lock_fail_point, system};
 
@@ -28,6 +31,39 @@ pub(super) const COMPACTION_LOCK: &str = "COMPACT";
 pub(super) const PUBLICATION_LOCK: &str = "PUBLISH";
 /// The names of all lock files.
 pub(super) const LOCKS: [&str; 3] = [WRITER_LOCK, COMPACTION_LOCK, PUBLICATION_LOCK];
+/// The names of unfinished files start with this.
+pub(super) const TEMPORARY_PREFIX: &str = ".tmp-";
+
+/// The lock that this process holds: the writer lock, or the compaction lock while a writer may be
+/// active.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LockOwner {
+    Writer,
+    Compactor,
+}
+
+impl LockOwner {
+    /// The prefix of the names of its unfinished files. They are abandoned once the lock is free.
+    pub(super) fn temporary_prefix(self) -> &'static str {
+        match self {
+            LockOwner::Writer => TEMPORARY_PREFIX,
+            LockOwner::Compactor => ".tmp-compact-",
+        }
+    }
+}
+
+/// Whether a file with this name is an unfinished file of a writer or compactor.
+pub(super) fn is_unfinished(name: &str) -> bool {
+    [LockOwner::Writer, LockOwner::Compactor]
+        .iter()
+        .any(|owner| is_temporary_name(name, owner.temporary_prefix()))
+}
+
+/// The number in the name of a segment or deletion file.
+pub(super) fn number_of(name: &str) -> Option<u64> {
+    segment_number(name).or_else(|| deletions::file_number(name))
+}
+
 /// The pauses between attempts to take a lock grow from the first to the second length.
 const PAUSE_MIN: Duration = Duration::from_millis(2);
 const PAUSE_MAX: Duration = Duration::from_millis(50);

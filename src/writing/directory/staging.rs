@@ -4,8 +4,8 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use crate::base::error::{Error, IoError, Result};
-use crate::writing::directory::TEMPORARY_PREFIX;
 use crate::writing::directory::abandoned::{remove_abandoned, remove_files};
+use crate::writing::directory::lock::TEMPORARY_PREFIX;
 use crate::writing::directory::lock::{Patience, StoreLock, lock_writer};
 use fpstore_disk::parent_of;
 use fpstore_disk::{self as disk, TemporaryDirectory, system};

@@ -15,9 +15,9 @@ use crate::writing::directory::Transaction;
 use crate::writing::directory::lock::{
     COMPACTION_LOCK, Patience, StoreLock, lock_compaction, lock_publication, try_lock_publication,
 };
+use crate::writing::directory::lock::{LockOwner, is_unfinished, number_of};
 use crate::writing::directory::staging::Staging;
 use crate::writing::directory::uncommitted::{SegmentFile, UncommittedSegment};
-use crate::writing::directory::{LockOwner, is_unfinished, number_of};
 use fpstore_disk::{
     TemporaryFile, is_temporary_name, names_in, plain_file, remove_file, sync_directory, sync_file,
 };

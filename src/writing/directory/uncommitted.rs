@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::base::error::{Error, Result};
 use crate::format::manifest::SegmentEntry;
 use crate::segment::map;
-use crate::writing::directory::TEMPORARY_PREFIX;
+use crate::writing::directory::lock::TEMPORARY_PREFIX;
 use fpstore_base::watch::Throttle;
 use fpstore_disk::parent_of;
 use fpstore_disk::{TemporaryFile, sync_directory};

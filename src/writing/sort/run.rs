@@ -4,14 +4,37 @@
 use std::ops::RangeInclusive;
 
 use crate::base::error::Result;
-use crate::writing::sort::SortResources;
 use crate::writing::sort::block::{HEADER_LEN, RunBlock};
 use fpstore_disk::ScratchFile;
+use fpstore_disk::ScratchFolder;
 
 /// Encoded blocks are appended to the file once they have this many bytes.
 const WRITE_LEN: usize = 1 << 20;
 /// The minimum memory of the entries between two marks.
 const MARK_WEIGHT: u64 = if cfg!(test) { 1 << 10 } else { 1 << 16 };
+
+/// The memory, threads and directory that a sort may use.
+#[derive(Clone, Debug)]
+pub(crate) struct SortResources {
+    /// The memory for the entries and for sorting them, in bytes.
+    pub(crate) memory: u64,
+    /// Threads that sort at the same time.
+    pub(crate) threads: usize,
+    /// The directory of temporary files.
+    pub(crate) folder: ScratchFolder,
+}
+
+impl SortResources {
+    /// The same resources with `held` bytes less of memory, but at least [`MEMORY_MIN`].
+    pub(crate) fn beside(&self, held: u64) -> Self {
+        let memory = self.memory.saturating_sub(held).max(MEMORY_MIN);
+        SortResources { memory, ..self.clone() }
+    }
+}
+
+/// The minimum memory of a sort: with less there would be very many runs, which only unit tests
+/// want.
+pub(crate) const MEMORY_MIN: u64 = if cfg!(test) { 1 << 14 } else { 16 << 20 };
 
 /// A complete sorted run.
 #[derive(Debug)]

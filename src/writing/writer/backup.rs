@@ -8,16 +8,13 @@
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use super::copied_state::{StateSource, copy_state};
+use super::copied_state::{BackedUp, BackupOptions, StateSource, copy_state};
 use super::lasting_state::with_lasting_state;
 use crate::base::error::{Error, Result};
-use crate::base::setters::setters;
 use crate::format::deletions;
 use crate::format::manifest::Manifest;
 use crate::search::snapshot::Snapshot;
 use crate::store::Store;
-use crate::writing::directory::Waiting;
-use fpstore_base::watch::Observer;
 use fpstore_disk::plain_file;
 
 /// Updates the folder `to` to the state of `store`: its segments, deletions, labels and runs, its
@@ -104,41 +101,4 @@ impl StateSource for Snapshot {
             None => Ok(Box::new(plain_file::open(&self.place(name))?)),
         }
     }
-}
-
-/// The options of a backup.
-#[derive(Clone, Debug, Default)]
-pub struct BackupOptions {
-    pub(super) verify: bool,
-    pub(super) max_rate: Option<u64>,
-    pub(super) wait: Waiting,
-    pub(super) observer: Option<Observer>,
-}
-
-impl BackupOptions {
-    setters!(max_rate, wait, observer);
-
-    setters! {
-        /// Sets whether segments that are already in the folder are fully read and checked, and
-        /// copied again if they are damaged. New copies are always checked.
-        verify: bool,
-    }
-}
-
-/// The result of [`backup`](super::backup).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct BackedUp {
-    /// The folder.
-    pub path: PathBuf,
-    /// Its current generation.
-    pub generation: u64,
-    /// Whether the folder had another generation before, or was empty.
-    pub is_new: bool,
-    /// Segments that were copied.
-    pub copied: u64,
-    /// Bytes of their files.
-    pub copied_len: u64,
-    /// Segments that were already in the folder.
-    pub kept: u64,
 }

@@ -7,7 +7,7 @@ use crate::base::error::{Error, Result};
 use crate::search::snapshot::OpenSegment;
 use crate::writing::directory::{Patience, lock_compaction};
 use crate::writing::writer::handle::Writer;
-use crate::writing::writer::merge::Merger;
+use crate::writing::writer::merge::{Compacted, Merger};
 use crate::writing::writer::tier::{self, Candidate};
 
 /// The segments to merge.
@@ -228,25 +228,4 @@ pub(super) fn candidates(segments: &[OpenSegment]) -> Vec<Candidate> {
         live_ids: open.live_id_count(),
     };
     segments.iter().map(candidate).collect()
-}
-
-/// The result of a compaction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Compacted {
-    /// Merged segments, over all merges.
-    pub merged: u64,
-    /// New segments.
-    pub made: u64,
-    /// Bytes of the merged segments.
-    pub read_len: u64,
-    /// Bytes of the new segments.
-    pub written_len: u64,
-    /// Deleted fingerprints omitted from the new segments.
-    pub deleted_fingerprints: u64,
-    /// Deleted ids omitted from the new segments.
-    pub deleted_ids: u64,
-    /// Merges whose result was discarded, because another process removed or changed one of their
-    /// segments meanwhile.
-    pub conflicted: u64,
 }

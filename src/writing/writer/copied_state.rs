@@ -4,18 +4,55 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use super::backup::{BackedUp, BackupOptions};
 use crate::base::error::{Error, Result};
+use crate::base::setters::setters;
 use crate::bytes::checksum::Digest;
 use crate::format::deletions;
 use crate::format::manifest::{self, Manifest, SegmentEntry};
 use crate::search::snapshot::parse_manifest;
 use crate::segment::map;
 use crate::store::verify::faults_of;
-use crate::writing::directory::{Patience, StoreDirectory, open_copy};
+use crate::writing::directory::{Patience, StoreDirectory, Waiting, open_copy};
 use crate::writing::writer::transfer::check_copy;
-use fpstore_base::watch::{Phase, Throttle, Watch};
+use fpstore_base::watch::{Observer, Phase, Throttle, Watch};
 use fpstore_disk::plain_file;
+
+/// The options of a backup.
+#[derive(Clone, Debug, Default)]
+pub struct BackupOptions {
+    pub(super) verify: bool,
+    pub(super) max_rate: Option<u64>,
+    pub(super) wait: Waiting,
+    pub(super) observer: Option<Observer>,
+}
+
+impl BackupOptions {
+    setters!(max_rate, wait, observer);
+
+    setters! {
+        /// Sets whether segments that are already in the folder are fully read and checked, and
+        /// copied again if they are damaged. New copies are always checked.
+        verify: bool,
+    }
+}
+
+/// The result of [`backup`](super::backup).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BackedUp {
+    /// The folder.
+    pub path: PathBuf,
+    /// Its current generation.
+    pub generation: u64,
+    /// Whether the folder had another generation before, or was empty.
+    pub is_new: bool,
+    /// Segments that were copied.
+    pub copied: u64,
+    /// Bytes of their files.
+    pub copied_len: u64,
+    /// Segments that were already in the folder.
+    pub kept: u64,
+}
 
 /// The number of bytes copied at a time.
 const PART_LEN: usize = 1 << 20;

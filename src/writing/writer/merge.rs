@@ -9,10 +9,10 @@ use crate::writing::builder::RecordBuffer;
 use crate::writing::directory::{StoreDirectory, UncommittedSegment};
 use crate::writing::input::InputEstimate;
 use crate::writing::sort::SortResources;
+use crate::writing::writer::WriterOptions;
 use crate::writing::writer::live_records::push_live_records;
 use crate::writing::writer::rebase::{Rebased, rebase_deletions};
 use crate::writing::writer::scheme::{check_room, scheme_for};
-use crate::writing::writer::{Compacted, WriterOptions};
 use fpstore_base::Recipe;
 use fpstore_base::watch::{Observer, Phase, Throttle, Watch};
 
@@ -33,6 +33,27 @@ pub(super) struct Merger<'a> {
     observer: Option<Observer>,
     throttle: Option<Throttle>,
     pub(super) done: Compacted,
+}
+
+/// The result of a compaction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Compacted {
+    /// Merged segments, over all merges.
+    pub merged: u64,
+    /// New segments.
+    pub made: u64,
+    /// Bytes of the merged segments.
+    pub read_len: u64,
+    /// Bytes of the new segments.
+    pub written_len: u64,
+    /// Deleted fingerprints omitted from the new segments.
+    pub deleted_fingerprints: u64,
+    /// Deleted ids omitted from the new segments.
+    pub deleted_ids: u64,
+    /// Merges whose result was discarded, because another process removed or changed one of their
+    /// segments meanwhile.
+    pub conflicted: u64,
 }
 
 /// The outcome of a finished merge.

@@ -1,0 +1,94 @@
+//! The row: an answer with its columns and cells.
+
+use fpstore_base::{HexFingerprint, IdRef};
+
+/// Columns with names and kinds.
+macro_rules! columns {
+    ($($name:ident: $kind:ident),+ $(,)?) => {
+        &[$(crate::rows::Column { name: stringify!($name), kind: crate::rows::Kind::$kind }),+]
+    };
+}
+
+/// Implements [`Row`] for an answer with exactly one line: each column with its kind and its cell.
+macro_rules! one_line_row {
+    ($row:ty, $table:literal, |$this:ident| $($name:ident: $kind:ident = $cell:expr),+ $(,)?) => {
+        impl crate::rows::Row for $row {
+            const TABLE: &'static str = $table;
+            const COLUMNS: &'static [crate::rows::Column] = columns!($($name: $kind),+);
+
+            fn lines<E>(
+                &self,
+                mut each: impl FnMut(&[crate::rows::Cell<'_>]) -> Result<(), E>,
+            ) -> Result<(), E> {
+                let $this = self;
+                each(&[$($cell),+])
+            }
+        }
+    };
+}
+
+pub(super) use {columns, one_line_row};
+
+/// An answer that can be printed as lines, as a table and as JSON.
+pub trait Row {
+    /// The name of a table of such rows.
+    const TABLE: &'static str;
+
+    /// The columns in their order.
+    const COLUMNS: &'static [Column];
+
+    /// Calls `each` with the cells of each line of the answer: one cell for each of
+    /// [`COLUMNS`](Row::COLUMNS).
+    ///
+    /// # Errors
+    ///
+    /// The first error of `each`.
+    fn lines<E>(&self, each: impl FnMut(&[Cell<'_>]) -> Result<(), E>) -> Result<(), E>;
+}
+
+/// A column of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// The name, equal to the name of the JSON field.
+    pub name: &'static str,
+    /// The kind of its values.
+    pub kind: Kind,
+}
+
+/// The kind of the values of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Fingerprints and counts: unsigned numbers of 64 bits.
+    U64,
+    /// Distances: unsigned numbers of 32 bits.
+    U32,
+    /// True or false.
+    Bool,
+    /// Similarities, in double precision.
+    Double,
+    /// UTF-8 text, which may be missing.
+    Text,
+}
+
+/// A value of a line, of the kind of its column.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Cell<'a> {
+    /// A fingerprint; lines print it with the hex digits of its width. [`Kind::U64`].
+    Fingerprint(HexFingerprint),
+    /// A number. [`Kind::U64`].
+    Number(u64),
+    /// A distance in bits. [`Kind::U32`].
+    Distance(u32),
+    /// Whether the number in the preceding column is exact. Lines have no such column and print `+`
+    /// after a number that is a lower bound. [`Kind::Bool`].
+    Exact(bool),
+    /// A similarity; lines print four digits. [`Kind::Double`].
+    Similarity(f64),
+    /// An id; lines print an empty column for `None`. [`Kind::Text`].
+    Id(Option<IdRef<'a>>),
+    /// A text; lines print an empty column for an empty text, tables a missing value.
+    /// [`Kind::Text`].
+    Text(&'a str),
+    /// No value. Lines omit the column; a table has a missing value or omits the column.
+    Absent,
+}
