@@ -25,9 +25,9 @@ pub(crate) struct BlockIndex(pub(crate) u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Section {
-    /// The manifest of the store, a file of its own.
+    /// The manifest of the store, a separate file.
     Manifest,
-    /// The deletions of a segment, a file of its own.
+    /// The deletions of a segment, a separate file.
     Deletions,
     /// The header of a segment with its table descriptors and section directory.
     Header,

@@ -94,7 +94,7 @@ impl TableDescriptor {
     }
 
     /// The bits that distinguish errors outside the mask, in the sense of [`Self::with_syndromes`];
-    /// 0 in a table of whole values. Deep heads can know more bits than a syndrome may have.
+    /// 0 in a table of whole values. Deep heads can store more bits than a syndrome may have.
     pub(crate) fn telling_bits(&self) -> u32 {
         if self.is_whole() {
             return 0;

@@ -4,7 +4,7 @@
 //! treats every byte as hostile: it checks a value before use and reports a broken rule as a
 //! [`Fault`](crate::Fault). Nothing here opens files or searches.
 
-// Nothing that came from a file may be indexed or unwrapped.
+// Bytes from a file must not be indexed or unwrapped.
 #![cfg_attr(
     not(test),
     deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)
@@ -21,6 +21,6 @@ pub(crate) mod id_records;
 pub(crate) mod manifest;
 pub(crate) mod prefix_index;
 
-/// The format versions that this release reads. A segment gets the oldest one that says all of
-/// it.
+/// The format versions that this release reads. A segment is written in the oldest version
+/// that can express it.
 pub const FORMAT_VERSIONS: RangeInclusive<u16> = header::VERSION_OLDEST..=header::VERSION;

@@ -49,13 +49,13 @@ pub(crate) struct SegmentSpec {
     pub(crate) tuned_k: u32,
     pub(crate) ids: IdLayout,
     pub(crate) recipe: Recipe,
-    /// The directory of scratch files, for bytes that cannot be written yet.
+    /// The directory of scratch files, for bytes that cannot be written to the segment yet.
     pub(crate) scratch: ScratchFolder,
     /// Threads that encode at the same time.
     pub(crate) threads: usize,
 }
 
-/// A segment being written: tables in their order, then the ids, then `finish`.
+/// A segment being written: tables in order, then the ids, then `finish`.
 pub(crate) struct SegmentWriter<W> {
     out: Output<W>,
     spec: SegmentSpec,
@@ -68,7 +68,7 @@ pub(crate) struct SegmentWriter<W> {
 }
 
 impl<W: Write + Seek> SegmentWriter<W> {
-    /// Begins a segment in `file`; `path` is its name in messages.
+    /// Begins a segment in `file`; `path` names it in messages.
     pub(crate) fn new(file: W, path: &Path, spec: SegmentSpec) -> Result<Self> {
         let header_len = Header::len_for(spec.table_count, spec.ids.kind != IdKind::None);
         let mut writer = SegmentWriter {
@@ -87,10 +87,10 @@ impl<W: Write + Seek> SegmentWriter<W> {
     }
 
     /// Writes the next table. `values` passes its permuted values to its argument in runs, distinct
-    /// and ascending; a table with syndromes makes its keys of them.
+    /// and ascending; a table with syndromes computes its keys from them.
     ///
-    /// One pass: the lengths of index and tails follow from the counts, so all three sections
-    /// are written side by side.
+    /// Takes one pass: the lengths of index and tails follow from the counts, so all three sections
+    /// are written at the same time.
     pub(crate) fn table(
         &mut self,
         descriptor: TableDescriptor,
@@ -135,7 +135,7 @@ impl<W: Write + Seek> SegmentWriter<W> {
         self.close(records)
     }
 
-    /// Writes checksums and header: the segment is whole, and not synced yet.
+    /// Writes checksums and header. The segment is then complete, but not synced.
     pub(crate) fn finish(mut self) -> Result<()> {
         let checksums = std::mem::take(&mut self.checksums);
         let content_digest = Digest::of(&checksums);
