@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Cleans one corpus with `fpstore dedup --docs` and with Python packages, side by side.
+"""Cleans one corpus with `fpstore clean` and with Python packages, side by side.
 
     python3 -m venv peers && peers/bin/pip install text-dedup datatrove orjson spacy tokenizers "xxhash<4"
     peers/bin/python benches/peers/clean.py --documents 100000 [--only fpstore]

@@ -154,7 +154,7 @@ fn the_index_of_rules_says_when_each_rule_is_checked() {
 
 #[test]
 fn every_rule_that_the_reader_in_python_names_exists() {
-    let reader = page("tools/fpstore_reader.py");
+    let reader = page("tools/readers/fpstore_reader.py");
     let cited = cited_rules(&reader, 'R');
     assert!(cited.contains(&RULES), "{cited:?}");
     assert!(cited.iter().all(|rule| (1..=RULES).contains(rule)), "{cited:?}");

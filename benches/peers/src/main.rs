@@ -6,12 +6,12 @@
 #![deny(unsafe_code)]
 
 #[allow(dead_code, reason = "its scan and its length are for the benches beside it")]
-#[path = "../../baseline/mod.rs"]
+#[path = "../../store/baseline/mod.rs"]
 mod baseline;
 mod chart;
 mod contenders;
 mod counted;
-#[path = "../../data/mod.rs"]
+#[path = "../../store/data/mod.rs"]
 mod data;
 mod files;
 mod machine;

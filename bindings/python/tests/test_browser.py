@@ -1,5 +1,5 @@
 """What notebooks show, seen in a browser: wide and narrow, light and dark. Needs Chromium and its
-driver, see tools/browser.py; FPSTORE_PICTURES names a folder for pictures."""
+driver, see tools/pages/browser.py; FPSTORE_PICTURES names a folder for pictures."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ return {
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    source = PROJECT / "tools" / "browser.py"
+    source = PROJECT / "tools" / "pages" / "browser.py"
     if not (shutil.which("chromium") and shutil.which("chromedriver") and source.exists()):
         pytest.skip("there is no Chromium with its driver")
     spec = importlib.util.spec_from_file_location("browser", source)

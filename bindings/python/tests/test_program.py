@@ -29,7 +29,7 @@ def test_status_and_streams_are_those_of_the_program(tmp_path: Path) -> None:
     run = [sys.executable, "-m", "fpstore"]
     store = tmp_path / "store.fps"
     build = [*run, "build", "-", "-s", str(store), "-q"]
-    subprocess.run(build, input="00ff\ta\n", text=True, check=True)
+    subprocess.run(build, input="00000000000000ff\ta\n", text=True, check=True)
     assert output(*run, "query", "00fe", "-s", store).split()[-1] == "a"
     nothing = subprocess.run([*run, "query", "ff00ff00ff00ff00", "-s", store], capture_output=True)
     assert (nothing.returncode, nothing.stdout) == (1, b"")

@@ -1,4 +1,4 @@
-"""Objects that several threads share: also without the global lock (tools/check_free_threaded.sh)."""
+"""Objects that several threads share: also without the global lock (tools/python/check_free_threaded.sh)."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ fn main() {
 }
 
 /// Words with their counts in memory, as the package `simhash` of PyPI takes them; see
-/// `benches/simhash_rival.py`.
+/// `benches/program/simhash_rival.py`.
 fn ready_features(corpus: &[String], rounds: usize, is_test: bool) {
     let features: Vec<Vec<(String, u64)>> = corpus
         .iter()

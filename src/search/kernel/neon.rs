@@ -6,7 +6,7 @@
 //! make a mask of 64 bits.
 //!
 //! No real processor was measured. The evidence is a count of instructions by an emulator, see
-//! `tools/arm64.sh`.
+//! `tools/platforms/arm64.sh`.
 
 #![expect(unsafe_code, reason = "instructions that not every processor has")]
 

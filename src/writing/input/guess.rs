@@ -3,19 +3,18 @@
 //! The rules, in this order; blank lines and lines that start with `#` are ignored:
 //!
 //! 1. The first line decides if exactly one of its columns holds a fingerprint ([`Held`]): if it is
-//!   at the start of the line, the input has the documented form, otherwise it is a table. A
-//!   stream, whose lines are processed as they arrive, has only its first line, and the second one
-//!   after a header.
+//!    at the start of the line, the input has the documented form, otherwise it is a table. A
+//!    stream, whose lines are processed as they arrive, has only its first line, and the second one
+//!    after a header.
 //! 2. Otherwise the first lines decide, a hundred lines or 256 KiB ([`sample`]). They are split
-//!   at tabs, else semicolons, else commas, else at their last space or colon. The column with
-//!   fingerprints is taken; if the first line has a name there, it is a header.
+//!    at tabs, else semicolons, else commas, else at their last space or colon. The column with
+//!    fingerprints is taken; if the first line has a name there, it is a header.
 //! 3. The other column is the id. Of several columns, the id is the one named `id` in the header,
-//!   else the only one with a name in [`fields::ID`].
-//! 4. Shorter numbers at the start of lines are read in the documented form if nothing else could
-//!   be the fingerprint: alone, or next to ids with fewer characters than a fingerprint has bytes.
-//!   Consecutive numbers are ids.
+//!    else the only one with a name in [`fields::ID`].
+//! 4. Shorter numbers are fingerprints only if each line holds nothing else. Next to another column
+//!    they are ids, unless the user names the column or the radix.
 //! 5. If two columns, or no column, could hold the fingerprints, the input is rejected, and the
-//!   message names the options that resolve the doubt. Skipping bad records does not change this.
+//!    message names the options that resolve the doubt. Skipping bad records does not change this.
 //!
 //! A value that does not fit its column is a bad record. A bad record among the first lines makes
 //! the guess fail, unless bad records are skipped.
@@ -25,7 +24,7 @@ use std::collections::HashSet;
 use super::columns::{Columns, Separator, unquoted};
 use super::line_record::parse_record;
 use fpstore_base::column::{Held, is_in_doubt};
-use fpstore_base::{Fingerprint, IdRef, Radix, Width, fields};
+use fpstore_base::{Fingerprint, Radix, Width, fields};
 
 /// The maximum number of sampled lines.
 const SAMPLE_COUNT: usize = 100;
@@ -55,7 +54,7 @@ pub(super) struct Wish {
 pub(super) enum LineForm {
     /// In the documented form: the fingerprint, then optionally a separator and the id.
     Documented(Radix),
-    /// In the documented form in hex, with fewer digits than the width has, and only short ids.
+    /// Hex numbers alone, with fewer digits than the width has.
     Short(Width),
     /// By columns, with a description of the guess.
     Columns(Columns, Option<String>),
@@ -168,37 +167,8 @@ impl<'a> Sample<'a> {
         if self.wish.radix.is_some() && self.lines.iter().all(all_read) {
             return Ok(LineForm::Documented(radix));
         }
-        let Err(reason) = read else {
-            return match self.have_short_ids() {
-                true => Ok(LineForm::Short(self.wish.width)),
-                false => Err(self.of_short_numbers(&layouts)),
-            };
-        };
+        let Err(reason) = read else { return Err(self.of_short_numbers(&layouts)) };
         Err(Unclear { reason, line: Some(self.lines[0].number), ..Unclear::default() })
-    }
-
-    /// Whether lines start with numbers that are not consecutive, next to ids that cannot be
-    /// fingerprints.
-    fn have_short_ids(&self) -> bool {
-        let record = |line: &'a Line<'a>| {
-            let record = parse_record(line.text.as_bytes(), Radix::Hex).ok().flatten();
-            record.map(|(fingerprint, id)| (line.text, fingerprint, id))
-        };
-        let records: Vec<_> = self.lines.iter().filter_map(record).collect();
-        let is_short = |text: &str, id: Option<IdRef<'_>>| match id {
-            Some(IdRef::Text(missing)) if is_missing(missing) => false,
-            Some(id) => is_short_id(id, self.wish.width),
-            None => is_bare(text),
-        };
-        // Read as hex, consecutive decimal numbers make a longer step at each ten.
-        let with_ids: Vec<_> = records.iter().filter(|record| record.2.is_some()).collect();
-        let values = || with_ids.iter().map(|record| record.1.value());
-        let steps =
-            values().zip(values().skip(1)).filter(|(one, next)| one.wrapping_add(1) == *next);
-        let next_count = steps.count();
-        let are_counted = with_ids.len() > 2 && 4 * next_count >= 3 * (with_ids.len() - 1);
-        let is_most = !self.wish.skip_bad || 2 * records.len() > self.lines.len();
-        is_most && !are_counted && records.iter().all(|(text, _, id)| is_short(text, *id))
     }
 
     /// Rejects lines without a column of fingerprints.
@@ -208,12 +178,18 @@ impl<'a> Sample<'a> {
         let Some(layout) = layouts.first() else { return Unclear { reason, ..Unclear::default() } };
         let is_short =
             |place: &usize| matches!(layout.held[*place].0, Held::Numbers | Held::ShortHex);
-        let len = |place: &usize| -> usize { layout.values(*place).map(|it| it.len()).sum() };
         // A missing value may be a fingerprint in later lines; if it never is, each line is
         // rejected.
         let missing = (0..layout.count).find(|place| is_missing(layout.rows[0][*place]));
-        let Some(place) = missing.or((0..layout.count).filter(is_short).max_by_key(len)) else {
-            return Unclear { reason, ..Unclear::default() };
+        let short: Vec<usize> = (0..layout.count).filter(is_short).collect();
+        let place = match (missing, &short[..]) {
+            (Some(place), _) | (None, &[place]) => place,
+            (None, []) => return Unclear { reason, ..Unclear::default() },
+            (None, _) => {
+                reason += "; several columns have shorter numbers: name one with --fingerprint-field \
+                           and --id-field";
+                return Unclear { reason, ..Unclear::default() };
+            }
         };
         let is_number = layout.held[place].0 == Held::Numbers;
         reason += &match missing {
@@ -487,12 +463,6 @@ impl<'a> Layout<'a> {
         );
         Some(Unclear { reason, ..Unclear::default() })
     }
-}
-
-/// Whether an id has fewer characters than a fingerprint has bytes, so that it cannot be a
-/// fingerprint.
-pub(super) fn is_short_id(id: IdRef<'_>, width: Width) -> bool {
-    matches!(id, IdRef::Text(text) if 2 * text.len() < width.digits())
 }
 
 /// The radix that must be given as an option.

@@ -1,6 +1,6 @@
 //! The layout of records in lines of text.
 
-use super::guess::{LineForm, is_short_id};
+use super::guess::LineForm;
 use super::layout::{Chunk, ChunkPlace, LINE_LEN_MAX, Layout, RecordConsumer};
 use super::line_record::{Parsed, parse_record, text_of};
 use fpstore_base::column::Held;
@@ -86,21 +86,20 @@ fn parse_line(
     }
 }
 
-/// Rejects a short number next to an id that may be the fingerprint.
+/// Rejects a short number next to another value, which may be the fingerprint.
 fn refuse_short<'a>(
     line: &[u8],
     parsed: Option<Parsed<'a>>,
     width: Width,
 ) -> Result<Option<Parsed<'a>>, String> {
-    let Some((_, Some(id))) = parsed else { return Ok(parsed) };
+    let Some((_, Some(_))) = parsed else { return Ok(parsed) };
     let start = line.split(|byte| b"\t,: ".contains(byte)).next().unwrap_or_default();
     let start = str::from_utf8(start).unwrap_or_default();
     match Held::of([start], Some(Radix::Hex), width) {
         Held::Fingerprints(_) => Ok(parsed),
-        _ if is_short_id(id, width) => Ok(parsed),
         _ => Err(format!(
-            "'{start}' is a short number beside a longer value, and may be its id; --fingerprint-field \
-             and --id-field name the columns"
+            "'{start}' is a short number and may be an id; --fingerprint-field and --id-field name the \
+             columns"
         )),
     }
 }

@@ -6,7 +6,7 @@
 //!
 //! * `FPSTORE_MODEL_SEED=N` runs that seed;
 //! * `FPSTORE_MODEL_SECONDS=N` runs new seeds for that time, from `FPSTORE_MODEL_SEED` on if it is
-//!   set, and goes on after a failure; `tools/model.sh` does so.
+//!   set, and goes on after a failure; `tools/models/model.sh` does so.
 
 mod check;
 mod damage;

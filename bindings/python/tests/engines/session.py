@@ -1,4 +1,4 @@
-"""A session of Spark with two executors in processes of their own. Run by tools/check_spark.sh."""
+"""A session of Spark with two executors in processes of their own. Run by tools/python/check_spark.sh."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """A standalone cluster of a master and two workers, whose executors have nothing but a packed
-environment: fpstore is on the path of the driver only. Run by tools/check_spark.sh.
+environment: fpstore is on the path of the driver only. Run by tools/python/check_spark.sh.
 
 The workers have hosts of their own, because Spark runs no second attempt of a slow task on the host
 of the first one. The log of events shows that second attempts ran, and that sorts were spilled.

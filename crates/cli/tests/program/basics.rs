@@ -124,7 +124,7 @@ fn an_existing_store_is_replaced_only_by_force_and_never_harmed() {
     assert_eq!(names_in(&desk.path("store.fps")), before);
     desk.run(&["query", "0123456789abcdef"], 0);
 
-    desk.write("other.tsv", "7 x\n");
+    desk.write("other.tsv", "0000000000000007 x\n");
     desk.run(&["build", "other.tsv", "--force"], 0);
     desk.run(&["query", "7"], 0);
     desk.run(&["query", "0123456789abcdef"], 1);
@@ -173,7 +173,7 @@ fn every_input_spelling_gives_the_same_store() {
         let text: String = values.iter().enumerate().map(|(id, &v)| line(v, id) + "\n").collect();
         desk.write(name, text);
     };
-    write("hex", &|v, id| format!("{v:x}\t{id}"));
+    write("hex", &|v, id| format!("{v:016x}\t{id}"));
     write("dec", &|v, id| format!("{v} {id}"));
     write("sdec", &|v, id| format!("{},{id}", v.cast_signed()));
     let pairs: Vec<u8> = values
@@ -236,7 +236,7 @@ fn dump_is_input_for_the_same_store() {
     }
     assert!(!desk.output(&["dump", "--separator", "x"], "").status.success());
     // 'build' skips spaces after a comma, so this id would lose its space.
-    desk.write("space.tsv", "1\t lead\n");
+    desk.write("space.tsv", "0000000000000001\t lead\n");
     desk.run(&["build", "space.tsv", "-s", "space.fps"], 0);
     assert_eq!(desk.run(&["dump", "-s", "space.fps"], 0).0, "0000000000000001\t lead\n");
     let (_, err) = desk.run(&["dump", "-s", "space.fps", "--separator", ","], 2);

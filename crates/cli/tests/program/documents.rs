@@ -21,7 +21,7 @@ fn an_empty_fingerprint_column_is_an_error_and_not_the_id() {
     let desk = Desk::new();
     for radix in ["hex", "dec", "sdec"] {
         for line in ["\t102", ",102"] {
-            let input = format!("17\t101\n{line}\n");
+            let input = format!("0000000000000017\t101\n{line}\n");
             let (_, err) = desk.run_on(&["build", "-", "--radix", radix], &input, 2);
             assert!(err.contains("line 2: no fingerprint before the first"), "{err}");
         }
@@ -228,10 +228,10 @@ fn names_that_are_not_utf_8_never_become_the_same_id() {
 #[test]
 fn compressed_data_is_read_whatever_its_name() {
     let desk = Desk::new();
-    desk.write("plain.tsv", "ff\ta\n");
+    desk.write("plain.tsv", "00000000000000ff\ta\n");
     let plain = desk.run(&["build", "plain.tsv", "-s", "a.fps", "-q"], 0);
     assert_eq!(plain.1, "");
-    desk.write("zipped.tsv", gzip(b"ff\ta\n"));
+    desk.write("zipped.tsv", gzip(b"00000000000000ff\ta\n"));
     desk.write(
         "docs.jsonl",
         zstd::encode_all(&b"{\"id\":1,\"text\":\"one two\"}\n"[..], 1).unwrap(),
@@ -254,7 +254,7 @@ fn the_remedy_fits_the_fault() {
         let (_, err) = desk.run_on(&["build", "-"], input, 2);
         assert!(err.contains(remedy) && !err.contains("--skip-bad"), "{err}");
     }
-    let (_, err) = desk.run_on(&["build", "-"], "ff\txyz\nnot hex\n", 2);
+    let (_, err) = desk.run_on(&["build", "-"], "00000000000000ff\txyz\nnot hex\n", 2);
     assert!(err.contains("--skip-bad"), "{err}");
     let (_, err) = desk.run_on(&["fingerprint"], "{\"url\":\"a\",\"body\":\"b\"}\n", 2);
     assert!(err.contains("no field 'id'; other fields: url, body"), "{err}");
@@ -268,7 +268,7 @@ fn the_remedy_fits_the_fault() {
 
 #[test]
 fn options_without_effect_are_refused() {
-    let desk = Desk::with("a.tsv", "ff\ta\n");
+    let desk = Desk::with("a.tsv", "00000000000000ff\ta\n");
     for option in [
         &["--docs-format", "csv"][..],
         &["--id-field", "url"],

@@ -113,9 +113,8 @@ fn what_is_no_fingerprint_is_refused_with_its_place_and_a_remedy() {
     let confirm = ["pairs", "hex.tsv", "--fingerprint-field", "phash", "--confirm", "0.8"];
     assert!(desk.run(&confirm, 2).1.contains("--confirm compares texts"));
     let annotated = ["dedup", "lines.tsv", "--annotate", "of", "-o", "x"];
-    assert!(
-        desk.run(&annotated, 2).1.contains("'fpstore clean' cleans documents, and has --annotate")
-    );
+    let err = String::from_utf8(desk.output(&annotated, "").stderr).unwrap();
+    assert!(err.contains("'fpstore clean' cleans documents, and has --annotate"), "{err}");
     // A null has no fingerprint, which is said and is no fault.
     let skip = ["build", "more.jsonl", "--fingerprint-field", "fp", "--skip-bad", "-s", "one.fps"];
     let (_, err) = desk.run(&skip, 0);

@@ -141,7 +141,7 @@ fn numbers_of_clusters_are_kept() {
     desk.run(&[&args[..], &["--format", "json", "-o", "new.json"]].concat(), 0);
     let (again, _) = desk.run(&["cluster", "pages.tsv", "more.tsv", "--stable", "new.json"], 0);
     assert_eq!(again, out);
-    desk.write("old.tsv", "7\t2\n");
+    desk.write("old.tsv", "0000000000000007\t2\n");
     let (_, err) = desk.run(&args, 2);
     assert!(err.contains("old.tsv: line 1: 2 columns"), "{err}");
 }

@@ -102,7 +102,7 @@ fn fields_of_two_lists_are_told_once() {
 fn edges_and_refusals_of_a_join() {
     let desk = Desk::new();
     desk.write("empty.tsv", "");
-    desk.write("one.tsv", "5 a\n");
+    desk.write("one.tsv", "0000000000000005 a\n");
     desk.write("far.tsv", "ffffffffffffffff b\n");
     for [asked, searched] in
         [["empty.tsv", "one.tsv"], ["one.tsv", "empty.tsv"], ["one.tsv", "far.tsv"]]

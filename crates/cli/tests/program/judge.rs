@@ -2,7 +2,7 @@
 
 use crate::common::program::Desk;
 
-const RECORDS: &str = "00\ta\n01\tb\n03\tc\nff00\td\nff00\te\nff01\tf\tg\n";
+const RECORDS: &str = "0000000000000000\ta\n0000000000000001\tb\n0000000000000003\tc\n000000000000ff00\td\n000000000000ff00\te\n000000000000ff01\tf\tg\n";
 
 #[test]
 fn pairs_are_shown_to_be_judged() {
@@ -47,7 +47,10 @@ fn what_says_nothing_about_such_a_page_is_refused() {
 /// The labels of the page are those of the store that it was made of.
 #[test]
 fn a_store_is_measured_as_its_files_are() {
-    let desk = Desk::with("in.tsv", "00\ta\n01\tb\n03\tc\nff00\td\n01\te\n");
+    let desk = Desk::with(
+        "in.tsv",
+        "0000000000000000\ta\n0000000000000001\tb\n0000000000000003\tc\n000000000000ff00\td\n0000000000000001\te\n",
+    );
     desk.write("labels.tsv", "a\tb\t1\na\td\t0\nb\te\t1\n");
     desk.ok(&["build", "in.tsv", "photos.fps", "-q"], "");
     let of_files = desk.ok(&["evaluate", "in.tsv", "--pairs", "labels.tsv"], "");
@@ -56,7 +59,7 @@ fn a_store_is_measured_as_its_files_are() {
     // The same record a second time is no other document.
     desk.ok(&["add", "in.tsv", "photos.fps", "--no-compact", "-q"], "");
     assert_eq!(desk.ok(&["evaluate", "photos.fps", "--pairs", "labels.tsv"], ""), of_files);
-    desk.write("other.tsv", "0f\ta\n");
+    desk.write("other.tsv", "000000000000000f\ta\n");
     desk.ok(&["add", "other.tsv", "photos.fps", "-q"], "");
     let (_, err) = desk.run(&["evaluate", "photos.fps", "--pairs", "labels.tsv"], 2);
     assert!(err.contains("two documents have the id 'a'"), "{err}");

@@ -2,7 +2,7 @@
 
 use crate::common::program::Desk;
 
-const RECORDS: &str = "00\ta\n01\tb\n03\tc\nff00\td\nff00\te\nff01\tf\nff0000ff\tg\n";
+const RECORDS: &str = "0000000000000000\ta\n0000000000000001\tb\n0000000000000003\tc\n000000000000ff00\td\n000000000000ff00\te\n000000000000ff01\tf\n00000000ff0000ff\tg\n";
 
 fn desk(pairs: &str) -> Desk {
     let desk = Desk::with("in.tsv", RECORDS);
@@ -64,7 +64,7 @@ fn judgements_that_contradict_are_refused_with_ids_and_file() {
         assert!(err.contains(ids), "{err}");
     }
     desk.write("labels.tsv", "a\tc\t1\n");
-    desk.write("twice.tsv", "00\ta\n01\tc\nff\ta\n");
+    desk.write("twice.tsv", "0000000000000000\ta\n0000000000000001\tc\n00000000000000ff\ta\n");
     let (_, err) = desk.run(&["cluster", "twice.tsv", "--pairs", "labels.tsv"], 2);
     assert!(err.contains("several records have the id 'a'"), "{err}");
     for more in [&["--method", "star"][..], &["--method", "leader"], &["--confirm", "0.8"]] {

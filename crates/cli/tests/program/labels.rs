@@ -4,8 +4,8 @@ use crate::common::program::Desk;
 
 /// The same fingerprint under two labels and without one, and one that is under a single label.
 fn desk() -> Desk {
-    let desk = Desk::with("old.tsv", "00ff\ta\n0f0f\tb\n");
-    desk.write("new.tsv", "00ff\tc\n");
+    let desk = Desk::with("old.tsv", "00000000000000ff\ta\n0000000000000f0f\tb\n");
+    desk.write("new.tsv", "00000000000000ff\tc\n");
     desk.write("bare.tsv", "00fe\n");
     desk.ok(&["build", "old.tsv", "-s", "store.fps", "-q", "--label", "2026-10"], "");
     desk.ok(&["add", "new.tsv", "-s", "store.fps", "-q", "--label", "2026-11"], "");
@@ -27,7 +27,7 @@ fn labels_stand_before_the_ids() {
     assert_eq!(json["matches"][0]["ids"], serde_json::json!(["a", "c"]));
     assert_eq!(json["matches"][0]["labels"], serde_json::json!(["2026-10", "2026-11"]));
     assert_eq!(json["matches"][1]["labels"], serde_json::json!([""]));
-    desk.write("queries.tsv", "00ff\tq\n");
+    desk.write("queries.tsv", "00000000000000ff\tq\n");
     let from = ["query", "-s", "store.fps", "-k", "1", "--from", "queries.tsv", "--labels"];
     let expected: String = expected.lines().map(|line| format!("q\t{line}\n")).collect();
     assert_eq!(desk.ok(&from, ""), expected);
@@ -45,7 +45,7 @@ fn info_shows_the_age_by_labels_that_are_dates() {
             .unwrap_or_else(|| panic!("{info}"))
             .to_string()
     };
-    desk.write("day.tsv", "1234\td\n");
+    desk.write("day.tsv", "0000000000001234\td\n");
     desk.ok(&["add", "day.tsv", "store.fps", "-q", "--label", "yesterday"], "");
     desk.ok(&["add", "day.tsv", "store.fps", "-q", "--label", "2020-02-29", "--no-compact"], "");
     assert!(line("  2020-02-29  ").ends_with(" d") && !line("  2020-02-29  ").ends_with(" 0 d"));

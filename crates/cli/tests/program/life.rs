@@ -11,7 +11,10 @@ use crate::common::program::Desk;
 /// A folder with the store `pages.fps` of three records.
 fn desk() -> Desk {
     let desk = Desk::new();
-    desk.ok(&["build", "-", "-s", "pages.fps", "--scheme", "2"], "ff\ta\nff\tb\nff00\tc\n");
+    desk.ok(
+        &["build", "-", "-s", "pages.fps", "--scheme", "2"],
+        "00000000000000ff\ta\n00000000000000ff\tb\n000000000000ff00\tc\n",
+    );
     desk
 }
 
@@ -27,8 +30,11 @@ fn info_of(desk: &Desk) -> Value {
 #[test]
 fn records_come_and_go() {
     let desk = desk();
-    let (_, err) =
-        desk.run_on(&["add", "-s", "pages.fps", "--label", "2026-11"], "ff\td\n1\t7\n", 0);
+    let (_, err) = desk.run_on(
+        &["add", "-s", "pages.fps", "--label", "2026-11"],
+        "00000000000000ff\td\n0000000000000001\t7\n",
+        0,
+    );
     assert!(err.starts_with("fpstore: pages.fps: 2 records added, 2 fingerprints, in "), "{err}");
     let all = "0000000000000001\t7\n00000000000000ff\ta\n00000000000000ff\tb\n00000000000000ff\td\n\
                000000000000ff00\tc\n";
@@ -76,7 +82,10 @@ fn records_come_and_go() {
 #[test]
 fn labels_expire() {
     let desk = desk();
-    desk.ok(&["build", "-", "-s", "first.fps", "--label", "2026-08", "-q"], "1\ta\n");
+    desk.ok(
+        &["build", "-", "-s", "first.fps", "--label", "2026-08", "-q"],
+        "0000000000000001\ta\n",
+    );
     let (_, err) = desk.run(&["expire", "--before", "2026-09", "-s", "first.fps"], 2);
     let all = "first.fps: the only segment has a label before '2026-09', so that nothing would stay; \
                --all allows that";
@@ -84,7 +93,10 @@ fn labels_expire() {
     desk.run(&["expire", "--before", "2026-09", "-s", "first.fps", "-q", "--all"], 0);
     desk.run(&["query", "1", "-s", "first.fps"], 1);
     for label in ["2026-09", "2026-10", "2026-11"] {
-        desk.ok(&["add", "-s", "pages.fps", "--label", label, "-q"], &format!("1\t{label}\n"));
+        desk.ok(
+            &["add", "-s", "pages.fps", "--label", label, "-q"],
+            &format!("0000000000000001\t{label}\n"),
+        );
     }
     let dry = ["expire", "--before", "2026-11", "--dry-run", "-s", "pages.fps"];
     let (_, err) = desk.run(&dry, 0);
@@ -104,8 +116,8 @@ fn labels_expire() {
 /// A segment with such a label would never expire, and nobody would notice.
 #[test]
 fn a_store_of_dates_takes_no_label_of_another_form() {
-    let desk = Desk::with("b.tsv", "00ff\ta\n");
-    desk.write("c.tsv", "0f0f\tc\n");
+    let desk = Desk::with("b.tsv", "00000000000000ff\ta\n");
+    desk.write("c.tsv", "0000000000000f0f\tc\n");
     for day in ["2026-11-04", "2026-11-05"] {
         desk.ok(&["add", "b.tsv", "day.fps", "--create", "--label", day, "-q"], "");
     }
@@ -167,7 +179,7 @@ fn what_expires_is_a_label_of_the_same_form() {
     assert_eq!(dump(&desk), all);
     let (_, err) = desk.run(&["expire", "--older-than", "3m", "-s", "pages.fps"], 2);
     assert!(err.contains("'3m', expected days, weeks, months or years"), "{err}");
-    desk.ok(&["add", "-s", "pages.fps", "--label", "today", "-q"], "2\tnew\n");
+    desk.ok(&["add", "-s", "pages.fps", "--label", "today", "-q"], "0000000000000002\tnew\n");
     let (_, err) = desk.run(&["expire", "--older-than", "1000y", "-s", "pages.fps"], 0);
     assert!(err.starts_with("fpstore: no segment has a label older than 1000y (before "), "{err}");
     let label = info_of(&desk)["segments"][4]["label"].as_str().unwrap().to_string();
@@ -259,9 +271,9 @@ fn what_is_new_is_remembered_and_answered_as_it_comes() {
     let mut input = child.stdin.take().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     for (line, answer) in [
-        ("fe\tx", "near\t00000000000000fe\tx\t00000000000000ff\t1\ta"),
-        ("f0f0f0f0\ty", "new\t00000000f0f0f0f0\ty"),
-        ("f0f0f0f1\tz", "near\t00000000f0f0f0f1\tz\t00000000f0f0f0f0\t1\ty"),
+        ("00000000000000fe\tx", "near\t00000000000000fe\tx\t00000000000000ff\t1\ta"),
+        ("00000000f0f0f0f0\ty", "new\t00000000f0f0f0f0\ty"),
+        ("00000000f0f0f0f1\tz", "near\t00000000f0f0f0f1\tz\t00000000f0f0f0f0\t1\ty"),
         ("f0f0f0f0", "near\t00000000f0f0f0f0\t\t00000000f0f0f0f0\t0\ty"),
         ("f0f0f0f000000000", "new\tf0f0f0f000000000\t"),
         ("0f0f0f0f00000000\t1", "new\t0f0f0f0f00000000\t1"),
@@ -274,7 +286,7 @@ fn what_is_new_is_remembered_and_answered_as_it_comes() {
     assert!(child.wait().unwrap().success());
     assert_eq!(info_of(&desk)["fingerprints"], 5);
     // Of files, the kept records are printed and added in one step.
-    desk.write("new.tsv", "fd\tp\nabcdef\tq\nabcdee\tr\n");
+    desk.write("new.tsv", "00000000000000fd\tp\n0000000000abcdef\tq\n0000000000abcdee\tr\n");
     let files = ["dedup", "-s", "pages.fps", "--within", "--add", "new.tsv"];
     let (out, err) = desk.run(&files, 0);
     assert_eq!(out, "0000000000abcdef\tq\n");
@@ -289,12 +301,15 @@ fn what_is_new_is_remembered_and_answered_as_it_comes() {
 #[test]
 fn segments_travel() {
     let desk = desk();
-    desk.ok(&["add", "-s", "pages.fps", "--label", "l", "-q"], "1\tx\n2\ty\n");
+    desk.ok(
+        &["add", "-s", "pages.fps", "--label", "l", "-q"],
+        "0000000000000001\tx\n0000000000000002\ty\n",
+    );
     desk.ok(&["delete", "--id", "x", "-s", "pages.fps", "-q"], "");
     let (out, err) = desk.run(&["export", "-o", "out.fps", "-s", "pages.fps"], 0);
     assert_eq!(out.lines().count(), 2);
     assert!(err.contains("1 segment with deletions: import the directory"), "{err}");
-    desk.ok(&["build", "-", "-s", "other.fps", "--scheme", "4", "-q"], "3\tz\n");
+    desk.ok(&["build", "-", "-s", "other.fps", "--scheme", "4", "-q"], "0000000000000003\tz\n");
     desk.ok(&["import", "out.fps", "-s", "other.fps"], "");
     let mut all: Vec<String> = dump(&desk).lines().map(str::to_string).collect();
     all.push("0000000000000003\tz".into());
@@ -308,7 +323,7 @@ fn segments_travel() {
     let at = bytes.len() / 2;
     bytes[at] ^= 1;
     desk.write("damaged.fps", bytes);
-    desk.ok(&["build", "-", "-s", "third.fps", "-q"], "3\tz\n");
+    desk.ok(&["build", "-", "-s", "third.fps", "-q"], "0000000000000003\tz\n");
     let (_, err) = desk.run(&["import", "damaged.fps", "-s", "third.fps"], 2);
     assert!(err.starts_with("fpstore: damaged.fps: ") && err.contains("checksum"), "{err}");
     assert_eq!(names_of(&desk.path("third.fps")).len(), 2);
@@ -316,7 +331,10 @@ fn segments_travel() {
 
 #[test]
 fn a_dry_run_says_what_would_be_deleted_and_deletes_nothing() {
-    let desk = Desk::with("pages.tsv", "00ff\ta\n00ff\tb\n0f0f\tb\nffff\tc\nabcd\n");
+    let desk = Desk::with(
+        "pages.tsv",
+        "00000000000000ff\ta\n00000000000000ff\tb\n0000000000000f0f\tb\n000000000000ffff\tc\nabcd\n",
+    );
     desk.ok(&["build", "pages.tsv", "-s", "pages.fps", "-q"], "");
     let before = desk.ok(&["dump", "-s", "pages.fps"], "");
     let generation = || info_of(&desk)["generation"].clone();
@@ -336,7 +354,10 @@ fn a_dry_run_says_what_would_be_deleted_and_deletes_nothing() {
 
 #[test]
 fn a_stored_document_is_searched_for_by_its_id() {
-    let desk = Desk::with("pages.tsv", "00ff\ta\n00fe\t7\nff00000000000000\ta\n1234\tc\n");
+    let desk = Desk::with(
+        "pages.tsv",
+        "00000000000000ff\ta\n00000000000000fe\t7\nff00000000000000\ta\n0000000000001234\tc\n",
+    );
     desk.ok(&["build", "pages.tsv", "-s", "pages.fps", "-q"], "");
     let out = desk.ok(&["query", "--id", "7", "-s", "pages.fps"], "");
     let by_value = desk.ok(&["query", "00fe", "-s", "pages.fps"], "");
@@ -354,12 +375,13 @@ fn a_stored_document_is_searched_for_by_its_id() {
 fn a_night_that_is_run_twice_changes_nothing_and_a_page_is_replaced() {
     let desk = desk();
     let add = ["add", "-", "-s", "pages.fps", "--run", "2026-11-22", "--replace"];
-    let (_, err) = desk.run_on(&add, "ffff0000\ta\n1234\tnew\n12345\tnew\n", 0);
+    let (_, err) =
+        desk.run_on(&add, "00000000ffff0000\ta\n0000000000001234\tnew\n0000000000012345\tnew\n", 0);
     assert!(err.contains("2 records added") && err.contains("1 record replaced"), "{err}");
     let found = desk.ok(&["query", "--id", "new", "-s", "pages.fps"], "");
     assert!(found.contains("0000000000012345"), "{found}");
     let before = desk.ok(&["dump", "-s", "pages.fps"], "");
-    let (_, err) = desk.run_on(&add, "77\tx\n", 0);
+    let (_, err) = desk.run_on(&add, "0000000000000077\tx\n", 0);
     assert!(
         err.contains("run 2026-11-22 has added its records before; nothing was changed"),
         "{err}"

@@ -7,7 +7,8 @@ use crate::common::program::Desk;
 const ARTICLE: &str = "{\"id\":\"a\",\"text\":\"a quick brown fox jumps over the lazy dog\"}\n";
 
 fn desk() -> Desk {
-    let desk = Desk::with("pages.tsv", "00ff\ta\n00fe\tb\nff00000000000000\tc\n");
+    let desk =
+        Desk::with("pages.tsv", "00000000000000ff\ta\n00000000000000fe\tb\nff00000000000000\tc\n");
     desk.ok(&["build", "pages.tsv", "-s", "pages.fps", "-q"], "");
     desk.write("docs.jsonl", ARTICLE);
     desk.ok(&["build", "--docs", "docs.jsonl", "-s", "docs.fps", "-q"], "");
@@ -63,7 +64,7 @@ fn a_full_store_is_not_replaced_by_an_empty_one() {
 #[test]
 fn each_removed_record_has_one_line_however_many_are_near() {
     let desk = desk();
-    let equal: String = (0..300).map(|id| format!("abcdef\t{id}\n")).collect();
+    let equal: String = (0..300).map(|id| format!("0000000000abcdef\t{id}\n")).collect();
     desk.write("equal.tsv", &equal);
     desk.ok(&["build", "equal.tsv", "-s", "equal.fps", "-q"], "");
     desk.run(&["dedup", "-s", "equal.fps", "equal.tsv", "--removed", "m.tsv"], 0);
@@ -107,7 +108,7 @@ fn fingerprints_of_another_recipe_are_not_compared() {
 #[test]
 fn the_distance_is_that_of_the_store() {
     let desk = desk();
-    desk.write("far.tsv", "00ff\ta\n0000\tb\n");
+    desk.write("far.tsv", "00000000000000ff\ta\n0000000000000000\tb\n");
     desk.ok(&["build", "far.tsv", "-k", "8", "-s", "far.fps", "-q"], "");
     for command in ["pairs", "cluster"] {
         let (_, err) = desk.run(&[command, "far.fps"], 0);

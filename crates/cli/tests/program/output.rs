@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use crate::common::program::{Desk, make_pipe, names_in, signal, text};
 
-const RECORDS: &str = "00ff\ta\n00fe\tb\nff00000000000000\tc\n";
+const RECORDS: &str = "00000000000000ff\ta\n00000000000000fe\tb\nff00000000000000\tc\n";
 const PAIR: &str = "00000000000000fe\t00000000000000ff\t1\tb\ta\n";
 
 fn desk() -> Desk {
@@ -244,7 +244,7 @@ fn temporary_folders_in_use_stay() {
     assert_eq!(held.len(), 1);
     desk.run(&["dedup", "--within", "pages.tsv", "--temp-dir", "tmp"], 0);
     assert_eq!(names_in(&desk.path("tmp")), held);
-    std::io::Write::write_all(&mut writer, b"1\tx\n2\ty\n").unwrap();
+    std::io::Write::write_all(&mut writer, b"0000000000000001\tx\n0000000000000002\ty\n").unwrap();
     drop(writer);
     let mut out = String::new();
     child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
@@ -256,7 +256,7 @@ fn temporary_folders_in_use_stay() {
 fn a_pipe_is_read_once_and_named_as_it_is() {
     let desk = desk();
     let dedup = ["dedup", "--within", "-", "-q"];
-    let (out, _) = desk.run_on(&dedup, "0xff\ta b\nfe\t7\nff00\n", 0);
+    let (out, _) = desk.run_on(&dedup, "0x00000000000000ff\ta b\n00000000000000fe\t7\nff00\n", 0);
     assert_eq!(out, "00000000000000ff\ta b\n000000000000ff00\n");
     let (_, err) = desk.run_on(&dedup, "1\nnonsense\n", 2);
     assert!(err.contains("standard input: line 2"), "{err}");

@@ -1,5 +1,5 @@
 //! The pages of `cluster --html` and `compare --html`: whole, bounded, and harmless whatever stands
-//! in ids and texts. tools/check_pages.sh looks at them in a browser.
+//! in ids and texts. tools/pages/check_pages.sh looks at them in a browser.
 
 use serde_json::Value;
 

@@ -6,7 +6,7 @@ use crate::common::program::{Desk, text};
 
 #[test]
 fn a_folder_that_is_no_store_is_told_as_such() {
-    let desk = Desk::with("in.tsv", "1\ta\n");
+    let desk = Desk::with("in.tsv", "0000000000000001\ta\n");
     fs::create_dir(desk.path("folder")).unwrap();
     let (_, err) = desk.run(&["add", "in.tsv", "-s", "folder"], 2);
     assert!(err.contains("a directory without a manifest"), "{err}");
@@ -22,7 +22,7 @@ fn no_output_takes_the_place_of_an_input() {
         .map(|number| format!("{{\"id\":\"d{number}\",\"text\":\"{}\"}}\n", words(number)))
         .collect();
     desk.write("in/a.jsonl", &docs);
-    desk.write("b.tsv", "1\ta\n2\tb\n");
+    desk.write("b.tsv", "0000000000000001\ta\n0000000000000002\tb\n");
     desk.write("pairs.tsv", "d1\td2\t1\nd3\td4\t0\n");
     desk.ok(&["build", "b.tsv", "-q"], "");
     desk.write("words.txt", "w1\nw2\n");
@@ -90,7 +90,7 @@ fn no_output_takes_the_place_of_an_input() {
         let why = if input { "is an input" } else { "lies in" };
         assert!(err.contains(why) && err.contains("name an"), "{args:?}: {err}");
         assert_eq!(desk.read("in/a.jsonl"), docs, "{args:?}");
-        assert_eq!(desk.read("b.tsv"), "1\ta\n2\tb\n", "{args:?}");
+        assert_eq!(desk.read("b.tsv"), "0000000000000001\ta\n0000000000000002\tb\n", "{args:?}");
         assert_eq!(desk.read("pairs.tsv"), "d1\td2\t1\nd3\td4\t0\n", "{args:?}");
         assert!(fs::read(desk.path("store.fps/MANIFEST")).unwrap() == before, "{args:?}");
         assert!(contents() == others, "{args:?}");

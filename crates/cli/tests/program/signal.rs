@@ -12,7 +12,7 @@ use std::time::Duration;
 use crate::common::program::{Desk, make_pipe, signal, text};
 
 fn desk() -> Desk {
-    let desk = Desk::with("pages.tsv", "1\ta\n2\tb\n");
+    let desk = Desk::with("pages.tsv", "0000000000000001\ta\n0000000000000002\tb\n");
     desk.write("text.txt", "one two three four five six seven eight");
     desk.write("labels.tsv", "a\tb\t1\n");
     desk.ok(&["build", "pages.tsv", "-s", "store.fps", "-q"], "");

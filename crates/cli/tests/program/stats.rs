@@ -124,7 +124,7 @@ fn nothing_at_all_and_junk_are_no_reason_to_panic() {
     desk.run(&["build", "empty.tsv", "-q"], 0);
     let (out, _) = desk.run(&["stats"], 0);
     assert!(out.contains("there are no fingerprints"), "{out}");
-    desk.write("one.tsv", "5 a\n");
+    desk.write("one.tsv", "0000000000000005 a\n");
     desk.run(&["stats", "one.tsv", "--html", "one.html"], 0);
     desk.write("junk", [0xff, 0xfe, 0, 7, 10, 200].repeat(1000));
     let (_, err) = desk.run(&["stats", "junk"], 2);

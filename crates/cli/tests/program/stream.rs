@@ -7,7 +7,7 @@ use crate::common::Random;
 use crate::common::program::{Desk, text};
 
 fn desk() -> Desk {
-    let desk = Desk::with("pages.tsv", "00ff\ta\nff00000000000000\tb\n");
+    let desk = Desk::with("pages.tsv", "00000000000000ff\ta\nff00000000000000\tb\n");
     desk.ok(&["build", "pages.tsv", "-s", "pages.fps", "-q"], "");
     desk
 }
@@ -91,7 +91,7 @@ fn a_followed_stream_without_a_reader_is_no_success() {
     let desk = desk();
     let follow = ["add", "--follow", "-s", "pages.fps", "--batch-count", "1"];
     let mut stream = Answerer::start(&desk, &follow);
-    assert!(stream.ask("0f\tearly").starts_with("1\t"));
+    assert!(stream.ask("000000000000000f\tearly").starts_with("1\t"));
     let (status, err) = stream.leave();
     assert_eq!(status, Some(2), "{err}");
     assert!(err.contains("standard output was closed") && err.contains("added"), "{err}");

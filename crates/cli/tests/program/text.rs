@@ -363,7 +363,7 @@ fn recipes_are_measured_side_by_side_and_for_larger_collections() {
     desk.write("hashes.tsv", "00000000000000ff\n");
     let (_, err) = desk.run(&ready, 2);
     assert!(err.contains("without an id"), "{err}");
-    desk.write("hashes.tsv", "ff\ta\nfe\ta\n");
+    desk.write("hashes.tsv", "00000000000000ff\ta\n00000000000000fe\ta\n");
     let (_, err) = desk.run(&ready, 2);
     assert!(err.contains("two documents have the id 'a'"), "{err}");
 }

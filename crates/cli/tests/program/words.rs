@@ -7,7 +7,7 @@ const PAGE: usize = 60;
 
 fn desk() -> Desk {
     let desk = Desk::new();
-    desk.write("in.tsv", "00ff\ta\n00fe\tb, \"c\"\nff00ff00ff00ff00\td\n");
+    desk.write("in.tsv", "00000000000000ff\ta\n00000000000000fe\tb, \"c\"\nff00ff00ff00ff00\td\n");
     desk.ok(&["build", "in.tsv", "-s", "store.fps", "-q"], "");
     desk
 }

@@ -91,7 +91,7 @@ fn a_folder_takes_from_a_server_only_what_it_lacks() {
     assert_eq!(records_of(&copy), records_of(&source));
     // A folder of another store is not touched.
     let other = desk.path("other.fps");
-    desk.ok(&["build", "-", "-s", "other.fps", "-q"], "7\tx\n");
+    desk.ok(&["build", "-", "-s", "other.fps", "-q"], "0000000000000007\tx\n");
     let before = std::fs::read(other.join("MANIFEST")).unwrap();
     let refused = backup(&mut client, &other, &options).unwrap_err().to_string();
     assert!(refused.contains("holds another store"), "{refused}");

@@ -18,7 +18,8 @@ fn add(server: &Server, items: &[(&str, &str)], k: u32) -> Vec<Value> {
 
 #[test]
 fn judged_pairs_are_obeyed_and_read_again_on_a_signal() {
-    let desk = Desk::with("in.tsv", "0f\ta\n0f\tb\nff\tc\n");
+    let desk =
+        Desk::with("in.tsv", "000000000000000f\ta\n000000000000000f\tb\n00000000000000ff\tc\n");
     desk.ok(&["build", "in.tsv", "-s", "store.fps", "-q"], "");
     desk.write("labels.tsv", "new\ta\t0\nnew\ttwin\t0\nx\ty\t1\n");
     let server = Server::start(&desk, &["--writable", "--pairs", "labels.tsv"]);
@@ -50,7 +51,7 @@ fn judged_pairs_are_obeyed_and_read_again_on_a_signal() {
 
 #[test]
 fn pairs_that_cannot_be_obeyed_are_refused() {
-    let desk = Desk::with("in.tsv", "0f\ta\n");
+    let desk = Desk::with("in.tsv", "000000000000000f\ta\n");
     desk.ok(&["build", "in.tsv", "-s", "store.fps", "-q"], "");
     desk.write("labels.tsv", "a\tb\t0\nb\ta\t1\n");
     let args = ["serve", "-s", "store.fps", "--listen", "127.0.0.1:0", "--pairs"];

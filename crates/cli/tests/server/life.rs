@@ -46,7 +46,11 @@ fn a_newer_state_is_shown_by_time_by_signal_and_by_request() {
     assert_eq!((&again["changed"], &again["generation"]), (&json!(false), &answer["generation"]));
     assert!(!shows_mark(&never));
     // A store that replaces this one is shown too.
-    desk.run_on(&["build", "-", "-s", "store.fps", "-q", "--force"], "7\tother\n", 0);
+    desk.run_on(
+        &["build", "-", "-s", "store.fps", "-q", "--force"],
+        "0000000000000007\tother\n",
+        0,
+    );
     wait_for("the other store is shown", || {
         by_time.get("/v1/nearest?fingerprint=0").json()["matches"][0]["ids"] == json!(["other"])
     });
@@ -150,7 +154,7 @@ fn a_server_is_ready_again_once_the_damaged_file_is_in_use_no_more() {
     let server = Server::begin(&desk, &["--listen", "127.0.0.1:0", "--warm", "all"]);
     let code = || server.get("/readyz").json()["error"]["code"].clone();
     wait_for("the damage is met", || code() == "store-damaged");
-    desk.ok(&["add", "-", "-s", "store.fps", "--no-compact", "-q"], "77\tmore\n");
+    desk.ok(&["add", "-", "-s", "store.fps", "--no-compact", "-q"], "0000000000000077\tmore\n");
     // A state that cannot be warmed is not shown.
     assert!(server.post("/v1/refresh", "", "").status >= 500);
     assert_eq!(code(), "store-damaged");

@@ -28,7 +28,7 @@ pub fn desk_of(records: &[Record]) -> Desk {
     let desk = Desk::new();
     let (first, second) = records.split_at(records.len() / 2);
     desk.write("a.tsv", record_lines(first));
-    desk.write("b.tsv", record_lines(second) + "0123\tgone\n");
+    desk.write("b.tsv", record_lines(second) + "0000000000000123\tgone\n");
     desk.ok(&["build", "a.tsv", "-s", "store.fps", "-q", "--id-type", "text"], "");
     desk.ok(&["add", "b.tsv", "-s", "store.fps", "-q", "--no-compact", "--id-type", "text"], "");
     desk.ok(&["delete", "--id", "gone", "-s", "store.fps", "-q"], "");

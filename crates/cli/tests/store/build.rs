@@ -187,7 +187,7 @@ fn a_killed_build_leaves_the_old_store_or_the_new_one() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     many_lines(&folder.join("many.tsv"));
-    fs::write(folder.join("few.tsv"), "ff old\n").unwrap();
+    fs::write(folder.join("few.tsv"), "00000000000000ff old\n").unwrap();
     build(&["few.tsv"], folder);
     let mut random = Random::new(68);
     let spills = ["--threads", "1", "--memory", "48MiB"];
@@ -231,7 +231,7 @@ fn an_interrupted_build_tidies_up_and_says_so() {
 
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    fs::write(folder.join("few.tsv"), "ff old\n").unwrap();
+    fs::write(folder.join("few.tsv"), "00000000000000ff old\n").unwrap();
     build(&["few.tsv"], folder);
     let before = fs::read(folder.join("store.fps/MANIFEST")).unwrap();
     for name in ["INT", "TERM", "HUP"] {
@@ -266,7 +266,7 @@ fn a_build_that_cannot_write_ends_with_an_error_and_the_old_store() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     many_lines(&folder.join("many.tsv"));
-    fs::write(folder.join("few.tsv"), "ff old\n").unwrap();
+    fs::write(folder.join("few.tsv"), "00000000000000ff old\n").unwrap();
     build(&["few.tsv"], folder);
     let program = program(&[], folder).get_program().to_owned();
     for target in ["store.fps", "new.fps"] {

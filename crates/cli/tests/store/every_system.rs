@@ -65,7 +65,7 @@ fn a_store_that_is_open_can_be_replaced() {
 
 #[test]
 fn a_second_writer_is_refused_by_name_in_this_process_and_in_others() {
-    let desk = Desk::with("one.tsv", "1\ta\n");
+    let desk = Desk::with("one.tsv", "0000000000000001\ta\n");
     desk.ok(&["build", "one.tsv", "-q"], "");
     let path = desk.path("store.fps");
     let writer = Writer::open(&path).unwrap();
@@ -82,13 +82,13 @@ fn a_second_writer_is_refused_by_name_in_this_process_and_in_others() {
 /// Its input does not end, so it is killed before it commits, while it has the lock.
 #[test]
 fn a_writer_that_is_killed_leaves_the_store_as_it_was_and_the_next_one_tidies_up() {
-    let desk = Desk::with("one.tsv", "1\ta\n");
+    let desk = Desk::with("one.tsv", "0000000000000001\ta\n");
     desk.ok(&["build", "one.tsv", "-q"], "");
     let lock = desk.path("store.fps").join("LOCK");
     for added in 1..4 {
         let mut child = desk.command(&["add", "-", "-q"]).spawn().unwrap();
         let mut input = child.stdin.take().unwrap();
-        input.write_all(b"2\tb\n3\tc\n").unwrap();
+        input.write_all(b"0000000000000002\tb\n0000000000000003\tc\n").unwrap();
         while !lock.exists() {
             assert!(child.try_wait().unwrap().is_none(), "it waits for more");
         }
@@ -119,7 +119,7 @@ fn long_names_and_names_in_other_scripts_are_names() {
     assert!(path.as_os_str().len() > 260);
     fs::create_dir_all(&path).unwrap();
     let input = path.join("\u{e4}.tsv");
-    fs::write(&input, "1\t\u{4e2d}\n").unwrap();
+    fs::write(&input, "0000000000000001\t\u{4e2d}\n").unwrap();
     let desk = Desk::new();
     let store = path.join("\u{6f22}.fps");
     let (input, store) = (input.to_str().unwrap(), store.to_str().unwrap());
@@ -136,8 +136,8 @@ fn long_names_and_names_in_other_scripts_are_names() {
 
 #[test]
 fn lines_may_end_as_on_windows_and_answers_end_as_elsewhere() {
-    let desk = Desk::with("dos.tsv", "1\ta\r\n2\tb c\r\n\r\n3\r\n");
-    desk.write("unix.tsv", "1\ta\n2\tb c\n\n3\n");
+    let desk = Desk::with("dos.tsv", "0000000000000001\ta\r\n0000000000000002\tb c\r\n\r\n3\r\n");
+    desk.write("unix.tsv", "0000000000000001\ta\n0000000000000002\tb c\n\n3\n");
     desk.ok(&["build", "dos.tsv", "-s", "dos.fps", "-q"], "");
     desk.ok(&["build", "unix.tsv", "-s", "unix.fps", "-q"], "");
     let files = |store: &str| {

@@ -99,7 +99,7 @@ fn a_pipe_or_directory_in_the_place_of_a_file_is_refused_at_once() {
 /// Only what a dead build of this user made is removed; everything else stays and is named.
 #[test]
 fn only_directories_that_are_provably_of_a_dead_build_are_removed() {
-    let desk = Desk::with("in.tsv", "1\ta\n");
+    let desk = Desk::with("in.tsv", "0000000000000001\ta\n");
     for gone in [".new.fps.tmp-AAAAAA/LOCK", ".new.fps.tmp-BBBBBB/.tmp-123abc"] {
         desk.write(gone, "");
     }
@@ -220,7 +220,7 @@ fn commands_that_write_wait_for_their_turn() {
         &["build", "in.tsv", "--force"],
         &["import", "other.fps"],
     ];
-    desk.ok(&["build", "-", "-s", "other.fps", "-q"], "7\tx\n");
+    desk.ok(&["build", "-", "-s", "other.fps", "-q"], "0000000000000007\tx\n");
     for command in commands {
         let writer = Writer::open(&path).unwrap();
         let (_, err) = desk.run(command, 2);
@@ -241,7 +241,7 @@ fn commands_that_write_wait_for_their_turn() {
 /// Of two builds of one name the second one ends at its beginning, not after hours of work.
 #[test]
 fn the_name_of_a_new_store_is_reserved_while_it_is_built() {
-    let desk = Desk::with("in.tsv", "1\ta\n");
+    let desk = Desk::with("in.tsv", "0000000000000001\ta\n");
     let path = desk.path("new.fps");
     let first = Builder::new(&path).unwrap();
     assert!(matches!(Builder::new(&path), Err(Error::Locked { .. })));
@@ -315,11 +315,11 @@ fn a_manifest_with_impossible_counts_of_deletions_is_refused() {
 /// Two equal segments of one store are one state; the same from two sources is a mistake.
 #[test]
 fn a_store_with_two_equal_segments_can_be_exported_and_imported_once() {
-    let desk = Desk::with("in.tsv", "1\ta\n2\tb\n");
+    let desk = Desk::with("in.tsv", "0000000000000001\ta\n0000000000000002\tb\n");
     desk.ok(&["build", "in.tsv", "--label", "a", "-q"], "");
     desk.ok(&["add", "in.tsv", "--label", "b", "-q"], "");
     desk.ok(&["export", "-o", "shipped.fps", "-q"], "");
-    desk.ok(&["build", "-", "-s", "other.fps", "-q"], "7\tx\n");
+    desk.ok(&["build", "-", "-s", "other.fps", "-q"], "0000000000000007\tx\n");
     let (_, err) = desk.run(&["import", "shipped.fps", "shipped.fps", "-s", "other.fps"], 2);
     assert!(err.contains("holds the same as"), "{err}");
     desk.run(&["import", "shipped.fps", "-s", "other.fps"], 0);
@@ -346,7 +346,7 @@ fn a_large_budget_is_not_taken_for_the_space_that_is_needed() {
 /// The records are in, so a script must not add them again.
 #[test]
 fn an_add_whose_merge_fails_warns_and_succeeds() {
-    let desk = Desk::with("in.tsv", "1\ta\n");
+    let desk = Desk::with("in.tsv", "0000000000000001\ta\n");
     desk.ok(&["build", "in.tsv", "-q"], "");
     desk.ok(&["add", "in.tsv", "--no-compact", "-q"], "");
     // Values are read when segments are merged, and not before.
@@ -355,7 +355,7 @@ fn an_add_whose_merge_fails_warns_and_succeeds() {
     let mut bytes = fs::read(&segment).unwrap();
     bytes[0x4000] ^= 1;
     fs::write(&segment, bytes).unwrap();
-    desk.write("more.tsv", "2\tb\n");
+    desk.write("more.tsv", "0000000000000002\tb\n");
     let (_, err) = desk.run(&["add", "more.tsv"], 0);
     assert!(err.contains("warning: the records are added, but merging segments failed"), "{err}");
     assert_eq!(Store::open(desk.path("store.fps")).unwrap().info().segments.len(), 3);

@@ -31,29 +31,22 @@ Copy a corpus without its near-duplicate documents. Documents are compared with 
 with a store or several stores, or with -s and --within with both. Stored documents are never removed.
 
 Documents are copied byte for byte, in their order, in files of the same format and compression: with \
--o FOLDER each file under its path below the common folder of all inputs, with -o FILE a single file, \
-compressed by its extension. Where each file is one document, the paths of the kept files are listed \
-instead, in FILE, or in FOLDER/kept-files.txt if FOLDER exists or ends with a slash. JSON Lines, CSV, \
-TSV, Parquet, lines and web archives can be copied. Documents without text and bad records are kept, \
-except damaged records of web archives. With --annotate NAME nothing is removed: each document gets a \
-field NAME with the id of the document that it duplicates, or null.
+-o FOLDER each file under its path below the common folder of all inputs, with -o FILE a single file. \
+JSON Lines, CSV, TSV, Parquet, lines and web archives can be copied. Where each file is one document, \
+the paths of the kept files are listed instead, in FILE or FOLDER/kept-files.txt. Documents without text \
+and bad records are kept, except damaged records of web archives.
 
-A stopped job with -o, by a signal or a crash, is resumed by the same command: its finished work is in \
-FOLDER/.fpstore-dedup until the job is done. --add adds the kept documents to the store after all output \
-is written, or none of them.
+The same command resumes a stopped job from FOLDER/.fpstore-dedup. --add adds the kept documents to the \
+store after all output is written, or none of them.
 
 --removed FILE receives a line for each removed document: its fingerprint, the fingerprint of the kept \
-or stored one, their distance, their similarity (with --confirm), both ids, 'new' or 'stored' for the \
-other document, and the reason: address, bytes, text, near or confirmed. Of several stored documents \
-the nearest is listed. With -s A -s B the line ends with the store of a stored document.
-
-It needs about 33 bytes of memory for each document besides the join, with --confirm 110.";
+or nearest stored one, their distance and similarity, both ids, 'new' or 'stored' for the other document, \
+the reason (address, bytes, text, near or confirmed), and with several stores the store.";
 
 const AFTER_HELP: &str = "\
 Examples:
   fpstore clean corpus/*.jsonl.zst -o clean/ --removed removed.tsv
   fpstore clean today.parquet -s pages.fps --add -o new.parquet
-  fpstore clean corpus/ --dry-run --html report.html
 
 Exit status: 0 done; 2 error.";
 

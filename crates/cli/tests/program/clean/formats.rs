@@ -1,4 +1,4 @@
-//! Files of documents in the formats that `dedup --docs` gives back.
+//! Files of documents in the formats that `clean` gives back.
 
 use std::fs;
 use std::io::{Read, Write};

@@ -65,7 +65,7 @@ fn rules_decide_one_after_the_other() {
             desk.run(&[&args[..], &["-o", "kept.jsonl", "-f"]].concat(), 0);
             let kept = lines("source", &|at| !removed.contains_key(&at));
             assert!(desk.read("kept.jsonl") == kept, "{rules}");
-            args[2] = "other.jsonl";
+            args[1] = "other.jsonl";
             args.extend(["--source-field", "origin", "-o", "kept.jsonl", "-f"]);
             desk.run(&args, 0);
             let kept = lines("origin", &|at| !removed.contains_key(&at));

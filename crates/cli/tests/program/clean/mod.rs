@@ -1,4 +1,4 @@
-//! `dedup --docs` gives back the documents that are kept, byte for byte.
+//! `clean` gives back the documents that are kept, byte for byte.
 
 mod clusters;
 mod contained;
@@ -340,7 +340,7 @@ fn an_output_that_would_do_harm_is_refused() {
         "{\"id\":1,\"text\":\"x\"}\n".encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>(),
     );
     for (args, expected) in [
-        (&["in"][..], "say with -o where"),
+        (&["in"][..], "name the output for the kept documents with -o"),
         (&["in/a.jsonl", "-o", "in/a.jsonl"], "in/a.jsonl would be overwritten"),
         (&["in", "-o", "in"], "would be overwritten"),
         (&["in", "-o", "in/b/c"], "lies in in, whose files are read"),

@@ -309,6 +309,8 @@ fn reasons_that_cannot_be_looked_for_are_refused() {
         assert!(!desk.path("b.jsonl").exists());
     }
     desk.write("prints.tsv", "0123456789abcdef\ta\n");
-    let (_, err) = desk.run(&["dedup", "prints.tsv", "--judge", "bytes"], 2);
+    let err =
+        String::from_utf8(desk.output(&["dedup", "prints.tsv", "--judge", "bytes"], "").stderr)
+            .unwrap();
     assert!(err.contains("'fpstore clean' cleans documents, and has --judge"), "{err}");
 }

@@ -184,7 +184,7 @@ fn a_report_that_has_the_place_of_a_copy_is_refused_before_the_work() {
         err.contains("--removed and the copy of sub/a.jsonl both are new/sub/a.jsonl"),
         "{err}"
     );
-    let into_store = [&dedup[..7], &["-o", "s.fps/out/"]].concat();
+    let into_store = [&dedup[..6], &["-o", "s.fps/out/"]].concat();
     let (_, err) = desk.run(&into_store, 2);
     assert!(err.contains("lies in the store"), "{err}");
     // Inputs that are no documents.

@@ -58,8 +58,9 @@ impl<'a> PageOptions<'a> {
 /// a dark theme, and has the numbers of each plot in a table.
 ///
 /// ```
-/// use fpstore_report::doctor::{Collector, PageOptions, page};
+/// use fpstore::profile::Collector;
 /// use fpstore::{Fingerprint, Scheme};
+/// use fpstore_report::doctor::{PageOptions, page};
 ///
 /// let mut collector = Collector::new();
 /// let spread = |i: u64| Fingerprint::new(i.wrapping_mul(0x9e37_79b9_7f4a_7c15));

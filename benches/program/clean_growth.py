@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""Measures what cleaning costs as a corpus grows from 10^4 to 10^7 documents.
+
+    python3 benches/program/clean_growth.py [--program target/release/fpstore] [--folder DIR]
+                                    [--words 60] [--sizes 10000 100000 1000000 10000000]
+                                    [--plot FILE.svg]
+
+Documents have 60 words of 20 000, or as many as --words says; a fifth are one of the 10 000
+documents before with one word changed. A row has processor time (children included, as the system
+accounts it), time on the clock, the most memory that was resident, and how many documents stay: by
+fingerprints alone, and by features in 256 MiB. Needs numpy, for --plot matplotlib, and 13 bytes of
+disk for each word.
+"""
+
+import argparse
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import time
+
+import numpy
+
+SEED = 20261125
+VOCABULARY = 20_000
+BATCH = 10_000
+
+
+def write(path, count, length):
+    """Documents from a fixed seed; those of fewer are the first of those of more."""
+    source = numpy.random.default_rng(SEED)
+    words = numpy.array([f"w{number}" for number in range(VOCABULARY)], dtype=object)
+    before = None
+    with open(path, "w") as out:
+        for start in range(0, count, BATCH):
+            drawn = source.integers(0, VOCABULARY, (BATCH, length))
+            if before is not None:
+                copies = source.random(BATCH) < 0.2
+                drawn[copies] = before[source.integers(0, BATCH, int(copies.sum()))]
+                places = source.integers(0, length, BATCH)
+                new = source.integers(0, VOCABULARY, BATCH)
+                drawn[copies, places[copies]] = new[copies]
+            before = drawn
+            for at, row in enumerate(words[drawn[: count - start]], start):
+                out.write(f'{{"id":"{at}","text":"{" ".join(row)}"}}\n')
+
+
+def clean(program, folder, options):
+    """Seconds of processor and clock, MiB of memory, and what the program says."""
+    out = folder / "out.jsonl"
+    command = [program, "clean", "in.jsonl", *options, "-o", out.name]
+    began = time.monotonic()
+    with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True) as process:
+        said = process.stderr.read()
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    clock = time.monotonic() - began
+    if process.returncode != 0:
+        raise SystemExit(said)
+    out.unlink()
+    return used.ru_utime + used.ru_stime, clock, used.ru_maxrss / 1024, said.splitlines()[-1]
+
+
+def plot(path, rows):
+    """Draws the microseconds for each document by the number of documents, for each way."""
+    from matplotlib import pyplot, ticker
+
+    figure, axes = pyplot.subplots(figsize=(6.4, 3.6))
+    for way in sorted({way for way, *_ in rows}):
+        own = [(count, each) for other, count, each in rows if other == way]
+        axes.plot(*zip(*own), marker="o", label=way)
+    axes.set(xscale="log", yscale="log", xlabel="documents", ylabel="processor time, us a document")
+    axes.yaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter(ticker.ScalarFormatter())
+    axes.yaxis.set_minor_locator(ticker.NullLocator())
+    axes.grid(which="major", alpha=0.3)
+    axes.legend()
+    figure.savefig(path, bbox_inches="tight", metadata={"Date": None})
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--program", default="target/release/fpstore")
+    parser.add_argument("--folder", type=pathlib.Path, help="where the documents are made")
+    parser.add_argument("--words", type=int, default=60, help="words of a document")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[10**4, 10**5, 10**6, 10**7])
+    parser.add_argument("--plot", type=pathlib.Path, help="an SVG of the microseconds a document")
+    options = parser.parse_args()
+    program = os.path.abspath(options.program)
+    ways = {
+        "fingerprints, -k 7": ["-k", "7"],
+        "features, --confirm 0.8": ["--confirm", "0.8", "--memory", "256MiB"],
+    }
+    print("| documents | MB | way | processor s | us a document | s | MiB | result |")
+    print("|---:|---:|---|---:|---:|---:|---:|---|")
+    rows = []
+    for count in options.sizes:
+        folder = pathlib.Path(tempfile.mkdtemp(dir=options.folder))
+        try:
+            write(folder / "in.jsonl", count, options.words)
+            size = (folder / "in.jsonl").stat().st_size / 1e6
+            for way, more in ways.items():
+                spent, clock, memory, said = clean(program, folder, more)
+                each = 1e6 * spent / count
+                rows.append((way, count, each))
+                print(f"| {count} | {size:.0f} | {way} | {spent:.2f} | {each:.2f} | {clock:.2f} "
+                      f"| {memory:.0f} | {said} |", flush=True)
+        finally:
+            shutil.rmtree(folder)
+    if options.plot:
+        plot(options.plot, rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""Measures quick requests to `fpstore serve` beside slow ones.
+
+    python3 benches/program/lanes.py --beside OLDER      # another program, in turns: four minutes
+
+The store is that of benches/program/serve.py. A quick query is one fingerprint within 3 bits, on the thread
+that reads the request; a middling one is within 8 bits, and goes to another thread. A quick addition
+has one item within 3 bits. Each slow asker sends batches of 200 fingerprints within 16 bits, one after
+the other; with additions these are check-and-adds. Each asks over one connection of its own, and waits
+for the answer. A refused request is one with status 503, after which the client waits 0.1 s.
+"""
+
+import argparse
+import json
+import pathlib
+import random
+import subprocess
+import tempfile
+import threading
+import time
+
+import serve
+
+SLOW_K = 16
+SLOW_COUNT = 200
+TURNS = 3
+BESIDE = (0, 1, 2, 10)
+
+
+def batch(source, path):
+    drawn = [f"{source.getrandbits(64):016x}" for _ in range(SLOW_COUNT)]
+    if path == "/v1/query":
+        return json.dumps({"k": SLOW_K, "limit": 1, "ids": 0, "fingerprints": drawn})
+    return json.dumps({"k": SLOW_K, "items": [{"fingerprint": it, "id": it} for it in drawn]})
+
+
+def slow(server, path, seed, stop, counts):
+    source = random.Random(seed)
+    connection = server.connect()
+    while not stop.is_set():
+        connection.request("POST", path, batch(source, path), {"Content-Type": "application/json"})
+        answer = connection.getresponse()
+        answer.read()
+        counts["slow" if answer.status == 200 else "slow refused"] += 1
+        if answer.status != 200:
+            time.sleep(0.1)
+
+
+def requests_of(kind, stored, source):
+    """Requests of a kind without end: method, path, body."""
+    while True:
+        value = source.choice(stored) ^ 1 << source.randrange(64)
+        if kind == "addition":
+            drawn = f"{source.getrandbits(64):016x}"
+            yield "POST", "/v1/check-and-add", json.dumps(
+                {"k": 3, "durable": False, "items": [{"fingerprint": drawn, "id": drawn}]})
+        else:
+            k = 3 if kind == "quick" else 8
+            yield "GET", f"/v1/query?k={k}&fingerprint={value:016x}", None
+
+
+def measure(server, kind, stored, beside, seconds):
+    """Milliseconds of the requests that were answered, sorted; and counts."""
+    stop, counts = threading.Event(), {"slow": 0, "slow refused": 0, "refused": 0}
+    path = "/v1/check-and-add" if kind == "addition" else "/v1/query"
+    askers = [threading.Thread(target=slow, args=(server, path, seed, stop, counts))
+              for seed in range(beside)]
+    for asker in askers:
+        asker.start()
+    time.sleep(0.3 if askers else 0)
+    connection, times = server.connect(), []
+    end = time.time() + seconds
+    for method, path, body in requests_of(kind, stored, random.Random(7)):
+        if time.time() >= end:
+            break
+        start = time.perf_counter()
+        connection.request(method, path, body, {"Content-Type": "application/json"})
+        answer = connection.getresponse()
+        answer.read()
+        took = (time.perf_counter() - start) * 1000
+        if answer.status == 200:
+            times.append(took)
+        else:
+            counts["refused"] += 1
+            time.sleep(0.1)
+        time.sleep(0.002)
+    stop.set()
+    for asker in askers:
+        asker.join()
+    return sorted(times), counts
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--program", default="target/release/fpstore")
+    parser.add_argument("--beside", metavar="PROGRAM", help="another program, measured in turns")
+    parser.add_argument("-n", type=int, default=1_000_000, help="records of the store")
+    parser.add_argument("--seconds", type=float, default=3, help="of each case and turn")
+    options = parser.parse_args()
+    programs = {"this": options.program}
+    if options.beside:
+        programs = {"other": options.beside, **programs}
+    with tempfile.TemporaryDirectory(dir="target") as name:
+        folder = pathlib.Path(name)
+        stored = serve.values(options.n, serve.SEED)
+        (folder / "in.tsv").write_text("".join(f"{v:016x}\t{at}\n" for at, v in enumerate(stored)))
+        print("| a request | program | slow askers | p50 ms | p99 ms | answered | refused | slow/s |")
+        print("|---|---|---:|---:|---:|---:|---:|---:|")
+        for kind in ("quick", "middling", "addition"):
+            for beside in BESIDE:
+                found = {which: ([], []) for which in programs}
+                for turn in range(TURNS):
+                    for which, program in programs.items():
+                        store = folder / f"{which}.fps"
+                        subprocess.run([program, "build", str(folder / "in.tsv"), "-s", str(store),
+                                        "-q", "--scheme", "2", "--force", "--id-type", "text"],
+                                       check=True)
+                        server = serve.Server(program, str(store), "--threads", "2", "--writable")
+                        times, counts = measure(server, kind, stored, beside, options.seconds)
+                        server.process.kill()
+                        server.process.wait()
+                        found[which][0].append(times)
+                        found[which][1].append(counts)
+                for which, (turns, counts) in found.items():
+                    times = sorted(sum(turns, []))
+                    of = lambda share: times[int(len(times) * share)] if times else float("nan")
+                    total = lambda name: sum(count[name] for count in counts)
+                    print(f"| {kind} | {which} | {beside} | {of(0.5):.2f} | {of(0.99):.2f} | "
+                          f"{len(times)} | {total('refused')} | "
+                          f"{total('slow') / TURNS / options.seconds:.1f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

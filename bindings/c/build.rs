@@ -1,0 +1,14 @@
+//! Gives the shared library the name by which the dynamic linker finds it: `libfpstore.so.0`, where 0 is
+//! `FPS_ABI` of the header. Cargo sets no such name.
+
+fn main() {
+    println!("cargo:rerun-if-changed=build.rs");
+    let system = std::env::var("CARGO_CFG_TARGET_OS").unwrap_or_default();
+    match system.as_str() {
+        "macos" => {
+            println!("cargo:rustc-cdylib-link-arg=-Wl,-install_name,@rpath/libfpstore.0.dylib")
+        }
+        "windows" => {}
+        _ => println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libfpstore.so.0"),
+    }
+}

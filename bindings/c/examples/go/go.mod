@@ -1,0 +1,3 @@
+module fpstore.example/search
+
+go 1.19

@@ -1,0 +1,228 @@
+/*
+ * fpstore.h: search a store of 64-bit fingerprints, read-only.
+ *
+ *     fps_store *store = NULL;
+ *     fps_searcher *searcher = NULL;
+ *     char message[256];
+ *     if (fps_open("pages.fps", NULL, &store, message, sizeof message) != FPS_OK)
+ *         return fail(message);
+ *     if (fps_searcher_new(store, &searcher, message, sizeof message) != FPS_OK)
+ *         return fail(message);
+ *     fps_query query = {.needle = 0xc0f1789bed2eb9b8, .k = 3, .max_ids = 10};
+ *     fps_answer answer;
+ *     if (fps_search(searcher, &query, &answer, message, sizeof message) != FPS_OK)
+ *         return fail(message);
+ *     for (size_t i = 0; i < answer.hit_count; i++)
+ *         use(answer.hits[i].fingerprint, answer.hits[i].distance);
+ *     fps_searcher_free(searcher);
+ *     fps_close(store);
+ *
+ * ERRORS. Every function that can fail returns an fps_status and takes a buffer for the text of the
+ * error: `message` with room for `message_len` bytes, both 0 if the text is not wanted. The text is
+ * UTF-8, cut to the buffer, and always ends with a zero byte; on success the text is empty. After an
+ * error, output handles are NULL, output structs are all zero, and nothing has to be freed. A null
+ * pointer, a distance above 64 and similar mistakes are FPS_USAGE. No function aborts, exits, throws
+ * or prints. A defect inside the library is returned as FPS_PANIC.
+ *
+ * OWNERSHIP. Handles belong to the caller, who frees them with fps_close and fps_searcher_free; NULL is
+ * allowed there. Arrays in an fps_answer or fps_batch belong to the searcher and are valid until the next
+ * call with the same searcher. An array without elements is NULL. Constant strings that a function
+ * returns are valid for ever.
+ *
+ * THREADS. A store may be used by any number of threads at once. A searcher is used by one thread at a
+ * time; it may move between threads. A searcher goes on working after its store was closed. A process
+ * that forked may use handles that were made before the fork, also in the child.
+ *
+ * SIGNALS. The library installs no signal handlers and starts no threads during searches. With
+ * FPS_ACCESS_MAP a store file that is shortened by another program ends the process by SIGBUS: fpstore
+ * itself never shortens a file that has a name. Choose FPS_ACCESS_MEMORY where that must not happen, as
+ * in Go and Java, whose runtimes cannot recover.
+ *
+ * COMPATIBILITY. FPS_ABI changes with every incompatible change, together with the name of the shared
+ * library (libfpstore.so.0). Functions and trailing fields can be added without a new FPS_ABI: each input
+ * struct begins with its size, or has reserved fields that must be zero. The comment of each function names
+ * the release in which it first appeared.
+ */
+#ifndef FPSTORE_H
+#define FPSTORE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define FPS_ABI 0
+
+/* A store, possibly shared by threads. */
+typedef struct fps_store fps_store;
+/* A searcher and the memory of its last answer. */
+typedef struct fps_searcher fps_searcher;
+
+typedef enum fps_status {
+    FPS_OK = 0,
+    FPS_USAGE = 1,       /* an invalid argument */
+    FPS_NO_STORE = 2,    /* no store at this path */
+    FPS_VERSION = 3,     /* a store of a newer format version */
+    FPS_CORRUPT = 4,     /* a damaged store */
+    FPS_IO = 5,          /* the system failed to read a file */
+    FPS_OTHER = 6,       /* any other error */
+    FPS_PANIC = 7        /* a defect of the library */
+} fps_status;
+
+typedef enum fps_access {
+    FPS_ACCESS_AUTO = 0,  /* a map, or memory on a network file system if the store is small */
+    FPS_ACCESS_MAP = 1,   /* a memory map: opens at once, needs no memory of its own */
+    FPS_ACCESS_MEMORY = 2 /* all of the store is read into memory first */
+} fps_access;
+
+typedef enum fps_warmth {
+    FPS_WARM_NONE = 0, /* nothing is read ahead */
+    FPS_WARM_HOT = 1,  /* the parts that every query needs */
+    FPS_WARM_ALL = 2   /* all of the store */
+} fps_warmth;
+
+/* The limit that cut an answer; 0 for a complete answer. */
+typedef enum fps_cut {
+    FPS_COMPLETE = 0,
+    FPS_CUT = 1 /* by limit, max_compared or timeout_us */
+} fps_cut;
+
+/* Options of fps_open. Set `size` to sizeof(fps_open_options), and everything else to 0 by default. */
+typedef struct fps_open_options {
+    size_t size;
+    uint32_t access; /* an fps_access */
+    uint32_t warm;   /* an fps_warmth: what is read and verified before fps_open returns */
+} fps_open_options;
+
+/* What a store holds. Fields that are added later stand behind these. */
+typedef struct fps_info {
+    uint64_t generation;        /* the number of changes that the store has had */
+    uint64_t fingerprint_count; /* stored fingerprints, deleted ones excluded */
+    uint64_t id_count;          /* document ids, deleted ones excluded */
+    uint64_t file_len;          /* bytes of all files */
+    uint32_t bits;              /* bits of each fingerprint, 8 to 64 */
+    uint32_t tuned_k;           /* the distance for which the store is fastest */
+    uint32_t segment_count;
+    uint32_t sketch_len;        /* bytes of the sketch of each id, 0 without sketches */
+    uint8_t store_id[16];
+    uint64_t reserved[4];       /* 0 */
+} fps_info;
+
+/* A query. All limits are optional: 0 sets no limit. */
+typedef struct fps_query {
+    uint64_t needle;       /* the fingerprint; fps_search_many takes its own */
+    uint32_t k;            /* the distance in bits, inclusive, 0 to 64 */
+    uint32_t max_ids;      /* ids returned for each hit; 0 returns none */
+    uint64_t limit;        /* hits, nearest first */
+    uint64_t max_compared; /* stored fingerprints to compare */
+    uint64_t timeout_us;   /* microseconds */
+    uint64_t reserved[2];  /* 0 */
+} fps_query;
+
+/* A stored fingerprint within the distance. Its ids are `ids[first_id]` and the following `id_count`. */
+typedef struct fps_hit {
+    uint64_t fingerprint;
+    uint64_t first_id;
+    uint32_t id_count; /* ids that are returned, at most max_ids */
+    uint32_t distance;
+} fps_hit;
+
+/* A document id: UTF-8 text of `len` bytes without a zero byte at its end, or a number if `text` is NULL. */
+typedef struct fps_id {
+    const char *text;
+    size_t len;
+    uint64_t number;
+} fps_id;
+
+/* An answer. Hits are sorted by distance, ties by fingerprint. */
+typedef struct fps_answer {
+    const fps_hit *hits;
+    size_t hit_count;
+    const fps_id *ids;
+    size_t id_count;
+    uint64_t generation;  /* the state that was searched */
+    uint32_t cut;         /* an fps_cut */
+    uint32_t reserved;
+} fps_answer;
+
+/* The answers of many queries: the hits of query `i` are `hits[i ? hit_ends[i - 1] : 0]` up to, and not
+ * including, `hits[hit_ends[i]]`. */
+typedef struct fps_batch {
+    const uint64_t *hit_ends; /* one for each query */
+    size_t query_count;
+    const fps_hit *hits;
+    size_t hit_count;
+    const fps_id *ids;
+    size_t id_count;
+    uint64_t generation;
+    uint64_t cut_count;       /* answers that a limit cut */
+} fps_batch;
+
+/* The FPS_ABI of the library; compare it with FPS_ABI of this header. Since 0.1. */
+uint32_t fps_abi(void);
+
+/* The version of the library, such as "0.1.0". Since 0.1. */
+const char *fps_version(void);
+
+/* The name of a status, such as "FPS_CORRUPT". Since 0.1. */
+const char *fps_status_name(fps_status status);
+
+/* Opens the store at `path`, in the encoding of file names of the system (UTF-8 on Windows). `options`
+ * may be NULL. The caller frees `*store` with fps_close. Since 0.1. */
+fps_status fps_open(const char *path, const fps_open_options *options, fps_store **store,
+                    char *message, size_t message_len);
+
+/* Frees a store. Its searchers go on with the state that they have. Since 0.1. */
+void fps_close(fps_store *store);
+
+/* Shows the newest state of the store to all later searches; `warm` is read and verified first. Sets
+ * `*is_new`, which may be NULL, to 1 if the state changed, else to 0. After an error the store shows the
+ * state before. Since 0.1. */
+fps_status fps_refresh(const fps_store *store, fps_warmth warm, int *is_new, char *message,
+                       size_t message_len);
+
+/* Reads a part of the store into memory and verifies its checksums. Since 0.1. */
+fps_status fps_warm(const fps_store *store, fps_warmth warm, char *message, size_t message_len);
+
+/* Fills `*info`. Since 0.1. */
+fps_status fps_get_info(const fps_store *store, fps_info *info, char *message, size_t message_len);
+
+/* The expected time of a search within `k` bits with data in memory, in nanoseconds: the basis for a
+ * decision between a call in place and a worker thread. Since 0.1. */
+fps_status fps_expected_nanos(const fps_store *store, uint32_t k, double *nanos, char *message,
+                              size_t message_len);
+
+/* Makes a searcher, which follows every refresh of its store. The caller frees it with fps_searcher_free.
+ * Since 0.1. */
+fps_status fps_searcher_new(const fps_store *store, fps_searcher **searcher, char *message,
+                            size_t message_len);
+
+/* Frees a searcher and its last answer. Since 0.1. */
+void fps_searcher_free(fps_searcher *searcher);
+
+/* Finds all stored fingerprints within query->k bits of query->needle. Since 0.1. */
+fps_status fps_search(fps_searcher *searcher, const fps_query *query, fps_answer *answer,
+                      char *message, size_t message_len);
+
+/* Finds the `count` nearest of them. At the same distance smaller fingerprints come first. Since 0.1. */
+fps_status fps_nearest(fps_searcher *searcher, const fps_query *query, size_t count,
+                       fps_answer *answer, char *message, size_t message_len);
+
+/* Searches for each of `count` needles as fps_search does; query->needle is ignored, and limits hold for
+ * each needle. All needles are searched in one state. Since 0.1. */
+fps_status fps_search_many(fps_searcher *searcher, const uint64_t *needles, size_t count,
+                           const fps_query *query, fps_batch *batch, char *message,
+                           size_t message_len);
+
+/* Finds the fingerprints that are stored with a document id: `len` bytes of UTF-8. An id that is a number
+ * is spelled in decimal. Hits have distance 0 and no ids. A store has no index of ids: this reads all of
+ * it. Since 0.1. */
+fps_status fps_find_id(fps_searcher *searcher, const char *id, size_t len, fps_answer *answer,
+                       char *message, size_t message_len);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

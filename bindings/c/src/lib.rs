@@ -1,0 +1,695 @@
+//! The C interface of fpstore. `fpstore.h` documents every function; the functions here have its names and
+//! its order.
+//!
+//! Every entry goes through [`call`], which checks pointers, catches panics, and writes the error text into
+//! the caller's buffer.
+
+#![deny(unsafe_op_in_unsafe_fn)]
+
+use std::ffi::{CStr, c_char, c_int};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use fpstore::{
+    Access, Answer, Error, Fingerprint, IdRef, Limits, OpenOptions, Searcher, Store, Warm,
+};
+
+/// `FPS_ABI`: the number in the name of the shared library.
+const ABI: u32 = 0;
+/// The status of a success.
+const OK: c_int = 0;
+const NAMES: [&CStr; 8] = [
+    c"FPS_OK",
+    c"FPS_USAGE",
+    c"FPS_NO_STORE",
+    c"FPS_VERSION",
+    c"FPS_CORRUPT",
+    c"FPS_IO",
+    c"FPS_OTHER",
+    c"FPS_PANIC",
+];
+
+/// `fps_store`.
+pub struct FpsStore(Store);
+
+/// `fps_searcher`: a searcher, its store, and the arrays of its last answer.
+pub struct FpsSearcher {
+    searcher: Searcher,
+    store: Store,
+    arrays: Arrays,
+}
+
+/// The elements of an answer.
+#[derive(Default)]
+struct Arrays {
+    hits: Vec<FpsHit>,
+    ids: Vec<FpsId>,
+    hit_ends: Vec<u64>,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct FpsOpenOptions {
+    pub size: usize,
+    pub access: u32,
+    pub warm: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub struct FpsInfo {
+    pub generation: u64,
+    pub fingerprint_count: u64,
+    pub id_count: u64,
+    pub file_len: u64,
+    pub bits: u32,
+    pub tuned_k: u32,
+    pub segment_count: u32,
+    pub sketch_len: u32,
+    pub store_id: [u8; 16],
+    pub reserved: [u64; 4],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub struct FpsQuery {
+    pub needle: u64,
+    pub k: u32,
+    pub max_ids: u32,
+    pub limit: u64,
+    pub max_compared: u64,
+    pub timeout_us: u64,
+    pub reserved: [u64; 2],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FpsHit {
+    pub fingerprint: u64,
+    pub first_id: u64,
+    pub id_count: u32,
+    pub distance: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct FpsId {
+    pub text: *const c_char,
+    pub len: usize,
+    pub number: u64,
+}
+
+#[repr(C)]
+pub struct FpsAnswer {
+    pub hits: *const FpsHit,
+    pub hit_count: usize,
+    pub ids: *const FpsId,
+    pub id_count: usize,
+    pub generation: u64,
+    pub cut: u32,
+    pub reserved: u32,
+}
+
+#[repr(C)]
+pub struct FpsBatch {
+    pub hit_ends: *const u64,
+    pub query_count: usize,
+    pub hits: *const FpsHit,
+    pub hit_count: usize,
+    pub ids: *const FpsId,
+    pub id_count: usize,
+    pub generation: u64,
+    pub cut_count: u64,
+}
+
+/// An error of a call: the status, and the text.
+struct Failure(c_int, String);
+
+type Result<T> = std::result::Result<T, Failure>;
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let status = match &error {
+            Error::InvalidDistance { .. }
+            | Error::TooWide { .. }
+            | Error::InvalidOptions { .. } => 1,
+            Error::NoStore { .. } | Error::NotAStore { .. } => 2,
+            Error::UnsupportedVersion { .. } => 3,
+            Error::Corrupt { .. } => 4,
+            Error::Io(_) => 5,
+            _ => 6,
+        };
+        let mut text = error.to_string();
+        let mut cause = std::error::Error::source(&error);
+        while let Some(error) = cause {
+            text += &format!(": {error}");
+            cause = error.source();
+        }
+        Failure(status, text)
+    }
+}
+
+fn usage(text: impl Into<String>) -> Failure {
+    Failure(1, text.into())
+}
+
+fn null(name: &str) -> Failure {
+    usage(format!("{name} is NULL"))
+}
+
+/// The buffer of the caller for the text of an error.
+struct Message(*mut c_char, usize);
+
+impl Message {
+    /// Writes as much of the text as the buffer has room for, whole characters alone, and a zero byte.
+    fn write(&self, text: &str) {
+        let Message(buffer, len) = *self;
+        let Some(room) = len.checked_sub(1).filter(|_| !buffer.is_null()) else { return };
+        let text = text.replace('\0', "\u{fffd}");
+        let mut end = room.min(text.len());
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        // SAFETY: the caller gives a buffer of `len` bytes, and `end` is less than `len`.
+        unsafe {
+            std::ptr::copy_nonoverlapping(text.as_ptr(), buffer.cast(), end);
+            *buffer.add(end) = 0;
+        }
+    }
+}
+
+/// Runs an entry. A panic ends here.
+fn call(message: Message, act: impl FnOnce() -> Result<()>) -> c_int {
+    let done = catch_unwind(AssertUnwindSafe(act)).unwrap_or_else(|_| {
+        Err(Failure(7, "a defect of fpstore: please report what was called".into()))
+    });
+    match done {
+        Ok(()) => {
+            message.write("");
+            OK
+        }
+        Err(Failure(status, text)) => {
+            message.write(&text);
+            status
+        }
+    }
+}
+
+/// NULL for no elements: the address of an empty vector is not NULL, and stops the runtime of Go.
+fn pointer<T>(of: &[T]) -> *const T {
+    if of.is_empty() { std::ptr::null() } else { of.as_ptr() }
+}
+
+fn warmth(warm: u32) -> Result<Warm> {
+    match warm {
+        0 => Ok(Warm::None),
+        1 => Ok(Warm::Hot),
+        2 => Ok(Warm::All),
+        _ => Err(usage(format!("{warm} is no fps_warmth"))),
+    }
+}
+
+fn access(access: u32) -> Result<Access> {
+    match access {
+        0 => Ok(Access::Auto),
+        1 => Ok(Access::Map),
+        2 => Ok(Access::Memory),
+        _ => Err(usage(format!("{access} is no fps_access"))),
+    }
+}
+
+#[cfg(unix)]
+fn path_of(bytes: &[u8]) -> Result<PathBuf> {
+    use std::os::unix::ffi::OsStrExt;
+    Ok(std::ffi::OsStr::from_bytes(bytes).into())
+}
+
+#[cfg(not(unix))]
+fn path_of(bytes: &[u8]) -> Result<PathBuf> {
+    Ok(std::str::from_utf8(bytes).map_err(|_| usage("the path is not UTF-8"))?.into())
+}
+
+impl FpsQuery {
+    fn check(&self) -> Result<()> {
+        if self.reserved != [0; 2] {
+            return Err(usage("reserved fields of fps_query are not 0"));
+        }
+        Ok(())
+    }
+
+    fn limits(&self) -> Limits {
+        let some = |number: u64| (number > 0).then_some(number);
+        let limit = some(self.limit).map(|limit| usize::try_from(limit).unwrap_or(usize::MAX));
+        let timeout = some(self.timeout_us).map(Duration::from_micros);
+        // A time beyond the range of the clock is no limit.
+        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        Limits::default().limit(limit).max_compared(some(self.max_compared)).deadline(deadline)
+    }
+}
+
+impl Arrays {
+    fn clear(&mut self) {
+        self.hits.clear();
+        self.ids.clear();
+        self.hit_ends.clear();
+    }
+
+    /// Appends the hits of an answer. Texts of ids lie in the snapshot that the searcher holds until its
+    /// next call.
+    fn take(&mut self, answer: &Answer<'_>, max_ids: u32) -> Result<()> {
+        for hit in answer.hits() {
+            let first_id = self.ids.len() as u64;
+            for id in hit.ids().take(max_ids as usize) {
+                self.ids.push(match id? {
+                    IdRef::U64(number) => FpsId { text: std::ptr::null(), len: 0, number },
+                    IdRef::Text(text) => {
+                        FpsId { text: text.as_ptr().cast(), len: text.len(), number: 0 }
+                    }
+                });
+            }
+            self.hits.push(FpsHit {
+                fingerprint: hit.fingerprint().value(),
+                first_id,
+                id_count: (self.ids.len() as u64 - first_id) as u32,
+                distance: hit.distance(),
+            });
+        }
+        Ok(())
+    }
+
+    fn answer(&self, generation: u64, is_cut: bool) -> FpsAnswer {
+        FpsAnswer {
+            hits: pointer(&self.hits),
+            hit_count: self.hits.len(),
+            ids: pointer(&self.ids),
+            id_count: self.ids.len(),
+            generation,
+            cut: is_cut.into(),
+            reserved: 0,
+        }
+    }
+}
+
+impl FpsSearcher {
+    /// Searches for one needle; `nearest` limits the hits to that many.
+    fn search(&mut self, query: &FpsQuery, nearest: Option<usize>) -> Result<FpsAnswer> {
+        let FpsSearcher { searcher, store, arrays } = self;
+        arrays.clear();
+        searcher.follow(store);
+        let generation = searcher.generation();
+        let needle = Fingerprint::new(query.needle);
+        let answer = match nearest {
+            None => searcher.search_with(needle, query.k, &query.limits())?,
+            Some(count) => searcher.nearest_with(needle, count, query.k, &query.limits())?,
+        };
+        arrays.take(&answer, query.max_ids)?;
+        let is_cut = answer.outcome().cut;
+        Ok(arrays.answer(generation, is_cut))
+    }
+
+    fn search_many(&mut self, needles: &[u64], query: &FpsQuery) -> Result<FpsBatch> {
+        let FpsSearcher { searcher, store, arrays } = self;
+        arrays.clear();
+        searcher.follow(store);
+        let generation = searcher.generation();
+        let mut cut_count = 0;
+        for &needle in needles {
+            let needle = Fingerprint::new(needle);
+            let answer = searcher.search_with(needle, query.k, &query.limits())?;
+            arrays.take(&answer, query.max_ids)?;
+            cut_count += u64::from(answer.outcome().cut);
+            arrays.hit_ends.push(arrays.hits.len() as u64);
+        }
+        Ok(FpsBatch {
+            hit_ends: pointer(&arrays.hit_ends),
+            query_count: needles.len(),
+            hits: pointer(&arrays.hits),
+            hit_count: arrays.hits.len(),
+            ids: pointer(&arrays.ids),
+            id_count: arrays.ids.len(),
+            generation,
+            cut_count,
+        })
+    }
+
+    fn find_id(&mut self, id: &str) -> Result<FpsAnswer> {
+        let FpsSearcher { searcher, store, arrays } = self;
+        arrays.clear();
+        searcher.follow(store);
+        let generation = searcher.generation();
+        let found = store.find_ids(&[IdRef::Text(id)], None)?;
+        arrays.hits.extend(found.into_iter().flatten().map(|record| FpsHit {
+            fingerprint: record.fingerprint.value(),
+            first_id: 0,
+            id_count: 0,
+            distance: 0,
+        }));
+        Ok(arrays.answer(generation, false))
+    }
+}
+
+/// Sets an output to zero, before a call that may fail.
+///
+/// # Safety
+///
+/// `out` is NULL, or points to a value whose bytes may all be zero.
+unsafe fn zero<T>(out: *mut T) {
+    if !out.is_null() {
+        // SAFETY: as above.
+        unsafe { out.write_bytes(0, 1) };
+    }
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn fps_abi() -> u32 {
+    ABI
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn fps_version() -> *const c_char {
+    concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn fps_status_name(status: c_int) -> *const c_char {
+    let name = usize::try_from(status).ok().and_then(|status| NAMES.get(status));
+    name.copied().unwrap_or(c"unknown").as_ptr()
+}
+
+/// # Safety
+///
+/// As in `fpstore.h`, here and below: pointers are NULL or valid for what the header says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fps_open(
+    path: *const c_char,
+    options: *const FpsOpenOptions,
+    store: *mut *mut FpsStore,
+    message: *mut c_char,
+    message_len: usize,
+) -> c_int {
+    // SAFETY: the caller's pointers.
+    unsafe { zero(store) };
+    call(Message(message, message_len), || {
+        if store.is_null() {
+            return Err(null("store"));
+        }
+        if path.is_null() {
+            return Err(null("path"));
+        }
+        // SAFETY: a text with a zero byte at its end.
+        let path = path_of(unsafe { CStr::from_ptr(path) }.to_bytes())?;
+        // SAFETY: NULL, or options.
+        let given = unsafe { options.as_ref() }.copied();
+        let given = given.unwrap_or(FpsOpenOptions {
+            size: size_of::<FpsOpenOptions>(),
+            access: 0,
+            warm: 0,
+        });
+        if given.size != size_of::<FpsOpenOptions>() {
+            return Err(usage(format!(
+                "fps_open_options has {} bytes here, and its size says {}",
+                size_of::<FpsOpenOptions>(),
+                given.size
+            )));
+        }
+        let options = OpenOptions::default().access(access(given.access)?);
+        let opened = Store::with_options(path, options)?;
+        opened.warm(warmth(given.warm)?)?;
+        // SAFETY: not NULL, see above.
+        unsafe { *store = Box::into_raw(Box::new(FpsStore(opened))) };
+        Ok(())
+    })
+}
+
+/// # Safety
+///
+/// As above; `store` is not used again.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fps_close(store: *mut FpsStore) {
+    if !store.is_null() {
+        // SAFETY: made by `fps_open`, and freed once.
+        let store = unsafe { Box::from_raw(store) };
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(store)));
+    }
+}
+
+/// # Safety
+///
+/// As above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fps_refresh(
+    store: *const FpsStore,
+    warm: u32,
+    is_new: *mut c_int,
+    message: *mut c_char,
+    message_len: usize,
+) -> c_int {
+    // SAFETY: the caller's pointers.
+    unsafe { zero(is_new) };
+    call(Message(message, message_len), || {
+        // SAFETY: the caller's pointers.
+        let store = unsafe { store.as_ref() }.ok_or_else(|| null("store"))?;
+        let changed = match warmth(warm)? {
+            Warm::None => store.0.refresh()?,
+            warm => store.0.refresh_warm(warm)?,
+        };
+        // SAFETY: NULL, or a number.
+        if let Some(is_new) = unsafe { is_new.as_mut() } {
+            *is_new = changed.into();
+        }
+        Ok(())
+    })
+}
+
+/// # Safety
+///
+/// As above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fps_warm(
+    store: *const FpsStore,
+    warm: u32,
+    message: *mut c_char,
+    message_len: usize,
+) -> c_int {
+    call(Message(message, message_len), || {
+        // SAFETY: the caller's pointers.
+        let store = unsafe { store.as_ref() }.ok_or_else(|| null("store"))?;
+        store.0.warm(warmth(warm)?)?;
+        Ok(())
+    })
+}
+
+/// # Safety
+///
+/// As above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fps_get_info(
+    store: *const FpsStore,
+    info: *mut FpsInfo,
+    message: *mut c_char,
+    message_len: usize,
+) -> c_int {
+    // SAFETY: the caller's pointers.
+    unsafe { zero(info) };
+    call(Message(message, message_len), || {
+        // SAFETY: the caller's pointers.
+        let (store, info) = unsafe { (store.as_ref(), info.as_mut()) };
+        let store = store.ok_or_else(|| null("store"))?;
+        let found = store.0.info();
+        *info.ok_or_else(|| null("info"))? = FpsInfo {
+            generation: found.generation,
+            fingerprint_count: found.fingerprint_count(),
+            id_count: found.id_count(),
+            file_len: found.file_len(),
+            bits: found.width.bits(),
+            tuned_k: found.tuned_k,
+            segment_count: found.segments.len() as u32,
+            sketch_len: found.sketch_len.into(),
+            store_id: found.store_id,
+            reserved: [0; 4],
+        };
+        Ok(())
+    })
+}
+
+/// # Safety
+///
+/// As above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fps_expected_nanos(
+    store: *const FpsStore,
+    k: u32,
+    nanos: *mut f64,
+    message: *mut c_char,
+    message_len: usize,
+) -> c_int {
+    // SAFETY: the caller's pointers.
+    unsafe { zero(nanos) };
+    call(Message(message, message_len), || {
+        // SAFETY: the caller's pointers.
+        let (store, nanos) = unsafe { (store.as_ref(), nanos.as_mut()) };
+        let store = store.ok_or_else(|| null("store"))?;
+        *nanos.ok_or_else(|| null("nanos"))? = store.0.expected_nanos(k)?;
+        Ok(())
+    })
+}
+
+/// # Safety
+///
+/// As above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fps_searcher_new(
+    store: *const FpsStore,
+    searcher: *mut *mut FpsSearcher,
+    message: *mut c_char,
+    message_len: usize,
+) -> c_int {
+    // SAFETY: the caller's pointers.
+    unsafe { zero(searcher) };
+    call(Message(message, message_len), || {
+        // SAFETY: the caller's pointers.
+        let (store, out) = unsafe { (store.as_ref(), searcher.as_mut()) };
+        let FpsStore(store) = store.ok_or_else(|| null("store"))?;
+        let out = out.ok_or_else(|| null("searcher"))?;
+        let made = FpsSearcher {
+            searcher: store.searcher(),
+            store: store.clone(),
+            arrays: Arrays::default(),
+        };
+        *out = Box::into_raw(Box::new(made));
+        Ok(())
+    })
+}
+
+/// # Safety
+///
+/// As above; `searcher` is not used again.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fps_searcher_free(searcher: *mut FpsSearcher) {
+    if !searcher.is_null() {
+        // SAFETY: made by `fps_searcher_new`, and freed once.
+        let searcher = unsafe { Box::from_raw(searcher) };
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(searcher)));
+    }
+}
+
+/// # Safety
+///
+/// As above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fps_search(
+    searcher: *mut FpsSearcher,
+    query: *const FpsQuery,
+    answer: *mut FpsAnswer,
+    message: *mut c_char,
+    message_len: usize,
+) -> c_int {
+    // SAFETY: the caller's pointers.
+    unsafe { search(searcher, query, None, answer, Message(message, message_len)) }
+}
+
+/// # Safety
+///
+/// As above.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fps_nearest(
+    searcher: *mut FpsSearcher,
+    query: *const FpsQuery,
+    count: usize,
+    answer: *mut FpsAnswer,
+    message: *mut c_char,
+    message_len: usize,
+) -> c_int {
+    // SAFETY: the caller's pointers.
+    unsafe { search(searcher, query, Some(count), answer, Message(message, message_len)) }
+}
+
+/// # Safety
+///
+/// As above.
+unsafe fn search(
+    searcher: *mut FpsSearcher,
+    query: *const FpsQuery,
+    nearest: Option<usize>,
+    answer: *mut FpsAnswer,
+    message: Message,
+) -> c_int {
+    // SAFETY: the caller's pointers.
+    unsafe { zero(answer) };
+    call(message, || {
+        // SAFETY: the caller's pointers.
+        let (searcher, query, answer) =
+            unsafe { (searcher.as_mut(), query.as_ref(), answer.as_mut()) };
+        let searcher = searcher.ok_or_else(|| null("searcher"))?;
+        let query = query.ok_or_else(|| null("query"))?;
+        let answer = answer.ok_or_else(|| null("answer"))?;
+        query.check()?;
+        *answer = searcher.search(query, nearest)?;
+        Ok(())
+    })
+}
+
+/// # Safety
+///
+/// As above; `needles` points to `count` numbers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fps_search_many(
+    searcher: *mut FpsSearcher,
+    needles: *const u64,
+    count: usize,
+    query: *const FpsQuery,
+    batch: *mut FpsBatch,
+    message: *mut c_char,
+    message_len: usize,
+) -> c_int {
+    // SAFETY: the caller's pointers.
+    unsafe { zero(batch) };
+    call(Message(message, message_len), || {
+        // SAFETY: the caller's pointers.
+        let (searcher, query, batch) =
+            unsafe { (searcher.as_mut(), query.as_ref(), batch.as_mut()) };
+        let searcher = searcher.ok_or_else(|| null("searcher"))?;
+        let query = query.ok_or_else(|| null("query"))?;
+        let batch = batch.ok_or_else(|| null("batch"))?;
+        query.check()?;
+        let needles = match count {
+            0 => &[],
+            _ if needles.is_null() => return Err(null("needles")),
+            // SAFETY: `count` numbers.
+            _ => unsafe { std::slice::from_raw_parts(needles, count) },
+        };
+        *batch = searcher.search_many(needles, query)?;
+        Ok(())
+    })
+}
+
+/// # Safety
+///
+/// As above; `id` points to `len` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fps_find_id(
+    searcher: *mut FpsSearcher,
+    id: *const c_char,
+    len: usize,
+    answer: *mut FpsAnswer,
+    message: *mut c_char,
+    message_len: usize,
+) -> c_int {
+    // SAFETY: the caller's pointers.
+    unsafe { zero(answer) };
+    call(Message(message, message_len), || {
+        // SAFETY: the caller's pointers.
+        let (searcher, answer) = unsafe { (searcher.as_mut(), answer.as_mut()) };
+        let searcher = searcher.ok_or_else(|| null("searcher"))?;
+        let answer = answer.ok_or_else(|| null("answer"))?;
+        if id.is_null() {
+            return Err(null("id"));
+        }
+        // SAFETY: `len` bytes.
+        let id = unsafe { std::slice::from_raw_parts(id.cast(), len) };
+        let id = std::str::from_utf8(id).map_err(|_| usage("the id is not UTF-8"))?;
+        *answer = searcher.find_id(id)?;
+        Ok(())
+    })
+}

@@ -1,0 +1,34 @@
+#!/bin/sh
+# The files of tools/operations with the tools of their makers: 'promtool' tries the alert rules and
+# reads the metrics of a running server, 'systemd-analyze' rates the unit file. Both are Debian
+# packages (prometheus, systemd); what is not installed is named and left out.
+set -eu
+cd "$(dirname "$0")/../.."
+fpstore=${FPSTORE_BIN:-$PWD/target/debug/fpstore}
+
+folder=$(mktemp -d)
+server=
+trap '[ -z "$server" ] || kill "$server"; rm -rf "$folder"' EXIT
+
+if command -v promtool >/dev/null; then
+    promtool check rules tools/operations/alerts.yml
+    promtool test rules tools/operations/alerts_test.yml
+    "$fpstore" build tests/data/tang_store.tsv.zst -s "$folder/store.fps" --quiet
+    "$fpstore" serve -s "$folder/store.fps" --listen "unix:$folder/socket" --quiet &
+    server=$!
+    until curl -sf --unix-socket "$folder/socket" http://localhost/readyz >/dev/null; do sleep 0.1; done
+    curl -s --unix-socket "$folder/socket" http://localhost/metrics >"$folder/first"
+    curl -s --unix-socket "$folder/socket" http://localhost/metrics | promtool check metrics
+    echo "metrics: as Prometheus wants them"
+else
+    echo "no promtool: alert rules and metrics were not tried"
+fi
+
+if command -v systemd-analyze >/dev/null; then
+    rated=$(systemd-analyze security --offline=yes tools/operations/fpstore.service |
+        sed -n 's/.*Overall exposure level.*: \([0-9.]*\).*/\1/p')
+    echo "unit file: exposure $rated of 10"
+    awk -v rated="$rated" 'BEGIN { exit !(rated != "" && rated < 3) }'
+else
+    echo "no systemd-analyze: the unit file was not rated"
+fi

@@ -1,0 +1,35 @@
+#!/bin/sh
+# Type-checks fpstore with all its features for each platform.
+#
+#     sh tools/platforms/platforms.sh                              # all platforms of docs/platforms.md
+#     sh tools/platforms/platforms.sh aarch64-apple-darwin         # one or more
+#
+# Needs what tools/platforms/cross.sh says. Nothing is linked or run; a warning is an error.
+set -eu
+
+cd "$(dirname "$0")/../.."
+. tools/platforms/cross.sh
+
+if [ $# -eq 0 ]; then
+    set -- x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu s390x-unknown-linux-gnu \
+        x86_64-unknown-linux-musl aarch64-unknown-linux-musl \
+        aarch64-apple-darwin x86_64-apple-darwin x86_64-pc-windows-gnu x86_64-unknown-freebsd
+fi
+cross_add "$@"
+
+failed=
+for target in "$@"; do
+    echo "== $target"
+    said=target/platforms/$target.log
+    mkdir -p target/platforms
+    # All that touches the code of this repository is said again, also if nothing has changed.
+    if ! cross_cargo check --locked --target "$target" --target-dir target/platforms \
+        >"$said" 2>&1 || grep -q '^warning' "$said"; then
+        grep -A12 -E '^(warning|error)' "$said" || cat "$said"
+        failed="$failed $target"
+    fi
+done
+if [ -n "$failed" ]; then
+    echo "these do not pass:$failed" >&2
+    exit 1
+fi

@@ -1,0 +1,178 @@
+#!/bin/sh
+# Makes the files of a release of the last commit in a folder, target/dist if none is named: the source,
+# from which all else is built; for each target an archive with the program, completions, manual pages
+# and licences, and a bill of materials; packages for Debian and for systems with RPM; and SHA256SUMS.
+# Then it tries them where nothing else is installed.
+# docs/releasing.md explains it.
+#
+#   sh tools/release/release.sh [--twice] [--no-deb] [--no-rpm] [--target TARGET]... [FOLDER]
+#
+# Without --target it is the one of this machine; --target all stands for all of docs/releasing.md.
+# --twice builds again in another directory and fails if a byte differs. The packages need cargo-deb 3
+# and cargo-generate-rpm (on the path, or CARGO_DEB and CARGO_GENERATE_RPM name them); that of Debian
+# is of the program of this machine, that for RPM of x86_64-unknown-linux-musl. MAINTAINER overrides
+# that of the Debian package. Other targets than that of this machine need what tools/platforms/cross.sh says.
+set -eu
+umask 022
+export LC_ALL=C TZ=UTC
+cd "$(dirname "$0")/../.."
+root=$PWD
+. tools/platforms/cross.sh
+
+host=$(rustc -vV | sed -n 's/^host: //p')
+static=x86_64-unknown-linux-musl
+twice=no deb=yes rpm=yes dist=target/dist targets=
+while [ $# -gt 0 ]; do
+    case $1 in
+        --twice) twice=yes ;;
+        --no-deb) deb=no ;;
+        --no-rpm) rpm=no ;;
+        --target)
+            shift
+            case ${1:?release: --target needs a target} in
+                all) targets="$host $static aarch64-unknown-linux-musl x86_64-pc-windows-gnu" ;;
+                *) targets="$targets $1" ;;
+            esac
+            ;;
+        -*) echo "release: unknown option $1" >&2; exit 2 ;;
+        *) dist=$1 ;;
+    esac
+    shift
+done
+: "${targets:=$host}"
+has_target() { case " $targets " in *" $1 "*) ;; *) return 1 ;; esac; }
+has_target "$host" || deb=no
+has_target "$static" || rpm=no
+cargo_deb=${CARGO_DEB:-$(command -v cargo-deb || true)}
+cargo_rpm=${CARGO_GENERATE_RPM:-$(command -v cargo-generate-rpm || true)}
+if [ "$deb" = yes ] && [ -z "$cargo_deb" ]; then
+    echo "release: no cargo-deb; cargo install --locked cargo-deb, or --no-deb" >&2
+    exit 2
+fi
+if [ "$rpm" = yes ] && [ -z "$cargo_rpm" ]; then
+    echo "release: no cargo-generate-rpm; cargo install --locked cargo-generate-rpm, or --no-rpm" >&2
+    exit 2
+fi
+if [ -e "$dist" ] && [ -n "$(ls -A "$dist")" ]; then
+    echo "release: $dist is there already, and not empty; name another folder" >&2
+    exit 2
+fi
+mkdir -p "$dist"
+dist=$(cd "$dist" && pwd)
+for target in $targets; do
+    [ "$target" = "$host" ] || cross_add "$target"
+done
+
+# The same time in every file of every build of this commit.
+commit=$(git rev-parse HEAD)
+: "${SOURCE_DATE_EPOCH:=$(git log -1 --format=%ct "$commit")}"
+export SOURCE_DATE_EPOCH
+version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# The program for a target, in the source of a place. Paths of this machine stand in messages of
+# panics, in Rust and in C.
+build_program() {
+    place=$1 target=$2 cargo_home=${CARGO_HOME:-$HOME/.cargo}
+    export CARGO_TARGET_DIR="$place/target" CARGO_INCREMENTAL=0
+    export RUSTFLAGS="--remap-path-prefix=$place/source=/fpstore --remap-path-prefix=$place/target=/target --remap-path-prefix=$cargo_home=/cargo $(cross_remap)"
+    export CFLAGS="-ffile-prefix-map=$place/target=/target -ffile-prefix-map=$cargo_home=/cargo"
+    unset FPSTORE FPSTORE_THREADS COLUMNS
+    if [ "$target" = "$host" ]; then
+        cargo build --release --locked --bin fpstore
+    else
+        cross_cargo build --release --locked --bin fpstore --target "$target"
+    fi
+}
+
+# The files that the program itself writes: manual pages and completions.
+write_pages() {
+    fpstore=$1 made=$2
+    mkdir -p "$made/completions"
+    "$fpstore" man --quiet "$made/man/man1"
+    "$fpstore" completions bash >"$made/completions/fpstore.bash"
+    "$fpstore" completions zsh >"$made/completions/_fpstore"
+    "$fpstore" completions fish >"$made/completions/fpstore.fish"
+    "$fpstore" completions elvish >"$made/completions/fpstore.elv"
+    "$fpstore" completions powershell >"$made/completions/_fpstore.ps1"
+    # As the packages want them.
+    mkdir "$made/man.gz"
+    for page in "$made"/man/man1/*.1; do
+        gzip --no-name -9 --stdout "$page" >"$made/man.gz/${page##*/}.gz"
+    done
+}
+
+# The archive for a target: the program and all that is not of it alone.
+pack() {
+    place=$1 target=$2 made=$3 program=$4
+    name=fpstore-$version-$target
+    python3 tools/release/third_party.py "$target" >"$made/THIRD-PARTY.txt"
+    mkdir "$place/$name"
+    cp -R "$program" "$made/completions" "$made/man" "$made/THIRD-PARTY.txt" LICENSE "$place/$name"
+    # The pages where they are in the project, so that their links hold.
+    tar --create README.md CHANGELOG.md ARCHITECTURE.md format-spec.md docs tools/operations \
+        benches/README.md benches/peers/README.md bindings/python/README.md \
+        bindings/python/benches/README.md tests/data/README.md |
+        tar --extract --directory "$place/$name"
+    case $target in
+        *-windows-*) python3 "$root/tools/zip_folder.py" "$place/$name" "$place/out/$name.zip" ;;
+        *)
+            tar --create --sort=name --format=gnu --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 \
+                --numeric-owner --mode=u=rwX,go=rX --directory "$place" "$name" |
+                gzip --no-name -9 >"$place/out/$name.tar.gz"
+            ;;
+    esac
+}
+
+# Builds the commit in a directory, with all files of the release.
+build() {
+    mkdir -p "$1/source" "$1/out"
+    source=$1/out/fpstore-$version-source.tar.gz
+    git archive --prefix="fpstore-$version/" "$commit" | gzip --no-name -9 >"$source"
+    tar -xzf "$source" -C "$1/source" --strip-components=1
+    (
+        cd "$1/source"
+        # It writes the pages of all targets.
+        build_program "$1" "$host"
+        write_pages "$1/target/release/fpstore" "$1/target/release/release-files"
+        for target in $targets; do
+            folder=$1/target/$target/release
+            case $target in
+                "$host") folder=$1/target/release program=fpstore ;;
+                *-windows-*) program=fpstore.exe ;;
+                *) program=fpstore ;;
+            esac
+            [ "$target" = "$host" ] || build_program "$1" "$target"
+            if grep -aqF -e "$work" -e "$HOME/" "$folder/$program"; then
+                echo "release: the program for $target holds paths of this machine" >&2
+                exit 1
+            fi
+            pack "$1" "$target" "$1/target/release/release-files" "$folder/$program"
+            python3 tools/release/bill_of_materials.py "$target" >"$1/out/fpstore-$version-$target.cdx.json"
+            # Each holds what was linked into its own program.
+            if [ "$target" = "$host" ] && [ "$deb" = yes ]; then
+                "$cargo_deb" --package fpstore-cli --no-build --no-strip --locked --quiet \
+                    ${MAINTAINER:+--maintainer "$MAINTAINER"} --output "$1/out/"
+            fi
+            if [ "$target" = "$static" ] && [ "$rpm" = yes ]; then
+                cp -R "$1/target/release/release-files" "$folder"
+                "$cargo_rpm" --package crates/cli --target "$static" --target-dir "$1/target" --auto-req disabled \
+                    --source-date "$SOURCE_DATE_EPOCH" --output "$1/out/"
+            fi
+        done
+    )
+}
+
+build "$work/one"
+if [ "$twice" = yes ]; then
+    build "$work/another-place"
+    for file in "$work"/one/out/*; do
+        cmp "$file" "$work/another-place/out/${file##*/}"
+        echo "release: ${file##*/} has the same bytes when it is built in another directory"
+    done
+fi
+cp "$work"/one/out/* "$dist"
+(cd "$dist" && sha256sum -- * >"$work/SHA256SUMS" && mv "$work/SHA256SUMS" SHA256SUMS)
+sh tools/release/try_release.sh "$dist"
+ls -l "$dist"

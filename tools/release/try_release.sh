@@ -1,0 +1,140 @@
+#!/bin/sh
+# Tries the files that tools/release/release.sh made in roots that hold nothing else: the archives, and the
+# packages, installed by dpkg, by rpm and by cargo-binstall where they are there. What runs on another
+# system or another processor is tried under an emulator; what nothing here can run is named, and its
+# digest checked. Needs the rights to change the root, or user namespaces.
+#
+#   sh tools/release/try_release.sh FOLDER
+set -eu
+export LC_ALL=C
+dist=$(cd "$1" && pwd)
+cd "$(dirname "$0")/../.."
+. tools/platforms/cross.sh
+. tools/platforms/emulators.sh
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+if [ "$(id -u)" = 0 ]; then
+    in_root() { env -i PATH="$PATH" chroot "$@" 2>&1; }
+else
+    in_root() { env -i PATH="$PATH" unshare --user --map-root-user chroot "$@" 2>&1; }
+fi
+
+(cd "$dist" && sha256sum --check --quiet SHA256SUMS)
+
+# Copies the libraries that a program needs into a root.
+add_libraries() {
+    ldd "$2" | sed -n 's/.*=> \(\/[^ ]*\) .*/\1/p; s/^[[:space:]]*\(\/[^ ]*\) .*/\1/p' | while read -r library; do
+        mkdir -p "$1$(dirname "$library")"
+        cp -L "$library" "$1$library"
+    done
+}
+
+# What a user does first, with nothing but the program, which `run` runs in the folder.
+use() {
+    tmp=$1/tmp
+    mkdir -p "$tmp"
+    printf '{"id":"a","text":"one two three four five six"}\n{"id":"b","text":"one two three four five six!"}\n' >"$tmp/docs.jsonl"
+    printf '{"id":"c","text":"seven eight nine ten"}\n' >"$tmp/more.jsonl"
+    run --version | grep -q '^fpstore '
+    run build --docs tmp/docs.jsonl -s tmp/docs.fps --quiet
+    run add --docs tmp/more.jsonl -s tmp/docs.fps --quiet
+    run verify -s tmp/docs.fps >/dev/null
+    run query --text 'one two three four five six' -s tmp/docs.fps | tr -d '\r' | grep -q 'b$'
+    run pairs --docs tmp/docs.jsonl -k 12 --quiet | tr -d '\r' | grep -q 'a.*b'
+    run cluster tmp/docs.fps --texts tmp/docs.jsonl --html tmp/page.html --quiet
+    grep -q 'one two three' "$tmp/page.html"
+    run clean tmp/docs.jsonl --within -o tmp/kept.jsonl --quiet
+    run man tmp/man --quiet
+    # The segments of all are those of the first; the manifest has the id of a store, which is random.
+    (cd "$tmp/docs.fps" && sha256sum -- *.fps) >"$tmp/segments"
+    [ -e "$work/segments" ] || cp "$tmp/segments" "$work/segments"
+    cmp "$work/segments" "$tmp/segments"
+}
+
+for archive in "$dist"/*.tar.gz "$dist"/*.zip; do
+    [ -e "$archive" ] || continue
+    file=${archive##*/}
+    case $file in *-source.tar.gz) continue ;; esac
+    root=$work/archive
+    rm -rf "$root"
+    mkdir "$root"
+    case $file in
+    *.zip) python3 -m zipfile -e "$archive" "$work/unzipped" && mv "$work"/unzipped/*/* "$root" ;;
+    *) tar -xzf "$archive" -C "$root" --strip-components=1 ;;
+    esac
+    case $file in
+    *-x86_64-unknown-linux-gnu.tar.gz)
+        echo "release: needs $(ldd "$root/fpstore" | sed 's/^[[:space:]]*//; s/ .*//' | tr '\n' ' ')"
+        echo "release: needs glibc $(objdump -T "$root/fpstore" | sed -n 's/.*GLIBC_\([0-9.]*\).*/\1/p' | sort -uV | tail -n 1) or later"
+        add_libraries "$root" "$root/fpstore"
+        run() { in_root "$root" /fpstore "$@"; }
+        how="in an empty root"
+        ;;
+    *-x86_64-unknown-linux-musl.tar.gz)
+        run() { in_root "$root" /fpstore "$@"; }
+        how="in an empty root, without any library"
+        ;;
+    *-aarch64-unknown-linux-musl.tar.gz)
+        emulator_add aarch64-unknown-linux-musl
+        cp "$emulator" "$root/emulator"
+        run() { in_root "$root" /emulator /fpstore "$@"; }
+        how="in an empty root but for qemu"
+        ;;
+    *-x86_64-pc-windows-gnu.zip)
+        emulator_add x86_64-pc-windows-gnu
+        run() { (cd "$root" && env -i PATH="$PATH" HOME="$work" "$emulator" fpstore.exe "$@" 2>&1); }
+        how="under wine"
+        ;;
+    *)
+        echo "release: $file has been built, and nothing here can run it"
+        continue
+        ;;
+    esac
+    use "$root"
+    cmp "$root/tmp/man/fpstore.1" "$root/man/man1/fpstore.1"
+    echo "release: $file works $how"
+done
+
+for package in "$dist"/*.deb; do
+    [ -e "$package" ] || continue
+    root=$work/debian
+    mkdir -p "$root/var/lib/dpkg/updates" "$root/var/lib/dpkg/info" "$root/var/lib/dpkg/triggers"
+    : >"$root/var/lib/dpkg/status"
+    # The libraries on which it depends are copied, not installed.
+    dpkg --root="$root" --force-depends --force-not-root --log=/dev/null --install "$package" >/dev/null 2>&1
+    dpkg --root="$root" --status fpstore | grep -E '^(Version|Depends|Maintainer)'
+    add_libraries "$root" "$root/usr/bin/fpstore"
+    run() { in_root "$root" /usr/bin/fpstore "$@"; }
+    use "$root"
+    for file in man/man1/fpstore.1.gz man/man1/fpstore-query.1.gz doc/fpstore/copyright \
+        bash-completion/completions/fpstore zsh/vendor-completions/_fpstore; do
+        [ -e "$root/usr/share/$file" ] || { echo "release: no $file in $package" >&2; exit 1; }
+    done
+    dpkg --root="$root" --force-not-root --log=/dev/null --remove fpstore >/dev/null 2>&1
+    [ ! -e "$root/usr/bin/fpstore" ]
+    echo "release: ${package##*/} can be installed, used and removed in an empty root"
+done
+
+for package in "$dist"/*.rpm; do
+    [ -e "$package" ] || continue
+    if ! command -v rpm >/dev/null; then
+        echo "release: ${package##*/} has been built, and there is no rpm here to install it"
+        continue
+    fi
+    root=$work/rpm
+    mkdir "$root"
+    rpm --root "$root" --install "$package"
+    run() { in_root "$root" /usr/bin/fpstore "$@"; }
+    use "$root"
+    rpm --root "$root" --erase fpstore
+    [ ! -e "$root/usr/bin/fpstore" ]
+    echo "release: ${package##*/} can be installed, used and removed in an empty root"
+done
+
+if ! ls "$dist"/fpstore-*-"$(uname -m)"-unknown-linux-*.tar.gz >/dev/null 2>&1; then
+    echo "release: no archive for this machine, so that cargo binstall has nothing to install"
+elif command -v cargo-binstall >/dev/null; then
+    python3 -B tools/release/try_binstall.py "$dist"
+else
+    echo "release: there is no cargo-binstall here to install the archive"
+fi
