@@ -1,5 +1,5 @@
-//! Entrances for the fuzz targets in tools/fuzz, to what users cannot call. Only built with
-//! `--cfg fuzzing`.
+//! Entry points for the fuzz targets in tools/fuzz into private code. Only built with `--cfg
+//! fuzzing`.
 #![allow(missing_docs, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
 use crate::bytes::checksum::Digest;
@@ -11,7 +11,8 @@ pub fn kernels(bytes: &[u8]) {
     crate::search::check_kernels(bytes);
 }
 
-/// Reads a manifest. One that can be read is written the same. Returns whether it can.
+/// Reads a manifest. A readable manifest is encoded to the same bytes. Returns whether it is
+/// readable.
 pub fn manifest(bytes: &[u8]) -> bool {
     let read = Manifest::read(bytes);
     if let Ok(manifest) = &read {
@@ -20,8 +21,8 @@ pub fn manifest(bytes: &[u8]) -> bool {
     read.is_ok()
 }
 
-/// Reads a deletion file of the first segment with deletions of a manifest. One that can be read is
-/// written the same. Returns the manifest that names it, and its name.
+/// Reads a deletion file of the first segment with deletions in a manifest. A readable deletion
+/// file is encoded to the same bytes. Returns the manifest that names it, and its name.
 pub fn deletions(bytes: &[u8], manifest: &[u8]) -> Option<(Vec<u8>, String)> {
     let mut manifest = Manifest::read(manifest).unwrap();
     let entry = manifest.segments.iter_mut().find(|entry| entry.deletions.is_some())?;

@@ -1,6 +1,6 @@
-//! fpstore keeps very large sets of 64-bit fingerprints, compressed, in files that are
-//! memory-mapped. It finds exactly the fingerprints within Hamming distance `k` of a given one,
-//! and their ids.
+//! fpstore stores very large sets of 64-bit fingerprints, compressed, in memory-mapped files. It
+//! finds all fingerprints within Hamming distance `k` of a given one, and their ids. The answers are
+//! exact.
 //!
 //! # Making and searching a store
 //!
@@ -28,50 +28,51 @@
 //! # How it works
 //!
 //! A store has a few *tables*. Each table holds the whole set: the bits of every fingerprint are
-//! permuted so that those of the *mask* lead, and the permuted values are sorted and compressed to
-//! about `64 - log2 n + 4` bits each. A query for distance `k` gives each table a *radius*. It
-//! finds every stored value whose leading bits differ from those of the query in at most `radius`
-//! places, and keeps the values within `k` in all 64 bits. The radii are chosen so that every
-//! difference of at most `k` bits lies within the radius of at least one table; this is proven
-//! before a search uses them, see [`Scheme::covers`]. Where probes would cost more than a scan of
-//! one table, the search scans that table.
+//! permuted so that the bits of the *mask* lead, and the permuted values are sorted and compressed to
+//! about `64 - log2 n + 4` bits each. A query for distance `k` assigns each table a *radius*. In
+//! each table it finds every stored value whose leading bits differ from the query in at most
+//! `radius` places, and keeps the values within `k` in all 64 bits. The radii are chosen so that
+//! every difference of at most `k` bits lies within the radius of at least one table; this is proven
+//! before a search uses them, see [`Scheme::covers`]. If probes would cost more than a scan of one
+//! table, the search scans that table.
 //!
-//! The bytes are fixed by `format-spec.md` in the repository.
+//! `format-spec.md` in the repository specifies the files byte for byte.
 //!
-//! A `Writer` adds, deletes and merges, and removes expired segments, while each reader keeps the
+//! A `Writer` adds, deletes and merges records, and removes expired segments. Each reader keeps the
 //! state that it opened until [`Store::refresh`]. The documentation of `Writer` has a diagram.
-//! `writer::CheckedWriter` adds a record only if nothing near it is there.
+//! `writer::CheckedWriter` adds a record only if no near record is stored.
 //!
 //! # Features
 //!
 //! | feature | adds |
 //! |---|---|
-//! | none | [`Store`], [`Searcher`], [`verify`]: all that a frontend needs to read; [`plan`]: the costs of queries and stores; [`state`]: the files of a state, to serve or copy them |
-//! | `write` (default) | `Builder`, `Writer` and the module `input`: making and changing stores; the module `join`: near pairs, clusters, many queries; the module `profile`: statistics of a store or an input |
+//! | none | [`Store`], [`Searcher`], [`verify`]: everything for a read-only frontend; [`plan`]: the costs of queries and stores; [`state`]: the files of a state, for serving or copying a store |
+//! | `write` (default) | `Builder`, `Writer` and the module `input`: making and changing stores; the module `join`: near pairs, clusters, batches of queries; the module `profile`: statistics of a store or an input |
 //! | `serde` | the module `rows`: answers as rows of lines, tables and JSON; reports such as [`info::StoreInfo`] for JSON |
 //!
 //! Companion crates: `fpstore-text` makes fingerprints of texts, `fpstore-documents` reads documents,
 //! `fpstore-images` hashes pictures, `fpstore-corpus` cleans corpora, `fpstore-report` writes reports,
 //! `fpstore-client` and `fpstore-server` speak HTTP, `fpstore-cli` is the program.
 //!
-//! # What a caller can count on
+//! # Guarantees
 //!
-//! * Only builds, merges and joins start threads; nothing is logged. [`SearchStats`] counts
+//! * Only builds, merges and joins start threads, and nothing is logged. [`SearchStats`] counts
 //!   the steps of a search.
-//! * [`Store`] is cheap to clone and can be shared; a [`Searcher`] belongs to one thread and
-//!   allocates nothing once its memory has grown.
-//! * Errors are typed and say file, place and rule. After an error there is no partial answer.
-//! * A page that is not in memory blocks the calling thread; asynchronous callers should keep
-//!   searches on threads of their own, or [`Store::warm`] the store first.
+//! * [`Store`] is cheap to clone and can be shared. A [`Searcher`] belongs to one thread and
+//!   stops allocating once its buffers have grown.
+//! * Errors are typed and contain file, place and rule. An answer is never partial: after an error
+//!   there is none.
+//! * Reading a page that is not in memory blocks the calling thread. Asynchronous callers should
+//!   run searches on separate threads, or [`Store::warm`] the store first.
 
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
-// One feature makes stores; the reader alone does not call all of the code that both share.
+// The reader alone does not call all of the code that it shares with the feature `write`.
 #![cfg_attr(not(feature = "write"), allow(dead_code, unused_imports))]
 
 mod base;
 mod bytes;
-pub mod format;
+mod format;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzzing;
@@ -96,8 +97,8 @@ pub use writing::builder::temporary::{TemporaryBuilder, TemporaryStore};
 pub use writing::builder::{BuildOptions, BuildReport, Builder, SchemeChoice, SegmentReceipt};
 #[cfg(feature = "write")]
 pub use writing::directory::Waiting;
-/// Counts and lengths of a store, its segments, tables and sections, as [`Store::info`] reports
-/// them; and changes between its states, as [`Store::log`] does.
+/// Counts and lengths of a store, its segments, tables and sections, as reported by [`Store::info`];
+/// and changes between its states, as reported by [`Store::log`].
 pub mod info {
     pub use crate::store::log::{Act, Change};
     pub use crate::store::{SectionInfo, SegmentInfo, StoreInfo, TableInfo};
@@ -122,7 +123,9 @@ pub use store::stores::Stores;
 pub use store::verify::{DamagedSegment, VerifyOptions, VerifyReport, verify};
 pub use store::{OpenOptions, Store, Warm};
 #[cfg(feature = "write")]
-pub use writing::writer::{Writer, WriterOptions};
+pub use writing::writer::handle::Writer;
+#[cfg(feature = "write")]
+pub use writing::writer::options::WriterOptions;
 #[cfg(feature = "write")]
 pub use writing::{input, writer};
 

@@ -1,4 +1,4 @@
-//! The error of all operations on stores, and the faults of bytes in files.
+//! The error of all store operations, and the faults of bytes in files.
 
 use std::fmt;
 use std::io;
@@ -15,7 +15,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why a store could not be made, changed, opened or searched.
 ///
-/// A message is one line and describes its own layer only; a cause, if there is one, is in
+/// A message is one line and describes its own layer only; the cause, if any, is in
 /// [`source`](std::error::Error::source).
 #[derive(Debug)]
 #[non_exhaustive]
@@ -24,37 +24,37 @@ pub enum Error {
     Io(IoError),
     /// There is no store at this path.
     NoStore {
-        /// The path that was given.
+        /// The given path.
         path: PathBuf,
     },
-    /// There is a file or directory at this path that is not a store. It stays unchanged.
+    /// The file or directory at this path is not a store. It is left unchanged.
     NotAStore {
-        /// The path that was given.
+        /// The given path.
         path: PathBuf,
-        /// The thing that is there instead, such as `a file, not a directory`.
+        /// The thing found at the path, such as `a file, not a directory`.
         found: &'static str,
     },
-    /// There is a store at this path already.
+    /// A store already exists at this path.
     StoreExists {
-        /// The path that was given.
+        /// The given path.
         path: PathBuf,
     },
     /// Another process is writing to the store.
     Locked {
         /// The store.
         path: PathBuf,
-        /// The number of that process, if it is known.
+        /// The id of that process, if known.
         process: Option<u32>,
     },
     /// Another process is merging segments of the store.
     Compacting {
         /// The store.
         path: PathBuf,
-        /// The number of that process, if it is known.
+        /// The id of that process, if known.
         process: Option<u32>,
     },
-    /// The store was moved, removed or replaced while it was being written to. Nothing was written to
-    /// what is there now.
+    /// The store was moved, removed or replaced while this process was writing to it. Nothing was
+    /// written to the files that are now at the path.
     Replaced {
         /// The path of the store.
         path: PathBuf,
@@ -78,63 +78,63 @@ pub enum Error {
         section: Section,
         /// Bytes from the start of the file.
         offset: u64,
-        /// What is wrong there.
+        /// The fault.
         fault: Fault,
     },
-    /// Two sets of fingerprints have different recipes, so they cannot be compared.
+    /// Two sets of fingerprints with different recipes cannot be compared.
     RecipeMismatch {
         /// The recipe of the store.
         store: Recipe,
         /// The other recipe.
         given: Recipe,
     },
-    /// An input whose columns cannot be told. Nothing was read of it.
+    /// The columns of an input cannot be determined. No record was read.
     UnclearInput {
         /// The name of the input.
         name: String,
-        /// What is not clear, and what was expected.
+        /// The doubt, and the expected input.
         reason: String,
-        /// The column that holds the fingerprints most likely, from 1.
+        /// The most likely fingerprint column, counted from 1.
         fingerprint_column: Option<usize>,
-        /// The column that holds the ids most likely, from 1.
+        /// The most likely id column, counted from 1.
         id_column: Option<usize>,
-        /// How fingerprints are spelled most likely, if that is not hexadecimal or not sure.
+        /// The most likely radix of the fingerprints, if it is not hexadecimal or not certain.
         radix: Option<Radix>,
-        /// How many bits they have most likely, if not 64.
+        /// The most likely width of the fingerprints, if it is not 64 bits.
         width: Option<Width>,
     },
-    /// A distance above 64.
+    /// The distance is above 64.
     InvalidDistance {
         /// The distance.
         k: u32,
     },
-    /// A scheme that cannot be used.
+    /// The scheme cannot be used.
     InvalidScheme {
-        /// Which name, mask or distance is wrong, and what is allowed.
+        /// The invalid name, mask or distance, and the allowed values.
         reason: String,
     },
-    /// A plan that cannot be made.
+    /// No plan can be made.
     InvalidPlan {
-        /// Which part of the request is wrong, and what is allowed.
+        /// The invalid part of the request, and the allowed values.
         reason: String,
     },
-    /// An id that cannot be stored.
+    /// The id cannot be stored.
     InvalidId {
-        /// What is wrong with the id: its length, its characters or its kind.
+        /// The fault of the id: its length, its characters or its kind.
         reason: String,
     },
-    /// The store is at another generation than the one that is wanted.
+    /// The store is at another generation than the requested one.
     OtherGeneration {
         /// The store.
         path: PathBuf,
-        /// Its generation now.
+        /// Its current generation.
         found: u64,
-        /// The one that is wanted.
+        /// The requested generation.
         wanted: u64,
     },
-    /// Options that cannot be used.
+    /// The options cannot be used.
     InvalidOptions {
-        /// The whole message: which option is wrong, and what is allowed.
+        /// The whole message: the invalid option, and the allowed values.
         reason: String,
     },
     /// A disk has less free space than the work needs.
@@ -146,30 +146,30 @@ pub enum Error {
         /// Bytes free there.
         free: u64,
     },
-    /// A change of a store took effect before an error: readers see it, and doing it again does it
-    /// twice. Where the error is one of the disk, a loss of power may undo the change.
+    /// A change took effect before an error occurred: readers see it, and repeating it applies it
+    /// twice. After a disk error, a loss of power may undo the change.
     InEffect {
-        /// The number of manifests that the store has had with the change.
+        /// The generation of the store after the change.
         generation: u64,
-        /// What failed after the change.
+        /// The error that occurred after the change.
         source: Box<Error>,
     },
-    /// The last step of a change of a store met an error, and the store cannot be read, so that it is
-    /// not known whether the change took effect. The store is as before it or as after it.
+    /// The last step of a change failed, and the store cannot be read, so it is unknown whether the
+    /// change took effect. The store is in the state before the change or in the state after it.
     InDoubt {
-        /// What failed in the last step.
+        /// The error of the last step.
         source: Box<Error>,
     },
-    /// Records are added and durable, but segments that were due to be merged were not.
+    /// The records were added and are durable, but segments that were due were not merged.
     Unmerged {
-        /// Why they were not merged.
+        /// The error of the merge.
         source: Box<Error>,
     },
     /// The observer ended the work.
     Interrupted,
-    /// A text that is not a fingerprint.
+    /// The text is not a fingerprint.
     InvalidFingerprint(ParseFingerprintError),
-    /// A fingerprint with a bit above the width of the store.
+    /// The fingerprint has a bit above the width of the store.
     TooWide {
         /// The fingerprint.
         fingerprint: Fingerprint,
@@ -178,10 +178,10 @@ pub enum Error {
     },
     /// A limit of the format would be exceeded.
     TooLarge {
-        /// The whole message: what would be too large, and the limit.
+        /// The whole message: the quantity that would be too large, and the limit.
         reason: String,
     },
-    /// There are more near pairs than were allowed.
+    /// More near pairs were found than allowed.
     TooManyPairs {
         /// The largest number allowed.
         most: u64,
@@ -192,34 +192,34 @@ pub enum Error {
         name: String,
         /// Where in the input.
         place: InputPlace,
-        /// What is wrong with the record, and what was expected.
+        /// The fault of the record, and the expected form.
         reason: String,
     },
 }
 
-/// What is wrong with bytes of a file.
+/// A fault of bytes in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {
-    /// A stored CRC-32 is not that of the bytes it covers.
+    /// A stored CRC-32 differs from the CRC-32 of the bytes that it covers.
     Checksum {
-        /// The CRC-32 of the bytes that are there.
+        /// The CRC-32 of the bytes in the file.
         found: u32,
-        /// The CRC-32 that was stored.
+        /// The stored CRC-32.
         expected: u32,
     },
     /// The bytes end too early.
     Truncated {
         /// Bytes needed.
         needed: u64,
-        /// Bytes there.
+        /// Bytes available.
         found: u64,
     },
     /// A numbered rule of format-spec.md does not hold.
     Rule {
-        /// The number.
+        /// The number of the rule.
         rule: u8,
-        /// What was found, and what the rule allows.
+        /// The value found, and the values that the rule allows.
         detail: String,
     },
 }
@@ -252,7 +252,7 @@ impl Error {
         move |source| Error::Io(IoError::of(doing, path)(source))
     }
 
-    /// For an error that came after the change that made `generation`.
+    /// Wraps an error that occurred after the change that made `generation`.
     #[cfg(feature = "write")]
     pub(crate) fn in_effect(generation: u64) -> impl FnOnce(Error) -> Error {
         move |source| Error::InEffect { generation, source: Box::new(source) }
@@ -270,17 +270,11 @@ impl fmt::Display for Error {
             Error::StoreExists { path } => {
                 write!(f, "there is a store at {} already", path.display())
             }
-            Error::Locked { path, process: Some(process) } => {
-                write!(f, "process {process} is writing to {}", path.display())
+            Error::Locked { path, process } => {
+                write!(f, "{} is writing to {}", holder(*process), path.display())
             }
-            Error::Locked { path, process: None } => {
-                write!(f, "another process is writing to {}", path.display())
-            }
-            Error::Compacting { path, process: Some(process) } => {
-                write!(f, "process {process} is compacting {}", path.display())
-            }
-            Error::Compacting { path, process: None } => {
-                write!(f, "another process is compacting {}", path.display())
+            Error::Compacting { path, process } => {
+                write!(f, "{} is compacting {}", holder(*process), path.display())
             }
             Error::Replaced { path } => write!(
                 f,
@@ -344,7 +338,12 @@ impl fmt::Display for Error {
     }
 }
 
-/// Format versions, as messages name them.
+/// The process that holds a lock, for messages.
+fn holder(process: Option<u32>) -> String {
+    process.map_or_else(|| "another process".into(), |process| format!("process {process}"))
+}
+
+/// The readable format versions, for messages.
 fn versions(oldest: u16, newest: u16) -> String {
     match oldest == newest {
         true => format!("version {oldest}"),
@@ -352,7 +351,7 @@ fn versions(oldest: u16, newest: u16) -> String {
     }
 }
 
-/// What helps against a file of another format version.
+/// Remedy for a file of another format version.
 fn remedy_of_version(found: u16, newest: u16) -> &'static str {
     match found > newest {
         true => "a newer fpstore wrote it and reads it, or the file is damaged",

@@ -8,10 +8,10 @@ use fpstore_base::IdRef;
 #[non_exhaustive]
 pub enum IdPolicy {
     /// Numbers if every id is a number in canonical decimal (`42`, not `042`), texts if at least
-    /// one is not, none if there is none.
+    /// one id is not. A store without ids has neither.
     #[default]
     Auto,
-    /// None: given ids are left out.
+    /// No ids: given ids are discarded.
     None,
     /// Numbers; any other id is refused.
     U64,
@@ -27,11 +27,11 @@ fpstore_base::choices!(IdPolicy {
 });
 
 impl IdPolicy {
-    /// The id in the form in which it is kept, or `None` if it is left out.
+    /// The id in its stored form, or `None` if it is discarded.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidId`] if it cannot be kept.
+    /// [`Error::InvalidId`] if the id cannot be stored.
     pub(crate) fn admit(self, id: IdRef<'_>) -> Result<Option<IdRef<'_>>> {
         let IdRef::Text(text) = id else {
             return Ok((self != IdPolicy::None).then_some(id));

@@ -1,4 +1,5 @@
-//! Batches that several threads work on, and whose results come in the order of the batches.
+//! Ordered parallel map: threads process batches, and the results arrive in the order of the
+//! batches.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
@@ -7,18 +8,18 @@ use std::thread;
 
 use crate::base::error::{Error, Result};
 
-/// Batches that are worked on, or done and not yet taken, for each thread.
+/// The most batches per thread that are in progress, or finished and not yet taken.
 const AHEAD: usize = 4;
 
 type Job<T, R> = (T, SyncSender<Result<R>>);
 
-/// Works on each batch that `source` gives, and calls `each` with what came of it, in the order of the
-/// batches. Each thread works with what `worker` makes for it; `source` and `each` run on the calling
-/// thread, beside the others. At most four batches for each thread are in memory.
+/// Maps every batch from `source` on worker threads and calls `each` with the results, in order.
+/// `worker` makes the state of each thread; `source` and `each` run on the calling thread at the
+/// same time. At most four batches per thread are in memory.
 ///
 /// # Errors
 ///
-/// The first error of the work, of `source` or of `each`; nothing comes after it.
+/// The first error of a worker, of `source` or of `each`; later results are dropped.
 pub(crate) fn in_order<T: Send, R: Send, W: FnMut(T) -> Result<R>, E: From<Error>>(
     threads: usize,
     worker: impl Fn() -> W + Sync,
@@ -32,18 +33,18 @@ pub(crate) fn in_order<T: Send, R: Send, W: FnMut(T) -> Result<R>, E: From<Error
     let (give, jobs) = channel::<Job<T, R>>();
     let jobs = Mutex::new(jobs);
     thread::scope(|scope| {
-        // Dropped at the end, also by an error, so that the threads end.
+        // Dropped at the end, also after an error, so that the threads end.
         let give = give;
         let run = || {
             let mut work = worker();
             while let Some((batch, done)) = next(&jobs) {
-                // Nobody waits for it after an error.
+                // After an error the receiver is gone.
                 let _ = done.send(work(batch));
             }
         };
         let start = |_| thread::Builder::new().spawn_scoped(scope, run).ok();
         if (0..threads).map_while(start).count() == 0 {
-            // The system refuses threads.
+            // The system refused every thread.
             let mut work = worker();
             return source(&mut |batch| each(work(batch)?));
         }
@@ -61,7 +62,7 @@ pub(crate) fn in_order<T: Send, R: Send, W: FnMut(T) -> Result<R>, E: From<Error
     })
 }
 
-/// The next batch, once there is one; `None` once there will be none.
+/// Waits for the next batch; `None` after the last one.
 fn next<J>(jobs: &Mutex<Receiver<J>>) -> Option<J> {
     jobs.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
 }

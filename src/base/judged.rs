@@ -1,15 +1,15 @@
-//! Pairs of ids that people have judged, checked against one another.
+//! Labelled pairs of ids, checked for contradictions.
 //!
-//! Clusters of a store and the checks of a writer obey them. They come from the lines of a
-//! [`LabelFile`]; which of the ids a store has is not known here.
+//! Clustering and the checks of a writer obey these labels. The pairs come from the lines of a
+//! [`LabelFile`] and may contain ids that a store does not have.
 
 use std::collections::HashMap;
 
 use fpstore_base::labels::{BadLabel, Label, LabelFile};
 
-/// Pairs of ids that are judged to be duplicates, or to be different, without a contradiction.
+/// Pairs of ids that are labelled as duplicates or as different, without a contradiction.
 ///
-/// Ids are told apart by their texts.
+/// Two ids are equal if their texts are equal.
 ///
 /// # Examples
 ///
@@ -28,17 +28,18 @@ pub struct JudgedPairs {
     /// Pairs of numbers, the smaller one first, ascending.
     duplicates: Vec<(u32, u32)>,
     different: Vec<(u32, u32)>,
-    /// For each number those that are judged different from it, ascending.
+    /// For each number the numbers labelled different from it, ascending.
     different_from: Vec<Vec<u32>>,
 }
 
 impl JudgedPairs {
-    /// Takes the pairs of a file; those with the label -1 are left out. A line may come again.
+    /// Takes the pairs of a file, except for those with the label -1. Repeated lines are allowed.
     ///
     /// # Errors
     ///
-    /// [`BadLabel`] with the line of a pair of one document with itself, or of a pair that is judged
-    /// different while other lines make it one, also by a chain of duplicates.
+    /// [`BadLabel`] with the line of a pair of one document with itself, or of a pair that is
+    /// labelled different although other lines, directly or by a chain of duplicates, make it a
+    /// duplicate.
     pub fn new(labels: &LabelFile) -> Result<Self, BadLabel> {
         let mut judged = JudgedPairs::default();
         let mut lines: HashMap<(u32, u32), u64> = HashMap::new();
@@ -74,7 +75,7 @@ impl JudgedPairs {
         }
     }
 
-    /// For each number those that have a pair with it.
+    /// For each number the numbers that form a pair with it.
     fn lists(&self, pairs: &[(u32, u32)]) -> Vec<Vec<u32>> {
         let mut lists = vec![Vec::new(); self.numbers.len()];
         for &(one, other) in pairs {
@@ -85,7 +86,7 @@ impl JudgedPairs {
         lists
     }
 
-    /// Refuses a pair that is judged different, and one by other lines.
+    /// Rejects a pair that is labelled different and that other lines make a duplicate.
     fn check(&self, labels: &LabelFile, lines: &HashMap<(u32, u32), u64>) -> Result<(), BadLabel> {
         let sets = sets_of(&self.lists(&self.duplicates));
         for (line, one, other, _) in labels.lines().filter(|row| row.3 == Label::Different) {
@@ -106,22 +107,22 @@ impl JudgedPairs {
         Ok(())
     }
 
-    /// Pairs of ids that are judged to be duplicates, each once.
+    /// The number of distinct pairs labelled as duplicates.
     pub fn duplicate_count(&self) -> usize {
         self.duplicates.len()
     }
 
-    /// Pairs of ids that are judged to be different, each once.
+    /// The number of distinct pairs labelled as different.
     pub fn different_count(&self) -> usize {
         self.different.len()
     }
 
-    /// Whether any document is judged different from the one with this id.
+    /// Whether any document is labelled different from the document with this id.
     pub(crate) fn has_different(&self, id: &str) -> bool {
         self.number(id).is_some_and(|number| !self.different_from[number as usize].is_empty())
     }
 
-    /// Whether the documents with two ids are judged different.
+    /// Whether the documents with two ids are labelled different.
     pub(crate) fn are_different(&self, one: &str, other: &str) -> bool {
         let both = self.number(one).zip(self.number(other));
         both.is_some_and(|(one, other)| {
@@ -129,7 +130,7 @@ impl JudgedPairs {
         })
     }
 
-    /// The number of an id that is judged, below [`JudgedPairs::id_count`].
+    /// The number of a labelled id, below [`JudgedPairs::id_count`].
     pub(crate) fn number(&self, id: &str) -> Option<u32> {
         self.numbers.get(id).copied()
     }
@@ -148,7 +149,7 @@ impl JudgedPairs {
     }
 }
 
-/// For each number the smallest one that a chain of neighbours leads to.
+/// For each number the smallest number in its connected component.
 fn sets_of(neighbours: &[Vec<u32>]) -> Vec<u32> {
     let mut sets = vec![u32::MAX; neighbours.len()];
     for start in 0..neighbours.len() as u32 {

@@ -1,7 +1,7 @@
-//! What everything else stands on: errors, names of sections and positions, thresholds, numbers that
-//! users choose, pairs that people label.
+//! Foundations of all other modules: errors, names of sections and positions, thresholds, number
+//! options, labelled pairs.
 //!
-//! No file here knows of bytes, files or stores.
+//! No file here depends on bytes, files or stores.
 
 pub(crate) mod error;
 #[cfg(feature = "write")]
@@ -9,7 +9,6 @@ pub(crate) mod id_policy;
 pub(crate) mod in_order;
 #[cfg(feature = "write")]
 pub mod judged;
-pub(crate) mod limits;
 pub mod options;
 pub(crate) mod section;
 pub(crate) mod setters;
@@ -17,3 +16,20 @@ pub(crate) mod side_by_side;
 pub(crate) mod steps;
 #[cfg(feature = "write")]
 pub(crate) mod text_version;
+
+/// Thresholds at which a search changes how it reads a table. The search and its kernels apply
+/// them, and the cost model counts with them.
+pub(crate) mod limits {
+    /// Bytes of gaps that a kernel sums at once: a chunk.
+    pub(crate) const CHUNK_LEN: usize = 64;
+
+    /// If more heads of a chunk than this pass the prefilter, the kernel sums the whole chunk.
+    pub(crate) const PARTIAL_SUMS_MAX: u32 = 6;
+
+    /// The most errors that a syndrome may stand for: 3 365 856 words of 32 bits have 7. Searches
+    /// within more bits do not probe tables with syndromes.
+    pub(crate) const ERRORS_MAX: u32 = 7;
+
+    /// A long block is walked whole if that reads fewer values than these for each of its ranges.
+    pub(crate) const VALUES_PER_RANGE: f64 = 128.0;
+}

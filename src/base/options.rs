@@ -1,8 +1,8 @@
-//! The options with a number that several doors have: name, default, range and meaning, once.
+//! Options with a number that the program, the server and Python share: name, default, range and
+//! meaning, each defined once.
 //!
-//! The arguments of the program, the parameters of the server and the keywords of Python take
-//! names, defaults and ranges from here, and so say the same of a number that is out of range.
-//! Options that are one of a few values are enums with [`Choice`](crate::Choice).
+//! All of them take names, defaults and ranges from here and so report the same error for a number
+//! out of range. Options with a few named values are enums with [`Choice`](crate::Choice).
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -20,28 +20,28 @@ use crate::base::error::{Error, Result};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NumberOption {
-    /// The name, the same at every door but for hyphens.
+    /// The name; the program writes hyphens in place of underscores.
     pub name: &'static str,
-    /// The value if none is given; `None` where it depends on the machine or the store, or where
-    /// there is no limit.
+    /// The default value; `None` if it depends on the machine or the store, or if there is no
+    /// limit.
     pub default: Option<u64>,
     /// The smallest value.
     pub min: u64,
     /// The largest value.
     pub max: u64,
-    /// The unit, in the plural; empty for a count of what the name says.
+    /// The unit, in the plural; empty for a plain count.
     pub unit: &'static str,
     /// The meaning, in one sentence.
     pub about: &'static str,
 }
 
 impl NumberOption {
-    /// The values that are allowed.
+    /// The allowed values.
     pub fn range(&self) -> RangeInclusive<u64> {
         self.min..=self.max
     }
 
-    /// The values that are allowed, in words: `0 to 64 bits`.
+    /// The allowed values in words: `0 to 64 bits`.
     pub fn expected(&self) -> String {
         let range = match self.max {
             u64::MAX => format!("{} or more", self.min),
@@ -50,7 +50,7 @@ impl NumberOption {
         format!("{range} {}", self.unit).trim_end().into()
     }
 
-    /// The option of the program: `max-pairs` for `max_pairs`.
+    /// The name of the option in the program: `max-pairs` for `max_pairs`.
     pub fn flag(&self) -> String {
         self.name.replace('_', "-")
     }
@@ -71,10 +71,10 @@ impl NumberOption {
     }
 }
 
-/// The distance that a store is tuned for if nothing says more of its fingerprints.
+/// The default distance for which a store is tuned.
 pub const DEFAULT_K: u32 = 3;
 
-/// The distance of a query or a join, and the one that a store is tuned for.
+/// The distance of a query or a join, and the distance for which a store is tuned.
 pub const K: NumberOption = NumberOption {
     default: Some(DEFAULT_K as u64),
     max: 64,
@@ -84,27 +84,27 @@ pub const K: NumberOption = NumberOption {
 /// See [`Resources::memory`](crate::Resources::memory).
 pub const MEMORY: NumberOption =
     NumberOption { unit: "bytes", ..count("memory", "The memory that the work may take") };
-/// See [`Resources::threads`](crate::Resources::threads). More than the most are of no use, and the
-/// system may refuse them.
+/// See [`Resources::threads`](crate::Resources::threads). More threads than the maximum have no
+/// use, and the system may refuse them.
 pub const THREADS: NumberOption = NumberOption {
     min: 1,
     max: 1024,
     ..count("threads", "The threads that work at the same time")
 };
-/// Matches of a query that are kept.
+/// The most matches kept for a query.
 pub const LIMIT: NumberOption =
     NumberOption { min: 1, ..count("limit", "The nearest matches of each query that are kept") };
-/// Matches that a search for the nearest ones finds.
+/// The number of nearest matches to find.
 pub const COUNT: NumberOption = NumberOption {
     default: Some(1),
     ..count("count", "The nearest matches that are searched for")
 };
-/// Ids that a match keeps.
+/// The most ids kept for a match.
 pub const IDS: NumberOption = count("ids", "The ids of each match");
-/// Pairs of a join.
+/// The most pairs of a join.
 pub const MAX_PAIRS: NumberOption =
     count("max_pairs", "The largest number of pairs; with one more a join ends with an error");
-/// Documents of a cluster that a cleaning keeps.
+/// The documents that a cleaning keeps in each cluster.
 pub const PER_CLUSTER: NumberOption = NumberOption {
     default: Some(1),
     min: 1,
@@ -112,7 +112,7 @@ pub const PER_CLUSTER: NumberOption = NumberOption {
     unit: "documents",
     ..count("per_cluster", "The documents of each cluster that are kept")
 };
-/// The words of a shingle of items of a benchmark.
+/// The words per shingle of benchmark items.
 pub const SHINGLE: NumberOption = NumberOption {
     default: Some(5),
     min: 1,
@@ -120,7 +120,7 @@ pub const SHINGLE: NumberOption = NumberOption {
     unit: "words",
     ..count("shingle", "The words of a shingle of items of 50 words or more")
 };
-/// The words of a shingle of short items of a benchmark.
+/// The words per shingle of short benchmark items.
 pub const SHORT_SHINGLE: NumberOption = NumberOption {
     name: "short_shingle",
     default: Some(3),
@@ -145,23 +145,6 @@ pub const MAX_RATE: NumberOption = NumberOption {
     unit: "bytes a second",
     ..count("max_rate", "The most bytes that are read and written in a second")
 };
-
-/// All of them.
-pub const NUMBER_OPTIONS: &[NumberOption] = &[
-    K,
-    MEMORY,
-    THREADS,
-    LIMIT,
-    COUNT,
-    IDS,
-    MAX_PAIRS,
-    PER_CLUSTER,
-    SHINGLE,
-    SHORT_SHINGLE,
-    MIN_WORDS,
-    SAMPLES,
-    MAX_RATE,
-];
 
 /// Any number, without a default.
 pub const fn count(name: &'static str, about: &'static str) -> NumberOption {

@@ -7,8 +7,8 @@ use std::fmt;
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct TableIndex(pub u16);
 
-/// The position of a store among those that are asked as one, counted from 0 in the order in which they
-/// were named; 0 where one store is asked.
+/// The position of a store among several that are queried together, counted from 0 in the given
+/// order; 0 for a single store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StoreIndex(pub usize);
 
@@ -25,9 +25,9 @@ pub(crate) struct BlockIndex(pub(crate) u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Section {
-    /// The manifest of the store, a file of its own.
+    /// The manifest of the store, a separate file.
     Manifest,
-    /// The deletions of a segment, a file of its own.
+    /// The deletions of a segment, a separate file.
     Deletions,
     /// The header of a segment with its table descriptors and section directory.
     Header,
@@ -50,7 +50,7 @@ pub enum Section {
 }
 
 impl Section {
-    /// The table to which the section belongs, if it belongs to one.
+    /// The table of the section, if it has one.
     pub fn table(self) -> Option<TableIndex> {
         match self {
             Section::PrefixIndex(t)

@@ -1,7 +1,16 @@
-//! Setters that several options have, each with its meaning once.
+//! Setters of options: methods that take the options and return them with one field changed.
 
-/// The setters of fields with these names. `Waiting` and `Observer` are those of the caller.
+/// The setters of fields: either documented ones with their parameter types, or shared ones by their
+/// names. Types are resolved at the call site.
 macro_rules! setters {
+    ($($(#[$doc:meta])+ $name:ident: $type:ty),+ $(,)?) => { $(
+        $(#[$doc])+
+        #[must_use]
+        pub fn $name(mut self, $name: $type) -> Self {
+            self.$name = $name.into();
+            self
+        }
+    )+ };
     ($($name:ident),+) => { $(setters!(@$name);)+ };
     (@label) => {
         /// Sets the label of new segments, such as `2026-11`: at most 255 bytes without control
@@ -21,8 +30,8 @@ macro_rules! setters {
         }
     };
     (@max_rate) => {
-        /// Sets the most bytes that are read and written in a second, those that are read again and
-        /// those of temporary files included. `None`, the default, sets no limit.
+        /// Sets the most bytes read and written per second, including repeated reads and temporary
+        /// files. `None`, the default, sets no limit.
         #[must_use]
         pub fn max_rate(mut self, bytes: impl Into<Option<u64>>) -> Self {
             self.max_rate = bytes.into();
@@ -30,7 +39,7 @@ macro_rules! setters {
         }
     };
     (@observer) => {
-        /// Sets the observer, which receives the progress, also of a wait, and may end the work.
+        /// Sets the observer, which receives progress, also during a wait, and can end the work.
         #[must_use]
         pub fn observer(mut self, observer: impl Into<Option<Observer>>) -> Self {
             self.observer = observer.into();

@@ -1,4 +1,4 @@
-//! The same work on several threads, and the parts of what they share.
+//! Parallel loops over slices and iterators, and ranges cut into even parts.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,7 +7,7 @@ use std::thread;
 
 use crate::base::error::Result;
 
-/// One of some parts that are about as long as each other.
+/// One of several parts of about equal length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Part {
     number: u64,
@@ -17,7 +17,7 @@ pub(crate) struct Part {
 impl Part {
     pub(crate) const WHOLE: Part = Part { number: 0, count: 1 };
 
-    /// All parts, `count` of them, but at least one.
+    /// All `count` parts, at least one.
     pub(crate) fn all(count: usize) -> Vec<Self> {
         let count = count.max(1) as u64;
         (0..count).map(|number| Part { number, count }).collect()
@@ -38,8 +38,8 @@ impl Part {
     }
 }
 
-/// Does the work for all items at the same time, each on a thread, of which the calling one is one; as
-/// [`results_on_threads`].
+/// Runs the work for all items at the same time, each on its own thread (the calling thread
+/// included); otherwise as [`results_on_threads`].
 pub(crate) fn side_by_side<T: Sync, R: Send>(
     items: &[T],
     work: impl Fn(&T) -> Result<R> + Sync,
@@ -47,7 +47,7 @@ pub(crate) fn side_by_side<T: Sync, R: Send>(
     results_on_threads(items.len(), items, work)
 }
 
-/// Does the work of each job once, on threads, of which the calling one is one.
+/// Runs each job once on `threads` threads, the calling thread included.
 pub(crate) fn on_threads<J: Send>(
     threads: usize,
     jobs: impl Iterator<Item = J> + Send,
@@ -75,8 +75,8 @@ pub(crate) fn on_threads<J: Send>(
     });
 }
 
-/// Does the work for each item once, on threads, of which the calling one is one. The results are in
-/// the order of the items, and so is the error, the first one; after one, no other work is begun.
+/// Runs the work for each item once, on threads that include the calling thread. The results are in
+/// the order of the items. The error is the first one in that order; no work starts after an error.
 pub(crate) fn results_on_threads<T: Sync, R: Send>(
     threads: usize,
     items: &[T],

@@ -1,7 +1,7 @@
-//! Steps of loops over input, which tests count: work that grows with the square of its input hurts
-//! only where the input is large, and a test cannot wait for that.
+//! Steps of loops over input, counted by tests: quadratic work hurts only for large inputs, and a
+//! test cannot wait for those.
 //!
-//! Time is no measure on a busy machine. A loop that might become quadratic takes a [`step`] for
-//! each comparison, or looks up [`Counted`] keys; a test runs it on n and on 4n elements.
+//! A loop that might become quadratic counts a [`step`] for each comparison, or looks up
+//! [`Counted`] keys; a test runs it on n and on 4n elements. Time is no measure on a busy machine.
 
 fpstore_base::counted_steps!(keys);

@@ -1,8 +1,8 @@
-//! The version in the first words of a text form, such as `join-plan 1`: a text of another version
-//! is told from one of another kind, because another thing helps.
+//! The version in the first words of a text format, such as `join-plan 1`. An unsupported version
+//! and a wrong kind of text get different messages, because the fix differs.
 
-/// Why a text with a title of the kind of `title`, but with another version, cannot be read; `None`
-/// for all other texts. `remedy` says what to do.
+/// The reason why a text with the title `title` in another version cannot be read; `None` for every
+/// other text. `remedy` names the fix.
 pub(crate) fn fault_of_version(text: &str, title: &str, remedy: &str) -> Option<String> {
     let (kind, version) = title.rsplit_once(' ')?;
     let found = text.trim_start().strip_prefix(kind)?.strip_prefix(' ')?;

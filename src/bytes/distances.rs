@@ -1,12 +1,12 @@
-//! Hamming distances of one value from many, by the instructions that this processor has.
+//! Hamming distances from one value to many, with the vector instructions of this processor.
 
 use super::for_this_processor::for_this_processor;
 
-/// Distances that are passed on together.
+/// The number of distances passed on together.
 const CHUNK_COUNT: usize = 256;
 
-/// Calls `take` with the distances of `value` from the others, in their order, some at a time, and the
-/// position of the first of them.
+/// Calls `take` with the distances from `value` to the others, in their order and in chunks, each
+/// with the position of its first distance.
 pub(crate) fn distances_from(value: u64, others: &[u64], mut take: impl FnMut(usize, &[u8])) {
     let mut distances = [0; CHUNK_COUNT];
     for (number, others) in others.chunks(CHUNK_COUNT).enumerate() {

@@ -1,8 +1,8 @@
-//! Loops over many values, compiled for the instructions that a processor may have.
+//! Loops over many values, compiled for several instruction sets.
 
-/// Defines a function whose body is a loop that the compiler vectorises. It is compiled three times, and
-/// each call takes the widest that this processor can run: AVX-512, AVX2, or what all processors of
-/// the target have. No argument may need a lifetime of its own.
+/// Defines a function whose body is a loop that the compiler vectorises. It is compiled three
+/// times, and each call runs the widest version that this processor supports: AVX-512, AVX2, or the
+/// baseline of the target. No argument may need a lifetime of its own.
 macro_rules! for_this_processor {
     ($(#[$about:meta])* fn $name:ident($($argument:ident: $kind:ty),* $(,)?) $body:block) => {
         $(#[$about])*

@@ -88,7 +88,7 @@ impl Packer {
         Packer { pending_bits, ..Packer::new(width) }
     }
 
-    /// Appends the bytes of a packer of the numbers after those so far, and goes on where it ends.
+    /// Appends the bytes of `after`, a packer of the following numbers, and continues at its end.
     pub(crate) fn append(&mut self, bytes: &[u8], after: Packer, out: &mut Vec<u8>) {
         let before = std::mem::replace(self, after).pending;
         match bytes.split_first() {

@@ -66,22 +66,22 @@ impl Permutation {
     }
 }
 
-/// Moves the bits of a mask that lie side by side, as those of most tables do: a tenth of the
+/// Moves the bits of a mask whose bits are adjacent, as in most tables, with a tenth of the
 /// instructions of [`Gather`].
 #[derive(Clone, Debug)]
 struct Run {
     mask: u64,
-    /// The bits above those of the mask, and those below.
+    /// The bits above the mask, and the bits below it.
     high: u64,
     low: u64,
-    /// The places from the mask to the front.
+    /// The distance from the mask to the front.
     up: u32,
-    /// The places by which the bits above make room.
+    /// The distance by which the bits above the mask move down.
     down: u32,
 }
 
 impl Run {
-    /// `None` if the bits of the mask do not lie side by side.
+    /// `None` if the bits of the mask are not adjacent.
     fn new(mask: u64) -> Option<Self> {
         let down = mask.count_ones() % 64;
         if down == 0 {
@@ -110,7 +110,7 @@ impl Run {
 /// # Source
 ///
 /// Gathering and scattering by a mask in six steps: H. S. Warren, "Hacker's Delight", second
-/// edition, 7-4 and 7-5. It gives what PEXT and PDEP give, on every processor.
+/// edition, 7-4 and 7-5. The results equal those of PEXT and PDEP, on every processor.
 #[derive(Clone, Debug)]
 struct Gather {
     mask: u64,

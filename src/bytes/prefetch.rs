@@ -1,7 +1,7 @@
 //! Prefetches: loading a cache line before it is used.
 
-/// Prefetches the cache line of `items[at]`. Has no effect on the program where `at` is beyond the
-/// slice or the processor cannot prefetch.
+/// Prefetches the cache line of `items[at]`. Has no effect if `at` is beyond the slice or the
+/// processor cannot prefetch.
 #[inline(always)]
 #[cfg_attr(
     any(target_arch = "x86_64", target_arch = "aarch64"),

@@ -20,7 +20,7 @@ const CHUNK_COUNT: usize = 128;
 pub(crate) struct SetSum(u128);
 
 impl SetSum {
-    /// Adds the fingerprints that `map` makes of each of some values, and calls it once for each.
+    /// Adds the fingerprints that `map` makes of the values, one for each value.
     pub(crate) fn add_all(&mut self, values: &[u64], mut map: impl FnMut(u64) -> u64) {
         let (mut mapped, mut low, mut high) =
             ([0; CHUNK_COUNT], [0; CHUNK_COUNT], [0; CHUNK_COUNT]);
@@ -61,18 +61,18 @@ for_this_processor! {
 ///
 /// # Source
 ///
-/// Aumasson and Bernstein, "SipHash: a fast short-input PRF", INDOCRYPT 2012; the 128 bits are those
-/// of the authors' reference code.
+/// Aumasson and Bernstein, "SipHash: a fast short-input PRF", INDOCRYPT 2012; the 128-bit variant
+/// follows the reference code of the authors.
 #[inline(always)]
 fn siphash_128(message: u64) -> (u64, u64) {
-    /// What the key is combined with: "somepseudorandomlygeneratedbytes".
+    /// The constant that is combined with the key: "somepseudorandomlygeneratedbytes".
     const START: [u64; 4] = [
         0x736f_6d65_7073_6575,
         0x646f_7261_6e64_6f6d,
         0x6c79_6765_6e65_7261,
         0x7465_6462_7974_6573,
     ];
-    /// The word after the message has its length, 8 bytes, in front.
+    /// The word after the message, with the length of the message, 8 bytes, in its high byte.
     const END: u64 = 8 << 56;
     let mut state = START;
     state[1] ^= 0xee;
@@ -132,7 +132,7 @@ mod tests {
     }
 
     proptest! {
-        /// The digest of a fingerprint is made by a library.
+        /// The library computes the digest of a fingerprint.
         #[test]
         fn the_sum_is_that_of_the_digests(
             values in prop::collection::vec(any::<u64>(), 0..3 * CHUNK_COUNT),

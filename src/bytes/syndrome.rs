@@ -1,35 +1,35 @@
-//! Syndromes: a linear hash of up to 32 bits, by which few errors can be told from each other.
+//! Syndromes: a linear hash of up to 32 bits that distinguishes small sets of bit errors.
 //!
-//! The syndrome of a word is the XOR of a *column* for each bit that is set. So the syndromes of two
-//! words differ by the syndrome of the bits in which the words differ: who knows one word, and the
-//! syndrome of the other, knows which few errors may lie between them.
+//! The syndrome of a word is the XOR of one *column* for each set bit. So the syndromes of two
+//! words differ by the syndrome of the bits in which the words differ: one word and the syndrome of
+//! the other determine the few error patterns that can lie between them.
 //!
 //! # Source
 //!
-//! The columns are those of the parity check of the extended BCH code over GF(2^5), cut at the
-//! wanted number of bits (R. C. Bose and D. K. Ray-Chaudhuri, "On a class of error correcting binary
-//! group codes", Information and Control 3, 1960; A. Hocquenghem, "Codes correcteurs d'erreurs",
-//! Chiffres 2, 1959). To keep a syndrome in place of a word that is known up to a few errors is
-//! D. Slepian and J. Wolf, "Noiseless coding of correlated information sources", IEEE Transactions
-//! on Information Theory 19, 1973.
+//! The columns come from the parity check matrix of the extended BCH code over GF(2^5), cut to the
+//! required number of bits (R. C. Bose and D. K. Ray-Chaudhuri, "On a class of error correcting
+//! binary group codes", Information and Control 3, 1960; A. Hocquenghem, "Codes correcteurs
+//! d'erreurs", Chiffres 2, 1959). Storing a syndrome in place of a word that is known up to a few
+//! errors is due to D. Slepian and J. Wolf, "Noiseless coding of correlated information sources",
+//! IEEE Transactions on Information Theory 19, 1973.
 
 use std::sync::OnceLock;
 
-/// The bits of a word that a syndrome can stand for.
+/// The bits of a word that a syndrome can replace.
 pub(crate) const HASHED_BITS_MAX: u32 = 32;
-/// The bits that a syndrome may have. With fewer, too many errors look alike; the formula of the
-/// columns gives no more.
+/// The allowed numbers of syndrome bits. With fewer bits, too many error patterns share a syndrome;
+/// the formula of the columns yields no more.
 pub(crate) const SYNDROME_BITS: std::ops::RangeInclusive<u32> = 6..=21;
 
 /// The map from words to syndromes of one length.
 #[derive(Debug)]
 pub(crate) struct SyndromeCode {
-    /// The syndromes of the words that have bits in one byte alone, by byte and its value.
+    /// The syndromes of the words with bits in a single byte, by byte and its value.
     by_byte: [[u32; 256]; 4],
 }
 
 impl SyndromeCode {
-    /// The code of `bits` bits, within [`SYNDROME_BITS`]; other numbers are taken for the nearest.
+    /// The code of `bits` bits, within [`SYNDROME_BITS`]; other numbers are clamped.
     pub(crate) fn of(bits: u32) -> &'static SyndromeCode {
         const COUNT: usize = (*SYNDROME_BITS.end() + 1) as usize;
         static CODES: [OnceLock<Box<SyndromeCode>>; COUNT] = [const { OnceLock::new() }; COUNT];
@@ -56,7 +56,7 @@ impl SyndromeCode {
     }
 }
 
-/// The column of a bit: the low `bits` bits of 1, x, x^3, x^5, x^7 side by side, where x is the
+/// The column of a bit: the low `bits` bits of 1, x, x^3, x^5, x^7 concatenated, where x is the
 /// number of the bit as an element of GF(2^5).
 fn column(bit: u32, bits: u32) -> u32 {
     let square = product(bit, bit);

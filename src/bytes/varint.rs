@@ -92,7 +92,7 @@ mod tests {
                 for cut in 0..bytes.len() {
                     assert!(matches!(read(&bytes[..cut]), Err(Fault::Truncated { .. })));
                 }
-                // One more group of zeros says the same number in a longer form.
+                // One more group of zeros encodes the same number in a longer form.
                 let mut longer = bytes.clone();
                 *longer.last_mut().unwrap() |= 0x80;
                 longer.push(0);

@@ -1,8 +1,9 @@
-//! Deletion files: which fingerprints of a segment are deleted, and which single ids of others.
+//! Deletion files: the deleted fingerprints of a segment, and single deleted ids of live
+//! fingerprints.
 //!
-//! A reader checks every hit against [`Deletions`]; a writer collects more in a [`DeletionSet`].
-//! Ranks are those of the first table, in which the ids stand, too. The segment file itself never
-//! changes.
+//! A reader checks every hit against [`Deletions`]; a writer collects further deletions in a
+//! [`DeletionSet`]. Ranks refer to the first table, whose order the ids follow. The segment file
+//! itself never changes.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -18,7 +19,7 @@ pub(crate) const MAGIC: [u8; 8] = *b"\x89FPD\r\n\x1a\n";
 /// The version that this release reads and writes.
 pub(crate) const VERSION: u16 = 2;
 const FIXED_LEN: usize = 56;
-/// Where the counts stand.
+/// Offsets of the counts.
 const ENTRY_COUNT_AT: usize = 32;
 const FINGERPRINT_COUNT_AT: usize = 40;
 const ID_COUNT_AT: usize = 48;
@@ -36,7 +37,7 @@ pub(crate) fn file_number(name: &str) -> Option<u64> {
     (file_name(number) == name).then_some(number)
 }
 
-/// The most bytes of a deletion file with these counts: a reader refuses a longer one unread.
+/// The maximum length of a deletion file with these counts: a reader rejects a longer file unread.
 pub(crate) fn len_max(fingerprint_count: u64, id_count: u64) -> u64 {
     let varints = fingerprint_count.saturating_add(id_count).saturating_mul(3);
     varints.saturating_mul(varint::LEN_MAX as u64).saturating_add((FIXED_LEN + CRC_LEN) as u64)
@@ -49,11 +50,11 @@ pub(crate) struct Deletions {
     fingerprints: Vec<u64>,
     /// Single deleted ids of live fingerprints, as rank and position, ascending.
     ids: Vec<(u64, u64)>,
-    /// Deleted ids, those of deleted fingerprints included.
+    /// Deleted ids, including the ids of deleted fingerprints.
     id_count: u64,
 }
 
-/// Why a deletion file was refused.
+/// Why a deletion file was rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum DeletionFault {
     Version(u16),
@@ -91,17 +92,17 @@ impl Deletions {
         &self.ids
     }
 
-    /// Deleted fingerprints.
+    /// The number of deleted fingerprints.
     pub(crate) fn fingerprint_count(&self) -> u64 {
         self.fingerprints.len() as u64
     }
 
-    /// Deleted ids, those of deleted fingerprints included.
+    /// The number of deleted ids, including the ids of deleted fingerprints.
     pub(crate) fn id_count(&self) -> u64 {
         self.id_count
     }
 
-    /// Reads and checks a whole deletion file of the segment with digest `segment`, which holds
+    /// Reads and checks a whole deletion file of the segment with digest `segment` and
     /// `fingerprint_count` fingerprints.
     pub(crate) fn read(
         bytes: &[u8],
@@ -211,18 +212,18 @@ impl Deletions {
     }
 }
 
-/// Deletions being collected: those of the segment's deletion file, and new ones.
+/// A set of deletions under construction: the existing deletions of the segment, and new ones.
 #[derive(Debug)]
 pub(crate) struct DeletionSet<'a> {
     before: Option<&'a Deletions>,
     fingerprints: BTreeSet<u64>,
     ids: BTreeSet<(u64, u64)>,
-    /// New deleted ids, those of deleted fingerprints included.
+    /// New deleted ids, including the ids of deleted fingerprints.
     id_count: u64,
 }
 
 impl<'a> DeletionSet<'a> {
-    /// Begins with the deletions of the segment so far.
+    /// Starts with the existing deletions of the segment.
     pub(crate) fn of(before: Option<&'a Deletions>) -> Self {
         DeletionSet { before, fingerprints: BTreeSet::new(), ids: BTreeSet::new(), id_count: 0 }
     }
@@ -232,14 +233,14 @@ impl<'a> DeletionSet<'a> {
         self.before.is_some_and(|before| before.has(rank)) || self.fingerprints.contains(&rank.0)
     }
 
-    /// Whether the id at a position of the fingerprint at `rank` is deleted by itself.
+    /// Whether the id at a position of the fingerprint at `rank` is deleted individually.
     pub(crate) fn has_id(&self, rank: Rank, position: u64) -> bool {
         let id = (rank.0, position);
         let before = self.before.map_or([].as_slice(), |before| before.ids_of(rank));
         before.binary_search(&id).is_ok() || self.ids.contains(&id)
     }
 
-    /// How many single ids of the fingerprint at `rank` are deleted.
+    /// The number of individually deleted ids of the fingerprint at `rank`.
     pub(crate) fn id_count_of(&self, rank: Rank) -> u64 {
         let before = self.before.map_or(0, |before| before.ids_of(rank).len());
         (before + self.ids.range((rank.0, 0)..=(rank.0, u64::MAX)).count()) as u64
@@ -257,7 +258,7 @@ impl<'a> DeletionSet<'a> {
         self.id_count += 1;
     }
 
-    /// All deletions, or `None` if none is new.
+    /// All deletions, or `None` if nothing was added.
     pub(crate) fn finish(self) -> Option<Deletions> {
         if self.fingerprints.is_empty() && self.ids.is_empty() {
             return None;
@@ -279,7 +280,7 @@ impl<'a> DeletionSet<'a> {
     }
 }
 
-/// Two ascending sequences as one.
+/// Merges two ascending sequences.
 fn merged<T: Ord>(one: impl Iterator<Item = T>, other: impl Iterator<Item = T>) -> Vec<T> {
     let (mut one, mut other) = (one.peekable(), other.peekable());
     std::iter::from_fn(|| match (one.peek(), other.peek()) {
@@ -314,7 +315,7 @@ mod tests {
         let second = set.finish().unwrap();
         let mut set = DeletionSet::of(Some(&second));
         assert_eq!(set.id_count_of(Rank(5)), 1);
-        // Its single id stays counted.
+        // Its individually deleted id is still counted.
         set.delete(Rank(5), 1);
         set.finish().unwrap()
     }

@@ -1,20 +1,20 @@
-//! The descriptor of a table: how its values are cut, and what is stored for each.
+//! The descriptor of a table: how its values are split, and what is stored for each value.
 
 use crate::bytes::mask::low_bits;
 use crate::bytes::syndrome::{HASHED_BITS_MAX, SYNDROME_BITS, SyndromeCode};
 use crate::format::codec::HeadCodec;
 
-/// A syndrome has no fewer bits, however many others are known: with these, near copies of a query
-/// do not look like others.
+/// The minimum number of telling bits of a syndrome, however many other bits are known: with these,
+/// near copies of a query are not confused with other values.
 const TELLING_BITS: u32 = 11;
 
-/// The bits that lead in a table. Masks are not compared: of two tables with one mask, one may hold
-/// values and the other only name them. Callers that read values look for a
+/// The leading bits of a table. Masks are not compared: of two tables with one mask, one may hold
+/// values and the other only syndromes. Callers that read values look for a
 /// [`whole_mask`](TableDescriptor::whole_mask).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TableMask(pub(crate) u64);
 
-/// How a table is cut into heads and tails and addressed.
+/// How a table is split into heads and tails, and addressed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TableDescriptor {
     pub(crate) mask: TableMask,
@@ -22,10 +22,10 @@ pub(crate) struct TableDescriptor {
     pub(crate) codec: HeadCodec,
     /// The low bits of each value: its tail.
     pub(crate) tail_bits: u32,
-    /// The number of leading bits, which name a block.
+    /// The number of leading bits that select a block.
     pub(crate) block_bits: u32,
-    /// The bits of the syndrome that stands for the low [`hashed_bits`](Self::hashed_bits) bits of
-    /// a tail; 0 if tails are stored whole.
+    /// The bits of the syndrome that replaces the low [`hashed_bits`](Self::hashed_bits) bits of a
+    /// tail; 0 if tails are stored whole.
     pub(crate) syndrome_bits: u32,
 }
 
@@ -50,7 +50,7 @@ impl TableDescriptor {
         1 << self.block_bits
     }
 
-    /// The block that holds a value.
+    /// The block that contains a value.
     #[inline]
     pub(crate) fn block_of(&self, value: u64) -> u64 {
         value.checked_shr(64 - self.block_bits).unwrap_or(0)
@@ -62,7 +62,7 @@ impl TableDescriptor {
         block.checked_shl(self.inner_bits()).unwrap_or(0)
     }
 
-    /// The bits of a head below those that name its block.
+    /// The bits of a head below its block number.
     pub(crate) fn inner_bits(&self) -> u32 {
         self.head_bits() - self.block_bits
     }
@@ -73,7 +73,7 @@ impl TableDescriptor {
         self.syndrome_bits == 0
     }
 
-    /// The bits of a tail that a syndrome stands for: those outside the mask.
+    /// The bits of a tail that a syndrome replaces: the bits outside the mask.
     pub(crate) fn hashed_bits(&self) -> u32 {
         if self.is_whole() { 0 } else { self.tail_bits.min(64 - self.prefix_bits()) }
     }
@@ -84,8 +84,8 @@ impl TableDescriptor {
         self.tail_bits - self.hashed_bits() + self.syndrome_bits
     }
 
-    /// The same table with syndromes, if they save something, so that `bits` bits tell errors
-    /// apart: those of the syndrome and, where heads reach beyond the mask, those that are known.
+    /// The same table with syndromes, if they save space, so that `bits` bits distinguish
+    /// errors: the bits of the syndrome and, if heads extend beyond the mask, the known bits.
     pub(crate) fn with_syndromes(self, bits: u32) -> Self {
         let hashed = TableDescriptor { syndrome_bits: bits, ..self };
         let stored = bits.saturating_sub(hashed.known_bits()).max(bits.min(TELLING_BITS));
@@ -93,8 +93,8 @@ impl TableDescriptor {
         if with.fault_of_syndromes(1).is_none() { with } else { self }
     }
 
-    /// The bits that tell errors outside the mask apart, as [`Self::with_syndromes`] takes them; 0 in
-    /// a table of whole values. Deep heads know more than a syndrome may have bits.
+    /// The bits that distinguish errors outside the mask, in the sense of [`Self::with_syndromes`];
+    /// 0 in a table of whole values. Deep heads can store more bits than a syndrome may have.
     pub(crate) fn telling_bits(&self) -> u32 {
         if self.is_whole() {
             return 0;
@@ -102,13 +102,13 @@ impl TableDescriptor {
         (self.syndrome_bits + self.known_bits()).min(*SYNDROME_BITS.end())
     }
 
-    /// The bits outside the mask that no syndrome stands for.
+    /// The bits outside the mask that are stored, not hashed.
     fn known_bits(&self) -> u32 {
         64 - self.prefix_bits() - self.hashed_bits()
     }
 
-    /// A value with its hashed bits replaced by their syndrome: its head, then the number that is
-    /// stored for its tail.
+    /// A value with its hashed bits replaced by their syndrome: its head, then the number stored
+    /// for its tail.
     #[inline]
     pub(crate) fn key_of(&self, value: u64) -> u64 {
         if self.is_whole() {
@@ -120,7 +120,7 @@ impl TableDescriptor {
         (value >> hashed) << self.syndrome_bits | u64::from(syndrome)
     }
 
-    /// Says why the syndromes of table `number` are not allowed, if they are not.
+    /// The reason why the syndromes of table `number` are not allowed, or `None`.
     pub(super) fn fault_of_syndromes(&self, number: usize) -> Option<String> {
         let (bits, hashed) = (self.syndrome_bits, self.hashed_bits());
         if self.is_whole() {

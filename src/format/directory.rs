@@ -1,4 +1,4 @@
-//! The section directory: where the sections of a segment lie.
+//! The section directory: the places of the sections of a segment.
 
 use std::ops::Range;
 
@@ -8,13 +8,13 @@ use crate::base::side_by_side::Part;
 use crate::bytes::checksum::PAGE_LEN;
 use crate::bytes::fields::{put_u16, put_u32, put_u64, u16_at, u32_at, u64_at};
 
-/// Pages that are worth a thread: 1 MiB.
+/// The smallest number of pages for which a thread pays: 1 MiB.
 const PAGES_PER_THREAD: usize = 1 << 8;
 
 /// The bytes of one directory entry.
 pub(crate) const ENTRY_LEN: usize = 24;
 
-/// Where a section lies. Its pages end with zeros after `len` bytes.
+/// The place of a section. Its pages are padded with zeros after `len` bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SectionPlace {
     pub(crate) section: Section,
@@ -36,7 +36,7 @@ impl SectionPlace {
         first..first + (self.len as usize).div_ceil(PAGE_LEN)
     }
 
-    /// The same in parts, one for each of at most `threads` threads that is worth it.
+    /// The same pages in parts, one for each thread for which the work suffices, at most `threads`.
     pub(crate) fn page_parts(&self, threads: usize) -> Vec<Range<usize>> {
         let pages = self.pages();
         let parts = Part::all(threads.min(pages.len() / PAGES_PER_THREAD)).into_iter();
@@ -45,7 +45,7 @@ impl SectionPlace {
     }
 }
 
-/// The sections of a segment in file order: there is no choice.
+/// The sections of a segment in their only valid order.
 pub(crate) fn expected_sections(table_count: u16, has_ids: bool) -> Vec<Section> {
     let mut sections = vec![Section::Recipe];
     for table in (0..table_count).map(TableIndex) {
@@ -78,13 +78,13 @@ pub(crate) fn kind_tag(section: Section) -> u16 {
     }
 }
 
-/// The table number in directory entries and page checksums; 0 where there is no table.
+/// The table number in directory entries and page checksums; 0 for a section without a table.
 pub(crate) fn table_tag(section: Section) -> u16 {
     section.table().map_or(0, |TableIndex(table)| table)
 }
 
-/// Reads the directory at `start`: the expected sections, one after the other without gaps
-/// from `header_len` to `file_len`. A fault comes with the offset of its entry.
+/// Reads the directory at `start`: the expected sections without gaps from `header_len` to
+/// `file_len`. A fault carries the offset of its entry.
 pub(crate) fn read(
     header: &[u8],
     start: usize,

@@ -1,7 +1,7 @@
-//! The header of a segment: its counts, its tables, and where its sections lie.
+//! The header of a segment: its counts, its tables, and the places of its sections.
 //!
-//! Opening a segment reads the header and checks it whole; writing one encodes it last, once all
-//! lengths are known. Nothing here touches the sections themselves.
+//! Opening a segment reads and checks the whole header; writing a segment encodes it last, when all
+//! lengths are known. Nothing here reads the sections themselves.
 
 use crate::base::error::Fault;
 use crate::base::section::Section;
@@ -13,14 +13,14 @@ use crate::format::codec::HeadCodec;
 use crate::format::descriptor::{TableDescriptor, TableMask};
 use crate::format::directory::{self, SectionPlace};
 use crate::format::prefix_index;
-use crate::scheme::{Scheme, fault_of_masks};
+use crate::scheme::{TABLE_COUNT_MAX, fault_of_masks};
 use fpstore_base::IdKind;
 
 /// The first eight bytes of a segment: like PNG's, they show a transfer that changed
 /// line ends or lost the high bit.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89FPS\r\n\x1a\n";
-/// The format versions that this release reads. A segment has the oldest one that says all of
-/// it, so that older releases read what they can.
+/// The format versions that this release reads. A segment is written in the oldest version
+/// that can express it, so that older releases can read it if possible.
 pub(crate) const VERSION_OLDEST: u16 = 2;
 pub(crate) const VERSION: u16 = VERSION_WITH_SYNDROMES;
 /// The first version that has tables with syndromes.
@@ -30,7 +30,7 @@ const FIXED_LEN: usize = 80;
 const TABLE_LEN: usize = 16;
 const CRC_LEN: usize = 4;
 
-/// The version that a segment with these tables is written with.
+/// The version in which a segment with these tables is written.
 pub(crate) fn version_of(tables: &[TableDescriptor]) -> u16 {
     match tables.iter().all(TableDescriptor::is_whole) {
         true => VERSION_OLDEST,
@@ -38,12 +38,12 @@ pub(crate) fn version_of(tables: &[TableDescriptor]) -> u16 {
     }
 }
 
-/// The most distinct fingerprints of one segment.
+/// The maximum number of distinct fingerprints in a segment.
 pub(crate) const FINGERPRINT_COUNT_MAX: u64 = 1 << 40;
-/// The most ids of one segment.
+/// The maximum number of ids in a segment.
 pub(crate) const ID_COUNT_MAX: u64 = 1 << 40;
 
-/// The header of a segment, checked.
+/// A checked header of a segment.
 #[derive(Clone, Debug)]
 pub(crate) struct Header {
     /// The format version of the file.
@@ -59,18 +59,18 @@ pub(crate) struct Header {
     pub(crate) sketch_len: u32,
     pub(crate) tuned_k: u32,
     pub(crate) set_sum: SetSum,
-    /// The digest of the checksums section, and so of every page.
+    /// The digest of the checksums section, and therefore of every page.
     pub(crate) content_digest: Digest,
     pub(crate) tables: Vec<TableDescriptor>,
     pub(crate) places: Vec<SectionPlace>,
-    /// The digest of the header area itself; a manifest names the segment by it.
+    /// The digest of the header area itself, by which a manifest identifies the segment.
     pub(crate) digest: Digest,
 }
 
 /// A fault with its place in the header.
 pub(crate) type Placed = (u64, HeaderFault);
 
-/// Why a header was refused.
+/// Why a header was rejected.
 #[derive(Clone, Debug)]
 pub(crate) enum HeaderFault {
     Version(u16),
@@ -122,7 +122,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Header, Placed> {
     read_checked(body, version, header_len_found, file_len, Digest::of(area))
 }
 
-/// Reads the fields of a header whose checksum is right.
+/// Reads the fields of a header with a valid checksum.
 fn read_checked(
     body: &[u8],
     version: u16,
@@ -156,7 +156,7 @@ fn read_checked(
     if tuned_k > 64 {
         return Err(at(42, Fault::rule(6, format!("tuned k {tuned_k}, at most 64"))));
     }
-    if table_count == 0 || usize::from(table_count) > Scheme::TABLE_COUNT_MAX {
+    if table_count == 0 || usize::from(table_count) > TABLE_COUNT_MAX {
         return Err(at(44, Fault::rule(6, format!("{table_count} tables, expected 1 to 256"))));
     }
     let expected = directory::expected_sections(table_count, id_kind != IdKind::None);
@@ -247,7 +247,7 @@ fn read_tables(
 }
 
 impl Header {
-    /// Sections whose length follows from the counts must have it.
+    /// A section whose length follows from the counts must have that length.
     fn fault_of_lengths(&self) -> Option<Fault> {
         let n = self.fingerprint_count;
         self.places.iter().find_map(|place| {
@@ -277,12 +277,12 @@ impl Header {
         })
     }
 
-    /// The masks of the tables that hold their values.
+    /// The masks of the tables that hold whole values.
     pub(crate) fn whole_masks(&self) -> impl Iterator<Item = u64> {
         self.tables.iter().filter_map(TableDescriptor::whole_mask)
     }
 
-    /// Where a section lies, if the segment has it.
+    /// The place of a section, if the segment has it.
     pub(crate) fn place(&self, section: Section) -> Option<&SectionPlace> {
         self.places.iter().find(|place| place.section == section)
     }
@@ -331,7 +331,7 @@ impl Header {
     }
 }
 
-/// Bytes for a message.
+/// Formats bytes for a message.
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ")
 }

@@ -1,5 +1,5 @@
-//! Id records: the ids of each fingerprint, in the order of the first table. Segments are read
-//! here; `segment::write` encodes them.
+//! Id records: the ids of each fingerprint, in the order of the first table. This module decodes
+//! them; `segment::write` encodes them.
 
 use crate::base::error::Fault;
 use crate::base::section::Rank;
@@ -11,7 +11,7 @@ pub(crate) const GROUP_LEN: u64 = 32;
 /// Bytes of an entry, the offset of the first record of the group.
 pub(crate) const GROUP_ENTRY_LEN: u64 = 8;
 
-/// Two varints, from which the length of a record follows.
+/// Two varints, which determine the length of a record.
 pub(crate) const PREFIX_LEN_MAX: u64 = 2 * varint::LEN_MAX as u64;
 
 /// The bytes of the id groups section: one entry a group, and one for the end.
@@ -19,8 +19,8 @@ pub(crate) fn groups_len(fingerprint_count: u64) -> u64 {
     (fingerprint_count.div_ceil(GROUP_LEN) + 1) * GROUP_ENTRY_LEN
 }
 
-/// The offset of the entry of a fingerprint's group, and the number of records in the group before
-/// that of the fingerprint.
+/// The offset of the group entry of a fingerprint, and the number of records before its record in
+/// that group.
 pub(crate) fn group_of(rank: Rank) -> (u64, u64) {
     (rank.0 / GROUP_LEN * GROUP_ENTRY_LEN, rank.0 % GROUP_LEN)
 }
@@ -40,7 +40,7 @@ impl IdLayout {
     pub(crate) const NONE: IdLayout = IdLayout { kind: IdKind::None, id_len: 0, sketch_len: 0 };
 }
 
-/// The start of a record, from which its length follows.
+/// The start of a record, which determines its length.
 struct Parts {
     id_count: u64,
     /// The bytes before the ids.
@@ -59,7 +59,7 @@ impl Parts {
                 let len = id_count.checked_mul((layout.id_len + layout.sketch_len).into());
                 (len.ok_or_else(|| too_long(rest))?, 0)
             }
-            // A single text brings its own length.
+            // A single text carries its own length.
             (IdKind::Text, 1) => {
                 let (len, len_len) = varint::read(rest)?;
                 let after = len_len as u64 + u64::from(layout.sketch_len);
@@ -71,10 +71,9 @@ impl Parts {
     }
 }
 
-/// The bytes of the first `count` records of `bytes`; `None` if not all of them are there and can
-/// be read.
+/// The bytes of the first `count` records of `bytes`; `None` if some are missing or unreadable.
 pub(crate) fn len_of(bytes: &[u8], count: u64, layout: IdLayout) -> Option<usize> {
-    // Most fingerprints have one id, and one number always takes the same bytes.
+    // Most fingerprints have one id, and a single number always takes the same number of bytes.
     let of_single = (layout.kind == IdKind::U64).then(|| 1 + layout.id_len + layout.sketch_len);
     let mut passed = 0_usize;
     for _ in 0..count {
@@ -94,13 +93,12 @@ pub(crate) struct Record<'a> {
     layout: IdLayout,
     left: u64,
     payload: &'a [u8],
-    /// The sketch of the last id that was read.
+    /// The sketch of the id read last.
     sketch: &'a [u8],
 }
 
 impl<'a> Record<'a> {
-    /// The length of the record that starts with `prefix`, of which [`PREFIX_LEN_MAX`] bytes are
-    /// always enough.
+    /// The length of the record that starts with `prefix`; [`PREFIX_LEN_MAX`] bytes always suffice.
     pub(crate) fn len(prefix: &[u8], layout: IdLayout) -> Result<u64, Fault> {
         let parts = Parts::read(prefix, layout)?;
         (parts.prefix_len as u64).checked_add(parts.payload_len).ok_or_else(|| too_long(prefix))
@@ -122,7 +120,7 @@ impl<'a> Record<'a> {
         Record { layout: IdLayout::NONE, left: 0, payload: &[], sketch: &[] }
     }
 
-    /// The number of ids that are left; each takes at least a byte.
+    /// The number of remaining ids; each takes at least a byte.
     pub(crate) fn id_count(&self) -> Result<u64, Fault> {
         if self.left > self.payload.len() as u64 {
             let (count, len) = (self.left, self.payload.len());
@@ -150,7 +148,7 @@ impl<'a> Record<'a> {
         Ok(Some(id))
     }
 
-    /// The sketch of the id that was read last; empty in a segment without sketches.
+    /// The sketch of the id read last; empty in a segment without sketches.
     pub(crate) fn sketch(&self) -> &'a [u8] {
         self.sketch
     }
@@ -182,7 +180,7 @@ fn too_long(rest: &[u8]) -> Fault {
     Fault::rule(18, format!("id record reaches beyond the {} bytes left", rest.len()))
 }
 
-/// The bytes that each u64 id takes if `largest` is the largest.
+/// The number of bytes of each u64 id if `largest` is the largest id.
 pub(crate) fn id_len_for(largest: u64) -> u32 {
     (64 - largest.leading_zeros()).div_ceil(8).max(1)
 }

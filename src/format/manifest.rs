@@ -1,7 +1,7 @@
-//! The manifest: which segments of a store are live, and which of their records are deleted.
+//! The manifest: the live segments of a store, and their deleted records.
 //!
 //! The snapshot of a reader and the transaction of a writer both use [`Manifest`]. Nothing here
-//! opens the files that a manifest names.
+//! opens the files named in a manifest.
 
 use std::collections::BTreeSet;
 
@@ -11,28 +11,28 @@ use crate::bytes::fields::{put_u16, put_u32, put_u64, slice_at, u16_at, u32_at, 
 
 /// The file name of the manifest in the directory of the store.
 pub(crate) const FILE_NAME: &str = "MANIFEST";
-/// The name of one that a repair proposes.
+/// The file name of a manifest proposed by a repair.
 pub(crate) const REPAIRED_NAME: &str = "MANIFEST.repaired";
 /// The first eight bytes.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89FPM\r\n\x1a\n";
 const VERSION: u16 = 2;
 const FIXED_LEN: usize = 48;
 const ENTRY_LEN: usize = 88;
-/// Where the fields of an entry stand in it.
+/// Offsets of the fields of an entry.
 const DELETIONS_AT: usize = 24;
 const SEGMENT_DIGEST_AT: usize = 48;
 const DELETION_DIGEST_AT: usize = 64;
 const LABEL_LEN_AT: usize = 80;
 const CRC_LEN: usize = 4;
-/// The most live segments.
+/// The maximum number of live segments.
 pub(crate) const SEGMENT_COUNT_MAX: usize = 65_536;
-/// Numbers of files and generations stay below this, so that there is always a next one.
+/// File numbers and generations stay below this, so that a next one always exists.
 pub(crate) const NUMBER_MAX: u64 = 1 << 62;
 /// The longest label in bytes.
 pub(crate) const LABEL_LEN_MAX: usize = 255;
-/// The most runs that a store remembers; then the oldest is forgotten.
+/// The maximum number of runs that a store remembers; further ones displace the oldest.
 pub(crate) const RUN_COUNT_MAX: usize = 1024;
-/// The longest manifest in bytes; a reader refuses a longer file before reading it.
+/// The maximum length of a manifest in bytes; a reader rejects a longer file before reading it.
 pub(crate) const LEN_MAX: u64 = (FIXED_LEN
     + SEGMENT_COUNT_MAX * (ENTRY_LEN + LABEL_LEN_MAX)
     + RUN_COUNT_MAX * (1 + LABEL_LEN_MAX)
@@ -41,31 +41,32 @@ pub(crate) const LEN_MAX: u64 = (FIXED_LEN
 /// Sixteen random bytes, not all zero, that identify a store.
 pub(crate) type StoreId = [u8; 16];
 
-/// The deletion file of a segment, as the manifest names it.
+/// The entry of a deletion file in the manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DeletionEntry {
-    /// The number of the deletion file, never used again in the life of the store.
+    /// The number of the deletion file, never reused in the life of the store.
     pub(crate) number: u64,
     /// The digest of the whole file.
     pub(crate) digest: Digest,
     /// Deleted fingerprints.
     pub(crate) fingerprint_count: u64,
-    /// Deleted ids, those of deleted fingerprints included.
+    /// Deleted ids, including the ids of deleted fingerprints.
     pub(crate) id_count: u64,
 }
 
-/// A live segment, as the manifest names it.
+/// The entry of a live segment in the manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SegmentEntry {
-    /// Never used again in the life of the store.
+    /// The number of the segment, never reused in the life of the store.
     pub(crate) number: u64,
     pub(crate) file_len: u64,
     pub(crate) fingerprint_count: u64,
-    /// Ties the entry to one file: the digest of its header, which holds one of its contents.
+    /// Ties the entry to one file: the digest of its header, which includes a digest of its
+    /// contents.
     pub(crate) digest: Digest,
-    /// Its deletion file, if any of its records is deleted.
+    /// Its deletion file, if it has deleted records.
     pub(crate) deletions: Option<DeletionEntry>,
-    /// The name that the user gave the segment, or empty.
+    /// The label given by the user, or empty.
     pub(crate) label: String,
 }
 
@@ -90,19 +91,19 @@ pub(crate) fn segment_number(file_name: &str) -> Option<u64> {
 /// The live segments of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Manifest {
-    /// Drawn when the store was made, and the same in all its manifests.
+    /// Random bytes drawn when the store was made; the same in all its manifests.
     pub(crate) store_id: StoreId,
     /// Grows by one with each manifest of the store.
     pub(crate) generation: u64,
-    /// The number that the next segment or deletion file gets.
+    /// The number of the next segment or deletion file.
     pub(crate) next_number: u64,
-    /// In the order of their ids in answers: the oldest first.
+    /// The segments, oldest first, which is also the order of their ids in answers.
     pub(crate) segments: Vec<SegmentEntry>,
-    /// The names of the runs that have added to it, the oldest first.
+    /// The names of the runs that have added to the store, oldest first.
     pub(crate) runs: Vec<String>,
 }
 
-/// Says why a text cannot be the name of a run, if it cannot.
+/// The reason why a text cannot be the name of a run, or `None`.
 pub(crate) fn fault_of_run(name: &str) -> Option<String> {
     if name.is_empty() {
         return Some("the name of a run is empty".into());
@@ -110,7 +111,7 @@ pub(crate) fn fault_of_run(name: &str) -> Option<String> {
     fault_of_label(name).map(|fault| format!("the name of a run is {fault}"))
 }
 
-/// Says why a text cannot be a label, if it cannot.
+/// The reason why a text cannot be a label, or `None`.
 pub(crate) fn fault_of_label(label: &str) -> Option<String> {
     if label.len() > LABEL_LEN_MAX {
         return Some(format!("a label of {} bytes, at most {LABEL_LEN_MAX}", label.len()));
@@ -119,7 +120,7 @@ pub(crate) fn fault_of_label(label: &str) -> Option<String> {
     Some(format!("a label with the control character {}", control.escape_default()))
 }
 
-/// Why a manifest was refused.
+/// Why a manifest was rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ManifestFault {
     Version { found: u16, oldest: u16, newest: u16 },
@@ -238,7 +239,7 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// Remembers the name of a run, and forgets the oldest ones if there are too many.
+    /// Remembers the name of a run, and forgets the oldest names beyond the maximum.
     pub(crate) fn add_run(&mut self, name: &str) {
         self.runs.retain(|run| run != name);
         self.runs.push(name.into());

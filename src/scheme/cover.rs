@@ -1,21 +1,20 @@
 //! The exhaustive proof that radii over masks miss no pattern of at most k flips.
 //!
-//! It searches a counterexample over the *atoms* that the masks generate: sets of bits that lie in
-//! exactly the same masks. Two halves of 32 bits have two atoms, so instead of C(64, 3) patterns
+//! It searches for a counterexample over the *atoms* that the masks generate: sets of bits that lie
+//! in exactly the same masks. Two halves of 32 bits have two atoms, so instead of C(64, 3) patterns
 //! of three flips it tries 3 + 0, 2 + 1, 1 + 2 and 0 + 3 flips.
 
-use super::combinatorics::TABLE_COUNT_MAX;
 use crate::bytes::mask::low_bits;
 
-/// The flips inside its mask that a probe of a table tolerates; `None` leaves the table out.
+/// The number of flips inside its mask that a probe of a table tolerates; `None` skips the table.
 pub type Radius = Option<u32>;
 
-/// Whether every pattern of at most `k` flips leaves some table with at most its radius of
-/// them inside its mask. `None` once `steps` are used up without an answer; they are counted down.
+/// Whether every pattern of at most `k` flips leaves some table with at most its radius of them
+/// inside its mask. Counts `steps` down and returns `None` when they are used up.
 ///
-/// A counterexample puts at least `radius + 1` flips into every mask in play. The search for
-/// one takes a table that still lacks flips and tries each atom of its mask in turn; an atom
-/// that was tried is closed for the later tries, so no pattern comes up twice.
+/// A counterexample puts at least `radius + 1` flips into every mask in play. The search takes a
+/// table that still lacks flips and tries each atom of its mask in turn. A tried atom is closed for
+/// later tries, so no pattern occurs twice.
 pub(crate) fn covers(masks: &[u64], radii: &[Radius], k: u32, steps: &mut u64) -> Option<bool> {
     let in_play: Vec<(u64, u32)> =
         masks.iter().zip(radii).filter_map(|(&mask, &r)| Some((mask, r?))).collect();
@@ -74,18 +73,18 @@ fn bits_of(mut word: u64) -> impl Iterator<Item = usize> {
     })
 }
 
-/// The state of a search: the flips that each table lacks, the bits that each atom has left.
+/// The state of a search: the flips that each table lacks, and the bits left in each atom.
 ///
-/// An *atom* is a set of bits that lie in exactly the same masks: only the number of them that flip
-/// matters. There are at most 64, so sets of atoms are words.
+/// An *atom* is a set of bits that lie in exactly the same masks, so only the number of flips in it
+/// matters. There are at most 64 atoms, so a set of atoms is a word.
 struct Search<'a> {
     /// The tables that have the atom inside their mask.
     atoms: Vec<TableSet>,
-    /// The bits of the atom that have not flipped.
+    /// The bits of the atom that are not flipped.
     free: Vec<u32>,
     /// The atoms inside the mask of a table.
     atoms_of: Vec<u64>,
-    /// The flips that a table lacks to exceed its radius.
+    /// The flips that a table still needs to exceed its radius.
     needs: Vec<u32>,
     steps: &'a mut u64,
 }
@@ -118,8 +117,8 @@ impl<'a> Search<'a> {
         Search { atoms, free, atoms_of, needs, steps }
     }
 
-    /// Whether at most `budget` flips on bits of the `open` atoms give the `unmet` tables all
-    /// the flips they lack, `lacking` in sum.
+    /// Whether at most `budget` flips on bits of the `open` atoms give the `unmet` tables all the
+    /// flips they need, `lacking` in total.
     fn counterexample(
         &mut self,
         unmet: TableSet,
@@ -131,7 +130,7 @@ impl<'a> Search<'a> {
         if unmet.is_empty() {
             return Some(true);
         }
-        // One flip serves at most as many lacking tables as its atom lies in.
+        // One flip serves at most as many unmet tables as contain its atom.
         let serves = |atom: usize| self.atoms[atom].and(&unmet).len();
         let widest = bits_of(open).map(serves).max().unwrap_or(0);
         if lacking > u64::from(budget) * widest {
@@ -181,6 +180,34 @@ impl<'a> Search<'a> {
         }
         scarcest
     }
+}
+
+/// The most tables a segment can have.
+pub(crate) const TABLE_COUNT_MAX: usize = 256;
+
+/// C(n,0) + C(n,1) + ... + C(n,r).
+pub(crate) fn combinations_up_to(n: u32, r: u32) -> f64 {
+    let mut term = 1.0;
+    let mut sum = 1.0;
+    for i in 1..=r.min(n) {
+        term *= f64::from(n - i + 1) / f64::from(i);
+        sum += term;
+    }
+    sum
+}
+
+/// The elementary symmetric polynomials of `weights`, degree 0 to `degree`: for weights of 1,
+/// entry `i` is the number of ways to flip `i` of them.
+pub(crate) fn ways_to_flip(weights: &[f64], degree: u32) -> Vec<f64> {
+    let degree = degree as usize;
+    let mut ways = vec![0.0; degree + 1];
+    ways[0] = 1.0;
+    for (seen, weight) in (1..).zip(weights) {
+        for flips in (1..=degree.min(seen)).rev() {
+            ways[flips] += ways[flips - 1] * weight;
+        }
+    }
+    ways
 }
 
 #[cfg(test)]
@@ -283,5 +310,21 @@ mod tests {
     fn a_proof_that_takes_too_long_is_given_up() {
         let masks = masks_of("20", 3).unwrap();
         assert_eq!(covers(&masks, &[Some(0); 20], 3, &mut 5), None);
+    }
+
+    #[test]
+    fn combinations_are_summed() {
+        assert_eq!(combinations_up_to(64, 3), 43_745.0);
+        assert_eq!(combinations_up_to(5, 9), 32.0);
+        assert_eq!(combinations_up_to(0, 4), 1.0);
+    }
+
+    #[test]
+    fn ways_to_flip_equal_bits_are_combinations_and_dead_bits_have_none() {
+        let ways = ways_to_flip(&[1.0; 64], 3);
+        assert_eq!(ways, [1.0, 64.0, 2016.0, 41_664.0]);
+        assert_eq!(ways_to_flip(&[1.0, 0.0, 1.0, 0.0], 3), [1.0, 2.0, 1.0, 0.0]);
+        assert_eq!(ways_to_flip(&[], 2), [1.0, 0.0, 0.0]);
+        assert_eq!(ways_to_flip(&[0.5, 2.0], 2), [1.0, 2.5, 1.0]);
     }
 }

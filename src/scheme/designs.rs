@@ -1,17 +1,17 @@
 //! Designs: which blocks of bits make up the mask of each table.
 //!
-//! A design says how blocks are joined to masks; a [`Member`] of a family is a design over blocks
-//! of given widths. Where a design is published, its variant says where. Nothing here knows of
-//! stores or of data: the planner passes blocks that it has laid out for the data.
+//! A design defines how blocks are joined to masks; a [`Member`] of a family is a design over
+//! blocks of given widths. Published designs cite their source. Nothing here depends on stores or
+//! data: the planner passes blocks that it has chosen for the data.
 
 use crate::bytes::permutation::{Permutation, Permuted};
 
 /// How blocks of bits are joined to masks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Design {
-    /// This many disjoint blocks, a table each.
+    /// This many disjoint blocks, one table each.
     Blocks(u32),
-    /// Every choice of all but k of the blocks: k flips touch at most k blocks.
+    /// Every choice of all blocks except k: k flips touch at most k blocks.
     ///
     /// # Source
     ///
@@ -20,8 +20,8 @@ pub(crate) enum Design {
     /// The covering designs with this many tables, for k = 3: C(6,4,3), C(8,5,3), C(11,6,3), the
     /// 14 planes of AG(3,2), and the complements of the 15 planes of PG(3,2).
     Covering(u32),
-    /// The affine hyperplanes of AG(k,2): k points always miss one of them, since they lie in
-    /// the other half of some pair.
+    /// The affine hyperplanes of AG(k,2): any k points miss one of them, because they lie in the
+    /// other half of some pair.
     Hyperplanes { k: u32 },
     /// One of 4 blocks of 16 bits, then one of 4 quarters of the other 48, for k = 3.
     ///
@@ -32,7 +32,7 @@ pub(crate) enum Design {
 }
 
 impl Design {
-    /// The number of blocks it is made of.
+    /// The number of blocks.
     pub(crate) fn block_count(&self) -> u32 {
         match *self {
             Design::Blocks(count) | Design::Choose { blocks: count, .. } => count,
@@ -43,7 +43,7 @@ impl Design {
         }
     }
 
-    /// The number of tables it has; `None` if it does not fit.
+    /// The number of tables; `None` if it overflows.
     pub(crate) fn table_count(&self) -> Option<usize> {
         match *self {
             Design::Blocks(count) | Design::Covering(count) => usize::try_from(count).ok(),
@@ -57,12 +57,12 @@ impl Design {
         }
     }
 
-    /// Whether its masks make sense over blocks that are cut from the most significant bit alone.
+    /// Whether its masks make sense only over blocks cut from the most significant bit.
     pub(crate) fn is_natural_only(&self) -> bool {
         *self == Design::Nested16
     }
 
-    /// The masks over these blocks, of which there are [`Design::block_count`].
+    /// The masks over these [`Design::block_count`] blocks.
     pub(crate) fn masks(&self, blocks: &[u64]) -> Vec<u64> {
         match *self {
             Design::Blocks(_) => blocks.to_vec(),
@@ -88,7 +88,7 @@ pub(crate) struct Member {
 }
 
 impl Member {
-    /// The design over blocks that are as wide as one another, within a bit.
+    /// The design over blocks whose widths differ by at most one bit.
     pub(crate) fn even(design: Design) -> Self {
         Member { design, widths: even_widths(64, design.block_count()) }
     }
@@ -98,7 +98,7 @@ impl Member {
         self.design.masks(&blocks_of_widths(&self.widths))
     }
 
-    /// The name by which [`Scheme::named`](crate::Scheme::named) finds it for distance `k`.
+    /// The name that [`Scheme::named`](crate::Scheme::named) accepts for distance `k`.
     pub(crate) fn name(&self, k: u32) -> String {
         let even = self.widths == even_widths(64, self.design.block_count());
         match self.design {

@@ -1,21 +1,21 @@
-//! The families of masks that have a name: the one list of them.
+//! The single list of named families of masks.
 //!
-//! [`FAMILIES`] is read by [`Scheme::named`](crate::Scheme::named), by the help of `--scheme`, by
-//! the planner for its candidates, and by the test that compares it with the documentation. A new
-//! family is an entry here, a design in `designs`, and a line of `PROMISES`, which the tests of
-//! `cover` prove.
+//! [`FAMILIES`] serves [`Scheme::named`](crate::Scheme::named), the help of `--scheme`, the
+//! candidates of the planner, and the test that compares it with the documentation. A new family is
+//! an entry here, a design in `designs`, and a line of `PROMISES`, which the tests of `cover`
+//! prove.
 //!
 //! Blocks are cut from the most significant bit.
 
-use super::combinatorics::TABLE_COUNT_MAX;
+use super::cover::TABLE_COUNT_MAX;
 use super::designs::{Design, Member};
 use crate::base::error::{Error, Result};
 
-/// A family of masks: a name that [`Scheme::named`](crate::Scheme::named) takes.
+/// A family of masks with a name that [`Scheme::named`](crate::Scheme::named) accepts.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Family {
-    /// The name. A capital letter stands for what the caller chooses: `blocks-M` for `blocks-5`.
+    /// The name. A capital letter stands for an argument: `blocks-M` for `blocks-5`.
     pub name: &'static str,
     /// Another name for the same masks, if there is one.
     pub alias: Option<&'static str>,
@@ -27,7 +27,7 @@ pub struct Family {
     pub(crate) planned: fn(k: u32) -> Vec<Design>,
 }
 
-/// All families, the plainest first: of schemes that are equally good the planner takes the first.
+/// All families, simplest first: among equally good schemes the planner takes the first.
 pub const FAMILIES: &[Family] = &[
     one("1", "archive", "one table over all 64 bits", |_, _| even(Design::Blocks(1))),
     one("2", "halves", "two halves of 32 bits", |_, _| even(Design::Blocks(2))),
@@ -90,8 +90,8 @@ pub const FAMILIES: &[Family] = &[
     },
 ];
 
-/// What members of the families promise, of each family at least one: with these radii of its first
-/// tables, and 0 of the others, a member covers `k`.
+/// Promises of members, at least one for each family: with these radii for its first tables and 0
+/// for the others, a member covers `k`.
 #[cfg(test)]
 pub(crate) const PROMISES: &[(&str, u32, &[u32])] = &[
     ("1", 3, &[3]),
@@ -120,7 +120,7 @@ pub(crate) const PROMISES: &[(&str, u32, &[u32])] = &[
     ("16", 3, &[]),
 ];
 
-/// A family with one member, which the planner does not consider under this name.
+/// A family with one member, not considered by the planner under this name.
 const fn one(
     name: &'static str,
     alias: &'static str,
@@ -131,7 +131,8 @@ const fn one(
 }
 
 impl Family {
-    /// The argument in `name` if it names a member of this family: empty if there is none to give.
+    /// The argument in `name`, if it names a member of this family; empty for a family without an
+    /// argument.
     pub(super) fn argument_in<'n>(&self, name: &'n str) -> Option<&'n str> {
         if self.alias == Some(name) {
             return Some("");
@@ -154,7 +155,7 @@ pub(crate) fn member(name: &str, k: u32) -> Result<Member> {
     }
 }
 
-/// The masks that a name stands for, over blocks cut from the most significant bit.
+/// The masks of a named member, over blocks cut from the most significant bit.
 pub(super) fn masks_of(name: &str, k: u32) -> Result<Vec<u64>> {
     Ok(member(name, k)?.masks())
 }
@@ -167,7 +168,7 @@ fn even(design: Design) -> Result<Member> {
     Ok(Member::even(design))
 }
 
-/// `5`, or the widths of the blocks: `26+19+19`.
+/// Accepts `5`, or the widths of the blocks: `26+19+19`.
 fn blocks(argument: &str, _: u32) -> Result<Member> {
     let numbers: Option<Vec<u32>> = argument.split('+').map(|n| n.parse().ok()).collect();
     match numbers.as_deref() {
@@ -187,7 +188,7 @@ fn widths_fit(widths: &[u32]) -> bool {
     sum == Some(64) && !widths.contains(&0)
 }
 
-/// `5`, or with a distance of its own: `5-for-2`.
+/// Accepts `5`, or `5-for-2` with its own distance.
 fn choose(argument: &str, k: u32) -> Result<Member> {
     let (count, own) = match argument.split_once("-for-") {
         Some((count, own)) => (count, own.parse().ok()),
@@ -214,7 +215,7 @@ fn choices(count: u32, k: u32) -> Result<Member> {
     even(design)
 }
 
-/// Choices for `k`, and for smaller distances, which larger radii extend to `k`.
+/// Choices for `k`, and choices for smaller distances, which larger radii extend to `k`.
 fn planned_choices(k: u32) -> Vec<Design> {
     let all = |k: u32| (k + 2..=k + 4).map(move |blocks| Design::Choose { blocks, k });
     let own = (k <= 8).then_some(k).into_iter().flat_map(all);
@@ -226,7 +227,7 @@ fn covering_from_3(tables: u32, k: u32) -> Vec<Design> {
 }
 
 fn hyperplanes(k: u32) -> Result<Member> {
-    // With 6 there would be 126 tables, too many to store.
+    // With k = 6 there would be 126 tables, too many to store.
     if !(1..=5).contains(&k) {
         return refuse(format!("hyperplanes: k must be 1 to 5, not {k}"));
     }

@@ -1,14 +1,13 @@
-//! A scheme: masks that were checked, and the distance they are meant for.
+//! A scheme: validated masks, and the distance for which they are meant.
 //!
-//! `families` makes schemes by name, `cover` proves what radii over them find.
+//! `families` makes schemes by name; `cover` proves which distances given radii cover.
 
-use super::combinatorics::TABLE_COUNT_MAX;
-use super::cover::{Radius, covers};
+use super::cover::{Radius, TABLE_COUNT_MAX, covers};
 use super::families::masks_of;
 use crate::base::error::{Error, Result};
 use crate::bytes::syndrome::{HASHED_BITS_MAX, SYNDROME_BITS};
 
-/// The masks of a store, one a table, and the distance they are meant for.
+/// The masks of a store, one per table, and the distance for which they are meant.
 ///
 /// ```
 /// use fpstore::Scheme;
@@ -24,19 +23,16 @@ use crate::bytes::syndrome::{HASHED_BITS_MAX, SYNDROME_BITS};
 pub struct Scheme {
     masks: Vec<u64>,
     tuned_k: u32,
-    /// Of the tables after the first; 0 if they hold whole values.
+    /// Syndrome bits of the tables after the first; 0 if they hold whole values.
     syndrome_bits: u32,
 }
 
 impl Scheme {
-    /// The most tables a segment can have (R-6).
-    pub const TABLE_COUNT_MAX: usize = TABLE_COUNT_MAX;
-
     /// The scheme of a family, see [`FAMILIES`](crate::plan::FAMILIES), tuned for `k`.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidScheme`] if there is no such family or it has no member for `k`;
+    /// [`Error::InvalidScheme`] if the family does not exist or has no member for `k`;
     /// [`Error::InvalidDistance`] if `k` is above 64.
     pub fn named(name: &str, k: u32) -> Result<Self> {
         Scheme::from_masks(masks_of(name, k)?, k)
@@ -46,8 +42,8 @@ impl Scheme {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidScheme`] if there is no mask, more than [`Scheme::TABLE_COUNT_MAX`], an
-    /// empty mask, or one mask twice; [`Error::InvalidDistance`] if `k` is above 64.
+    /// [`Error::InvalidScheme`] for no mask, more than 256 masks, an empty mask, or a repeated
+    /// mask; [`Error::InvalidDistance`] if `k` is above 64.
     pub fn from_masks(masks: Vec<u64>, k: u32) -> Result<Self> {
         if k > 64 {
             return Err(Error::InvalidDistance { k });
@@ -58,14 +54,14 @@ impl Scheme {
         }
     }
 
-    /// Reads a list of masks: one a line as 1 to 16 hex digits. Blank lines and comments after a
-    /// `#` are skipped.
+    /// Parses a list of masks: one per line, 1 to 16 hex digits each. Blank lines and comments
+    /// after a `#` are skipped.
     ///
     /// # Errors
     ///
-    /// As [`Scheme::from_masks`]; [`Error::InvalidScheme`] with the line number for a mask that is
-    /// not hex.
-    pub fn from_mask_list(text: &str, k: u32) -> Result<Self> {
+    /// As [`Scheme::from_masks`]; [`Error::InvalidScheme`] with the line number for an invalid hex
+    /// number.
+    pub(crate) fn from_mask_list(text: &str, k: u32) -> Result<Self> {
         let mut masks = Vec::new();
         for (line, content) in (1..).zip(text.lines()) {
             let mask = content.split('#').next().unwrap_or_default().trim();
@@ -79,15 +75,16 @@ impl Scheme {
         Scheme::from_masks(masks, k)
     }
 
-    /// The same scheme, whose tables after the first keep a syndrome of `bits` bits in place of the
-    /// bits outside their mask; 0 for whole values. It answers the same, from a smaller store.
+    /// The same scheme, but the tables after the first store a syndrome of `bits` bits in place of
+    /// the bits outside their mask; 0 stores whole values. Answers are the same and the store is
+    /// smaller.
     ///
-    /// Where the heads of a table reach beyond its mask, which they do from some 10^9 fingerprints
-    /// on, the bits that they know count among `bits`, and fewer are stored.
+    /// If the heads of a table extend beyond its mask, as they do from about 10^9 fingerprints on,
+    /// the known bits count towards `bits`, and fewer are stored.
     ///
-    /// A syndrome stands for the bits of a tail outside the mask, at most 32. A table holds whole values
-    /// all the same where these are more, as with a mask of few bits and short heads, or where values
-    /// crowd so much that a syndrome would save nothing.
+    /// A syndrome replaces the bits of a tail outside the mask, at most 32. A table still holds
+    /// whole values if there are more such bits, as with a mask of few bits and short heads, or if
+    /// values are so dense that a syndrome would save nothing.
     ///
     /// ```
     /// use fpstore::Scheme;
@@ -99,8 +96,8 @@ impl Scheme {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidScheme`] if `bits` is neither 0 nor 6 to 21, and for a scheme without a table
-    /// after the first whose mask has at least 32 bits.
+    /// [`Error::InvalidScheme`] if `bits` is neither 0 nor 6 to 21, and for a scheme in which no
+    /// table after the first has a mask of at least 32 bits.
     pub fn with_syndromes(mut self, bits: u32) -> Result<Self> {
         let fits = |mask: &u64| 64 - mask.count_ones() <= HASHED_BITS_MAX;
         let reason = if bits != 0 && !SYNDROME_BITS.contains(&bits) {
@@ -116,8 +113,8 @@ impl Scheme {
         Err(Error::InvalidScheme { reason })
     }
 
-    /// The scheme of tables that exist: of each the mask, and the bits of its syndromes as
-    /// [`Scheme::with_syndromes`] takes them.
+    /// The scheme of existing tables, given the mask of each and its syndrome bits as in
+    /// [`Scheme::with_syndromes`].
     pub(crate) fn of_tables(tables: impl Iterator<Item = (u64, u32)>, k: u32) -> Result<Self> {
         let (masks, bits): (Vec<u64>, Vec<u32>) = tables.unzip();
         Scheme::from_masks(masks, k)?.with_syndromes(bits.into_iter().max().unwrap_or(0))
@@ -129,25 +126,25 @@ impl Scheme {
         self.syndrome_bits
     }
 
-    /// The masks, one a table, in the order of the tables.
+    /// The masks, one per table, in the order of the tables.
     pub fn masks(&self) -> &[u64] {
         &self.masks
     }
 
-    /// The distance the scheme is meant for. Any other is answered exactly too.
+    /// The distance for which the scheme is meant. Queries for any other distance are exact, too.
     pub fn tuned_k(&self) -> u32 {
         self.tuned_k
     }
 
-    /// Whether probing with these radii finds everything within `k`: every way of placing at
-    /// most `k` flipped bits leaves in some table at most its radius of them inside its mask.
+    /// Whether probing with these radii finds everything within `k`: for every placement of at most
+    /// `k` flipped bits, some table has at most its radius of them inside its mask.
     ///
-    /// The proof is exhaustive, over the ways to spread flips over the atoms that the masks
-    /// generate, so it can take long for many overlapping masks and a large `k`.
+    /// The proof is exhaustive over the ways to distribute flips among the atoms of the masks, so
+    /// it can take long for many overlapping masks and a large `k`.
     ///
     /// # Panics
     ///
-    /// If there are not as many radii as masks.
+    /// If the number of radii differs from the number of masks.
     pub fn covers(&self, k: u32, radii: &[Radius]) -> bool {
         assert_eq!(radii.len(), self.masks.len(), "one radius a table");
         let mut steps = u64::MAX;
@@ -155,9 +152,9 @@ impl Scheme {
     }
 }
 
-/// Says why masks cannot be the masks of a scheme (R-7), if they cannot.
+/// The reason why masks cannot form a scheme (R-7), or `None`.
 pub(crate) fn fault_of_masks(masks: &[u64]) -> Option<String> {
-    let most = Scheme::TABLE_COUNT_MAX;
+    let most = TABLE_COUNT_MAX;
     if masks.is_empty() || masks.len() > most {
         return Some(format!("{} masks, expected 1 to {most}", masks.len()));
     }

@@ -1,19 +1,17 @@
 //! Schemes: the masks of a store, the families they come from, and the proof that radii over
 //! them miss nothing.
 //!
-//! Pure combinatorics over 64-bit words; nothing here depends on files, data or costs.
-//! The format checks the masks of a header with it, the plan module chooses radii with it and lays
-//! out masks for data, and writers take a [`Scheme`] for their tables.
+//! Pure combinatorics over 64-bit words; nothing here depends on files, data or costs. The format
+//! checks the masks of a header, the planner chooses radii and lays out masks for data, and writers
+//! take a [`Scheme`] for their tables.
 
-mod combinatorics;
 mod cover;
 pub(crate) mod designs;
 mod families;
 mod masks;
 
-pub(crate) use combinatorics::{combinations_up_to, ways_to_flip};
 pub use cover::Radius;
-pub(crate) use cover::covers;
+pub(crate) use cover::{TABLE_COUNT_MAX, combinations_up_to, covers, ways_to_flip};
 #[cfg(test)]
 pub(crate) use families::PROMISES;
 pub(crate) use families::member;

@@ -1,7 +1,7 @@
-//! How the bytes of segment files come into memory: mapped, or read.
+//! How the bytes of segment files get into memory: mapped, or read.
 //!
-//! [`Access`] is what a user chooses; [`Access::settle`] decides for the files at hand. `segment`
-//! maps or reads accordingly, and is the same over both. Nothing here opens a file.
+//! [`Access`] is the choice of the user; [`Access::settle`] decides for given files. `segment` maps
+//! or reads accordingly and works the same over both. Nothing here opens a file.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -11,28 +11,28 @@ use sysinfo::{MemoryRefreshKind, RefreshKind, System};
 use crate::base::error::{Error, Result};
 use fpstore_disk::system;
 
-/// How a store gets the bytes of its segments; see [`OpenOptions::access`](crate::OpenOptions).
+/// How a store accesses the bytes of its segments; see [`OpenOptions::access`](crate::OpenOptions).
 ///
-/// The answers are the same, and pages are verified when they are first used in either case.
-/// Queries of a store that is in memory take as long, or less where the system gives large pages.
+/// Answers are the same, and in either case pages are verified on first use. Queries of a store
+/// that is in memory take the same time, or less where the system provides huge pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 #[non_exhaustive]
 pub enum Access {
-    /// `Memory` where the directory lies on a network file system, the segments together take at
-    /// most a quarter of the memory of the machine or of the control group, and the system tells
-    /// both; `Map` everywhere else. Network file systems are known on Linux: NFS, SMB, FUSE, 9p,
-    /// AFS, BeeGFS, Ceph, Coda, GPFS, Lustre, VirtualBox folders.
+    /// `Memory` if the directory is on a network file system, the segments together take at most a
+    /// quarter of the memory of the machine or of the control group, and the system reports both;
+    /// otherwise `Map`. Network file systems are known on Linux: NFS, SMB, FUSE, 9p, AFS, BeeGFS,
+    /// Ceph, Coda, GPFS, Lustre, VirtualBox folders.
     #[default]
     Auto,
     /// Maps the files. Opening takes the same time for few and many fingerprints, processes share
-    /// the memory, and the system takes it back when it is short. A program that shortens a file,
-    /// or a network disk or device that fails, ends the process with SIGBUS.
+    /// the memory, and the system reclaims it when memory is short. A program that shortens a file,
+    /// or a failing network disk or device, ends the process with SIGBUS.
     Map,
-    /// Reads the files into memory of this process, which it keeps until the store and all that
-    /// uses it are dropped. Opening reads every byte. From then on nothing that happens to the files
-    /// can hurt, and they may be removed.
+    /// Reads the files into memory of this process, which is freed when the store and everything
+    /// that uses it are dropped. Opening reads every byte. Afterwards changes to the files have no
+    /// effect, and the files may be removed.
     Memory,
 }
 
@@ -42,11 +42,11 @@ fpstore_base::choices!(Access {
     Auto = "auto": "Into memory on a network file system, if it takes at most a quarter of the memory",
 });
 
-/// `Auto` reads at most this part of the memory.
+/// `Auto` reads at most this fraction of the memory.
 const AUTO_SHARE: u64 = 4;
 
 impl Access {
-    /// What is done with segments of `len` bytes together in a directory: `Map` or `Memory`.
+    /// The access to segments of `len` bytes in total in a directory: `Map` or `Memory`.
     pub(crate) fn settle(self, directory: &Path, len: u64) -> Result<Self> {
         match self {
             Access::Map => Ok(Access::Map),
@@ -55,8 +55,7 @@ impl Access {
         }
     }
 
-    /// As [`Access::settle`] on a network file system and with so many bytes of memory; 0 if they
-    /// are unknown.
+    /// As [`Access::settle`] on a network file system with `memory` bytes of memory; 0 if unknown.
     fn settle_within(self, directory: &Path, len: u64, memory: u64) -> Result<Self> {
         if self == Access::Auto {
             return Ok(if len <= memory / AUTO_SHARE { Access::Memory } else { Access::Map });
@@ -74,9 +73,9 @@ impl Access {
 }
 
 /// Bytes of memory of the machine, or of the control group that limits this process. 0 if the
-/// system does not tell.
+/// system does not report it.
 ///
-/// The system is asked once in a process: that takes 0.1 ms, and small batches less.
+/// Queried once per process: a query takes 0.1 ms, and small batches take less.
 pub(crate) fn usable_memory() -> u64 {
     static MEMORY: OnceLock<u64> = OnceLock::new();
     *MEMORY.get_or_init(ask_for_memory)

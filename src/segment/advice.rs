@@ -1,16 +1,15 @@
-//! Advice to the system on how the sections of a segment will be read.
+//! Advice to the system on the access pattern of the sections of a segment.
 
 use crate::bytes::checksum::PAGE_LEN;
 use crate::format::directory::SectionPlace;
 use crate::segment::read::Segment;
 
-/// Twice what Linux reads ahead without advice.
+/// Twice the default readahead of Linux.
 #[cfg(unix)]
 const LONG_LEN: u64 = 256 << 10;
 
 impl Segment {
-    /// Advises the system that sections are about to be read from first to last, so that it reads
-    /// ahead.
+    /// Advises the system that sections are about to be read sequentially, so that it reads ahead.
     pub(super) fn advise_sequential(&self, places: [&SectionPlace; 4]) {
         #[cfg(unix)]
         long(places).for_each(|place| self.advise(place, memmap2::Advice::Sequential));
@@ -26,14 +25,14 @@ impl Segment {
         let _ = places;
     }
 
-    /// Advises the system that a section is about to be read from first to last, and to keep it in
-    /// memory, in large pages where it has them for files.
+    /// Advises the system that a section is about to be read sequentially and should stay in
+    /// memory, in huge pages if the file system supports them.
     pub(crate) fn advise_huge_pages(&self, place: &SectionPlace) {
         #[cfg(unix)]
         {
-            // Linux then reads 2 MiB at a time into one page, on file systems that can do so; with
-            // `WillNeed` it would take small pages. Queries of 10^7 fingerprints take a fifth less
-            // in large ones.
+            // Linux then reads 2 MiB at a time into one page, on file systems that support it; with
+            // `WillNeed` it would use small pages. Queries of 10^7 fingerprints take a fifth less
+            // time in huge pages.
             #[cfg(target_os = "linux")]
             self.advise(place, memmap2::Advice::HugePage);
             #[cfg(not(target_os = "linux"))]
@@ -57,8 +56,8 @@ impl Segment {
         self.data().advise(advice, place.offset as usize, place.len as usize);
     }
 
-    /// Starts reading the pages of some bytes from the disk, unless they are verified: those are in
-    /// memory, or were.
+    /// Starts reading the pages of some bytes from the disk, except for verified pages: those are,
+    /// or were, in memory.
     pub(super) fn readahead(&self, place: &SectionPlace, offset: u64, len: u64) {
         if self.data().is_read() {
             return;
@@ -80,9 +79,9 @@ impl Segment {
     }
 }
 
-/// The sections that are worth advice on their order. Of a short one the system reads as much at once
-/// anyway; and a query passes over each small segment, where eight calls of the system would take most
-/// of its time.
+/// The sections for which advice on their order pays. The system reads a short section at once
+/// anyway, and a query visits every small segment, where eight system calls would take most of its
+/// time.
 #[cfg(unix)]
 fn long(places: [&SectionPlace; 4]) -> impl Iterator<Item = &SectionPlace> {
     places.into_iter().filter(|place| place.len >= LONG_LEN)

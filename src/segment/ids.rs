@@ -8,11 +8,11 @@ use crate::format::directory::SectionPlace;
 use crate::format::id_records::{self, GROUP_ENTRY_LEN, IdLayout, Record};
 use crate::segment::Segment;
 
-/// The length up to which a group of records is taken at once. It has one page, or two.
+/// Groups of records up to this length are read at once. Such a group has one page or two.
 const SHORT_GROUP: u64 = PAGE_LEN as u64;
 
 impl Segment {
-    /// The sections of the id groups and of the id records, if the segment has ids.
+    /// The sections of the id groups and of the id records; `None` for a segment without ids.
     pub(crate) fn id_places(&self) -> Option<(&SectionPlace, &SectionPlace)> {
         Some((self.header().place(Section::IdGroups)?, self.header().place(Section::IdRecords)?))
     }
@@ -37,7 +37,7 @@ impl Segment {
         };
         match passed {
             Some(passed) => start += passed as u64,
-            // Only the beginnings of the records before are read: one of them may be very long.
+            // Only the starts of the preceding records are read: one of them may be very long.
             None => {
                 for _ in 0..before {
                     start += self.record_len(records, start, end, layout)?;
@@ -56,7 +56,7 @@ impl Segment {
         read.map(|(record, _)| record).map_err(|fault| self.corrupt(records, start, fault))
     }
 
-    /// The length of the record at `start`, which ends at `end` or before.
+    /// The length of the record at `start`, which ends at or before `end`.
     fn record_len(
         &self,
         records: &SectionPlace,
@@ -76,7 +76,7 @@ impl Segment {
         }
     }
 
-    /// Where the records of a group start and end, ascending and within their section.
+    /// The start and end of the records of a group, ascending and within their section.
     pub(crate) fn group_bounds(
         &self,
         groups: &SectionPlace,

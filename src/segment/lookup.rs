@@ -1,5 +1,5 @@
-//! Single looks into a table, where one waits for each: a value, a tail, a block by the checked path,
-//! and advice to the system on what will be read.
+//! Single lookups in a table, on which the caller waits: a value, a tail, a block by the checked
+//! path, and readahead advice.
 
 use crate::base::error::{Fault, Result};
 use crate::base::section::{BlockIndex, Rank};
@@ -11,13 +11,13 @@ use crate::segment::table::Table;
 use crate::segment::{SyndromeTable, TableReader, WholeTable};
 
 impl<'a> TableReader<'a> {
-    /// Where a block lies.
+    /// The place of a block.
     pub(crate) fn span(self, block: BlockIndex) -> Result<BlockSpan> {
         self.index_reader().span(block)
     }
 
-    /// Where a block lies, by the checked path: it verifies pages, follows overflow entries, and
-    /// names what is wrong.
+    /// The place of a block, by the checked path: it verifies pages, follows overflow entries, and
+    /// reports the exact fault.
     #[cold]
     pub(super) fn span_checked(self, block: BlockIndex) -> Result<BlockSpan> {
         let (entries, overflow_entries) = (&self.table.entries, &self.table.overflow_entries);
@@ -33,7 +33,7 @@ impl<'a> TableReader<'a> {
                     .map_err(|fault| self.corrupt(overflow_entries, offset, fault))?
             }
         };
-        // The length of the heads section is checked when its bytes are taken.
+        // The length of the heads section is checked when its bytes are read.
         if span.rank_end > self.segment.header().fingerprint_count {
             let fault = Fault::rule(15, "block ends beyond the last value");
             return Err(self.corrupt(entries, offset, fault));
@@ -60,7 +60,7 @@ impl<'a> TableReader<'a> {
         self.segment.readahead(&self.table.entries, prefix_index::entry_offset(block), ENTRY_LEN);
     }
 
-    /// What is stored for the tail of the value at `rank`.
+    /// The number stored for the tail of the value at `rank`.
     #[inline]
     fn stored(self, rank: Rank) -> Result<u64> {
         let width = self.table.stored_bits;
@@ -75,19 +75,18 @@ impl<'a> TableReader<'a> {
         })
     }
 
-    /// The number of values in the blocks before the one in which `value` lies: not more than there
-    /// are below it.
+    /// The number of values in the blocks before the block of `value`: a lower bound of its rank.
     pub(crate) fn rank_before(self, value: Permuted) -> Result<u64> {
         Ok(self.span(self.block_of(value))?.rank_start)
     }
 
-    /// The number of values in the blocks up to that in which `value` lies: not less than there are
-    /// up to it.
+    /// The number of values in the blocks up to and including the block of `value`: an upper bound
+    /// of its rank.
     pub(crate) fn rank_after(self, value: Permuted) -> Result<u64> {
         Ok(self.span(self.block_of(value))?.rank_end)
     }
 
-    /// Advises the system that the table is about to be read from first to last.
+    /// Advises the system that the table is about to be read sequentially.
     pub(crate) fn advise_sequential(self) {
         self.segment.advise_sequential(self.places());
     }
@@ -104,15 +103,15 @@ impl<'a> TableReader<'a> {
 }
 
 impl SyndromeTable<'_> {
-    /// The bits of a value with this key that are known, those of its head and of its mask, at their
-    /// places; the hashed bits are 0. For statistics.
+    /// The known bits of a value with this key, from its head and its mask, at their positions; the
+    /// hashed bits are 0. For statistics.
     #[cfg(feature = "write")]
     pub(crate) fn known_part(self, key: u64) -> u64 {
         (key >> self.layout.syndrome_bits) << self.layout.hashed_bits
     }
 
-    /// The number that is stored for the value at `rank`: the bits of its tail that are under the
-    /// mask, then the syndrome of the others.
+    /// The number stored for the value at `rank`: the bits of its tail under the mask, then the
+    /// syndrome of the others.
     #[inline]
     pub(crate) fn number(self, rank: Rank) -> Result<u64> {
         self.stored(rank)
@@ -151,9 +150,9 @@ impl WholeTable<'_> {
         }
     }
 
-    /// The value at a rank of the table, which has that many.
+    /// The value at a rank, which must be below the number of values of the table.
     pub(crate) fn value_at(self, rank: Rank) -> Result<Permuted> {
-        // The last block that starts at or before the rank: those after it start behind the rank.
+        // The last block that starts at or before the rank: later blocks start after it.
         let (mut low, mut high) = (0, self.table.descriptor.block_count());
         while low + 1 < high {
             let middle = low + (high - low) / 2;

@@ -10,19 +10,19 @@ use memmap2::{Mmap, MmapMut};
 use crate::base::error::{Error, Fault, IoError, Result};
 use crate::base::section::Section;
 
-/// The most segments of a process that hold a lock at the same time; more are only mapped, because
-/// the number of open files of a process is limited.
+/// The maximum number of segments of a process that hold a lock at the same time. Further segments
+/// are mapped without a lock, because the number of open files of a process is limited.
 const HELD_MAX: usize = 256;
 
-/// The segments of this process that hold a lock.
+/// The number of segments of this process that hold a lock.
 static HELD: AtomicUsize = AtomicUsize::new(0);
 
-/// The bytes of a segment file: in a memory map, with a shared lock on the file where the system
-/// has such locks, or in memory of this process. A writer that sees the lock leaves the file in
-/// place after no manifest names it any more.
+/// The bytes of a segment file: in a memory map, with a shared lock on the file on systems with
+/// such locks, or in memory of this process. A writer that sees the lock leaves the file in place
+/// even when no manifest names it any more.
 #[derive(Debug)]
 pub(super) struct SegmentBytes {
-    /// The map of the file, or one of memory that no file stands behind.
+    /// The map of the file, or an anonymous map.
     map: Mmap,
     held: Option<File>,
     is_read: bool,
@@ -39,12 +39,12 @@ impl SegmentBytes {
     /// error or SIGBUS, see docs/operations.md.
     #[expect(unsafe_code, reason = "no platform offers a safe file mapping")]
     pub(super) fn map(file: File, path: &Path) -> Result<Self> {
-        // SAFETY: `Mmap::map` asks that the file keep its length and bytes while mapped; the
-        // store protocol above promises both. Nothing else rests on it: `Segment::from_bytes`
-        // takes the bytes as hostile, so a wrong file is an error and never undefined behaviour.
+        // `Mmap::map` requires that the file keep its length and bytes while mapped; the store
+        // protocol above guarantees both. Nothing else depends on it: `Segment::from_bytes` takes
+        // the bytes as hostile, so a wrong file is an error and never undefined behaviour.
         let map = unsafe { Mmap::map(&file) }.map_err(Error::io("map", path))?;
-        // A query touches single pages all over the file; reading ahead around each would read
-        // a hundred pages for one. It is advice: where it is refused, queries only get slower.
+        // A query touches single pages all over the file; reading ahead around each page would read
+        // a hundred pages for one. If the system refuses the advice, queries only get slower.
         #[cfg(unix)]
         let _ = map.advise(memmap2::Advice::Random);
         Ok(SegmentBytes::holding(map, file, path))
@@ -54,7 +54,7 @@ impl SegmentBytes {
     pub(super) fn read(mut file: File, len: u64, path: &Path) -> Result<Self> {
         let take = || MmapMut::map_anon(usize::try_from(len).unwrap_or(usize::MAX));
         let mut map = take().map_err(Error::io("take memory for", path))?;
-        // Before the pages are first written: queries are a fifth faster in large ones.
+        // Before the pages are first written: queries are a fifth faster in huge pages.
         #[cfg(target_os = "linux")]
         let _ = map.advise(memmap2::Advice::HugePage);
         if let Err(source) = file.read_exact(&mut map) {
@@ -69,8 +69,8 @@ impl SegmentBytes {
     }
 
     fn holding(map: Mmap, file: File, path: &Path) -> Self {
-        // A file without a lock is as sound where files stay as long as they are mapped, which is
-        // everywhere but on network file systems.
+        // A file without a lock is equally safe if files persist while they are mapped, which holds
+        // everywhere except on network file systems.
         let may_hold = HELD.fetch_add(1, Ordering::Relaxed) < HELD_MAX;
         #[cfg(test)]
         let may_hold = may_hold && fpstore_disk::lock_fail_point(path).is_ok();
@@ -91,7 +91,7 @@ impl SegmentBytes {
         self.is_read
     }
 
-    /// Advises the system on some bytes. Where it refuses, reading only takes longer.
+    /// Advises the system on some bytes. If it refuses, reading only takes longer.
     #[cfg(unix)]
     pub(super) fn advise(&self, advice: memmap2::Advice, offset: usize, len: usize) {
         let _ = self.map.advise_range(advice, offset, len);
@@ -101,7 +101,7 @@ impl SegmentBytes {
 impl Drop for SegmentBytes {
     fn drop(&mut self) {
         if let Some(file) = &self.held {
-            // Closing the file is not enough: a process that another thread just started may have a
+            // Closing the file is not enough: a process just started by another thread may have a
             // copy.
             let _ = file.unlock();
             HELD.fetch_sub(1, Ordering::Relaxed);
@@ -118,8 +118,8 @@ pub(super) fn truncated(path: &Path, needed: u64, found: u64) -> Error {
 mod tests {
     use super::*;
 
-    /// A process that another thread starts has a copy of every open file for an instant, or for as
-    /// long as it lives.
+    /// A process started by another thread has a copy of every open file for an instant, or for its
+    /// whole life.
     #[test]
     fn a_copy_in_another_process_does_not_hold_the_file() {
         let folder = tempfile::tempdir().unwrap();

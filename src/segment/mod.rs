@@ -2,12 +2,12 @@
 //!
 //! [`Segment`] is an open file: its header, and its bytes page by page as their checksums are
 //! verified. [`TableReader`] reads one of its tables: blocks by the prefix index, heads, tails, all
-//! values in order. `write` makes a file. Reading and writing share the format and nothing else.
+//! values in order. `write` makes a file. Reading and writing share only the format.
 //!
-//! Bytes of a file are hostile until their page is verified, and their content is hostile even
+//! Bytes of a file are hostile until their page is verified, and their content remains hostile even
 //! then: readers return faults and never panic.
 
-// Nothing that came from a file may be indexed or unwrapped.
+// Bytes from a file must not be indexed or unwrapped.
 #![cfg_attr(
     not(test),
     deny(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)
@@ -15,7 +15,6 @@
 
 pub(crate) mod access;
 mod advice;
-mod checked_pages;
 mod ids;
 mod lookup;
 mod map;

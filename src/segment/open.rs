@@ -1,4 +1,4 @@
-//! Opening a segment: its header, its recipe, and the entry of the manifest that names it.
+//! Opening a segment: its header, its recipe, and its entry in the manifest.
 
 use std::fs::File;
 use std::path::Path;
@@ -12,9 +12,8 @@ use crate::format::header::{self, HeaderFault};
 use crate::format::manifest::SegmentEntry;
 use crate::segment::Segment;
 use crate::segment::access::Access;
-use crate::segment::checked_pages::CheckedPages;
 use crate::segment::map::{SegmentBytes, truncated};
-use crate::segment::read::COLD_FOR;
+use crate::segment::read::{COLD_FOR, CheckedPages};
 use crate::segment::table::Table;
 use fpstore_base::Recipe;
 use fpstore_disk::plain_file::{self, Refused};
@@ -24,9 +23,9 @@ pub(crate) fn map(path: &Path) -> Result<Segment> {
     open(path, Access::Map, 0)
 }
 
-/// As [`map`], by the access that was [settled](Access::settle) on. A file that does not have
-/// `expected_len` bytes is mapped in any case: the checks of the caller refuse it, and its length
-/// is no measure of the memory that may be taken.
+/// As [`map`], with the [settled](Access::settle) access. A file whose length differs from
+/// `expected_len` is always mapped: the checks of the caller reject it, and its length must not
+/// decide how much memory is allocated.
 pub(crate) fn open(path: &Path, access: Access, expected_len: u64) -> Result<Segment> {
     let file = open_file(path)?;
     let len = file.metadata().map_err(Error::io("open", path))?.len();
@@ -103,7 +102,7 @@ impl Segment {
         Ok(recipe)
     }
 
-    /// The entry of the manifest for this segment, with `number` and `label`.
+    /// The manifest entry of this segment, with `number` and `label`.
     pub(crate) fn entry(&self, number: u64, label: &str) -> SegmentEntry {
         SegmentEntry {
             number,

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::base::error::{Error, Fault, Result};
@@ -12,18 +12,17 @@ use crate::bytes::prefetch::prefetch;
 use crate::format::directory::{SectionPlace, kind_tag, table_tag};
 use crate::format::header::Header;
 use crate::segment::access::Access;
-use crate::segment::checked_pages::CheckedPages;
 use crate::segment::map::SegmentBytes;
 use crate::segment::table::Table;
 use fpstore_base::Recipe;
 
-/// The first touch of a page, checksum and all, takes about a microsecond from memory and at least
-/// tens of them from the fastest disks.
+/// The first access to a page, including its checksum, takes about a microsecond from memory and at
+/// least tens of microseconds from the fastest disks.
 const FROM_DISK: Duration = Duration::from_micros(20);
-/// Fast touches in a row after which readahead stops.
+/// Fast accesses in a row after which readahead stops.
 pub(super) const COLD_FOR: u32 = 512;
 
-/// An open segment; [`open`](super::open()) makes one of a file.
+/// An open segment, made by [`open`](super::open()).
 #[derive(Debug)]
 pub(crate) struct Segment {
     pub(super) data: SegmentBytes,
@@ -33,7 +32,7 @@ pub(crate) struct Segment {
     pub(super) tables: Vec<Table>,
     pub(super) checksums: SectionPlace,
     pub(super) checked: CheckedPages,
-    /// Fast touches until pages are taken to come from memory; see `is_cold`.
+    /// Fast accesses left until pages are assumed to be in memory; see `is_cold`.
     pub(super) coldness: AtomicU32,
 }
 
@@ -50,7 +49,7 @@ impl Segment {
         &self.recipe
     }
 
-    /// How the bytes came into memory.
+    /// How the bytes got into memory.
     pub(crate) fn access(&self) -> Access {
         if self.data.is_read() { Access::Memory } else { Access::Map }
     }
@@ -75,14 +74,14 @@ impl Segment {
         }
     }
 
-    /// The bytes `offset .. offset + len` of a section, from pages whose checksums are verified,
-    /// now or before.
+    /// The bytes `offset .. offset + len` of a section, from pages whose checksums are verified now
+    /// or were verified before.
     #[inline(always)]
     pub(crate) fn bytes(&self, place: &SectionPlace, offset: u64, len: u64) -> Result<&[u8]> {
         self.bytes_counted(place, offset, len, None)
     }
 
-    /// As [`Segment::bytes`]; adds the pages that are verified now to `counter`.
+    /// As [`Segment::bytes`]; adds the number of newly verified pages to `counter`.
     #[inline(always)]
     pub(super) fn bytes_counted(
         &self,
@@ -99,7 +98,7 @@ impl Segment {
         if len == 0 {
             return Ok(&[]);
         }
-        // The directory was checked to lie within the file, so these fit the address space.
+        // The directory was checked to lie within the file, so these fit in the address space.
         let start = (place.offset + offset) as usize;
         let end = start + len as usize;
         let (first, last) = (start / PAGE_LEN, (end - 1) / PAGE_LEN);
@@ -139,18 +138,18 @@ impl Segment {
         prefetch(self.data.bytes(), place.offset.wrapping_add(offset) as usize);
     }
 
-    /// The checksums section, whose digest the header has.
+    /// The checksums section, whose digest is in the header.
     pub(crate) fn page_checksums(&self) -> &[u8] {
         let (start, len) = (self.checksums.offset as usize, self.checksums.len as usize);
         slice_at(self.data.bytes(), start, len).unwrap_or_default()
     }
 
     /// Whether pages seem to come from a disk: the segment was just opened, or one of the last
-    /// first touches of a page took long. Then readahead of many pages pays before waiting for one;
+    /// first accesses to a page was slow. Then readahead of many pages pays before waiting for one;
     /// for pages in memory it costs more than it gains.
     ///
-    /// To be called before a pass that touches pages: after some hundred calls and touches of which
-    /// none took long the segment is no longer cold.
+    /// Call it before a pass that accesses pages: after some hundred fast calls and accesses the
+    /// segment is no longer cold.
     #[inline]
     pub(crate) fn is_cold(&self) -> bool {
         let left = self.coldness.load(Ordering::Relaxed);
@@ -160,14 +159,14 @@ impl Segment {
         left > 0
     }
 
-    /// Counts a first touch of a page as fast, or as one that read from a disk.
+    /// Counts a first access to a page as fast, or as a read from a disk.
     fn note_touch(&self, took: Duration) {
         let left = self.coldness.load(Ordering::Relaxed);
         let left = if took >= FROM_DISK { COLD_FOR } else { left.saturating_sub(1) };
         self.coldness.store(left, Ordering::Relaxed);
     }
 
-    /// Compares one page of a section, counted from the start of the file, with its checksum.
+    /// Checks a page of a section, counted from the start of the file, against its checksum.
     #[cold]
     pub(crate) fn check_page(&self, place: &SectionPlace, page: usize) -> Result<()> {
         let file = self.data.bytes();
@@ -197,6 +196,40 @@ impl Segment {
             table.note_verified(place.section);
         }
         Ok(())
+    }
+}
+
+/// One bit per page, set once its checksum is verified.
+///
+/// The bits are allocated as zeros that the system provides on first write, so opening costs the
+/// same for any file. Two threads may verify one page at the same time, with the same result.
+#[derive(Debug)]
+pub(crate) struct CheckedPages {
+    words: Box<[AtomicU64]>,
+}
+
+impl CheckedPages {
+    /// The bits of a file of `page_count` unverified pages.
+    pub(crate) fn new(page_count: u64) -> Self {
+        // A file longer than the address space cannot be mapped.
+        let word_count = usize::try_from(page_count.div_ceil(64)).unwrap_or(0);
+        CheckedPages { words: bytemuck::zeroed_slice_box(word_count) }
+    }
+
+    /// Whether a page is verified.
+    #[inline(always)]
+    pub(crate) fn contains(&self, page: usize) -> bool {
+        // The bit only means that the page was compared with its checksum; the bytes come from the
+        // file itself, so no memory ordering is needed.
+        let word = self.words.get(page / 64).map_or(0, |word| word.load(Ordering::Relaxed));
+        word >> (page % 64) & 1 == 1
+    }
+
+    /// Marks a page as verified and returns whether it was unverified before.
+    pub(crate) fn insert(&self, page: usize) -> bool {
+        let bit = 1 << (page % 64);
+        let word = self.words.get(page / 64);
+        word.is_some_and(|word| word.fetch_or(bit, Ordering::Relaxed) & bit == 0)
     }
 }
 

@@ -1,4 +1,4 @@
-//! The id records of a segment from the first rank to the last.
+//! Iterating over the id records of a segment in rank order.
 
 use std::ops::Range;
 
@@ -8,13 +8,13 @@ use crate::format::directory::SectionPlace;
 use crate::format::id_records::{GROUP_ENTRY_LEN, GROUP_LEN, Record};
 use crate::segment::Segment;
 
-/// A walk over the records of all fingerprints, in the order of the first table. Without ids there
-/// are none.
+/// A cursor over the records of all fingerprints, in the order of the first table. Empty for a
+/// segment without ids.
 pub(crate) struct Records<'a> {
     segment: &'a Segment,
     places: Option<(&'a SectionPlace, &'a SectionPlace)>,
     rank: u64,
-    /// What is left of the records of the group, and where it stands in their section.
+    /// The rest of the records of the group, and its position in the section.
     bytes: &'a [u8],
     offset: u64,
 }
@@ -27,7 +27,7 @@ impl Segment {
 }
 
 impl<'a> Records<'a> {
-    /// Goes on at a rank: its record is the next one.
+    /// Moves to a rank: its record is the next one.
     pub(crate) fn go_to(&mut self, rank: Rank) -> Result<()> {
         if self.places.is_none() || self.rank == rank.0 {
             return Ok(());
@@ -39,8 +39,8 @@ impl<'a> Records<'a> {
         Ok(())
     }
 
-    /// The bytes of the records of some ranks, with those of the groups that they begin and end in;
-    /// none in a segment without ids.
+    /// The bytes of the records of some ranks, including the whole groups in which they begin and
+    /// end; 0 in a segment without ids.
     pub(crate) fn len_of(&self, ranks: Range<u64>) -> Result<u64> {
         let (Some((groups, records)), false) = (self.places, ranks.is_empty()) else {
             return Ok(0);

@@ -1,4 +1,4 @@
-//! A table of a segment: where its sections lie, and how its values are cut.
+//! A table of a segment: the places of its sections, and how its values are split.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,7 +10,7 @@ use crate::bytes::permutation::{Permutation, Permuted};
 use crate::format::descriptor::TableDescriptor;
 use crate::format::directory::SectionPlace;
 
-/// Where a table lies in its segment, and how its values are cut.
+/// The places of the sections of a table, and how its values are split.
 #[derive(Debug)]
 pub(crate) struct Table {
     pub(crate) index: TableIndex,
@@ -20,26 +20,26 @@ pub(crate) struct Table {
     pub(crate) overflow_entries: SectionPlace,
     pub(crate) tails: SectionPlace,
     pub(crate) heads: SectionPlace,
-    /// The bits that are stored for each tail.
+    /// The number of bits stored for each tail.
     pub(crate) stored_bits: u32,
-    /// Where the bits of values are, if the table has syndromes.
+    /// The positions of the bits of values, if the table has syndromes.
     pub(super) syndromes: Option<SyndromeLayout>,
-    /// Pages of index entries and heads that are not yet verified.
+    /// The number of pages of index entries and heads that are not verified yet.
     unverified: AtomicU64,
 }
 
-/// How the values of a table with syndromes are cut, worked out once.
+/// How the values of a table with syndromes are split, computed once.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SyndromeLayout {
     /// The bits of a syndrome.
     pub(crate) syndrome_bits: u32,
-    /// The low bits of a value that a syndrome stands for; all bits above them are known.
+    /// The low bits of a value that a syndrome replaces; all bits above them are known.
     pub(crate) hashed_bits: u32,
-    /// The bits of a stored number above the syndrome.
+    /// The number of bits of a stored number above the syndrome.
     pub(crate) known_in_tail: u32,
     /// The bits of a value that are under the mask.
     pub(crate) masked: u64,
-    /// The bits outside the mask that are known.
+    /// The known bits outside the mask.
     pub(crate) unmasked: u64,
 }
 
@@ -89,11 +89,11 @@ impl Table {
     /// Whether all pages of index entries and heads are verified.
     #[inline]
     pub(super) fn is_verified(&self) -> bool {
-        // As with the bit of a page, there is nothing to order.
+        // As for the bit of a page, no memory ordering is needed.
         self.unverified.load(Ordering::Relaxed) == 0
     }
 
-    /// The block that holds a value.
+    /// The block that contains a value.
     #[inline]
     pub(crate) fn block_of(&self, value: Permuted) -> BlockIndex {
         BlockIndex(self.descriptor.block_of(value.0))
@@ -105,13 +105,13 @@ impl Table {
         value.0 >> self.descriptor.tail_bits
     }
 
-    /// The lowest head that belongs to a block.
+    /// The lowest head of a block.
     #[inline]
     pub(crate) fn first_head(&self, block: BlockIndex) -> u64 {
         self.descriptor.first_head(block.0)
     }
 
-    /// The highest head that belongs to a block.
+    /// The highest head of a block.
     pub(crate) fn last_head(&self, block: BlockIndex) -> u64 {
         let inner = u64::MAX.checked_shr(64 - self.descriptor.inner_bits()).unwrap_or(0);
         self.first_head(block) | inner

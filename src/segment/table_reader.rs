@@ -1,5 +1,5 @@
-//! One table of an open segment: from a block to its heads, from a rank to its tail, for callers
-//! that look up many.
+//! One table of an open segment, for callers with many lookups: from a block to its heads, from a
+//! rank to its tail.
 
 use std::cell::Cell;
 use std::ops::Deref;
@@ -13,16 +13,15 @@ use crate::bytes::prefetch::prefetch;
 use crate::format::codec::Block;
 use crate::format::directory::SectionPlace;
 use crate::format::prefix_index::{self, BLOCKS_PER_ENTRY, BlockSpan, ENTRY_LEN};
-use crate::segment::checked_pages::CheckedPages;
-use crate::segment::read::Segment;
+use crate::segment::read::{CheckedPages, Segment};
 use crate::segment::table::{SyndromeLayout, Table};
 
-/// Reads one table of a segment; every byte that it returns is on a verified page.
+/// Reads one table of a segment; every returned byte is on a verified page.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TableReader<'a> {
     pub(super) segment: &'a Segment,
     pub(super) table: &'a Table,
-    /// Counts the pages whose checksum this reader compares.
+    /// Counts the pages whose checksum this reader verifies.
     counter: Option<&'a Cell<u64>>,
 }
 
@@ -41,14 +40,14 @@ impl Segment {
         self.tables.iter().map(|table| TableReader::new(self, table))
     }
 
-    /// The first table, whose order is that of ids and deletions.
+    /// The first table, whose order ids and deletions follow.
     #[inline]
     pub(crate) fn first_table(&self) -> Option<WholeTable<'_>> {
-        // No header is read whose first table has syndromes.
+        // A header whose first table has syndromes is rejected.
         self.tables().next().and_then(TableReader::whole)
     }
 
-    /// The table of this mask that holds its values.
+    /// The table with this mask that holds whole values.
     pub(crate) fn whole_table(&self, mask: u64) -> Option<WholeTable<'_>> {
         self.tables().filter_map(TableReader::whole).find(|table| table.mask() == mask)
     }
@@ -66,7 +65,7 @@ impl<'a> TableReader<'a> {
         TableReader { segment, table, counter: None }
     }
 
-    /// The same reader; it adds the pages that it verifies to `counter`.
+    /// The same reader, which also counts newly verified pages in `counter`.
     #[inline(always)]
     pub(crate) fn counting(self, counter: &'a Cell<u64>) -> Self {
         TableReader { counter: Some(counter), ..self }
@@ -90,7 +89,7 @@ impl<'a> TableReader<'a> {
         self.segment.corrupt(place, offset, fault)
     }
 
-    /// The heads of a block that lies at `span`.
+    /// The heads of the block at `span`.
     #[inline(always)]
     pub(crate) fn block(self, block: BlockIndex, span: &BlockSpan) -> Result<Block<'a>> {
         let bytes = self.bytes(&self.table.heads, span.heads_start, span.heads_len())?;
@@ -101,14 +100,14 @@ impl<'a> TableReader<'a> {
             .map_err(|fault| self.corrupt(&self.table.heads, span.heads_start, fault))
     }
 
-    /// Prefetches the cache line with what is stored for the tail of the value at `rank`.
+    /// Prefetches the cache line with the number stored for the tail of the value at `rank`.
     #[inline(always)]
     pub(crate) fn prefetch_tail(self, rank: Rank) {
         let offset = packing::load_offset(rank.0, self.stored_bits);
         self.segment.prefetch(&self.table.tails, offset);
     }
 
-    /// The same table, if it holds its values.
+    /// The same table, if it holds whole values.
     #[inline(always)]
     pub(crate) fn whole(self) -> Option<WholeTable<'a>> {
         match self.kind() {
@@ -117,7 +116,7 @@ impl<'a> TableReader<'a> {
         }
     }
 
-    /// What the table holds.
+    /// The kind of the table.
     #[inline(always)]
     pub(crate) fn kind(self) -> TableKind<'a> {
         match &self.table.syndromes {
@@ -127,18 +126,18 @@ impl<'a> TableReader<'a> {
     }
 }
 
-/// A table, by what it stores for its values.
+/// A table by the numbers that it stores for its values.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum TableKind<'a> {
     Whole(WholeTable<'a>),
     Syndromes(SyndromeTable<'a>),
 }
 
-/// A table that stores its values whole: they can be read from it.
+/// A table that stores whole values, so that they can be read from it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WholeTable<'a>(TableReader<'a>);
 
-/// A table that stores syndromes in place of some bits: it names values, which the first table has.
+/// A table that stores syndromes in place of some bits; the whole values are in the first table.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SyndromeTable<'a> {
     reader: TableReader<'a>,
@@ -164,7 +163,7 @@ impl<'a> Deref for SyndromeTable<'a> {
 }
 
 impl<'a> WholeTable<'a> {
-    /// The bits that lead.
+    /// The leading bits.
     pub(crate) fn mask(self) -> u64 {
         self.table.descriptor.mask.0
     }
@@ -182,7 +181,7 @@ impl<'a> WholeTable<'a> {
     }
 }
 
-/// Index entries of a page.
+/// The number of index entries per page.
 const ENTRIES_PER_PAGE: u64 = PAGE_LEN as u64 / ENTRY_LEN;
 
 /// Looks up blocks of one table.
@@ -191,7 +190,7 @@ pub(crate) struct IndexReader<'a> {
     reader: TableReader<'a>,
     entries: &'a [[u8; ENTRY_LEN as usize]],
     heads: &'a [u8],
-    /// The pages on which the entries and the heads begin.
+    /// The first pages of the entries and of the heads.
     first_page: u64,
     first_page_of_heads: u64,
     value_count: u64,
@@ -227,12 +226,12 @@ impl IndexReader<'_> {
         }
     }
 
-    /// Where a block lies.
+    /// The place of a block.
     #[inline(always)]
     pub(crate) fn span(&self, block: BlockIndex) -> Result<BlockSpan> {
         let number = block.0 / BLOCKS_PER_ENTRY;
         let page = self.first_page + number / ENTRIES_PER_PAGE;
-        // Nearly all entries are compact, in order, and on a verified page.
+        // Nearly all entries are compact, ordered, and on a verified page.
         if (self.is_verified || self.checked.contains(page as usize))
             && let Some(entry) = self.entries.get(number as usize)
             && let Some(span) = prefix_index::look_up_compact(entry, block, self.value_count)
@@ -242,15 +241,15 @@ impl IndexReader<'_> {
         self.reader.span_checked(block)
     }
 
-    /// Prefetches the first and the last cache line of the heads of a block; nearly all have one or
-    /// two.
+    /// Prefetches the first and the last cache line of the heads of a block; nearly all blocks have
+    /// one or two.
     #[inline(always)]
     pub(crate) fn prefetch_heads(&self, span: &BlockSpan) {
         prefetch(self.heads, span.heads_start as usize);
         prefetch(self.heads, span.heads_end.wrapping_sub(1) as usize);
     }
 
-    /// Whether the heads of a block lie on verified pages; it may be so where this says no.
+    /// Whether the heads of a block are known to lie on verified pages; `false` is inconclusive.
     #[inline(always)]
     pub(crate) fn has_verified_heads(&self, span: &BlockSpan) -> bool {
         let page_of = |at: u64| (self.first_page_of_heads + at / PAGE_LEN as u64) as usize;
@@ -267,13 +266,13 @@ impl IndexReader<'_> {
 #[derive(Debug)]
 pub(crate) struct Tails<'a> {
     packed: Packed<'a>,
-    /// The page of the first byte; sections start with a page.
+    /// The page of the first byte; sections start on a page.
     first_page: usize,
     checked: &'a CheckedPages,
 }
 
 impl<'a> TableReader<'a> {
-    /// What this table stores for its tails.
+    /// The numbers that this table stores for its tails.
     #[inline]
     pub(crate) fn tails(self) -> Tails<'a> {
         let place = &self.table.tails;
@@ -286,8 +285,7 @@ impl<'a> TableReader<'a> {
 }
 
 impl Tails<'_> {
-    /// Whether the tails from rank `first` to rank `last` lie on one or two pages that are
-    /// verified.
+    /// Whether the tails from rank `first` to rank `last` lie on one or two verified pages.
     #[inline(always)]
     pub(crate) fn are_verified(&self, first: Rank, last: Rank) -> bool {
         const GUARD_LEN: usize = packing::GUARD_LEN as usize;

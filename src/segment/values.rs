@@ -1,4 +1,4 @@
-//! A table from its first value to its last, in ascending order; or from its first key to its last.
+//! Sequential reading of a table: all values, or all keys, in ascending order.
 
 use std::ops::Range;
 
@@ -9,32 +9,32 @@ use crate::bytes::permutation::Permuted;
 use crate::format::codec::Heads;
 use crate::segment::{SyndromeTable, TableReader, WholeTable};
 
-/// Values decoded at a time.
+/// The number of values decoded at a time.
 const RUN_MAX: usize = 256;
 
 /// A cursor over all values of a table. It stops at the first error.
 ///
-/// It checks the order: a value that does not exceed the one before it is an error, and so
-/// is an end at another count than the header's.
+/// It checks the order: a value that does not exceed the preceding one is an error, and so
+/// is a number of values that differs from the header.
 pub(crate) struct Values<'a> {
     reader: TableReader<'a>,
     next_block: u64,
-    /// The block after the last one that is read.
+    /// The block after the last block to read.
     end_block: u64,
-    /// The rest of the block that was opened last.
+    /// The rest of the current block.
     heads: Option<Heads<'a>>,
     last_head: u64,
-    /// Where the blocks opened so far end in their section.
+    /// The end of the opened blocks in their section.
     heads_end: u64,
-    /// The rank after the last value decoded.
+    /// The rank after the last decoded value.
     rank: u64,
     before: Option<u64>,
-    /// Whether a key may come twice: two values that differ in what a syndrome hides.
+    /// Whether a key may repeat: two values can differ only in the bits that a syndrome replaces.
     may_repeat: bool,
     failed: bool,
     run: [u64; RUN_MAX],
     run_len: usize,
-    /// The number of values of the run that the iterator has returned.
+    /// The number of values of the run already returned by the iterator.
     given: usize,
 }
 
@@ -52,7 +52,7 @@ impl<'a> SyndromeTable<'a> {
         Values::of(*self, true)
     }
 
-    /// The keys of the values of some blocks, at least one, in ascending order.
+    /// The keys of the values of one or more blocks, in ascending order.
     pub(crate) fn keys_of(self, blocks: Range<BlockIndex>) -> Result<Values<'a>> {
         self.keys().within(blocks)
     }
@@ -85,24 +85,24 @@ impl<'a> Values<'a> {
 }
 
 impl<'a> WholeTable<'a> {
-    /// The values in ascending order, from the first one of the block in which `from` lies: a few
-    /// of them may be smaller than `from`.
+    /// The values in ascending order from the start of the block of `from`: a few of them may be
+    /// smaller than `from`.
     pub(crate) fn values_near(self, from: Permuted) -> Result<Values<'a>> {
         self.values_from(self.block_of(from))
     }
 
-    /// The values in ascending order, from the first one of a block.
+    /// The values in ascending order from the start of a block.
     fn values_from(self, block: BlockIndex) -> Result<Values<'a>> {
         self.values_of(block..BlockIndex(self.descriptor.block_count()))
     }
 
-    /// The values of some blocks, at least one, in ascending order.
+    /// The values of one or more blocks, in ascending order.
     pub(crate) fn values_of(self, blocks: Range<BlockIndex>) -> Result<Values<'a>> {
         self.values().within(blocks)
     }
 
-    /// Calls `each` with the runs of values that lie on sound pages, in ascending order, with the rank
-    /// of the first value of each; passes over what is damaged.
+    /// Calls `each` with the runs of values on sound pages, in ascending order, with the rank of
+    /// the first value of each run. Skips damaged parts.
     #[cfg(feature = "write")]
     pub(crate) fn for_each_readable(
         self,
@@ -122,7 +122,7 @@ impl<'a> WholeTable<'a> {
                 match values.next_run() {
                     Ok(Some((rank, run))) => each(rank, run)?,
                     Ok(None) => return Ok(()),
-                    // The next block says by itself where it begins.
+                    // The next block stores its own start.
                     Err(Error::Corrupt { .. }) => break values.next_block.max(block + 1),
                     Err(error) => return Err(error),
                 }
@@ -133,8 +133,8 @@ impl<'a> WholeTable<'a> {
 }
 
 impl Values<'_> {
-    /// The next values and the rank of the first; `None` at the end. For loops that must be
-    /// fast; the iterator gives the same one by one.
+    /// The next values and the rank of the first; `None` at the end. For fast loops; the iterator
+    /// yields the same values one by one.
     pub(crate) fn next_run(&mut self) -> Result<Option<(Rank, &[u64])>> {
         let first = Rank(self.rank);
         self.run_len = 0;
@@ -197,7 +197,7 @@ impl Values<'_> {
             }
             self.heads = None;
         }
-        // Heads of a block ascend, so checking the last one of the run is enough.
+        // Heads of a block ascend, so checking the last one of the run suffices.
         match self.run().last() {
             Some(&head) if head > self.last_head => Err(self.fault(14, "head of another block")),
             _ => Ok(()),
@@ -212,7 +212,7 @@ impl Values<'_> {
             let from = packing::load_offset(first.0, width);
             let len = packing::load_offset(end - 1, width) - from + packing::GUARD_LEN;
             let tails = Packed { bytes: self.reader.bytes(&self.reader.tails, from, len)?, width };
-            // The length above covers the last load, so there is always a tail.
+            // The length above covers the last load, so every tail exists.
             let run = self.run.get_mut(..self.run_len).unwrap_or_default();
             for (value, tail) in run.iter_mut().zip(tails.from(first.0)) {
                 *value = *value << width | tail;

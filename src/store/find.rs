@@ -1,4 +1,4 @@
-//! Records by their ids.
+//! Finding records by id.
 
 use std::collections::HashMap;
 
@@ -9,26 +9,26 @@ use super::Store;
 use crate::base::error::{Error, Result};
 use crate::base::section::StoreIndex;
 
-/// Ids of a fingerprint that are compared with one.
+/// The most ids of a fingerprint that are compared with one id.
 const IDS_MAX: usize = 1000;
 
-/// A stored record that has an id that was asked for.
+/// A stored record that has a requested id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundRecord {
     /// The stored fingerprint.
     pub fingerprint: Fingerprint,
-    /// The sketch that is stored with the id; empty in a store without sketches.
+    /// The sketch stored with the id; empty in a store without sketches.
     pub sketch: Vec<u8>,
-    /// The store that holds it, where several are asked as one.
+    /// The store that contains it, if several stores are queried together.
     pub store: StoreIndex,
 }
 
 impl Store {
-    /// Finds the records that have these ids: for each id its records, by ascending fingerprint; an
-    /// empty list if no record has the id. A number and the text that spells it are the same id.
+    /// Finds the records with these ids: for each id its records by ascending fingerprint, or an
+    /// empty list. A number and its decimal text are the same id.
     ///
-    /// A store has no index of ids, so this is one scan of all fingerprints and ids, as
-    /// [`Store::for_each`] does it, however many ids are asked for. The observer is called meanwhile.
+    /// A store has no index of ids, so this is one scan of all fingerprints and ids, as in
+    /// [`Store::for_each`], for any number of ids. The observer is called during the scan.
     ///
     /// # Errors
     ///
@@ -75,9 +75,9 @@ impl Store {
         Ok(found)
     }
 
-    /// How many of these records are stored: the fingerprint with the id, or any record of the
-    /// fingerprint where none is given. Who adds records can see by it whether they were added before.
-    /// Of a fingerprint with more than 1 000 ids the first 1 000 count.
+    /// The number of these records that are stored: the fingerprint with the id, or any record of
+    /// the fingerprint if no id is given. A program that adds records can thus find out whether
+    /// they were added before. Only the first 1 000 ids of a fingerprint are compared.
     ///
     /// # Errors
     ///
@@ -119,7 +119,7 @@ impl Store {
     }
 }
 
-/// An id as a number if it spells one.
+/// An id as a number if it is a canonical decimal number.
 fn canonical(id: IdRef<'_>) -> IdRef<'_> {
     match id {
         IdRef::Text(text) => IdRef::canonical_number(text).map_or(id, IdRef::U64),

@@ -1,7 +1,7 @@
-//! All stored fingerprints in order, merged over the segments.
+//! All stored fingerprints in ascending order, merged over the segments.
 //!
-//! [`Store::for_each`] serves exports, joins, clusters and `verify`. Joins that need no order and
-//! no ids use `Store::for_each_run_of`, which decodes one segment without a merge.
+//! [`Store::for_each`] serves exports, joins, clusters and `verify`. Joins that need neither order
+//! nor ids use `Store::for_each_run_of`, which decodes one segment without a merge.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,26 +12,28 @@ use crate::base::error::{Error, Result};
 use crate::base::section::{BlockIndex, Rank};
 use crate::base::side_by_side::Part;
 use crate::bytes::permutation::Permuted;
+#[cfg(feature = "write")]
+use crate::plan::Sampler;
 use crate::search::Hit;
 use crate::search::snapshot::{OpenSegment, SegmentHit};
 use crate::segment::WholeTable;
 use crate::store::Store;
 use fpstore_base::Fingerprint;
 
-/// Fingerprints that one pass selects from a table that is sorted in another order. At most twice
-/// as many are in memory: 256 MiB.
+/// The number of fingerprints that one pass selects from a table sorted in another order. At most
+/// twice as many are in memory: 256 MiB.
 const SELECTED_MAX: usize = 1 << 23;
-/// Ranges for each thread, so that none waits long for another.
+/// Ranges per thread, so that no thread waits long for another.
 const RANGES_FOR_A_THREAD: usize = 16;
-/// Fingerprints of a range, at least.
+/// The minimum number of fingerprints of a range.
 const RANGE_MIN: u64 = if cfg!(test) { 16 } else { 1 << 12 };
 
 impl Store {
-    /// Calls `each` with every stored fingerprint once, ascending, with the ids that all segments
-    /// have for it. The distance of each [`Hit`] is 0.
+    /// Calls `each` once for every stored fingerprint, ascending, with the ids from all segments.
+    /// The distance of each [`Hit`] is 0.
     ///
-    /// A segment whose first table is not in fingerprint order is sorted on the way, in several
-    /// passes over that table, with 256 MiB of memory.
+    /// A segment whose first table is not in fingerprint order is sorted during the call, in
+    /// several passes over that table, with 256 MiB of memory.
     ///
     /// # Errors
     ///
@@ -60,8 +62,8 @@ impl Store {
         self.for_each_within(0..=u64::MAX, 1, each)
     }
 
-    /// As [`Store::for_each`], with the fingerprints of a range alone, by one of some threads that share
-    /// the memory in which segments are sorted.
+    /// As [`Store::for_each`], restricted to a range of fingerprints; called by one of several
+    /// threads that share the memory for sorting segments.
     pub(crate) fn for_each_within<E: From<Error>>(
         &self,
         range: RangeInclusive<u64>,
@@ -72,7 +74,7 @@ impl Store {
         let filled = snapshot.segments().iter().enumerate().filter(|(_, open)| !open.is_empty());
         let selected_max = SELECTED_MAX / threads.max(1);
         let mut sources = Vec::new();
-        // The next fingerprint of each source; the least of all is on top, ties by segment.
+        // The next fingerprint of each source; the smallest is on top, ties by segment.
         let mut next = BinaryHeap::new();
         for (segment, open) in filled {
             let Some(mut source) = Ordered::new(open, &range, selected_max)? else { continue };
@@ -101,9 +103,10 @@ impl Store {
         Ok(())
     }
 
-    /// Ranges of fingerprints, ascending and together all, for as many threads: those that hold about
-    /// as many as each other if fingerprints are even. There is one range alone if there are few
-    /// fingerprints, or if a segment would have to be sorted again for each.
+    /// Ascending ranges that together cover all fingerprints, for this many threads. They hold
+    /// about the same number of fingerprints if these are evenly distributed. There is a single
+    /// range if there are few fingerprints, or if a segment would have to be sorted again for each
+    /// range.
     pub(crate) fn ranges_for(&self, threads: usize) -> Vec<RangeInclusive<u64>> {
         let snapshot = self.snapshot();
         let filled = || snapshot.segments().iter().filter(|open| !open.is_empty());
@@ -127,8 +130,8 @@ impl Store {
         ranges_from(&starts)
     }
 
-    /// As [`Store::ranges_for`], for threads that read at the same time: where segments must be sorted,
-    /// there is a range for each thread, which passes over them beside the others.
+    /// As [`Store::ranges_for`], for threads that read at the same time: if segments must be
+    /// sorted, there is one range per thread, and the threads scan the segments in parallel.
     pub(crate) fn ranges_side_by_side(&self, threads: usize) -> Vec<RangeInclusive<u64>> {
         let ranges = self.ranges_for(threads);
         let live_count: u64 = self.snapshot().segments().iter().map(|open| open.live_count()).sum();
@@ -143,15 +146,15 @@ impl Store {
     }
 }
 
-/// The ranges that begin with these fingerprints, ascending, up to the largest.
+/// The ranges that start at these ascending fingerprints; the last range ends at the largest value.
 fn ranges_from(starts: &[u64]) -> Vec<RangeInclusive<u64>> {
     let ends = starts[1..].iter().map(|start| start - 1).chain([u64::MAX]);
     starts.iter().zip(ends).map(|(&start, end)| start..=end).collect()
 }
 
 impl Store {
-    /// Calls `each` with every stored fingerprint of a piece of the segment at a position, many at a
-    /// time, always in the same order: that of its first table.
+    /// Calls `each` with runs of stored fingerprints of a piece of the segment at a position, in
+    /// the order of its first table.
     pub(crate) fn for_each_run_of(
         &self,
         segment: usize,
@@ -188,19 +191,38 @@ impl Store {
 
 type Values<'a> = Box<dyn Iterator<Item = Result<(Rank, Permuted)>> + 'a>;
 
+#[cfg(feature = "write")]
+impl crate::plan::Sample {
+    /// A sample of the fingerprints of a store. Reads one whole table.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::Corrupt`] if the store is damaged.
+    /// * [`Error::InvalidPlan`] if the store has fewer than
+    ///   [`COUNT_MIN`](crate::plan::Sample::COUNT_MIN) fingerprints.
+    pub fn of_store(store: &Store) -> Result<Self> {
+        let mut sampler = Sampler::new(Sampler::CAPACITY);
+        store.for_each(|entry| {
+            sampler.push(entry.fingerprint());
+            Ok::<(), Error>(())
+        })?;
+        sampler.finish()
+    }
+}
+
 /// The fingerprints of a range in one segment, ascending, with their ranks in the first table.
 struct Ordered<'a> {
     open: &'a OpenSegment,
     table: WholeTable<'a>,
     /// The values of the table, if it is in fingerprint order.
     stored: Option<Values<'a>>,
-    /// Else the next values, sorted descending so that the smallest one can be popped.
+    /// Otherwise the next values, sorted descending so that the smallest can be popped.
     selected: Vec<(Fingerprint, Rank)>,
-    /// All fingerprints of the range below this one came before; `None` once all did.
+    /// All fingerprints of the range below this one were returned; `None` once all were.
     from: Option<u64>,
     /// The last fingerprint of the range.
     last: u64,
-    /// Fingerprints that one pass selects.
+    /// The number of fingerprints that one pass selects.
     selected_max: usize,
 }
 
@@ -302,7 +324,7 @@ mod tests {
             assert_eq!(found, expected, "{most} a pass");
         }
     }
-    /// The fingerprints and ids of ranges, one after the other, are those of the store.
+    /// The concatenated fingerprints and ids of the ranges equal those of the store.
     #[test]
     fn ranges_have_each_fingerprint_once_and_in_order() {
         use crate::writer::Writer;
@@ -319,7 +341,7 @@ mod tests {
                 };
                 options = BuildOptions::default();
                 for id in 0..600 {
-                    // Some are in two segments, and some twice in one.
+                    // Some are in two segments, and some occur twice in one segment.
                     let value = (id / 2 * 2 + 200 * segment).wrapping_mul(0x9e37_79b9_7f4a_7c15);
                     let value = if id < 2 { u64::MAX * id } else { value };
                     builder.push(value.into(), 1000 * segment + id).unwrap();

@@ -18,14 +18,14 @@ use fpstore_base::{Recipe, Width};
 pub struct StoreInfo {
     /// The directory.
     pub path: PathBuf,
-    /// Sixteen random bytes that identify the store: drawn when it was made or replaced, and kept
-    /// by every later change.
+    /// Sixteen random bytes that identify the store: drawn when it was made or replaced, and
+    /// preserved by every later change.
     pub store_id: [u8; 16],
     /// The generation: the number of manifests that the store has had.
     pub generation: u64,
-    /// The digest of the manifest: two states with the same one give the same answers.
+    /// The digest of the manifest: states with the same digest give the same answers.
     pub manifest_digest: [u8; 16],
-    /// Bytes of the sketch of each id; 0 without sketches, or where segments differ.
+    /// Bytes of the sketch of each id; 0 without sketches, or if segments differ.
     pub sketch_len: u8,
     /// The width of the fingerprints, see [`Store::width`](crate::Store::width).
     pub width: Width,
@@ -52,24 +52,25 @@ impl StoreInfo {
         }
     }
 
-    /// Fingerprints of all segments without deleted ones. One in two segments counts twice.
+    /// The number of fingerprints of all segments, deleted ones excluded. A fingerprint in two
+    /// segments counts twice.
     pub fn fingerprint_count(&self) -> u64 {
         let live = |segment: &SegmentInfo| segment.fingerprint_count - segment.deleted_fingerprints;
         self.segments.iter().map(live).sum()
     }
 
-    /// Ids of all segments without deleted ones.
+    /// The number of ids of all segments, deleted ones excluded.
     pub fn id_count(&self) -> u64 {
         let live = |segment: &SegmentInfo| segment.id_count.saturating_sub(segment.deleted_ids);
         self.segments.iter().map(live).sum()
     }
 
-    /// Deleted fingerprints that still take space, over all segments.
+    /// The number of deleted fingerprints that still take space, over all segments.
     pub fn deleted_fingerprints(&self) -> u64 {
         self.segments.iter().map(|segment| segment.deleted_fingerprints).sum()
     }
 
-    /// Deleted ids that still take space, over all segments.
+    /// The number of deleted ids that still take space, over all segments.
     pub fn deleted_ids(&self) -> u64 {
         self.segments.iter().map(|segment| segment.deleted_ids).sum()
     }
@@ -80,7 +81,7 @@ impl StoreInfo {
     }
 }
 
-/// The totals are fields like all others.
+/// Serialises the totals like fields.
 #[cfg(feature = "serde")]
 impl serde::Serialize for StoreInfo {
     fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
@@ -111,15 +112,15 @@ pub struct SegmentInfo {
     /// The file.
     #[cfg_attr(feature = "serde", serde(serialize_with = "crate::plan::serialize::path"))]
     pub path: PathBuf,
-    /// Its number, never used again in the life of the store.
+    /// Its number, never reused in the life of the store.
     pub number: u64,
-    /// The label that the user gave; empty without one.
+    /// The label given by the user; empty without one.
     pub label: String,
     /// The [format version](crate::FORMAT_VERSIONS) of the file.
     pub format_version: u16,
     /// Bytes of the file.
     pub file_len: u64,
-    /// How its bytes come into memory: `Map` or `Memory`.
+    /// How its bytes are accessed: `Map` or `Memory`.
     pub access: Access,
     /// Distinct fingerprints in the file, deleted ones included.
     #[cfg_attr(feature = "serde", serde(rename = "fingerprints"))]
@@ -127,9 +128,9 @@ pub struct SegmentInfo {
     /// Ids in the file, deleted ones included.
     #[cfg_attr(feature = "serde", serde(rename = "ids"))]
     pub id_count: u64,
-    /// Fingerprints that are deleted, with all their ids.
+    /// Deleted fingerprints, which lose all their ids.
     pub deleted_fingerprints: u64,
-    /// Ids that are deleted, those of deleted fingerprints included.
+    /// Deleted ids, including the ids of deleted fingerprints.
     pub deleted_ids: u64,
     /// The time when the file was written, if the system reports it.
     #[cfg_attr(feature = "serde", serde(serialize_with = "crate::plan::serialize::seconds"))]
@@ -142,12 +143,12 @@ pub struct SegmentInfo {
     pub tuned_k: u32,
     /// The recipe of the fingerprints.
     pub recipe: Recipe,
-    /// The fewest bits for each fingerprint that any code can take on average for a random set of
+    /// The minimum average number of bits per fingerprint that any code needs for a random set of
     /// this size n: the width - log2 n + log2 e. `None` without fingerprints.
     pub information_limit: Option<f64>,
     /// The tables in order.
     pub tables: Vec<TableInfo>,
-    /// The sections in the order of the file.
+    /// The sections in file order.
     pub sections: Vec<SectionInfo>,
 }
 
@@ -163,23 +164,23 @@ pub struct TableInfo {
     pub mask: u64,
     /// The number of bits of the mask.
     pub prefix_bits: u32,
-    /// The number of leading bits, which name a block.
+    /// The number of leading bits that select a block.
     pub block_bits: u32,
-    /// The number of low bits of each value that are stored in the tails: verbatim, or by their
+    /// The number of low bits of each value that are stored in the tails, verbatim or as a
     /// syndrome.
     pub tail_bits: u32,
-    /// The bits of the syndrome that each tail has in place of the bits outside the mask; 0 if tails
-    /// are stored verbatim.
+    /// The bits of the syndrome that each tail stores in place of the bits outside the mask; 0 if
+    /// tails are stored verbatim.
     pub syndrome_bits: u32,
-    /// Bits for each fingerprint, with padding to whole pages and page checksums. `None` without
+    /// Bits per fingerprint, including padding to whole pages and page checksums. `None` without
     /// fingerprints.
     pub bits_per_fingerprint: Option<f64>,
-    /// The bits of the syndromes as [`Scheme::with_syndromes`] takes them.
+    /// The syndrome bits in the sense of [`Scheme::with_syndromes`].
     #[cfg_attr(feature = "serde", serde(skip))]
     telling_bits: u32,
 }
 
-/// Where a section lies.
+/// The place of a section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
@@ -194,8 +195,8 @@ pub struct SectionInfo {
 }
 
 impl SegmentInfo {
-    /// Whether there are fingerprints in it that are not deleted. A segment without any has no say in
-    /// labels: it does not keep others from expiring, nor them from it.
+    /// Whether the segment has fingerprints that are not deleted. An empty segment is ignored where
+    /// labels are compared: it neither prevents the expiry of others nor is kept by them.
     pub fn has_records(&self) -> bool {
         self.fingerprint_count > self.deleted_fingerprints
     }

@@ -1,7 +1,8 @@
-//! What each state of a store added, deleted, merged and expired, as far as kept states tell.
+//! The history of a store: additions, deletions, merges and expiries between kept states.
 //!
-//! A manifest names the live segments and the deletions of one state, and no history. So two states are
-//! compared: where segments stand between two that stayed, and what is deleted of those that stayed.
+//! A manifest lists the live segments and the deletions of one state, without history. So two
+//! states are compared: segments that stand between two common segments are replaced by each other,
+//! and deletions are compared for common segments.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::Hasher;
@@ -13,25 +14,26 @@ use crate::store::Store;
 use fpstore_base::IdRef;
 use siphasher::sip128::{Hasher128, SipHasher13};
 
-/// What happened between two states of a store, or before the first one.
+/// The kind of a change between two states, or before the first one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "lowercase"))]
 #[non_exhaustive]
 pub enum Act {
-    /// Segments that are new.
+    /// New segments.
     Added,
-    /// Records of a segment that were deleted.
+    /// Deleted records of a segment.
     Deleted,
-    /// Segments that took the place of others.
+    /// Segments that replaced others.
     Merged,
-    /// Segments that are gone, by their label or because all of their records were deleted.
+    /// Removed segments: expired by their label, or emptied because all of their records were
+    /// deleted.
     Expired,
-    /// A run that has added to the store; its name is in the place of the label.
+    /// A run that has added to the store; `label` holds its name.
     Run,
 }
 
 impl Act {
-    /// The name, as in JSON.
+    /// Its name in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Act::Added => "added",
@@ -48,47 +50,50 @@ impl Act {
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Change {
-    /// The state that has the change.
+    /// The generation of the state with the change.
     pub generation: u64,
-    /// The state before it; `None` if there is none, and all of the state counts as added.
+    /// The generation of the preceding state; `None` if there is none, and the whole state counts
+    /// as added.
     pub since: Option<u64>,
-    /// What happened.
+    /// The kind of the change.
     pub act: Act,
-    /// The segments that have it now.
+    /// The affected segments after the change.
     pub segments: Vec<u64>,
-    /// The segments that had it before.
+    /// The affected segments before the change.
     pub from: Vec<u64>,
-    /// The labels of these segments, each once; or the run.
+    /// The distinct labels of these segments, or the name of the run.
     pub label: String,
-    /// Live fingerprints of the segments now.
+    /// Live fingerprints of the segments after the change.
     pub fingerprints: u64,
-    /// Live fingerprints of the segments before.
+    /// Live fingerprints of the segments before the change.
     pub fingerprints_before: u64,
-    /// Live ids of the segments now.
+    /// Live ids of the segments after the change.
     pub ids: u64,
-    /// Live ids of the segments before.
+    /// Live ids of the segments before the change.
     pub ids_before: u64,
-    /// Of a merge: records that are in the new segments and were in none before, because they were
-    /// added between the two states. A record is an id of a fingerprint, or a fingerprint without ids.
+    /// For a merge: records in the new segments that were in none of the old segments, because they
+    /// were added between the two states. A record is an id of a fingerprint, or a fingerprint
+    /// without ids.
     pub records_added: Option<u64>,
-    /// Of a merge: records that were in the segments before and are gone, because they were deleted
-    /// between the two states.
+    /// For a merge: records of the old segments that are missing in the new ones, because they were
+    /// deleted between the two states.
     pub records_removed: Option<u64>,
 }
 
 impl Store {
-    /// What the states of one store, such as its backups and itself, tell of its history: the changes
-    /// from each to the next, in the order of their generations. A manifest keeps no history, so what
-    /// lies between two states is told as one step: what was added and deleted again in between is
-    /// in neither. Each generation alone is told exactly if all were kept.
+    /// The history of one store from several of its states, such as its backups and its current
+    /// state: the changes from each state to the next, in the order of their generations. A
+    /// manifest keeps no history, so everything between two states is reported as one step, and
+    /// records that were added and deleted again between them are not reported. If every generation
+    /// was kept, the history is exact.
     ///
-    /// Where segments were merged, their records are read and compared: of those that were added or
-    /// deleted before the merge, nothing else is left. This takes 16 bytes of memory for each.
+    /// Records of merged segments are read and compared, because records that were added or deleted
+    /// before the merge leave no other trace. This takes 16 bytes of memory for each record.
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidOptions`] if the states are of several stores, or of two histories.
-    /// * [`Error::Corrupt`] if segments that were merged are damaged.
+    /// * [`Error::InvalidOptions`] if the states belong to several stores, or to two histories.
+    /// * [`Error::Corrupt`] if merged segments are damaged.
     ///
     /// # Examples
     ///
@@ -121,11 +126,11 @@ impl Store {
         Ok(changes)
     }
 
-    /// Fails unless this is the state of a generation, whose answers somebody wants again.
+    /// Fails unless this is the state with the given generation, so that answers can be reproduced.
     ///
     /// # Errors
     ///
-    /// [`Error::OtherGeneration`] says which state this is.
+    /// [`Error::OtherGeneration`] names the current generation.
     pub fn expect_generation(&self, generation: u64) -> Result<()> {
         let state = self.snapshot();
         if state.generation() == generation {
@@ -155,7 +160,7 @@ fn compare(before: Option<&Snapshot>, state: &Snapshot, changes: &mut Vec<Change
     let new = state.segments();
     let places: BTreeMap<u64, usize> =
         new.iter().enumerate().map(|(at, open)| (open.entry.number, at)).collect();
-    // Segments that stayed part both lists; what stands between two of them belongs together.
+    // Common segments cut both lists; the segments between two of them belong together.
     let (mut old_at, mut new_at) = (0, 0);
     let mut between = |gone: Range<usize>, made: Range<usize>| -> Result<()> {
         let at = changes.len();
@@ -191,7 +196,7 @@ fn compare(before: Option<&Snapshot>, state: &Snapshot, changes: &mut Vec<Change
     Ok(())
 }
 
-/// A hash of each live record of some segments of a state, sorted.
+/// Sorted hashes of the live records of some segments of a state.
 fn records_of(state: &Snapshot, segments: Range<usize>) -> Result<Vec<u128>> {
     let part = state.part(&segments.collect::<Vec<_>>());
     let mut records = Vec::new();
@@ -210,7 +215,7 @@ fn records_of(state: &Snapshot, segments: Range<usize>) -> Result<Vec<u128>> {
     Ok(records)
 }
 
-/// A hash of a record; that of an id is that of its text, because merges make texts of numbers.
+/// The hash of a record. An id is hashed as text, because merges can convert numbers to texts.
 fn hash_of(value: u64, id: Option<IdRef<'_>>) -> u128 {
     let mut hasher = SipHasher13::new();
     hasher.write(&value.to_le_bytes());
@@ -221,7 +226,7 @@ fn hash_of(value: u64, id: Option<IdRef<'_>>) -> u128 {
     hasher.finish128().as_u128()
 }
 
-/// Counts the records that only one of two sorted lists has.
+/// Counts the records that occur in only one of two sorted lists.
 fn compare_records(before: Vec<u128>, now: Vec<u128>, change: &mut Change) {
     let (mut added, mut removed) = (0, 0);
     let mut before = before.into_iter().peekable();
@@ -235,7 +240,7 @@ fn compare_records(before: Vec<u128>, now: Vec<u128>, change: &mut Change) {
     (change.records_added, change.records_removed) = (Some(added), Some(removed));
 }
 
-/// Segments that are gone, and those that stand in their place.
+/// Removed segments, and the segments in their place.
 fn replaced(gone: &[OpenSegment], new: &[OpenSegment], changes: &mut Vec<Change>) {
     match (gone, new) {
         ([], []) => {}
@@ -249,7 +254,7 @@ fn replaced(gone: &[OpenSegment], new: &[OpenSegment], changes: &mut Vec<Change>
     }
 }
 
-/// What was deleted of a segment that stayed.
+/// The deletions in a segment that is in both states.
 fn deleted(before: &OpenSegment, now: &OpenSegment, changes: &mut Vec<Change>) {
     if before.entry.deletions != now.entry.deletions {
         let of = std::slice::from_ref;
@@ -257,7 +262,7 @@ fn deleted(before: &OpenSegment, now: &OpenSegment, changes: &mut Vec<Change>) {
     }
 }
 
-/// A change of which the states are not yet said.
+/// A change without its two generations, which the caller fills in.
 fn change(act: Act, before: &[OpenSegment], now: &[OpenSegment]) -> Change {
     let numbers = |all: &[OpenSegment]| all.iter().map(|open| open.entry.number).collect();
     let sum = |all: &[OpenSegment], of: fn(&OpenSegment) -> u64| all.iter().map(of).sum();

@@ -1,16 +1,15 @@
-//! The store, open for reading: a handle on one snapshot of its live segments.
+//! The store, open for reading: a handle to a snapshot of its live segments.
 //!
 //! [`Store`] opens a directory, refreshes, and answers single queries; searchers, joins and
-//! `verify` take their snapshot from it. `options` says how it is opened, `info` reports counts and
-//! lengths, `for_each` visits all records in order, `log` compares kept states, `warm` reads pages
-//! ahead of queries, `sample` samples a store for the planner, `stores` asks several stores as one.
-//! `rows` has the answers as rows. Nothing here writes.
+//! `verify` take their snapshot from it. `info` reports counts and lengths, `for_each` visits all
+//! records in order and samples them for the planner, `log` compares kept states, `warm` reads
+//! pages before queries, `stores` queries several stores together. `rows` defines the rows of
+//! answers. Nothing here writes.
 
 pub(crate) mod find;
 mod for_each;
 mod info;
 pub(crate) mod log;
-mod options;
 #[cfg(feature = "serde")]
 pub mod rows;
 pub mod state;
@@ -19,7 +18,6 @@ pub(crate) mod verify;
 mod warm;
 
 pub use info::{SectionInfo, SegmentInfo, StoreInfo, TableInfo};
-pub use options::OpenOptions;
 pub use warm::Warm;
 pub(crate) use warm::warm_for_batch;
 
@@ -28,38 +26,38 @@ use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::base::error::{Error, Result};
+use crate::base::setters::setters;
 use crate::base::steps::Counted;
 use crate::format::manifest;
 use crate::plan::Plan;
 use crate::search::snapshot::{OpenSegment, Snapshot};
 use crate::search::{Match, Searcher};
 use crate::segment::access::Access;
-use fpstore_base::Fingerprint;
-use fpstore_base::{Recipe, Width};
+use fpstore_base::{Fingerprint, Recipe, Width};
 
 /// A store, open for reading: a cheap handle that any number of threads can share.
 ///
-/// It shows the state of the store when it was opened, or at the last [`Store::refresh`]; its
-/// clones show the same state. Searchers and answers keep the state with which they began.
+/// It shows the state of the store at the time of opening, or of the last [`Store::refresh`]; its
+/// clones show the same state. Searchers and answers keep the state with which they started.
 /// Segments are mapped, not read: opening costs the same for a thousand and for a billion
 /// fingerprints, and processes that open the same store share its memory. On a network file system
-/// they are read into memory instead if they fit; [`Access`](crate::Access) says when, and
-/// [`Store::with_options`] chooses.
+/// they are read into memory instead if they fit; see [`Access`](crate::Access) and
+/// [`Store::with_options`].
 ///
 /// # Soundness
 ///
 /// A memory map is sound only while no program shortens or rewrites the mapped file. The protocol
-/// of the store guarantees that: a segment is written once, under a name never used again, is made
-/// read-only, and is only removed whole. A program that shortens a segment file while it is mapped
-/// can end this process with SIGBUS; [`Access::Memory`](crate::Access) cannot be hurt. Changed
-/// bytes are found by checksums when they are read for the first time.
+/// of the store guarantees this: a segment is written once, under a name that is never reused, is
+/// made read-only, and is only removed as a whole. A program that shortens a segment file while it
+/// is mapped can end this process with SIGBUS; [`Access::Memory`](crate::Access) is immune. Changed
+/// bytes are detected by checksums when they are first read.
 #[derive(Clone, Debug)]
 pub struct Store {
     current: Arc<RwLock<Arc<Snapshot>>>,
 }
 
 impl Store {
-    /// Whether the directory `path` holds a store, without looking whether it is sound.
+    /// Whether the directory `path` contains a store. Does not check that the store is sound.
     pub fn is_at(path: impl AsRef<Path>) -> bool {
         path.as_ref().join(manifest::FILE_NAME).is_file()
     }
@@ -76,21 +74,21 @@ impl Store {
     /// Opens the store in the directory `path` with the given options.
     ///
     /// Writes nothing, so the directory may be read-only, and waits for no lock. On systems with
-    /// file locks it holds a shared lock on each segment file, up to 256 in a process, so that a
-    /// writer does not remove the file. A query that needs a page which is not in memory blocks
-    /// its thread until the page is read.
+    /// file locks it holds a shared lock on each segment file, up to 256 per process, so that a
+    /// writer does not remove the file. A query for a page that is not in memory blocks its thread
+    /// until the page is read.
     ///
     /// # Errors
     ///
-    /// * [`Error::NoStore`] if the path does not exist, [`Error::NotAStore`] if it is something
-    ///   else.
-    /// * [`Error::Corrupt`], [`Error::UnsupportedVersion`] if manifest, header or recipe of a
-    ///   segment cannot be used.
+    /// * [`Error::NoStore`] if the path does not exist, [`Error::NotAStore`] if something else is
+    ///   there.
+    /// * [`Error::Corrupt`], [`Error::UnsupportedVersion`] if the manifest, or the header or recipe
+    ///   of a segment, is unusable.
     /// * [`Error::RecipeMismatch`] if two segments have different recipes.
     /// * [`Error::Io`] if a file cannot be read.
-    /// * [`Error::InvalidOptions`] if the segments are to be read and take more than the memory of
-    ///   the machine or of the control group.
-    /// * [`Error::OtherGeneration`] if the store is at another generation than the one asked for.
+    /// * [`Error::InvalidOptions`] if the segments are to be read and exceed the memory of the
+    ///   machine or of the control group.
+    /// * [`Error::OtherGeneration`] if the store is not at the requested generation.
     pub fn with_options(path: impl AsRef<Path>, options: OpenOptions) -> Result<Self> {
         let snapshot = Snapshot::open(path.as_ref(), options.access)?;
         let Some(wanted) = options.generation else { return Ok(Store::of(snapshot)) };
@@ -99,7 +97,7 @@ impl Store {
         Ok(store)
     }
 
-    /// Opens a store from memory maps, for work whose memory is limited and that ends.
+    /// Opens a store from memory maps, for finite work with limited memory.
     pub(crate) fn map(path: &Path) -> Result<Self> {
         Ok(Store::of(Snapshot::open(path, Access::Map)?))
     }
@@ -112,21 +110,21 @@ impl Store {
         Store { current: Arc::new(RwLock::new(snapshot)) }
     }
 
-    /// Another handle that keeps showing the state that this one shows now.
+    /// Another handle that keeps showing the current state of this one.
     pub(crate) fn pinned(&self) -> Self {
         Store::showing(self.snapshot())
     }
 
-    /// One segment alone, as a store: to be searched, joined or asked in batches without the
-    /// others. `number` is that of [`SegmentInfo::number`](crate::info::SegmentInfo::number).
+    /// A single segment as a store, to be searched, joined or queried in batches without the
+    /// others. `number` is a [`SegmentInfo::number`](crate::info::SegmentInfo::number).
     ///
-    /// It stays in the state that this handle shows now; [`Store::refresh`] does not change it.
-    /// Together the segments have every match of the store; a fingerprint that two of them hold is
-    /// found in both, each with the ids of its own.
+    /// The result keeps the state that this handle shows now; [`Store::refresh`] does not change
+    /// it. The segments together have every match of the store; a fingerprint in two segments is
+    /// found in both, each time with the ids of that segment.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidOptions`] if there is no live segment with that number.
+    /// [`Error::InvalidOptions`] if no live segment has that number.
     ///
     /// # Examples
     ///
@@ -158,8 +156,8 @@ impl Store {
         }
     }
 
-    /// The segments with one of these labels, as a store; the empty label is that of segments without
-    /// one. As [`Store::segment`], it stays in the state that this handle shows now.
+    /// The segments with one of these labels, as a store; the empty label selects segments without
+    /// a label. As for [`Store::segment`], the result keeps the current state.
     ///
     /// # Errors
     ///
@@ -184,32 +182,32 @@ impl Store {
         Ok(self.part(&positions))
     }
 
-    /// The segments at some positions of the state that is shown, as a store that stays so.
+    /// The segments at some positions of the current state, as a store that keeps it.
     pub(crate) fn part(&self, positions: &[usize]) -> Store {
         Store::of(self.snapshot().part(positions))
     }
 
-    /// The generation of the state that is shown: the number of manifests that the store had had.
+    /// The generation of the shown state: the number of manifests that the store had had.
     pub fn generation(&self) -> u64 {
         self.snapshot().generation()
     }
 
-    /// Whether a run of this name has added to the store. The last 1 024 names are known; a build
-    /// that replaces a store forgets them.
+    /// Whether a run with this name has added to the store. The last 1 024 names are remembered; a
+    /// build that replaces a store forgets them.
     pub fn has_run(&self, name: &str) -> bool {
         self.snapshot().runs().iter().any(|run| run == name)
     }
 
-    /// Makes this handle and its clones show the newest state of the store. Returns whether it
-    /// differs from the state before.
+    /// Makes this handle and its clones show the newest state of the store. Returns whether the
+    /// state changed.
     ///
-    /// Searchers and answers keep the state with which they began; see [`Searcher::follow`].
-    /// If nothing changed this takes a few microseconds, to read the manifest; else it opens the
+    /// Searchers and answers keep the state with which they started; see [`Searcher::follow`].
+    /// Without a change this takes a few microseconds to read the manifest; otherwise it opens the
     /// new segments.
     ///
     /// # Errors
     ///
-    /// As [`Store::open`]. After an error the handle shows the state before.
+    /// As [`Store::open`]. After an error the handle shows the old state.
     ///
     /// # Examples
     ///
@@ -234,19 +232,13 @@ impl Store {
         self.refresh_after(|_| Ok(()))
     }
 
-    /// As [`Store::refresh`], and reads and verifies the pages of the new state before it is shown:
-    /// searches go on in the state before meanwhile, and none waits for a page that is new. Sections
-    /// that both states share, and that are verified, are not read again.
-    ///
-    /// # Errors
-    ///
     /// Reads part of the store and verifies its checksums now instead of in the first query that
     /// needs them. Returns the number of pages.
     ///
     /// The pages stay in memory as long as the system has memory for them. Pages that were not in
-    /// memory are read as huge pages, if the system has them for files (Linux with ext4, XFS or
-    /// Btrfs), and queries are faster in huge pages. So call this before the store is read in any
-    /// other way.
+    /// memory are read as huge pages, if the system supports them for files (Linux with ext4, XFS
+    /// or Btrfs), and queries are faster in huge pages. So call this before any other read of the
+    /// store.
     ///
     /// # Errors
     ///
@@ -264,28 +256,34 @@ impl Store {
         warm::warm_all(&self.snapshot(), what, warm::Pages::All)
     }
 
-    /// As [`Store::refresh`] and [`Store::warm`]. After an error the handle shows the state before.
+    /// As [`Store::refresh`], but reads and verifies the pages of the new state before it is shown.
+    /// Meanwhile searches continue in the old state, and no search waits for a new page. Verified
+    /// sections that both states share are not read again.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::refresh`] and [`Store::warm`]. After an error the handle shows the old state.
     pub fn refresh_warm(&self, what: Warm) -> Result<bool> {
         self.refresh_after(|next| warm::warm_all(next, what, warm::Pages::New).map(drop))
     }
 
-    /// Shows the newest state once `prepare` is done with it.
+    /// Shows the newest state after `prepare` succeeded on it.
     fn refresh_after(&self, prepare: impl FnOnce(&Snapshot) -> Result<()>) -> Result<bool> {
         let before = self.snapshot();
         let Some(next) = before.next()? else { return Ok(false) };
         prepare(&next)?;
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
-        // Another thread may have refreshed at the same time, to a newer state.
+        // Another thread may have refreshed to a newer state at the same time.
         if Arc::ptr_eq(&current, &before) || current.generation() < next.generation() {
             *current = Arc::new(next);
         }
         Ok(true)
     }
 
-    /// Finds every stored fingerprint within `k` bits of `needle`, with ids: a one-off query.
+    /// Finds every stored fingerprint within `k` bits of `needle`, with ids: for one-off queries.
     ///
-    /// Matches come nearest first, ties by ascending fingerprint, each once. The vector is empty
-    /// if there is none. For many queries use a [`Searcher`], which does not allocate for each.
+    /// Matches are sorted nearest first, ties by ascending fingerprint, without duplicates. For
+    /// many queries use a [`Searcher`], which does not allocate for each query.
     ///
     /// # Errors
     ///
@@ -313,12 +311,12 @@ impl Store {
         self.searcher().search(needle, k)?.to_matches()
     }
 
-    /// A searcher, which belongs to one thread, for many queries.
+    /// A searcher for many queries; it belongs to one thread.
     pub fn searcher(&self) -> Searcher {
         Searcher::new(self.snapshot())
     }
 
-    /// The distance for which the store is tuned: the smallest one of its segments; 3 without
+    /// The distance for which the store is tuned: the minimum over its segments; 3 without
     /// segments.
     pub fn tuned_k(&self) -> u32 {
         self.snapshot().tuned_k()
@@ -329,8 +327,8 @@ impl Store {
         self.snapshot().recipe()
     }
 
-    /// The width of the fingerprints: 64 bits, or what [`Recipe::external_of`] declares. A search for
-    /// a fingerprint with more bits is refused.
+    /// The width of the fingerprints: 64 bits, or the width declared by [`Recipe::external_of`]. A
+    /// search for a fingerprint with more bits is rejected.
     ///
     /// ```no_run
     /// let store = fpstore::Store::open("crc.fps")?;
@@ -342,7 +340,7 @@ impl Store {
         self.snapshot().width()
     }
 
-    /// The number of bytes of the sketch that the store keeps with each id; 0 if it keeps none.
+    /// The number of bytes of the sketch stored with each id; 0 without sketches.
     pub fn sketch_len(&self) -> u8 {
         self.snapshot().sketch_len()
     }
@@ -375,9 +373,9 @@ impl Store {
         Ok(self.snapshot().segments().iter().map(plan).collect())
     }
 
-    /// The time in nanoseconds that a search within `k` bits is expected to take with data in
-    /// memory: the sum over the segments. Costs a few nanoseconds for each segment once a distance
-    /// was asked for.
+    /// The expected time in nanoseconds of a search within `k` bits with data in memory: the sum
+    /// over the segments. After the first call for a distance this costs a few nanoseconds per
+    /// segment.
     ///
     /// # Errors
     ///
@@ -417,8 +415,8 @@ impl Store {
 }
 
 impl Searcher {
-    /// Searches from now on the state that a store shows at this moment, see [`Store::refresh`].
-    /// Costs as much as a clone of an `Arc`.
+    /// Switches the searcher to the current state of a store, see [`Store::refresh`]. Costs as much
+    /// as a clone of an `Arc`.
     ///
     /// # Examples
     ///
@@ -437,12 +435,44 @@ impl Searcher {
     }
 }
 
+/// The options of [`Store::with_options`](crate::Store::with_options).
+///
+/// # Examples
+///
+/// ```no_run
+/// use fpstore::{Access, OpenOptions, Store};
+///
+/// // For a server whose store lies on a disk of the network.
+/// let options = OpenOptions::default().access(Access::Memory);
+/// let store = Store::with_options("/mnt/share/pages.fps", options)?;
+/// # Ok::<(), fpstore::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct OpenOptions {
+    pub(crate) access: Access,
+    pub(crate) generation: Option<u64>,
+}
+
+impl OpenOptions {
+    setters! {
+        /// Sets how segments are accessed, now and after each [refresh](crate::Store::refresh).
+        access: Access,
+        /// Rejects the store unless it is at this [generation](crate::Store::generation), so that
+        /// all tasks of a job see the same state. [`Store::refresh`](crate::Store::refresh) keeps
+        /// it.
+        ///
+        /// A past generation cannot be opened. To keep reading a generation while the store
+        /// changes, make a snapshot of it with `export_linked`.
+        generation: impl Into<Option<u64>>,
+    }
+}
+
 #[cfg(all(test, feature = "write"))]
 mod tests {
     use super::*;
     use crate::{Builder, Writer, WriterOptions};
 
-    /// A thread that read a state slowly does not put it in the place of a newer one.
+    /// A thread that reads a state slowly does not replace a newer one with it.
     #[test]
     fn a_slow_refresh_does_not_bring_an_older_state_back() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! One state of a store, by its name and by its files, for programs that copy or serve stores.
+//! A state of a store: its identity and its files, for programs that copy or serve stores.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -12,15 +12,15 @@ use crate::search::snapshot::Snapshot;
 use crate::segment::open_file;
 use fpstore_disk::Digest;
 
-/// The name of the file that names all others of a state.
+/// The name of the manifest file, which lists all other files of a state.
 pub const MANIFEST: &str = manifest::FILE_NAME;
 
-/// Identifies one state of a store. Of several stores that are read as one, it combines theirs.
+/// Identifies a state of a store. For several united stores it combines their identities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct StateId {
     /// The id of the store.
     pub store_id: [u8; 16],
-    /// The number of manifests that the store has had.
+    /// The generation: the number of manifests that the store has had.
     pub generation: u64,
     /// The SipHash-1-3-128 of the manifest under a key of zeros.
     pub manifest: [u8; 16],
@@ -39,7 +39,7 @@ impl StateId {
 /// A file of a state.
 #[derive(Debug)]
 pub struct StateFile {
-    /// The bytes, or the open file that has them.
+    /// The bytes, or the open file that contains them.
     pub contents: FileContents,
     /// The number of bytes.
     pub len: u64,
@@ -47,20 +47,20 @@ pub struct StateFile {
     pub digest: [u8; 16],
     /// The state that the file is part of.
     pub state: StateId,
-    /// Keeps a writer from removing the file while it is read.
+    /// Prevents a writer from removing the file while it is read.
     pub held: HeldState,
 }
 
-/// Where the bytes of a file of a state are.
+/// The contents of a file of a state.
 #[derive(Debug)]
 pub enum FileContents {
     /// In memory.
     Bytes(Vec<u8>),
-    /// In a file, from its start.
+    /// A file, read from its start.
     File(File),
 }
 
-/// Keeps the files of a state from being removed, as an open store does.
+/// Prevents the files of a state from being removed, as an open store does.
 #[derive(Clone, Debug)]
 pub struct HeldState(#[expect(dead_code, reason = "held for its locks")] Arc<Snapshot>);
 
@@ -70,7 +70,7 @@ impl Store {
         StateId::of(&self.snapshot())
     }
 
-    /// The directories of the stores that this handle reads, one unless they are
+    /// The directories of the stores that this handle reads; one unless they are
     /// [united](Store::is_united).
     pub fn paths(&self) -> Vec<PathBuf> {
         let state = self.snapshot();
@@ -80,14 +80,14 @@ impl Store {
         }
     }
 
-    /// Whether this handle reads several stores as one, see [`Stores`](crate::Stores).
+    /// Whether this handle reads several stores together, see [`Stores`](crate::Stores).
     pub fn is_united(&self) -> bool {
         self.snapshot().is_united()
     }
 
-    /// A file of the state that this handle shows, by its name: [`MANIFEST`], or a name that the
-    /// manifest has. `None` if the state has no such file. A copy of all of them in a directory is
-    /// the store in this state.
+    /// A file of the state that this handle shows: [`MANIFEST`], or a name listed in the manifest.
+    /// `None` if the state has no such file. A directory with copies of all of them is the store in
+    /// this state.
     ///
     /// # Errors
     ///
@@ -125,7 +125,7 @@ impl Store {
 }
 
 impl Searcher {
-    /// Identifies the state that is searched.
+    /// Identifies the searched state.
     pub fn state_id(&self) -> StateId {
         StateId::of(self.snapshot())
     }

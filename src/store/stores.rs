@@ -1,4 +1,4 @@
-//! Several stores that are asked as one.
+//! Several stores that are queried together.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,19 +10,19 @@ use crate::search::snapshot::Snapshot;
 use crate::search::{Match, Searcher};
 use fpstore_base::Fingerprint;
 
-/// Several stores, open for reading and asked as one: a year of crawls in twelve stores, or the stores
-/// that a corpus is checked against. A cheap handle that any number of threads can share.
+/// Several stores, open for reading and queried together: a year of crawls in twelve stores, or the
+/// stores against which a corpus is checked. A cheap handle that any number of threads can share.
 ///
-/// Each answer is that of one store with the records of all, and each id has its store:
-/// [`Hit::stores`](crate::Hit::stores) parts a match by store. Stores may differ in scheme, tuned
-/// distance, kind of ids, and labels, but not in recipe, of which the width is a part. An empty store
-/// goes with any other.
+/// An answer equals the answer of one store with all records, and each id has its store:
+/// [`Hit::stores`](crate::Hit::stores) splits a match by store. Stores may differ in scheme, tuned
+/// distance, kind of ids, and labels, but not in recipe, which includes the width. An empty store
+/// matches any other.
 ///
-/// A search takes as long as the searches of all stores together. So twelve stores of a month take
-/// longer than one of a year; [`Writer::import`](crate::Writer) makes one store of many.
+/// A search takes as long as the searches of all stores together. So twelve monthly stores take
+/// longer than one store of a year; [`Writer::import`](crate::Writer) merges stores into one.
 ///
-/// It shows the states of the stores when they were opened, or at the last [`Stores::refresh`]; its
-/// clones show the same states. It changes nothing.
+/// It shows the states of the stores at the time of opening, or of the last [`Stores::refresh`];
+/// its clones show the same states. It only reads.
 ///
 /// # Examples
 ///
@@ -53,7 +53,7 @@ use fpstore_base::Fingerprint;
 #[derive(Clone, Debug)]
 pub struct Stores {
     paths: Arc<[PathBuf]>,
-    /// Shows the segments of all.
+    /// Shows the segments of all stores.
     all: Store,
 }
 
@@ -67,15 +67,15 @@ impl Stores {
         Stores::with_options(paths, OpenOptions::default())
     }
 
-    /// Opens the stores in these directories with the given options. What `Access::Auto` decides, it
-    /// decides for each store by itself.
+    /// Opens the stores in these directories with the given options. `Access::Auto` decides for
+    /// each store separately.
     ///
     /// # Errors
     ///
     /// * As [`Store::with_options`] for the first store that cannot be opened.
     /// * [`Error::InvalidOptions`] if no store is named, if one is named twice or is a copy of
-    ///   another, if two have different recipes, or if the options name a generation: stores have
-    ///   generations of their own.
+    ///   another, if two have different recipes, or if the options name a generation: each store
+    ///   has its own.
     pub fn with_options<P: AsRef<Path>>(
         paths: impl IntoIterator<Item = P>,
         options: OpenOptions,
@@ -88,8 +88,8 @@ impl Stores {
         Stores::of(&paths.into_iter().map(open).collect::<Result<Vec<Store>>>()?)
     }
 
-    /// The stores of some handles, in the states that these show now. A part of a store, such as that
-    /// of a label, stays a part.
+    /// Unites the stores of some handles in their current states. A part of a store, such as the
+    /// segments with a label, remains a part.
     ///
     /// # Errors
     ///
@@ -117,43 +117,44 @@ impl Stores {
         self.paths.len()
     }
 
-    /// The directory of a store, as it was named.
+    /// The directory of a store, as given.
     ///
     /// # Panics
     ///
-    /// If there is no store of that number; those of answers are there.
+    /// If the number is out of range; numbers in answers are valid.
     pub fn path(&self, store: StoreIndex) -> &Path {
         &self.paths[store.0]
     }
 
-    /// The directories of all stores, as they were named and in that order.
+    /// The directories of all stores, in the given order and spelling.
     pub fn paths(&self) -> &[PathBuf] {
         &self.paths
     }
 
-    /// The generation of each store in the state that is shown, in the order of [`Stores::paths`].
+    /// The generation of each store in the shown state, in the order of [`Stores::paths`].
     pub fn generations(&self) -> Vec<u64> {
         self.all.snapshot().states().iter().map(|state| state.generation()).collect()
     }
 
-    /// All stores as one, for whatever takes a [`Store`]: batches, joins, groups, reports.
+    /// All stores as one, for functions that take a [`Store`]: batches, joins, groups, reports.
     ///
-    /// It is only to be searched: [`Store::log`] and `backup` refuse it. Its
-    /// [`generation`](Store::generation) is the sum of those of the stores, its id is made of theirs,
-    /// and its path is that of the first. Segments of two stores may have the same number.
+    /// It can only be searched: [`Store::log`] and `backup` reject it. Its
+    /// [`generation`](Store::generation) is the sum of the generations of the stores, its id
+    /// combines their ids, and its path is the path of the first store. Segments of two stores may
+    /// have the same number.
     pub fn as_store(&self) -> &Store {
         &self.all
     }
 
-    /// A searcher, which belongs to one thread, for many queries. After a [`Stores::refresh`] it
-    /// follows [`Stores::as_store`].
+    /// A searcher for many queries; it belongs to one thread. After a [`Stores::refresh`] it can
+    /// follow [`Stores::as_store`].
     pub fn searcher(&self) -> Searcher {
         self.all.searcher()
     }
 
-    /// Finds every stored fingerprint within `k` bits of `needle`, as [`Store::query`]: nearest first,
-    /// ties by ascending fingerprint, then in the order of the stores. A fingerprint that two stores
-    /// hold is found in both, each time with the ids of that store.
+    /// Finds every stored fingerprint within `k` bits of `needle`, as [`Store::query`]: nearest
+    /// first, ties by ascending fingerprint, then in the order of the stores. A fingerprint in two
+    /// stores is found in both, each time with the ids of that store.
     ///
     /// # Errors
     ///
@@ -163,7 +164,7 @@ impl Stores {
     }
 
     /// Finds the `count` stored fingerprints nearest to `needle` within `k_max` bits, as
-    /// [`Searcher::nearest`]. A fingerprint that two stores hold counts once, and is found in both.
+    /// [`Searcher::nearest`]. A fingerprint in two stores counts once and is found in both.
     ///
     /// # Errors
     ///
@@ -177,19 +178,19 @@ impl Stores {
         by_store(self.searcher().nearest(needle, count, k_max)?)
     }
 
-    /// Makes this handle and its clones show the newest states of all stores. Returns whether one
-    /// differs from the state before.
+    /// Makes this handle and its clones show the newest states of all stores. Returns whether any
+    /// state changed.
     ///
     /// # Errors
     ///
     /// As [`Store::refresh`], and as [`Stores::of`] if a store was replaced by one that cannot be
-    /// asked with the others. After an error the handle shows the states before.
+    /// queried together with the others. After an error the handle shows the old states.
     pub fn refresh(&self) -> Result<bool> {
         self.all.refresh()
     }
 }
 
-/// The matches of an answer, parted by store.
+/// The matches of an answer, split by store.
 fn by_store(answer: crate::search::Answer<'_>) -> Result<Vec<(StoreIndex, Match)>> {
     let parts = answer.hits().flat_map(|hit| hit.stores());
     parts.map(|(store, hit)| Ok((store, hit.to_match()?))).collect()

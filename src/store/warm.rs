@@ -1,4 +1,4 @@
-//! Reading pages into memory before the first query would have to wait for them.
+//! Reading pages into memory before the first query has to wait for them.
 
 use std::ops::Range;
 
@@ -14,11 +14,12 @@ use fpstore_base::thread_count;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Warm {
-    /// The prefix indexes and heads, which every probe reads: about 9 bits a fingerprint and table.
+    /// The prefix indexes and heads, which every probe reads: about 9 bits per fingerprint and
+    /// table.
     Hot,
-    /// All pages, tails and ids too.
+    /// All pages, including tails and ids.
     All,
-    /// None: a query reads the pages that it needs.
+    /// No pages: a query reads the pages that it needs.
     None,
 }
 
@@ -28,18 +29,18 @@ fpstore_base::choices!(Warm {
     None = "none": "Nothing; every query is handed to another thread",
 });
 
-/// Which of the pages that are wanted are read.
+/// Which of the selected pages are read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pages {
-    /// All: those that were read before may have left the memory.
+    /// All pages: verified pages may have left the memory since.
     All,
-    /// Those of sections that are not verified as a whole. A new state shares most segments with the
-    /// one before, which is in use.
+    /// Pages of sections that are not fully verified. A new state shares most segments with the
+    /// preceding state, which is in use.
     New,
 }
 
-/// Reads part of a state, and makes the plans for the distances that are asked most. Returns the
-/// number of pages.
+/// Reads part of a state, and makes the plans for the most common distances. Returns the number of
+/// pages.
 pub(super) fn warm_all(snapshot: &Snapshot, what: Warm, which: Pages) -> Result<u64> {
     let mut pages = 0;
     let threads = thread_count(0);
@@ -58,7 +59,7 @@ pub(super) fn warm_all(snapshot: &Snapshot, what: Warm, which: Pages) -> Result<
 fn warm_segment(segment: &Segment, what: Warm, which: Pages, threads: usize) -> Result<u64> {
     let wanted = |section: Section| match section {
         Section::PrefixIndex(_) | Section::OverflowEntries(_) | Section::Heads(_) => true,
-        // Checksums are not covered by checksums; they are read to verify the other pages.
+        // Checksums have no checksums of their own; they are read to verify the other pages.
         Section::Checksums | Section::Header | Section::Manifest | Section::Deletions => false,
         _ => what == Warm::All,
     };
@@ -77,10 +78,10 @@ fn warm_segment(segment: &Segment, what: Warm, which: Pages, threads: usize) -> 
     Ok(pages)
 }
 
-/// Verifies those sections of a table that have no more pages than there are queries: these will read
-/// most of them. Page after page takes less time than in the order of queries.
+/// Verifies the sections of a table that have at most as many pages as there are queries: these
+/// will read most of them. Sequential reading takes less time than reading in the order of queries.
 ///
-/// Damage is no error here: it is one of the queries that meet it.
+/// Damage is not an error here: the queries that meet it report it.
 pub(crate) fn warm_for_batch(segment: &Segment, table: usize, queries: usize, threads: usize) {
     let of_table =
         |place: &&SectionPlace| place.section.table().is_some_and(|at| usize::from(at.0) == table);

@@ -1,7 +1,7 @@
-//! Memory and threads of one piece of work.
+//! The memory and threads of a piece of work.
 //!
-//! The builder, the writer and the joins get from here the memory and threads that sorting may use.
-//! Nothing is reserved: a caller must keep to the numbers.
+//! The builder, the writer and the joins get the limits for sorting from here. Nothing is reserved:
+//! a caller must respect the limits.
 
 use std::path::PathBuf;
 
@@ -17,16 +17,16 @@ const MIB: u64 = 1 << 20;
 const FIXED_LEN: u64 = if cfg!(test) { 0 } else { 24 * MIB };
 /// Bytes for the chunks of input that a thread parses.
 const INPUT_LEN_PER_THREAD: u64 = if cfg!(test) { 0 } else { 8 * MIB };
-/// The least default, for small machines and unknown ones.
+/// The minimum default, for small machines and machines of unknown size.
 const DEFAULT_MIN: u64 = 256 * MIB;
 
-/// The least memory that work on `threads` threads can be given, in bytes.
+/// The minimum memory for work on `threads` threads, in bytes.
 pub(crate) fn memory_min(threads: usize) -> u64 {
     FIXED_LEN + INPUT_LEN_PER_THREAD * threads as u64 + MEMORY_MIN
 }
 
 /// The share of the given resources that sorting may use. Temporary files go into `folder` unless
-/// another directory is given.
+/// the resources name another directory.
 pub(crate) fn divide(given: &Resources, folder: impl FnOnce() -> PathBuf) -> Result<SortResources> {
     let folder = given.temp_dir.clone().unwrap_or_else(folder);
     std::fs::read_dir(&folder).map_err(Error::io("put temporary files into", &folder))?;

@@ -1,7 +1,7 @@
-//! Labels of segments: their forms, and the dates that they are.
+//! Labels of segments, and the dates in them.
 //!
-//! Expiry compares labels and takes those that are dates for days; what is added must have a label
-//! that an expiry of the others finds, too. Labels of stores that hold no dates are any text.
+//! Expiry compares labels, and treats dates as days. A new segment needs a label that an expiry of
+//! the others can select as well. In stores without dates, labels are arbitrary texts.
 
 use jiff::civil::{Date, ISOWeekDate, Weekday};
 use jiff::tz::TimeZone;
@@ -10,27 +10,22 @@ use jiff::{Span, Timestamp};
 use crate::base::error::{Error, Result};
 use crate::search::snapshot::{OpenSegment, Snapshot};
 
-/// A label for what is added today: the day in UTC, such as `2026-11-05`.
-pub fn label_of_today() -> String {
-    today().to_string()
-}
-
 pub(super) fn today() -> Date {
     Timestamp::now().to_zoned(TimeZone::UTC).date()
 }
 
-/// A label, with a day in UTC in place of the words `today` and `yesterday`.
+/// A label, with the words `today` and `yesterday` replaced by the day in UTC.
 pub fn dated_label(label: &str) -> String {
     match label {
-        "today" => label_of_today(),
+        "today" => today().to_string(),
         "yesterday" => today().yesterday().map_or_else(|_| label.into(), |day| day.to_string()),
         other => other.into(),
     }
 }
 
-/// Why a segment must not get a label beside those that are `stored`: they are dates of one form, and
-/// an expiry of these would pass over it for ever. A segment without label is free, and so is a store
-/// whose labels are no dates, or of several forms.
+/// The reason why a segment must not get this label: the `stored` labels are dates of one form, and
+/// an expiry of those would skip it for ever. `None` for an empty label, and for a store whose
+/// labels are not dates or have several forms.
 pub(super) fn fault_beside<'a>(
     label: &str,
     stored: impl Iterator<Item = &'a str>,
@@ -48,7 +43,7 @@ pub(super) fn fault_beside<'a>(
     ))
 }
 
-/// Refuses the label of a new segment by [`fault_beside`].
+/// Rejects the label of a new segment by [`fault_beside`].
 pub(super) fn check_label(label: &str, store: &Snapshot) -> Result<()> {
     let stored = store.segments().iter().filter_map(OpenSegment::label_of_records);
     match fault_beside(label, stored) {
@@ -59,21 +54,21 @@ pub(super) fn check_label(label: &str, store: &Snapshot) -> Result<()> {
     }
 }
 
-/// The part of a label that is a date, if it begins with one.
+/// The date at the start of a label, if there is one.
 fn date_in(label: &str) -> Option<&str> {
     day_after(label)?;
     let is_compact = runs(label).next().is_some_and(|run| run.len() == 8);
     Some(&label[..label.len().min(if is_compact { 8 } else { 10 })])
 }
 
-/// The days since the day that a label names, or since the last day of its week, month or year; 0 where
-/// that has not come. `None` for a label that is no date.
+/// The days since the day of a label, or since the last day of its week, month or year; 0 for
+/// future dates. `None` for a label that is not a date.
 pub fn days_since_label(label: &str) -> Option<u64> {
     let since = today().since(day_after(label)?.yesterday().ok()?).ok()?;
     Some(since.get_days().try_into().unwrap_or(0))
 }
 
-/// Whether two labels are of one form, or one begins as the other.
+/// Whether two labels have the same form, or one has the form of a prefix of the other.
 pub(super) fn is_like(one: &str, other: &str) -> bool {
     let mut pairs = runs(one).zip(runs(other));
     pairs.all(|(one, other)| match (kind(one), kind(other)) {
@@ -102,7 +97,7 @@ fn kind_of(of: char) -> Kind {
     }
 }
 
-/// The longest parts of a label that are of one kind.
+/// The maximal runs of characters of the same kind.
 fn runs(label: &str) -> impl Iterator<Item = &str> {
     let mut rest = label;
     std::iter::from_fn(move || {
@@ -114,7 +109,7 @@ fn runs(label: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The day after the day, week, month or year that a label names.
+/// The day after the day, week, month or year in a label.
 pub(super) fn day_after(label: &str) -> Option<Date> {
     let number = |text: &str| text.parse::<i16>().ok();
     let date = |year: &str, month: &str, day: &str| {
@@ -194,7 +189,7 @@ mod tests {
 
     #[test]
     fn a_label_that_is_a_date_has_an_age() {
-        assert_eq!(days_since_label(&label_of_today()), Some(0));
+        assert_eq!(days_since_label(&dated_label("today")), Some(0));
         assert_eq!(days_since_label(&dated_label("yesterday")), Some(1));
         assert_eq!(days_since_label("9998"), Some(0));
         assert!(days_since_label("2020-01").is_some_and(|days| days > 365));

@@ -310,6 +310,7 @@ fn removed_row<'a>(
             Other::Stored(_, store) => store,
             Other::New(_) => StoreIndex::default(),
         },
+        other_store_name: None,
     }
 }
 

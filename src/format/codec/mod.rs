@@ -1,11 +1,13 @@
-//! Codecs of heads: how the heads of one block become bytes, and back.
+//! Codecs of heads: encoding the heads of one block as bytes, and decoding them.
 //!
-//! Everything outside this folder reaches a codec through [`HeadCodec`], [`Block`], [`Heads`] and
-//! [`BlockEncoder`]. A codec is a file here, a variant of these four, and, if it has one, a kernel
+//! Code outside this folder uses a codec through [`HeadCodec`], [`Block`], [`Heads`] and
+//! [`BlockEncoder`]. A new codec is a file here, a variant of these four, and optionally a kernel
 //! in `search/kernel`; without a kernel the search walks its [`Heads`] one by one. The prefix
 //! index, ranks and tails do not depend on the codec.
 
 pub(crate) mod varint;
+
+pub(crate) use varint::{Block, BlockEncoder, Heads};
 
 use crate::base::error::Fault;
 
@@ -35,8 +37,8 @@ impl HeadCodec {
         }
     }
 
-    /// The bytes of the gap between two heads that are `bits` bits apart. The layout of tables and
-    /// the cost model ask for it.
+    /// The bytes of the gap between two heads that are `bits` bits apart. Used by the layout of
+    /// tables and by the cost model.
     pub(crate) fn gap_len(self, bits: u32) -> u32 {
         match self {
             HeadCodec::Varint => varint::gap_len(bits),
@@ -52,129 +54,14 @@ impl HeadCodec {
         first_head: u64,
     ) -> Result<Block<'_>, Fault> {
         match self {
-            HeadCodec::Varint => {
-                varint::Block::new(bytes, value_count, first_head).map(Block::Varint)
-            }
+            HeadCodec::Varint => Block::new(bytes, value_count, first_head),
         }
     }
 
     /// An encoder of blocks, of which the first begins at `first_head`.
     pub(crate) fn encoder(self, first_head: u64) -> BlockEncoder {
         match self {
-            HeadCodec::Varint => BlockEncoder::Varint(varint::BlockEncoder::new(first_head)),
-        }
-    }
-}
-
-/// The heads of one block.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Block<'a> {
-    Varint(varint::Block<'a>),
-}
-
-impl<'a> Block<'a> {
-    /// All heads of the block.
-    #[inline]
-    pub(crate) fn heads(&self) -> Heads<'a> {
-        match self {
-            Block::Varint(block) => Heads::Varint(block.heads()),
-        }
-    }
-
-    /// The heads of the block from one at or before the first that is at least `low`.
-    #[inline(always)]
-    pub(crate) fn heads_from(&self, low: u64) -> Result<Heads<'a>, Fault> {
-        match self {
-            Block::Varint(block) => block.heads_from(low).map(Heads::Varint),
-        }
-    }
-
-    /// Checks every rule of the block: its coding, heads up to `last_head`, and no byte
-    /// after the last head.
-    pub(crate) fn check(&self, last_head: u64) -> Result<(), Fault> {
-        match self {
-            Block::Varint(block) => block.check(last_head),
-        }
-    }
-}
-
-/// A cursor over the heads of a block.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Heads<'a> {
-    Varint(varint::Heads<'a>),
-}
-
-impl Heads<'_> {
-    /// The number of heads read.
-    #[inline]
-    pub(crate) fn position(&self) -> u64 {
-        match self {
-            Heads::Varint(heads) => heads.place().position,
-        }
-    }
-
-    /// Writes the next heads to `out`, as many as there are and fit, and returns their number.
-    pub(crate) fn fill(&mut self, out: &mut [u64]) -> Result<usize, Fault> {
-        match self {
-            Heads::Varint(heads) => heads.fill(out),
-        }
-    }
-
-    /// Whether all heads were read and no byte is left.
-    pub(crate) fn ended_well(&self) -> bool {
-        match self {
-            Heads::Varint(heads) => heads.ended_well(),
-        }
-    }
-}
-
-/// Encodes one block after the other. The bytes of a block are a front, which is known only at its
-/// end, and a body. A block can have any number of values, and only its front and body are spilled
-/// to a file; so an encoder may hold back only so many heads.
-#[derive(Debug)]
-pub(crate) enum BlockEncoder {
-    Varint(varint::BlockEncoder),
-}
-
-impl BlockEncoder {
-    /// The values of the block so far.
-    #[inline]
-    pub(crate) fn value_count(&self) -> u64 {
-        match self {
-            BlockEncoder::Varint(encoder) => encoder.value_count(),
-        }
-    }
-
-    /// Whether [`BlockEncoder::checkpoint`] must be called before the next head. A codec that
-    /// needs no restart points returns `false`.
-    #[inline]
-    pub(crate) fn needs_checkpoint(&self) -> bool {
-        match self {
-            BlockEncoder::Varint(encoder) => encoder.needs_checkpoint(),
-        }
-    }
-
-    /// Appends to the front of the block, whose body has `body_len` bytes so far.
-    pub(crate) fn checkpoint(&self, body_len: u64, front: &mut Vec<u8>) {
-        match self {
-            BlockEncoder::Varint(encoder) => encoder.checkpoint(body_len, front),
-        }
-    }
-
-    /// Appends a head that is not below the one before to the body of the block.
-    #[inline]
-    pub(crate) fn push(&mut self, head: u64, body: &mut Vec<u8>) {
-        match self {
-            BlockEncoder::Varint(encoder) => encoder.push(head, body),
-        }
-    }
-
-    /// Ends the block, appends to `body` the heads that the encoder holds back, and begins the next
-    /// block at `next_first_head`. Returns whether the block starts with its front; if not, the
-    /// front is dropped.
-    pub(crate) fn finish(&mut self, next_first_head: u64, _body: &mut Vec<u8>) -> bool {
-        match self {
-            BlockEncoder::Varint(encoder) => encoder.finish(next_first_head),
+            HeadCodec::Varint => BlockEncoder::new(first_head),
         }
     }
 }

@@ -1,15 +1,15 @@
-//! The varint codec: each head is the gap to the head before it, as a LEB128 varint.
+//! The varint codec: each head is stored as its gap from the preceding head, a LEB128 varint.
 //!
-//! A varint has seven bits of the gap in each byte, lowest first; the high bit of a byte says that
-//! the gap continues in the next. With the first head of the block at 1000, the bytes
+//! A varint has seven bits of the gap in each byte, lowest first; a set high bit means that the gap
+//! continues in the next byte. With the first head of the block at 1000, the bytes
 //!
 //! ```text
 //! 05   00   83 02   7f        gaps 5, 0, 3 + 2 * 128 = 259, 127
 //! ```
 //!
 //! are the heads 1005, 1005, 1264, 1391. A block of more than [`LONG_BLOCK_MIN`] values starts with
-//! restart points, one for each [`RESTART_INTERVAL`] values after the first: the head before it and
-//! the offset of its gap, so that a search in a long block does not read all of it.
+//! restart points, one for each [`RESTART_INTERVAL`] values after the first: the preceding head and
+//! the offset of the gap, so that a search in a long block does not read all of it.
 
 use crate::base::error::Fault;
 use crate::bytes::fields::put_u64;
@@ -23,7 +23,7 @@ pub(super) const TAG: u8 = 1;
 pub(crate) const LONG_BLOCK_MIN: u64 = 256;
 /// Values between restart points.
 pub(crate) const RESTART_INTERVAL: u64 = 128;
-/// Bytes of a restart point: the head before it, and where its gaps start.
+/// Bytes of a restart point: the preceding head, and the offset of its gaps.
 pub(crate) const RESTART_LEN: u64 = 16;
 
 /// The high bits of eight bytes: set where a varint continues.
@@ -44,7 +44,7 @@ pub(crate) struct Block<'a> {
     restarts: &'a [u8],
     gaps: &'a [u8],
     value_count: u64,
-    /// The lowest head that belongs here; the first gap counts from it.
+    /// The lowest head of the block; the first gap counts from it.
     first_head: u64,
 }
 
@@ -67,19 +67,19 @@ impl<'a> Block<'a> {
         Ok(Block { restarts, gaps, value_count, first_head })
     }
 
-    /// The values of the block from the first one on.
+    /// All heads of the block.
     #[inline]
     pub(crate) fn heads(&self) -> Heads<'a> {
         Heads { gaps: self.gaps, head: self.first_head, position: 0, value_count: self.value_count }
     }
 
-    /// The values of the block, starting at or before the first whose head is at least `low`.
+    /// The heads of the block, starting at or before the first head that is at least `low`.
     #[inline(always)]
     pub(crate) fn heads_from(&self, low: u64) -> Result<Heads<'a>, Fault> {
         if self.restarts.is_empty() { Ok(self.heads()) } else { self.restart_before(low) }
     }
 
-    /// The values from the last restart point whose earlier heads are all below `low`.
+    /// The values from the last restart point before which all heads are below `low`.
     #[cold]
     fn restart_before(&self, low: u64) -> Result<Heads<'a>, Fault> {
         let count = self.restarts.len() as u64 / RESTART_LEN;
@@ -148,14 +148,14 @@ impl<'a> Block<'a> {
     }
 }
 
-/// The place of a cursor in its block.
+/// The position of a cursor in its block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CursorPlace {
     /// The number of heads read.
     pub(crate) position: u64,
     /// The head last read, or the lowest head of the block.
     pub(crate) head: u64,
-    /// The number of bytes of gaps that are left.
+    /// The number of remaining bytes of gaps.
     pub(crate) left_len: usize,
 }
 
@@ -171,13 +171,19 @@ pub(crate) struct Heads<'a> {
 }
 
 impl Heads<'_> {
-    /// The place of this cursor.
+    /// The number of heads read.
+    #[inline]
+    pub(crate) fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// The position of this cursor.
     #[inline]
     pub(crate) fn place(&self) -> CursorPlace {
         CursorPlace { position: self.position, head: self.head, left_len: self.gaps.len() }
     }
 
-    /// Moves forward to a later place.
+    /// Moves forward to a later position.
     pub(crate) fn skip_to(&mut self, place: CursorPlace) {
         let read = self.gaps.len().saturating_sub(place.left_len);
         self.gaps = self.gaps.get(read..).unwrap_or_default();
@@ -197,19 +203,19 @@ impl Heads<'_> {
         Ok(Some((self.position - 1, self.head)))
     }
 
-    /// Whether all values were read and no byte is left over (R-15).
+    /// Whether all values were read and no byte remains (R-15).
     pub(crate) fn ended_well(&self) -> bool {
         self.position == self.value_count && self.gaps.is_empty()
     }
 
-    /// See [`Heads::fill`](super::Heads::fill).
+    /// Writes as many of the next heads to `out` as fit, and returns their number.
     pub(crate) fn fill(&mut self, out: &mut [u64]) -> Result<usize, Fault> {
         let room = (self.value_count - self.position).min(out.len() as u64) as usize;
         let mut slots = out.iter_mut();
         let mut left = room;
         while left > 0 {
             let word = u64_at(self.gaps, 0).unwrap_or(HIGH_BITS);
-            // Eight gaps of a byte each, and no way past the end of the numbers.
+            // Eight gaps of one byte each, and no overflow.
             if left >= 8 && word & HIGH_BITS == 0 && self.head <= u64::MAX - 8 * 0x7f {
                 for (gap, slot) in word.to_le_bytes().into_iter().zip(&mut slots) {
                     self.head += u64::from(gap);
@@ -238,17 +244,17 @@ impl Heads<'_> {
     }
 }
 
-/// Gaps that are read at once where some take two bytes: as many as surely lie in a word.
+/// The number of gaps decoded at once if some take two bytes: as many as surely lie in a word.
 const SHORT_GAPS: usize = 4;
 
-/// The first gaps of a word, and the bytes that they take.
+/// The first gaps of a word, and the number of bytes they take.
 struct ShortGaps {
     each: [u64; SHORT_GAPS],
     len: usize,
 }
 
-/// The first gaps of a word, if no gap in it is longer than two bytes, and none is longer than it need
-/// be. Which of them take two bytes is unpredictable: no branch.
+/// The first gaps of a word, if no gap in it is longer than two bytes and none is longer than
+/// necessary. Which gaps take two bytes is unpredictable, so this has no branch.
 #[inline(always)]
 fn short_gaps(mut word: u64) -> Option<ShortGaps> {
     let continued = word & HIGH_BITS;
@@ -267,7 +273,9 @@ fn short_gaps(mut word: u64) -> Option<ShortGaps> {
     is_short.then_some(ShortGaps { each, len })
 }
 
-/// Encodes one block after the other, see [`BlockEncoder`](super::BlockEncoder).
+/// Encodes one block after the other. The bytes of a block are its restart points, which are known
+/// only at its end, and its gaps. A block can have any number of values; only these bytes are spilled
+/// to a file, and the encoder itself keeps a single head.
 #[derive(Debug)]
 pub(crate) struct BlockEncoder {
     before: u64,
@@ -279,37 +287,42 @@ impl BlockEncoder {
         BlockEncoder { before: first_head, value_count: 0 }
     }
 
+    /// The values of the block so far.
     #[inline]
-    pub(super) fn value_count(&self) -> u64 {
+    pub(crate) fn value_count(&self) -> u64 {
         self.value_count
     }
 
+    /// Whether [`BlockEncoder::checkpoint`] must be called before the next head.
     #[inline]
-    pub(super) fn needs_checkpoint(&self) -> bool {
+    pub(crate) fn needs_checkpoint(&self) -> bool {
         self.value_count.is_multiple_of(RESTART_INTERVAL) && self.value_count > 0
     }
 
-    /// Appends a restart point.
-    pub(super) fn checkpoint(&self, gaps_len: u64, restarts: &mut Vec<u8>) {
+    /// Appends a restart point; the gaps of the block have `gaps_len` bytes so far.
+    pub(crate) fn checkpoint(&self, gaps_len: u64, restarts: &mut Vec<u8>) {
         put_u64(restarts, self.before);
         put_u64(restarts, gaps_len);
     }
 
+    /// Appends the gap to a head, which is not below the preceding head.
     #[inline]
-    pub(super) fn push(&mut self, head: u64, gaps: &mut Vec<u8>) {
+    pub(crate) fn push(&mut self, head: u64, gaps: &mut Vec<u8>) {
         varint::write(head - self.before, gaps);
         self.before = head;
         self.value_count += 1;
     }
 
-    pub(super) fn finish(&mut self, next_first_head: u64) -> bool {
+    /// Ends the block, and begins the next block at `next_first_head`. Returns whether the block starts
+    /// with its restart points; if not, they are dropped.
+    pub(crate) fn finish(&mut self, next_first_head: u64) -> bool {
         let is_long = self.value_count > LONG_BLOCK_MIN;
         *self = BlockEncoder::new(next_first_head);
         is_long
     }
 }
 
-/// The bytes of a gap of `bits` bits.
+/// The number of bytes of a gap of `bits` bits.
 pub(super) fn gap_len(bits: u32) -> u32 {
     bits.div_ceil(7).max(1)
 }

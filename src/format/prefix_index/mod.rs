@@ -1,8 +1,8 @@
-//! The prefix index: for each block, where its heads lie and which ranks its values have.
+//! The prefix index: for each block, the place of its heads and the ranks of its values.
 //!
-//! An *index entry* of 64 bytes, one cache line, is for 16 blocks. It holds the end of the block
-//! before (two bases of 64 bits: bytes of heads, ranks) and 16 ends as differences from the bases,
-//! 12 bits of ranks and 12 bits of bytes each:
+//! An *index entry* of 64 bytes, one cache line, covers 16 blocks. It holds the end of the
+//! preceding block (two bases of 64 bits: bytes of heads, ranks) and 16 ends as differences from
+//! the bases, 12 bits of ranks and 12 bits of bytes each:
 //!
 //! ```text
 //! offset  0           8           16       19       22             61      64
@@ -11,27 +11,26 @@
 //! end: 24 bits   | bytes: 12 bits | ranks: 12 bits |
 //! ```
 //!
-//! A block starts where the one before it ends. As an example take the bases (100, 70) and three
-//! blocks: one with 3 values in 3 bytes, an empty one, and one with 2 values in 5 bytes. Their
-//! ends are `03 30 00`, `03 30 00` and `05 80 00`; the third block lies at the bytes 103 to 108 and
-//! has the ranks 73 and 74. Where a difference takes more than 12 bits, the ends are
-//! 16 pairs of u64 in an *overflow entry*, and the first word of the index entry is 2^63 plus its
-//! number.
+//! A block starts at the end of the preceding block. As an example take the bases (100, 70) and
+//! three blocks: one with 3 values in 3 bytes, an empty one, and one with 2 values in 5 bytes.
+//! Their ends are `03 30 00`, `03 30 00` and `05 80 00`; the third block lies at the bytes 103 to
+//! 108 and has the ranks 73 and 74. If a difference takes more than 12 bits, the ends are 16 pairs
+//! of u64 in an *overflow entry*, and the first word of the index entry is 2^63 plus its number.
 //!
 //! The prefix index does not depend on the codec of the heads. Its callers are the segment reader,
 //! the segment writer and `verify`.
 
-mod entry;
 mod write;
 
 use crate::base::error::Fault;
 use crate::base::section::BlockIndex;
 use crate::bytes::fields::{u32_at, u64_at};
-pub(crate) use entry::{BLOCKS_PER_ENTRY, DIFFERENCE_MAX, ENTRY_LEN, OVERFLOW_ENTRY_LEN};
-use entry::{End, OVERFLOW};
-pub(crate) use write::IndexWriter;
+pub(crate) use write::{
+    BLOCKS_PER_ENTRY, DIFFERENCE_MAX, ENTRY_LEN, IndexWriter, OVERFLOW_ENTRY_LEN,
+};
+use write::{End, OVERFLOW};
 
-/// The most leading bits that can name a block (R-8).
+/// The maximum number of leading bits that select a block (R-8).
 pub(crate) const BLOCK_BITS_MAX: u32 = 40;
 
 /// The bytes of the index section.
@@ -45,7 +44,7 @@ pub(crate) fn entry_offset(block: BlockIndex) -> u64 {
     block.0 / BLOCKS_PER_ENTRY * ENTRY_LEN
 }
 
-/// Where a block lies: bytes of the heads section, ranks of the table.
+/// The place of a block: bytes of the heads section, ranks of the table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct BlockSpan {
     pub(crate) heads_start: u64,
@@ -76,7 +75,7 @@ pub(crate) enum Lookup {
     },
 }
 
-/// The bases of an index entry: where its first block starts.
+/// The bases of an index entry: the start of its first block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct IndexEntry {
     pub(crate) heads_base: u64,
@@ -127,7 +126,8 @@ fn short(needed: u64, found: &[u8]) -> Fault {
     Fault::Truncated { needed, found: found.len() as u64 }
 }
 
-/// Looks `block` up in its index entry, 64 bytes. The checked path: names what is wrong.
+/// Looks `block` up in its index entry, 64 bytes. This is the checked path, which reports the exact
+/// fault.
 #[inline]
 pub(crate) fn look_up(bytes: &[u8], block: BlockIndex) -> Result<Lookup, Fault> {
     let entry = IndexEntry::read(bytes)?;
@@ -154,7 +154,7 @@ pub(crate) fn look_up_overflow(
     entry.span(start, end).ok_or_else(disorder)
 }
 
-/// The end of the block before, and that of the block itself.
+/// The end of the preceding block, and the end of the block itself.
 fn ends_of(block: BlockIndex, end_at: impl Fn(usize) -> Option<End>) -> Option<(End, End)> {
     let slot = (block.0 % BLOCKS_PER_ENTRY) as usize;
     let start = match slot.checked_sub(1) {
@@ -164,9 +164,9 @@ fn ends_of(block: BlockIndex, end_at: impl Fn(usize) -> Option<End>) -> Option<(
     Some((start, end_at(slot)?))
 }
 
-/// Looks `block` up in an index entry of a table of `value_count` values, at most 2^40 (R-6), without
-/// a branch. `None` if [`look_up`] must decide: the entry has an overflow entry, is out of order, or
-/// goes beyond the values.
+/// Looks `block` up in an index entry of a table of `value_count` values, at most 2^40 (R-6),
+/// without a branch. `None` if [`look_up`] must decide: the entry has an overflow entry, is out of
+/// order, or exceeds the values.
 #[inline(always)]
 pub(crate) fn look_up_compact(
     entry: &[u8; ENTRY_LEN as usize],
@@ -178,8 +178,8 @@ pub(crate) fn look_up_compact(
     let (heads_base, rank_base) = (word(0), word(8));
     let slot = (block.0 % BLOCKS_PER_ENTRY) as usize;
     // The upper three bytes of one load are the end of the block, the three before them the end of
-    // the block before; for the first block these are the highest bytes of the base of ranks, which
-    // are zero below 2^40, and a base of 2^40 is then out of order.
+    // the preceding block. For the first block these are the highest bytes of the base of ranks,
+    // which are zero below 2^40; a base of 2^40 is then out of order.
     let ends = word(11 + 3 * slot);
     let (start, end) = (End::unpack(ends >> 16), End::unpack(ends >> 40));
     let span = BlockSpan {

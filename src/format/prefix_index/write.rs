@@ -1,22 +1,52 @@
 //! Writing index entries and overflow entries.
 
-use super::entry::{
-    BLOCKS_PER_ENTRY, DIFFERENCE_BITS, DIFFERENCE_MAX, ENTRY_LEN, End, OVERFLOW, OVERFLOW_ENTRY_LEN,
-};
 use crate::bytes::fields::{put_u24, put_u64};
+
+/// Blocks of an index entry.
+pub(crate) const BLOCKS_PER_ENTRY: u64 = 16;
+
+/// Bytes of an index entry.
+pub(crate) const ENTRY_LEN: u64 = 64;
+
+/// Bytes of an overflow entry: 16 pairs of u64.
+pub(crate) const OVERFLOW_ENTRY_LEN: u64 = 256;
+
+/// Flag in the first word of an index entry: the ends are in an overflow entry.
+pub(super) const OVERFLOW: u64 = 1 << 63;
+
+/// Bits of a difference in an index entry.
+pub(super) const DIFFERENCE_BITS: u32 = 12;
+
+/// The largest difference that an index entry can hold.
+pub(crate) const DIFFERENCE_MAX: u64 = (1 << DIFFERENCE_BITS) - 1;
+
+/// The end of a block relative to the bases of its index entry.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct End {
+    pub(super) ranks: u64,
+    pub(super) bytes: u64,
+}
+
+impl End {
+    /// The end in the low 24 bits of a word.
+    #[inline(always)]
+    pub(super) fn unpack(packed: u64) -> Self {
+        End { ranks: packed & DIFFERENCE_MAX, bytes: packed >> DIFFERENCE_BITS & DIFFERENCE_MAX }
+    }
+}
 
 /// Turns the ends of blocks, given in order, into index entries and overflow entries.
 #[derive(Debug, Default)]
 pub(crate) struct IndexWriter {
     heads_base: u64,
     rank_base: u64,
-    /// Ends of the blocks of the entry that is being filled.
+    /// Ends of the blocks of the current entry.
     ends: Vec<End>,
     overflow: Vec<u8>,
 }
 
 impl IndexWriter {
-    /// Takes the end of the next block and appends its index entry to `entries` once that is full.
+    /// Takes the end of the next block and appends its index entry to `entries` when that is full.
     pub(crate) fn push(&mut self, heads_end: u64, rank_end: u64, entries: &mut Vec<u8>) {
         let (ranks, bytes) = (rank_end - self.rank_base, heads_end - self.heads_base);
         self.ends.push(End { ranks, bytes });
@@ -27,7 +57,7 @@ impl IndexWriter {
         }
     }
 
-    /// Appends the last index entry, its missing blocks empty, and returns all overflow entries.
+    /// Appends the last index entry, padded with empty blocks, and returns all overflow entries.
     pub(crate) fn finish(mut self, entries: &mut Vec<u8>) -> Vec<u8> {
         if let Some(&last) = self.ends.last() {
             self.ends.resize(BLOCKS_PER_ENTRY as usize, last);

@@ -176,7 +176,7 @@ impl Kernel {
         found: &mut Vec<NearHead>,
         enough: usize,
     ) -> Progress {
-        let Heads::Varint(gaps) = cursor;
+        let gaps = cursor;
         let (place, first_head) = (gaps.place(), needle.head_in(probe.block, 0));
         let mut cursor = Cursor {
             block: probe.block,

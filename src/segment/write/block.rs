@@ -1,13 +1,13 @@
-//! Blocks of heads on their way to a section, however long.
+//! Blocks of heads of any length, before they are written to a section.
 
 use crate::base::error::Result;
 use crate::format::codec::{BlockEncoder, HeadCodec};
 use fpstore_disk::{ScratchFolder, Spool};
 
-/// The body of a block is looked at once for this many values, to move it to a file if it is long.
+/// The body of a block is checked once per this many values, and moved to a file if it is long.
 const SPILL_INTERVAL: u64 = 128;
 
-/// Encodes one block after the other. Long blocks wait in temporary files.
+/// Encodes one block after the other. Long blocks are buffered in temporary files.
 #[derive(Debug)]
 pub(super) struct BlockWriter {
     codec: HeadCodec,
@@ -17,23 +17,23 @@ pub(super) struct BlockWriter {
 }
 
 impl BlockWriter {
-    /// A writer that begins a block; `first_head` is the lowest head that belongs there.
+    /// A writer that begins a block whose lowest possible head is `first_head`.
     pub(super) fn new(codec: HeadCodec, first_head: u64, folder: &ScratchFolder) -> Self {
         let (front, body) = (Spool::new(folder), Spool::new(folder));
         BlockWriter { codec, encoder: codec.encoder(first_head), front, body }
     }
 
-    /// Begins another block, in place of one that has no values.
+    /// Begins another block, in place of an empty one.
     pub(super) fn begin(&mut self, first_head: u64) {
         self.encoder = self.codec.encoder(first_head);
     }
 
-    /// The values of the block so far.
+    /// The number of values of the block so far.
     pub(super) fn value_count(&self) -> u64 {
         self.encoder.value_count()
     }
 
-    /// Appends a head that is not below the one before.
+    /// Appends a head, not below the preceding head.
     #[inline]
     pub(super) fn push(&mut self, head: u64) -> Result<()> {
         if self.encoder.needs_checkpoint() {
@@ -47,13 +47,13 @@ impl BlockWriter {
         Ok(())
     }
 
-    /// Passes the bytes of the block to `out` and begins the next one.
+    /// Passes the bytes of the block to `out` and begins the next block.
     pub(super) fn close(
         &mut self,
         next_first_head: u64,
         mut out: impl FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
-        if self.encoder.finish(next_first_head, self.body.tail()) {
+        if self.encoder.finish(next_first_head) {
             self.front.drain(&mut out)?;
         } else {
             self.front.tail().clear();

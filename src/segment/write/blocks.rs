@@ -1,4 +1,4 @@
-//! Keys into blocks: what the sections of a table get for each of its values.
+//! Encoding keys into blocks: the bytes of each section of a table.
 
 use super::block::BlockWriter;
 use super::keys::KeySorter;
@@ -7,25 +7,25 @@ use crate::bytes::packing::Packer;
 use crate::format::descriptor::TableDescriptor;
 use fpstore_disk::ScratchFolder;
 
-/// Takes what a [`BlocksEncoder`] makes.
+/// Receives the output of a [`BlocksEncoder`].
 pub(super) trait Sink {
-    /// The tails so far; the encoder appends to them.
+    /// The tails so far, to which the encoder appends.
     fn tails(&mut self) -> &mut Vec<u8>;
 
-    /// Takes the next bytes of heads.
+    /// Receives the next bytes of heads.
     fn heads(&mut self, bytes: &[u8]) -> Result<()>;
 
     /// Ends a block of `value_count` values, which may be 0.
     fn end_block(&mut self, value_count: u64) -> Result<()>;
 }
 
-/// Encodes the values of a table, ascending, into its blocks.
+/// Encodes the ascending values of a table into its blocks.
 pub(super) struct BlocksEncoder {
     keys: KeySorter,
     open: OpenBlock,
 }
 
-/// The block that is being filled.
+/// The current block.
 struct OpenBlock {
     descriptor: TableDescriptor,
     stored_bits: u32,
@@ -35,7 +35,7 @@ struct OpenBlock {
 }
 
 impl BlocksEncoder {
-    /// An encoder of the blocks from `number` on, whose tails go on after those of `packer`.
+    /// An encoder of the blocks from `number` on, whose tails continue after those in `packer`.
     pub(super) fn new(
         descriptor: TableDescriptor,
         number: u64,
@@ -58,7 +58,7 @@ impl BlocksEncoder {
         values.iter().try_for_each(|&value| keys.push(value, |key| open.push(key, sink)))
     }
 
-    /// Closes the blocks before `number`: those that are left up to there have no values.
+    /// Closes the blocks before `number`; the remaining ones are empty.
     pub(super) fn close_before(&mut self, number: u64, sink: &mut impl Sink) -> Result<()> {
         let BlocksEncoder { keys, open } = self;
         keys.finish(|key| open.push(key, sink))?;
@@ -68,27 +68,27 @@ impl BlocksEncoder {
         Ok(())
     }
 
-    /// Goes on at block `number`, where another encoder has written the blocks up to there. The open
-    /// block must have no values.
+    /// Continues at block `number`, after another encoder has written the preceding blocks. The
+    /// open block must be empty.
     pub(super) fn go_on_at(&mut self, number: u64) {
         debug_assert_eq!(self.open.writer.value_count(), 0);
         self.open.number = number;
         self.open.writer.begin(self.open.descriptor.first_head(number));
     }
 
-    /// The bits of tails that make no whole byte yet.
+    /// The bits of tails that do not fill a byte yet.
     pub(super) fn packer(&mut self) -> &mut Packer {
         &mut self.open.packer
     }
 
-    /// Ends the tails: the bits that are left.
+    /// Ends the tails and returns the remaining bits.
     pub(super) fn into_packer(self) -> Packer {
         self.open.packer
     }
 }
 
 impl OpenBlock {
-    /// Appends the next key: of a table that is whole, the value.
+    /// Appends the next key; in a table of whole values the key is the value.
     #[inline]
     fn push(&mut self, key: u64, sink: &mut impl Sink) -> Result<()> {
         let head = key >> self.stored_bits;

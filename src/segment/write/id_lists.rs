@@ -1,21 +1,20 @@
-//! The lists of ids of a segment: written as they come, or from parts that were encoded apart.
+//! The lists of ids of a segment, written in sequence or from parts that were encoded separately.
 
 use std::io::{Seek, Write};
 
-use super::output::Output;
 use super::records::{GroupWriter, RecordEncoder};
-use super::section::SectionWriter;
+use super::section::{Output, SectionWriter};
 use crate::base::error::Result;
 use crate::format::id_records::IdLayout;
 use fpstore_base::IdRef;
 use fpstore_disk::ScratchFolder;
 
-/// Takes the ids of one fingerprint after the other.
+/// Receives the ids of one fingerprint after the other.
 pub(crate) trait ListSink {
     /// Adds an id and its sketch to the current list.
     fn push(&mut self, id: IdRef<'_>, sketch: &[u8]) -> Result<()>;
 
-    /// Ends the current list, of one fingerprint.
+    /// Ends the current list, which belongs to one fingerprint.
     fn close(&mut self) -> Result<()>;
 }
 
@@ -40,7 +39,7 @@ impl<'a, W: Write + Seek> IdSections<'a, W> {
         IdSections { groups, records, encoder, group_writer, out, id_count: 0 }
     }
 
-    /// Adds lists that were encoded apart.
+    /// Appends separately encoded lists.
     pub(crate) fn append(&mut self, lists: &IdLists) -> Result<()> {
         self.id_count += lists.id_count;
         for &len in &lists.lens {
@@ -51,7 +50,7 @@ impl<'a, W: Write + Seek> IdSections<'a, W> {
         self.groups.spill(self.out)
     }
 
-    /// The sections, and how many ids they have.
+    /// The finished sections and their number of ids.
     pub(super) fn finish(mut self) -> ([SectionWriter; 2], u64) {
         self.group_writer.finish(&mut self.groups.pending);
         ([self.groups, self.records], self.id_count)
@@ -75,17 +74,17 @@ impl<W: Write + Seek> ListSink for IdSections<'_, W> {
     }
 }
 
-/// Lists in memory, encoded apart from those before and after them.
+/// Lists encoded in memory, independently of preceding and following lists.
 pub(crate) struct IdLists {
     encoder: RecordEncoder,
     records: Vec<u8>,
-    /// The bytes of each list.
+    /// The number of bytes of each list.
     lens: Vec<u64>,
     id_count: u64,
 }
 
 impl IdLists {
-    /// No lists yet. What does not fit into memory while it is encoded goes to `scratch`.
+    /// Starts without lists. Encoded ids that do not fit in memory go to `scratch`.
     pub(crate) fn new(layout: IdLayout, scratch: &ScratchFolder) -> Self {
         let encoder = RecordEncoder::new(layout, scratch);
         IdLists { encoder, records: Vec::new(), lens: Vec::new(), id_count: 0 }

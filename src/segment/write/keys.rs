@@ -1,24 +1,25 @@
-//! The keys of a table with syndromes, in ascending order, made of its values in ascending order.
+//! The keys of a table with syndromes in ascending order, computed from its values in ascending
+//! order.
 //!
-//! Values that agree above their hashed bits come together, but their syndromes come in any order.
-//! So the syndromes of such a group are sorted before they are passed on. Most groups have one
-//! value; whatever their size, they take memory for no more than each syndrome once.
+//! Values that agree above their hashed bits are adjacent, but their syndromes are in any order. So
+//! the syndromes of each such group are sorted before they are passed on. Most groups have one
+//! value; a group of any size takes memory for each distinct syndrome only.
 
 use crate::bytes::mask::low_bits;
 use crate::format::descriptor::TableDescriptor;
 
-/// A group of more values is counted by syndrome instead of kept.
+/// A larger group is counted by syndrome instead of kept.
 const KEPT_MAX: usize = 1 << 16;
 
 /// Sorts the keys of values.
 #[derive(Debug)]
 pub(super) struct KeySorter {
     descriptor: TableDescriptor,
-    /// The leading bits of the keys that wait: all but the syndrome.
+    /// The leading bits of the pending keys: all bits except the syndrome.
     stem: u64,
-    /// Syndromes of the group that waits.
+    /// Syndromes of the pending group.
     syndromes: Vec<u32>,
-    /// Of a large group, how many values have each syndrome.
+    /// For a large group, the number of values with each syndrome.
     counts: Vec<u64>,
 }
 
@@ -27,7 +28,7 @@ impl KeySorter {
         KeySorter { descriptor, stem: 0, syndromes: Vec::new(), counts: Vec::new() }
     }
 
-    /// Takes the next value, and passes the keys that are complete to `out`.
+    /// Takes the next value, and passes complete keys to `out`.
     #[inline]
     pub(super) fn push<E>(
         &mut self,
@@ -46,7 +47,7 @@ impl KeySorter {
         Ok(())
     }
 
-    /// Passes the keys that wait to `out`.
+    /// Passes the pending keys to `out`.
     pub(super) fn finish<E>(&mut self, mut out: impl FnMut(u64) -> Result<(), E>) -> Result<(), E> {
         let stem = self.stem << self.descriptor.syndrome_bits;
         if self.counts.is_empty() {
@@ -65,7 +66,7 @@ impl KeySorter {
         Ok(())
     }
 
-    /// Moves the syndromes that are kept into the counts.
+    /// Moves the kept syndromes into the counts.
     fn count(&mut self) {
         self.counts.resize(1 << self.descriptor.syndrome_bits, 0);
         for syndrome in self.syndromes.drain(..) {

@@ -1,7 +1,7 @@
-//! Writing a segment: sorted values in, one file out, front to back within each section.
+//! Writing a segment file from sorted values; each section is written front to back.
 //!
 //! The segment build of `builder` calls [`SegmentWriter`] for each table and for the ids. Blocks,
-//! id records and index entries are encoded here. It never reads a segment.
+//! id records and index entries are encoded here. Nothing here reads a segment.
 
 #![cfg_attr(
     not(test),
@@ -16,7 +16,6 @@ mod block;
 mod blocks;
 mod id_lists;
 mod keys;
-mod output;
 mod parts;
 mod records;
 mod section;
@@ -35,13 +34,12 @@ use crate::format::directory::SectionPlace;
 use crate::format::header::{Header, version_of};
 use crate::format::id_records::{IdLayout, groups_len};
 use crate::format::prefix_index;
-use fpstore_base::IdKind;
-use fpstore_base::Recipe;
+use fpstore_base::{IdKind, Recipe};
 use fpstore_disk::ScratchFolder;
-pub(crate) use id_lists::{IdLists, IdSections, ListSink};
-use output::Output;
-use section::SectionWriter;
+use section::{Output, SectionWriter};
 use table::{EncodedTable, TableEncoder};
+
+pub(crate) use id_lists::{IdLists, IdSections, ListSink};
 
 /// The properties of a segment that its writer needs before the first byte.
 #[derive(Clone, Debug)]
@@ -51,13 +49,13 @@ pub(crate) struct SegmentSpec {
     pub(crate) tuned_k: u32,
     pub(crate) ids: IdLayout,
     pub(crate) recipe: Recipe,
-    /// The directory of scratch files, for bytes that cannot be written yet.
+    /// The directory of scratch files, for bytes that cannot be written to the segment yet.
     pub(crate) scratch: ScratchFolder,
     /// Threads that encode at the same time.
     pub(crate) threads: usize,
 }
 
-/// A segment being written: tables in their order, then the ids, then `finish`.
+/// A segment being written: tables in order, then the ids, then `finish`.
 pub(crate) struct SegmentWriter<W> {
     out: Output<W>,
     spec: SegmentSpec,
@@ -70,7 +68,7 @@ pub(crate) struct SegmentWriter<W> {
 }
 
 impl<W: Write + Seek> SegmentWriter<W> {
-    /// Begins a segment in `file`; `path` is its name in messages.
+    /// Begins a segment in `file`; `path` names it in messages.
     pub(crate) fn new(file: W, path: &Path, spec: SegmentSpec) -> Result<Self> {
         let header_len = Header::len_for(spec.table_count, spec.ids.kind != IdKind::None);
         let mut writer = SegmentWriter {
@@ -89,10 +87,10 @@ impl<W: Write + Seek> SegmentWriter<W> {
     }
 
     /// Writes the next table. `values` passes its permuted values to its argument in runs, distinct
-    /// and ascending; a table with syndromes makes its keys of them.
+    /// and ascending; a table with syndromes computes its keys from them.
     ///
-    /// One pass: the lengths of index and tails follow from the counts, so all three sections
-    /// are written side by side.
+    /// Takes one pass: the lengths of index and tails follow from the counts, so all three sections
+    /// are written at the same time.
     pub(crate) fn table(
         &mut self,
         descriptor: TableDescriptor,
@@ -137,7 +135,7 @@ impl<W: Write + Seek> SegmentWriter<W> {
         self.close(records)
     }
 
-    /// Writes checksums and header: the segment is whole, and not synced yet.
+    /// Writes checksums and header. The segment is then complete, but not synced.
     pub(crate) fn finish(mut self) -> Result<()> {
         let checksums = std::mem::take(&mut self.checksums);
         let content_digest = Digest::of(&checksums);

@@ -1,7 +1,7 @@
-//! The values of a table in parts that are encoded side by side.
+//! Encoding a table in parallel parts.
 //!
-//! A part has whole blocks, so its bytes depend on no other part: only its tails may begin within a
-//! byte. A block too long for a part is encoded as its values come, on one thread.
+//! A part has whole blocks, so its bytes depend on no other part; only its tails may begin within a
+//! byte. A block too long for a part is encoded on one thread, as its values arrive.
 
 use super::blocks::{BlocksEncoder, Sink};
 use crate::base::error::Result;
@@ -11,14 +11,15 @@ use crate::bytes::set_sum::SetSum;
 use crate::format::descriptor::TableDescriptor;
 use fpstore_disk::ScratchFolder;
 
-/// Values of a part, about. A thread takes some tenths of a millisecond for them.
+/// The approximate number of values of a part. A thread takes some tenths of a millisecond for
+/// them.
 pub(super) const PART_COUNT: usize = if cfg!(test) { 40 } else { 1 << 13 };
 
 /// The next values of a table.
 pub(super) enum Part {
-    /// Whole blocks. The rank is that of the first value.
+    /// Whole blocks, with the rank of the first value.
     Blocks { values: Vec<u64>, rank: u64 },
-    /// Values of a long block, which may go on after them.
+    /// Values of a long block, which may continue in the next part.
     Long(Vec<u64>),
 }
 
@@ -26,9 +27,9 @@ pub(super) enum Part {
 pub(super) struct Cutter {
     descriptor: TableDescriptor,
     waiting: Vec<u64>,
-    /// The rank of the first value that waits.
+    /// The rank of the first pending value.
     rank: u64,
-    /// The long block that the last part belonged to.
+    /// The long block of the last part.
     long: Option<u64>,
 }
 
@@ -37,7 +38,7 @@ impl Cutter {
         Cutter { descriptor, waiting: Vec::new(), rank: 0, long: None }
     }
 
-    /// Takes values, and gives the parts that are complete.
+    /// Takes values, and emits complete parts.
     pub(super) fn push(
         &mut self,
         values: &[u64],
@@ -60,13 +61,13 @@ impl Cutter {
         }
     }
 
-    /// Gives the values that are left.
+    /// Emits the remaining values.
     pub(super) fn finish(mut self, give: &mut dyn FnMut(Part) -> Result<()>) -> Result<()> {
         self.end_long(give)?;
         self.give(self.waiting.len(), give)
     }
 
-    /// Gives the values of the long block that the last ones belonged to.
+    /// Emits the values of the long block to which the last values belong.
     fn end_long(&mut self, give: &mut dyn FnMut(Part) -> Result<()>) -> Result<()> {
         let Some(long) = self.long else { return Ok(()) };
         self.give(self.count_before(long + 1), give)?;
@@ -76,7 +77,7 @@ impl Cutter {
         Ok(())
     }
 
-    /// How many of the values that wait lie before a block.
+    /// The number of pending values before a block.
     fn count_before(&self, block: u64) -> usize {
         self.waiting.partition_point(|&value| self.descriptor.block_of(value) < block)
     }
@@ -93,7 +94,7 @@ impl Cutter {
     }
 }
 
-/// What came of a part.
+/// An encoded part.
 pub(super) enum Encoded {
     Blocks(EncodedBlocks),
     Long(Vec<u64>),
@@ -104,19 +105,19 @@ pub(super) enum Encoded {
 pub(super) struct EncodedBlocks {
     /// The number of the first block.
     pub(super) first: u64,
-    /// The tails. The bits of the first byte that belong to the values before are 0.
+    /// The tails. Bits of the first byte that belong to preceding values are 0.
     pub(super) tails: Vec<u8>,
-    /// The bits of tails that make no whole byte.
+    /// The remaining bits of tails, less than a byte.
     pub(super) packer: Packer,
     pub(super) heads: Vec<u8>,
-    /// Of each block, where its heads end in `heads`, and how many values it has.
+    /// For each block the end of its heads in `heads`, and its number of values.
     pub(super) ends: Vec<(usize, u64)>,
-    /// The set sum of the values, if it was asked for.
+    /// The set sum of the values, if requested.
     pub(super) set_sum: SetSum,
 }
 
 impl Part {
-    /// Encodes the part; with a permutation, adds up the sum of its fingerprints as well.
+    /// Encodes the part; with a permutation, also computes the set sum of its fingerprints.
     pub(super) fn encode(
         self,
         descriptor: TableDescriptor,
@@ -144,7 +145,7 @@ impl Part {
     }
 }
 
-/// The sum of the fingerprints of permuted values.
+/// The set sum of the fingerprints of permuted values.
 pub(super) fn sum_of(values: &[u64], permutation: &Permutation) -> SetSum {
     let mut sum = SetSum::default();
     sum.add_all(values, |value| permutation.invert(Permuted(value)).value());

@@ -14,7 +14,7 @@ pub(super) struct RecordEncoder {
     /// The encoded ids of the current record.
     payload: Spool,
     count: u64,
-    /// The bytes before them; a buffer that is used again.
+    /// The bytes before them; a reused buffer.
     prefix: Vec<u8>,
 }
 
@@ -23,8 +23,8 @@ impl RecordEncoder {
         RecordEncoder { layout, payload: Spool::new(folder), count: 0, prefix: Vec::new() }
     }
 
-    /// Adds an id and its sketch to the current record. Where ids are texts, a number is
-    /// stored as the text that spells it.
+    /// Adds an id and its sketch to the current record. If ids are texts, a number is stored as
+    /// decimal text.
     pub(super) fn push(&mut self, id: IdRef<'_>, sketch: &[u8]) -> Result<()> {
         debug_assert_eq!(sketch.len(), self.layout.sketch_len as usize);
         self.count += 1;
@@ -42,7 +42,7 @@ impl RecordEncoder {
         Ok(self.payload.spill_if_full()?)
     }
 
-    /// Ends the current record: passes its bytes to `records`, and returns how many they are.
+    /// Ends the current record: passes its bytes to `records`, and returns their number.
     pub(super) fn close(&mut self, mut records: impl FnMut(&[u8]) -> Result<()>) -> Result<u64> {
         self.prefix.clear();
         varint::write(self.count, &mut self.prefix);
@@ -57,7 +57,7 @@ impl RecordEncoder {
     }
 }
 
-/// Where the groups of records start.
+/// The starts of the groups of records.
 #[derive(Debug, Default)]
 pub(super) struct GroupWriter {
     fingerprints: u64,

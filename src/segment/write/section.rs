@@ -1,23 +1,36 @@
 //! Writing one section, with the checksums of its pages.
 
-use std::io::{Seek, Write};
+use std::io::{Seek, SeekFrom, Write};
+use std::path::PathBuf;
 
-use super::output::Output;
-use crate::base::error::Result;
+use crate::base::error::{Error, Result};
 use crate::base::section::Section;
 use crate::bytes::checksum::{PAGE_LEN, PageIdentity};
 use crate::format::directory::{SectionPlace, kind_tag, table_tag};
 
-/// Writes end at multiples of this many bytes in the file. Some systems keep bytes that are written
-/// together in one large page of their cache, and map it as one. Then a probe rarely waits for the
-/// address of a page (ten million fingerprints: a tenth of the time of a query).
+/// A file with a name for messages.
+pub(super) struct Output<W> {
+    pub(super) file: W,
+    pub(super) path: PathBuf,
+}
+
+impl<W: Write + Seek> Output<W> {
+    pub(super) fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
+        let done = self.file.seek(SeekFrom::Start(offset)).and_then(|_| self.file.write_all(bytes));
+        done.map_err(Error::io("write", &self.path))
+    }
+}
+
+/// Writes end at multiples of this many bytes in the file. Some systems keep bytes written together
+/// in one large page of their cache, and map it as one. Then a probe rarely waits for an address
+/// translation (ten million fingerprints: a tenth of the time of a query).
 const SPILL_LEN: u64 = 2 << 20;
 
 pub(super) struct SectionWriter {
     section: Section,
     pub(super) offset: u64,
     written_len: u64,
-    /// Bytes that are not written yet.
+    /// Unwritten bytes.
     pub(super) pending: Vec<u8>,
     checksums: Vec<u8>,
 }
@@ -28,7 +41,7 @@ impl SectionWriter {
         SectionWriter { section, offset, written_len: 0, pending, checksums }
     }
 
-    /// The offset of the next section, where this one has `len` bytes.
+    /// The offset of the next section if this one has `len` bytes.
     pub(super) fn offset_after(&self, len: u64) -> u64 {
         self.offset + len.next_multiple_of(PAGE_LEN as u64)
     }
@@ -38,13 +51,13 @@ impl SectionWriter {
         self.written_len + self.pending.len() as u64
     }
 
-    /// Writes whole pages if many bytes are pending.
+    /// Writes whole pages once enough bytes are pending.
     #[inline]
     pub(super) fn spill(&mut self, out: &mut Output<impl Write + Seek>) -> Result<()> {
         if self.pending.len() as u64 >= SPILL_LEN {
             let start = self.offset + self.written_len;
             let end = (start + self.pending.len() as u64) / SPILL_LEN * SPILL_LEN;
-            // At least `SPILL_LEN` bytes are pending, so the range has a multiple in it.
+            // At least `SPILL_LEN` bytes are pending, so the range contains a multiple of it.
             self.write_pages((end - start) as usize, out)?;
         }
         Ok(())
@@ -66,8 +79,7 @@ impl SectionWriter {
         Ok(())
     }
 
-    /// Writes the pending bytes, padded with zeros. The checksums section has no checksums of its
-    /// own.
+    /// Writes the pending bytes, padded with zeros. The checksums section itself has no checksums.
     pub(super) fn finish(
         mut self,
         out: &mut Output<impl Write + Seek>,

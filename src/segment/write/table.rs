@@ -1,9 +1,10 @@
-//! Encoding a table: values are split into heads and tails, and heads into blocks.
+//! Encoding a table: values are split into heads and tails, and heads are grouped into blocks.
+
+use std::io::{Seek, Write};
 
 use super::blocks::{BlocksEncoder, Sink};
-use super::output::Output;
 use super::parts::{Cutter, Encoded, EncodedBlocks, PART_COUNT, Part, sum_of};
-use super::section::SectionWriter;
+use super::section::{Output, SectionWriter};
 use crate::base::error::Result;
 use crate::base::in_order::in_order;
 use crate::bytes::packing::Packer;
@@ -12,14 +13,13 @@ use crate::bytes::set_sum::SetSum;
 use crate::format::descriptor::TableDescriptor;
 use crate::format::prefix_index::IndexWriter;
 use fpstore_disk::ScratchFolder;
-use std::io::{Seek, Write};
 
 /// Encodes one table into its sections.
 pub(super) struct TableEncoder<'a, W> {
     descriptor: TableDescriptor,
     blocks: BlocksEncoder,
     sections: TableSections<'a, W>,
-    /// How values become fingerprints, if these are summed.
+    /// The permutation from values to fingerprints, if these are summed.
     summed: Option<Permutation>,
     set_sum: SetSum,
     scratch: &'a ScratchFolder,
@@ -32,23 +32,23 @@ struct TableSections<'a, W> {
     tails: SectionWriter,
     heads: SectionWriter,
     index_writer: IndexWriter,
-    /// The rank after the last value of the blocks that are closed.
+    /// The rank after the last value of the closed blocks.
     rank_end: u64,
 }
 
 /// A table in its sections.
 pub(super) struct EncodedTable {
-    /// Index entries, tails and heads, as they follow each other in the file.
+    /// Index entries, tails and heads, in file order.
     pub(super) sections: [SectionWriter; 3],
     /// The overflow entries.
     pub(super) overflow: Vec<u8>,
-    /// The sum of the fingerprints, if it was asked for.
+    /// The set sum of the fingerprints, if requested.
     pub(super) set_sum: SetSum,
 }
 
 impl<'a, W: Write + Seek> TableEncoder<'a, W> {
-    /// An encoder into the sections of entries, tails and heads. With `summed` it adds up the sum of
-    /// the fingerprints.
+    /// An encoder into the sections of entries, tails and heads. With `summed` it also computes the
+    /// set sum of the fingerprints.
     pub(super) fn new(
         descriptor: TableDescriptor,
         [entries, tails, heads]: [SectionWriter; 3],
@@ -68,8 +68,8 @@ impl<'a, W: Write + Seek> TableEncoder<'a, W> {
         }
     }
 
-    /// Encodes the values that `values` passes to its argument in runs, `count` of them. Threads
-    /// encode whole blocks, and this one puts their bytes in order.
+    /// Encodes the `count` values that `values` passes to its argument in runs. Threads encode
+    /// whole blocks, and the calling thread puts their bytes in order.
     pub(super) fn encode(
         mut self,
         count: u64,
@@ -123,7 +123,7 @@ impl<'a, W: Write + Seek> TableEncoder<'a, W> {
         Ok(())
     }
 
-    /// Closes all blocks left.
+    /// Closes all remaining blocks.
     fn finish(mut self, value_count: u64) -> Result<EncodedTable> {
         let mut sections = self.sections;
         self.blocks.close_before(self.descriptor.block_count(), &mut sections)?;
@@ -140,7 +140,7 @@ impl<W: Write + Seek> TableSections<'_, W> {
         self.tails.spill(self.out)
     }
 
-    /// Ends a block whose heads end there in their section.
+    /// Ends a block whose heads end at `heads_end` in their section.
     fn end_block_at(&mut self, heads_end: u64, value_count: u64) -> Result<()> {
         self.rank_end += value_count;
         self.index_writer.push(heads_end, self.rank_end, &mut self.entries.pending);
@@ -216,7 +216,7 @@ mod tests {
     }
 
     proptest! {
-        /// The low values share few blocks, so that some are longer than a part.
+        /// The low values share few blocks, so that some blocks are longer than a part.
         #[test]
         fn threads_write_the_bytes_that_one_writes(
             low in prop::collection::btree_set(0..1_u64 << 34, 0..400),

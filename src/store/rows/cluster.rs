@@ -3,20 +3,20 @@
 use fpstore_base::{HexFingerprint, IdRef};
 use serde::Serialize;
 
-use super::row::{Cell, Column, Kind, Row};
+use super::row::{Cell, Column, Row, columns};
 
-/// A cluster: documents that are near each other. It has a line for each document.
+/// A cluster of near documents. It has a line for each document.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ClusterRow {
     /// The number of the cluster.
     pub cluster: u64,
     /// The number of its documents.
     pub size: u64,
-    /// The greatest distance between two members, or a lower bound of it.
+    /// The greatest distance between two members, or a lower bound.
     pub diameter: u32,
     /// Whether [`diameter`](Self::diameter) is exact.
     pub diameter_is_exact: bool,
-    /// The fingerprint that stands for all.
+    /// The fingerprint that represents the cluster.
     pub representative: HexFingerprint,
     /// The fingerprints, the representative first.
     pub members: Vec<ClusterMemberRow>,
@@ -29,11 +29,11 @@ pub struct ClusterMemberRow {
     pub fingerprint: HexFingerprint,
     /// The distance from the representative.
     pub distance: u32,
-    /// The Jaccard similarity to the representative, if it was compared.
+    /// The Jaccard similarity to the representative, if it was computed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub similarity: Option<f64>,
     /// One entry for each document; empty for a fingerprint without ids. `None` is a document
-    /// without id, which JSON leaves out.
+    /// without an id; JSON omits it.
     #[serde(serialize_with = "known_ids")]
     pub ids: Vec<Option<String>>,
 }
@@ -45,16 +45,16 @@ fn known_ids<S: serde::Serializer>(ids: &[Option<String>], to: S) -> Result<S::O
 impl Row for ClusterRow {
     const TABLE: &'static str = "clusters";
 
-    const COLUMNS: &'static [Column] = &[
-        Column::new("cluster", Kind::U64),
-        Column::new("size", Kind::U64),
-        Column::new("diameter", Kind::U32),
-        Column::new("diameter_is_exact", Kind::Bool),
-        Column::new("distance", Kind::U32),
-        Column::new("similarity", Kind::Double),
-        Column::new("fingerprint", Kind::U64),
-        Column::new("id", Kind::Text),
-    ];
+    const COLUMNS: &'static [Column] = columns!(
+        cluster: U64,
+        size: U64,
+        diameter: U32,
+        diameter_is_exact: Bool,
+        distance: U32,
+        similarity: Double,
+        fingerprint: U64,
+        id: Text,
+    );
 
     fn lines<E>(&self, mut each: impl FnMut(&[Cell<'_>]) -> Result<(), E>) -> Result<(), E> {
         for member in &self.members {

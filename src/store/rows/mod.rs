@@ -1,14 +1,13 @@
-//! Rows: the answers of the library as the program, the server and Python show them.
+//! Rows: answers of the library in the form that the program, the server and Python print.
 //!
-//! Each answer is one struct. Its fields are the names in JSON, by `Serialize`; [`Row::COLUMNS`]
-//! are its columns in lines and tables, by [`Row::lines`]. The program prints rows as lines, JSON
-//! and Parquet; the server answers with [`AnswerRow`], which the program reads again. Nothing here
-//! searches or opens anything but what [`Explained`] asks of a store.
+//! Each answer is one struct. `Serialize` writes it as JSON under the names of its fields;
+//! [`Row::COLUMNS`] and [`Row::lines`] describe it as lines and as a table. The program prints rows
+//! as lines, CSV, JSON and Parquet. The server sends [`AnswerRow`] and the client parses it again.
+//! Only [`Explained`] reads a store.
 //!
-//! A fingerprint stands there with its width, which is that of its store: it says how many hex digits
-//! are written ([`HexFingerprint`](crate::HexFingerprint)).
-//!
-//! Ids are texts in JSON, also if they are numbers: JavaScript and jq round numbers above 2^53.
+//! A fingerprint in a row carries the width of its store, which sets the number of hex digits
+//! ([`HexFingerprint`](crate::HexFingerprint)). Ids are strings in JSON, numbers too: JavaScript and
+//! jq round numbers above 2^53.
 //!
 //! ```
 //! use fpstore::rows::{Cell, PairRow, Row};
@@ -21,6 +20,8 @@
 //!     similarity: None,
 //!     first_id: Some(IdRef::Text("a.html")),
 //!     second_id: Some(IdRef::U64(9_007_199_254_740_993)),
+//!     first_store: None,
+//!     second_store: None,
 //! };
 //! let names: Vec<&str> = PairRow::COLUMNS.iter().map(|column| column.name).collect();
 //! assert_eq!(names[..3], ["first", "second", "distance"]);
@@ -32,20 +33,13 @@
 //! ```
 
 mod answer;
-mod change;
 mod cluster;
-mod contamination;
-mod explained;
-mod loss;
 mod pair;
 mod record;
 mod row;
 
-pub use answer::{AnswerRow, MatchRow};
+pub use answer::{AnswerRow, Explained, MatchRow};
 pub use cluster::{ClusterMemberRow, ClusterRow};
-pub use contamination::ContaminationRow;
-pub use explained::Explained;
-pub use loss::LossRow;
-pub use pair::{PairInStoresRow, PairRow, Reason, RemovedInStoresRow, RemovedRow, Side};
-pub use record::{HashedRow, RecordRow};
+pub use pair::{PairRow, Reason, RemovedRow, Side};
+pub use record::{ContaminationRow, HashedRow, LossRow, RecordRow};
 pub use row::{Cell, Column, Kind, Row};

@@ -1,9 +1,9 @@
-//! The rows of pairs: two near records, and a removed record with the one that stays.
+//! Rows with two records: a near pair, and a removed record with the kept one.
 
 use fpstore_base::{HexFingerprint, IdRef};
 use serde::Serialize;
 
-use super::row::{Cell, Column, Kind, Row};
+use super::row::{Cell, columns, one_line_row};
 use crate::base::section::StoreIndex;
 
 /// Two near records.
@@ -11,80 +11,38 @@ use crate::base::section::StoreIndex;
 pub struct PairRow<'a> {
     /// The smaller fingerprint.
     pub first: HexFingerprint,
-    /// The other one.
+    /// The larger fingerprint, or an equal one.
     pub second: HexFingerprint,
-    /// The bits in which the fingerprints differ.
+    /// The number of bits in which the fingerprints differ.
     pub distance: u32,
-    /// The Jaccard similarity of the documents, if it was compared.
+    /// The Jaccard similarity of the documents, if it was computed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub similarity: Option<f64>,
-    /// The id of the record with the smaller fingerprint.
+    /// The id of the record with the first fingerprint.
     pub first_id: Option<IdRef<'a>>,
-    /// The id of the other record.
+    /// The id of the record with the second fingerprint.
     pub second_id: Option<IdRef<'a>>,
+    /// The store of the first record, if several stores are joined.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_store: Option<&'a str>,
+    /// The store of the second record, if several stores are joined.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub second_store: Option<&'a str>,
 }
 
-impl Row for PairRow<'_> {
-    const TABLE: &'static str = "pairs";
+// The ids are the last columns, because only the last column of a line may contain tabs.
+one_line_row!(PairRow<'_>, "pairs", |row|
+    first: U64 = Cell::Fingerprint(row.first),
+    second: U64 = Cell::Fingerprint(row.second),
+    distance: U32 = Cell::Distance(row.distance),
+    similarity: Double = row.similarity.map_or(Cell::Absent, Cell::Similarity),
+    first_store: Text = row.first_store.map_or(Cell::Absent, Cell::Text),
+    second_store: Text = row.second_store.map_or(Cell::Absent, Cell::Text),
+    first_id: Text = Cell::Id(row.first_id),
+    second_id: Text = Cell::Id(row.second_id),
+);
 
-    const COLUMNS: &'static [Column] = &[
-        Column::new("first", Kind::U64),
-        Column::new("second", Kind::U64),
-        Column::new("distance", Kind::U32),
-        Column::new("similarity", Kind::Double),
-        Column::new("first_id", Kind::Text),
-        Column::new("second_id", Kind::Text),
-    ];
-
-    fn lines<E>(&self, mut each: impl FnMut(&[Cell<'_>]) -> Result<(), E>) -> Result<(), E> {
-        each(&[
-            Cell::Fingerprint(self.first),
-            Cell::Fingerprint(self.second),
-            Cell::Distance(self.distance),
-            self.similarity.map_or(Cell::Absent, Cell::Similarity),
-            Cell::Id(self.first_id),
-            Cell::Id(self.second_id),
-        ])
-    }
-}
-
-/// Two near records, where several stores are asked as one.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct PairInStoresRow<'a> {
-    /// The records.
-    #[serde(flatten)]
-    pub pair: PairRow<'a>,
-    /// The store of the record with the smaller fingerprint.
-    pub first_store: &'a str,
-    /// The store of the other record.
-    pub second_store: &'a str,
-}
-
-impl Row for PairInStoresRow<'_> {
-    const TABLE: &'static str = PairRow::TABLE;
-
-    const COLUMNS: &'static [Column] = &[
-        Column::new("first", Kind::U64),
-        Column::new("second", Kind::U64),
-        Column::new("distance", Kind::U32),
-        Column::new("similarity", Kind::Double),
-        Column::new("first_store", Kind::Text),
-        Column::new("second_store", Kind::Text),
-        Column::new("first_id", Kind::Text),
-        Column::new("second_id", Kind::Text),
-    ];
-
-    fn lines<E>(&self, mut each: impl FnMut(&[Cell<'_>]) -> Result<(), E>) -> Result<(), E> {
-        let stores = [Cell::Text(self.first_store), Cell::Text(self.second_store)];
-        // Ids stay the last, where a text may have tabs.
-        self.pair.lines(|cells| {
-            let (before, ids) = cells.split_at(cells.len() - 2);
-            each(&[before, &stores, ids].concat())
-        })
-    }
-}
-
-/// Where the record lies that stays in place of a removed one.
+/// The place of the kept record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
@@ -94,21 +52,21 @@ pub enum Side {
     Stored,
 }
 
-/// Why a record is removed: the first of these that holds.
+/// Why a record is removed: the first reason that holds, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reason {
-    /// People have judged that the two are one.
+    /// People labelled the two records as duplicates.
     Judged,
     /// A better document has its address.
     Address,
-    /// The text of the record that stays is the same bytes.
+    /// The text of the kept record has the same bytes.
     Bytes,
-    /// The text of the record that stays is the same tokens, as the recipe makes them.
+    /// The text of the kept record has the same tokens under the recipe.
     Text,
     /// Their fingerprints are near.
     Near,
-    /// Their fingerprints are near, and their features are as similar as was asked.
+    /// Their fingerprints are near, and their features have the required similarity.
     Confirmed,
 }
 
@@ -126,87 +84,42 @@ impl Reason {
     }
 }
 
-/// A removed record, and the near one that stays.
+/// A removed record, and the kept record that is near it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct RemovedRow<'a> {
     /// The fingerprint of the removed record.
     pub fingerprint: HexFingerprint,
-    /// The fingerprint of the record that stays.
+    /// The fingerprint of the kept record.
     pub other: HexFingerprint,
-    /// The bits in which the fingerprints differ.
+    /// The number of bits in which the fingerprints differ.
     pub distance: u32,
-    /// The Jaccard similarity of the documents, if it was compared.
+    /// The Jaccard similarity of the documents, if it was computed.
     pub similarity: Option<f64>,
     /// The id of the removed record.
     pub id: Option<IdRef<'a>>,
-    /// The id of the record that stays.
+    /// The id of the kept record.
     pub other_id: Option<IdRef<'a>>,
-    /// Where the record that stays lies.
+    /// The place of the kept record.
     pub side: Side,
-    /// Why it is removed.
+    /// Why the record is removed.
     pub reason: Reason,
-    /// The store of a stored record that stays, where several are asked as one. Lines and JSON name it
-    /// by [`RemovedInStoresRow`].
+    /// The store of a kept record on the stored side, if several stores are queried together.
     #[serde(skip)]
     pub other_store: StoreIndex,
+    /// The name of that store for lines and JSON, empty on the new side; `None` for a single store.
+    #[serde(rename = "other_store", skip_serializing_if = "Option::is_none")]
+    pub other_store_name: Option<&'a str>,
 }
 
-impl Row for RemovedRow<'_> {
-    const TABLE: &'static str = "removed";
-
-    const COLUMNS: &'static [Column] = &[
-        Column::new("fingerprint", Kind::U64),
-        Column::new("other", Kind::U64),
-        Column::new("distance", Kind::U32),
-        Column::new("similarity", Kind::Double),
-        Column::new("id", Kind::Text),
-        Column::new("other_id", Kind::Text),
-        Column::new("side", Kind::Text),
-        Column::new("reason", Kind::Text),
-    ];
-
-    fn lines<E>(&self, mut each: impl FnMut(&[Cell<'_>]) -> Result<(), E>) -> Result<(), E> {
-        each(&[
-            Cell::Fingerprint(self.fingerprint),
-            Cell::Fingerprint(self.other),
-            Cell::Distance(self.distance),
-            // The column is there in any case, so that later ones keep their place.
-            self.similarity.map_or(Cell::Text(""), Cell::Similarity),
-            Cell::Id(self.id),
-            Cell::Id(self.other_id),
-            Cell::Text(if self.side == Side::New { "new" } else { "stored" }),
-            Cell::Text(self.reason.name()),
-        ])
-    }
-}
-
-/// A removed record, and the near one that stays, where several stores are asked as one.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct RemovedInStoresRow<'a> {
-    /// The records.
-    #[serde(flatten)]
-    pub removed: RemovedRow<'a>,
-    /// The store of the record that stays; `None` for a new one.
-    pub other_store: Option<&'a str>,
-}
-
-impl Row for RemovedInStoresRow<'_> {
-    const TABLE: &'static str = RemovedRow::TABLE;
-
-    const COLUMNS: &'static [Column] = &[
-        Column::new("fingerprint", Kind::U64),
-        Column::new("other", Kind::U64),
-        Column::new("distance", Kind::U32),
-        Column::new("similarity", Kind::Double),
-        Column::new("id", Kind::Text),
-        Column::new("other_id", Kind::Text),
-        Column::new("side", Kind::Text),
-        Column::new("reason", Kind::Text),
-        Column::new("other_store", Kind::Text),
-    ];
-
-    fn lines<E>(&self, mut each: impl FnMut(&[Cell<'_>]) -> Result<(), E>) -> Result<(), E> {
-        let store = [Cell::Text(self.other_store.unwrap_or_default())];
-        self.removed.lines(|cells| each(&[cells, &store].concat()))
-    }
-}
+one_line_row!(RemovedRow<'_>, "removed", |row|
+    fingerprint: U64 = Cell::Fingerprint(row.fingerprint),
+    other: U64 = Cell::Fingerprint(row.other),
+    distance: U32 = Cell::Distance(row.distance),
+    // Never absent, so that later columns keep their position.
+    similarity: Double = row.similarity.map_or(Cell::Text(""), Cell::Similarity),
+    id: Text = Cell::Id(row.id),
+    other_id: Text = Cell::Id(row.other_id),
+    side: Text = Cell::Text(if row.side == Side::New { "new" } else { "stored" }),
+    reason: Text = Cell::Text(row.reason.name()),
+    other_store: Text = row.other_store_name.map_or(Cell::Absent, Cell::Text),
+);

@@ -1,8 +1,35 @@
-//! The row: one answer with its columns and cells.
+//! The row: an answer with its columns and cells.
 
 use fpstore_base::{HexFingerprint, IdRef};
 
-/// An answer that can be shown in lines, in a table and in JSON.
+/// Columns with names and kinds.
+macro_rules! columns {
+    ($($name:ident: $kind:ident),+ $(,)?) => {
+        &[$(crate::rows::Column { name: stringify!($name), kind: crate::rows::Kind::$kind }),+]
+    };
+}
+
+/// Implements [`Row`] for an answer with exactly one line: each column with its kind and its cell.
+macro_rules! one_line_row {
+    ($row:ty, $table:literal, |$this:ident| $($name:ident: $kind:ident = $cell:expr),+ $(,)?) => {
+        impl crate::rows::Row for $row {
+            const TABLE: &'static str = $table;
+            const COLUMNS: &'static [crate::rows::Column] = columns!($($name: $kind),+);
+
+            fn lines<E>(
+                &self,
+                mut each: impl FnMut(&[crate::rows::Cell<'_>]) -> Result<(), E>,
+            ) -> Result<(), E> {
+                let $this = self;
+                each(&[$($cell),+])
+            }
+        }
+    };
+}
+
+pub(super) use {columns, one_line_row};
+
+/// An answer that can be printed as lines, as a table and as JSON.
 pub trait Row {
     /// The name of a table of such rows.
     const TABLE: &'static str;
@@ -10,8 +37,8 @@ pub trait Row {
     /// The columns in their order.
     const COLUMNS: &'static [Column];
 
-    /// Calls `each` with the cells of each line that the answer has in a table: one cell for each
-    /// of [`COLUMNS`](Row::COLUMNS).
+    /// Calls `each` with the cells of each line of the answer: one cell for each of
+    /// [`COLUMNS`](Row::COLUMNS).
     ///
     /// # Errors
     ///
@@ -22,7 +49,7 @@ pub trait Row {
 /// A column of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// The name, which is that of the field in JSON.
+    /// The name, equal to the name of the JSON field.
     pub name: &'static str,
     /// The kind of its values.
     pub kind: Kind,
@@ -31,42 +58,37 @@ pub struct Column {
 /// The kind of the values of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Fingerprints and counts: numbers without sign of 64 bits.
+    /// Fingerprints and counts: unsigned numbers of 64 bits.
     U64,
-    /// Distances: numbers without sign of 32 bits.
+    /// Distances: unsigned numbers of 32 bits.
     U32,
     /// True or false.
     Bool,
     /// Similarities, in double precision.
     Double,
-    /// Texts in UTF-8, which may be missing.
+    /// UTF-8 text, which may be missing.
     Text,
 }
 
 /// A value of a line, of the kind of its column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Cell<'a> {
-    /// A fingerprint, which lines show in the hex digits of its width. [`Kind::U64`].
+    /// A fingerprint; lines print it with the hex digits of its width. [`Kind::U64`].
     Fingerprint(HexFingerprint),
     /// A number. [`Kind::U64`].
     Number(u64),
     /// A distance in bits. [`Kind::U32`].
     Distance(u32),
-    /// Whether the number of the column before is exact. It has no column in lines, which show `+`
-    /// behind a number that may be larger. [`Kind::Bool`].
+    /// Whether the number in the preceding column is exact. Lines have no such column and print `+`
+    /// after a number that is a lower bound. [`Kind::Bool`].
     Exact(bool),
-    /// A similarity, which lines show with four digits. [`Kind::Double`].
+    /// A similarity; lines print four digits. [`Kind::Double`].
     Similarity(f64),
-    /// An id; lines show an empty column for none. [`Kind::Text`].
+    /// An id; lines print an empty column for `None`. [`Kind::Text`].
     Id(Option<IdRef<'a>>),
-    /// A text; lines show an empty column for an empty one, tables no value. [`Kind::Text`].
+    /// A text; lines print an empty column for an empty text, tables a missing value.
+    /// [`Kind::Text`].
     Text(&'a str),
-    /// No value, and no column in lines. A table has no value for it, or leaves out the column.
+    /// No value. Lines omit the column; a table has a missing value or omits the column.
     Absent,
-}
-
-impl Column {
-    pub(super) const fn new(name: &'static str, kind: Kind) -> Self {
-        Column { name, kind }
-    }
 }

@@ -6,7 +6,7 @@ use crate::format::deletions;
 use crate::search::snapshot::OpenSegment;
 
 /// Each deleted id exists, its fingerprint keeps another id, and the count of all deleted ids is
-/// right. Opening the file has checked that the ranks exist.
+/// correct. The ranks were checked when the file was opened.
 pub(super) fn verify(open: &OpenSegment) -> Result<()> {
     let (Some(deleted), Some(entry)) = (&open.deleted, open.entry.deletions) else { return Ok(()) };
     let broken = |detail: String| Error::Corrupt {

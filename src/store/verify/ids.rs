@@ -9,16 +9,16 @@ use crate::segment::Segment;
 use crate::store::verify::pace::Pace;
 use fpstore_base::IdRef;
 
-/// Groups that one thread verifies, at least.
+/// The minimum number of groups that one thread verifies.
 const GROUPS_MIN: u64 = if cfg!(test) { 2 } else { 1 << 10 };
 
-/// Id groups and records follow each other without gaps, and they hold the number of ids that the
-/// header gives, each in its valid form.
+/// Id groups and records are contiguous, and they hold the number of ids in the header, each in its
+/// valid form.
 pub(super) fn verify(segment: &Segment, pace: &Pace) -> Result<()> {
     let Some((groups, records)) = segment.id_places() else { return Ok(()) };
     let header = segment.header();
     let group_count = header.fingerprint_count.div_ceil(GROUP_LEN);
-    // A group ends where the next one starts, as both have the same entry.
+    // A group ends where the next one starts, because both use the same entry.
     let (mut start, mut end) = (0, 0);
     if let Some(last) = group_count.checked_sub(1) {
         (start, _) = segment.group_bounds(groups, 0, records.len)?;
@@ -46,11 +46,11 @@ fn broken(segment: &Segment, place: &SectionPlace, offset: u64, detail: &str) ->
     segment.corrupt(place, offset, Fault::rule(18, detail))
 }
 
-/// What some groups hold.
+/// Counts over some groups.
 #[derive(Default)]
 struct Ids {
     id_count: u64,
-    /// The largest id that is a number.
+    /// The largest numeric id.
     largest: u64,
 }
 

@@ -10,13 +10,13 @@ use crate::format::prefix_index::{
 use crate::segment::{Segment, TableReader};
 use crate::store::verify::pace::Pace;
 
-/// Index entries that one thread verifies, at least.
+/// The minimum number of index entries that one thread verifies.
 const ENTRIES_MIN: u64 = if cfg!(test) { 2 } else { 1 << 12 };
 
-/// What the index entries of a part say about those before and after it.
+/// The results of a part of the index that its neighbours need.
 #[derive(Default)]
 struct Checked {
-    /// The numbers of the overflow entries, and where the first index entry with one lies.
+    /// The numbers of the overflow entries, and the place of the first index entry with one.
     overflow: Option<(Range<u64>, u64)>,
     last: BlockSpan,
 }
@@ -58,7 +58,7 @@ fn overflow_out_of_order(table: TableReader<'_>, offset: u64) -> Error {
     broken(table, offset, "overflow entry out of order, or reserved bytes not zero")
 }
 
-/// Verifies some index entries and their blocks, as they follow the entry before.
+/// Verifies some index entries and their blocks, which follow the preceding entry.
 fn verify_entries(table: TableReader<'_>, entries: Range<u64>, pace: &Pace) -> Result<Checked> {
     let block_count = table.descriptor.block_count();
     let mut last = match (entries.start * BLOCKS_PER_ENTRY).checked_sub(1) {

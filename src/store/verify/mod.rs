@@ -1,15 +1,13 @@
 //! Verifying a store: every rule of the format, every checksum, and sample queries.
 //!
-//! Called by users and by the program; the writer calls `faults_of` for imported segments and
-//! repairs by the report. Each file verifies one part: a segment, its prefix indexes, its tables, its
-//! ids, its deletions, its answers. Faults are collected in the report, so that one fault does not hide the others.
-//! Nothing is written.
+//! Called by users and by the program; the writer calls `faults_of` for imported segments and uses
+//! the report for repairs. Each file verifies one part: a segment, its prefix indexes, its tables,
+//! its ids, its deletions, its answers. Faults are collected in the report, so that one fault does
+//! not hide the others. Nothing is written.
 
 mod deletions;
 mod ids;
 mod index;
-mod lost;
-mod options;
 mod pace;
 mod report;
 mod sample;
@@ -20,10 +18,6 @@ mod tests;
 
 use std::path::Path;
 
-pub use options::VerifyOptions;
-use report::is_rebuildable;
-pub use report::{DamagedSegment, VerifyReport};
-
 use crate::base::error::{Error, Result};
 use crate::format::manifest::SegmentEntry;
 use crate::search::snapshot::{OpenSegment, Snapshot, parse_manifest, read_manifest_bytes};
@@ -32,27 +26,32 @@ use crate::segment::access::Access;
 use crate::store::Store;
 use fpstore_disk::plain_file;
 use pace::Pace;
+pub use pace::VerifyOptions;
+use report::is_rebuildable;
 
-/// The number of attempts to verify while a writer replaces segments.
+pub use report::{DamagedSegment, VerifyReport};
+
+/// The number of attempts if a writer replaces segments during the verification.
 const TRIES: u32 = 5;
 
 /// Checks the store in the directory `path` against every rule of format-spec.md: checksums,
-/// tables, that all tables of a segment hold the same set, ids, padding.
+/// tables, the equality of the sets in all tables of a segment, ids, padding.
 ///
 /// If there is no fault, it then runs [`VerifyOptions::samples`] queries for the tuned distance and
-/// compares the answers with a scan. The queries are stored fingerprints, stored ones with flipped
-/// bits, and random ones.
+/// compares the answers with a scan. The queries are stored fingerprints, stored fingerprints with
+/// flipped bits, and random ones.
 ///
-/// Each file is first read from front to back, so that a disk that does not give a page is a fault
-/// of its segment. Then it takes one pass over every page and every table, and a scan that compares
-/// every fingerprint with every sample.
+/// Each file is first read from front to back, so that an unreadable page is a fault of its
+/// segment. One pass over every page and every table follows, and a scan that compares every
+/// fingerprint with every sample.
 ///
 /// # Errors
 ///
 /// Everything that prevents verification: [`Error::NoStore`], [`Error::NotAStore`], a manifest of
 /// another version ([`Error::UnsupportedVersion`]), [`Error::Io`] if a file cannot be opened,
-/// [`Error::Interrupted`] if the observer ends the work. Damage is not an error; it is in the report.
-/// So is a segment of an unknown version, because a damaged segment looks like that.
+/// [`Error::Interrupted`] if the observer ends the work. Damage is not an error; it is in the
+/// report. A segment of an unknown version is in the report, too, because a damaged segment can
+/// look like that.
 ///
 /// # Examples
 ///
@@ -98,7 +97,7 @@ fn try_verify(path: &Path, options: &VerifyOptions) -> Result<Option<VerifyRepor
     };
     let len = live.segments.iter().fold(0, |sum: u64, of| sum.saturating_add(of.file_len));
     let pace = Pace::new(options, len)?;
-    // All segments are opened first: an open segment stays readable when a writer removes it.
+    // All segments are opened first: an open segment remains readable when a writer removes it.
     let mut opened: Vec<Opened> = Vec::new();
     for entry in &live.segments {
         report.segment_count += 1;
@@ -144,15 +143,15 @@ fn try_verify(path: &Path, options: &VerifyOptions) -> Result<Option<VerifyRepor
     Ok(Some(report))
 }
 
-/// A segment that the manifest names.
+/// A segment listed in the manifest.
 struct Opened {
     /// `None` if it cannot be opened.
     segment: Option<OpenSegment>,
-    /// Whether its deletions cannot be, so that it is open without them.
+    /// Whether its deletions are unreadable, so that it is open without them.
     lost_deletions: bool,
 }
 
-/// Opens a segment, if the disk gives it and it can be; adds the faults to the report.
+/// Opens a segment if it is readable and valid; adds the faults to the report.
 fn open(
     path: &Path,
     entry: &SegmentEntry,
@@ -160,7 +159,7 @@ fn open(
     pace: &Pace,
 ) -> Result<Opened> {
     let file_path = path.join(entry.file_name());
-    // A file that cannot be opened is named when the segment is.
+    // A file that cannot be opened is reported when the segment is opened.
     if let Ok(file) = plain_file::open(&file_path) {
         match segment::readable(file, &file_path, pace) {
             Ok(()) => {}

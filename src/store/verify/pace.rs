@@ -1,29 +1,64 @@
-//! The pace of a verification: the bytes read so far, their limit for each second, and the observer.
+//! The pace of a verification: the bytes read so far, the rate limit, and the observer.
 
 use crate::base::error::Result;
+use crate::base::setters::setters;
 use crate::base::side_by_side::{Part, results_on_threads};
 use crate::search::snapshot::OpenSegment;
 use crate::segment::{Segment, TableReader};
-use crate::store::verify::VerifyOptions;
 use fpstore_base::thread_count;
+use fpstore_base::watch::Observer;
 use fpstore_base::watch::{Phase, Throttle, Watch};
 
-/// Needles that one scan of the store compares.
+/// The options of [`verify`](crate::verify()).
+///
+/// # Examples
+///
+/// ```no_run
+/// // Beside a service: a minute for each GB, and no sample queries.
+/// let options = fpstore::VerifyOptions::default().max_rate(64 << 20).samples(0);
+/// assert!(fpstore::verify("pages.fps", &options)?.is_sound());
+/// # Ok::<(), fpstore::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct VerifyOptions {
+    pub(super) samples: u64,
+    pub(super) max_rate: Option<u64>,
+    pub(super) observer: Option<Observer>,
+}
+
+impl Default for VerifyOptions {
+    /// 100 sample queries, without a rate limit.
+    fn default() -> Self {
+        VerifyOptions { samples: 100, max_rate: None, observer: None }
+    }
+}
+
+impl VerifyOptions {
+    setters!(max_rate, observer);
+
+    setters! {
+        /// Sets the number of sample queries whose answers are compared with a scan. Needs one pass
+        /// over the store, and another pass for each 256 queries.
+        samples: u64,
+    }
+}
+
+/// The number of needles that one scan of the store compares.
 pub(super) const NEEDLES_PER_PASS: usize = 256;
-/// Values or hits of a pass that are counted together.
+/// The number of values or hits of a pass that are counted together.
 const STEP: u64 = 1 << 12;
-/// Parts for each thread, so that none waits long for another.
+/// Parts per thread, so that no thread waits long for another.
 const PARTS_FOR_A_THREAD: u64 = 4;
 
-/// Counts the bytes that are read, and waits where a rate is set.
+/// Counts the bytes that are read, and waits if a rate limit is set.
 pub(super) struct Pace {
     throttle: Option<Throttle>,
     watch: Watch,
 }
 
 impl Pace {
-    /// The pace of reading files of `file_len` bytes. Each is read to see whether the disk gives
-    /// it, again to compare checksums, again for its indexes, and again for its values and ids. The
+    /// The pace of reading files of `file_len` bytes. Each file is read once to check that it is
+    /// readable, again for checksums, again for its indexes, and again for its values and ids. The
     /// samples are chosen in one pass and compared in others.
     pub(super) fn new(options: &VerifyOptions, file_len: u64) -> Result<Self> {
         let (throttle, observer) = Throttle::at_most(options.max_rate, options.observer.clone());
@@ -32,7 +67,7 @@ impl Pace {
             count => 5 + count.div_ceil(NEEDLES_PER_PASS as u64),
         };
         let watch = Watch::new(observer, Phase::Verify, Some(passes.saturating_mul(file_len)));
-        // A pause before the first bytes are counted has progress to show, too, and can be ended.
+        // A pause before the first bytes are counted also shows progress and can be ended.
         watch.report()?;
         Ok(Pace { throttle, watch })
     }
@@ -45,12 +80,13 @@ impl Pace {
         Ok(self.watch.tick(len)?)
     }
 
-    /// The threads that verify: one if a rate is set, as then the machine is wanted for something else.
+    /// The number of verifying threads: one if a rate is set, because the machine then has other
+    /// work.
     pub(super) fn threads(&self) -> usize {
         if self.throttle.is_some() { 1 } else { thread_count(0) }
     }
 
-    /// Does the work for each item on these threads. The results are in the order of the items.
+    /// Runs the work for each item on these threads. The results are in the order of the items.
     pub(super) fn on_threads<T: Sync, R: Send>(
         &self,
         items: &[T],
@@ -59,8 +95,8 @@ impl Pace {
         results_on_threads(self.threads(), items, work)
     }
 
-    /// Does the work for the parts of `len` units, of which none is much shorter than `part_len`. The
-    /// results are in the order of the parts.
+    /// Runs the work for parts of `len` units, each about `part_len` or longer. The results are in
+    /// the order of the parts.
     pub(super) fn in_parts<R: Send>(
         &self,
         len: u64,
@@ -98,23 +134,23 @@ fn scanned_len(segment: &Segment) -> u64 {
     segment.first_table().map_or(0, |table| table.heads.len + table.tails.len) + ids
 }
 
-/// A pass, whole or in parts, over values that are as many bytes apart on average.
+/// A pass, whole or in parts, over values that are evenly spaced on average.
 pub(super) struct Pass<'a> {
     pace: &'a Pace,
     count: u64,
     len: u64,
-    /// Values whose bytes are not yet counted.
+    /// Values whose bytes are not counted yet.
     pending: u64,
 }
 
 impl Pass<'_> {
-    /// Counts `values` more of them.
+    /// Counts `values` more values.
     pub(super) fn step(&mut self, values: u64) -> Result<()> {
         self.pending += values;
         if self.pending < STEP { Ok(()) } else { self.end() }
     }
 
-    /// Counts what is left after the last value.
+    /// Counts the remaining values.
     pub(super) fn end(&mut self) -> Result<()> {
         let pending = u128::from(std::mem::take(&mut self.pending));
         let len = u128::from(self.len) * pending / u128::from(self.count.max(1));

@@ -1,11 +1,12 @@
-//! What a verification found.
+//! The result of a verification.
 
 use std::path::{Path, PathBuf};
 
 use crate::base::error::Error;
-use crate::base::section::TableIndex;
+use crate::base::section::{Rank, TableIndex};
 use crate::format::manifest::{Manifest, SegmentEntry};
-use crate::segment::Segment;
+use crate::segment::{Segment, map};
+use fpstore_base::{Id, IdRef};
 
 /// The result of [`verify`](crate::verify()).
 #[derive(Debug, Default)]
@@ -22,7 +23,7 @@ pub struct VerifyReport {
     pub value_count: u64,
     /// Sample queries whose answers were compared with a scan.
     pub sample_count: u64,
-    /// All faults, in the order in which they were found. Empty for a sound store.
+    /// All faults in the order of detection. Empty for a sound store.
     pub faults: Vec<Error>,
     /// The segments with faults, oldest first. Empty if the manifest itself is damaged.
     pub damaged: Vec<DamagedSegment>,
@@ -38,9 +39,9 @@ impl VerifyReport {
         self.faults.is_empty()
     }
 
-    /// Whether all faults lie in tables of segments that hold their values in another table, too: then
-    /// nothing is lost, and [`Compaction::Rewrite`](crate::writer::Compaction::Rewrite) makes those
-    /// tables again.
+    /// Whether all faults are in tables of segments whose values another table holds whole: then
+    /// nothing is lost, and [`Compaction::Rewrite`](crate::writer::Compaction::Rewrite) rebuilds
+    /// those tables.
     pub fn is_rebuildable(&self) -> bool {
         !self.damaged.is_empty()
             && self.damaged.iter().all(|segment| segment.is_rebuildable)
@@ -58,16 +59,16 @@ pub struct DamagedSegment {
     pub number: u64,
     /// Its label; empty without one.
     pub label: String,
-    /// Its fingerprints, deleted ones included, as the manifest states them.
+    /// Its fingerprints, deleted ones included, according to the manifest.
     pub fingerprint_count: u64,
-    /// The counts of deleted fingerprints and of deleted ids, as the manifest states them, if only
+    /// The counts of deleted fingerprints and of deleted ids, according to the manifest, if only
     /// the deletions are damaged and the segment itself is sound.
     pub deletions_only: Option<(u64, u64)>,
-    /// Whether only tables are damaged, and one of them that holds all values is not.
+    /// Whether only tables are damaged, and a table with all values is sound.
     pub is_rebuildable: bool,
 }
 
-/// The table in which a fault lies, if it lies in one.
+/// The table of a fault, if it is in a table.
 fn damaged_table(fault: &Error) -> Option<TableIndex> {
     match fault {
         Error::Corrupt { section, .. } => section.table(),
@@ -75,7 +76,7 @@ fn damaged_table(fault: &Error) -> Option<TableIndex> {
     }
 }
 
-/// Whether all these faults of a segment lie in tables, and a table with all values has none.
+/// Whether all these faults of a segment are in tables, and a table with all values is sound.
 pub(super) fn is_rebuildable(segment: &Segment, faults: &[Error]) -> bool {
     let tables: Option<Vec<usize>> =
         faults.iter().map(|fault| damaged_table(fault).map(|table| table.0.into())).collect();
@@ -97,4 +98,53 @@ impl DamagedSegment {
             is_rebuildable: false,
         }
     }
+}
+
+impl DamagedSegment {
+    /// Calls `each` with each id of the segment that is on sound pages, deleted ones included, in
+    /// file order. Returns the number of fingerprints whose ids could not be read.
+    ///
+    /// ```no_run
+    /// # fn main() -> Result<(), fpstore::Error> {
+    /// let report = fpstore::verify("pages.fps", &fpstore::VerifyOptions::default())?;
+    /// for damaged in &report.damaged {
+    ///     let unread = damaged.for_each_id(|id| {
+    ///         println!("to be added again: {id}");
+    ///         Ok::<(), fpstore::Error>(())
+    ///     })?;
+    ///     eprintln!("and those of {unread} fingerprints");
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Errors of `each`. Damage is counted and is not an error.
+    pub fn for_each_id<E>(
+        &self,
+        mut each: impl FnMut(IdRef<'_>) -> Result<(), E>,
+    ) -> Result<u64, E> {
+        let Ok(segment) = map(&self.path) else { return Ok(self.fingerprint_count) };
+        if segment.id_places().is_none() {
+            return Ok(0);
+        }
+        let mut unread = 0;
+        for rank in 0..segment.header().fingerprint_count {
+            match ids(&segment, Rank(rank)) {
+                Some(ids) => ids.iter().try_for_each(|id| each(id.as_ref()))?,
+                None => unread += 1,
+            }
+        }
+        Ok(unread)
+    }
+}
+
+/// The ids of the fingerprint at a rank; `None` if they cannot be read.
+fn ids(segment: &Segment, rank: Rank) -> Option<Vec<Id>> {
+    let mut record = segment.record(rank).ok()?;
+    let mut ids = Vec::new();
+    while let Some(id) = record.next().ok()? {
+        ids.push(id.to_id());
+    }
+    Some(ids)
 }

@@ -18,12 +18,12 @@ use crate::store::verify::report::VerifyReport;
 use crate::store::verify::table::TablePass;
 use fpstore_base::Fingerprint;
 
-/// The most ids of a match that are compared; one fingerprint may have millions.
+/// The maximum number of ids of a match that are compared; a fingerprint may have millions.
 const IDS_COMPARED_MAX: usize = 16;
 /// The seed of the samples.
 const SEED: u64 = 20_261_121;
 
-/// The digest of an answer. Its length does not depend on the number of matches.
+/// The digest of an answer. Its size does not depend on the number of matches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Digest {
     match_count: u64,
@@ -33,7 +33,7 @@ struct Digest {
     ids: u64,
 }
 
-/// Runs `sample_count` queries. Adds a fault for each answer that differs from the scan's.
+/// Runs `sample_count` queries. Adds a fault for each answer that differs from the scan.
 pub(super) fn verify(
     store: &Store,
     sample_count: u64,
@@ -90,14 +90,15 @@ fn differs(store: &Store, needle: Fingerprint) -> Error {
     }
 }
 
-/// A pseudo-random number that depends on the seed and on `of` alone.
+/// A pseudo-random number that depends only on the seed and on `of`.
 fn random(of: u64) -> u64 {
     let mut hasher = SipHasher13::new_with_keys(SEED, 0);
     hasher.write_u64(of);
     hasher.finish()
 }
 
-/// In turn a stored fingerprint, a stored one with 1 to k + 1 bits flipped, and a random one.
+/// In turn a stored fingerprint, a stored fingerprint with 1 to k + 1 flipped bits, and a random
+/// one.
 fn needles(store: &Store, count: u64, pace: &Pace) -> Result<Vec<Fingerprint>> {
     let stored = stored_samples(store, count, pace)?;
     let spread = u64::from(store.tuned_k()) + 1;
@@ -139,7 +140,7 @@ fn stored_samples(store: &Store, count: u64, pace: &Pace) -> Result<Vec<Fingerpr
     Ok(samples)
 }
 
-/// The matches of each needle within the tuned distance, found by comparing with every stored
+/// The matches of each needle within the tuned distance, found by comparison with every stored
 /// fingerprint.
 fn scan(store: &Store, needles: &[Fingerprint], pace: &Pace) -> Result<Vec<Digest>> {
     let k = store.tuned_k() as u8;
@@ -152,7 +153,8 @@ fn scan(store: &Store, needles: &[Fingerprint], pace: &Pace) -> Result<Vec<Diges
         store.for_each_within(range.clone(), threads, |entry| {
             let mut added = Ok(());
             distances_from(entry.fingerprint().value(), &values, |first, distances| {
-                // Nearly all are far from all needles, as a loop without branches finds.
+                // Nearly all fingerprints are far from all needles; a loop without branches rules
+                // them out.
                 if distances.iter().fold(u8::MAX, |least, &distance| least.min(distance)) > k {
                     return;
                 }

@@ -1,4 +1,4 @@
-//! Verifying one segment: whether the disk gives its bytes, pages, padding; then its tables and ids.
+//! Verifying one segment: readability of its bytes, pages, padding; then its tables and ids.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -12,11 +12,11 @@ use crate::store::verify::pace::Pace;
 use crate::store::verify::report::VerifyReport;
 use crate::store::verify::{ids, index, table};
 
-/// Bytes of a file that are read in one step.
+/// The number of bytes of a file read in one step.
 const CHUNK_LEN: usize = 1 << 16;
 
-/// Whether the disk gives all bytes of a file. A page that it does not give would end the process
-/// with SIGBUS when it is first used in a memory map; here it is an error.
+/// Whether all bytes of a file are readable. An unreadable page would end the process with SIGBUS
+/// on first access in a memory map; here it is an error.
 pub(super) fn readable(mut file: impl Read, path: &Path, pace: &Pace) -> Result<()> {
     let mut chunk = vec![0; CHUNK_LEN];
     let mut offset = 0_u64;
@@ -40,7 +40,7 @@ pub(super) fn readable(mut file: impl Read, path: &Path, pace: &Pace) -> Result<
 ///
 /// # Errors
 ///
-/// [`Error::Interrupted`] alone.
+/// Only [`Error::Interrupted`].
 pub(super) fn verify(segment: &Segment, report: &mut VerifyReport, pace: &Pace) -> Result<()> {
     segment.tables().for_each(TableReader::advise_sequential);
     let verified = verify_sections(segment, report, pace);
@@ -55,7 +55,7 @@ fn verify_sections(segment: &Segment, report: &mut VerifyReport, pace: &Pace) ->
         report.faults.extend(padding(segment, place).err());
     }
     if report.faults.len() > before {
-        // Damaged pages would only cause more faults of other kinds.
+        // Damaged pages would only cause further faults of other kinds.
         return Ok(());
     }
     if let Err(fault) = contents(segment) {
@@ -86,7 +86,7 @@ fn pages(
     report: &mut VerifyReport,
     pace: &Pace,
 ) -> Result<()> {
-    // Checksums are not covered by checksums: a wrong one makes its page fail.
+    // Checksums have no checksums of their own: a wrong one makes its page fail.
     if place.section == Section::Checksums {
         return Ok(());
     }
@@ -103,7 +103,7 @@ fn pages(
     Ok(())
 }
 
-/// The checksums of the pages are those that the header names by their digest.
+/// The page checksums match their digest in the header.
 fn contents(segment: &Segment) -> Result<()> {
     let found = Digest::of(segment.page_checksums());
     let expected = segment.header().content_digest;
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
     use crate::VerifyOptions;
 
-    /// A disk whose second chunk cannot be read.
+    /// A disk with an unreadable second chunk.
     struct BadSector(usize);
 
     impl Read for BadSector {

@@ -1,4 +1,4 @@
-//! Verifying the values of a table: their order, and that they are the set of the segment.
+//! Verifying the values of a table: their order, and that they equal the set of the segment.
 
 use crate::base::error::{Fault, Result};
 use crate::base::section::{BlockIndex, Rank, TableIndex};
@@ -8,7 +8,7 @@ use crate::segment::{Segment, TableKind, TableReader};
 use crate::store::verify::pace::Pace;
 use fpstore_base::Fingerprint;
 
-/// Values that one thread reads, at least.
+/// The minimum number of values that one thread reads.
 const VALUES_MIN: u64 = if cfg!(test) { 16 } else { 1 << 16 };
 
 /// All bits after the last tail are zero.
@@ -28,8 +28,8 @@ pub(super) fn verify_padding(segment: &Segment, table: TableReader<'_>) -> Resul
     if clear { Ok(()) } else { Err(segment.corrupt(place, offset, fault())) }
 }
 
-/// The values ascend strictly, fit the width of the recipe, and are the same set in every
-/// table. A table with syndromes has the keys of the values of the first one.
+/// The values ascend strictly, fit the width of the recipe, and form the same set in
+/// every table. A table with syndromes has the keys of the values of the first table.
 pub(super) fn verify_set(segment: &Segment, table: TableReader<'_>, pace: &Pace) -> Result<()> {
     let pass = TablePass { segment, table: table.index, pace };
     let permutation = &table.permutation;
@@ -68,8 +68,8 @@ pub(super) struct TablePass<'a> {
 }
 
 impl TablePass<'_> {
-    /// Calls `take` with what the part has found so far, the next run, and the rank of its first value.
-    /// The results are in the order of the parts.
+    /// Calls `take` with the result of the part so far, the next run, and the rank of its first
+    /// value. The results are in the order of the parts.
     pub(super) fn in_parts<R: Default + Send>(
         &self,
         take: impl Fn(&mut R, Rank, &[u64]) + Sync,
@@ -96,7 +96,7 @@ impl TablePass<'_> {
         })
     }
 
-    /// The sum of what `map` makes of the values, and the largest.
+    /// The sum of the mapped values, and the largest value.
     fn set_of(
         &self,
         map: &(dyn Fn(Permuted) -> Fingerprint + Sync),

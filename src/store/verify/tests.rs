@@ -1,4 +1,4 @@
-//! Rules that checksums hide: the bytes are changed on pages that were verified before.
+//! Rules that valid checksums hide: the bytes are changed on pages that were verified before.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -13,7 +13,7 @@ use crate::store::verify::pace::Pace;
 use crate::store::verify::{VerifyOptions, ids, index, table};
 use crate::{BuildOptions, Builder, Scheme};
 
-/// A mapped segment, whose file changes under it.
+/// A mapped segment whose file changes while mapped.
 struct Forged {
     _folder: tempfile::TempDir,
     path: PathBuf,
@@ -21,7 +21,7 @@ struct Forged {
 }
 
 impl Forged {
-    /// A segment whose index entries have overflow entries where many values begin alike.
+    /// A segment whose index entries have overflow entries, because many values share leading bits.
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let store = folder.path().join("store.fps");
@@ -51,7 +51,7 @@ impl Forged {
         ids::verify(&self.segment, &pace)
     }
 
-    /// What is found first.
+    /// The first fault.
     fn first_fault(&self) -> Option<Fault> {
         match self.verify() {
             Ok(()) => None,
@@ -60,7 +60,7 @@ impl Forged {
         }
     }
 
-    /// The fault after a byte of a section is changed; it is put back afterwards.
+    /// The fault after a byte of a section is changed; it is restored afterwards.
     fn with(&self, place: &SectionPlace, offset: u64, change: u8) -> Option<Fault> {
         let at = place.offset + offset;
         flip(&self.path, at, change);
@@ -102,7 +102,7 @@ fn overflow_entries_are_numbered_in_order() {
     for table in forged.segment.tables() {
         let entries = forged.segment.section(&table.entries).chunks_exact(ENTRY_LEN as usize);
         for (entry, bytes) in (0_u64..).zip(entries) {
-            // The number of an overflow entry, and a byte that is not used beside it.
+            // The number of an overflow entry, and an unused byte next to it.
             for at in if bytes[7] & 0x80 == 0 { &[][..] } else { &[0, 63][..] } {
                 let fault = forged.with(&table.entries, entry * ENTRY_LEN + at, 1);
                 faults.push(fault.unwrap_or_else(|| panic!("entry {entry}, byte {at}")));

@@ -1,4 +1,4 @@
-//! Choosing the tables of a store: those of a scheme, or the best for the data.
+//! Choosing the tables of a store: a given scheme, or the best scheme for the data.
 
 use std::path::Path;
 
@@ -10,26 +10,26 @@ use crate::scheme::Scheme;
 use crate::writing::sort::SortedValues;
 use fpstore_base::Fingerprint;
 
-/// Up to this many tables the space of a build is estimated without making a plan.
+/// For up to this many tables the space of a build is estimated without making a plan.
 const FEW_TABLES: u64 = 4;
 
-/// The tables that a store gets.
+/// The choice of the tables of a store.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum SchemeChoice {
     /// The tables of a scheme.
     Fixed(Scheme),
-    /// The tables of a named scheme whose blocks are laid out for the data, see
+    /// The tables of a named scheme whose blocks are fitted to the data, see
     /// [`SchemeChoice::named`].
     Named {
-        /// The name, with its layout.
+        /// The name, including its layout.
         name: String,
-        /// The distance that queries will mostly ask for.
+        /// The distance of most queries.
         k: u32,
     },
-    /// The fastest for the data at distance `k` within a budget, see
-    /// [`PlanRequest`](crate::plan::PlanRequest). The choice depends on the set of fingerprints and
-    /// on these fields alone.
+    /// The fastest tables for the data at distance `k` within a budget, see
+    /// [`PlanRequest`](crate::plan::PlanRequest). The choice depends only on the set of
+    /// fingerprints and on these fields.
     Auto {
         /// The distance of most queries.
         k: u32,
@@ -39,15 +39,14 @@ pub enum SchemeChoice {
 }
 
 impl SchemeChoice {
-    /// The scheme of a name that [`Scheme::named`] takes, or of a name with a layout as the planner
-    /// reports it: `halves-live` cuts the two halves from the bits that vary in the data,
-    /// `-dealt` and `-sorted` spread the information of the bits evenly over the blocks.
+    /// The scheme with a name that [`Scheme::named`] accepts, or with a name and a layout as
+    /// reported by the planner: `halves-live` cuts the two halves from the bits that vary in the
+    /// data, `-dealt` and `-sorted` spread the information of the bits evenly over the blocks.
     /// `halves-syndrome12`, or `halves-syndrome` for the number of bits that suits the number of
-    /// fingerprints, keeps syndromes in the second table, see [`Scheme::with_syndromes`].
+    /// fingerprints, stores syndromes in the second table, see [`Scheme::with_syndromes`].
     ///
-    /// Fingerprints of few varying bits may leave a block of a layout without any; then the blocks are
-    /// cut from all bits. Where the masks of a layout are too short for syndromes, all tables hold
-    /// whole values.
+    /// If few bits vary, a block of a layout may remain empty; then the blocks are cut from all
+    /// bits. If the masks of a layout are too short for syndromes, all tables hold whole values.
     ///
     /// ```
     /// use fpstore::{BuildOptions, SchemeChoice};
@@ -68,11 +67,12 @@ impl SchemeChoice {
         }
     }
 
-    /// The choice that a text names, for distance `k`:
+    /// Parses the choice for distance `k`:
     ///
-    /// * `auto`: the fastest within `budget`;
-    /// * a name that [`SchemeChoice::named`] takes;
-    /// * masks, one on each of several lines, as [`Scheme::from_mask_list`] reads them;
+    /// * `auto`: the fastest tables within `budget`;
+    /// * a name that [`SchemeChoice::named`] accepts;
+    /// * masks, one per line on several lines: 1 to 16 hex digits each, blank lines and comments
+    ///   after a `#` are skipped;
     /// * the path of a file of such masks.
     ///
     /// ```
@@ -85,10 +85,11 @@ impl SchemeChoice {
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidOptions`] for a budget beside anything but `auto`, and for bad masks in a
-    ///   file.
+    /// * [`Error::InvalidOptions`] for a budget with anything other than `auto`, and for invalid
+    ///   masks in a file.
     /// * [`Error::Io`] if a file cannot be read.
-    /// * Otherwise as [`Scheme::named`] and [`Scheme::from_mask_list`].
+    /// * Otherwise as [`Scheme::named`] and [`Scheme::from_masks`]; an invalid mask is reported
+    ///   with its line number.
     pub fn parse(text: &str, k: u32, budget: Option<Budget>) -> Result<Self> {
         if text == "auto" {
             return Ok(SchemeChoice::Auto { k, budget: budget.unwrap_or_default() });
@@ -114,7 +115,7 @@ impl SchemeChoice {
         }
     }
 
-    /// The approximate number of tables, if one takes `table_len` bytes.
+    /// The approximate number of tables, if one table takes `table_len` bytes.
     pub(super) fn table_count(&self, fingerprint_count: u64, table_len: u64) -> u64 {
         match self {
             SchemeChoice::Fixed(scheme) => scheme.masks().len() as u64,
@@ -127,7 +128,7 @@ impl SchemeChoice {
                 if most <= FEW_TABLES {
                     return most;
                 }
-                // A budget is a limit and no need: more tables than pay are not made.
+                // A budget is an upper limit: tables that do not pay are not made.
                 let request = PlanRequest::new(fingerprint_count.max(1), *k);
                 let plan = request.budget(*budget).choose();
                 plan.map_or(most, |plan| most.min(plan.scheme.masks().len() as u64))
@@ -170,7 +171,7 @@ impl SchemeChoice {
                 scheme_by_name(name, fingerprint_count, *k, model.as_ref())
             }
             SchemeChoice::Auto { k, budget } => {
-                // An empty store gets the tables of one fingerprint, whatever the budget.
+                // An empty store gets the tables of a single fingerprint, whatever the budget.
                 let budget = if fingerprint_count == 0 { &Budget::Default } else { budget };
                 let request = PlanRequest::new(fingerprint_count.max(1), *k);
                 let request = request.budget(*budget);

@@ -1,18 +1,16 @@
 //! The builder: takes records in any order, writes one segment, and publishes it as a new store or
-//! as one more segment of a store.
+//! as a further segment of a store.
 //!
-//! [`RecordBuffer`] takes the records and sorts them into a [`SegmentBuild`], which writes the
+//! [`RecordBuffer`] collects the records and sorts them into a [`SegmentBuild`], which writes the
 //! file. The writer uses both for added records and for merges. Nothing here reads a segment.
 
 mod choice;
 mod options;
 mod receipt;
 mod record_buffer;
-mod report;
 mod segment_build;
 mod segment_file;
 mod segment_ids;
-mod segment_path;
 mod space;
 pub(crate) mod temporary;
 #[cfg(test)]
@@ -24,29 +22,28 @@ pub use choice::SchemeChoice;
 pub use options::BuildOptions;
 pub use receipt::SegmentReceipt;
 pub(crate) use record_buffer::RecordBuffer;
-pub use report::BuildReport;
+pub use segment_build::BuildReport;
 pub(crate) use segment_build::SegmentBuild;
 pub(crate) use space::check as check_space_for;
-
-use segment_path::SegmentPath;
 
 use crate::base::error::{Error, Result};
 use crate::base::id_policy::IdPolicy;
 use crate::format::manifest::fault_of_label;
 use crate::store::Store;
 use crate::writing::budget::divide;
-use crate::writing::directory::{Destination, OpenMode, Patience};
+use crate::writing::directory::{Destination, OpenMode, Patience, check_output};
 use crate::writing::input::{InputEstimate, InputOptions, InputSummary};
 use crate::writing::labels::check_label;
 use crate::writing::sort::SortResources;
 use fpstore_base::{Fingerprint, IdRef, Width};
+use fpstore_disk::parent_of;
 
 /// Makes a store from fingerprints in any order.
 ///
 /// The same records give the same segment file, byte for byte, whatever their order, the memory and
-/// the threads; only the ids of one fingerprint keep the order in which they came. What does not
-/// fit into [`BuildOptions::memory`] is sorted in temporary files that vanish with the process. The
-/// manifest beside the segment has a random id of the store, see [`BuildOptions::store_id`].
+/// the threads; only the ids of one fingerprint keep their input order. Records beyond
+/// [`BuildOptions::memory`] are sorted in temporary files that vanish with the process. The
+/// manifest contains a random id of the store, see [`BuildOptions::store_id`].
 ///
 /// # Examples
 ///
@@ -73,7 +70,7 @@ pub struct Builder {
     records: RecordBuffer,
 }
 
-/// What a builder makes.
+/// The output of a builder.
 #[derive(Debug)]
 enum Target {
     Store(Box<Destination>),
@@ -92,7 +89,7 @@ impl Target {
 }
 
 impl Builder {
-    /// A builder of a store in the directory `path`, which must not exist or be empty.
+    /// A builder of a store in the directory `path`, which must be missing or empty.
     ///
     /// # Errors
     ///
@@ -105,28 +102,30 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// * [`Error::StoreExists`] if there is a store and it may not be replaced.
-    /// * [`Error::NotAStore`] if there are other files; these are never replaced.
-    /// * [`Error::Locked`] if another process is writing to the store, or making it, and does not
+    /// * [`Error::StoreExists`] if a store exists and may not be replaced.
+    /// * [`Error::NotAStore`] if the directory contains other files; these are never replaced.
+    /// * [`Error::Locked`] if another process is writing to the store or making it, and does not
     ///   end within [`BuildOptions::wait`].
     /// * [`Error::InvalidOptions`] if the memory is too little for the threads.
-    /// * [`Error::Io`] if the system refuses, or there is no such directory for temporary files.
+    /// * [`Error::Io`] if the system refuses, or if the directory for temporary files does not
+    ///   exist.
     pub fn with_options(path: impl Into<PathBuf>, options: BuildOptions) -> Result<Self> {
         let mode = if options.replace { OpenMode::Replace } else { OpenMode::Create };
         let destination = Destination::acquire(path.into(), mode, options.patience())?;
         Builder::start(Target::Store(destination.into()), options)
     }
 
-    /// A builder of one more segment of the store in the directory `path`, which answers as before
-    /// until the segment is whole. [`BuildOptions::replace`] and [`BuildOptions::store_id`] are
-    /// ignored; [`BuildOptions::sketch_len`] is that of the store.
+    /// A builder of a further segment of the store in the directory `path`. The store gives the old
+    /// answers until the segment is complete. [`BuildOptions::replace`] and
+    /// [`BuildOptions::store_id`] are ignored; [`BuildOptions::sketch_len`] is taken from the
+    /// store.
     ///
     /// # Errors
     ///
     /// * [`Error::NoStore`], [`Error::NotAStore`] if there is no store.
-    /// * [`Error::RecipeMismatch`] if the recipe of its fingerprints is another one.
-    /// * [`Error::InvalidOptions`] if the labels of the store are dates of one form and the label is
-    ///   none of them.
+    /// * [`Error::RecipeMismatch`] if its fingerprints have another recipe.
+    /// * [`Error::InvalidOptions`] if the labels of the store are dates of one form and the given
+    ///   label is not.
     /// * Otherwise as [`Builder::with_options`].
     ///
     /// # Examples
@@ -183,12 +182,12 @@ impl Builder {
         Ok(Builder { destination, options, resources, records })
     }
 
-    /// Takes a fingerprint with an id. The same id may come again and is then kept again.
+    /// Takes a fingerprint with an id. A repeated id is stored repeatedly.
     ///
     /// # Errors
     ///
-    /// * [`Error::InvalidId`] if the id cannot be stored: a text that is empty, longer than
-    ///   65 535 bytes or holds NUL, CR or LF; or no number under `u64` ids.
+    /// * [`Error::InvalidId`] if the id cannot be stored: a text that is empty, longer than 65 535
+    ///   bytes or contains NUL, CR or LF; or a text that is not a number under `u64` ids.
     /// * [`Error::TooWide`] if the fingerprint has a bit above the width of the recipe.
     /// * [`Error::Io`] if memory is full and the temporary files cannot be written.
     /// * [`Error::Interrupted`] if the observer ends the build.
@@ -220,9 +219,9 @@ impl Builder {
         self.records.push_bare(fingerprint)
     }
 
-    /// Takes all records of the file at `path`, or of standard input if it is `-`, read and
-    /// parsed on all threads. The width of their fingerprints is that of the recipe. Names that end in
-    /// `.gz` or `.zst` are decompressed.
+    /// Takes all records of the file at `path`, or of standard input if it is `-`, read and parsed
+    /// on all threads. The width of the fingerprints is the width of the recipe. Files with names
+    /// that end in `.gz` or `.zst` are decompressed.
     ///
     /// # Errors
     ///
@@ -235,8 +234,7 @@ impl Builder {
         self.read_and_inspect(path, options, |_| {})
     }
 
-    /// As [`Builder::read`], and calls `inspect` with each fingerprint, in an order that means
-    /// nothing.
+    /// As [`Builder::read`], and calls `inspect` with each fingerprint, in unspecified order.
     ///
     /// # Errors
     ///
@@ -250,13 +248,13 @@ impl Builder {
         self.records.read(path, options, inspect)
     }
 
-    /// Records taken so far.
+    /// The number of records taken so far.
     pub fn record_count(&self) -> u64 {
         self.records.count()
     }
 
     /// Announces an estimate of the input, so that progress has a total. With `check_space` also
-    /// checks that the disks have room for it.
+    /// checks that the disks have enough room.
     ///
     /// # Errors
     ///
@@ -276,12 +274,12 @@ impl Builder {
     ///
     /// * [`Error::TooLarge`] if there are more fingerprints than a segment can hold.
     /// * [`Error::InvalidPlan`] if no scheme fits the budget, [`Error::InvalidDistance`] if the
-    ///   distance to choose one for is above 64.
+    ///   distance of the choice is above 64.
     /// * [`Error::StoreExists`] if another process made a store at the path in the meantime.
-    /// * [`Error::Io`] if the system refuses, [`Error::Interrupted`] if the observer ends the build.
-    ///   There is no new store, and one that was there before is unharmed.
-    /// * [`Error::InEffect`] if the system failed after the last step: the new store, or the new
-    ///   segment, is in its place.
+    /// * [`Error::Io`] if the system refuses, [`Error::Interrupted`] if the observer ends the
+    ///   build. There is no new store, and an existing store is unharmed.
+    /// * [`Error::InEffect`] if the system failed after the last step: the new store or segment is
+    ///   in place.
     pub fn finish(self) -> Result<Store> {
         self.finish_and_report().map(|(store, _)| store)
     }
@@ -317,7 +315,39 @@ impl Builder {
     }
 }
 
-/// Writes a segment and publishes it after those that are there, or alone in a new store.
+/// The path of a future segment file.
+#[derive(Debug)]
+struct SegmentPath {
+    path: PathBuf,
+    replace: bool,
+}
+
+impl SegmentPath {
+    fn new(path: PathBuf, replace: bool) -> Result<Self> {
+        let refuse = |what: &str| {
+            let reason = format!("cannot write a segment to {}: {what}", path.display());
+            Err(Error::InvalidOptions { reason })
+        };
+        if path.file_name().is_none() {
+            return refuse("it is no name of a file");
+        }
+        match path.symlink_metadata() {
+            Ok(found) if found.is_dir() => refuse("it is a directory"),
+            Ok(found) if !found.is_file() => refuse("it is no plain file"),
+            Ok(_) if !replace => refuse("it exists, and may be replaced only with `replace`"),
+            _ => {
+                check_output(&path)?;
+                Ok(SegmentPath { path, replace })
+            }
+        }
+    }
+
+    fn directory(&self) -> &Path {
+        parent_of(&self.path)
+    }
+}
+
+/// Writes a segment and publishes it after the existing segments, or alone in a new store.
 fn publish(
     destination: Destination,
     options: &BuildOptions,

@@ -31,8 +31,8 @@ pub struct BuildOptions {
 }
 
 impl Default for BuildOptions {
-    /// The fastest scheme for distance 3 within the default budget, ids as they come, nothing
-    /// replaced.
+    /// The fastest scheme for distance 3 within the default budget, ids of automatic kind, no
+    /// replacement.
     fn default() -> Self {
         BuildOptions {
             scheme: SchemeChoice::default(),
@@ -49,49 +49,28 @@ impl Default for BuildOptions {
 }
 
 impl BuildOptions {
-    /// Sets the scheme and the distance that it is meant for, or how they are chosen.
-    #[must_use]
-    pub fn scheme(mut self, scheme: impl Into<SchemeChoice>) -> Self {
-        self.scheme = scheme.into();
-        self
-    }
-
-    /// Sets the kind of ids that the store keeps.
-    #[must_use]
-    pub fn ids(mut self, ids: IdPolicy) -> Self {
-        self.ids = ids;
-        self
-    }
-
-    /// Sets the recipe of the fingerprints; ready-made ones have [`Recipe::external`], or
-    /// [`Recipe::external_of`] if they have fewer than 64 bits.
-    #[must_use]
-    pub fn recipe(mut self, recipe: Recipe) -> Self {
-        self.recipe = recipe;
-        self
-    }
-
-    /// Sets the number of bytes of a sketch that the store keeps with each id, 0 for none. A sketch
-    /// says more of a document than its fingerprint; what its bytes mean depends on the recipe.
-    #[must_use]
-    pub fn sketch_len(mut self, len: u8) -> Self {
-        self.sketch_len = len;
-        self
-    }
-
-    /// Sets whether a store that is there already may be replaced. It answers as before until the
-    /// new one is whole.
-    #[must_use]
-    pub fn replace(mut self, replace: bool) -> Self {
-        self.replace = replace;
-        self
+    setters! {
+        /// Sets the scheme with its tuned distance, or how both are chosen.
+        scheme: impl Into<SchemeChoice>,
+        /// Sets the kind of ids that the store keeps.
+        ids: IdPolicy,
+        /// Sets the recipe of the fingerprints. Fingerprints made by other programs have
+        /// [`Recipe::external`], or [`Recipe::external_of`] if they have fewer than 64 bits.
+        recipe: Recipe,
+        /// Sets the number of bytes of a sketch that the store keeps with each id, 0 for none. A
+        /// sketch contains more information about a document than its fingerprint; its meaning
+        /// depends on the recipe.
+        sketch_len: u8,
+        /// Sets whether an existing store may be replaced. It gives the old answers until the new
+        /// store is complete.
+        replace: bool,
     }
 
     /// Sets the id of a new store, instead of sixteen random bytes.
     ///
-    /// Segments are the same for the same records in any case; with a given id the manifest is,
-    /// too. Readers take two stores with one id for the same store, so give each store its own.
-    /// Adding to a store does not change its id.
+    /// Segments are always the same for the same records; with a given id the manifest is, too.
+    /// Readers identify a store by its id, so give each store its own. Adding to a store does not
+    /// change its id.
     ///
     /// # Panics
     ///
@@ -106,12 +85,12 @@ impl BuildOptions {
     resource_setters!();
     setters!(label, wait);
 
-    /// The least memory that a build on `threads` threads can be given, in bytes.
+    /// The minimum memory of a build on `threads` threads, in bytes.
     pub fn memory_min(threads: usize) -> u64 {
         memory_min(threads)
     }
 
-    /// How long to wait for locks, and who is told.
+    /// How long to wait for locks, and the observer of the wait.
     pub(super) fn patience(&self) -> Patience {
         Patience::new(self.wait, self.resources.observer.clone())
     }

@@ -1,4 +1,4 @@
-//! The receipt of a segment file: what its writer says of it, and what a commit checks.
+//! The receipt of a segment file, made by its writer and checked by a commit.
 
 use std::fmt::{self, Write};
 use std::path::{Path, PathBuf};
@@ -12,13 +12,13 @@ use fpstore_disk::system::name_of_bytes;
 
 /// The first words of the text form.
 const TITLE: &str = "segment 1";
-/// What helps against one of another version.
+/// Remedy for a receipt of another version.
 const REMEDY: &str = "write the segment again, with one version of fpstore on all machines";
 
-/// What is known of a segment file that belongs to no store yet.
+/// The properties of a segment file that belongs to no store yet.
 ///
-/// Its text form ([`Display`](fmt::Display), [`FromStr`]) is one line, which goes from the task that
-/// wrote the file to the process that [commits](crate::writer::commit()) it.
+/// Its text form ([`Display`](fmt::Display), [`FromStr`]) is one line, to be sent from the task
+/// that wrote the file to the process that [commits](crate::writer::commit()) it.
 ///
 /// # Examples
 ///
@@ -41,21 +41,21 @@ const REMEDY: &str = "write the segment again, with one version of fpstore on al
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SegmentReceipt {
-    /// The file, as its writer was told to name it.
+    /// The path given to the writer of the file.
     pub path: PathBuf,
-    /// The digest of the header, which holds one of all other bytes: the same records give the same
-    /// digest.
+    /// The digest of the header, which includes a digest of all other bytes: the same records give
+    /// the same digest.
     pub digest: [u8; 16],
     /// Bytes of the file.
     pub file_len: u64,
     /// Distinct fingerprints.
     pub fingerprint_count: u64,
-    /// Ids.
+    /// The number of ids.
     pub id_count: u64,
-    /// Bytes of the sketch that is kept with each id; 0 for none.
+    /// Bytes of the sketch of each id; 0 for none.
     pub sketch_len: u8,
-    /// The masks of the tables. Shares of a join read ranges only where segments agree on those of
-    /// tables that hold whole values.
+    /// The masks of the tables. Shares of a join can read ranges only if the segments agree on the
+    /// masks of the tables with whole values.
     pub masks: Vec<u64>,
     /// The recipe of the fingerprints.
     pub recipe: Recipe,
@@ -66,14 +66,14 @@ impl SegmentReceipt {
     ///
     /// # Errors
     ///
-    /// [`Error::Io`] if it cannot be read, [`Error::Corrupt`] or [`Error::UnsupportedVersion`] if
-    /// it is no segment, or not a whole one.
+    /// [`Error::Io`] if the file cannot be read, [`Error::Corrupt`] or
+    /// [`Error::UnsupportedVersion`] if it is not a segment or is incomplete.
     pub fn of(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         Ok(SegmentReceipt::for_segment(path, &map(path)?))
     }
 
-    /// The receipt of an open segment under a name.
+    /// The receipt of an open segment with a given path.
     pub(crate) fn for_segment(path: &Path, segment: &Segment) -> Self {
         let header = segment.header();
         SegmentReceipt {
@@ -156,14 +156,14 @@ impl FromStr for SegmentReceipt {
     }
 }
 
-/// The bytes as text without spaces and control characters: all others as % and two hex digits.
+/// The bytes as text without spaces and control characters, which become % and two hex digits.
 fn escaped(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for &byte in bytes {
         if byte.is_ascii_graphic() && byte != b'%' {
             text.push(char::from(byte));
         } else {
-            // Writing to a string does not fail.
+            // Writing to a string cannot fail.
             let _ = write!(text, "%{byte:02x}");
         }
     }

@@ -1,24 +1,24 @@
-//! The record buffer: records in any order, until they are sorted into a segment build.
+//! The record buffer: collects records in any order and sorts them into a segment build.
 
 use std::path::Path;
 
 use crate::base::error::{Error, Result};
 use crate::base::id_policy::IdPolicy;
 use crate::format::header::FINGERPRINT_COUNT_MAX;
-use crate::writing::builder::report::PhaseTimer;
+use crate::writing::builder::segment_build::PhaseTimer;
 use crate::writing::builder::{SchemeChoice, SegmentBuild};
 use crate::writing::input::{self, InputOptions, InputSummary};
 use crate::writing::sort::{RecordBatch, RecordSorter, SortResources};
 use fpstore_base::watch::{Observer, Phase, Watch};
 use fpstore_base::{Fingerprint, IdRef, Width};
 
-/// Records of one segment to be, in the order in which they came. What does not fit into memory is
-/// in scratch files.
+/// Records of a future segment, in input order. Records that do not fit in memory are in scratch
+/// files.
 #[derive(Debug)]
 pub(crate) struct RecordBuffer {
     ids: IdPolicy,
     sketch_len: u32,
-    /// The width of records that come in; those of segments are taken as they are.
+    /// The width of pushed records; records from segments are not checked.
     width: Width,
     resources: SortResources,
     sorter: RecordSorter,
@@ -52,7 +52,7 @@ impl RecordBuffer {
         self.watch = self.watch.next(Phase::Read, Some(count));
     }
 
-    /// Takes a record with the sketch of its id, which is empty if ids have none.
+    /// Takes a record with the sketch of its id, which is empty in a store without sketches.
     pub(crate) fn push(
         &mut self,
         fingerprint: Fingerprint,
@@ -70,14 +70,14 @@ impl RecordBuffer {
         }
     }
 
-    /// The id in the form in which it is kept, or `None` if it is left out. Refuses a record that
-    /// cannot be taken.
+    /// The id in its stored form, or `None` if it is discarded. Rejects a record that cannot be
+    /// stored.
     pub(crate) fn check<'a>(&self, id: IdRef<'a>, sketch: &[u8]) -> Result<Option<IdRef<'a>>> {
         self.check_sketch(sketch)?;
         self.ids.admit(id)
     }
 
-    /// Refuses a fingerprint with a bit above the width.
+    /// Rejects a fingerprint with a bit above the width.
     #[inline]
     pub(crate) fn check_width(&self, fingerprint: Fingerprint) -> Result<()> {
         if self.width.fits(fingerprint) {
@@ -97,17 +97,17 @@ impl RecordBuffer {
         self.sorter.push_sketched(fingerprint.value(), id, sketch)
     }
 
-    /// The bytes of the sketch of each id.
+    /// The number of bytes of the sketch of each id.
     pub(crate) fn sketch_len(&self) -> usize {
         self.sketch_len as usize
     }
 
-    /// Takes records of a segment, with sketches of that length.
+    /// Takes records of a segment with sketches of the same length.
     pub(crate) fn push_stored_batch(&mut self, batch: &RecordBatch) -> Result<()> {
         self.sorter.push_batch(batch)
     }
 
-    /// Refuses a record without the sketch that the others have.
+    /// Rejects a record with a sketch of the wrong length.
     #[inline]
     fn check_sketch(&self, sketch: &[u8]) -> Result<()> {
         if sketch.len() == self.sketch_len as usize { Ok(()) } else { self.refuse(sketch) }
@@ -157,12 +157,13 @@ impl RecordBuffer {
         })
     }
 
-    /// Records taken so far.
+    /// The number of records taken so far.
     pub(crate) fn count(&self) -> u64 {
         self.sorter.count()
     }
 
-    /// Sorts the records and chooses the tables; `scheme` gets the number of distinct fingerprints.
+    /// Sorts the records and chooses the tables; `scheme` receives the number of distinct
+    /// fingerprints.
     pub(crate) fn sort(
         self,
         scheme: impl FnOnce(u64) -> Result<SchemeChoice>,

@@ -1,7 +1,10 @@
-//! The segment build: sorted records in, one segment file out.
+//! The segment build: turns sorted records into one segment file, and reports on it.
 //!
-//! The distinct values are permuted, sorted and encoded table by table; then the ids follow in the
-//! order of the first table. The same records give the same bytes, whatever the memory and threads.
+//! The distinct values are permuted, sorted and encoded table by table; the ids follow in the order
+//! of the first table. The same records give the same bytes, whatever the memory and threads.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use crate::base::error::{Error, Result};
 use crate::bytes::permutation::Permutation;
@@ -10,7 +13,6 @@ use crate::format::id_records::{IdLayout, id_len_for};
 use crate::plan::cut::Cut;
 use crate::scheme::Scheme;
 use crate::segment::write::{SegmentSpec, SegmentWriter};
-use crate::writing::builder::report::{BuildReport, PhaseTimer};
 use crate::writing::builder::segment_ids::write_lists;
 use crate::writing::directory::SegmentFile;
 use crate::writing::sort::{
@@ -19,11 +21,11 @@ use crate::writing::sort::{
 use fpstore_base::watch::{Phase, Watch};
 use fpstore_base::{Fingerprint, IdKind, Recipe};
 
-/// Sorted records and the tables that they will have.
+/// Sorted records and their future tables.
 #[derive(Debug)]
 pub(crate) struct SegmentBuild {
     pub(super) resources: SortResources,
-    /// Records taken, repeated fingerprints included.
+    /// The number of records, repeated fingerprints included.
     pub(super) record_count: u64,
     pub(super) records: SortedRecords,
     /// The distinct fingerprints in natural order.
@@ -63,7 +65,7 @@ impl SegmentBuild {
         Ok(self.watch.next(Phase::Publish, None).report()?)
     }
 
-    /// Ends the last phase, publishing, and returns the report.
+    /// Ends the last phase, the publication, and returns the report.
     pub(crate) fn into_report(mut self) -> BuildReport {
         self.timer.end(Phase::Publish);
         BuildReport {
@@ -86,7 +88,7 @@ impl SegmentBuild {
         }
     }
 
-    /// Writes all tables; while one is encoded the next is sorted.
+    /// Writes all tables; while one is encoded, the next is sorted.
     fn tables(&self, writer: &mut Writer<'_>, watch: &Watch) -> Result<()> {
         let masks = self.scheme.masks();
         let mut prepared = masks.first().map(|&mask| self.prepare(mask, 0, watch)).transpose()?;
@@ -103,7 +105,7 @@ impl SegmentBuild {
                 continue;
             }
             prepared = std::thread::scope(|scope| {
-                // The system may refuse a thread; then this one does both.
+                // If the system refuses a thread, this thread does both.
                 let preparing = std::thread::Builder::new().spawn_scoped(scope, prepare).ok();
                 encode(writer, mask, bits, values, watch)?;
                 match preparing {
@@ -115,8 +117,8 @@ impl SegmentBuild {
         Ok(())
     }
 
-    /// The values of the table of `mask` in its order, or `None` if that is the natural order.
-    /// `held` is the memory in use by another table.
+    /// The sorted values of the table of `mask`, or `None` if that is the natural order. `held` is
+    /// the memory in use by another table.
     fn prepare(&self, mask: u64, held: u64, watch: &Watch) -> Result<Option<SortedValues>> {
         let permutation = Permutation::new(mask);
         if permutation.is_identity() {
@@ -158,8 +160,8 @@ impl SegmentBuild {
     }
 }
 
-/// Writes the table of `mask` of its sorted values, with syndromes of `bits` bits if they save
-/// something.
+/// Writes the table of `mask` from its sorted values, with syndromes of `bits` bits if they save
+/// space.
 fn encode(
     writer: &mut Writer<'_>,
     mask: u64,
@@ -176,4 +178,42 @@ fn encode(
             Ok(watch.tick(values.len() as u64)?)
         })
     })
+}
+
+/// The counts and times of a build.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct BuildReport {
+    /// The number of records taken.
+    pub record_count: u64,
+    /// The number of distinct fingerprints.
+    pub fingerprint_count: u64,
+    /// The largest total length of temporary files at one time, in bytes.
+    pub temporary_len: u64,
+    /// The phases and their durations. Reading lasts from the first record to the last.
+    pub phases: Vec<(Phase, Duration)>,
+    /// Directories next to a new store that look like leftovers of a dead build. They are kept,
+    /// because their owner or their files do not prove it.
+    pub left: Vec<PathBuf>,
+}
+
+/// Measures consecutive phases.
+#[derive(Debug, Default)]
+pub(super) struct PhaseTimer {
+    since: Option<Instant>,
+    pub(super) phases: Vec<(Phase, Duration)>,
+}
+
+impl PhaseTimer {
+    /// Starts the first phase, unless it has started.
+    pub(super) fn start(&mut self) {
+        self.since.get_or_insert_with(Instant::now);
+    }
+
+    /// Ends `phase` and starts the next one.
+    pub(super) fn end(&mut self, phase: Phase) {
+        let now = Instant::now();
+        let since = self.since.replace(now).unwrap_or(now);
+        self.phases.push((phase, now - since));
+    }
 }

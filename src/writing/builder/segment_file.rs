@@ -1,30 +1,29 @@
-//! A segment as one file, outside any store: for tasks that each write one, so that one process can
-//! commit all of them.
+//! A segment as a single file outside any store, for tasks that each write one, so that one process
+//! can commit all of them.
 //!
-//! Needs no directory of its own and takes no lock, so it works on file systems without them. The
-//! file has a temporary name until it is whole.
+//! Needs no directory of its own and takes no lock, so it works on file systems without locks. The
+//! file has a temporary name until it is complete.
 
 use std::path::PathBuf;
 
-use super::segment_path::SegmentPath;
-use super::{BuildOptions, BuildReport, Builder, SegmentReceipt, Target};
+use super::{BuildOptions, Builder, SegmentPath, SegmentReceipt, Target};
 use crate::base::error::{Error, Result};
 use crate::segment::map;
 use crate::writing::directory::{SegmentFile, check_output};
 
 impl Builder {
-    /// A builder of one segment file at `path`, which belongs to no store yet.
-    /// [`commit`](crate::writer::commit()) adds any number of them to a store in one step. Ends with
-    /// [`Builder::finish_segment`].
+    /// A builder of a segment file at `path` that belongs to no store yet.
+    /// [`commit`](crate::writer::commit()) adds any number of them to a store in one step. Finish
+    /// with [`Builder::finish_segment`].
     ///
-    /// The same records give the same bytes, so a task that runs twice writes the same file. With
-    /// [`BuildOptions::replace`] it takes the place of the file of the run before, in one step.
-    /// The label is given when the segment is committed.
+    /// The same records give the same bytes, so a repeated task writes the same file. With
+    /// [`BuildOptions::replace`] it replaces the file of the previous run in one step. The label is
+    /// set when the segment is committed.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidOptions`] if there is such a file and it may not be replaced, or something
-    /// else of that name, or if the options have a label. Otherwise as [`Builder::with_options`].
+    /// [`Error::InvalidOptions`] if such a file exists and may not be replaced, if something else
+    /// has that name, or if the options have a label. Otherwise as [`Builder::with_options`].
     pub fn segment_file(path: impl Into<PathBuf>, options: BuildOptions) -> Result<Self> {
         if !options.label.is_empty() {
             let reason = "a segment file has no label: it gets one when it is committed".into();
@@ -34,23 +33,14 @@ impl Builder {
         Builder::start(Target::File(path), options)
     }
 
-    /// Sorts and writes the segment file, makes it durable, and gives it its name.
+    /// Sorts and writes the segment file, makes it durable, and renames it to its path.
     ///
     /// # Errors
     ///
-    /// As [`Builder::finish`], and [`Error::InvalidOptions`] for a builder of a store. Then there
-    /// is no file, or the one that was there before; only if the last rename or sync reported the
-    /// error, the whole new file may be there. It is in no store, so writing it again does no harm.
+    /// As [`Builder::finish`], and [`Error::InvalidOptions`] for a builder of a store. After an
+    /// error the file is missing or the old one; only if the last rename or sync failed, the
+    /// complete new file may exist. It belongs to no store, so writing it again does no harm.
     pub fn finish_segment(self) -> Result<SegmentReceipt> {
-        self.finish_segment_and_report().map(|(receipt, _)| receipt)
-    }
-
-    /// As [`Builder::finish_segment`], with a report.
-    ///
-    /// # Errors
-    ///
-    /// As [`Builder::finish_segment`].
-    pub fn finish_segment_and_report(self) -> Result<(SegmentReceipt, BuildReport)> {
         let Builder { destination, options, records, .. } = self;
         let Target::File(target) = destination else {
             let reason = "this builder makes a store: end it with finish".into();
@@ -61,9 +51,9 @@ impl Builder {
         build.write(&mut file, &options.recipe)?;
         let segment = file.finish("")?;
         let receipt = SegmentReceipt::for_segment(&target.path, &map(segment.path())?);
-        // It may have been found among the inputs since.
+        // The path may have become an input since the first check.
         check_output(&target.path)?;
         segment.name(&target.path, target.replace)?;
-        Ok((receipt, build.into_report()))
+        Ok(receipt)
     }
 }

@@ -1,4 +1,4 @@
-//! The ids of a segment build: one list for each fingerprint, merged and encoded on threads.
+//! The ids of a segment build: one list for each fingerprint, merged and encoded in parallel.
 
 use std::io::{Seek, Write};
 
@@ -42,13 +42,13 @@ pub(super) fn write_lists(
     })
 }
 
-/// What becomes of a part.
+/// An encoded part.
 enum Encoded<'a> {
     Lists {
         lists: Box<IdLists>,
         record_count: u64,
     },
-    /// One list is so long that it is encoded as it is written.
+    /// A single list that is too long is encoded while it is written.
     Long(RecordPart<'a>),
 }
 
@@ -69,7 +69,7 @@ fn encode<'a>(
     Ok(Encoded::Lists { lists: Box::new(lists), record_count })
 }
 
-/// Gives `lists` the ids of each key that `pass` passes on, and calls `tick` for each record.
+/// Passes `lists` the ids of each key that `pass` yields, and calls `tick` for each record.
 fn each_list(
     lists: &mut impl ListSink,
     mut tick: impl FnMut() -> Result<()>,

@@ -1,4 +1,4 @@
-//! An estimate of the disk space that a build needs, checked before it begins.
+//! An estimate of the disk space of a build, checked before it begins.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ struct Needs {
     temporary: u64,
 }
 
-/// Checks that the disks have room for a segment of about this input in `store_directory`.
+/// Checks that the disks have room for a segment of roughly this input in `store_directory`.
 pub(crate) fn check(
     input: &InputEstimate,
     scheme: &SchemeChoice,
@@ -34,7 +34,7 @@ pub(crate) fn check(
 }
 
 fn room_for(needed: u64, folder: &Path) -> Result<()> {
-    // Where the system does not report the free space, the build may fail later.
+    // If the system does not report the free space, the build may fail later.
     match free_space(folder) {
         Ok(free) if free < needed => Err(Error::NoSpace { path: folder.into(), needed, free }),
         _ => Ok(()),
@@ -49,14 +49,14 @@ fn values_len(count: u64) -> u64 {
 fn needs(input: &InputEstimate, table_count: u64, memory: u64) -> Needs {
     let n = input.record_count;
     let values_len = values_len(n);
-    // Each fingerprint has a byte that counts its ids; 32 of them share a group entry.
+    // Each fingerprint has a byte for its number of ids, and 32 of them share a group entry.
     let ids_len = if input.id_count > 0 { input.id_len + n + n / 4 } else { 0 };
     let store = values_len * table_count + ids_len + (1 << 16);
     if in_memory(input, memory) {
         return Needs { store, temporary: 0 };
     }
     // First the runs of all records and their distinct values. Later two copies of a table while it
-    // is merged, and the table before it, unless that is the distinct values themselves. Runs
+    // is merged, and the preceding table, unless that is the distinct values themselves. Runs
     // without ids are removed by then.
     let records = values_len + input.id_len + 2 * input.id_count;
     let tables = values_len * [0, 0, 2, 3][table_count.min(3) as usize];

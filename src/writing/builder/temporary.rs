@@ -1,6 +1,6 @@
-//! A store for one piece of work: in a private directory, and gone with its value.
+//! A store for one piece of work, in a private directory that is removed with its value.
 //!
-//! Joins of records that are in no store build one of these. It has one table, so it costs one sort.
+//! Joins of records outside any store build one. It has a single table, so it costs one sort.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ pub struct TemporaryBuilder {
     directory: ScratchDirectory,
 }
 
-/// A store that is removed with this value, or with the process, however that ends.
+/// A store that is removed with this value, or with the process, however the process ends.
 #[derive(Debug)]
 pub struct TemporaryStore {
     store: Store,
@@ -25,8 +25,8 @@ pub struct TemporaryStore {
 }
 
 impl TemporaryBuilder {
-    /// A builder of a store of one table, in a private directory in `parent`, where its temporary
-    /// files are, too. [`BuildOptions::scheme`] and [`BuildOptions::temp_dir`] are ignored.
+    /// A builder of a store with one table, in a private directory in `parent`, which also holds
+    /// its temporary files. [`BuildOptions::scheme`] and [`BuildOptions::temp_dir`] are ignored.
     ///
     /// # Errors
     ///
@@ -47,7 +47,7 @@ impl TemporaryBuilder {
     /// ```
     pub fn create(parent: &Path, options: BuildOptions) -> Result<Self> {
         let directory = ScratchDirectory::create(parent)?;
-        // Any distance has the scheme of one table.
+        // One table serves any distance.
         let options = options.scheme(Scheme::named("1", 3)?).temp_dir(PathBuf::from(parent));
         let builder = Builder::with_options(directory.path().join("input.fps"), options)?;
         Ok(TemporaryBuilder { builder, directory })
@@ -66,7 +66,7 @@ impl TemporaryBuilder {
     pub fn finish(self) -> Result<TemporaryStore> {
         let TemporaryBuilder { builder, directory } = self;
         let store = builder.finish()?;
-        // None is left if the process is killed.
+        // Nothing is left if the process is killed.
         let directory = match REMOVES_OPEN_FILES {
             true => directory.remove().map(|()| None)?,
             false => Some(directory),

@@ -1,5 +1,5 @@
 //! Builds that spill, and builds in which every operation fails once. In unit tests memory limits
-//! and fan-in are tiny, so that small inputs take the paths of large ones.
+//! and fan-in are tiny, so that small inputs follow the code paths of large ones.
 
 use std::fs;
 use std::path::Path;
@@ -18,7 +18,7 @@ const MEMORY_MIN: u64 = crate::writing::sort::MEMORY_MIN;
 enum Ids {
     None,
     Numbers,
-    /// Numbers first, texts later, some records bare, one fingerprint with very many.
+    /// Numbers first, texts later, some bare records, and one fingerprint with very many ids.
     Mixed,
 }
 
@@ -207,7 +207,7 @@ impl Site {
         build(&self.folder.path().join(name), options, &self.new)
     }
 
-    /// Each store is whole: as before, or as after.
+    /// Each store is complete, in the old state or in the new state.
     fn check(&self) {
         for name in ["old.fps", "new.fps"] {
             let path = self.folder.path().join(name);
@@ -284,13 +284,13 @@ fn no_store_is_harmed_whichever_operation_fails() {
     assert_eq!(kinds.into_iter().collect::<Vec<_>>(), all);
 }
 
-/// The name of [`child_that_dies_at_a_fail_point`], as the test harness knows it.
+/// The name of [`child_that_dies_at_a_fail_point`] in the test harness.
 fn child() -> String {
     let module = module_path!().split_once("::").unwrap().1;
     format!("{module}::child_that_dies_at_a_fail_point")
 }
 
-/// Runs a build in a process of its own that ends at one operation, as by kill -9.
+/// Runs a build in a separate process that dies at one operation, as from kill -9.
 #[test]
 fn a_process_that_dies_at_any_operation_harms_no_store() {
     let site = Site::new(Ids::Mixed);

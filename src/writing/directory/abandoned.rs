@@ -1,8 +1,8 @@
-//! New directories of stores whose builders have died.
+//! New directories of stores left by dead builders.
 //!
-//! A directory is removed only if this process can prove that a builder of this user made it and
-//! has ended: its name, its owner, the lock in it, and the name and kind of every file in it. In
-//! doubt it stays, and the caller says so.
+//! A directory is removed only if this process can prove that a builder of the same user made it
+//! and has ended: by its name, its owner, the lock in it, and the name and kind of every file in
+//! it. If in doubt, it is kept and reported by the caller.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 
 use crate::format::manifest;
 use crate::writing::directory::lock::{LOCKS, WRITER_LOCK, try_lock_writer};
-use crate::writing::directory::names::{is_unfinished, number_of};
+use crate::writing::directory::lock::{is_unfinished, number_of};
 use fpstore_disk::{is_temporary_name, names_in, remove_empty_directory, remove_file, system};
 
 /// Removes the abandoned directories in `parent` whose names start with `prefix`, and returns the
-/// others that nobody works in.
+/// other directories that nobody has locked.
 pub(super) fn remove_abandoned(parent: &Path, prefix: &OsStr) -> Vec<PathBuf> {
-    // A name that is not UTF-8 stays, and is not listed.
+    // A name that is not UTF-8 is kept and not listed.
     let (Some(prefix), Ok(entries)) = (prefix.to_str(), fs::read_dir(parent)) else {
         return Vec::new();
     };
@@ -46,15 +46,15 @@ enum Outcome {
 }
 
 fn remove(directory: &Path) -> Outcome {
-    // A builder died before it could lock its new directory, or has just made it; the latter makes
-    // another one.
+    // A builder died before it locked its new directory, or has just made it and then makes another
+    // one.
     if remove_empty_directory(directory).is_ok() || !directory.exists() {
         return Outcome::Gone;
     }
     if !is_own(&directory.join(WRITER_LOCK), Kind::File) {
         return Outcome::Left;
     }
-    // The lock is held during the removal, so that no other process begins to use it.
+    // The lock is held during the removal, so that no other process starts to use the directory.
     match try_lock_writer(directory) {
         Ok(None) => Outcome::InUse,
         Ok(Some(_lock)) if remove_files(directory) => Outcome::Gone,
@@ -66,8 +66,8 @@ fn remove(directory: &Path) -> Outcome {
     }
 }
 
-/// Removes a directory and the files of a store in it, the lock file last; does nothing and returns
-/// false if there is anything else in it.
+/// Removes a directory and the files of a store in it, the lock file last. Does nothing and returns
+/// false if it contains anything else.
 pub(super) fn remove_files(directory: &Path) -> bool {
     let Ok(mut names) = names_in(directory) else { return false };
     if !names.iter().all(|name| is_of_a_store(name) && is_own(&directory.join(name), Kind::File)) {
@@ -78,7 +78,7 @@ pub(super) fn remove_files(directory: &Path) -> bool {
         && remove_empty_directory(directory).is_ok()
 }
 
-/// Whether a builder gives files this name.
+/// Whether builders give files this name.
 fn is_of_a_store(name: &str) -> bool {
     LOCKS.contains(&name)
         || name == manifest::FILE_NAME
@@ -92,7 +92,7 @@ enum Kind {
     File,
 }
 
-/// Whether this is a directory or plain file of the user of this process, and no link to one.
+/// Whether this is a directory or plain file of the user of this process, and not a link.
 fn is_own(path: &Path, kind: Kind) -> bool {
     let Ok(metadata) = fs::symlink_metadata(path) else { return false };
     let is_kind = match kind {

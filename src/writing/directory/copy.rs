@@ -1,7 +1,8 @@
-//! The directory of a copy of a store: it has the same id, and takes whole states from elsewhere.
+//! The directory of a copy of a store: it has the same id, and receives whole states from
+//! elsewhere.
 //!
-//! A copy that was not finished has files and no manifest yet, so that nobody takes it for a store.
-//! The next one finds the files and goes on.
+//! An unfinished copy has files but no manifest, so that it is not mistaken for a store. The next
+//! run finds the files and continues.
 
 use std::io;
 use std::path::Path;
@@ -9,14 +10,14 @@ use std::path::Path;
 use crate::base::error::{Error, Result};
 use crate::format::manifest::{self, Manifest, StoreId};
 use crate::search::snapshot::read_manifest;
+use crate::writing::directory::check_output;
 use crate::writing::directory::lock::{LOCKS, lock_writer};
-use crate::writing::directory::names::{is_unfinished, number_of};
-use crate::writing::directory::place::check_output;
+use crate::writing::directory::lock::{is_unfinished, number_of};
 use crate::writing::directory::{Destination, OpenMode, Patience, StoreDirectory};
 use fpstore_disk::{create_directory, names_in, parent_of, sync_directory};
 
-/// Opens the directory `path` for a copy of the store `store_id`, under the writer lock; makes it if
-/// there is none. Returns its manifest, if it has one.
+/// Opens the directory `path` for a copy of the store `store_id`, under the writer lock; makes it
+/// if necessary. Returns its manifest, if it has one.
 pub(crate) fn open_copy(
     path: &Path,
     store_id: StoreId,
@@ -31,7 +32,7 @@ pub(crate) fn open_copy(
             Err(source) => return Err(Error::io("make", path)(source)),
         }
         let lock = lock_writer(path, &patience)?;
-        // Another process may have finished its copy before it let go of the lock.
+        // Another process may have finished its copy before it released the lock.
         if !has_manifest() {
             let is_of_a_copy = |name: &String| {
                 LOCKS.contains(&name.as_str()) || is_unfinished(name) || number_of(name).is_some()

@@ -1,4 +1,5 @@
-//! The destination of a build: a path at which there is no store yet, or one to replace or extend.
+//! The destination of a build: a path for a new store, or a store to replace or extend; and the check
+//! of any output path.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,22 +7,21 @@ use std::path::{Path, PathBuf};
 use crate::base::error::{Error, IoError, Result};
 use crate::format::manifest::{self, StoreId};
 use crate::search::snapshot::read_manifest;
+use crate::writing::directory::lock::is_unfinished;
 use crate::writing::directory::lock::{LOCKS, Patience, StoreLock, lock_writer, reserve};
-use crate::writing::directory::names::is_unfinished;
-use crate::writing::directory::place::check_output;
 use crate::writing::directory::staging::remove_leftovers;
 use crate::writing::directory::store_directory::{StoreDirectory, random_store_id};
-use fpstore_disk::names_in;
-use fpstore_disk::parent_of;
+use fpstore_base::read_inputs;
+use fpstore_disk::{names_in, parent_of};
 
-/// What happens to a store that is at the path already.
+/// How an existing store at the path is treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OpenMode {
-    /// There must be none.
+    /// There must be no store.
     Create,
-    /// It answers until a new one is whole, and is replaced then.
+    /// It gives answers until a new store is complete, and is replaced then.
     Replace,
-    /// There must be one, and it is changed.
+    /// There must be a store, which is changed.
     Change,
 }
 
@@ -31,24 +31,24 @@ pub(crate) struct Destination {
     path: PathBuf,
     mode: OpenMode,
     patience: Patience,
-    /// The writer lock, if there is a directory: empty, or with a store.
+    /// The writer lock, if the directory exists: empty, or with a store.
     lock: Option<StoreLock>,
-    /// Where there is no directory, keeps other builders from making the same store.
+    /// Without a directory, keeps other builders from making the same store.
     reservation: Option<StoreLock>,
     left: Vec<PathBuf>,
 }
 
-/// What is at the path of a destination.
+/// The state of the path of a destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Free,
-    /// A directory that is empty or holds a store.
+    /// A directory that is empty or contains a store.
     Directory,
 }
 
 impl Destination {
-    /// Checks that `path` suits `mode`, and takes the writer lock if there is a directory, else a
-    /// lock on the name.
+    /// Checks that `path` suits `mode`, and takes the writer lock if the directory exists,
+    /// otherwise a lock on the name.
     pub(crate) fn acquire(path: PathBuf, mode: OpenMode, patience: Patience) -> Result<Self> {
         loop {
             let place = examine(&path, mode)?;
@@ -60,7 +60,7 @@ impl Destination {
                 Place::Directory => lock = Some(lock_writer(&path, &patience)?),
                 Place::Free => reservation = reserve(&path, &patience)?,
             }
-            // Another process may have made a store before it let go of the lock.
+            // Another process may have made a store before it released the lock.
             if examine(&path, mode)? != place {
                 continue;
             }
@@ -84,8 +84,7 @@ impl Destination {
         &self.patience
     }
 
-    /// Directories beside the path that look like those of a dead builder, and cannot be proved to
-    /// be.
+    /// Directories next to the path that look like leftovers of a dead builder without proof.
     pub(crate) fn left(&self) -> &[PathBuf] {
         &self.left
     }
@@ -102,7 +101,7 @@ impl Destination {
     pub(crate) fn open(self, store_id: Option<StoreId>) -> Result<StoreDirectory> {
         let Destination { path, mode, patience, lock, reservation, .. } = self;
         if mode != OpenMode::Change {
-            // It may have been found among the inputs since.
+            // The path may have become an input since the first check.
             check_output(&path)?;
         }
         let new_store = match mode {
@@ -122,7 +121,7 @@ impl Destination {
     }
 }
 
-/// Checks that what is at `path` suits `mode`.
+/// Checks that the existing file or directory at `path` suits `mode`.
 fn examine(path: &Path, mode: OpenMode) -> Result<Place> {
     let names = match names_in(path) {
         Err(IoError { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
@@ -135,7 +134,7 @@ fn examine(path: &Path, mode: OpenMode) -> Result<Place> {
                 OpenMode::Create | OpenMode::Replace => Ok(Place::Free),
             };
         }
-        // Systems differ in what they call it.
+        // Systems report this with different errors.
         Err(IoError { source, .. })
             if source.kind() == io::ErrorKind::NotADirectory || path.is_file() =>
         {
@@ -150,7 +149,7 @@ fn examine(path: &Path, mode: OpenMode) -> Result<Place> {
             return Err(Error::StoreExists { path: path.into() });
         }
     } else if mode == OpenMode::Change {
-        // Something else of that name is refused when it is read.
+        // Anything else with that name is rejected when it is read.
         if path.join(manifest::FILE_NAME).exists() {
             return Ok(Place::Directory);
         }
@@ -161,4 +160,40 @@ fn examine(path: &Path, mode: OpenMode) -> Result<Place> {
         return Err(Error::NotAStore { path: path.into(), found });
     }
     Ok(Place::Directory)
+}
+
+/// Rejects an output inside a store, which only its writers may change, an output that would
+/// replace an input of this process, and an output in a folder whose files are inputs. Inputs are
+/// known if [`remember`](fpstore_base::read_inputs::remember) was called.
+///
+/// Everything that makes stores and segment files calls this at the start and before the output
+/// gets its final name. Programs call it for their other outputs.
+///
+/// # Errors
+///
+/// [`Error::InvalidOptions`] with the path and a remedy.
+pub fn check_output(path: &Path) -> Result<()> {
+    let refused = |fault: &str| {
+        let reason = format!("{} {fault}", path.display());
+        Err(Error::InvalidOptions { reason })
+    };
+    if let Some(fault) = read_inputs::fault_of_output(path) {
+        return refused(&fault);
+    }
+    // Some folders may not exist yet.
+    let place = read_inputs::place_of(path);
+    let folder = parent_of(&place);
+    let is_store = |folder: &&Path| {
+        folder.join(manifest::FILE_NAME).is_file() && read_manifest(folder).is_ok()
+    };
+    match folder.ancestors().find(is_store) {
+        None => Ok(()),
+        Some(store) if store == folder => {
+            refused("lies in a store, which nothing else may write to; name another output")
+        }
+        Some(store) => refused(&format!(
+            "lies in the store {}, which nothing else may write to; name another output",
+            store.display()
+        )),
+    }
 }

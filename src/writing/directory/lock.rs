@@ -1,10 +1,10 @@
-//! The locks of a store: advisory locks on three files of its directory, and on one beside it while
-//! the store is made.
+//! The locks of a store: advisory locks on three files of its directory, and on a file next to the
+//! directory while the store is made.
 //!
-//! A writer holds the writer lock for as long as it lives. A program that merges segments holds the
-//! compaction lock meanwhile. Either of them holds the publication lock during a transaction. They
-//! are taken in this order. A lock is `flock`: it goes with the process, however the process ends.
-//! Only a process that was forked from it, and runs no other program, has a copy that outlives it.
+//! A writer holds the writer lock for its whole life. A program that merges segments holds the
+//! compaction lock during the merge. Each of them holds the publication lock during a transaction.
+//! Locks are taken in this order. A lock is `flock`: the system releases it when the process ends
+//! in any way. Only a forked child that runs no other program has a copy that outlives the process.
 
 use std::ffi::OsString;
 use std::fs::{File, TryLockError};
@@ -13,9 +13,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::base::error::{Error, IoError, Result};
+use crate::format::deletions;
+use crate::format::manifest::segment_number;
 use crate::writing::directory::lock_file::LockFile;
 use crate::writing::directory::waiting::Waiting;
 use fpstore_base::watch::{Observer, Phase, Watch};
+use fpstore_disk::is_temporary_name;
 use fpstore_disk::parent_of;
 use fpstore_disk::{FailPoint, fail_point, lock_fail_point, system};
 
@@ -23,18 +26,51 @@ use fpstore_disk::{FailPoint, fail_point, lock_fail_point, system};
 pub(super) const WRITER_LOCK: &str = "LOCK";
 /// The holder of the lock on this file may merge segments.
 pub(super) const COMPACTION_LOCK: &str = "COMPACT";
-/// The holder of the lock on this file may replace the manifest, and give files their final names
-/// and remove them.
+/// The holder of the lock on this file may replace the manifest, give files their final names, and
+/// remove files.
 pub(super) const PUBLICATION_LOCK: &str = "PUBLISH";
-/// The names of all of them.
+/// The names of all lock files.
 pub(super) const LOCKS: [&str; 3] = [WRITER_LOCK, COMPACTION_LOCK, PUBLICATION_LOCK];
+/// The names of unfinished files start with this.
+pub(super) const TEMPORARY_PREFIX: &str = ".tmp-";
+
+/// The lock that this process holds: the writer lock, or the compaction lock while a writer may be
+/// active.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LockOwner {
+    Writer,
+    Compactor,
+}
+
+impl LockOwner {
+    /// The prefix of the names of its unfinished files. They are abandoned once the lock is free.
+    pub(super) fn temporary_prefix(self) -> &'static str {
+        match self {
+            LockOwner::Writer => TEMPORARY_PREFIX,
+            LockOwner::Compactor => ".tmp-compact-",
+        }
+    }
+}
+
+/// Whether a file with this name is an unfinished file of a writer or compactor.
+pub(super) fn is_unfinished(name: &str) -> bool {
+    [LockOwner::Writer, LockOwner::Compactor]
+        .iter()
+        .any(|owner| is_temporary_name(name, owner.temporary_prefix()))
+}
+
+/// The number in the name of a segment or deletion file.
+pub(super) fn number_of(name: &str) -> Option<u64> {
+    segment_number(name).or_else(|| deletions::file_number(name))
+}
+
 /// The pauses between attempts to take a lock grow from the first to the second length.
 const PAUSE_MIN: Duration = Duration::from_millis(2);
 const PAUSE_MAX: Duration = Duration::from_millis(50);
 /// Each attempt may find that another process has just removed the file.
 const TAKE_TRIES: u32 = 1000;
 
-/// How long to wait for locks that others hold, and who is told meanwhile.
+/// How long to wait for locks held by others, and the observer of the wait.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Patience {
     most: Duration,
@@ -42,12 +78,12 @@ pub(crate) struct Patience {
 }
 
 impl Patience {
-    /// The observer receives [`Phase::Wait`] and may end the wait.
+    /// The observer receives [`Phase::Wait`] and can end the wait.
     pub(crate) fn new(waiting: Waiting, observer: Option<Observer>) -> Self {
         Patience { most: waiting.most(), observer }
     }
 
-    /// The same, for at least this time.
+    /// The same, but waiting at least this long.
     pub(crate) fn at_least(&self, least: Duration) -> Self {
         Patience { most: self.most.max(least), observer: self.observer.clone() }
     }
@@ -73,21 +109,21 @@ impl Patience {
     }
 }
 
-/// One of the locks of a store. The system releases it when the process ends, however it ends.
+/// One of the locks of a store. The system releases it when the process ends in any way.
 #[derive(Debug)]
 pub(crate) struct StoreLock {
-    /// `None` once it was let go, so that its directory can move.
+    /// `None` after it was released so that its directory can be moved.
     file: Option<LockFile>,
     /// The path of the file.
     path: PathBuf,
     /// The process that took it.
     process: u32,
-    /// Whether its file stays when the lock is free.
+    /// Whether its file is kept when the lock is released.
     keeps_file: bool,
 }
 
 impl StoreLock {
-    /// Leaves the file in its directory.
+    /// Keeps the file in its directory.
     pub(super) fn keep_file(&mut self) {
         self.keeps_file = true;
     }
@@ -97,21 +133,21 @@ impl StoreLock {
         parent_of(&self.path)
     }
 
-    /// Whether the file of the lock still has its name: else its directory was moved or removed, and
-    /// another process may write to what is there now.
+    /// Whether the file of the lock still has its name: otherwise its directory was moved or
+    /// removed, and another process may write to its replacement.
     pub(super) fn is_in_place(&self) -> bool {
         self.file.as_ref().is_some_and(LockFile::is_in_place)
     }
 
-    /// Lets go of the lock, and removes its file, where no directory moves, or is removed, while a
-    /// file in it is open. Nobody else takes a new directory without a lock file for an abandoned one.
+    /// Releases the lock and removes its file, on systems where a directory with an open file
+    /// cannot be moved or removed. A new directory without a lock file is not treated as abandoned.
     pub(super) fn prepare_to_move(&mut self) {
         if !system::MOVES_FOLDERS_IN_USE {
             self.let_go();
         }
     }
 
-    /// Whether the directory of the lock is at `directory` now.
+    /// Whether the directory of the lock is now at `directory`.
     pub(super) fn has_moved_to(&self, directory: &Path) -> bool {
         match (&self.file, self.path.file_name()) {
             (Some(file), Some(name)) => file.is_at(&directory.join(name)),
@@ -119,7 +155,7 @@ impl StoreLock {
         }
     }
 
-    /// Notes that the directory of the lock has moved.
+    /// Records that the directory of the lock has moved.
     pub(super) fn moved_to(&mut self, directory: &Path) {
         if let Some(name) = self.path.file_name() {
             self.path = directory.join(name);
@@ -135,14 +171,14 @@ impl StoreLock {
             opened.remove();
         }
         // Closing the file is not enough: another thread may be starting a process that has a copy
-        // of it. Unlocking holds for all copies.
+        // of it. Unlocking applies to all copies.
         let _ = opened.file.unlock();
     }
 }
 
 impl Drop for StoreLock {
     fn drop(&mut self) {
-        // A forked child has a copy of the file and of this value; the lock stays with its parent.
+        // A forked child has a copy of the file and of this value; the lock belongs to its parent.
         if self.process == std::process::id() {
             self.let_go();
         }
@@ -161,7 +197,7 @@ pub(crate) fn lock_compaction(path: &Path, patience: &Patience) -> Result<StoreL
     taken.map_err(|Held { process }| Error::Compacting { path: path.into(), process })
 }
 
-/// Takes the publication lock of the store at `path`; after that time returns the number of the
+/// Takes the publication lock of the store at `path`; after the time limit returns the id of the
 /// process that holds it.
 pub(super) fn lock_publication(
     path: &Path,
@@ -176,8 +212,8 @@ pub(super) fn try_lock_publication(path: &Path) -> Option<StoreLock> {
     take(path, PUBLICATION_LOCK).ok()?.ok()
 }
 
-/// Takes the lock on a name at which there is no store yet, so that two builds of one store do not
-/// both do the work. `None` if there is no directory to make it in.
+/// Takes the lock on a name without a store, so that two builds of one store do not both do the
+/// work. `None` if there is no directory for the lock file.
 pub(crate) fn reserve(path: &Path, patience: &Patience) -> Result<Option<StoreLock>> {
     let mut name = OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
@@ -199,11 +235,11 @@ pub(super) fn try_lock_writer(path: &Path) -> Result<Option<StoreLock>> {
 
 /// A lock is held by another process, or elsewhere in this one.
 struct Held {
-    /// The number of the process, where the holder noted it.
+    /// The id of the process, if the holder recorded it.
     process: Option<u32>,
 }
 
-/// Takes a lock, and notes the number of this process in its file.
+/// Takes a lock, and records the id of this process in its file.
 fn take(directory: &Path, name: &str) -> Result<Result<StoreLock, Held>> {
     let mut tries = 0;
     while tries < TAKE_TRIES {
@@ -211,7 +247,7 @@ fn take(directory: &Path, name: &str) -> Result<Result<StoreLock, Held>> {
         let Some(mut opened) = LockFile::open(directory, name)? else { continue };
         match try_lock(&opened.file, &opened.path) {
             Ok(()) if !opened.is_in_place() => {}
-            // Nobody holds it. The name gets a file of its own; the other names keep theirs.
+            // The lock is free. The name gets a new file; the other names keep theirs.
             Ok(()) if opened.has_other_names => opened.remove(),
             Ok(()) => {
                 opened.note_process();
@@ -221,7 +257,7 @@ fn take(directory: &Path, name: &str) -> Result<Result<StoreLock, Held>> {
             Err(TryLockError::WouldBlock) => {
                 return Ok(Err(Held { process: opened.noted_process() }));
             }
-            // Without a lock, two writers could lose each other's changes.
+            // Without a lock, two writers could overwrite each other's changes.
             Err(TryLockError::Error(source)) => {
                 return Err(Error::Io(IoError { doing: "lock", path: opened.path, source }));
             }
@@ -231,7 +267,7 @@ fn take(directory: &Path, name: &str) -> Result<Result<StoreLock, Held>> {
     Err(Error::Io(IoError { doing: "lock", path: directory.join(name), source }))
 }
 
-/// Takes the lock on an open file. A lock on a network file system can take long, and a signal
+/// Takes the lock on an open file. A lock on a network file system can take long, and a signal can
 /// interrupt it.
 fn try_lock(file: &File, path: &Path) -> Result<(), TryLockError> {
     loop {

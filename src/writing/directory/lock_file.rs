@@ -1,9 +1,9 @@
-//! The file of a lock: who may open it, and what may be written to it.
+//! The file of a lock: its access rights and its content.
 //!
-//! An advisory lock can be taken by everyone who can open its file, if only for reading. So the
-//! file can be opened by those who may write to its directory, and by no other reader. Whoever may
-//! write to the directory can put anything in the place of the file; it is opened without following
-//! links and without waiting, and written to only if it holds what writers put there.
+//! Everyone who can open a lock file, even for reading, can take an advisory lock on it. So only
+//! users who may write to the directory can open the file. Such a user can also replace the file by
+//! anything; so it is opened without following links and without waiting, and written to only if it
+//! contains a note of a writer.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Seek, Write};
@@ -15,9 +15,9 @@ use fpstore_disk as disk;
 use fpstore_disk::plain_file::{self, Refused};
 use fpstore_disk::system;
 
-/// The longest note of a process number: ten digits and a newline.
+/// The maximum length of a note of a process id: ten digits and a newline.
 const NOTE_LEN_MAX: u64 = 11;
-/// For an instant after another process made the file, it has not yet its final rights.
+/// Right after another process made the file, it does not have its final rights yet.
 const DENIED_TRIES: u32 = 5;
 const DENIED_PAUSE: Duration = Duration::from_millis(5);
 
@@ -26,8 +26,8 @@ const DENIED_PAUSE: Duration = Duration::from_millis(5);
 pub(super) struct LockFile {
     pub(super) file: File,
     pub(super) path: PathBuf,
-    /// Whether the file has other names (hard links), as in a copy that `cp -al` made of the store.
-    /// Nothing is written to it then: somebody may have linked any file here.
+    /// Whether the file has other names (hard links), as in a copy made by `cp -al`. Then nothing
+    /// is written to it: somebody may have linked any file here.
     pub(super) has_other_names: bool,
 }
 
@@ -61,8 +61,8 @@ impl LockFile {
         }
     }
 
-    /// Whether the file still has its name. Another process may have removed it before this one
-    /// locked it; then the lock is worth nothing.
+    /// Whether the file still has its name. If another process removed it before this one locked
+    /// it, the lock protects nothing.
     pub(super) fn is_in_place(&self) -> bool {
         self.is_at(&self.path)
     }
@@ -72,11 +72,11 @@ impl LockFile {
         system::is_name_of(path, &self.file)
     }
 
-    /// Notes the number of this process for messages to others, unless the file holds anything else
-    /// than such a number.
+    /// Records the id of this process for messages of other processes, unless the file contains
+    /// anything other than such a number.
     pub(super) fn note_process(&mut self) {
         if self.holds_note() {
-            // The number is for messages alone, so writing it may fail.
+            // The number only serves messages, so writing it may fail.
             let _ = self.file.rewind().and_then(|()| {
                 self.file.set_len(0)?;
                 writeln!(self.file, "{}", std::process::id())
@@ -91,14 +91,14 @@ impl LockFile {
         read.is_ok() && bytes.len() as u64 <= NOTE_LEN_MAX && digits.iter().all(u8::is_ascii_digit)
     }
 
-    /// The number that the holder of the lock noted.
+    /// The process id recorded by the holder of the lock.
     pub(super) fn noted_process(&self) -> Option<u32> {
         let mut text = String::new();
         (&self.file).take(NOTE_LEN_MAX).read_to_string(&mut text).ok()?;
         text.trim().parse().ok()
     }
 
-    /// Removes the file, so that a store at rest has no files that its readers cannot copy.
+    /// Removes the file, so that an idle store has no files that its readers cannot copy.
     pub(super) fn remove(&self) {
         if self.is_in_place() {
             let _ = disk::remove_file(&self.path);
@@ -135,11 +135,11 @@ fn rights(directory: &Path) -> u32 {
     0o600 | [0o020, 0o002].iter().filter(|&&bit| mode & bit != 0).map(|bit| bit * 3).sum::<u32>()
 }
 
-/// Sets the rights of a file of this user: the file mode mask may have taken some, and files of
-/// others keep theirs.
+/// Sets the rights of a file of this user, which the file mode mask may have reduced; files of
+/// other users are left unchanged.
 fn set_rights(file: &File, metadata: &fs::Metadata, rights: u32) {
     if system::is_own(metadata) && system::mode_of(metadata).is_some_and(|mode| mode != rights) {
-        // Where the system has no such rights, the lock is as good as its directory.
+        // On systems without such rights, the lock is as safe as its directory.
         let _ = system::set_mode(file, rights);
     }
 }

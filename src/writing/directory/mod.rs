@@ -1,17 +1,15 @@
-//! The directory of a store for programs that change it.
+//! The directory of a store, for programs that change it.
 //!
 //! The builder, the writer and the compactor open a [`StoreDirectory`], write new files into it,
 //! and publish them with a [`Transaction`], which replaces the manifest in one step. Values own
-//! their files: dropping an uncommitted file, a transaction or a new directory removes it.
-//! Nothing here reads the contents of a segment or changes a file that a manifest names.
+//! their files: dropping an uncommitted file, a transaction or a new directory removes it. Nothing
+//! here reads the contents of a segment or changes a file listed in a manifest.
 
 mod abandoned;
 mod copy;
 mod destination;
 mod lock;
 mod lock_file;
-mod names;
-mod place;
 mod staging;
 mod store_directory;
 mod transaction;
@@ -19,9 +17,9 @@ mod uncommitted;
 mod waiting;
 
 pub(crate) use copy::open_copy;
+pub use destination::check_output;
 pub(crate) use destination::{Destination, OpenMode};
 pub(crate) use lock::{Patience, lock_compaction, reserve};
-pub use place::check_output;
 pub(crate) use store_directory::{StoreDirectory, random_store_id};
 pub(crate) use transaction::Transaction;
 pub(crate) use uncommitted::{SegmentFile, UncommittedSegment};

@@ -1,12 +1,12 @@
-//! A new store under a temporary name beside its final path.
+//! A new store under a temporary name next to its final path.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use crate::base::error::{Error, IoError, Result};
 use crate::writing::directory::abandoned::{remove_abandoned, remove_files};
+use crate::writing::directory::lock::TEMPORARY_PREFIX;
 use crate::writing::directory::lock::{Patience, StoreLock, lock_writer};
-use crate::writing::directory::names::TEMPORARY_PREFIX;
 use fpstore_disk::parent_of;
 use fpstore_disk::{self as disk, TemporaryDirectory, system};
 
@@ -15,16 +15,16 @@ use fpstore_disk::{self as disk, TemporaryDirectory, system};
 const CREATE_TRIES: u32 = 5;
 const MOVE: &str = "move the new store to";
 
-/// A temporary directory that will move to `path`. Dropping it removes the directory.
+/// A temporary directory that will be moved to `path`. Dropping it removes the directory.
 #[derive(Debug)]
 pub(super) struct Staging {
-    /// `None` once it has moved.
+    /// `None` after the move.
     directory: Option<TemporaryDirectory>,
     path: PathBuf,
 }
 
 impl Staging {
-    /// Creates and locks a directory beside `path`, and removes what dead processes left there.
+    /// Creates and locks a directory next to `path`, and removes leftovers of dead processes there.
     pub(super) fn create(path: &Path) -> Result<(Self, StoreLock)> {
         remove_leftovers(path);
         let (directory, lock) = create_locked(parent_of(path), &prefix_for(path))?;
@@ -47,7 +47,7 @@ impl Staging {
             Err(source) if system::is_taken(&source, &path) => {
                 return Err(Error::StoreExists { path });
             }
-            // A rename that reports an error may have taken place.
+            // A rename that reports an error may have happened.
             Err(source) if !lock.has_moved_to(&path) => {
                 return Err(Error::Io(IoError { doing: MOVE, path, source }));
             }
@@ -62,8 +62,8 @@ impl Staging {
 
 impl Drop for Staging {
     fn drop(&mut self) {
-        // The lock file is the last to go: who is killed here leaves what the next build can prove
-        // to be its own.
+        // The lock file is removed last: after a kill at this point the next build can still prove
+        // that the leftovers are its own.
         if let Some(directory) = &self.directory {
             let _ = remove_files(directory.path());
         }
@@ -78,14 +78,14 @@ fn prefix_for(path: &Path) -> OsString {
     prefix
 }
 
-/// Removes what dead builders of the store at `path` left beside it, and returns the directories
-/// that only look like it.
+/// Removes leftovers of dead builders of the store at `path`, and returns the directories that only
+/// look like leftovers.
 pub(super) fn remove_leftovers(path: &Path) -> Vec<PathBuf> {
     remove_abandoned(parent_of(path), &prefix_for(path))
 }
 
-/// Creates a temporary directory and takes its writer lock. Another builder may take the directory
-/// for abandoned in the instant before the lock, and remove it; then another one is created.
+/// Creates a temporary directory and takes its writer lock. In the instant before the lock, another
+/// builder may take the directory for abandoned and remove it; then another one is created.
 fn create_locked(parent: &Path, prefix: &OsStr) -> Result<(TemporaryDirectory, StoreLock)> {
     let mut tries = 0;
     loop {
@@ -108,7 +108,7 @@ mod tests {
     use fpstore_disk::FailPoint;
     use fpstore_disk::fail_points::{self, Fault};
 
-    /// A new store without segments, which is to be moved to `path`.
+    /// A new store without segments, to be moved to `path`.
     fn staged(path: &Path) -> (StoreDirectory, u64) {
         let directory = StoreDirectory::stage(path, [7; 16], None).unwrap();
         let generation = directory.begin().unwrap().commit(Vec::new()).unwrap();
@@ -139,7 +139,7 @@ mod tests {
                     assert!(names_in(folder.path()).is_empty(), "{case}");
                     continue;
                 }
-                // The lock file is removed if it can be.
+                // The lock file is removed if possible.
                 _ => assert!(done.is_ok() && matches!(failed, None | Some(FailPoint::Remove))),
             }
             assert_eq!(names_in(folder.path()), ["store.fps"], "{case}");
@@ -166,7 +166,7 @@ mod tests {
         let refused = directory.finish(generation).unwrap_err();
         assert!(matches!(refused, Error::StoreExists { .. }), "{refused}");
         assert_eq!(names_in(folder.path()), ["store.fps"]);
-        // A builder that is given up removes its directory, and one that died leaves it to the next.
+        // A builder that gives up removes its directory; a dead builder leaves it to the next one.
         let (given_up, _) = staged(&path);
         assert_eq!(names_in(folder.path()).len(), 2);
         drop(given_up);

@@ -15,18 +15,18 @@ use crate::writing::directory::Transaction;
 use crate::writing::directory::lock::{
     COMPACTION_LOCK, Patience, StoreLock, lock_compaction, lock_publication, try_lock_publication,
 };
-use crate::writing::directory::names::{LockOwner, is_unfinished, number_of};
+use crate::writing::directory::lock::{LockOwner, is_unfinished, number_of};
 use crate::writing::directory::staging::Staging;
 use crate::writing::directory::uncommitted::{SegmentFile, UncommittedSegment};
 use fpstore_disk::{
     TemporaryFile, is_temporary_name, names_in, plain_file, remove_file, sync_directory, sync_file,
 };
 
-/// How long a writer waits for the publication lock at least. A compactor holds it for an instant,
-/// unless its process was stopped in that instant.
+/// The minimum time for which a writer waits for the publication lock. A compactor holds it for an
+/// instant, unless its process was stopped in that instant.
 const WRITER_PATIENCE: Duration = Duration::from_secs(60);
-/// How long a compactor waits for it at least. A deletion holds it for a pass over the store, and a
-/// finished merge is worth the wait; but a stopped process may hold it for ever.
+/// The minimum time for which a compactor waits for it. A deletion holds it for a pass over the
+/// store, and a finished merge is worth the wait; but a stopped process may hold it for ever.
 const COMPACTOR_PATIENCE: Duration = Duration::from_secs(3600);
 
 /// The directory of a store, open for changes.
@@ -34,26 +34,26 @@ const COMPACTOR_PATIENCE: Duration = Duration::from_secs(3600);
 pub(crate) struct StoreDirectory {
     path: PathBuf,
     owner: LockOwner,
-    /// The id of the store that is continued, if one is.
+    /// The id of the store that is changed; `None` if a new store is made.
     store_id: Option<StoreId>,
-    /// The id of the store that the next manifest begins; `None` continues the store that is there.
+    /// The id of the new store that the next manifest begins; `None` continues the existing store.
     new_store: Option<StoreId>,
     patience: Patience,
     /// A new directory that is not at its final path yet: no other process publishes in it.
     staging: Option<Staging>,
-    // The locks are dropped last.
+    // Fields are dropped in order, so the locks are released last.
     lock: StoreLock,
     _reservation: Option<StoreLock>,
 }
 
 impl StoreDirectory {
-    /// The directory at `path`, of which `lock` is the writer lock. With `new_store` the next
-    /// manifest replaces the store that is there, if any, by a new one with that id. Removes
-    /// unfinished files of dead processes.
+    /// The directory at `path`, whose writer lock is `lock`. With `new_store` the next manifest
+    /// replaces the existing store, if any, by a new one with that id. Removes unfinished files of
+    /// dead processes.
     ///
-    /// The manifest that is there is durable from then on: its writer may have died, or met an error,
-    /// between the rename and the last sync. Whoever answers from this store, or removes files that it
-    /// does not name, can rely on it.
+    /// Makes the existing manifest durable: its writer may have died or failed between the rename
+    /// and the last sync. So answers from this store, and removals of files that it does not name,
+    /// are safe.
     pub(super) fn for_writer(
         path: &Path,
         lock: StoreLock,
@@ -63,8 +63,8 @@ impl StoreDirectory {
         StoreDirectory::open(path, LockOwner::Writer, lock, new_store, patience)
     }
 
-    /// The directory at `path`, of which `lock` is the compaction lock. Removes unfinished files of
-    /// dead compactors.
+    /// The directory at `path`, whose compaction lock is `lock`. Removes unfinished files of dead
+    /// compactors.
     pub(crate) fn for_compactor(path: &Path, lock: StoreLock, patience: Patience) -> Result<Self> {
         StoreDirectory::open(path, LockOwner::Compactor, lock, None, patience)
     }
@@ -79,8 +79,8 @@ impl StoreDirectory {
         let names = names_in(path)?;
         let is_compactors =
             |name: &String| is_temporary_name(name, LockOwner::Compactor.temporary_prefix());
-        // Once a process can take a lock, or has it, every earlier holder has ended. The lock file of
-        // a dead compactor goes, too.
+        // Once a process can take a lock, or has it, every earlier holder has ended. The lock file
+        // of a dead compactor is removed, too.
         let is_of_compactor = |name: &String| name == COMPACTION_LOCK || is_compactors(name);
         let compaction = match owner {
             LockOwner::Writer if names.iter().any(is_of_compactor) => {
@@ -120,7 +120,7 @@ impl StoreDirectory {
         })
     }
 
-    /// A new directory beside `path`, which [`StoreDirectory::finish`] moves to `path`. The caller
+    /// A new directory next to `path`, which [`StoreDirectory::finish`] moves to `path`. The caller
     /// has reserved that path.
     pub(crate) fn stage(
         path: &Path,
@@ -144,8 +144,8 @@ impl StoreDirectory {
         &self.path
     }
 
-    /// Fails if another directory, or none, is at the path by now: its lock is not the one that this
-    /// process holds.
+    /// Fails if the directory at the path is missing or another one: its lock is then not the one
+    /// that this process holds.
     fn check_place(&self) -> Result<()> {
         match self.lock.is_in_place() {
             true => Ok(()),
@@ -160,13 +160,13 @@ impl StoreDirectory {
     }
 
     /// The segment file at `from`, to be added to a transaction: a hard link, so that nothing is
-    /// copied and `from` stays. Fails where the system has no links between the two places.
+    /// copied and `from` is kept. Fails if the system has no links between the two places.
     pub(crate) fn link_segment(&self, from: &Path, label: &str) -> Result<UncommittedSegment> {
         UncommittedSegment::link(&self.path, self.owner.temporary_prefix(), from, label)
     }
 
-    /// Writes a deletion file at `path`, which no manifest names yet or which is damaged, and makes it
-    /// durable.
+    /// Writes a deletion file at `path`, which no manifest names yet or which is damaged, and makes
+    /// it durable.
     pub(crate) fn write_deletions(&self, path: &Path, bytes: &[u8]) -> Result<()> {
         self.check_place()?;
         let mut file = TemporaryFile::create_in_store(&self.path, self.owner.temporary_prefix())?;
@@ -176,8 +176,8 @@ impl StoreDirectory {
     }
 
     /// Begins a transaction: no other process publishes until it ends. Segments are written before,
-    /// because it should not last long. Waits while another process publishes; the observer of the
-    /// directory may end the wait.
+    /// because a transaction should be short. Waits while another process publishes; the observer
+    /// of the directory can end the wait.
     ///
     /// Fails with [`Error::Replaced`] if the directory or the store in it is another one than at the
     /// start.
@@ -201,7 +201,7 @@ impl StoreDirectory {
         if self.store_id.is_some_and(|id| id != manifest.store_id) {
             return Err(Error::Replaced { path: self.path.clone() });
         }
-        // Files of a dead writer, which no manifest names, have numbers, too.
+        // Files of a dead writer, listed in no manifest, have numbers, too.
         let numbers = names.iter().filter_map(|name| number_of(name));
         let after_last = numbers.filter(|&number| number < NUMBER_MAX).max().map_or(1, |n| n + 1);
         manifest.next_number = manifest.next_number.max(after_last);
@@ -212,7 +212,7 @@ impl StoreDirectory {
     fn manifest(&self, names: &[String]) -> Result<Manifest> {
         let read = read_manifest(&self.path);
         let Some(store_id) = self.new_store else { return read };
-        // A store that is replaced may be damaged. Only its counters matter.
+        // A store to be replaced may be damaged. Only its counters matter.
         let (generation, next_number) = match read {
             Ok(old) => (old.generation, old.next_number),
             Err(_) => {
@@ -224,7 +224,7 @@ impl StoreDirectory {
         Ok(Manifest { store_id, generation, next_number, segments, runs })
     }
 
-    /// Ends the changes, of which the last made `generation`, and opens the store: moves a new
+    /// Ends the changes, the last of which made `generation`, and opens the store: moves a new
     /// directory to its path, and removes orphaned files from an old one.
     ///
     /// An error is [`Error::InEffect`], unless a new directory could not be moved.
@@ -242,9 +242,10 @@ impl StoreDirectory {
     }
 
     /// Removes orphaned files: segment and deletion files that the manifest does not name. Files
-    /// that a reader holds stay for a later collection; so do all while another process publishes.
+    /// held by a reader are kept for a later collection; all files are kept while another process
+    /// publishes.
     pub(crate) fn collect_garbage(&self) {
-        // A file has its name for a moment before the manifest names it.
+        // A file has its name for a moment before the manifest lists it.
         let lock = self.staging.is_none().then(|| try_lock_publication(&self.path));
         if matches!(lock, Some(None)) {
             return;
@@ -277,8 +278,8 @@ impl Drop for StoreDirectory {
 
 /// Removes a file unless a reader holds a lock on it.
 fn unlink_unless_held(path: &Path) {
-    // On file systems without locks, the system keeps a mapped file until it is unmapped. What is no
-    // plain file, such as a pipe or a link, is held by nobody; opening it might wait for ever.
+    // On file systems without locks, the system keeps a mapped file until it is unmapped. A special
+    // file, such as a pipe or a link, is not locked; opening it might wait for ever.
     let held = plain_file::open_unlinked(path).ok().map(|file| (file.try_lock(), file));
     if !matches!(held, Some((Err(fs::TryLockError::WouldBlock), _))) {
         let _ = remove_file(path);
@@ -288,7 +289,7 @@ fn unlink_unless_held(path: &Path) {
 /// Draws the id of a new store.
 pub(crate) fn random_store_id() -> Result<StoreId> {
     let mut id = StoreId::default();
-    // All zeros is no id.
+    // All zeros is not a valid id.
     while id == StoreId::default() {
         getrandom::fill(&mut id).map_err(|failed| {
             Error::Io(IoError {

@@ -10,20 +10,20 @@ use crate::format::manifest::{
     self, DeletionEntry, Manifest, NUMBER_MAX, SEGMENT_COUNT_MAX, SegmentEntry, segment_file_name,
 };
 use crate::search::snapshot::read_manifest;
+use crate::writing::directory::lock::LockOwner;
 use crate::writing::directory::lock::StoreLock;
-use crate::writing::directory::names::LockOwner;
 use crate::writing::directory::uncommitted::UncommittedSegment;
 use fpstore_disk::{TemporaryFile, remove_file, sync_directory};
 
 /// A manifest about to be replaced, and the files added for the new one. No other process publishes
-/// while it lives. Dropping it uncommitted removes the added files.
+/// during its life. Dropping it uncommitted removes the added files.
 #[derive(Debug)]
 pub(crate) struct Transaction {
     directory: PathBuf,
     owner: LockOwner,
     /// The manifest on disk, except that `next_number` grows with each added file.
     manifest: Manifest,
-    /// Files with final names that no manifest names yet.
+    /// Files with final names that no manifest lists yet.
     added: Vec<PathBuf>,
     lock: Option<StoreLock>,
 }
@@ -49,7 +49,7 @@ impl Transaction {
         Transaction { directory: directory.into(), owner, manifest, added: Vec::new(), lock }
     }
 
-    /// The live segments so far, oldest first.
+    /// The current live segments, oldest first.
     pub(crate) fn segments(&self) -> &[SegmentEntry] {
         &self.manifest.segments
     }
@@ -113,8 +113,8 @@ impl Transaction {
         Ok(())
     }
 
-    /// Writes the manifest that makes `segments` the live segments beside the present one, which
-    /// stays, and returns its path.
+    /// Writes the manifest that makes `segments` the live segments next to the current manifest,
+    /// which is kept, and returns its path.
     pub(crate) fn set_aside(mut self, segments: Vec<SegmentEntry>) -> Result<PathBuf> {
         let manifest = self.next_manifest(segments)?;
         let prepared = self.prepare(manifest::REPAIRED_NAME, &manifest)?;
@@ -125,15 +125,15 @@ impl Transaction {
 
     /// Makes `segments` the live segments in one step and returns the generation.
     ///
-    /// After an error the store is as before; only after [`Error::InEffect`] it is as after, and
-    /// after [`Error::InDoubt`] nobody knows.
+    /// After an error the store is in the old state; only after [`Error::InEffect`] it is in the
+    /// new state, and after [`Error::InDoubt`] its state is unknown.
     pub(crate) fn commit(mut self, segments: Vec<SegmentEntry>) -> Result<u64> {
         let manifest = self.next_manifest(segments)?;
         self.put(manifest)
     }
 
-    /// Makes a manifest of another directory of the same store the one of this directory, which has all
-    /// files that it names. Otherwise as [`Transaction::commit`].
+    /// Replaces the manifest by a manifest from another directory of the same store; all files that
+    /// it lists are in this directory. Otherwise as [`Transaction::commit`].
     pub(crate) fn commit_copy(mut self, manifest: Manifest) -> Result<u64> {
         self.put(manifest)
     }
@@ -143,8 +143,8 @@ impl Transaction {
         let replaced = self
             .replace(manifest::FILE_NAME, prepared)
             .and_then(|()| Ok(sync_directory(&self.directory)?));
-        // Nobody reads a new store before it is moved to its place. In another one nobody else
-        // publishes now, so the manifest that is there is this or the one before.
+        // Nobody reads a new store before it is moved to its place. In an existing one no other
+        // process publishes now, so the manifest on disk is the new one or the old one.
         let Err(source) = replaced else { return Ok(manifest.generation) };
         if self.lock.is_none() {
             return Err(source);
@@ -156,11 +156,11 @@ impl Transaction {
         }
     }
 
-    /// Removes a manifest that a repair has set aside, which would undo the change that comes.
+    /// Removes a manifest that a repair has set aside, which would undo the next change.
     fn remove_repaired(&self) -> Result<()> {
         let repaired = self.directory.join(manifest::REPAIRED_NAME);
         match repaired.symlink_metadata() {
-            // Something else of that name is no manifest, and in nobody's way.
+            // Anything else with that name is not a manifest and does no harm.
             Ok(found) if !found.is_dir() => {
                 remove_file(&repaired).map_err(Error::io("remove", &repaired))
             }
@@ -173,19 +173,19 @@ impl Transaction {
             let reason = format!("{} segments, a store has 65 536 at most", segments.len());
             return Err(Error::TooLarge { reason });
         }
-        // What the change does not name stays.
+        // Runs and other fields that the change does not set are kept.
         let before = self.manifest.clone();
         Ok(Manifest { generation: before.generation + 1, segments, ..before })
     }
 
-    /// Writes a manifest under a temporary name, and makes durable all that it names.
+    /// Writes a manifest under a temporary name, and makes everything that it lists durable.
     fn prepare(&self, name: &str, manifest: &Manifest) -> Result<TemporaryFile> {
         let path = self.directory.join(name);
         let mut temporary =
             TemporaryFile::create_in_store(&self.directory, self.owner.temporary_prefix())?;
         temporary.write_all(&manifest.encode()).map_err(Error::io("write", &path))?;
         temporary.sync(&path)?;
-        // The names of new files must be durable before a manifest that uses them.
+        // The names of new files must be durable before a manifest uses them.
         sync_directory(&self.directory)?;
         if name == manifest::FILE_NAME {
             self.remove_repaired()?;
@@ -193,11 +193,10 @@ impl Transaction {
         Ok(temporary)
     }
 
-    /// Puts a prepared manifest under a name, in the place of the old one, if there is one, in one
-    /// step.
+    /// Renames a prepared manifest to `name` in one step, replacing an existing file.
     fn replace(&mut self, name: &str, prepared: TemporaryFile) -> Result<()> {
         let path = self.directory.join(name);
-        // A rename that reports an error may have taken place. From here on the added files may be
+        // A rename that reports an error may have happened. From here on the added files may be
         // live: the next garbage collection reads the manifest and decides.
         self.added.clear();
         prepared.rename_over(&path).map_err(Error::io("replace", &path))

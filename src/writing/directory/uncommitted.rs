@@ -1,4 +1,4 @@
-//! Files that no manifest names yet.
+//! Files that no manifest lists yet.
 
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use crate::base::error::{Error, Result};
 use crate::format::manifest::SegmentEntry;
 use crate::segment::map;
-use crate::writing::directory::names::TEMPORARY_PREFIX;
+use crate::writing::directory::lock::TEMPORARY_PREFIX;
 use fpstore_base::watch::Throttle;
 use fpstore_disk::parent_of;
 use fpstore_disk::{TemporaryFile, sync_directory};
 
-/// The length of a file that shows whether a disk takes changes: about that of the smallest segment.
+/// The length of a file that tests whether a disk accepts writes: about the length of the smallest
+/// segment.
 const TRIED_LEN: usize = 1 << 16;
 
 /// A segment file being written, under a temporary name. Dropping it removes the file.
@@ -29,15 +30,15 @@ impl SegmentFile {
         Ok(SegmentFile { file, directory: directory.into(), throttle: None })
     }
 
-    /// Creates a file that will be the one at `path`, in no store: the file mode mask of the user
-    /// decides who may read it.
+    /// Creates the future file at `path`, outside any store: the file mode mask of the user decides
+    /// who may read it.
     pub(crate) fn beside(path: &Path) -> Result<Self> {
         let directory = parent_of(path);
         let file = TemporaryFile::create(directory, TEMPORARY_PREFIX)?;
         Ok(SegmentFile { file, directory: directory.into(), throttle: None })
     }
 
-    /// The directory of the file, for messages: a temporary name is of no use there.
+    /// The directory of the file, for messages, in which a temporary name would be useless.
     pub(crate) fn directory(&self) -> &Path {
         &self.directory
     }
@@ -87,17 +88,17 @@ impl Seek for SegmentFile {
     }
 }
 
-/// A whole and durable segment file under a temporary name. Dropping it removes the file.
+/// A complete and durable segment file under a temporary name. Dropping it removes the file.
 #[derive(Debug)]
 pub(crate) struct UncommittedSegment {
     pub(super) file: TemporaryFile,
-    /// The entry that a manifest will have, with number 0.
+    /// Its future manifest entry, with number 0.
     pub(crate) entry: SegmentEntry,
 }
 
 impl UncommittedSegment {
     /// The segment file at `from`, by a second name in `directory` that starts with `prefix`. Fails
-    /// where the system has no hard links between the two places.
+    /// if the system has no hard links between the two places.
     pub(super) fn link(directory: &Path, prefix: &str, from: &Path, label: &str) -> Result<Self> {
         let file = TemporaryFile::link(directory, prefix, from).map_err(Error::io("link", from))?;
         SegmentFile { file, directory: directory.into(), throttle: None }.finish(label)
@@ -108,8 +109,8 @@ impl UncommittedSegment {
         self.file.path()
     }
 
-    /// Gives the file the name `path` in its directory, outside any store. With `replace` it may
-    /// take the place of another file.
+    /// Renames the file to `path` in its directory, outside any store. With `replace` it may
+    /// replace another file.
     pub(crate) fn name(self, path: &Path, replace: bool) -> Result<()> {
         let named =
             if replace { self.file.rename_over(path) } else { self.file.rename_to_free_name(path) };

@@ -1,15 +1,16 @@
-//! How long work waits for another process that has a lock of the store.
+//! How long to wait for another process that holds a lock of the store.
 
 use std::str::FromStr;
 use std::time::Duration;
 
 use crate::base::error::{Error, Result};
 
-/// The longest time in seconds that can be named.
+/// The longest time in seconds that is accepted.
 const SECONDS_MAX: f64 = 1e9;
 
-/// How long to wait for another process that is writing to the store, or making it: not at all by
-/// default. Meanwhile the observer receives [`Phase::Wait`](crate::Phase::Wait) and may end the wait.
+/// How long to wait for another process that is writing to the store or making it; by default not
+/// at all. Meanwhile the observer receives [`Phase::Wait`](crate::Phase::Wait) and can end the
+/// wait.
 ///
 /// ```
 /// use fpstore::Waiting;
@@ -28,7 +29,7 @@ pub struct Waiting {
 impl Waiting {
     /// Not at all.
     pub const NONE: Waiting = Waiting { most: Duration::ZERO };
-    /// For as long as it takes.
+    /// Without a limit.
     pub const FOREVER: Waiting = Waiting { most: Duration::MAX };
 
     /// For at most this number of seconds, 0 to 10^9.
@@ -43,7 +44,7 @@ impl Waiting {
         Err(Error::InvalidOptions { reason: "expected a number of seconds".into() })
     }
 
-    /// The longest time.
+    /// The maximum time.
     pub fn most(self) -> Duration {
         self.most
     }
@@ -52,7 +53,7 @@ impl Waiting {
 impl FromStr for Waiting {
     type Err = Error;
 
-    /// Reads a number of seconds, or `forever`.
+    /// Parses a number of seconds, or `forever`.
     fn from_str(text: &str) -> Result<Self> {
         match text {
             "forever" => Ok(Waiting::FOREVER),

@@ -1,15 +1,14 @@
 //! Reading an input on all threads: chunks are parsed into record batches in parallel, and the
-//! batches come in the order of the input.
+//! batches arrive in input order.
 
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::chunk::Chunk;
 use super::chunk_reader::ChunkReader;
 use super::guess::LineForm;
-use super::layout::{ChunkPlace, RecordConsumer};
+use super::layout::{Chunk, ChunkPlace, RecordConsumer};
 use super::read::{SHOWN_MAX, SummaryBuilder, bad_id};
 use super::{InputOptions, InputSummary};
 use crate::base::error::{Error, Result};
@@ -18,16 +17,16 @@ use crate::writing::sort::RecordBatch;
 use fpstore_base::parallel::{Feed, NotReady, Parallel};
 use fpstore_base::{Fingerprint, IdRef};
 
-/// The longest wait for input before the caller is called to decide whether to go on.
+/// The longest wait for input before the caller can decide whether to continue.
 const PATIENCE: Duration = Duration::from_millis(100);
-/// Chunks in memory for each thread, parsed or not.
+/// Chunks in memory per thread, parsed or not.
 const CHUNKS_PER_THREAD: usize = 3;
 
 /// Reads all records of an input and calls `take` with batches of them, in order. Calls it with
-/// `None` where no input came for a while, so that it can end the reading.
+/// `None` when no input arrived for a while, so that it can end the reading.
 ///
-/// The reading threads are detached, because one may wait for an input that never comes. They end
-/// when this function returns, at the next bytes of the input, or with the process.
+/// The reading threads are detached, because one of them may wait for an input that never arrives.
+/// They end when this function returns, at the next bytes of the input, or with the process.
 pub(crate) fn read_batches(
     path: &Path,
     options: &InputOptions,
@@ -69,7 +68,7 @@ pub(crate) fn read_batches(
     }
 }
 
-/// Pushes all chunks of an input, or those before an error and the error.
+/// Pushes all chunks of an input, or the chunks before an error and the error.
 fn push_chunks(mut chunks: ChunkReader, feed: &mut Feed<io::Result<Chunk>, ParseResult>) {
     while let Some(chunk) = chunks.next().transpose() {
         let is_last = chunk.is_err();
@@ -87,7 +86,7 @@ type ParseResult = io::Result<ParsedChunk>;
 struct ParsedChunk {
     records: RecordBatch,
     lines: u64,
-    /// Where in the input the chunk ends.
+    /// The end of the chunk in the input.
     end: u64,
     form: Arc<LineForm>,
     bad_count: u64,

@@ -4,25 +4,25 @@ use std::io::{self, Read};
 use std::sync::Arc;
 
 use super::InputOptions;
-use super::chunk::{Chunk, LINE_LEN_MAX};
 use super::guess::LineForm;
+use super::layout::{Chunk, LINE_LEN_MAX};
 
-/// Bytes of one read.
+/// The number of bytes of one read.
 const READ_LEN: usize = 1 << 20;
 
 /// Reads an input chunk by chunk.
 ///
-/// A chunk is complete as soon as one read brings the end of a record, so that records typed or
-/// piped one by one are answered at once. The first one waits for more lines where they are needed to
-/// tell which columns hold what.
+/// A chunk is complete as soon as one read contains the end of a record, so that records typed or
+/// piped one by one are processed at once. The first chunk waits for further lines if they are
+/// needed to identify the columns.
 pub(super) struct ChunkReader {
     reader: Box<dyn Read + Send>,
     options: InputOptions,
-    /// The start of a record whose end is not read yet.
+    /// The start of a record whose end was not read yet.
     partial: Vec<u8>,
     offset: u64,
     ended: bool,
-    /// How lines are read, once that is decided.
+    /// How lines are read, once decided.
     form: Option<Arc<LineForm>>,
 }
 
@@ -32,7 +32,7 @@ impl ChunkReader {
         ChunkReader { reader, options, partial: Vec::new(), offset: 0, ended: false, form: None }
     }
 
-    /// Bytes of the chunks so far and of skipped lines.
+    /// The number of bytes of the chunks so far and of skipped lines.
     pub(super) fn offset(&self) -> u64 {
         self.offset
     }
@@ -83,7 +83,7 @@ impl ChunkReader {
         Chunk { bytes, offset, end: self.offset, is_long_line, form }
     }
 
-    /// Reads once. An input that gives no bytes has ended.
+    /// Reads once. A read of no bytes is the end of the input.
     fn read_more(&mut self, bytes: &mut Vec<u8>) -> io::Result<()> {
         let held = bytes.len();
         bytes.resize(held + READ_LEN, 0);
@@ -120,7 +120,7 @@ impl ChunkReader {
 mod tests {
     use super::*;
 
-    /// A reader that gives a few bytes at a time.
+    /// A reader that yields a few bytes at a time.
     struct Drip(Vec<u8>, usize);
 
     impl Read for Drip {

@@ -1,12 +1,12 @@
-//! Lines of columns: where the columns of a line end, and which hold the fingerprint and the id.
+//! Lines of columns: splitting a line into columns, and the columns of the fingerprint and the id.
 
 use super::line_record::Parsed;
 use fpstore_base::{Fingerprint, IdRef, Radix};
 
-/// What separates the columns of a line.
+/// The separator of the columns of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Separator {
-    /// Tabs; quotes mean nothing.
+    /// Tabs; quotes have no meaning.
     Tab,
     /// Semicolons, with quotes as in CSV.
     Semicolon,
@@ -14,12 +14,12 @@ pub(super) enum Separator {
     Comma,
     /// The last space or colon of a line, of two columns: `some name.jpg: 0123456789abcdef`.
     Last,
-    /// None: a line is one column.
+    /// No separator: a line is one column.
     None,
 }
 
 impl Separator {
-    /// All that a line can have, the most certain one first.
+    /// All separators, most reliable first.
     pub(super) const ALL: [Separator; 5] =
         [Separator::Tab, Separator::Semicolon, Separator::Comma, Separator::Last, Separator::None];
 
@@ -34,11 +34,11 @@ impl Separator {
         }
     }
 
-    /// The columns of a line. Spaces around them are no part of them, but where tabs separate.
+    /// The columns of a line. Except between tabs, spaces around a column are removed.
     ///
     /// # Errors
     ///
-    /// Says which quote has no end in the line, or has text after it.
+    /// Names the quote that has no end in the line, or has text after it.
     pub(super) fn split(self, line: &str) -> Result<Vec<&str>, String> {
         match self {
             Separator::Tab => Ok(line.split('\t').collect()),
@@ -87,7 +87,7 @@ fn split_quoted(line: &str, separator: u8) -> Result<Vec<&str>, String> {
     }
 }
 
-/// The length of a quoted text that starts `text`, with both quotes.
+/// The length of the quoted text at the start of `text`, including both quotes.
 fn quoted_len(text: &str, column: usize) -> Result<usize, String> {
     let bytes = text.as_bytes();
     let mut at = 1;
@@ -113,24 +113,24 @@ pub(super) fn unquoted(column: &str) -> std::borrow::Cow<'_, str> {
     }
 }
 
-/// Which columns of lines hold the fingerprint and the id.
+/// The columns of the fingerprint and the id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Columns {
     pub(super) separator: Separator,
-    /// The number of columns of each line; any if `None`.
+    /// The number of columns of each line; `None` for any number.
     pub(super) count: Option<usize>,
-    /// The column of the fingerprint, from 0.
+    /// The column of the fingerprint, counted from 0.
     pub(super) fingerprint: usize,
-    /// The column of the id, from 0.
+    /// The column of the id, counted from 0.
     pub(super) id: Option<usize>,
     pub(super) radix: Radix,
-    /// The length of the input up to the end of its header, if the first line that counts is one.
+    /// The length of the input up to the end of its header, if the first relevant line is a header.
     pub(super) header_end: Option<u64>,
 }
 
 impl Columns {
-    /// Calls `take` with the record of a line, or the reason why it is none; `None` for a blank line
-    /// or a comment.
+    /// Calls `take` with the record of a line, or with the reason why the line is invalid; `None`
+    /// for a blank line or a comment.
     pub(super) fn parse<T>(
         &self,
         line: &str,

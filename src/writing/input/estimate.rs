@@ -1,4 +1,4 @@
-//! An estimate of how much an input holds, from its first bytes.
+//! An estimate of the number of records of an input, from its first bytes.
 
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -16,11 +16,11 @@ const SAMPLE_LEN: u64 = 16 << 20;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InputEstimate {
-    /// Records.
+    /// The number of records.
     pub record_count: u64,
-    /// Records with ids.
+    /// The number of records with ids.
     pub id_count: u64,
-    /// Bytes of their ids, 8 for a number.
+    /// Bytes of all ids, 8 for a number.
     pub id_len: u64,
 }
 
@@ -36,12 +36,12 @@ impl InputEstimate {
     }
 }
 
-/// About how much the file at `path` holds, estimated from its first 16 MiB; `None` for standard
-/// input and anything else without a length.
+/// Estimates the records of the file at `path` from its first 16 MiB; `None` for standard input and
+/// anything else without a length.
 ///
 /// # Errors
 ///
-/// [`Error::Io`](crate::Error::Io) if it cannot be opened or read.
+/// [`Error::Io`](crate::Error::Io) if the file cannot be opened or read.
 pub fn estimate_input(path: &Path, options: &InputOptions) -> Result<Option<InputEstimate>> {
     if path == Path::new("-") || !path.metadata().is_ok_and(|metadata| metadata.is_file()) {
         return Ok(None);

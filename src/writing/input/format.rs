@@ -1,39 +1,37 @@
-//! The formats of inputs, and the one list that says how each is read.
+//! The formats of inputs, and the single list of their layouts.
 
 use std::path::Path;
 
-use super::binary::FixedRecords;
-use super::chunk::Chunk;
 use super::guess::{LineForm, Wish, decide};
-use super::layout::{Layout, RecordConsumer};
+use super::layout::{Chunk, FixedRecords, Layout, Narrow, RecordConsumer};
 use super::lines::Lines;
-use super::narrow::Narrow;
 use crate::base::error::{Error, Result};
+use crate::base::setters::setters;
 use fpstore_base::source::Source;
 use fpstore_base::{Radix, Width};
 
-/// How records are laid out in an input.
+/// The layout of records in an input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InputFormat {
-    /// One record a line: a fingerprint, then optionally a tab, comma, colon or spaces and the id.
-    /// Blank lines and lines that start with `#` are no records. CR LF ends a line as LF does.
+    /// One record per line: a fingerprint, then optionally a tab, comma, colon or spaces and the
+    /// id. Blank lines and lines that start with `#` are skipped. CR LF ends a line like LF.
     ///
-    /// Tables with other columns or a header are read too, unless [`InputOptions::exact`] is set: the
-    /// column of which three of four values have all digits of a fingerprint is the fingerprint, the
-    /// other one the id; shorter numbers beside another column are ids.
-    /// [`InputSummary::guess`](super::InputSummary::guess) says what was taken for what.
+    /// Tables with other columns or a header are read, too, unless [`InputOptions::exact`] is set:
+    /// the column in which three of four values have all digits of a fingerprint is the
+    /// fingerprint, the other column the id; shorter numbers next to another column are ids.
+    /// [`InputSummary::guess`](super::InputSummary::guess) names the chosen columns.
     #[default]
     Lines,
-    /// 8 bytes a record: the fingerprint, little-endian.
+    /// 8 bytes per record: the fingerprint, little-endian.
     U64Le,
-    /// 16 bytes a record: the fingerprint, then the id, both little-endian.
+    /// 16 bytes per record: the fingerprint, then the id, both little-endian.
     U64LeId,
-    /// 4 bytes a record: the fingerprint, little-endian. For a [width](InputOptions::width) of at
+    /// 4 bytes per record: the fingerprint, little-endian. For a [width](InputOptions::width) of at
     /// most 32 bits.
     U32Le,
-    /// 12 bytes a record: 4 of the fingerprint, then 8 of the id, both little-endian. For a width of
-    /// at most 32 bits.
+    /// 12 bytes per record: 4 of the fingerprint, then 8 of the id, both little-endian. For a width
+    /// of at most 32 bits.
     U32LeId,
 }
 
@@ -51,30 +49,33 @@ pub struct InputOptions {
     format: InputFormat,
     radix: Option<Radix>,
     columns: Option<(usize, Option<usize>)>,
-    is_exact: bool,
+    exact: bool,
     is_stream: bool,
     width: Width,
     pub(super) skip_bad: bool,
 }
 
 impl InputOptions {
-    /// Sets the format. The default is lines.
-    #[must_use]
-    pub fn format(mut self, format: InputFormat) -> Self {
-        self.format = format;
-        self
+    setters! {
+        /// Sets the format. The default is lines.
+        format: InputFormat,
+        /// Sets the radix of fingerprints in lines. The default is hexadecimal, and decimal for
+        /// lines that cannot be hexadecimal.
+        radix: impl Into<Option<Radix>>,
+        /// Sets whether lines start with the fingerprint, as documented for [`InputFormat::Lines`];
+        /// then no columns are guessed.
+        exact: bool,
+        /// Sets the width of the fingerprints: a value with a bit above it is a bad record, and
+        /// negative numbers in signed decimal have this width, like a 32-bit `INTEGER` of a
+        /// database. The default is 64 bits; [`Builder::read`](crate::Builder::read) and the writer
+        /// use the width of the recipe.
+        width: Width,
+        /// Sets whether bad records are counted and skipped. By default the first one is an error.
+        skip_bad: bool,
     }
 
-    /// Sets how fingerprints are spelled in lines. The default is hexadecimal, and decimal for lines
-    /// that cannot be anything else.
-    #[must_use]
-    pub fn radix(mut self, radix: impl Into<Option<Radix>>) -> Self {
-        self.radix = radix.into();
-        self
-    }
-
-    /// Sets which columns of lines hold the fingerprint and the id, counted from 1. Without `id` the
-    /// records have none. Tabs, semicolons or commas separate columns, and a first line with a name in
+    /// Sets the columns of the fingerprint and the id, counted from 1. Without `id` the records
+    /// have no ids. Tabs, semicolons or commas separate columns, and a first line with a name in
     /// place of the fingerprint is a header.
     #[must_use]
     pub fn columns(mut self, fingerprint: usize, id: impl Into<Option<usize>>) -> Self {
@@ -82,60 +83,28 @@ impl InputOptions {
         self.columns = Some((from_0(fingerprint), id.into().map(from_0)));
         self
     }
-
-    /// Sets whether lines start with the fingerprint, as [`InputFormat::Lines`] documents; then no
-    /// columns are guessed.
-    #[must_use]
-    pub fn exact(mut self, exact: bool) -> Self {
-        self.is_exact = exact;
-        self
-    }
-
-    /// Sets the width of the fingerprints: a value with a bit above it is a bad record, and in signed
-    /// decimal negative numbers are those of the width, as `INTEGER` of a database is of 32 bits. The
-    /// default is 64 bits; [`Builder::read`](crate::Builder::read) and the writer take that of the
-    /// recipe.
-    #[must_use]
-    pub fn width(mut self, width: Width) -> Self {
-        self.width = width;
-        self
-    }
-
-    /// Sets whether bad records are counted and skipped. By default the first one is an error.
-    #[must_use]
-    pub fn skip_bad(mut self, skip_bad: bool) -> Self {
-        self.skip_bad = skip_bad;
-        self
-    }
 }
 
-/// Runs an expression with the [`Layout`] of a format: the list of all formats.
+/// Evaluates an expression with the [`Layout`] of a format: the list of all formats.
 macro_rules! with_layout {
-    ($options:expr, |$layout:ident| $action:expr) => {{
-        let options: &InputOptions = $options;
-        match options.format {
-            InputFormat::Lines => {
-                let $layout = Lines;
+    ($options:expr, |$layout:ident| $action:expr) => {
+        with_layout!(
+            $options, $layout, $action,
+            Lines = Lines,
+            U64Le = FixedRecords::<8, 8>,
+            U64LeId = FixedRecords::<16, 8>,
+            U32Le = FixedRecords::<4, 4>,
+            U32LeId = FixedRecords::<12, 4>,
+        )
+    };
+    ($options:expr, $layout:ident, $action:expr, $($format:ident = $of:expr,)+) => {
+        match $options.format {
+            $(InputFormat::$format => {
+                let $layout = $of;
                 $action
-            }
-            InputFormat::U64Le => {
-                let $layout = FixedRecords::<8, 8>;
-                $action
-            }
-            InputFormat::U64LeId => {
-                let $layout = FixedRecords::<16, 8>;
-                $action
-            }
-            InputFormat::U32Le => {
-                let $layout = FixedRecords::<4, 4>;
-                $action
-            }
-            InputFormat::U32LeId => {
-                let $layout = FixedRecords::<12, 4>;
-                $action
-            }
+            })+
         }
-    }};
+    };
 }
 
 impl InputOptions {
@@ -144,13 +113,13 @@ impl InputOptions {
         self.skip_bad
     }
 
-    /// Lets the first line decide alone about columns.
+    /// Decides about columns from the first line only.
     pub(super) fn stream(mut self) -> Self {
         self.is_stream = true;
         self
     }
 
-    /// Opens an input; compressed text needs no name that says so.
+    /// Opens an input; compressed data is recognised without a file extension.
     pub(super) fn open(&self, path: &Path) -> Result<Source> {
         Ok(match self.format {
             InputFormat::Lines => Source::open(path)?,
@@ -166,12 +135,13 @@ impl InputOptions {
         })
     }
 
-    /// How the lines of an input are read; `None` if more of its bytes are needed to decide.
+    /// How the lines of an input are read; `None` if more bytes are needed to decide.
     pub(super) fn line_form(&self, bytes: &[u8], is_whole: bool) -> Option<LineForm> {
         if self.format != InputFormat::Lines {
             return Some(LineForm::default());
         }
-        let InputOptions { radix, columns, is_exact, is_stream, width, skip_bad, .. } = *self;
+        let InputOptions { radix, columns, exact: is_exact, is_stream, width, skip_bad, .. } =
+            *self;
         decide(bytes, is_whole, &Wish { radix, columns, skip_bad, is_exact, is_stream, width })
     }
 

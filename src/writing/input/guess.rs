@@ -1,45 +1,50 @@
-//! Which columns of lines hold fingerprints and ids: the one decision for all readers of lines.
+//! Identifies the columns of fingerprints and ids, for all readers of lines.
 //!
-//! The rule, in this order; a blank line or one that starts with `#` does not count:
+//! The rules, in this order; blank lines and lines that start with `#` are ignored:
 //!
-//! 1. The first line decides if exactly one of its columns holds a fingerprint ([`Held`]): at the
-//!    start of the line it is the documented form, else a table. A stream, whose lines are answered as
-//!    they come, has no more than its first line, and the second one after a header.
-//! 2. Else the first lines decide, a hundred or 256 KiB of them (`first_lines`). They are cut
-//!    at tabs, else semicolons, else commas, else at their last space or colon. The column that holds
-//!    fingerprints is taken; a first line that has a name there is a header.
-//! 3. The other column is the id. Of several, it is the one that the header calls `id`, else the only
-//!    one with a name in [`fields::ID`].
-//! 4. Shorter numbers are fingerprints only where each line holds nothing else. Next to another column
-//!    they are ids, unless the user names the column or the spelling.
-//! 5. Two columns that could hold the fingerprints, and none, are refused, with the options that end
-//!    the doubt. Skipping bad records changes nothing of that.
+//! 1. The first line decides if exactly one of its columns holds a fingerprint ([`Held`]): if it is
+//!    at the start of the line, the input has the documented form, otherwise it is a table. A
+//!    stream, whose lines are processed as they arrive, has only its first line, and the second one
+//!    after a header.
+//! 2. Otherwise the first lines decide, a hundred lines or 256 KiB ([`sample`]). They are split
+//!    at tabs, else semicolons, else commas, else at their last space or colon. The column with
+//!    fingerprints is taken; if the first line has a name there, it is a header.
+//! 3. The other column is the id. Of several columns, the id is the one named `id` in the header,
+//!    else the only one with a name in [`fields::ID`].
+//! 4. Shorter numbers are fingerprints only if each line holds nothing else. Next to another column
+//!    they are ids, unless the user names the column or the radix.
+//! 5. If two columns, or no column, could hold the fingerprints, the input is rejected, and the
+//!    message names the options that resolve the doubt. Skipping bad records does not change this.
 //!
-//! A value that does not fit its column is a bad record. One among the first lines is refused together
-//! with the guess, unless bad records are skipped.
+//! A value that does not fit its column is a bad record. A bad record among the first lines makes
+//! the guess fail, unless bad records are skipped.
 
 use std::collections::HashSet;
 
 use super::columns::{Columns, Separator, unquoted};
-use super::first_lines::{Line, sample};
 use super::line_record::parse_record;
 use fpstore_base::column::{Held, is_in_doubt};
 use fpstore_base::{Fingerprint, Radix, Width, fields};
 
-/// The longest name of a column that is a header.
+/// The maximum number of sampled lines.
+const SAMPLE_COUNT: usize = 100;
+/// The maximum number of sampled bytes.
+const SAMPLE_LEN: usize = 1 << 18;
+/// The maximum length of a column name in a header.
 const NAME_LEN_MAX: usize = 60;
-/// The fewest hex digits of a hash with more than 64 bits: shorter ones are more likely dates or keys.
+/// The minimum number of hex digits of a hash with more than 64 bits: shorter ones are more likely
+/// dates or keys.
 const LONG_HASH_MIN: usize = 24;
 
-/// What is known of the columns before the input is seen.
+/// The settings that are known before the input is read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Wish {
     pub(super) radix: Option<Radix>,
-    /// The columns of the fingerprint and of the id, from 0.
+    /// The columns of the fingerprint and of the id, counted from 0.
     pub(super) columns: Option<(usize, Option<usize>)>,
     pub(super) skip_bad: bool,
     pub(super) is_exact: bool,
-    /// Whether each line is answered before the next one comes.
+    /// Whether each line is processed before the next one arrives.
     pub(super) is_stream: bool,
     pub(super) width: Width,
 }
@@ -47,13 +52,13 @@ pub(super) struct Wish {
 /// How the lines of an input are read.
 #[derive(Clone, Debug)]
 pub(super) enum LineForm {
-    /// As documented: the fingerprint, then optionally a separator and the id.
+    /// In the documented form: the fingerprint, then optionally a separator and the id.
     Documented(Radix),
     /// Hex numbers alone, with fewer digits than the width has.
     Short(Width),
-    /// By columns; what was guessed is said in words.
+    /// By columns, with a description of the guess.
     Columns(Columns, Option<String>),
-    /// Not at all.
+    /// Rejected.
     Unclear(Unclear),
 }
 
@@ -63,20 +68,20 @@ impl Default for LineForm {
     }
 }
 
-/// Why columns are not clear, and what would make them so.
+/// The reason why columns are unclear, and settings that would make them clear.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Unclear {
     pub(super) reason: String,
-    /// The columns that are most likely meant, from 0.
+    /// The most likely columns, counted from 0.
     pub(super) columns: Option<(usize, Option<usize>)>,
     pub(super) radix: Option<Radix>,
     pub(super) width: Option<Width>,
-    /// The line that is no record, where the input is of another kind.
+    /// The line without a record, if the input is of another kind.
     pub(super) line: Option<usize>,
 }
 
-/// How the lines of an input are read, by its first bytes, which start a line; `None` if more of them
-/// are needed. `is_whole` if there are no more.
+/// Decides how the lines of an input are read from its first bytes, which start a line; `None` if
+/// more bytes are needed. `is_whole` if there are no more.
 pub(super) fn decide(bytes: &[u8], is_whole: bool, wish: &Wish) -> Option<LineForm> {
     let documented = LineForm::Documented(wish.radix.unwrap_or_default());
     if wish.is_exact && wish.columns.is_none() {
@@ -116,7 +121,7 @@ pub(super) fn decide(bytes: &[u8], is_whole: bool, wish: &Wish) -> Option<LineFo
 /// The first lines of an input.
 struct Sample<'a> {
     lines: &'a [Line<'a>],
-    /// Whether nothing follows them that could tell more.
+    /// Whether no later line can resolve a doubt.
     is_alone: bool,
     wish: &'a Wish,
 }
@@ -157,7 +162,7 @@ impl<'a> Sample<'a> {
         if let Some(unclear) = doubt.or_else(|| layouts.iter().find_map(Layout::long_hashes)) {
             return Err(unclear);
         }
-        // The spelling is set, so shorter numbers are meant.
+        // The radix is set, so shorter numbers are intended.
         let all_read = |line: &Line<'_>| parse_record(line.text.as_bytes(), radix).is_ok();
         if self.wish.radix.is_some() && self.lines.iter().all(all_read) {
             return Ok(LineForm::Documented(radix));
@@ -166,14 +171,15 @@ impl<'a> Sample<'a> {
         Err(Unclear { reason, line: Some(self.lines[0].number), ..Unclear::default() })
     }
 
-    /// Refuses lines of which no column holds fingerprints.
+    /// Rejects lines without a column of fingerprints.
     fn of_short_numbers(&self, layouts: &[Layout<'_>]) -> Unclear {
         let digits = self.wish.width.digits();
         let mut reason = format!("no column holds fingerprints, which have {digits} hex digits");
         let Some(layout) = layouts.first() else { return Unclear { reason, ..Unclear::default() } };
         let is_short =
             |place: &usize| matches!(layout.held[*place].0, Held::Numbers | Held::ShortHex);
-        // A missing value may be a fingerprint in later lines; if it never is, each line is refused.
+        // A missing value may be a fingerprint in later lines; if it never is, each line is
+        // rejected.
         let missing = (0..layout.count).find(|place| is_missing(layout.rows[0][*place]));
         let short: Vec<usize> = (0..layout.count).filter(is_short).collect();
         let place = match (missing, &short[..]) {
@@ -199,7 +205,7 @@ impl<'a> Sample<'a> {
         }
     }
 
-    /// Refuses a guess that a line of the sample does not fit, unless bad records are skipped.
+    /// Rejects a guess that does not fit a sampled line, unless bad records are skipped.
     fn checked(&self, form: LineForm) -> Result<LineForm, Unclear> {
         let LineForm::Columns(columns, _) = &form else { return Ok(form) };
         if self.wish.skip_bad || self.wish.columns.is_some() {
@@ -227,7 +233,7 @@ impl<'a> Sample<'a> {
         Ok(form)
     }
 
-    /// The user names the columns.
+    /// Applies the columns given by the user.
     fn with_columns(&self, fingerprint: usize, id: Option<usize>) -> Result<LineForm, Unclear> {
         let most = fingerprint.max(id.unwrap_or(0));
         let cut = |separator: &Separator| {
@@ -282,14 +288,15 @@ impl<'a> Sample<'a> {
     }
 }
 
-/// Lines of which nearly all have as many columns.
+/// A split of lines in which nearly all lines have the same number of columns.
 struct Layout<'a> {
     separator: Separator,
     sample: &'a Sample<'a>,
     count: usize,
-    /// Empty texts in lines with other columns.
+    /// Lines with another number of columns become empty texts.
     rows: Vec<Vec<&'a str>>,
-    /// For each column what it holds, and whether that is without the first line, which has a name.
+    /// For each column its kind of values, and whether the first line is excluded because it has a
+    /// name.
     held: Vec<(Held, bool)>,
 }
 
@@ -330,7 +337,7 @@ impl<'a> Layout<'a> {
         unquoted(self.rows[0][place]).trim().to_string()
     }
 
-    /// How a column is called in messages.
+    /// The designation of a column in messages.
     fn call(&self, place: usize, has_header: bool) -> String {
         match has_header {
             true => format!("column {} ({})", place + 1, self.name(place)),
@@ -338,7 +345,7 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// Takes the column that holds fingerprints, if there is one.
+    /// Takes the column that holds fingerprints, if it is unique.
     fn take(&self) -> Option<Result<LineForm, Unclear>> {
         let found = (0..self.count).filter_map(|place| match self.held[place] {
             (Held::Fingerprints(radix), has_header) => Some((place, radix, has_header)),
@@ -351,7 +358,8 @@ impl<'a> Layout<'a> {
             let columns = Some((place, id));
             Some(Err(Unclear { reason, columns, radix: said(radix), ..Unclear::default() }))
         };
-        // Short hex numbers at the start of lines may be fingerprints, and so may numbers beside others.
+        // Short hex numbers at the start of lines may be fingerprints, and so may numbers in other
+        // columns.
         let rival = match self.held[0].0 {
             _ if place == 0 => None,
             Held::ShortHex | Held::HashesOf32Bits | Held::HexOrDecimal => Some(0),
@@ -377,7 +385,7 @@ impl<'a> Layout<'a> {
                 self.call(place, has_header)
             ));
         }
-        // A first line alone does not tell a missing id from a missing fingerprint.
+        // A single line cannot distinguish a missing id from a missing fingerprint.
         if self.rows.len() == 1 && id.is_some_and(|id| is_missing(self.rows[0][id])) {
             return unclear(format!("the id in {} is missing", self.call(id.unwrap_or(0), false)));
         }
@@ -400,7 +408,7 @@ impl<'a> Layout<'a> {
         Some(Ok(LineForm::Columns(columns, Some(note))))
     }
 
-    /// Whether the header leaves no doubt which of several columns holds the ids.
+    /// Whether the header identifies a unique id column among several.
     fn has_one_id(&self, fingerprint: usize, has_header: bool) -> bool {
         let names = (0..self.count).filter(|place| *place != fingerprint);
         let names: Vec<String> = names.map(|place| self.name(place)).collect();
@@ -410,7 +418,7 @@ impl<'a> Layout<'a> {
                 || names.iter().filter(is_named).count() == 1)
     }
 
-    /// The column that holds the ids most likely.
+    /// The most likely id column.
     fn likely_id(&self, fingerprint: usize) -> Option<usize> {
         let others: Vec<usize> = (0..self.count).filter(|it| *it != fingerprint).collect();
         let is_called_id = |place: &&usize| self.name(**place).eq_ignore_ascii_case("id");
@@ -423,19 +431,18 @@ impl<'a> Layout<'a> {
         named.or_else(|| others.iter().find(distinct)).or(others.first()).copied()
     }
 
-    /// Refuses a column of numbers that may be hex or decimal.
+    /// Rejects a column of numbers that may be hex or decimal.
     fn hex_or_decimal(&self) -> Option<Unclear> {
         let place = (0..self.count).find(|place| self.held[*place].0 == Held::HexOrDecimal)?;
         Some(hex_or_decimal(place, self.likely_id(place)))
     }
 
-    /// Refuses hashes of 32 bits where fingerprints of 64 are read: they would be kept with 32 zeros in
-    /// front of each.
+    /// Rejects hashes of 32 bits for a width of 64: they would be stored with 32 leading zeros.
     fn hashes_of_32_bits(&self) -> Option<Unclear> {
         (0..self.count).find(|place| self.held[*place].0 == Held::HashesOf32Bits).map(of_32_bits)
     }
 
-    /// Refuses hashes of more than 64 bits.
+    /// Rejects hashes of more than 64 bits.
     fn long_hashes(&self) -> Option<Unclear> {
         let hex_len = |value: &str| {
             let is_hex = value.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -458,12 +465,12 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// The spelling as an option that must be given.
+/// The radix that must be given as an option.
 fn said(radix: Radix) -> Option<Radix> {
     Some(radix).filter(|radix| *radix != Radix::Hex)
 }
 
-/// What fingerprints are that are not spelled in hex.
+/// The description of fingerprints that are not in hex.
 fn words(radix: Radix) -> &'static str {
     match radix {
         Radix::SignedDecimal => "signed decimal numbers",
@@ -501,15 +508,15 @@ fn is_header(line: &str) -> bool {
     cut.flatten().any(|name| is_name(name) && is_usual(unquoted(name).trim()))
 }
 
-/// What stands in the place of a value that is missing.
+/// Placeholders for a missing value.
 fn is_missing(value: &str) -> bool {
     const MISSING: [&str; 13] =
         ["", "-", "?", "null", "\\n", "none", "nil", "nan", "na", "n/a", "error", "err", "failed"];
     MISSING.contains(&unquoted(value).trim().to_ascii_lowercase().as_str())
 }
 
-/// Whether a value can be the name of a column: neither a value that is missing, nor a fingerprint with
-/// a fault.
+/// Whether a value can be the name of a column: neither a missing value, nor an invalid
+/// fingerprint.
 fn is_name(value: &str) -> bool {
     let value = unquoted(value);
     let value = value.trim();
@@ -518,4 +525,41 @@ fn is_name(value: &str) -> bool {
         && !is_missing(value)
         && value.chars().any(char::is_alphabetic)
         && (value.len() < 8 || 4 * hex < 3 * value.len())
+}
+
+/// A sampled line, neither blank nor a comment.
+struct Line<'a> {
+    text: &'a str,
+    /// The length of the input up to the end of the line.
+    end: usize,
+    /// The line number, counted from 1.
+    number: usize,
+}
+
+/// The sampled lines, and whether the sample is complete.
+fn sample(bytes: &[u8], is_whole: bool) -> (Vec<Line<'_>>, bool) {
+    let mut lines = Vec::new();
+    let is_whole = is_whole || bytes.len() >= SAMPLE_LEN;
+    let bytes = &bytes[..bytes.len().min(SAMPLE_LEN)];
+    let mut end = 0;
+    for (at, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        end += line.len();
+        let is_cut = !line.ends_with(b"\n") && (!is_whole || bytes.len() == SAMPLE_LEN);
+        if is_cut {
+            break;
+        }
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let line = if at == 0 { line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line) } else { line };
+        // A line that is not UTF-8 is a bad record, and it ends the sample.
+        let Ok(text) = str::from_utf8(line) else { return (lines, true) };
+        let trimmed = text.trim_start_matches(' ');
+        if !trimmed.is_empty() && !trimmed.starts_with('#') {
+            lines.push(Line { text, end, number: at + 1 });
+        }
+        if lines.len() == SAMPLE_COUNT {
+            return (lines, true);
+        }
+    }
+    (lines, is_whole)
 }

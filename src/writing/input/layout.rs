@@ -1,20 +1,23 @@
-//! How the records of one format lie in bytes, and who takes them.
+//! The layout of records in bytes, chunks of whole records, and the consumers of records.
 
-use super::chunk::Chunk;
-use fpstore_base::{Fingerprint, IdRef};
+use std::sync::Arc;
 
-/// How the records of one format lie in bytes.
+use super::guess::LineForm;
+use crate::bytes::fields::{u32_at, u64_at};
+use fpstore_base::{Fingerprint, IdRef, Radix, Width};
+
+/// The layout of the records of one format.
 pub(super) trait Layout {
-    /// How many bytes at the start of `bytes` are whole records. No record ends in the first
-    /// `searched_len` bytes.
+    /// The number of bytes at the start of `bytes` that are whole records. No record ends in the
+    /// first `searched_len` bytes.
     fn whole_len(&self, bytes: &[u8], searched_len: usize) -> usize;
 
-    /// Gives each record of a chunk to the consumer until it stops. Returns how many lines were
-    /// parsed, 0 in a format without lines.
+    /// Passes each record of a chunk to the consumer until it stops. Returns the number of parsed
+    /// lines, 0 in a format without lines.
     fn parse(&self, chunk: &Chunk, consumer: &mut impl RecordConsumer) -> u64;
 }
 
-/// Takes the records of a chunk. Each method returns whether to go on.
+/// Consumes the records of a chunk. Each method returns whether to continue.
 pub(super) trait RecordConsumer {
     fn record(
         &mut self,
@@ -33,4 +36,89 @@ pub(super) enum ChunkPlace {
     Line(u64),
     /// The offset in the input.
     Byte(u64),
+}
+
+/// The maximum length of a line with a record. A longer line indicates another kind of file and
+/// must not fill the memory.
+pub(super) const LINE_LEN_MAX: usize = 1 << 20;
+
+/// Whole records of an input, which can be parsed independently of other chunks.
+#[derive(Debug)]
+pub(super) struct Chunk {
+    pub(super) bytes: Vec<u8>,
+    /// The offset of the chunk in the decompressed input.
+    pub(super) offset: u64,
+    /// The end of the chunk.
+    pub(super) end: u64,
+    /// Whether the chunk represents a line that was too long to keep. It then has no bytes.
+    pub(super) is_long_line: bool,
+    /// How lines are read; the same for all chunks of an input.
+    pub(super) form: Arc<LineForm>,
+}
+
+/// Passes on records of a width, and turns wider ones into bad records. It is inserted only for
+/// widths below 64 bits, so that layouts do not depend on widths, and full widths cost nothing.
+pub(super) struct Narrow<'a, C> {
+    pub(super) consumer: &'a mut C,
+    pub(super) width: Width,
+    /// The radix of the values.
+    pub(super) radix: Radix,
+}
+
+impl<C: RecordConsumer> RecordConsumer for Narrow<'_, C> {
+    fn record(
+        &mut self,
+        place: ChunkPlace,
+        fingerprint: Fingerprint,
+        id: Option<IdRef<'_>>,
+    ) -> bool {
+        match self.width.narrowed(fingerprint, self.radix) {
+            Some(fingerprint) => self.consumer.record(place, fingerprint, id),
+            None => {
+                let (value, width) = (fingerprint.value(), self.width);
+                let reason = match self.radix {
+                    Radix::SignedDecimal => {
+                        format!("{} is not a signed number of {width} bits", value.cast_signed())
+                    }
+                    _ => format!("'{value:x}' has more than {width} bits"),
+                };
+                self.consumer.bad_record(place, reason)
+            }
+        }
+    }
+
+    fn bad_record(&mut self, place: ChunkPlace, reason: String) -> bool {
+        self.consumer.bad_record(place, reason)
+    }
+}
+
+/// Records of `LEN` bytes: a fingerprint of `OWN_LEN` bytes, 4 or 8, then an id of 8 bytes if there
+/// are more bytes.
+pub(super) struct FixedRecords<const LEN: usize, const OWN_LEN: usize>;
+
+impl<const LEN: usize, const OWN_LEN: usize> Layout for FixedRecords<LEN, OWN_LEN> {
+    fn whole_len(&self, bytes: &[u8], _: usize) -> usize {
+        bytes.len() / LEN * LEN
+    }
+
+    fn parse(&self, chunk: &Chunk, consumer: &mut impl RecordConsumer) -> u64 {
+        let (records, rest) = chunk.bytes.as_chunks::<LEN>();
+        for (offset, record) in (chunk.offset..).step_by(LEN).zip(records) {
+            let value = match OWN_LEN {
+                4 => u32_at(record, 0).map(u64::from),
+                _ => u64_at(record, 0),
+            };
+            let fingerprint = Fingerprint::new(value.unwrap_or_default());
+            let id = u64_at(record, OWN_LEN).map(IdRef::U64);
+            if !consumer.record(ChunkPlace::Byte(offset), fingerprint, id) {
+                return 0;
+            }
+        }
+        if !rest.is_empty() {
+            let offset = chunk.offset + (chunk.bytes.len() - rest.len()) as u64;
+            let reason = format!("{} bytes after the last record, expected {LEN}", rest.len());
+            consumer.bad_record(ChunkPlace::Byte(offset), reason);
+        }
+        0
+    }
 }

@@ -1,5 +1,5 @@
-//! The record of one line in the form that is documented: a fingerprint, then optionally a separator
-//! and the id.
+//! The record of a line in the documented form: a fingerprint, then optionally a separator and the
+//! id.
 
 use fpstore_base::{Fingerprint, IdRef, Radix};
 
@@ -25,12 +25,12 @@ pub(super) fn parse_record(line: &[u8], radix: Radix) -> Result<Option<Parsed<'_
     }
     let end = text.find(['\t', ',', ':', ' ']).unwrap_or(text.len());
     let (digits, rest) = text.split_at(end);
-    // After an empty column the id would be taken for the fingerprint.
+    // After an empty column the id would be mistaken for the fingerprint.
     if digits.is_empty() {
         return Err(no_fingerprint(rest, radix));
     }
     let fingerprint = Fingerprint::parse(digits, radix).map_err(|fault| fault.to_string())?;
-    // The id after a tab is taken unchanged; it may start with a space.
+    // The id after a tab is taken verbatim; it may start with a space.
     let id = match rest.strip_prefix('\t') {
         Some(id) => id,
         None => rest.strip_prefix([',', ':', ' ']).unwrap_or(rest).trim_start_matches(' '),
@@ -39,7 +39,7 @@ pub(super) fn parse_record(line: &[u8], radix: Radix) -> Result<Option<Parsed<'_
     Ok(Some((fingerprint, id)))
 }
 
-/// The fault of a line whose first column is empty; `rest` starts with the separator.
+/// The fault of a line with an empty first column; `rest` starts with the separator.
 fn no_fingerprint(rest: &str, radix: Radix) -> String {
     let separator = match rest.as_bytes().first() {
         Some(b'\t') => "tab",
@@ -51,7 +51,7 @@ fn no_fingerprint(rest: &str, radix: Radix) -> String {
 }
 
 /// The record of a line with 16 hex digits and optionally an id after a tab: the most frequent
-/// form. `None` for every other line, which [`parse_record`] reads or refuses.
+/// form. `None` for every other line, which [`parse_record`] handles.
 fn parse_plain(line: &[u8]) -> Option<Parsed<'_>> {
     let (digits, rest) = line.split_first_chunk::<16>()?;
     let mut value = 0;

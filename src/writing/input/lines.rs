@@ -1,15 +1,14 @@
 //! The layout of records in lines of text.
 
-use super::chunk::{Chunk, LINE_LEN_MAX};
 use super::guess::LineForm;
-use super::layout::{ChunkPlace, Layout, RecordConsumer};
+use super::layout::{Chunk, ChunkPlace, LINE_LEN_MAX, Layout, RecordConsumer};
 use super::line_record::{Parsed, parse_record, text_of};
 use fpstore_base::column::Held;
 use fpstore_base::{Radix, Width};
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// One record a line; the chunk says in which form.
+/// One record per line; the form is stored in the chunk.
 pub(super) struct Lines;
 
 impl Layout for Lines {
@@ -48,7 +47,7 @@ fn is_header(form: &LineForm, read_len: u64) -> bool {
     matches!(form, LineForm::Columns(columns, _) if columns.header_end.is_some_and(|end| read_len <= end))
 }
 
-/// Gives the record of a line to the consumer. Returns whether to go on.
+/// Passes the record of a line to the consumer. Returns whether to continue.
 fn parse_line(
     line: &[u8],
     is_first: bool,
@@ -87,7 +86,7 @@ fn parse_line(
     }
 }
 
-/// Refuses a short number next to another value, which may be the fingerprint.
+/// Rejects a short number next to another value, which may be the fingerprint.
 fn refuse_short<'a>(
     line: &[u8],
     parsed: Option<Parsed<'a>>,
@@ -145,7 +144,7 @@ mod tests {
         assert_eq!(parsed("ff:a:b"), Some((255, Some("a:b"))));
     }
 
-    /// The id must never be taken for a fingerprint that is missing, as in a column with NULLs.
+    /// The id must never be mistaken for a missing fingerprint, as in a column with NULLs.
     #[test]
     fn an_empty_fingerprint_column_is_refused_in_every_radix() {
         for radix in [Radix::Hex, Radix::Decimal, Radix::SignedDecimal] {

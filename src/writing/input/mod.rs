@@ -3,24 +3,19 @@
 //! An input is read in chunks of whole records. [`read_records`] parses one chunk after the other
 //! on the calling thread; the builder and the writer parse them on all threads.
 //!
-//! A new format is a `Layout`, a variant of [`InputFormat`] and an entry in the list in `format`,
-//! and the option in `cli/inputs`.
+//! A new format is a `Layout`, a variant of [`InputFormat`], an entry in the list in `format`, and
+//! the option in `cli/inputs`.
 
 mod batches;
-mod binary;
-mod chunk;
 mod chunk_reader;
 mod columns;
 mod estimate;
-mod first_lines;
 mod format;
 mod guess;
 mod layout;
 mod line_record;
 mod lines;
-mod narrow;
 mod read;
-mod record;
 #[cfg(test)]
 mod tests;
 
@@ -28,5 +23,4 @@ pub(crate) use batches::read_batches;
 pub use estimate::{InputEstimate, estimate_input};
 pub use format::{InputFormat, InputOptions};
 pub use fpstore_base::source::open as open_input;
-pub use read::{read_all_records, read_records};
-pub use record::{InputSummary, Record, SkippedRecord};
+pub use read::{InputSummary, Record, SkippedRecord, read_all_records, read_records};

@@ -1,16 +1,16 @@
-//! Reading records one by one, and the summary of an input that all readers keep.
+//! Reading records one by one, and the summary that all readers keep.
 
 use std::any::Any;
 use std::path::Path;
 
+use super::InputOptions;
 use super::chunk_reader::ChunkReader;
 use super::guess::{LineForm, Unclear};
 use super::layout::{ChunkPlace, RecordConsumer};
-use super::{InputOptions, InputSummary, Record, SkippedRecord};
 use crate::base::error::{Error, InputPlace, Result};
 use fpstore_base::{Fingerprint, IdRef, IoError};
 
-/// The largest number of bad records that a summary shows.
+/// The maximum number of bad records in a summary.
 pub(super) const SHOWN_MAX: usize = 10;
 
 /// Reads all records of the file at `path`, or of standard input if it is `-`, and calls `each`
@@ -18,10 +18,10 @@ pub(super) const SHOWN_MAX: usize = 10;
 ///
 /// # Errors
 ///
-/// * [`Error::BadInput`] with name and place for the first bad record, unless the options skip
-///   bad records. If `each` returns [`Error::InvalidId`] its record is bad; this needs the type
-///   `E` to be [`Error`].
-/// * [`Error::UnclearInput`] if the columns of lines cannot be told.
+/// * [`Error::BadInput`] with name and place for the first bad record, unless the options skip bad
+///   records. If `each` returns [`Error::InvalidId`], its record is bad; this requires the type `E`
+///   to be [`Error`].
+/// * [`Error::UnclearInput`] if the columns of lines cannot be determined.
 /// * [`Error::Io`] if the input cannot be read or decompressed.
 /// * Any other error that `each` returns.
 ///
@@ -49,9 +49,9 @@ pub fn read_records<E: From<Error> + 'static>(
     read(path, options, |found| found.map_or(Ok(()), &mut each))
 }
 
-/// As [`read_records`], and also calls `each` with each bad record, in its place among the others;
-/// all of them are counted and none is an error. Each record is passed on before the next line is
-/// read, so the first line alone decides about columns, and the second one if the first is a header.
+/// As [`read_records`], and also calls `each` with each bad record, in input order; all bad records
+/// are counted and none is an error. Each record is passed on before the next line is read, so only
+/// the first line decides about columns, and the second one if the first is a header.
 ///
 /// # Errors
 ///
@@ -120,12 +120,12 @@ where
     }
 }
 
-/// The reason for refusing a record whose id cannot be stored.
+/// The reason for rejecting a record whose id cannot be stored.
 pub(super) fn bad_id(reason: &str) -> String {
     format!("bad id: {reason}")
 }
 
-/// Counts the records of an input, and skips bad ones or makes errors of them.
+/// Counts the records of an input, and skips bad records or turns them into errors.
 #[derive(Debug)]
 pub(super) struct SummaryBuilder {
     name: String,
@@ -142,7 +142,7 @@ impl SummaryBuilder {
         SummaryBuilder { name, doing, skip_bad, summary: InputSummary::default(), lines: 0 }
     }
 
-    /// Notes how the lines of the input are read.
+    /// Records how the lines of the input are read.
     pub(super) fn begin(&mut self, form: &LineForm) -> Result<()> {
         match form {
             LineForm::Documented(_) | LineForm::Short(_) => {}
@@ -174,7 +174,7 @@ impl SummaryBuilder {
         self.summary.record_count += count;
     }
 
-    /// Counts a bad record and returns it, or makes an error of it.
+    /// Counts a bad record and returns it, or turns it into an error.
     pub(super) fn add_bad(&mut self, place: ChunkPlace, reason: String) -> Result<SkippedRecord> {
         let place = match place {
             ChunkPlace::Line(line) => InputPlace::Line(self.lines + line),
@@ -191,7 +191,7 @@ impl SummaryBuilder {
         Ok(skipped)
     }
 
-    /// Counts skipped records whose places are not shown.
+    /// Counts skipped records whose places are not listed.
     pub(super) fn add_skipped(&mut self, count: u64) {
         self.summary.skipped_count += count;
     }
@@ -209,6 +209,42 @@ impl SummaryBuilder {
     pub(super) fn unreadable(&self, source: std::io::Error) -> Error {
         IoError { doing: self.doing, path: self.name.clone().into(), source }.into()
     }
+}
+
+/// A record of an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record<'a> {
+    /// The fingerprint.
+    pub fingerprint: Fingerprint,
+    /// The id, if the record has one.
+    pub id: Option<IdRef<'a>>,
+}
+
+/// A bad record that was skipped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SkippedRecord {
+    /// Its place in the input.
+    pub place: InputPlace,
+    /// The fault.
+    pub reason: String,
+}
+
+/// Counts of the records read from an input.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct InputSummary {
+    /// Bytes read, after decompression.
+    pub byte_len: u64,
+    /// The number of good records.
+    pub record_count: u64,
+    /// The number of skipped bad records.
+    pub skipped_count: u64,
+    /// The first ten bad records.
+    pub skipped: Vec<SkippedRecord>,
+    /// The guessed columns in words, if columns were guessed: `took column 2 (phash) for the
+    /// fingerprint and column 1 (file) for the id`.
+    pub guess: Option<String>,
 }
 
 #[cfg(test)]
@@ -244,7 +280,7 @@ pub(super) mod tests {
         }
     }
 
-    /// An id that the callback refuses is a bad record; any other error ends the reading.
+    /// A record with an id that the callback rejects is bad; any other error ends the reading.
     #[test]
     fn the_error_of_the_callback_decides_about_its_record() {
         let file = tempfile::NamedTempFile::new().unwrap();

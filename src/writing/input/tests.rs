@@ -1,4 +1,4 @@
-//! Tests of [`super::guess`]: real shapes of files, and properties over made ones.
+//! Tests of [`super::guess`]: real forms of files, and properties of generated ones.
 
 use std::path::Path;
 
@@ -24,7 +24,7 @@ fn read(text: &str, options: InputOptions) -> Result<(Records, InputSummary), Er
 const A: u64 = 0xf2a7_4de4_52e6_b430;
 const B: u64 = 0x0c1f_789b_ed2e_b9b8;
 
-/// Each shape of a file with two records, whose ids are `a 1.jpg` and `b.jpg`.
+/// Each form of a file with two records, whose ids are `a 1.jpg` and `b.jpg`.
 #[test]
 fn the_column_of_fingerprints_is_found_in_the_shapes_that_people_have() {
     for text in [
@@ -47,7 +47,7 @@ fn the_column_of_fingerprints_is_found_in_the_shapes_that_people_have() {
         let guess = summary.guess.unwrap();
         assert!(guess.starts_with("took column "), "{guess}");
     }
-    // Numbers are ids, where another column has fingerprints.
+    // Numbers are ids if another column has fingerprints.
     let (records, summary) =
         read("1\tf2a74de452e6b430\n2\t0c1f789bed2eb9b8\n", InputOptions::default()).unwrap();
     assert_eq!(records, [(A, Some("1".into())), (B, Some("2".into()))]);
@@ -69,14 +69,14 @@ fn what_was_read_before_is_read_in_the_same_way() {
     }
 }
 
-/// The reason, and the columns and the radix that would make it clear.
+/// The reason, and the columns and the radix that would resolve the doubt.
 #[test]
 fn doubts_are_refused_with_what_would_end_them() {
     for (text, part, columns, radix) in [
         ("x,a.jpg,f2a74de452e6b430\ny,b.jpg,0c1f789bed2eb9b8\n", "2 other columns", (3, 1), None),
         ("a,f2a74de452e6b430,0c1f789bed2eb9b8\n", "could both hold", (2, 1), None),
         ("a1\tf2a74de452e6b430\nb2\t0c1f789bed2eb9b8\n", "could both hold", (2, 1), None),
-        // Hashes of 32 bits with ids, or fingerprints of 64 with ids in front.
+        // Hashes of 32 bits with ids, or fingerprints of 64 bits after ids.
         (
             "deadbeef\tf2a74de452e6b430\n00c0ffee\t0c1f789bed2eb9b8\n",
             "could both hold",
@@ -114,7 +114,7 @@ fn doubts_are_refused_with_what_would_end_them() {
             other => panic!("{text}: {other:?}"),
         }
     }
-    // Skipping bad records changes neither what is in doubt nor what is clear.
+    // Skipping bad records changes neither doubtful nor clear inputs.
     let skip = InputOptions::default().skip_bad(true);
     assert!(read("1\t18446744073709551615\n", skip).is_err());
     let (records, summary) = read("ab,f2a74de452e6b430\nxy,0c1f789bed2eb9b8\n", skip).unwrap();
@@ -130,8 +130,8 @@ fn doubts_are_refused_with_what_would_end_them() {
     assert!(error.contains("256 bits (64 hex digits)"), "{error}");
 }
 
-/// Rows of a number and a hash, in all spellings of hashes: the hash is the fingerprint, or the file is
-/// refused, also where bad records are skipped.
+/// Rows of a number and a hash, in all spellings of hashes: the hash is the fingerprint, or the
+/// file is rejected, even if bad records are skipped.
 #[test]
 fn row_numbers_never_become_fingerprints() {
     let values: Vec<u64> = (1..=40_u64).map(|at| at.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
@@ -184,16 +184,16 @@ fn row_numbers_never_become_fingerprints() {
     }
     let hex = InputOptions::default().radix(Radix::Hex);
     assert_eq!(read("ff\tdoc 7\n", hex).unwrap().0, [(255, Some("doc 7".into()))]);
-    // A number of rows in front changes nothing.
+    // A number of rows in the first line changes nothing.
     let counted = format!("40\n{}", table(&|_, value| format!("{value:016x}")));
     let (records, summary) = read(&counted, InputOptions::default().skip_bad(true)).unwrap();
     assert_eq!((records[0].0, records.len(), summary.skipped_count), (values[0], 40, 1));
-    // Nor do lines of one column before those with ids.
+    // Lines of one column before lines with ids change nothing, either.
     let late = format!("{}1\t{A:016x}\n", "7\n".repeat(200));
     assert!(read(&late, InputOptions::default()).is_err());
 }
 
-/// A stream has no more than its first line, and takes the same columns as a file or refuses.
+/// A stream has only its first line, and takes the same columns as a file or is rejected.
 #[test]
 fn a_stream_takes_the_columns_of_a_file() {
     let stream = |text: &str| {
@@ -224,7 +224,7 @@ fn a_stream_takes_the_columns_of_a_file() {
     {
         assert!(matches!(stream(text), Err(Error::UnclearInput { .. })), "{text}");
     }
-    // A first line of one column tells nothing of those with ids.
+    // A first line of one column gives no information about lines with ids.
     assert_eq!(stream("40\n1\tf2a74de452e6b430\n").unwrap(), [(0x40, None)]);
 }
 
@@ -302,7 +302,7 @@ fn an_exact_reader_guesses_nothing() {
     assert!(matches!(missing, Err(Error::Io { .. })));
 }
 
-/// A name that is no hex number and has no separator.
+/// A name that is not a hex number and has no separator.
 fn name() -> impl Strategy<Value = String> {
     "[g-z][a-z0-9_/-]{0,12}[.](jpg|html)"
 }
@@ -310,7 +310,7 @@ fn name() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..Default::default() })]
 
-    /// Whatever the separator, the order and the header: the records are those that were written.
+    /// For every separator, order and header, the records read equal the records written.
     #[test]
     fn tables_of_names_and_fingerprints_are_read_as_they_were_written(
         records in proptest::collection::vec((any::<u64>(), name()), 2..150),
@@ -335,15 +335,16 @@ proptest! {
         }
         let expected: Records =
             records.iter().map(|(value, name)| (*value, Some(name.clone()))).collect();
-        // Quoted fingerprints at the start of a line are no documented form, but are told.
+        // Quoted fingerprints at the start of a line are not the documented form, but are
+        // recognised.
         let (found, summary) = read(&text, InputOptions::default()).unwrap();
         prop_assert_eq!(found, expected);
         let is_guessed = name_first || has_header || separator == ";" || quotes && is_csv;
         prop_assert_eq!(summary.guess.is_none(), !is_guessed);
     }
 
-    /// No bytes make the guess panic, and what the documented form reads without a competing column
-    /// stays as it is.
+    /// No bytes make the guess panic, and inputs that the documented form reads without a competing
+    /// column are read the same.
     #[test]
     fn any_text_is_read_or_refused(text in "[0-9a-f,;:\t \"\nx#-]{0,60}") {
         let guessed = read(&text, InputOptions::default());

@@ -1,4 +1,4 @@
-//! Records in memory, in the order in which they came or sorted.
+//! Records in memory, in input order or sorted.
 
 use crate::writing::sort::memory_part::MemoryPart;
 use crate::writing::sort::merge::Arena;
@@ -6,10 +6,10 @@ use crate::writing::sort::partition;
 use crate::writing::sort::sketched;
 use fpstore_base::IdRef;
 
-/// Records in input order, in one column for each kind of id.
+/// Records in input order, with one column for each kind of id.
 ///
-/// The column of numbers comes before the column of texts. After the first text, numbers are
-/// stored as texts too, so that the order of the ids of one key is kept.
+/// The column of numbers precedes the column of texts. After the first text, numbers are stored as
+/// texts too, so that the order of the ids of one key is preserved.
 #[derive(Debug, Default)]
 pub(crate) struct RecordBatch {
     pub(super) bare: Vec<u64>,
@@ -25,7 +25,7 @@ impl RecordBatch {
         self.bare.push(key);
     }
 
-    /// Takes a record with an id that can be stored.
+    /// Takes a record with a valid id.
     pub(crate) fn push(&mut self, key: u64, id: IdRef<'_>) {
         match id {
             IdRef::U64(number) if self.texts.is_empty() => {
@@ -37,7 +37,7 @@ impl RecordBatch {
         }
     }
 
-    /// Takes a record with an id that can be stored, and its sketch, empty if ids have none.
+    /// Takes a record with a valid id and its sketch, which is empty without sketches.
     pub(crate) fn push_sketched(&mut self, key: u64, id: IdRef<'_>, sketch: &[u8]) {
         if sketch.is_empty() {
             return self.push(key, id);
@@ -56,7 +56,7 @@ impl RecordBatch {
         self.texts.push((key, place));
     }
 
-    /// Appends all records of another batch, its numbers as texts if texts came before.
+    /// Appends all records of another batch; after texts, its numbers are stored as texts.
     pub(super) fn append(&mut self, other: &RecordBatch, after_texts: bool) {
         self.bare.extend_from_slice(&other.bare);
         if !after_texts {
@@ -87,8 +87,8 @@ impl RecordBatch {
         (entries + self.arena.len()) as u64
     }
 
-    /// Bytes of memory while the batch is sorted: entries are scattered to scratch memory, and the
-    /// stable sort of a large part takes half as much again.
+    /// Bytes of memory during the sort: entries are scattered to scratch memory, and the stable
+    /// sort of a large part takes half as much again.
     pub(super) fn sorting_len(&self) -> u64 {
         let pairs = self.numbers.len() + self.texts.len();
         self.memory_len() + (8 * self.bare.len()).max(24 * pairs) as u64
@@ -110,14 +110,14 @@ impl RecordBatch {
         (self.largest_number, self.any_text) = (0, false);
     }
 
-    /// All records, once they are sorted.
+    /// All records, after the sort.
     pub(super) fn whole(&self) -> MemoryPart<'_> {
         let RecordBatch { bare, numbers, texts, arena, .. } = self;
         MemoryPart { bare, numbers, texts, arena }
     }
 }
 
-/// Scratch memory for sorting. Kept from run to run: freeing and allocating it again would
+/// Scratch memory for sorting. Reused from run to run: freeing and allocating it again would
 /// fragment the heap.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {

@@ -1,11 +1,11 @@
 //! Run blocks: up to 512 entries of a sorted run, and their bytes in a temporary file.
 //!
-//! A block holds its first key, then the gaps between keys, then the ids as differences to the
-//! smallest one. Gaps and differences are packed to one bit width each. A CRC-32 covers a block,
-//! as it covers all bytes that are read back.
+//! A block holds its first key, then the gaps between keys, then the ids as differences from the
+//! smallest one. Gaps and differences are each packed with one bit width. A CRC-32 covers each
+//! block and is checked when it is read back.
 //!
-//! Example: keys 100, 101, 103 with ids 7, 9, 8 have gaps 0, 1, 2 of 2 bits, and differences
-//! 0, 2, 1 of 2 bits to the smallest id 7.
+//! Example: keys 100, 101, 103 with ids 7, 9, 8 have gaps 0, 1, 2 of 2 bits, and differences 0, 2,
+//! 1 of 2 bits from the smallest id 7.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ use crate::bytes::fields::{put_u32, put_u64, slice_at, u32_at, u64_at};
 use crate::bytes::packing::{self, Packer, WIDTH_MAX};
 use fpstore_base::IdRef;
 
-/// The most entries of a block.
+/// The maximum number of entries of a block.
 pub(super) const BLOCK_COUNT: usize = 512;
 /// A block with this many bytes of text is full.
 const TEXT_LEN: usize = 1 << 16;
@@ -30,7 +30,7 @@ pub(super) struct RunBlock {
     pub(super) ids: BlockIds,
 }
 
-/// The ids of a block: none, or one for each entry.
+/// The ids of a block: no ids, or one for each entry.
 #[derive(Clone, Debug, Default)]
 pub(super) enum BlockIds {
     #[default]
@@ -63,7 +63,7 @@ impl RunBlock {
         self.keys.len() >= BLOCK_COUNT || text_len >= TEXT_LEN
     }
 
-    /// Bytes of memory of the entries, about.
+    /// The approximate memory of the entries in bytes.
     pub(super) fn weight(&self) -> u64 {
         let text_len = match &self.ids {
             BlockIds::Texts { bytes, .. } => bytes.len(),
@@ -72,7 +72,7 @@ impl RunBlock {
         ENTRY_WEIGHT * self.keys.len() as u64 + text_len as u64
     }
 
-    /// Removes the entries before and after those at `places`.
+    /// Keeps only the entries at `places`.
     pub(super) fn keep(&mut self, places: Range<usize>) {
         match &mut self.ids {
             BlockIds::None => {}
@@ -109,7 +109,7 @@ impl RunBlock {
         self.keys.push(key);
     }
 
-    /// Appends the entry of another block at `at`, its id byte for byte.
+    /// Appends the entry of another block at `at`, with its id byte for byte.
     pub(super) fn push_entry(&mut self, other: &RunBlock, at: usize) {
         let key = other.keys[at];
         match &other.ids {
@@ -199,7 +199,7 @@ impl RunBlock {
         HEADER_LEN.checked_add(u32_at(header, 4)? as usize)
     }
 
-    /// Replaces all entries by those of an encoded block; `None` if its bytes are damaged.
+    /// Replaces all entries by the entries of an encoded block; `None` if its bytes are damaged.
     pub(super) fn decode(&mut self, bytes: &[u8]) -> Option<()> {
         if u32_at(bytes, 0)? != crc32(bytes.get(4..)?) {
             return None;
@@ -240,7 +240,7 @@ impl RunBlock {
     }
 }
 
-/// Removes all but the items at `places`.
+/// Keeps only the items at `places`.
 fn keep<T>(items: &mut Vec<T>, places: &Range<usize>) {
     items.truncate(places.end);
     items.drain(..places.start);
@@ -260,7 +260,7 @@ fn put_column(numbers: impl Iterator<Item = u64> + Clone, out: &mut Vec<u8>) -> 
     width
 }
 
-/// Replaces `out` by the numbers of a column. Returns how many bytes the column takes.
+/// Replaces `out` by the numbers of a column. Returns the number of bytes of the column.
 fn take_column(bytes: &[u8], width: u32, count: usize, out: &mut Vec<u64>) -> Option<usize> {
     out.clear();
     match width {

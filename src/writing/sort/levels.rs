@@ -1,4 +1,4 @@
-//! Runs by level: how many runs become few.
+//! Merging runs by level, so that there are always few.
 
 use crate::base::error::Result;
 use crate::writing::sort::SortResources;
@@ -8,7 +8,7 @@ use crate::writing::sort::run::{RunWriter, SortedRun};
 
 /// The number of runs of one level that are merged into one of the next level.
 const FAN_IN: usize = if cfg!(test) { 4 } else { 64 };
-/// The most and the least bytes that a merge reads of one run at a time.
+/// The maximum and minimum number of bytes that a merge reads from one run at a time.
 pub(super) const MERGE_READ_LEN_MAX: usize = 1 << 19;
 pub(super) const MERGE_READ_LEN_MIN: usize = 1 << 14;
 
@@ -21,10 +21,10 @@ pub(super) fn write_run(mut input: MergeInput<'_>, writer: &mut RunWriter) -> Re
     Ok(())
 }
 
-/// Runs by level, in the order in which they were made.
+/// Runs by level, in the order of their creation.
 ///
-/// When a level has [`FAN_IN`] runs, they are merged into one run of the next level. So there are
-/// never many runs, and each entry is written about log n times.
+/// When a level has [`FAN_IN`] runs, they are merged into one run of the next level. So the number
+/// of runs stays small, and each entry is written about log n times.
 #[derive(Debug, Default)]
 pub(super) struct Levels {
     runs: Vec<(u32, SortedRun)>,

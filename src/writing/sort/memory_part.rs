@@ -1,8 +1,8 @@
-//! Sorted records in memory, in parts of whole keys.
+//! Sorted records in memory, split into parts of whole keys.
 
 use crate::writing::sort::merge::{Arena, MergeInput};
 
-/// The most records of a part that come from one column, unless a key has more.
+/// The maximum number of records of a part from one column, unless a single key has more.
 const PART_COUNT: usize = if cfg!(test) { 40 } else { 1 << 13 };
 
 /// Some keys and their records.
@@ -19,7 +19,7 @@ impl<'a> MemoryPart<'a> {
         self.bare.len() + self.numbers.len() + self.texts.len()
     }
 
-    /// Whether a key has more records than a part is made of, so that it is the only one.
+    /// Whether the part is a single key with more records than a normal part.
     pub(super) fn is_long(&self) -> bool {
         self.count() > 3 * PART_COUNT
     }
@@ -33,7 +33,7 @@ impl<'a> MemoryPart<'a> {
         keys
     }
 
-    /// The parts of this one, in order.
+    /// Splits this part into smaller ones, in order.
     pub(super) fn split(self) -> impl Iterator<Item = MemoryPart<'a>> {
         let mut rest = self;
         std::iter::from_fn(move || {
@@ -59,7 +59,7 @@ impl<'a> MemoryPart<'a> {
             return part;
         };
         let part = self.take_while(|key| key < bound);
-        // All up to there have the same key.
+        // All records up to there have the same key.
         if part.count() == 0 { self.take_while(|key| key == bound) } else { part }
     }
 

@@ -15,7 +15,7 @@ pub(super) enum MergeInput<'a> {
     SortedRun(RunReader<'a>),
     Keys(&'a [u64]),
     Numbers(&'a [(u64, u64)]),
-    /// Keys, and the places of their texts in the arena.
+    /// Keys, and the positions of their texts in the arena.
     Texts(&'a [(u64, u64)], &'a Arena),
 }
 
@@ -50,19 +50,19 @@ fn take<'a, T>(rest: &mut &'a [T]) -> &'a [T] {
     taken
 }
 
-/// Texts one after the other, each after its length (u32, little-endian).
+/// Concatenated texts, each after its length (u32, little-endian).
 #[derive(Debug, Default)]
 pub(super) struct Arena {
     bytes: Vec<u8>,
 }
 
 impl Arena {
-    /// Appends a text. Returns its place.
+    /// Appends a text. Returns its position.
     pub(super) fn push(&mut self, text: &[u8]) -> u64 {
         self.push_by(|bytes| bytes.extend_from_slice(text))
     }
 
-    /// Appends a text that `write` appends to the bytes. Returns its place.
+    /// Appends a text that `write` appends to the bytes. Returns its position.
     pub(super) fn push_by(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> u64 {
         let place = self.bytes.len();
         crate::bytes::fields::put_u32(&mut self.bytes, 0);
@@ -72,7 +72,7 @@ impl Arena {
         place as u64
     }
 
-    /// Appends all texts of another arena. Returns the number to add to their places.
+    /// Appends all texts of another arena. Returns the number to add to their positions.
     pub(super) fn append(&mut self, other: &Arena) -> u64 {
         let base = self.bytes.len() as u64;
         self.bytes.extend_from_slice(&other.bytes);
@@ -94,7 +94,7 @@ impl Arena {
     }
 }
 
-/// The id of an entry, looked up in its block when the caller asks for it.
+/// The id of an entry, looked up in its block on demand.
 #[derive(Clone, Copy)]
 pub(crate) struct EntryId<'a> {
     block: &'a RunBlock,
@@ -117,8 +117,8 @@ impl<'a> EntryId<'a> {
     }
 }
 
-/// Calls `each` with each entry by ascending key, equal keys in the order of the inputs, and in
-/// their order inside one input.
+/// Calls `each` with each entry by ascending key; equal keys in the order of the inputs, and within
+/// one input in its order.
 pub(super) fn merge(
     inputs: Vec<MergeInput<'_>>,
     mut each: impl FnMut(u64, EntryId<'_>) -> Result<()>,

@@ -2,8 +2,8 @@
 //!
 //! [`ValueSorter`] sorts distinct values for a table, [`RecordSorter`] sorts fingerprints with ids
 //! for the builder and pairs for a join. Both take their memory, threads and directory from
-//! [`SortResources`] and never take more than about that memory. Entries with equal keys keep the
-//! order in which they were pushed.
+//! [`SortResources`] and stay within about that memory. Entries with equal keys keep their input
+//! order.
 
 mod batch;
 mod block;
@@ -14,7 +14,6 @@ mod partition;
 mod parts;
 mod ranges;
 mod records;
-mod resources;
 mod run;
 mod sketched;
 mod values;
@@ -22,5 +21,5 @@ mod values;
 pub(crate) use batch::RecordBatch;
 pub(crate) use parts::RecordPart;
 pub(crate) use records::{IdColumn, RecordSorter, SortedRecords};
-pub(crate) use resources::{MEMORY_MIN, SortResources};
+pub(crate) use run::{MEMORY_MIN, SortResources};
 pub(crate) use values::{SortedValues, ValueSorter};

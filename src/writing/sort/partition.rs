@@ -1,23 +1,25 @@
 //! Sorting in memory on several threads: entries are scattered by their leading bits into parts
-//! that fit a core's cache, and each thread takes one part after the other, scatters it by the bits
-//! that follow into groups, and sorts these.
+//! that fit in the cache of a core. Each thread takes one part after the other, scatters it by the
+//! following bits into groups, and sorts these.
 //!
 //! The keys of random values spread evenly. A skewed part costs time, never correctness.
 
 use crate::base::side_by_side::on_threads;
 
-/// Entries of a part: few enough to stay in a core's cache.
+/// The number of entries of a part, small enough to stay in the cache of a core.
 const PART_LEN: usize = 1 << 15;
-/// Entries of a group, about: few enough for the sorts of the standard library that have no branches.
+/// The approximate number of entries of a group, small enough for the branchless sorts of the
+/// standard library.
 const GROUP_LEN: usize = 1 << 4;
-/// The most parts, as a power of two; with more, TLB misses cost more than smaller parts save.
+/// The maximum number of parts, as a power of two; with more, TLB misses cost more than smaller
+/// parts save.
 const PART_BITS_MAX: u32 = 10;
 
 /// An entry that is sorted by its key.
 pub(super) trait Entry: Copy + Default + Send + Sync {
     fn key(&self) -> u64;
 
-    /// Sorts by key. Entries with equal keys keep their order if they can be told apart.
+    /// Sorts by key. Entries with equal keys keep their order if they can be distinguished.
     fn sort(entries: &mut [Self]);
 }
 
@@ -43,7 +45,7 @@ impl Entry for (u64, u64) {
 }
 
 /// Sorts by key. Entries with equal keys keep their order. `scratch` is memory for the scattered
-/// entries; its content before and after has no meaning.
+/// entries; its content is meaningless before and after.
 pub(super) fn sort<T: Entry>(entries: &mut [T], scratch: &mut Vec<T>, threads: usize) {
     let part_bits = bits_of(entries.len() / PART_LEN);
     if part_bits == 0 {
@@ -59,7 +61,7 @@ pub(super) fn sort<T: Entry>(entries: &mut [T], scratch: &mut Vec<T>, threads: u
     on_threads(threads, jobs, |((from, to), ends)| {
         scatter(&[from], to, |key| key >> (64 - part_bits), ends);
     });
-    // A part is what each stretch has of it, in their order.
+    // A part consists of its pieces of all stretches, in order.
     let stretches: Vec<(&[T], &Vec<usize>)> = scratch.chunks(stretch_len).zip(&ends).collect();
     let ends = (0..1 << part_bits).map(|part| ends.iter().map(|ends| ends[part]).sum());
     let jobs = parts_mut(entries, ends).enumerate();
@@ -72,8 +74,8 @@ pub(super) fn sort<T: Entry>(entries: &mut [T], scratch: &mut Vec<T>, threads: u
     });
 }
 
-/// Moves the entries of a part, whose keys agree on their first bits, to `whole`, and sorts them.
-/// The bits that follow tell where: a few entries are sorted faster than many.
+/// Moves the entries of a part, whose keys agree on their first bits, to `whole`, and sorts them in
+/// groups by the following bits: small groups are sorted faster.
 fn sort_part<T: Entry>(part: &[&[T]], whole: &mut [T], agreed_bits: u32) {
     let bits = bits_of(whole.len() / GROUP_LEN);
     let mut ends = vec![0; 1 << bits];
@@ -81,24 +83,24 @@ fn sort_part<T: Entry>(part: &[&[T]], whole: &mut [T], agreed_bits: u32) {
     parts_mut(whole, ends.into_iter()).for_each(T::sort);
 }
 
-/// The number of leading bits by which entries are divided into about `part_count` parts.
+/// The number of leading bits that divide entries into about `part_count` parts.
 fn bits_of(part_count: usize) -> u32 {
     part_count.max(1).ilog2().min(PART_BITS_MAX)
 }
 
-/// Gives a vector this length, whatever its content then.
+/// Resizes a vector whose content is meaningless.
 fn make_len<T: Entry>(scratch: &mut Vec<T>, len: usize) {
     if scratch.capacity() >= len {
         scratch.resize(len, T::default());
     } else {
-        // The old one goes first. The system gives empty pages as they are written.
+        // Free the old vector first. The system provides empty pages as they are written.
         *scratch = Vec::new();
         *scratch = vec![T::default(); len];
     }
 }
 
-/// Moves entries to the part that `part_of` names for their key, in their order. `ends` are set to where
-/// the parts end.
+/// Moves entries to the part that `part_of` returns for their key, in their order. Sets `ends` to
+/// the ends of the parts.
 fn scatter<T: Entry>(
     entries: &[&[T]],
     parts: &mut [T],
@@ -119,7 +121,7 @@ fn scatter<T: Entry>(
     }
 }
 
-/// The parts of a slice that end there.
+/// The parts of a slice with these ends.
 fn parts_mut<T>(
     entries: &mut [T],
     ends: impl Iterator<Item = usize>,

@@ -1,4 +1,4 @@
-//! Sorted records in parts of whole keys, which threads read apart from each other.
+//! Sorted records in parts of whole keys, which threads read independently.
 
 use crate::base::error::Result;
 use crate::base::in_order::in_order;
@@ -11,7 +11,7 @@ use fpstore_base::IdRef;
 pub(crate) struct RecordParts<'a> {
     source: Source<'a>,
     threads: usize,
-    /// Whether texts are ids with their sketches.
+    /// Whether texts contain ids with their sketches.
     is_sketched: bool,
 }
 
@@ -40,8 +40,8 @@ impl<'a> RecordParts<'a> {
         RecordParts { threads: runs.threads, source: Source::Runs(runs), is_sketched }
     }
 
-    /// Works on each part on threads, and calls `each` with what came of it, in the order of the keys.
-    /// At most four parts for each thread are in memory.
+    /// Maps every part on threads, and calls `each` with the results, in the order of the keys. At
+    /// most four parts per thread are in memory.
     pub(crate) fn in_order<'p, R: Send>(
         &'p self,
         work: impl Fn(RecordPart<'p>) -> Result<R> + Sync,
@@ -63,7 +63,8 @@ impl<'a> RecordParts<'a> {
 }
 
 impl RecordPart<'_> {
-    /// Whether a key has more records than a part is made of, so that there are nearly no others.
+    /// Whether a single key has more records than a normal part, so that the part has hardly any
+    /// others.
     pub(crate) fn is_long(&self) -> bool {
         match &self.part {
             Part::Memory(part) => part.is_long(),
@@ -116,7 +117,7 @@ mod tests {
         entries.push((key, id.map(|(id, _)| id.to_string())));
     }
 
-    /// The ids of one key keep their order, whichever batches bring numbers and texts.
+    /// The ids of one key keep their order, whichever batches contain numbers and texts.
     #[test]
     fn numbers_of_a_batch_after_texts_stay_behind_them() {
         let ids = [IdRef::Text("b"), IdRef::U64(7), IdRef::Text("a"), IdRef::U64(3)];

@@ -1,4 +1,4 @@
-//! Sorted runs in parts: ranges of keys, which threads read and merge apart from each other.
+//! Sorted runs split into ranges of keys, which threads read and merge independently.
 
 use std::ops::RangeInclusive;
 
@@ -9,17 +9,17 @@ use crate::writing::sort::levels::{MERGE_READ_LEN_MAX, MERGE_READ_LEN_MIN};
 use crate::writing::sort::merge::MergeInput;
 use crate::writing::sort::run::SortedRun;
 
-/// The memory of the entries of a part beyond which a larger one gains nothing: it should stay in the
-/// cache of a core. Reading begins at a mark, so a part should have many marks of each run.
+/// The memory of a part beyond which larger parts gain nothing: a part should fit in the cache of a
+/// core. Reading begins at a mark, so a part should have many marks of each run.
 const PART_WEIGHT_ENOUGH: u64 = 1 << 22;
 const RUN_WEIGHT_ENOUGH: u64 = 1 << 20;
 
-/// Some runs, and the parts in which they are read.
+/// Several runs, and their division into parts.
 pub(super) struct RunRanges<'a> {
     runs: Vec<&'a SortedRun>,
-    /// How many threads read: not more than there is memory for.
+    /// The number of reading threads, limited by the memory.
     pub(super) threads: usize,
-    /// The memory of the entries of a part, unless a key has more.
+    /// The memory of the entries of a part, unless a single key has more.
     part_weight: u64,
     read_len: usize,
 }
@@ -28,15 +28,15 @@ pub(super) struct RunRanges<'a> {
 #[derive(Clone, Debug)]
 pub(super) struct KeyRange {
     keys: RangeInclusive<u64>,
-    /// Memory of the entries, about.
+    /// The approximate memory of the entries.
     weight: u64,
 }
 
 impl<'a> RunRanges<'a> {
     pub(super) fn new(runs: Vec<&'a SortedRun>, resources: &SortResources) -> Self {
         let run_count = runs.len().max(1);
-        // At most an eighth of the memory is for reading, and as much for up to four parts for each
-        // thread and what is made of them.
+        // At most an eighth of the memory is for reading, and another eighth for up to four parts
+        // per thread and their results.
         let readers = resources.memory / 8 / (run_count * MERGE_READ_LEN_MIN) as u64;
         let threads = resources.threads.min(readers as usize).max(1);
         let part_weight = resources.memory / 32 / threads as u64;
@@ -47,8 +47,8 @@ impl<'a> RunRanges<'a> {
         RunRanges { runs, threads, part_weight, read_len }
     }
 
-    /// Ranges that are all keys together, ascending. A range of more than one key has about as much as
-    /// a part may have.
+    /// Ascending ranges that together contain all keys. A range of more than one key has at most
+    /// about the weight of a part.
     pub(super) fn ranges(&self) -> Vec<KeyRange> {
         let mut marks: Vec<_> = self.runs.iter().flat_map(|run| run.marks()).collect();
         marks.sort_unstable_by_key(|mark| mark.key);
@@ -65,7 +65,7 @@ impl<'a> RunRanges<'a> {
         ranges
     }
 
-    /// Whether a range has much more than a part may have: then it is mostly one key.
+    /// Whether a range is much larger than a part: then it is mostly one key.
     pub(super) fn is_long(&self, range: &KeyRange) -> bool {
         range.weight > 3 * self.part_weight
     }
@@ -78,7 +78,7 @@ impl<'a> RunRanges<'a> {
 
     /// The distinct keys of a range, ascending, and the number of its entries.
     pub(super) fn keys(&self, range: &KeyRange) -> Result<(Vec<u64>, u64)> {
-        // As large for each part, so that the memory of one serves the next.
+        // The capacity is the same for each part, so that memory is reused.
         let mut keys = Vec::with_capacity((self.part_weight / ENTRY_WEIGHT) as usize);
         let mut entry_count = 0;
         let mut block = RunBlock::default();
@@ -90,7 +90,7 @@ impl<'a> RunRanges<'a> {
                 keys.extend_from_slice(&block.keys);
             }
         }
-        // It finds the runs and merges them.
+        // The sort detects the runs and merges them.
         keys.sort();
         keys.dedup();
         Ok((keys, entry_count))

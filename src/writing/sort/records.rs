@@ -1,4 +1,4 @@
-//! Sorting records: fingerprints with ids, more of them than fit into memory.
+//! External sorting of records: fingerprints with ids.
 
 use crate::base::error::Result;
 use crate::writing::sort::SortResources;
@@ -15,9 +15,9 @@ use fpstore_base::IdRef;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum IdColumn {
     None,
-    /// Numbers; the field is the largest one.
+    /// Numbers, with the largest one.
     Numbers(u64),
-    /// Texts. Some may be stored as the numbers that they spell.
+    /// Texts. Some may be stored as numbers.
     Texts,
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct RecordSorter {
     any_text: bool,
     any_id: bool,
     count: u64,
-    /// Bytes of the sketch of each id. If there are any, ids and sketches together are texts.
+    /// Bytes of the sketch of each id. If not 0, ids and sketches together are stored as texts.
     sketch_len: u32,
 }
 
@@ -70,7 +70,7 @@ impl RecordSorter {
         self.after(1)
     }
 
-    /// Takes a record with an id that can be stored.
+    /// Takes a record with a valid id.
     pub(crate) fn push(&mut self, key: u64, id: IdRef<'_>) -> Result<()> {
         match id {
             IdRef::U64(number) if self.any_text => self.batch.push_text(key, &number.to_string()),
@@ -79,7 +79,7 @@ impl RecordSorter {
         self.after(1)
     }
 
-    /// Takes a record with an id that can be stored, and its sketch, empty if ids have none.
+    /// Takes a record with a valid id and its sketch, which is empty without sketches.
     pub(crate) fn push_sketched(&mut self, key: u64, id: IdRef<'_>, sketch: &[u8]) -> Result<()> {
         debug_assert_eq!(sketch.len(), self.sketch_len as usize);
         if sketch.is_empty() {
@@ -91,7 +91,7 @@ impl RecordSorter {
 
     /// Takes all records of a batch, whose ids have sketches of the same length.
     pub(crate) fn push_batch(&mut self, batch: &RecordBatch) -> Result<()> {
-        // If both do not fit into memory, the records before are written to a run.
+        // If both do not fit in memory, the earlier records are written to a run.
         if self.batch.sorting_len() + batch.sorting_len() > self.resources.memory {
             self.spill()?;
         }
@@ -105,7 +105,7 @@ impl RecordSorter {
         if self.batch.sorting_len() > self.resources.memory { self.spill() } else { Ok(()) }
     }
 
-    /// Records taken so far.
+    /// The number of records taken so far.
     pub(crate) fn count(&self) -> u64 {
         self.count
     }
@@ -135,12 +135,12 @@ impl RecordSorter {
         self.largest_number = self.largest_number.max(self.batch.largest_number);
     }
 
-    /// Sorts all records. If the work that follows would not fit into memory beside the records,
+    /// Sorts all records. If the following work would not fit in memory together with the records,
     /// they all go to temporary files.
     pub(crate) fn finish(mut self) -> Result<SortedRecords> {
         self.note_ids();
         let spilled = !(self.bare.is_empty() && self.numbers.is_empty() && self.texts.is_empty());
-        // The distinct keys, a table, and the next table being sorted: 32 bytes for each record.
+        // The distinct keys, a table, and the next table being sorted: 32 bytes per record.
         let needed = self.batch.memory_len() + 32 * self.count;
         if spilled || needed > self.resources.memory {
             self.spill()?;
@@ -182,8 +182,8 @@ pub(crate) struct SortedRecords {
 }
 
 impl SortedRecords {
-    /// Calls `each` with each record by ascending key, those of one key in input order, except that
-    /// records without id come first. Of equal records without id some may be left out.
+    /// Calls `each` with each record by ascending key; records of one key in input order, except
+    /// that records without an id come first. Of equal records without an id some may be omitted.
     pub(crate) fn pass(&self, each: impl FnMut(u64, EntryId<'_>) -> Result<()>) -> Result<()> {
         merge(self.inputs(), each)
     }
@@ -200,7 +200,7 @@ impl SortedRecords {
         RecordParts::in_runs(RunRanges::new(runs, &self.resources), is_sketched)
     }
 
-    /// The runs, or what is in memory: there are never both.
+    /// The runs, or the records in memory: there are never both.
     fn inputs(&self) -> Vec<MergeInput<'_>> {
         if self.file_len() == 0 {
             return self.batch.whole().inputs().into();
@@ -218,8 +218,8 @@ impl SortedRecords {
         self.pass(with_sketches(self.sketch_len > 0, each))
     }
 
-    /// The distinct keys. Calls `tick` with the number of records that were read. Records without
-    /// ids are not needed afterwards, so their memory becomes that of the keys.
+    /// The distinct keys. Calls `tick` with the number of records read. Records without ids are not
+    /// needed afterwards, so their memory is reused for the keys.
     pub(crate) fn distinct(
         &mut self,
         mut tick: impl FnMut(u64) -> Result<()>,

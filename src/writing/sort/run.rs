@@ -1,32 +1,55 @@
-//! Runs: sorted entries in a temporary file, which can be read any number of times: all of them, or
-//! those of a range of keys.
+//! Runs: sorted entries in a temporary file that can be read repeatedly, as a whole or by a range
+//! of keys.
 
 use std::ops::RangeInclusive;
 
 use crate::base::error::Result;
-use crate::writing::sort::SortResources;
 use crate::writing::sort::block::{HEADER_LEN, RunBlock};
 use fpstore_disk::ScratchFile;
+use fpstore_disk::ScratchFolder;
 
 /// Encoded blocks are appended to the file once they have this many bytes.
 const WRITE_LEN: usize = 1 << 20;
-/// Memory of the entries between two marks, at least.
+/// The minimum memory of the entries between two marks.
 const MARK_WEIGHT: u64 = if cfg!(test) { 1 << 10 } else { 1 << 16 };
 
-/// A sorted run, complete.
+/// The memory, threads and directory that a sort may use.
+#[derive(Clone, Debug)]
+pub(crate) struct SortResources {
+    /// The memory for the entries and for sorting them, in bytes.
+    pub(crate) memory: u64,
+    /// Threads that sort at the same time.
+    pub(crate) threads: usize,
+    /// The directory of temporary files.
+    pub(crate) folder: ScratchFolder,
+}
+
+impl SortResources {
+    /// The same resources with `held` bytes less of memory, but at least [`MEMORY_MIN`].
+    pub(crate) fn beside(&self, held: u64) -> Self {
+        let memory = self.memory.saturating_sub(held).max(MEMORY_MIN);
+        SortResources { memory, ..self.clone() }
+    }
+}
+
+/// The minimum memory of a sort: with less there would be very many runs, which only unit tests
+/// want.
+pub(crate) const MEMORY_MIN: u64 = if cfg!(test) { 1 << 14 } else { 16 << 20 };
+
+/// A complete sorted run.
 #[derive(Debug)]
 pub(super) struct SortedRun {
     file: ScratchFile,
     marks: Vec<Mark>,
 }
 
-/// A block of a run where reading can begin.
+/// A block of a run at which reading can begin.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mark {
     /// The first key of the block.
     pub(super) key: u64,
     offset: u64,
-    /// Bytes of memory of the entries from there to the next mark.
+    /// Memory of the entries from this mark to the next one, in bytes.
     pub(super) weight: u64,
 }
 
@@ -44,7 +67,7 @@ impl RunWriter {
         Ok(RunWriter { file, pending: Vec::new(), marks: Vec::new() })
     }
 
-    /// Appends a block, whose keys are not below those before.
+    /// Appends a block whose keys are not below the preceding ones.
     pub(super) fn push(&mut self, block: &RunBlock) -> Result<()> {
         match self.marks.last_mut() {
             Some(mark) if mark.weight < MARK_WEIGHT => mark.weight += block.weight(),
@@ -80,18 +103,18 @@ impl SortedRun {
         &self.marks
     }
 
-    /// A reader from the start that reads `buffer_len` bytes at a time, or one block.
+    /// A reader from the start that reads `buffer_len` bytes, or one block, at a time.
     pub(super) fn reader(&self, buffer_len: usize) -> RunReader<'_> {
         self.reader_within(0..=u64::MAX, buffer_len)
     }
 
-    /// As [`SortedRun::reader`], of the entries whose keys are in a range.
+    /// As [`SortedRun::reader`], for entries with keys in a range.
     pub(super) fn reader_within(
         &self,
         keys: RangeInclusive<u64>,
         buffer_len: usize,
     ) -> RunReader<'_> {
-        // A block before that one, too, may end with the first key of the range.
+        // The preceding block may also end with the first key of the range.
         let below = self.marks.partition_point(|mark| mark.key < *keys.start());
         let offset = below.checked_sub(1).map_or(0, |before| self.marks[before].offset);
         RunReader { run: self, keys, offset, buffer: Vec::new(), at: 0, buffer_len }
@@ -103,7 +126,7 @@ impl SortedRun {
 pub(super) struct RunReader<'a> {
     run: &'a SortedRun,
     keys: RangeInclusive<u64>,
-    /// The offset in the file at which the buffer ends.
+    /// The offset in the file of the end of the buffer.
     offset: u64,
     buffer: Vec<u8>,
     at: usize,
@@ -141,7 +164,7 @@ impl RunReader<'_> {
         Ok(true)
     }
 
-    /// Reads until the buffer holds at least `len` bytes after the current position.
+    /// Reads until the buffer contains at least `len` bytes after the current position.
     fn fill(&mut self, len: usize) -> Result<()> {
         let held = self.buffer.len() - self.at;
         if held >= len {

@@ -17,7 +17,7 @@ pub(super) fn encode(id: IdRef<'_>, sketch: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// The id and the sketch of such bytes.
+/// The id and the sketch in such bytes.
 pub(super) fn decode(bytes: &[u8]) -> (IdRef<'_>, &[u8]) {
     let (head, rest) = bytes.split_at(2);
     let (sketch, id) = rest.split_at(head[1].into());
@@ -46,7 +46,7 @@ mod tests {
         }
     }
 
-    /// Any bytes are a sketch, also where runs are merged into runs.
+    /// Any bytes can be a sketch, even if runs are merged into runs.
     #[test]
     fn sketches_come_back_from_any_number_of_runs() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Sorting distinct values, and storing the sorted ones for passes over them.
+//! Sorting distinct values, and storing sorted values for repeated passes.
 
 use crate::base::error::Result;
 use crate::base::side_by_side::on_threads;
@@ -11,7 +11,7 @@ use crate::writing::sort::parts::RecordParts;
 use crate::writing::sort::ranges::RunRanges;
 use crate::writing::sort::run::{RunWriter, SortedRun};
 
-/// Bytes that a pass over a run reads at a time.
+/// The number of bytes that a pass over a run reads at a time.
 const READ_LEN: usize = 1 << 20;
 
 /// Distinct values in ascending order, with statistics of their gaps.
@@ -19,8 +19,8 @@ const READ_LEN: usize = 1 << 20;
 pub(crate) struct SortedValues {
     storage: Storage,
     pub(crate) count: u64,
-    /// The number of gaps between neighbours that have 0 to 64 significant bits. The first value
-    /// counts as a gap from 0.
+    /// The number of gaps between neighbours with 0 to 64 significant bits. The first value counts
+    /// as a gap from 0.
     pub(crate) gaps_of_bits: [u64; 65],
 }
 
@@ -58,7 +58,7 @@ impl SortedValues {
         }
     }
 
-    /// Calls `each` with the values, ascending, some at a time.
+    /// Calls `each` with the values in ascending chunks.
     pub(crate) fn pass<E: From<crate::base::error::Error>>(
         &self,
         mut each: impl FnMut(&[u64]) -> Result<(), E>,
@@ -77,9 +77,9 @@ impl SortedValues {
     }
 }
 
-/// Values that a thread maps at a time.
+/// The number of values that a thread maps at a time.
 const MAPPED_COUNT: usize = 1 << 16;
-/// Values of one call of a callback, for values in memory.
+/// The number of values per call of a callback, for values in memory.
 const PASS_COUNT: usize = 4096;
 
 /// Counts gaps by their significant bits.
@@ -101,8 +101,8 @@ impl GapCounter {
         let bits_of = |gap: u64| 64 - gap.leading_zeros() as usize;
         self.of_bits[bits_of(first - self.before)] += 1;
         self.before = last;
-        // Most gaps have as many bits as the one before. Counters in turn keep one addition from
-        // waiting for the one before.
+        // Most gaps have as many bits as the preceding one. Using several counters in turn avoids a
+        // dependency between consecutive additions.
         let mut counts = [[0; 65]; 4];
         for (at, pair) in values.array_windows().enumerate() {
             let [before, value]: [u64; 2] = *pair;
@@ -174,13 +174,13 @@ pub(crate) struct ValueSorter {
     values: Vec<u64>,
     scratch: Vec<u64>,
     runs: Levels,
-    /// The largest number of values in memory; more are written to a run.
+    /// The maximum number of values in memory; more are written to a run.
     count_max: usize,
 }
 
 impl ValueSorter {
     pub(crate) fn new(resources: SortResources) -> Self {
-        // Eight bytes a value, and as many to sort it.
+        // Eight bytes per value, and as many to sort it.
         let count_max = usize::try_from(resources.memory / 16).unwrap_or(usize::MAX).max(1);
         ValueSorter {
             resources,
@@ -191,7 +191,7 @@ impl ValueSorter {
         }
     }
 
-    /// Takes values. If memory is full, writes the values before them to a run.
+    /// Takes values. If memory is full, writes the earlier values to a run.
     pub(crate) fn push_all(&mut self, values: impl ExactSizeIterator<Item = u64>) -> Result<()> {
         if self.values.len() + values.len() > self.count_max {
             self.spill()?;
@@ -200,8 +200,8 @@ impl ValueSorter {
         Ok(())
     }
 
-    /// Takes all values as `map` makes them, on threads; returns whether they fit into memory. If not,
-    /// it takes none.
+    /// Takes all values mapped by `map`, on threads; returns whether they fit in memory. If not, it
+    /// takes none.
     pub(crate) fn push_mapped(&mut self, values: &[u64], map: impl Fn(u64) -> u64 + Sync) -> bool {
         let before = self.values.len();
         if before + values.len() > self.count_max {

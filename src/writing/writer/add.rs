@@ -6,12 +6,11 @@ use std::sync::Arc;
 use crate::base::error::{Error, Result};
 use crate::store::Store;
 use crate::writing::builder::{BuildReport, RecordBuffer};
-use crate::writing::input::InputEstimate;
-use crate::writing::input::{InputOptions, InputSummary, read_records};
+use crate::writing::input::{InputEstimate, InputOptions, InputSummary, read_records};
 use crate::writing::writer::replace::Replacing;
 use crate::writing::writer::scheme::{check_room, scheme_for};
-use crate::writing::writer::{Deleted, NewRecord, Writer};
-use fpstore_base::{Fingerprint, IdRef};
+use crate::writing::writer::{Deleted, Writer};
+use fpstore_base::{Fingerprint, Id, IdRef};
 
 /// The result of [`Writer::commit`].
 #[derive(Clone, Debug, Default)]
@@ -21,12 +20,12 @@ pub struct Committed {
     pub report: BuildReport,
     /// The number of the new segment, which may have been merged with others since.
     pub segment: Option<u64>,
-    /// The number of manifests that the store has had.
+    /// The generation of the store after the commit.
     pub generation: u64,
-    /// What records with the same ids were removed; see
+    /// The older records that were removed because new records have their ids; see
     /// [`WriterOptions::replace`](crate::WriterOptions::replace).
     pub replaced: Deleted,
-    /// Why segments that were due to be merged after the commit were not. The records are added.
+    /// The reason why due segments were not merged after the commit. The records are added.
     pub unmerged: Option<Arc<Error>>,
 }
 
@@ -42,8 +41,8 @@ impl Writer {
     }
 
     /// Takes a fingerprint with an id and a sketch of its document, as
-    /// [`Builder::push_sketched`](crate::Builder::push_sketched). All records of a store with
-    /// sketches need one.
+    /// [`Builder::push_sketched`](crate::Builder::push_sketched). In a store with sketches, every
+    /// record needs one.
     ///
     /// # Errors
     ///
@@ -66,7 +65,7 @@ impl Writer {
     /// # Errors
     ///
     /// As [`Builder::push_bare`](crate::Builder::push_bare), and [`Error::InvalidId`] if records
-    /// [replace](crate::WriterOptions::replace) others, which they do by their ids.
+    /// [replace](crate::WriterOptions::replace) others by their ids.
     pub fn push_bare(&mut self, fingerprint: Fingerprint) -> Result<()> {
         self.check_bare()?;
         self.pending.push_bare(fingerprint)
@@ -84,7 +83,7 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// As these.
+    /// As for these methods.
     pub fn push_record(&mut self, record: &NewRecord) -> Result<()> {
         match &record.id {
             Some(id) => self.push_sketched(record.fingerprint, id.as_ref(), &record.sketch),
@@ -92,8 +91,8 @@ impl Writer {
         }
     }
 
-    /// The id of a record in the form in which it is kept, or `None` if none is. Refuses a record
-    /// that cannot be pushed.
+    /// The id of a record in its stored form, or `None` without one. Rejects a record that cannot
+    /// be pushed.
     pub(super) fn check_record<'a>(&self, record: &'a NewRecord) -> Result<Option<IdRef<'a>>> {
         self.pending.check_width(record.fingerprint)?;
         match &record.id {
@@ -140,26 +139,26 @@ impl Writer {
         }
     }
 
-    /// Records pushed since the last commit.
+    /// The number of records pushed since the last commit.
     pub fn pending_count(&self) -> u64 {
         self.pending.count() + self.replacing.as_ref().map_or(0, Replacing::len)
     }
 
-    /// Adds the pushed records as one segment: once this returns, they are durable and visible to
-    /// readers that open the store, or refresh it. Without records nothing changes.
+    /// Adds the pushed records as one segment. When this returns, they are durable and visible to
+    /// readers that open or refresh the store. Without records nothing changes.
     ///
     /// Then merges segments if [`WriterOptions::compact`](crate::WriterOptions::compact) is set and
-    /// the size-tiered rule picks some. Old damage or a full disk must not keep new records out, so
-    /// an error of merging is no error of the commit: [`Committed::unmerged`] has it.
+    /// the size-tiered rule picks some. Old damage or a full disk must not prevent new records, so
+    /// an error of merging is not an error of the commit; it is in [`Committed::unmerged`].
     ///
     /// # Errors
     ///
-    /// * [`Error::TooLarge`] past a limit of the format.
+    /// * [`Error::TooLarge`] if a limit of the format is exceeded.
     /// * [`Error::Io`] if the system refuses,
     ///   [`Error::Interrupted`] if the observer ends the work.
     ///
-    /// The store is then as before, and the pushed records are dropped, with what they replace: push
-    /// them again to try again. The run is named by the commit that succeeds.
+    /// The store is then unchanged, and the pushed records are dropped, including replacements:
+    /// push them again to retry. The run is recorded by the commit that succeeds.
     ///
     /// * [`Error::InEffect`] if the system failed after the last step: the records are added.
     pub fn commit(&mut self) -> Result<Committed> {
@@ -170,7 +169,7 @@ impl Writer {
         Ok(committed)
     }
 
-    /// As [`Writer::commit`], and merges nothing.
+    /// As [`Writer::commit`], without merging.
     ///
     /// # Errors
     ///
@@ -213,14 +212,14 @@ impl Writer {
     }
 
     /// Replaces documents in one step: the ids of `records` are deleted from all older records, and
-    /// the records are added. Of several with one id the last one counts. Records that were pushed
-    /// before are committed in the same step. Reads the ids of the whole store, so replace many
-    /// documents at once.
+    /// the records are added. Of several records with one id the last one is taken. Previously
+    /// pushed records are committed in the same step. Reads the ids of the whole store, so replace
+    /// many documents at once.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidId`] if a record has no id; else as [`Writer::push_record`], before anything is
-    /// changed, and [`Writer::commit`].
+    /// [`Error::InvalidId`] if a record has no id; otherwise as [`Writer::push_record`], before any
+    /// change, and [`Writer::commit`].
     ///
     /// # Examples
     ///
@@ -252,16 +251,16 @@ impl Writer {
         replaced
     }
 
-    /// Pushes all records, or none.
+    /// Pushes all records, or none after an error.
     fn push_all(&mut self, records: &[NewRecord]) -> Result<()> {
         records.iter().try_for_each(|record| self.check_record(record).map(drop))?;
         records.iter().try_for_each(|record| self.push_record(record))
     }
 
-    /// Commits the pushed records, and names the run even if there are none. Then merges segments if
-    /// [`WriterOptions::compact`](crate::WriterOptions::compact) is set: those that the size-tiered
-    /// rule picks, and then as many of the youngest as takes at most half of the bytes that this
-    /// writer has written. Returns the store.
+    /// Commits the pushed records, and records the run even without records. Then merges segments
+    /// if [`WriterOptions::compact`](crate::WriterOptions::compact) is set: first those that the
+    /// size-tiered rule picks, then as many of the youngest as can be merged by writing at most
+    /// half of the bytes that this writer has written. Returns the store.
     ///
     /// # Errors
     ///
@@ -276,12 +275,33 @@ impl Writer {
         Ok(self.store.clone())
     }
 
-    /// Remembers the run, if no commit has: there were no records, and its work is done all the same.
+    /// Records the run if no commit has: there were no records, but its work is done.
     fn remember_run(&mut self) -> Result<()> {
         let Some(run) = self.options.run.take() else { return Ok(()) };
         let mut transaction = self.directory.begin()?;
         let segments = transaction.segments().to_vec();
         transaction.add_run(&run);
         self.commit_segments(transaction, segments).map(drop)
+    }
+}
+
+/// A record that may become part of a store.
+///
+/// Owned, because it may wait for its commit; an [`input::Record`](crate::input::Record) is
+/// borrowed from an input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewRecord {
+    /// The fingerprint.
+    pub fingerprint: Fingerprint,
+    /// The id, if the record has one.
+    pub id: Option<Id>,
+    /// The sketch of the document; empty unless the store keeps sketches.
+    pub sketch: Box<[u8]>,
+}
+
+impl NewRecord {
+    /// A record without a sketch.
+    pub fn new(fingerprint: Fingerprint, id: impl Into<Option<Id>>) -> Self {
+        NewRecord { fingerprint, id: id.into(), sketch: Box::default() }
     }
 }

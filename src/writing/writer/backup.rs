@@ -1,15 +1,14 @@
-//! Backup: a folder that holds one state of a store, and takes only the files that it lacks.
+//! Backup: a folder with one state of a store, updated by copying only missing files.
 //!
-//! Files of a store never change and their names are never used again, so a file that is there with
-//! the right digest is the right one. The manifest is written last, in one step: at any time the
-//! folder is the store as it was at some generation, or no store yet. The program calls it; it never
-//! changes the store that it copies.
+//! Files of a store never change and their names are never reused, so an existing file with the
+//! right digest is up to date. The manifest is written last, in one step: at any time the folder is
+//! the store at some generation, or not yet a store. The program calls it; it never changes the
+//! copied store.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use super::backup_options::{BackedUp, BackupOptions};
-use super::copied_state::{StateSource, copy_state};
+use super::copied_state::{BackedUp, BackupOptions, StateSource, copy_state};
 use super::lasting_state::with_lasting_state;
 use crate::base::error::{Error, Result};
 use crate::format::deletions;
@@ -18,28 +17,29 @@ use crate::search::snapshot::Snapshot;
 use crate::store::Store;
 use fpstore_disk::plain_file;
 
-/// Makes the folder `to` hold the state of `store`: its segments, deletions, labels and runs, its id and
-/// its generation. `to` is then a store like any other; it may be read at any time, also while the
-/// next backup is made into it.
+/// Updates the folder `to` to the state of `store`: its segments, deletions, labels and runs, its
+/// id and its generation. `to` is then an ordinary store, which can be read at any time, even
+/// during the next backup into it.
 ///
-/// A file that is in the folder already is not copied again. Each copied segment is checked
-/// completely, and durable before the manifest that names it. Files that the new manifest does not
-/// name are removed, except those that a reader holds, so that the folder holds one state. What was
-/// copied before an error stays, and the next call goes on.
+/// A file that is already in the folder is not copied again. Each copied segment is fully checked,
+/// and is durable before the manifest lists it. Files that the new manifest does not list are
+/// removed, except files held by a reader, so that the folder contains one state. Files copied
+/// before an error are kept, and the next call continues.
 ///
-/// `store` is one state, so others may add, delete and merge meanwhile; a later one is copied if they
-/// remove a segment before that is. To restore a store, copy the folder while no backup is made into it.
+/// `store` is a fixed state, so other processes may add, delete and merge meanwhile; if they remove
+/// a segment before it is copied, a later state is copied. To restore a store, copy the folder
+/// while no backup into it is running.
 ///
 /// # Errors
 ///
-/// * [`Error::NotAStore`] if there is something else at `to`.
-/// * [`Error::InvalidOptions`] if `to` holds another store, a later state of this one, or a state that
-///   is not of its history, as after both were written to; if `to` is the store itself, or `store` a
-///   part of one.
+/// * [`Error::NotAStore`] if something else is at `to`.
+/// * [`Error::InvalidOptions`] if `to` contains another store, a later state of this one, or a
+///   state that is not in its history, as after both were written to; if `to` is the store itself,
+///   or `store` is a part of a store.
 /// * [`Error::Locked`] if another process writes to `to`.
-/// * [`Error::Corrupt`] if a segment of the store is damaged. `to` is then as before.
-/// * [`Error::Io`] if the system refuses, [`Error::Interrupted`] if the observer ends the work: `to` is
-///   as before; [`Error::InEffect`] and [`Error::InDoubt`] as for every change of a store.
+/// * [`Error::Corrupt`] if a segment of the store is damaged. `to` is then unchanged.
+/// * [`Error::Io`] if the system refuses, [`Error::Interrupted`] if the observer ends the work:
+///   `to` is unchanged; [`Error::InEffect`] and [`Error::InDoubt`] as for every change of a store.
 ///
 /// # Examples
 ///
@@ -70,7 +70,7 @@ pub fn backup(store: &Store, to: impl AsRef<Path>, options: &BackupOptions) -> R
     })
 }
 
-/// Refuses a part of a store, and a copy of a store to itself.
+/// Rejects a part of a store, and a copy of a store to itself.
 fn check_source(snapshot: &Snapshot, manifest: &Manifest, to: &Path) -> Result<()> {
     let is_part = snapshot.segments().len() != manifest.segments.len() || snapshot.is_united();
     let is_same = || {

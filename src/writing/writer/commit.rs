@@ -1,9 +1,9 @@
-//! Committing segment files that tasks have written: any number of them in one change of a store.
+//! Committing segment files written by tasks: any number of them in one change of a store.
 //!
-//! Everything is agreed on before anything is placed: each file is the one of its receipt, recipes
-//! and sketches agree. Then the files get second names in the store, one manifest names them all,
-//! and only after that are the first names removed, if at all. So a process that dies at any point
-//! loses no file, and doing it again completes the change or finds it done.
+//! Everything is checked before any file is placed: each file matches its receipt, recipes and
+//! sketches agree. Then the files get second names in the store, and one manifest lists them all.
+//! Only after that are the first names removed, if requested. So a process that dies at any point
+//! loses no file, and repeating the commit completes the change or finds it done.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -26,7 +26,7 @@ use crate::writing::writer::transfer::copy_verified;
 use fpstore_base::watch::Observer;
 use fpstore_disk::{parent_of, remove_file};
 
-/// How segment files are committed.
+/// The options of a commit of segment files.
 #[derive(Clone, Debug, Default)]
 pub struct CommitOptions {
     label: String,
@@ -39,21 +39,14 @@ pub struct CommitOptions {
 impl CommitOptions {
     setters!(label, wait, observer);
 
-    /// Sets a name for the job. If the store remembers a job of this name
-    /// ([`Store::has_run`](crate::Store::has_run)), the commit changes nothing. Without a name, a
-    /// commit is known by its segments, which a compaction makes unknown.
-    #[must_use]
-    pub fn run(mut self, name: impl Into<Option<String>>) -> Self {
-        self.run = name.into();
-        self
-    }
-
-    /// Sets whether the files lose their names outside the store once they are committed. They stay
-    /// by default; where they are linked, that takes no space.
-    #[must_use]
-    pub fn remove(mut self, remove: bool) -> Self {
-        self.remove = remove;
-        self
+    setters! {
+        /// Sets a name for the job. If the store remembers a job with this name
+        /// ([`Store::has_run`](crate::Store::has_run)), the commit changes nothing. Without a name,
+        /// a repeated commit is recognised by its segments, until a compaction merges them.
+        run: impl Into<Option<String>>,
+        /// Sets whether the names of the files outside the store are removed after the commit. By
+        /// default they are kept; if the files are linked, that takes no space.
+        remove: bool,
     }
 
     fn check(&self) -> Result<()> {
@@ -65,55 +58,56 @@ impl CommitOptions {
     }
 }
 
-/// What [`commit`] did.
+/// The result of [`commit`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SegmentsCommitted {
-    /// The generation of the store now.
+    /// The generation of the store after the commit.
     pub generation: u64,
-    /// Segments that were added.
+    /// Added segments.
     pub added: u64,
-    /// Their fingerprints.
+    /// Fingerprints of the added segments.
     pub fingerprints: u64,
-    /// Bytes of their files.
+    /// Bytes of the added files.
     pub file_len: u64,
-    /// Receipts of segments that the store had already, or that another receipt names.
+    /// Receipts of segments that the store already had, or that another receipt names.
     pub repeated: u64,
-    /// Segments that the store had already with another label, or of which records were deleted
-    /// since. They stay so.
+    /// Segments that the store already had with another label or with records deleted since. They
+    /// are left unchanged.
     pub differing: u64,
-    /// Segments without any fingerprint, which were left out.
+    /// Skipped segments without fingerprints.
     pub empty: u64,
     /// Added files that were copied, because the system has no hard links between the places.
     pub copied: u64,
-    /// Whether the store has seen the run before, so that nothing was looked at.
+    /// Whether the store remembered the run, so that nothing was checked.
     pub known_run: bool,
-    /// Whether the tables of whole values differ between segments, so that shares of a join read
+    /// Whether segments differ in the tables of whole values, so that shares of a join read
     /// everything.
     pub tables_differ: bool,
 }
 
-/// Adds segment files to the store in the directory `path`, all of them in one step; if there is no
-/// store, makes one of them.
+/// Adds segment files to the store in the directory `path`, all in one step; without a store, makes
+/// one of them.
 ///
-/// The segments come in the order of their paths, whatever the order of the receipts, so the ids of
-/// a fingerprint do too. A segment that the store has already is left out, also where records of it
-/// were deleted since, or where it has another label: a commit that is done again changes nothing and
-/// says so. Files are linked, or copied where the system has no hard
-/// links between the two places; copies are verified front to back. Of a linked file only the
-/// header is read, which holds a digest of the rest: [`verify`](crate::verify()) reads all.
+/// The segments are added in the order of their paths, whatever the order of the receipts, and so
+/// are the ids of a fingerprint. A segment that the store already has is skipped, even if some of
+/// its records were deleted since, or if it has another label: a repeated commit changes nothing
+/// and reports that. Files are linked, or copied if the system has no hard links between the two
+/// places; copies are fully verified. Of a linked file only the header is read, which contains a
+/// digest of the rest: [`verify`](crate::verify()) reads all.
 ///
 /// # Errors
 ///
-/// * [`Error::InvalidOptions`] if a file is not the one of its receipt, lies in a store, or has
-///   another recipe or other sketches than the others; if there is no receipt; if label or run
-///   cannot be one, or the labels of the store are dates of one form and the label is none of them.
+/// * [`Error::InvalidOptions`] if a file does not match its receipt, is in a store, or has another
+///   recipe or other sketches than the others; if there is no receipt; if the label or run is
+///   invalid, or the labels of the store are dates of one form and the label is not.
 /// * [`Error::Corrupt`], [`Error::UnsupportedVersion`] for a damaged file.
 /// * [`Error::Locked`] if another process is writing to the store, or making it.
-/// * [`Error::NotAStore`] if there is something else at `path`.
-/// * [`Error::Io`] if a file is missing that the store does not have, or the system refuses.
+/// * [`Error::NotAStore`] if something else is at `path`.
+/// * [`Error::Io`] if a file is missing whose segment the store does not have, or the system
+///   refuses.
 ///
-/// Then nothing is changed.
+/// After these errors nothing is changed.
 ///
 /// * [`Error::InEffect`] if the system failed after the last step: everything is committed.
 ///
@@ -220,7 +214,7 @@ fn commit_to(
     Ok(done)
 }
 
-/// Removes the file of a receipt, unless it is the work of another run by now. A name that stays costs
+/// Removes the file of a receipt, unless another run has replaced it. A remaining name costs
 /// nothing.
 fn remove_committed(receipt: &SegmentReceipt) {
     if SegmentReceipt::of(&receipt.path).is_ok_and(|found| found == *receipt) {
@@ -231,10 +225,10 @@ fn remove_committed(receipt: &SegmentReceipt) {
 /// The receipts after all checks.
 #[derive(Default)]
 struct Agreed<'a> {
-    /// Those to be added, by path.
+    /// Receipts of segments to add, by path.
     new: Vec<&'a SegmentReceipt>,
-    /// Those whose files are there, and whose segments the store has, or gets from another file, or
-    /// does not need.
+    /// Receipts whose files exist, but whose segments the store already has, gets from another
+    /// file, or does not need.
     present: Vec<&'a SegmentReceipt>,
     repeated: u64,
     differing: u64,
@@ -287,7 +281,7 @@ impl<'a> Agreed<'a> {
                 *masks.get_or_insert_with(|| whole_masks.clone()) != whole_masks;
             agreed.new.push(receipt);
         }
-        // Of a new store without any fingerprint, one segment keeps the recipe.
+        // In a new store without fingerprints, one segment keeps the recipe.
         if segments.is_empty() && agreed.new.is_empty() {
             agreed.new.push(agreed.present.remove(0));
             agreed.empty -= 1;
@@ -302,8 +296,8 @@ impl<'a> Agreed<'a> {
     }
 }
 
-/// Checks that the file of a receipt is there, lies in no store, and is the one of the receipt.
-/// Returns the masks of the tables that hold whole values.
+/// Checks that the file of a receipt exists, is in no store, and matches the receipt. Returns the
+/// masks of the tables that hold whole values.
 fn check_file(receipt: &SegmentReceipt) -> Result<Vec<u64>> {
     let path = &receipt.path;
     let segment = map(path)?;
@@ -352,13 +346,13 @@ fn check_agreement(first: &SegmentReceipt, other: &SegmentReceipt) -> Result<()>
     Ok(())
 }
 
-/// The file of a receipt in the directory of the store, and whether it had to be copied.
+/// Places the file of a receipt in the directory of the store; returns whether it had to be copied.
 fn place(
     directory: &StoreDirectory,
     receipt: &SegmentReceipt,
     label: &str,
 ) -> Result<(UncommittedSegment, bool)> {
-    // What the error of a link means differs between systems; a copy fails with the real one.
+    // The error of a failed link differs between systems; a copy fails with the real cause.
     let (segment, is_copy) = match directory.link_segment(&receipt.path, label) {
         Ok(segment) => (segment, false),
         Err(_) => {
@@ -376,16 +370,16 @@ fn place(
     Err(Error::InvalidOptions { reason })
 }
 
-/// How the line of a receipt begins.
+/// The start of the line of a receipt.
 const LINE_START: &str = "segment ";
 
-/// The receipts in a file with one on each line, or that of a segment file.
+/// Reads the receipts in a file with one per line, or makes the receipt of a segment file.
 ///
 /// # Errors
 ///
 /// * [`Error::Io`] if the file cannot be read.
-/// * [`Error::InvalidOptions`] with the number of the line for a text that is no receipt, and for
-///   an empty file.
+/// * [`Error::InvalidOptions`] with the number of the line for an invalid receipt, and for an empty
+///   file.
 /// * Otherwise as [`SegmentReceipt::of`].
 pub fn read_receipts(path: impl AsRef<Path>) -> Result<Vec<SegmentReceipt>> {
     let path = path.as_ref();
@@ -397,7 +391,7 @@ pub fn read_receipts(path: impl AsRef<Path>) -> Result<Vec<SegmentReceipt>> {
     let mut file = File::open(path).map_err(Error::io("open", path))?;
     let mut text = String::new();
     let mut read = |most| file.by_ref().take(most).read_to_string(&mut text);
-    // Only what begins like one is read whole: it may be any large file.
+    // Only a file that starts like a receipt is read as a whole: it may be any large file.
     match read(LINE_START.len() as u64) {
         Ok(0) => {}
         Ok(_) => {
@@ -416,7 +410,7 @@ pub fn read_receipts(path: impl AsRef<Path>) -> Result<Vec<SegmentReceipt>> {
     };
     let receipts: Vec<SegmentReceipt> = lines.map(receipt).collect::<Result<_>>()?;
     if receipts.is_empty() {
-        // Such a file is left by a task that was killed. Its part must not be missing in silence.
+        // A killed task leaves such a file. Its part must not be missing silently.
         let reason = format!("{} holds no receipt: its task failed", path.display());
         return Err(Error::InvalidOptions { reason });
     }
@@ -436,7 +430,7 @@ mod tests {
         builder.finish_segment().unwrap()
     }
 
-    /// A task that runs a second time replaces its file between the check and the link.
+    /// A repeated task replaces its file between the check and the link.
     #[test]
     fn a_file_that_is_replaced_after_its_check_is_not_committed() {
         let folder = tempfile::tempdir().unwrap();
@@ -454,7 +448,7 @@ mod tests {
         assert!(place(&directory, &other, "").is_ok());
     }
 
-    /// A task that runs again replaces its file between the commit and the removal.
+    /// A repeated task replaces its file between the commit and the removal.
     #[test]
     fn a_file_that_is_replaced_after_its_commit_is_not_removed() {
         let folder = tempfile::tempdir().unwrap();

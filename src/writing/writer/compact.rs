@@ -1,4 +1,4 @@
-//! Compaction: segments become one, without their deleted records.
+//! Compaction: merging segments without their deleted records.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -6,29 +6,28 @@ use std::ops::Range;
 use crate::base::error::{Error, Result};
 use crate::search::snapshot::OpenSegment;
 use crate::writing::directory::{Patience, lock_compaction};
-use crate::writing::writer::compacted::Compacted;
 use crate::writing::writer::handle::Writer;
-use crate::writing::writer::merge::Merger;
+use crate::writing::writer::merge::{Compacted, Merger};
 use crate::writing::writer::tier::{self, Candidate};
 
 /// The segments to merge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Compaction {
-    /// Those that the size-tiered rule picks among neighbours of one label. Tiers are powers of ten
-    /// of records; the segments of a tier are merged once they hold 3, 6 or 10 of its units, so
-    /// that the number of segments stays logarithmic. Segments of which more than half is deleted
-    /// are rewritten, and empty ones removed.
+    /// The segments that the size-tiered rule picks among neighbours with the same label. Tiers are
+    /// powers of ten of records; the segments of a tier are merged once they hold 3, 6 or 10 of its
+    /// units, so that the number of segments remains logarithmic. Segments with more than half of
+    /// their records deleted are rewritten, and empty ones removed.
     #[default]
     Tier,
-    /// Neighbours of one label become one segment each, and empty segments are removed. Labels stay, so
-    /// that each can expire alone.
+    /// Neighbours with the same label become one segment each, and empty segments are removed.
+    /// Labels are preserved, so that each can expire separately.
     All,
-    /// All segments become one. Its label is the greatest of those with records, so that no record
-    /// expires early; it has none if records of any segment have none.
+    /// All segments become one. Its label is the greatest label of segments with records, so that
+    /// no record expires early; it has no label if a segment with records has none.
     One,
-    /// Each segment by itself: for other tables, and where one is damaged while another one holds the
-    /// same values.
+    /// Each segment is rewritten separately: to get other tables, or to repair a damaged table from
+    /// another table with the same values.
     Rewrite,
 }
 
@@ -40,12 +39,12 @@ fpstore_base::choices!(Compaction {
 });
 
 impl Writer {
-    /// Merges segments, and leaves out deleted records. The ids of a fingerprint keep their order;
-    /// where one segment has numbers as ids and another texts, the merged one has texts.
+    /// Merges segments, and omits deleted records. The ids of a fingerprint keep their order; if
+    /// one segment has numbers as ids and another has texts, the merged segment has texts.
     ///
-    /// Keeps to the memory of the writer. Each merge is published by itself, and readers see the
-    /// same records before and after. Records that are pushed and not committed are not touched. To
-    /// merge beside a writer, see [`Compactor`](crate::writer::Compactor).
+    /// Stays within the memory of the writer. Each merge is published separately, and readers see
+    /// the same records before and after. Pushed records that are not committed are not affected.
+    /// To merge while a writer is active, see [`Compactor`](crate::writer::Compactor).
     ///
     /// # Errors
     ///
@@ -53,10 +52,11 @@ impl Writer {
     /// * [`Error::Compacting`] if a [`Compactor`](crate::writer::Compactor) is merging and does not
     ///   end within [`WriterOptions::wait`](crate::WriterOptions::wait).
     /// * [`Error::NoSpace`] if a disk is too full for the next merge.
-    /// * [`Error::Locked`] if others changed or removed the segments of ten merges meanwhile.
+    /// * [`Error::Locked`] if other processes changed or removed the segments of ten merges
+    ///   meanwhile.
     /// * [`Error::Io`] if the system refuses, [`Error::Interrupted`] if the observer ends the work.
     ///
-    /// Finished merges stay; the one under way leaves nothing behind.
+    /// Finished merges are kept; the interrupted one leaves nothing behind.
     ///
     /// # Examples
     ///
@@ -79,14 +79,14 @@ impl Writer {
         self.with_merger(|merger| compact(what, merger))
     }
 
-    /// Merges the segments that the size-tiered rule picks, as [`Writer::commit`] does after the
-    /// records are added. Does nothing where there is no room or another process is merging.
+    /// Merges the segments that the size-tiered rule picks, as [`Writer::commit`] does after adding
+    /// the records. Does nothing if there is no room or another process is merging.
     ///
     /// # Errors
     ///
     /// As [`Writer::compact`].
     pub fn merge_due(&mut self) -> Result<()> {
-        // The lock is taken only if there is work to do.
+        // The lock is taken only if there is a merge to do.
         self.store.refresh()?;
         if tier::pick(&candidates(self.store.snapshot().segments())).is_none() {
             return Ok(());
@@ -94,8 +94,8 @@ impl Writer {
         self.merge_if_free(|merger, _| compact(&Compaction::Tier, merger).map(drop))
     }
 
-    /// Merges as many of the youngest segments as takes at most half of the bytes that this writer
-    /// wrote.
+    /// Merges as many of the youngest segments as possible by writing at most half of the bytes
+    /// that this writer wrote.
     pub(super) fn merge_youngest(&mut self) -> Result<()> {
         let live = candidates(self.store.snapshot().segments());
         if tier::pick_youngest(&live, self.written_len / 2).is_none() {
@@ -113,8 +113,8 @@ impl Writer {
         })
     }
 
-    /// Calls `merge` under the compaction lock, with the bytes written so far; does nothing where
-    /// another process holds the lock, or there is no room.
+    /// Calls `merge` under the compaction lock, with the bytes written so far; does nothing if
+    /// another process holds the lock or there is no room.
     fn merge_if_free(
         &mut self,
         merge: impl FnOnce(&mut Merger<'_>, u64) -> Result<()>,
@@ -152,8 +152,8 @@ pub(super) fn compact(what: &Compaction, merger: &mut Merger<'_>) -> Result<Comp
     Ok(merger.done)
 }
 
-/// Merges the segments that `pick` returns, until it returns none. Segments that others add
-/// meanwhile are left alone, or it might never end.
+/// Merges the segments that `pick` returns, until it returns `None`. Segments that others add
+/// meanwhile are ignored, so that the loop ends.
 fn merge_while(
     merger: &mut Merger<'_>,
     pick: impl Fn(&[Candidate]) -> Option<Range<usize>>,
@@ -171,7 +171,7 @@ fn merge_while(
     }
 }
 
-/// Merges all segments, whatever their labels. After a conflict it begins again.
+/// Merges all segments, whatever their labels. Restarts after a conflict.
 fn merge_all(merger: &mut Merger<'_>) -> Result<()> {
     loop {
         let segments = merger.segments();
@@ -188,8 +188,8 @@ fn merge_all(merger: &mut Merger<'_>) -> Result<()> {
     }
 }
 
-/// Writes each segment anew, from its first table. Segments that others add meanwhile are left alone;
-/// one that they change is written again.
+/// Rewrites each segment from its first table. Segments that others add meanwhile are ignored; a
+/// segment that they change is rewritten again.
 fn rewrite(merger: &mut Merger<'_>) -> Result<()> {
     let mut left: BTreeSet<u64> = merger.segments().iter().map(|open| open.entry.number).collect();
     loop {
@@ -208,7 +208,7 @@ fn rewrite(merger: &mut Merger<'_>) -> Result<()> {
     }
 }
 
-/// The label of the segment that all segments become; `None` if there is nothing to merge.
+/// The label of the single merged segment; `None` if there is nothing to merge.
 pub(super) fn label_of_all(segments: &[Candidate]) -> Option<&str> {
     if segments.len() < 2 && segments.iter().all(|segment| segment.deleted == 0) {
         return None;

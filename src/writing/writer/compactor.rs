@@ -1,4 +1,4 @@
-//! The compactor: merges segments beside the writer.
+//! The compactor: merges segments while a writer may be active.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,16 +12,16 @@ use crate::writing::writer::compact::compact;
 use crate::writing::writer::merge::Merger;
 use crate::writing::writer::{Compacted, Compaction, WriterOptions};
 
-/// How long to wait for the compaction lock at least. Writers hold it now and then, and not for long.
+/// The minimum wait for the compaction lock. Writers hold it now and then for a short time.
 const PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 0 } else { 5 });
 
 /// A compactor of a store: it merges segments while a writer adds and deletes.
 ///
 /// Compaction does not take the writer lock. It reads segments, which never change, and writes a
-/// new file; only its short transactions keep others from publishing. Records that are deleted from
-/// the merged segments meanwhile are deleted from the new one before it is published; if one of the
-/// segments was removed, the compactor begins again with the others. There is one compactor at a
-/// time, and a [`Writer`](crate::Writer) leaves merging to it while it lives.
+/// new file; only its short transactions prevent others from publishing. Records that are deleted
+/// from the merged segments meanwhile are deleted from the new one before it is published; if one
+/// of the segments was removed, the compactor starts again with the others. Only one compactor can
+/// run at a time, and a [`Writer`](crate::Writer) leaves merging to it during its life.
 ///
 /// # Examples
 ///
@@ -59,15 +59,16 @@ impl Compactor {
         Compactor::with_options(path, WriterOptions::default())
     }
 
-    /// A compactor with the given options; those of new records are ignored. Removes the unfinished
-    /// files that dead compactors left.
+    /// A compactor with the given options; options for new records are ignored. Removes unfinished
+    /// files of dead compactors.
     ///
     /// # Errors
     ///
-    /// * [`Error::Compacting`](crate::Error::Compacting) if another process, or a writer or another compactor of this one,
-    ///   goes on merging segments of the store for some seconds, or for
+    /// * [`Error::Compacting`](crate::Error::Compacting) if another process, or a writer or another
+    ///   compactor of this one, keeps merging segments of the store for some seconds, or for
     ///   [`WriterOptions::wait`](crate::WriterOptions::wait) if that is longer.
-    /// * [`Error::InvalidOptions`](crate::Error::InvalidOptions) if the memory is too little for the threads.
+    /// * [`Error::InvalidOptions`](crate::Error::InvalidOptions) if the memory is too little for
+    ///   the threads.
     /// * Otherwise as [`Store::open`].
     pub fn with_options(path: impl Into<PathBuf>, options: WriterOptions) -> Result<Self> {
         let path = path.into();
@@ -81,7 +82,7 @@ impl Compactor {
     }
 
     /// As [`Writer::compact`](crate::Writer::compact), while others add and delete. Segments that
-    /// are added meanwhile are left alone.
+    /// are added meanwhile are ignored.
     ///
     /// # Errors
     ///
@@ -93,7 +94,7 @@ impl Compactor {
         compact(what, &mut Merger::new(directory, store, options, resources, &recipe))
     }
 
-    /// The store as it is: it and its clones are refreshed with each merge.
+    /// The current store: it and its clones are refreshed with each merge.
     pub fn store(&self) -> &Store {
         &self.store
     }

@@ -1,43 +1,80 @@
-//! A folder that takes a whole state of a store, wherever the files of the state are.
+//! Copying a whole state of a store into a folder, from any source of its files.
 
-use std::fs::File;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use super::backup_options::{BackedUp, BackupOptions};
 use crate::base::error::{Error, Result};
+use crate::base::setters::setters;
 use crate::bytes::checksum::Digest;
 use crate::format::deletions;
 use crate::format::manifest::{self, Manifest, SegmentEntry};
 use crate::search::snapshot::parse_manifest;
 use crate::segment::map;
 use crate::store::verify::faults_of;
-use crate::writing::directory::{Patience, StoreDirectory, open_copy};
+use crate::writing::directory::{Patience, StoreDirectory, Waiting, open_copy};
 use crate::writing::writer::transfer::check_copy;
-use fpstore_base::watch::{Phase, Throttle, Watch};
+use fpstore_base::watch::{Observer, Phase, Throttle, Watch};
 use fpstore_disk::plain_file;
 
-/// Bytes that are copied at a time.
+/// The options of a backup.
+#[derive(Clone, Debug, Default)]
+pub struct BackupOptions {
+    pub(super) verify: bool,
+    pub(super) max_rate: Option<u64>,
+    pub(super) wait: Waiting,
+    pub(super) observer: Option<Observer>,
+}
+
+impl BackupOptions {
+    setters!(max_rate, wait, observer);
+
+    setters! {
+        /// Sets whether segments that are already in the folder are fully read and checked, and
+        /// copied again if they are damaged. New copies are always checked.
+        verify: bool,
+    }
+}
+
+/// The result of [`backup`](super::backup).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BackedUp {
+    /// The folder.
+    pub path: PathBuf,
+    /// Its current generation.
+    pub generation: u64,
+    /// Whether the folder had another generation before, or was empty.
+    pub is_new: bool,
+    /// Segments that were copied.
+    pub copied: u64,
+    /// Bytes of their files.
+    pub copied_len: u64,
+    /// Segments that were already in the folder.
+    pub kept: u64,
+}
+
+/// The number of bytes copied at a time.
 const PART_LEN: usize = 1 << 20;
 
-/// The files of the newest state of a store that is somewhere else, by their names.
+/// The files of the newest state of a store in another place, by name.
 pub trait StateSource {
-    /// How a file is called in messages.
+    /// The designation of a file in messages.
     fn place(&self, name: &str) -> PathBuf;
 
-    /// The bytes of a file. `len` is their number, unless only the source knows it.
+    /// The bytes of a file. `len` is their number, or `None` if only the source knows it.
     ///
     /// # Errors
     ///
-    /// One of the kind `NotFound` if the source shows a newer state, which does not have the file.
+    /// An error of the kind `NotFound` if the source has moved to a newer state without this file.
     fn open(&self, name: &str, len: Option<u64>) -> io::Result<Box<dyn Read + '_>>;
 }
 
-/// How often a newer state is taken because files of the one before are gone.
+/// The number of attempts with newer states, if files of the preceding state are gone.
 const STATES: u32 = 10;
 
-/// Makes the folder `to` hold the newest state that `source` has, as [`backup`](super::backup) does
-/// with a store of this machine.
+/// Updates the folder `to` to the newest state in `source`, as [`backup`](super::backup) does with
+/// a local store.
 ///
 /// # Errors
 ///
@@ -65,7 +102,7 @@ pub fn backup_from(
     }
 }
 
-/// Makes the folder `to` hold the state of `manifest`. See [`backup`](super::backup).
+/// Updates the folder `to` to the state of `manifest`. See [`backup`](super::backup).
 pub(super) fn copy_state(
     manifest: Manifest,
     files: &dyn StateSource,
@@ -80,13 +117,11 @@ pub(super) fn copy_state(
     let generation = manifest.generation;
     let is_new = before.as_ref() != Some(&manifest);
     let mut done = BackedUp { path: to.into(), generation, is_new, ..BackedUp::default() };
-    let known = |entry: &SegmentEntry| {
-        let mut entries = before.iter().flat_map(|before| &before.segments);
-        entries.any(|of| of.number == entry.number)
-    };
+    let known: BTreeSet<u64> =
+        before.iter().flat_map(|before| &before.segments).map(|entry| entry.number).collect();
     let is_here = |entry: &&SegmentEntry| {
-        // What was copied before a failure is not trusted without a look.
-        let verify = options.verify || !known(entry);
+        // Files copied before a failure are verified.
+        let verify = options.verify || !known.contains(&entry.number);
         is_whole(&to.join(entry.file_name()), entry, verify)
     };
     let (kept, lacking): (Vec<&SegmentEntry>, Vec<&SegmentEntry>) =
@@ -110,7 +145,7 @@ pub(super) fn copy_state(
     Ok(done)
 }
 
-/// Refuses a folder that holds anything but an earlier state of the store, or this one.
+/// Rejects a folder with anything but this state or an earlier state of the store.
 fn check_history(to: &Path, before: &Manifest, manifest: &Manifest) -> Result<()> {
     let to = to.display();
     let refused = |reason| Err(Error::InvalidOptions { reason });
@@ -124,15 +159,14 @@ fn check_history(to: &Path, before: &Manifest, manifest: &Manifest) -> Result<()
              written to; name another folder"
         ));
     }
-    // Numbers are never used again, so a file of one number is the same in one history.
-    let is_other = |one: &SegmentEntry, other: &SegmentEntry| {
-        one.number == other.number && one.digest != other.digest
+    // Numbers are never reused, so within one history files with the same number are equal.
+    let digests: BTreeMap<u64, Digest> =
+        before.segments.iter().map(|entry| (entry.number, entry.digest)).collect();
+    let mut segments = manifest.segments.iter();
+    let is_other = |entry: &SegmentEntry| {
+        digests.get(&entry.number).is_some_and(|digest| *digest != entry.digest)
     };
-    let mut pairs = before
-        .segments
-        .iter()
-        .flat_map(|one| manifest.segments.iter().map(move |other| (one, other)));
-    if old == new && before != manifest || pairs.any(|(one, other)| is_other(one, other)) {
+    if old == new && before != manifest || segments.any(is_other) {
         return refused(format!(
             "{to} holds a state that is not of the history of the store: one of them was written to \
              by itself; name another folder"
@@ -177,7 +211,7 @@ fn copy_segment(
     copy.name(&directory.path().join(entry.file_name()), true)
 }
 
-/// Writes the deletion file of a segment, if it has one that is not there.
+/// Writes the deletion file of a segment, if it has one and the file is missing.
 fn copy_deletions(
     entry: &SegmentEntry,
     files: &dyn StateSource,
@@ -187,9 +221,9 @@ fn copy_deletions(
     let name = deletions::file_name(deleted.number);
     let path = directory.path().join(&name);
     let mut found = Vec::new();
-    let read =
-        plain_file::open(&path).ok().map(|file: File| file.take(u64::MAX).read_to_end(&mut found));
-    if matches!(read, Some(Ok(_))) && Digest::of(&found) == deleted.digest {
+    let is_read =
+        plain_file::open(&path).is_ok_and(|mut file| file.read_to_end(&mut found).is_ok());
+    if is_read && Digest::of(&found) == deleted.digest {
         return Ok(());
     }
     let mut bytes = Vec::new();
@@ -201,7 +235,7 @@ fn copy_deletions(
     directory.write_deletions(&path, &bytes)
 }
 
-/// The error for a file that is not the one that the manifest names.
+/// The error for a file that differs from its manifest entry.
 fn replaced(from: &Path) -> Error {
     let reason = format!("{} is another file than the manifest says", from.display());
     Error::InvalidOptions { reason }

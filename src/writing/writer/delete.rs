@@ -23,17 +23,17 @@ use fpstore_base::watch::{Phase, Watch};
 #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
 #[non_exhaustive]
 pub struct Deleted {
-    /// Distinct fingerprints or ids that the caller named.
+    /// The number of distinct fingerprints or ids given by the caller.
     pub wanted: u64,
-    /// Those of them that were in the store.
+    /// The number of these that were in the store.
     pub found: u64,
-    /// Deleted fingerprints over all segments: one in two segments counts twice.
+    /// Deleted fingerprints over all segments; a fingerprint in two segments counts twice.
     pub fingerprints: u64,
-    /// Deleted ids, each as often as it was stored.
+    /// Deleted ids, each counted as often as it was stored.
     pub ids: u64,
 }
 
-/// Whether what is chosen is deleted.
+/// Whether the chosen records are deleted or only counted.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Delete,
@@ -41,10 +41,10 @@ enum Mode {
 }
 
 impl Writer {
-    /// Deletes fingerprints with all their ids. Readers that open the store, or refresh it, do not
-    /// find them any more; their space is free once their segment is compacted.
+    /// Deletes fingerprints with all their ids. Readers that open or refresh the store no longer
+    /// find them; their space is freed when their segment is compacted.
     ///
-    /// Records that are pushed and not committed are not touched.
+    /// Pushed records that are not committed are not affected.
     ///
     /// # Errors
     ///
@@ -70,7 +70,7 @@ impl Writer {
         self.choose_fingerprints(fingerprints, Mode::Delete)
     }
 
-    /// What [`Writer::delete_fingerprints`] would delete now; nothing is changed.
+    /// Counts the records that [`Writer::delete_fingerprints`] would delete; nothing is changed.
     ///
     /// # Errors
     ///
@@ -105,18 +105,17 @@ impl Writer {
         Ok(Deleted { wanted: wanted.len() as u64, found, ..done })
     }
 
-    /// Deletes ids from all fingerprints that have them. A fingerprint that loses its last id
-    /// within the segments of a label is deleted from them, even where it was also added without an
-    /// id. A number and the text that spells it are the same id.
+    /// Deletes ids from all fingerprints that have them. If a fingerprint loses its last id within
+    /// the segments of a label, it is deleted from them, even if it was also added without an id. A
+    /// number and its decimal text are the same id.
     ///
     /// Takes a pass over all segments with ids, and memory for the given ids. Otherwise as
     /// [`Writer::delete_fingerprints`].
     ///
     /// # Errors
     ///
-    /// As [`Writer::delete_fingerprints`], and [`Error::Interrupted`](crate::Error::Interrupted) if the
-    /// observer ends the
-    /// work.
+    /// As [`Writer::delete_fingerprints`], and [`Error::Interrupted`](crate::Error::Interrupted) if
+    /// the observer ends the work.
     ///
     /// # Examples
     ///
@@ -139,7 +138,7 @@ impl Writer {
         self.choose_ids(ids, Mode::Delete)
     }
 
-    /// What [`Writer::delete_ids`] would delete now; nothing is changed.
+    /// Counts the records that [`Writer::delete_ids`] would delete; nothing is changed.
     ///
     /// # Errors
     ///
@@ -166,13 +165,13 @@ impl Writer {
         Ok(Deleted { wanted: wanted.wanted(), found: wanted.found(), ..done })
     }
 
-    /// Gives the next change of these ids their places, as far as they are known. What is not is read
-    /// in that change.
+    /// Passes the known places of ids to the next change of these ids, which reads the unknown ones
+    /// itself.
     pub fn look_ahead(&mut self, places: IdPlaces) {
         self.places = Some(places);
     }
 
-    /// The places that were read ahead, if they are those of these ids.
+    /// The places that were read ahead, if they cover these ids.
     fn places_of(&mut self, ids: &WantedIds) -> Option<IdPlaces> {
         self.places.take().filter(|places| places.covers(ids))
     }
@@ -197,15 +196,15 @@ impl Writer {
         Ok((segments, Deleted { wanted: ids.wanted(), found: ids.found(), ..done }))
     }
 
-    /// Has `choose` add deletions to the set of each segment, and publishes all sets in one step,
+    /// Lets `choose` add deletions to the set of each segment, and publishes all sets in one step,
     /// or only counts them.
     fn delete(
         &mut self,
         mode: Mode,
         choose: impl FnOnce(&[OpenSegment], &mut [DeletionSet<'_>]) -> Result<()>,
     ) -> Result<Deleted> {
-        // The transaction begins first: a merge published meanwhile would make the chosen ranks
-        // useless.
+        // The transaction begins first: a merge published meanwhile would invalidate the chosen
+        // ranks.
         let mut transaction = self.directory.begin()?;
         let (segments, done, is_changed) = self.with_deletions(&mut transaction, mode, choose)?;
         if is_changed {
@@ -214,8 +213,8 @@ impl Writer {
         Ok(done)
     }
 
-    /// The live segments with the deletions that `choose` adds, what these are, and whether there are
-    /// any that are not only counted.
+    /// The live segments with the deletions that `choose` adds, the counts of these, and whether
+    /// any deletion is to be published.
     fn with_deletions(
         &mut self,
         transaction: &mut Transaction,
@@ -279,8 +278,9 @@ fn delete_from_all(
     })
 }
 
-/// No more is deleted than the segment has. A hostile segment states fewer ids than its records
-/// hold, and a manifest with more deletions would be refused by every reader.
+/// Checks that at most the fingerprints and ids of the segment are deleted. The header of a hostile
+/// segment can state fewer ids than its records hold, and every reader would reject a manifest with
+/// more deletions.
 fn check_counts(open: &OpenSegment, deletions: &Deletions) -> Result<()> {
     let header = open.segment.header();
     let (fingerprints, ids) = (deletions.fingerprint_count(), deletions.id_count());
@@ -320,7 +320,7 @@ fn delete_wanted(
     Ok(())
 }
 
-/// The same of a segment in which the places of all wanted ids are known.
+/// As [`delete_wanted`], for a segment in which the places of all wanted ids are known.
 fn delete_at(
     open: &OpenSegment,
     set: &mut DeletionSet<'_>,
@@ -373,9 +373,9 @@ fn delete_of_record(
     Ok(live)
 }
 
-/// Deletes a fingerprint from the segments at the positions `of_label` if it has no live ids in them.
-/// It may also have been added without an id; a merge of the segments would not show that, so it is
-/// deleted all the same.
+/// Deletes a fingerprint from the segments at the positions `of_label` if it has no live ids in
+/// them. It is deleted even if it was also added without an id, because a merge of the segments
+/// would not preserve that information.
 fn delete_bare(
     segments: &[OpenSegment],
     sets: &mut [DeletionSet<'_>],

@@ -1,4 +1,4 @@
-//! Expiry: segments are removed by their label.
+//! Expiry: removing segments by their label.
 
 use std::collections::HashSet;
 
@@ -31,14 +31,14 @@ impl Store {
 }
 
 impl Writer {
-    /// Removes whole segments by their label. Those without a label stay. That no record would stay,
-    /// [`Expiry::all`] has to allow. Where no segment would, an empty one is added, so that the store
-    /// keeps its recipe and its scheme.
+    /// Removes whole segments by their label. Segments without a label are kept. Removing all
+    /// records requires [`Expiry::all`]. If no segment would remain, an empty one is added, so that
+    /// the store keeps its recipe and its scheme.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidOptions`](crate::Error::InvalidOptions) if a label is of another form than that
-    /// of the expiry, if no label is a date, or if nothing would stay.
+    /// [`Error::InvalidOptions`](crate::Error::InvalidOptions) if a label has another form than the
+    /// label of the expiry, if no label is a date, or if no record would remain.
     /// [`Error::Io`](crate::Error::Io) if the system refuses. Then nothing is removed; only after
     /// [`Error::InEffect`](crate::Error::InEffect) everything is.
     ///
@@ -62,7 +62,7 @@ impl Writer {
             return Ok(Expired::default());
         }
         let mut transaction = self.directory.begin()?;
-        // A merge may have been published meanwhile; it kept the labels.
+        // A merge may have been published meanwhile; it preserved the labels.
         self.store.refresh()?;
         let expired = self.store.expiring(expiry)?;
         let numbers: HashSet<u64> = expired.segments.iter().map(|segment| segment.number).collect();

@@ -1,7 +1,7 @@
-//! Which segments expire: those with a label before another one, or with the date of an older day.
+//! The rule for expired segments: a label before a given one, or the date of an older day.
 //!
-//! A label that is misspelt must not remove a store. So a label is compared only with labels of its
-//! own form, and what leaves nothing has to be allowed.
+//! A misspelt label must not remove a store. So a label is compared only with labels of the same
+//! form, and removing everything must be allowed explicitly.
 
 use jiff::Span;
 use jiff::civil::Date;
@@ -10,7 +10,7 @@ use crate::base::error::{Error, Result};
 use crate::store::SegmentInfo;
 use crate::writing::labels::{day_after, is_like, today};
 
-/// Which segments [`Writer::expire`](crate::Writer::expire) removes.
+/// The rule by which [`Writer::expire`](crate::Writer::expire) removes segments.
 ///
 /// # Examples
 ///
@@ -30,30 +30,30 @@ pub struct Expiry {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Bound {
     Label(String),
-    /// The first day that does not expire, and the age that was asked for.
+    /// The first day that does not expire, and the given age.
     Day(Date, String),
 }
 
 impl Expiry {
-    /// Segments whose label sorts before `label`, byte by byte: `2026-09` before `2026-10`.
+    /// Segments whose label sorts before `label`, bytewise: `2026-09` before `2026-10`.
     ///
-    /// Labels that sort before it have to be of the same form, or one of them has to begin as the
+    /// Labels that sort before it must have the same form, or one form must be a prefix of the
     /// other: the same numbers of digits, letters at the same places, and the same signs between
-    /// them. `30d` or `2026/11/01` are of another form than `2026-11-05`.
+    /// them. `30d` or `2026/11/01` have another form than `2026-11-05`.
     pub fn before(label: impl Into<String>) -> Self {
         Expiry { bound: Bound::Label(label.into()), all: false }
     }
 
-    /// Segments whose label is a date that passed more than `age` ago, such as `30d`, `6w`, `3mo` or
-    /// `1y`. Today is the day in UTC.
+    /// Segments whose label is a date more than `age` ago, such as `30d`, `6w`, `3mo` or `1y`.
+    /// Today is the day in UTC.
     ///
-    /// Dates are days (`2026-11-05`, also with a time behind it, and `20261105`), weeks (`2026-W45`),
-    /// months (`2026-11`) and years. A month is as old as its last day. Segments with other labels
-    /// stay.
+    /// Dates are days (`2026-11-05`, optionally followed by a time, and `20261105`), weeks
+    /// (`2026-W45`), months (`2026-11`) and years. The age of a month counts from its last day.
+    /// Segments with other labels are kept.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidOptions`] if `age` is not a time of whole days.
+    /// [`Error::InvalidOptions`] if `age` is not a number of whole days, weeks, months or years.
     pub fn older_than(age: &str) -> Result<Self> {
         Expiry::older_than_on(age, today())
     }
@@ -71,13 +71,13 @@ impl Expiry {
         Ok(Expiry { bound: Bound::Day(day, age.trim().into()), all: false })
     }
 
-    /// Whether all records of a store may be removed. The default is `false`.
+    /// Sets whether all records of a store may be removed. The default is `false`.
     #[must_use]
     pub fn all(self, all: bool) -> Self {
         Expiry { all, ..self }
     }
 
-    /// Why a segment expires, as words that follow "label".
+    /// The reason for the expiry of a segment, as words that follow "label".
     pub fn description(&self) -> String {
         match &self.bound {
             Bound::Label(label) => format!("before '{label}'"),
@@ -85,8 +85,8 @@ impl Expiry {
         }
     }
 
-    /// Whether the records of a segment can never expire in this way: it has no label, or one of another
-    /// form, or for [`Expiry::older_than`] one that is no date.
+    /// Whether this rule can never select the segment: it has no label, a label of another form, or
+    /// for [`Expiry::older_than`] a label that is not a date.
     pub fn passes_over(&self, segment: &SegmentInfo) -> bool {
         segment.has_records() && (segment.label.is_empty() || !self.fits(segment))
     }
@@ -98,7 +98,7 @@ impl Expiry {
         }
     }
 
-    /// The segments that expire.
+    /// The expired segments.
     pub(super) fn expiring(&self, segments: &[SegmentInfo]) -> Result<Vec<SegmentInfo>> {
         let labelled = || segments.iter().filter(|segment| !segment.label.is_empty());
         let refused = |segment: &SegmentInfo| {
@@ -116,12 +116,12 @@ impl Expiry {
             Bound::Day(day, _) => day_after(&segment.label).is_some_and(|end| end <= *day),
         };
         let mut expiring: Vec<SegmentInfo> = labelled().filter(is_before).cloned().collect();
-        // Labels without records prove nothing.
+        // Labels of segments without records are no evidence for the form.
         expiring.retain(|segment| segment.has_records() || self.fits(segment));
         if let Some(other) = expiring.iter().find(|segment| !self.fits(segment)) {
             return Err(refused(other));
         }
-        // No label fits: the bound is misspelt, or meant for another store.
+        // No label fits: the bound is misspelt, or intended for another store.
         let mut with_records = labelled().filter(|segment| segment.has_records());
         if let Some(first) = with_records.next()
             && !self.fits(first)
@@ -147,7 +147,7 @@ impl Expiry {
     }
 }
 
-/// The same span without hours and less.
+/// The same span without hours and smaller units.
 fn days_of(span: &Span) -> Span {
     Span::new()
         .years(span.get_years())

@@ -1,6 +1,6 @@
-//! The writer that users hold: the lock, the options, the pending records.
+//! The public writer: the lock, the options, the pending records.
 //!
-//! Each file beside this one adds one kind of change to it.
+//! Each other file of this folder adds one kind of change to it.
 
 use std::path::PathBuf;
 
@@ -19,8 +19,8 @@ use crate::writing::writer::options::WriterOptions;
 use crate::writing::writer::replace::Replacing;
 use fpstore_base::Recipe;
 
-/// A writer to a store: it holds the writer lock for as long as it lives. A
-/// [`Compactor`](crate::writer::Compactor) may merge segments beside it.
+/// A writer to a store: it holds the writer lock for its whole life. A
+/// [`Compactor`](crate::writer::Compactor) may merge segments at the same time.
 ///
 /// # The life of a store
 ///
@@ -44,11 +44,11 @@ use fpstore_base::Recipe;
 /// ```
 ///
 /// Each arrow into and out of the live segments is one new manifest, which replaces the old one in
-/// one step: after a crash at any instant the store is as before the step or as after it. When a
-/// method returns without an error, its changes are durable. Records that were pushed and not
+/// one step: after a crash at any instant the store is in the state before or after the step. When
+/// a method returns without an error, its changes are durable. Pushed records that are not
 /// committed are lost with the writer.
 ///
-/// Orphaned files are removed by this writer, or the next one, once no reader holds them.
+/// Orphaned files are removed by this writer, or a later one, once no reader holds them.
 ///
 /// # Examples
 ///
@@ -80,15 +80,15 @@ pub struct Writer {
     pub(super) directory: StoreDirectory,
     pub(super) options: WriterOptions,
     pub(super) recipe: Recipe,
-    /// For compaction; the record buffer may use as much again.
+    /// For compaction; the record buffer may use the same amount again.
     pub(super) resources: SortResources,
     pub(super) pending: RecordBuffer,
-    /// Records that wait to replace others, if they do.
+    /// Records that will replace others, if replacement is enabled.
     pub(super) replacing: Option<Replacing>,
     pub(super) store: Store,
-    /// What was read ahead of the ids that the next change deletes.
+    /// The places of ids read ahead for the next deletion.
     pub(super) places: Option<IdPlaces>,
-    /// Bytes of segments that this writer wrote.
+    /// Bytes of segments written by this writer.
     pub(super) written_len: u64,
 }
 
@@ -102,16 +102,17 @@ impl Writer {
         Writer::with_options(path, WriterOptions::default())
     }
 
-    /// A writer with the given options. Removes the files that dead writers left.
+    /// A writer with the given options. Removes files left by dead writers.
     ///
     /// # Errors
     ///
     /// * [`Error::NoStore`], [`Error::NotAStore`] if there is no store.
     /// * [`Error::Locked`] if another process, or another writer of this one, is writing to it and
     ///   does not end within [`WriterOptions::wait`].
-    /// * [`Error::RecipeMismatch`] if the recipe of its fingerprints is another one.
-    /// * [`Error::InvalidOptions`] if the label or the run cannot be one, if the labels of the store are
-    ///   dates of one form and the label is none of them, or the memory is too little for the threads.
+    /// * [`Error::RecipeMismatch`] if its fingerprints have another recipe.
+    /// * [`Error::InvalidOptions`] if the label or the run is invalid, if the labels of the store
+    ///   are dates of one form and the label is not, or if the memory is too little for the
+    ///   threads.
     /// * Otherwise as [`Store::open`].
     pub fn with_options(path: impl Into<PathBuf>, options: WriterOptions) -> Result<Self> {
         let fault_of_run = options.run.as_deref().and_then(fault_of_run);
@@ -158,13 +159,13 @@ impl Writer {
         &self.options.label
     }
 
-    /// Sets the label of the segments that are made from now on, also of that with the records that
-    /// are pushed already.
+    /// Sets the label of segments made from now on, including the segment of already pushed
+    /// records.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidOptions`] if it cannot be one, or if the labels of the store are dates of one
-    /// form and it is none of them.
+    /// [`Error::InvalidOptions`] if the label is invalid, or if the labels of the store are dates
+    /// of one form and it is not.
     pub fn set_label(&mut self, label: impl Into<String>) -> Result<()> {
         let label = label.into();
         if let Some(reason) = fault_of_label(&label) {
@@ -185,12 +186,12 @@ impl Writer {
         &self.recipe
     }
 
-    /// Bytes of segment files that this writer wrote so far.
+    /// The number of bytes of segment files written by this writer.
     pub fn written_len(&self) -> u64 {
         self.written_len
     }
 
-    /// Fails where the disk of the store is full or takes no changes: makes a file of a few pages durable
+    /// Fails if the disk of the store is full or not writable: makes a file of a few pages durable
     /// and removes it.
     pub fn check_disk(&self) -> Result<()> {
         self.directory.new_segment()?.try_disk()
@@ -215,7 +216,7 @@ impl Writer {
         segments: Vec<SegmentEntry>,
     ) -> Result<u64> {
         let committed = transaction.commit(segments);
-        // After an error, the new manifest may be in place all the same.
+        // After an error, the new manifest may still be in place.
         let refreshed = self.store.refresh();
         let generation = committed?;
         refreshed.map_err(Error::in_effect(generation))?;

@@ -1,9 +1,8 @@
-//! Where ids stand in the segments of a state, read before a writer deletes them.
+//! The places of ids in the segments of a state, read before a writer deletes the ids.
 //!
-//! A store has no index of ids, so deleting some takes a pass over all of them. A segment never
-//! changes: the pass can be made before the writer's turn, over a state that is shown, and the turn
-//! itself reads only segments that came since. Which of the ids are deleted already is seen in the
-//! turn.
+//! A store has no index of ids, so deleting some takes a pass over all of them. Segments never
+//! change: the pass can run before the turn of the writer, over the shown state, and the turn
+//! itself only reads newer segments. The turn also finds out which of the ids are deleted already.
 
 use std::collections::HashMap;
 
@@ -23,19 +22,19 @@ pub(super) type IdPlace = (Rank, Permuted);
 #[derive(Debug, Default)]
 pub struct IdPlaces {
     wanted: WantedIds,
-    /// Of each segment that was read, by its digest, in ascending order.
+    /// For each segment read, by its digest, the places in ascending order.
     by_segment: HashMap<[u8; 16], Vec<IdPlace>>,
 }
 
 impl IdPlaces {
-    /// Nothing is read yet.
+    /// Places of these ids, with no segment read yet.
     pub fn of<'a>(ids: impl IntoIterator<Item = IdRef<'a>>) -> Self {
         let mut places = IdPlaces::default();
         ids.into_iter().for_each(|id| places.wanted.insert(id));
         places
     }
 
-    /// The ids in segments of a state that were not read yet.
+    /// The number of ids in the segments of a state that were not read yet.
     pub fn unread(&self, store: &Store) -> u64 {
         self.unread_in(&store.snapshot())
     }
@@ -45,7 +44,7 @@ impl IdPlaces {
         unread.map(|open| open.segment.header().id_count).sum()
     }
 
-    /// Reads the segments of a state that were not read yet, and forgets all others.
+    /// Reads the segments of a state that were not read yet, and drops the places in all others.
     ///
     /// # Errors
     ///
@@ -68,7 +67,7 @@ impl IdPlaces {
         Ok(())
     }
 
-    /// Whether these are the places of all of these ids.
+    /// Whether the places cover all of these ids.
     pub(super) fn covers(&self, ids: &WantedIds) -> bool {
         self.wanted.has_all_of(ids)
     }

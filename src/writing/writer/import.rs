@@ -1,7 +1,8 @@
-//! Import: copies of segments from other stores.
+//! Import: copying segments from other stores.
 //!
-//! It has three steps. What would be imported is looked at first, then copied and verified, which
-//! may take long and needs no writer, and then published. Between the steps a server writes on.
+//! It has three steps. First the sources are examined, then the segments are copied and verified,
+//! which may take long and needs no writer, and then they are published. Between the steps a server
+//! can continue writing.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,7 +21,7 @@ use crate::writing::writer::Writer;
 use crate::writing::writer::transfer::copy_verified;
 use fpstore_base::Recipe;
 
-/// What [`Writer::import`] took.
+/// The result of [`Writer::import`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Imported {
@@ -30,14 +31,14 @@ pub struct Imported {
     pub fingerprints: u64,
     /// Bytes of their files.
     pub file_len: u64,
-    /// Segments without any fingerprint, which were left out.
+    /// Skipped segments without fingerprints.
     pub empty: u64,
 }
 
-/// A segment of a source, with its deletions, as it was when it was looked at.
+/// A segment of a source with its deletions, as examined.
 #[derive(Debug)]
 struct Arrival {
-    /// The position of the source that it is from.
+    /// The position of its source.
     source: usize,
     path: PathBuf,
     label: String,
@@ -46,20 +47,20 @@ struct Arrival {
     sketch_len: u32,
     fingerprint_count: u64,
     digest: Digest,
-    /// A lock on the file of a store, so that no writer removes it meanwhile.
+    /// Holds a lock on the file in a store, so that no writer removes it meanwhile.
     _held: Option<Arc<Segment>>,
 }
 
-/// What would be imported, as it was found.
+/// The examined segments of the sources of an import.
 #[derive(Debug)]
 pub struct Arrivals(Vec<Arrival>);
 
 impl Arrivals {
-    /// Looks at sources, without any store.
+    /// Examines sources without opening the target store.
     ///
     /// # Errors
     ///
-    /// Those of opening them: the store that they would come into has no part in it.
+    /// Errors of opening the sources; the target store is not involved.
     pub fn of(sources: &[PathBuf]) -> Result<Self> {
         let mut arrivals = Vec::new();
         for (number, source) in sources.iter().enumerate() {
@@ -69,18 +70,18 @@ impl Arrivals {
     }
 }
 
-/// An import that is to be copied.
+/// An import before its copies are made.
 #[derive(Debug)]
 #[must_use = "nothing is imported before it is copied and finished"]
 pub struct Import {
-    /// The segments, each with the file that gets its copy.
+    /// The segments, each with the file for its copy.
     wanted: Vec<(Arrival, SegmentFile)>,
-    /// The label that all of them get; each keeps its own if this is empty.
+    /// The label of all imported segments; if empty, each keeps its own.
     label: String,
     empty: u64,
 }
 
-/// An import of which all is copied and verified. Dropping it removes the copies.
+/// An import with verified copies. Dropping it removes the copies.
 #[derive(Debug)]
 #[must_use = "nothing is imported before it is finished"]
 pub struct CopiedImport {
@@ -90,21 +91,21 @@ pub struct CopiedImport {
 }
 
 impl Writer {
-    /// Imports segment files, or all segments of the stores whose directories are given, with
-    /// labels and deletions. They are copied, and the copies verified front to back, before all of
-    /// them are published in one step.
+    /// Imports segment files, or all segments of the stores in the given directories, with labels
+    /// and deletions. They are copied, and the copies fully verified, before all of them are
+    /// published in one step.
     ///
-    /// If the options of the writer have a label, all of them get it. Segments without any
-    /// fingerprint are left out, except the first one in a store that has no segment.
+    /// If the options of the writer have a label, all imported segments get it. Segments without
+    /// fingerprints are skipped, except the first one in a store without segments.
     ///
     /// # Errors
     ///
     /// * [`Error::RecipeMismatch`] if a segment has another recipe than the store.
     /// * [`Error::Corrupt`], [`Error::UnsupportedVersion`] for a damaged file,
-    ///   [`Error::InvalidOptions`] for one that the store has already, or that two sources have. A
-    ///   store that has one twice is taken as it is.
-    /// * [`Error::InvalidOptions`] if the labels of the store are dates of one form and one that comes
-    ///   is none of them.
+    ///   [`Error::InvalidOptions`] for a segment that the store already has, or that two sources
+    ///   have. A source that contains a segment twice is imported as it is.
+    /// * [`Error::InvalidOptions`] if the labels of the store are dates of one form and a label of
+    ///   an imported segment is not.
     /// * [`Error::Io`] if the system refuses.
     ///
     /// Then nothing is imported.
@@ -123,7 +124,7 @@ impl Writer {
         self.finish_import(copied)
     }
 
-    /// Checks that all of it fits, before the first of it is copied.
+    /// Checks that all segments fit, before the first one is copied.
     pub fn begin_import(&mut self, arrivals: Arrivals) -> Result<Import> {
         let Arrivals(arrivals) = arrivals;
         self.store.refresh()?;
@@ -134,7 +135,7 @@ impl Writer {
         let mut import = Import { wanted: Vec::new(), label, empty: 0 };
         for (number, arrival) in arrivals.into_iter().enumerate() {
             if arrival.fingerprint_count == 0 && (has_segments || number > 0) {
-                // Only its recipe says anything, and only in a store that has none.
+                // Only its recipe matters, and only in a store without a recipe.
                 import.empty += 1;
                 continue;
             }
@@ -143,7 +144,7 @@ impl Writer {
         Ok(import)
     }
 
-    /// Refuses segments that cannot be in one store with each other and with what it holds.
+    /// Rejects segments that are incompatible with each other or with the store.
     fn check_arrivals<'a>(&self, arrivals: impl Iterator<Item = &'a Arrival>) -> Result<()> {
         let mut recipe = self.store.recipe();
         let mut sketch_len = recipe.as_ref().map(|_| u32::from(self.store.sketch_len()));
@@ -157,7 +158,7 @@ impl Writer {
             }
             let found = arrival.sketch_len;
             check_sketches(&arrival.path, found, *sketch_len.get_or_insert(found))?;
-            // Empty ones may come twice: they bring no id.
+            // Empty segments may be repeated: they contain no ids.
             if arrival.fingerprint_count > 0 {
                 known.take(arrival)?;
             }
@@ -165,8 +166,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Refuses records whose labels an expiry of those of the store would never find. The label of all
-    /// of them is `given`, or each keeps its own.
+    /// Rejects labels that an expiry of the labels of the store would never select. The label is
+    /// `given` for all segments, or each keeps its own.
     fn check_labels<'a>(
         &self,
         given: &str,
@@ -185,7 +186,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Publishes the copies in one step, unless what was written meanwhile is in their way.
+    /// Publishes the copies in one step, unless intervening changes conflict with them.
     pub fn finish_import(&mut self, copied: CopiedImport) -> Result<Imported> {
         let CopiedImport { copies, label, empty } = copied;
         let mut done = Imported { empty, ..Imported::default() };
@@ -193,7 +194,7 @@ impl Writer {
         self.store.refresh()?;
         self.check_arrivals(copies.iter().map(|(arrival, _)| arrival))?;
         self.check_labels(&label, copies.iter().map(|(arrival, _)| arrival))?;
-        // A store without segments gets the recipe of the first one.
+        // A store without segments gets the recipe of the first imported segment.
         let recipe = self.store.recipe().unwrap_or_else(|| first.recipe.clone());
         let mut transaction = self.directory.begin()?;
         let mut segments = transaction.segments().to_vec();
@@ -211,7 +212,7 @@ impl Writer {
 }
 
 impl Import {
-    /// Copies all segments and verifies the copies front to back.
+    /// Copies all segments and fully verifies the copies.
     pub fn copy(self) -> Result<CopiedImport> {
         let Import { wanted, label, empty } = self;
         let mut copies = Vec::with_capacity(wanted.len());
@@ -234,8 +235,8 @@ fn label_of<'a>(given: &'a str, arrival: &'a Arrival) -> &'a str {
     if given.is_empty() { &arrival.label } else { given }
 }
 
-/// The segments that are known by the digest of their contents: each with the position of the source
-/// that it is from, or `None` in the store, and its path.
+/// The known segments by the digest of their contents: each with the position of its source, or
+/// `None` for the store, and its path.
 struct Known<'a>(BTreeMap<Counted<[u8; 16]>, (Option<usize>, &'a Path)>);
 
 impl<'a> Known<'a> {
@@ -246,12 +247,13 @@ impl<'a> Known<'a> {
         Known(store.segments().iter().map(known).collect())
     }
 
-    /// Takes a segment. Refuses one that the store has already, or another source: each id would be
-    /// there twice. Equal headers have equal contents, because they hold the digest of the contents.
+    /// Adds a segment. Rejects a segment that the store or another source already has: each id
+    /// would occur twice. Equal headers mean equal contents, because they include the digest of the
+    /// contents.
     fn take(&mut self, arrival: &'a Arrival) -> Result<()> {
         let own = (Some(arrival.source), arrival.path.as_path());
         let (source, other) = *self.0.entry(Counted(arrival.digest.bytes())).or_insert(own);
-        // A store may hold the same twice, under two labels for example. It is one state.
+        // A single store may contain a segment twice, for example under two labels.
         if source == own.0 {
             return Ok(());
         }
@@ -260,7 +262,7 @@ impl<'a> Known<'a> {
     }
 }
 
-/// Refuses a segment with other sketches than those of the store.
+/// Rejects a segment whose sketches differ from the sketches of the store.
 fn check_sketches(path: &Path, found: u32, expected: u32) -> Result<()> {
     if found == expected {
         return Ok(());
@@ -272,7 +274,7 @@ fn check_sketches(path: &Path, found: u32, expected: u32) -> Result<()> {
     Err(Error::InvalidOptions { reason })
 }
 
-/// The segment of a file, or those of a store.
+/// The segment of a file, or all segments of a store.
 fn arrivals_of(source: &Path, number: usize) -> Result<Vec<Arrival>> {
     if !source.is_dir() {
         return Ok(vec![Arrival::of(&map(source)?, number)]);
@@ -288,7 +290,7 @@ fn arrivals_of(source: &Path, number: usize) -> Result<Vec<Arrival>> {
 }
 
 impl Arrival {
-    /// Fingerprints that are not deleted.
+    /// The number of fingerprints that are not deleted.
     fn live_count(&self) -> u64 {
         let deleted = self.deletions.as_deref().map_or(0, Deletions::fingerprint_count);
         self.fingerprint_count - deleted
@@ -316,7 +318,7 @@ mod tests {
     use super::*;
     use crate::Builder;
 
-    /// A store of one record, and the file of its segment.
+    /// A store with one record, and the file of its segment.
     fn store_of(folder: &Path, name: &str, value: u64) -> PathBuf {
         let mut builder = Builder::new(folder.join(name)).unwrap();
         builder.push(value.into(), value).unwrap();
@@ -366,9 +368,10 @@ mod tests {
         };
         writer.store().for_each(step).unwrap();
         stored.sort_unstable();
-        // The 9 was written with one id twice, in each round.
+        // Each round added fingerprint 9 with one id.
         assert_eq!(stored, [(1, 1), (7, 1), (9, 2)]);
-        // The other one began before the first was published, and would bring the same twice.
+        // The second import began before the first was published, and would add the same segments
+        // again.
         let refused = writer.finish_import(second).unwrap_err().to_string();
         assert!(refused.contains("holds the same as"), "{refused}");
     }

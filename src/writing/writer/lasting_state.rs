@@ -7,12 +7,12 @@ use crate::base::error::{Error, Result};
 use crate::search::snapshot::Snapshot;
 use crate::store::Store;
 
-/// Attempts at a store of which a writer removes segments meanwhile.
+/// The number of attempts if a writer removes segments meanwhile.
 const TRIES: u32 = 100;
 
-/// Does work that reads the segments of the state that a store shows by their names; again, with a
-/// later state, if a writer has removed one of them meanwhile. What the work has made so far must be
-/// of no harm. Where the store has no later state, the error is that of the file.
+/// Runs work that reads the segments of the current state of a store by name, and repeats it with a
+/// later state if a writer has removed one of them meanwhile. Results of an incomplete attempt must
+/// be harmless. If the store has no later state, returns the error of the file.
 pub(super) fn with_lasting_state<T>(
     store: &Store,
     mut work: impl FnMut(&Arc<Snapshot>) -> Result<T>,

@@ -1,4 +1,5 @@
-//! The live records of some blocks of a segment's first table, read apart from the others.
+//! The live records of some blocks of the first table of a segment, read independently of other
+//! blocks.
 
 use std::ops::Range;
 
@@ -11,9 +12,9 @@ use crate::writing::sort::RecordBatch;
 use crate::writing::writer::wanted_ids::id_fault;
 use fpstore_base::{Fingerprint, IdRef};
 
-/// Values of a part, about.
+/// The approximate number of values of a part.
 pub(super) const PART_COUNT: u64 = if cfg!(test) { 64 } else { 1 << 13 };
-/// The most values of a part, and the most bytes of their ids, that are read into memory together.
+/// The maximum number of values of a part, and of bytes of their ids, in memory together.
 const COUNT_MAX: u64 = 4 * PART_COUNT;
 const IDS_LEN_MAX: u64 = if cfg!(test) { 1 << 9 } else { 1 << 18 };
 
@@ -26,8 +27,8 @@ pub(super) struct LivePart {
 }
 
 impl LivePart {
-    /// Reads some blocks, at least one, with sketches of `sketch_len` bytes; `None` if their records
-    /// are too many to be in memory together.
+    /// Reads one or more blocks, with sketches of `sketch_len` bytes; `None` if there are too many
+    /// records for the memory.
     pub(super) fn read(
         open: &OpenSegment,
         blocks: Range<BlockIndex>,
@@ -60,8 +61,8 @@ impl LivePart {
     }
 }
 
-/// Calls `each` with the live records of some values: with each id and its sketch, or without, where a
-/// fingerprint has none.
+/// Calls `each` with the live records of some values: once for each id with its sketch, or once for
+/// a fingerprint without ids.
 pub(super) fn for_each_live(
     open: &OpenSegment,
     table: WholeTable<'_>,

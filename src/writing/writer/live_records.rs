@@ -1,5 +1,5 @@
-//! The live records of a segment, to be written again; where its first table is damaged, by the values
-//! of another one.
+//! The live records of a segment, to be rewritten; if its first table is damaged, with the values
+//! of another table.
 
 use std::ops::Range;
 
@@ -15,10 +15,10 @@ use crate::writing::sort::{SortResources, SortedValues, ValueSorter};
 use crate::writing::writer::live_part::{LivePart, PART_COUNT, for_each_live};
 use fpstore_base::watch::{Throttle, Watch};
 
-/// Pushes the live records of a segment; threads read them, part by part.
+/// Pushes the live records of a segment; threads read them in parts.
 ///
-/// Ids and deletions follow the order of the first table. Where that is damaged, the values of
-/// another table that holds them whole are sorted in its order, and the walk goes on at the rank at
+/// Ids and deletions follow the order of the first table. If that table is damaged, the values of
+/// another table with whole values are sorted in its order, and the walk continues at the rank at
 /// which it stopped. Without such a table the damage is the error.
 pub(super) fn push_live_records(
     open: &OpenSegment,
@@ -50,7 +50,7 @@ pub(super) fn push_live_records(
     } else {
         let worker = || {
             |blocks: Range<BlockIndex>| {
-                // What cannot be read is read again by `blocks`, which knows what to do then.
+                // An unreadable part is read again by `blocks`, which handles damage.
                 let part = LivePart::read(open, blocks.clone(), sketch_len);
                 Ok((blocks, part.ok().flatten()))
             }
@@ -69,7 +69,7 @@ pub(super) fn push_live_records(
     pushed
 }
 
-/// Bytes of the file for each value.
+/// Average bytes of the file per value.
 fn value_len(open: &OpenSegment) -> f64 {
     open.entry.file_len as f64 / open.entry.fingerprint_count.max(1) as f64
 }
@@ -83,7 +83,7 @@ struct Push<'a> {
     watch: &'a Watch,
     throttle: Option<&'a Throttle>,
     value_len: f64,
-    /// The rank of the next value, and the value before it.
+    /// The rank of the next value, and the preceding value.
     rank: u64,
     last: u64,
     /// Whether all records came from another table.
@@ -91,7 +91,8 @@ struct Push<'a> {
 }
 
 impl Push<'_> {
-    /// Pushes the records of some blocks; where they are damaged, all that are left, by another table.
+    /// Pushes the records of some blocks; if they are damaged, all remaining records, from another
+    /// table.
     fn blocks(&mut self, blocks: Range<BlockIndex>) -> Result<()> {
         if self.is_done {
             return Ok(());
@@ -143,7 +144,7 @@ impl Push<'_> {
         })
     }
 
-    /// Notes that `count` more values were read, up to `last`.
+    /// Records that `count` more values were read, up to `last`.
     fn after(&mut self, count: u64, last: u64) -> Result<()> {
         if let Some(throttle) = self.throttle {
             throttle.spend((count as f64 * self.value_len) as u64);
@@ -154,7 +155,7 @@ impl Push<'_> {
         Ok(self.watch.tick(count - deleted)?)
     }
 
-    /// Pushes the records that are left, by the first other table whose values can be read.
+    /// Pushes the remaining records from the first other table whose values are readable.
     fn another_table(&mut self, damage: Error) -> Result<()> {
         let segment = &self.open.segment;
         for other in segment.tables().skip(1).filter_map(TableReader::whole) {
@@ -188,7 +189,7 @@ impl Push<'_> {
             let known = usize::try_from(done.saturating_sub(at)).unwrap_or(usize::MAX);
             let (known, rest) = values.split_at(known.min(values.len()));
             at += values.len() as u64;
-            // The values before the damage are those of both tables.
+            // Up to the damage both tables have the same values.
             if at - rest.len() as u64 == done && !known.is_empty() {
                 is_same &= known.last() == Some(&last);
             }

@@ -1,4 +1,4 @@
-//! Merging: one segment from several, published in their place.
+//! Merging: writing one segment from several, and publishing it in their place.
 
 use crate::base::error::{Error, Result};
 use crate::base::id_policy::IdPolicy;
@@ -9,18 +9,18 @@ use crate::writing::builder::RecordBuffer;
 use crate::writing::directory::{StoreDirectory, UncommittedSegment};
 use crate::writing::input::InputEstimate;
 use crate::writing::sort::SortResources;
+use crate::writing::writer::WriterOptions;
 use crate::writing::writer::live_records::push_live_records;
 use crate::writing::writer::rebase::{Rebased, rebase_deletions};
 use crate::writing::writer::scheme::{check_room, scheme_for};
-use crate::writing::writer::{Compacted, WriterOptions};
 use fpstore_base::Recipe;
 use fpstore_base::watch::{Observer, Phase, Throttle, Watch};
 
 /// The number of attempts to rebase deletions without the publication lock. The next attempt holds
 /// it, so that no other process can delete more meanwhile.
 const UNLOCKED_TRIES: u32 = 3;
-/// A compaction gives up after this many conflicts: each is a merge whose work is lost, and others
-/// may go on for ever.
+/// A compaction gives up after this many conflicts: each conflict wastes a merge, and other
+/// processes may continue for ever.
 pub(super) const CONFLICTS_MAX: u64 = 10;
 
 /// Merges segments of a store; the caller holds the compaction lock.
@@ -35,11 +35,33 @@ pub(super) struct Merger<'a> {
     pub(super) done: Compacted,
 }
 
+/// The result of a compaction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Compacted {
+    /// Merged segments, over all merges.
+    pub merged: u64,
+    /// New segments.
+    pub made: u64,
+    /// Bytes of the merged segments.
+    pub read_len: u64,
+    /// Bytes of the new segments.
+    pub written_len: u64,
+    /// Deleted fingerprints omitted from the new segments.
+    pub deleted_fingerprints: u64,
+    /// Deleted ids omitted from the new segments.
+    pub deleted_ids: u64,
+    /// Merges whose result was discarded, because another process removed or changed one of their
+    /// segments meanwhile.
+    pub conflicted: u64,
+}
+
 /// The outcome of a finished merge.
 enum Published {
-    /// It took the place of the merged segments; `None` is for no segment, where all was deleted.
+    /// It replaced the merged segments; `None` if no segment was needed because all records were
+    /// deleted.
     InPlace(Option<u64>),
-    /// One of the segments was removed, or deletions of them cannot be rebased: nothing changed.
+    /// One of the segments was removed, or their deletions cannot be rebased: nothing changed.
     Conflict,
 }
 
@@ -59,14 +81,14 @@ impl<'a> Merger<'a> {
         Merger { directory, store, options, resources, recipe, observer, throttle, done }
     }
 
-    /// Removes the files of the merged segments, except those that a reader holds.
+    /// Removes the files of the merged segments, except files held by a reader.
     pub(super) fn collect_garbage(&self) {
         if self.done.merged > 0 {
             self.directory.collect_garbage();
         }
     }
 
-    /// Ends a compaction that others disturb again and again.
+    /// Ends a compaction that other processes disturb repeatedly.
     pub(super) fn check_conflicts(&self) -> Result<()> {
         if self.done.conflicted < CONFLICTS_MAX {
             return Ok(());
@@ -88,7 +110,7 @@ impl<'a> Merger<'a> {
         let observer = self.observer.clone();
         let mut lens = parts.iter().map(|open| open.segment.header().sketch_len);
         let first = lens.next().unwrap_or_default();
-        // What has no sketch gets none, so all lose theirs; writers do not let it come to that.
+        // If sketch lengths differ, the merged segment has no sketches; writers prevent that case.
         let sketch_len = if lens.all(|len| len == first) { first } else { 0 };
         let mut records =
             RecordBuffer::new(IdPolicy::Auto, sketch_len, &self.resources, observer.clone());
@@ -100,7 +122,7 @@ impl<'a> Merger<'a> {
             push_live_records(open, &mut records, &self.resources, &watch, self.throttle.as_ref())?;
         }
         let mut segment = None;
-        // The last segment stays, even if it is empty: it has the recipe.
+        // The last segment of a store is kept even if it is empty: it has the recipe.
         if records.count() > 0 || self.store.snapshot().segments().len() == parts.len() {
             segment = Some(self.write(records, label)?);
         }
@@ -132,8 +154,8 @@ impl<'a> Merger<'a> {
         file.finish(label)
     }
 
-    /// Replaces `parts` by the segment that was made of them, and deletes from it the records that
-    /// were deleted from them since.
+    /// Replaces `parts` by the merged segment, after deleting from it the records that were deleted
+    /// from them since.
     fn publish(
         &self,
         parts: &[OpenSegment],
@@ -154,7 +176,7 @@ impl<'a> Merger<'a> {
                 Rebased::Impossible => return Ok(Published::Conflict),
             };
             let mut transaction = early.map_or_else(begin, Ok)?;
-            // Others may have published since the refresh.
+            // Other processes may have published since the refresh.
             let entries = transaction.segments();
             let Some(at) = position_of(parts, entries, is) else {
                 return Ok(Published::Conflict);
@@ -174,10 +196,10 @@ impl<'a> Merger<'a> {
             };
             let number = made.as_ref().map(|entry| entry.number);
             segments.splice(range, made);
-            // The snapshot holds the files of the merged segments.
+            // The snapshot holds the files of the merged segments open.
             drop(snapshot);
             let committed = transaction.commit(segments);
-            // After an error, the new manifest may be in place all the same.
+            // After an error, the new manifest may still be in place.
             let refreshed = self.store.refresh();
             let generation = committed?;
             refreshed.map_err(Error::in_effect(generation))?;
@@ -199,7 +221,7 @@ impl<'a> Merger<'a> {
     }
 }
 
-/// The position of `parts` among the live segments, if they are neighbours still.
+/// The position of `parts` among the live segments, if they are still neighbours.
 fn position_of<T>(
     parts: &[OpenSegment],
     live: &[T],

@@ -8,8 +8,8 @@ use fpstore_base::{Recipe, Resources, resource_setters};
 
 /// The options of a [`Writer`](crate::Writer) or a [`Compactor`](crate::writer::Compactor).
 ///
-/// Of the memory of a writer, half is for pushed records, half for compaction. The rate is that of
-/// compaction. A compactor waits for another one.
+/// Half of the memory of a writer is for pushed records, half for compaction. The rate limits
+/// compaction. A compactor waits for another compactor.
 ///
 /// # Examples
 ///
@@ -18,7 +18,7 @@ use fpstore_base::{Recipe, Resources, resource_setters};
 /// ```
 #[derive(Clone, Debug)]
 pub struct WriterOptions {
-    /// The tables of new segments; `None` for those of the store.
+    /// The tables of new segments; `None` for the tables of the store.
     pub scheme: Option<SchemeChoice>,
     /// The kind of ids that records may have.
     pub ids: IdPolicy,
@@ -32,9 +32,9 @@ pub struct WriterOptions {
     pub replace: bool,
     /// Whether due segments are merged after a commit.
     pub compact: bool,
-    /// The most bytes read and written in a second; `None` for no limit.
+    /// The maximum number of bytes read and written per second; `None` for no limit.
     pub max_rate: Option<u64>,
-    /// Whether work starts although the disk seems too full for it.
+    /// Whether work starts even if the disk seems too full for it.
     pub skip_space_check: bool,
     /// Memory, threads, temporary folder and observer.
     pub resources: Resources,
@@ -43,7 +43,7 @@ pub struct WriterOptions {
 }
 
 impl Default for WriterOptions {
-    /// Tables as those of the store, ids as they come, segments merged by the size-tiered rule.
+    /// Tables of the store, ids of automatic kind, segments merged by the size-tiered rule.
     fn default() -> Self {
         WriterOptions {
             scheme: None,
@@ -64,74 +64,46 @@ impl Default for WriterOptions {
 impl WriterOptions {
     /// Sets the tables of new segments, or how they are chosen.
     ///
-    /// By default a new segment has the tables of the largest segment. Where it has more than twice
-    /// as many fingerprints, it gets the fastest ones for its data at the distance that the store
-    /// is tuned for, as [`SchemeChoice::Auto`] finds them within
-    /// [`Budget::Default`](crate::plan::Budget::Default), or within 15 bytes for each fingerprint
-    /// and 32 KiB where that is less.
+    /// By default a new segment has the tables of the largest segment. If it has more than twice as
+    /// many fingerprints, it gets the fastest tables for its data at the tuned distance of the
+    /// store, chosen by [`SchemeChoice::Auto`] within
+    /// [`Budget::Default`](crate::plan::Budget::Default), or within 15 bytes per fingerprint and 32
+    /// KiB if that is less.
     #[must_use]
     pub fn scheme(mut self, scheme: impl Into<SchemeChoice>) -> Self {
         self.scheme = Some(scheme.into());
         self
     }
 
-    /// Sets the kind of ids that new segments keep.
-    #[must_use]
-    pub fn ids(mut self, ids: IdPolicy) -> Self {
-        self.ids = ids;
-        self
-    }
-
-    /// Sets the recipe of the fingerprints; the default is that of the store.
-    #[must_use]
-    pub fn recipe(mut self, recipe: impl Into<Option<Recipe>>) -> Self {
-        self.recipe = recipe.into();
-        self
-    }
-
-    /// Sets the name of the run of a program, such as `crawl-2026-11-22`: the next commit of records
-    /// remembers it in the store, in the same step, or else
-    /// [`Writer::finish`](crate::Writer::finish). A program that is run again can ask
-    /// [`Store::has_run`](crate::Store::has_run) and add nothing twice. A name is as a label, and
-    /// not empty.
-    #[must_use]
-    pub fn run(mut self, name: impl Into<Option<String>>) -> Self {
-        self.run = name.into();
-        self
-    }
-
-    /// Sets whether records replace those that were there before with the same id, as after a page
-    /// was crawled again. A commit removes these in the same step. Of pushed records with one id the
-    /// last one counts.
-    ///
-    /// Pushed records are held in memory until they are committed, and each commit takes a pass over
-    /// the ids of the store, as [`Writer::delete_ids`](crate::Writer::delete_ids).
-    #[must_use]
-    pub fn replace(mut self, replace: bool) -> Self {
-        self.replace = replace;
-        self
-    }
-
-    /// Sets whether the writer merges segments by the size-tiered rule of
-    /// [`Compaction::Tier`](crate::writer::Compaction::Tier) after each commit of records and when it
-    /// is finished.
-    #[must_use]
-    pub fn compact(mut self, compact: bool) -> Self {
-        self.compact = compact;
-        self
-    }
-
-    /// Sets whether a merge begins though the disk seems too small for it.
-    #[must_use]
-    pub fn skip_space_check(mut self, skip: bool) -> Self {
-        self.skip_space_check = skip;
-        self
+    setters! {
+        /// Sets the kind of ids that new segments keep.
+        ids: IdPolicy,
+        /// Sets the recipe of the fingerprints; the default is the recipe of the store.
+        recipe: impl Into<Option<Recipe>>,
+        /// Sets the name of the run of a program, such as `crawl-2026-11-22`. The next commit of
+        /// records stores it in the same step, or else [`Writer::finish`](crate::Writer::finish)
+        /// does. A repeated program can check [`Store::has_run`](crate::Store::has_run) and add
+        /// nothing twice. A name follows the rules of a label and is not empty.
+        run: impl Into<Option<String>>,
+        /// Sets whether records replace older records with the same id, as when a page is crawled
+        /// again. A commit removes the older ones in the same step. Of pushed records with one id
+        /// the last one is taken.
+        ///
+        /// Pushed records are held in memory until they are committed, and each commit takes a pass
+        /// over the ids of the store, as [`Writer::delete_ids`](crate::Writer::delete_ids).
+        replace: bool,
+        /// Sets whether the writer merges segments by the size-tiered rule of
+        /// [`Compaction::Tier`](crate::writer::Compaction::Tier) after each commit of records and
+        /// in its final step.
+        compact: bool,
+        /// Sets whether a merge begins even if the disk seems too small for it.
+        skip_space_check: bool,
     }
 
     resource_setters!();
     setters!(label, max_rate, wait);
 
-    /// How long to wait for locks, and who is told.
+    /// How long to wait for locks, and the observer of the wait.
     pub(super) fn patience(&self) -> Patience {
         Patience::new(self.wait, self.resources.observer.clone())
     }

@@ -1,4 +1,4 @@
-//! What a compaction would do.
+//! The plan of a compaction.
 
 use crate::store::Store;
 use crate::writing::writer::compact::{Compaction, candidates, label_of_all};
@@ -19,9 +19,9 @@ pub struct PlannedMerge {
 }
 
 impl Store {
-    /// The merges that [`Writer::compact`](crate::Writer::compact) would do now, in their order. A
-    /// segment that one of them makes may be merged again by a later one; its records and bytes are
-    /// reckoned as the sum of those that it comes from.
+    /// The merges that [`Writer::compact`](crate::Writer::compact) would do now, in order. A later
+    /// merge may merge the result of an earlier one; the records and bytes of such a result are
+    /// estimated as the sum over its inputs.
     ///
     /// # Examples
     ///
@@ -56,7 +56,7 @@ impl Store {
                 while let Some(range) = pick(&segments) {
                     let merge = planned(&segments[range.clone()], &segments[range.start].label);
                     let merged = merged(&segments[range.clone()], &merge.label);
-                    // Where every record is deleted, no segment is left.
+                    // If every record is deleted, no segment remains.
                     segments.splice(range, Some(merged).filter(|merged| merged.fingerprints > 0));
                     merges.push(merge);
                 }
@@ -75,7 +75,7 @@ fn planned(part: &[Candidate], label: &str) -> PlannedMerge {
     }
 }
 
-/// The segment that these would become if no two had a fingerprint in common.
+/// The merged segment, assuming that no two inputs share a fingerprint.
 fn merged(part: &[Candidate], label: &str) -> Candidate {
     Candidate {
         label: label.to_owned(),

@@ -1,5 +1,5 @@
-//! Rebasing deletions: records that are deleted from segments while these are merged are deleted
-//! from the merged segment, too, before it is published.
+//! Rebasing deletions: records that are deleted from segments during their merge are deleted from
+//! the merged segment, too, before it is published.
 
 use std::collections::BTreeSet;
 
@@ -17,13 +17,13 @@ use fpstore_base::Fingerprint;
 pub(super) enum Rebased {
     Nothing,
     Deletions(Deletions),
-    /// A fingerprint stays that was added without an id, and all its ids are deleted. A deletion
-    /// file cannot express that.
+    /// A fingerprint that was added without an id must remain, while all its ids are deleted. A
+    /// deletion file cannot express that.
     Impossible,
 }
 
-/// Translates the deletions that were made since `parts` were opened, from which `merged` was made;
-/// `now` are the same segments with all deletions.
+/// Translates the deletions that were made since `parts` were opened to the segment `merged` made
+/// of them; `now` are the same segments with all deletions.
 pub(super) fn rebase_deletions(
     parts: &[OpenSegment],
     now: &[OpenSegment],
@@ -48,7 +48,7 @@ pub(super) fn rebase_deletions(
     Ok(set.finish().map_or(Rebased::Nothing, Rebased::Deletions))
 }
 
-/// Adds to `touched` each fingerprint of which a record was deleted since.
+/// Adds to `touched` each fingerprint with a record deleted since.
 fn note_touched(
     part: &OpenSegment,
     now: &OpenSegment,
@@ -85,7 +85,7 @@ fn delete(
     merged: &Segment,
     set: &mut DeletionSet<'_>,
 ) -> Result<bool> {
-    // The merged segment has the ids of the first part, then those of the second, and so on.
+    // The merged segment has the ids of the first part, then the ids of the second, and so on.
     let (mut count, mut is_live) = (0, false);
     let mut positions = Vec::new();
     for (part, now) in parts.iter().zip(now) {

@@ -1,4 +1,4 @@
-//! Repair: a manifest of the sound segments, beside that of a damaged store.
+//! Repair: a manifest of the sound segments, placed next to the damaged store's own.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -21,42 +21,42 @@ use crate::writing::writer::scheme::scheme_of;
 use fpstore_base::Resources;
 use fpstore_disk::names_in;
 
-/// What [`repair`] could save.
+/// The result of [`repair`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Repair {
-    /// The manifest that names the sound segments alone. `None` if there is nothing to repair, or
-    /// nothing to keep, or if the old manifest is damaged, because then nothing says which
-    /// segments are live.
+    /// The manifest that lists only the sound segments. `None` if there is nothing to repair or
+    /// nothing to keep, or if the old manifest is damaged, because then the live segments are
+    /// unknown.
     pub manifest: Option<PathBuf>,
-    /// The files of the segments that are kept, oldest first.
+    /// The files of the kept segments, oldest first.
     pub kept: Vec<PathBuf>,
     /// Their fingerprints, deleted ones included.
     pub fingerprint_count: u64,
-    /// What was saved of damaged segments: a new one takes the place of each. Those that are not
-    /// here are left out whole, because they cannot be opened.
+    /// The results for damaged segments, each of which a new segment replaces. Damaged segments
+    /// missing in this list cannot be opened and are dropped entirely.
     pub salvaged: Vec<Salvaged>,
 }
 
-/// Writes a manifest that names what is sound of a damaged store, as `MANIFEST.repaired`
-/// beside the damaged one. The store itself stays as it is until the file is given the name
-/// `MANIFEST`; [`VerifyReport::damaged`] says what is missing from then on. The next change of the
-/// store removes a repaired manifest that was not used, because it would undo the change.
+/// Writes a manifest of the sound parts of a damaged store, as `MANIFEST.repaired` next to the
+/// damaged one. The store itself is unchanged until the file is renamed to `MANIFEST`;
+/// [`VerifyReport::damaged`] lists the parts that are missing from then on. The next change of the
+/// store removes an unused repaired manifest, because it would undo the change.
 ///
-/// Of a segment that is damaged elsewhere than in its head, a new one is made, with every record that
-/// any sound page holds: values from whichever table has them, ids where they can be read.
-/// [`Repair::salvaged`] counts what is lost. A segment whose deletions alone are damaged is kept
-/// without them: its deleted records come back. Needs 16 bytes of memory for each fingerprint of a
-/// segment that no other table holds whole.
-/// Where the manifest is damaged, nothing is written, and the sound segment files in the directory
-/// are returned: [`Writer::import`](crate::Writer::import) takes them into another store.
+/// A segment that is damaged outside its header area is replaced by a new one with every record on
+/// a sound page: values from any table that has them, and readable ids. [`Repair::salvaged`] counts
+/// the losses. If only the deletions of a segment are damaged, it is kept without them, and its
+/// deleted records reappear. Needs 16 bytes of memory for each fingerprint of a segment without an
+/// intact table of whole values. If the manifest is damaged, nothing is written, and the sound
+/// segment files in the directory are returned: [`Writer::import`](crate::Writer::import) can
+/// import them into another store.
 ///
 /// Waits at most `wait` for another process that writes to the store.
 ///
 /// # Errors
 ///
 /// * [`Error::Locked`] if another process is writing to the store, [`Error::InvalidOptions`] if the
-///   store was changed after it was verified.
+///   store changed after it was verified.
 /// * [`Error::Io`] if the file cannot be written.
 ///
 /// # Examples
@@ -114,8 +114,8 @@ fn note_kept(done: &mut Repair, path: &Path, kept: &[SegmentEntry]) {
     done.fingerprint_count = kept.iter().map(|entry| entry.fingerprint_count).sum();
 }
 
-/// Writes what can be read of a damaged segment: a new segment, if that is anything. `None` if the
-/// segment cannot be opened.
+/// Writes the readable records of a damaged segment as a new segment, if there are any. `None` if
+/// the segment cannot be opened.
 fn salvage(
     path: &Path,
     entry: &SegmentEntry,
@@ -123,7 +123,7 @@ fn salvage(
 ) -> Result<Option<(Option<UncommittedSegment>, Salvaged)>> {
     let bare = || SegmentEntry { deletions: None, ..entry.clone() };
     let opened = OpenSegment::open(path, entry, Access::Map);
-    // Damaged deletions are lost: what they deleted comes back.
+    // Damaged deletions are lost: the deleted records reappear.
     let Ok(open) = opened.or_else(|_| OpenSegment::open(path, &bare(), Access::Map)) else {
         return Ok(None);
     };
@@ -141,7 +141,7 @@ fn salvage(
     Ok(Some((Some(file.finish(&entry.label)?), salvaged)))
 }
 
-/// The damaged segments by their numbers.
+/// The damaged segments by number.
 type Damaged<'a> = BTreeMap<Counted<u64>, &'a DamagedSegment>;
 
 /// The segment files in a directory that have no faults.

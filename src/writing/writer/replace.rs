@@ -1,4 +1,4 @@
-//! Records that replace those with the same ids.
+//! Pushed records that replace older records with the same ids.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,8 @@ use crate::base::error::{Error, Result};
 use crate::writing::builder::RecordBuffer;
 use fpstore_base::{Fingerprint, Id, IdRef};
 
-/// Pushed records, one for each id. As for deletions, a number and the text that spells it are the
-/// same id. Kept by id, so that the same records give the same bytes.
+/// Pushed records, one for each id. As for deletions, a number and its decimal text are the same
+/// id. Sorted by id, so that the same records give the same bytes.
 #[derive(Debug, Default)]
 pub(super) struct Replacing {
     numbers: BTreeMap<u64, Record>,
@@ -23,7 +23,7 @@ struct Record {
 }
 
 impl Replacing {
-    /// Takes a record in the place of an earlier one with the same id.
+    /// Takes a record, replacing an earlier one with the same id.
     pub(super) fn push(
         &mut self,
         fingerprint: Fingerprint,

@@ -1,9 +1,9 @@
-//! What is left of a damaged segment: the records that any of its pages holds.
+//! The readable records of a damaged segment, from any of its pages.
 //!
-//! Each table has all fingerprints, in an order of its own, and ids follow the order of the first
-//! one. So a value that a damaged page of one table held is read from another table. Its rank, and
-//! with it its ids, is known where the other tables have every value that is missing between two
-//! that the first table has.
+//! Each table has all fingerprints in its own order, and ids follow the order of the first table.
+//! So a value on a damaged page of one table is read from another table. Its rank, and therefore
+//! its ids, is known if the other tables have every value missing between two values of the first
+//! table.
 
 use crate::base::error::{Error, Result};
 use crate::base::section::Rank;
@@ -14,21 +14,21 @@ use crate::writing::builder::RecordBuffer;
 use crate::writing::sort::{SortResources, SortedValues, ValueSorter};
 use fpstore_base::Id;
 
-/// What a repair saved of a damaged segment.
+/// The part of a damaged segment that a repair saved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Salvaged {
     /// The number of the segment.
     pub number: u64,
-    /// Fingerprints in the new segment that takes its place.
+    /// Fingerprints in the new segment that replaces it.
     pub kept: u64,
-    /// Fingerprints that no sound page holds, or that cannot be kept without their ids.
+    /// Fingerprints that are on no sound page, or that cannot be kept without their ids.
     pub lost: u64,
     /// Kept fingerprints whose ids are lost.
     pub without_ids: u64,
 }
 
-/// Pushes all live records of a segment that can be read.
+/// Pushes all readable live records of a segment.
 pub(super) fn push_readable(
     open: &OpenSegment,
     buffer: &mut RecordBuffer,
@@ -55,7 +55,7 @@ pub(super) fn push_readable(
         Ok(())
     })?;
     if distinct == count {
-        // Whatever happened to the first table, the others tell all ranks.
+        // Even if the first table is unreadable, the others determine all ranks.
         let mut rank = 0;
         each_distinct(&others, |value| {
             rank += 1;
@@ -67,7 +67,7 @@ pub(super) fn push_readable(
     Ok(salvage.done)
 }
 
-/// The values that the other tables have, in the order of the first one.
+/// The values of the other tables, in the order of the first one.
 fn values_of_others(
     open: &OpenSegment,
     first: WholeTable<'_>,
@@ -104,14 +104,14 @@ struct Salvage<'a> {
     buffer: &'a mut RecordBuffer,
     has_ids: bool,
     done: Salvaged,
-    /// The rank after the last value that the first table has.
+    /// The rank after the last value read from the first table.
     next_rank: u64,
     /// Values of the other tables after that value.
     between: Vec<u64>,
 }
 
 impl Salvage<'_> {
-    /// Pushes the values of the first table, and those of others that it has lost.
+    /// Pushes the values of the first table, and values of others that it has lost.
     fn merge(&mut self, first: WholeTable<'_>, others: &SortedValues) -> Result<()> {
         let mut own: Vec<(u64, u64)> = Vec::new();
         first.for_each_readable(|rank, run| {
@@ -134,14 +134,14 @@ impl Salvage<'_> {
         self.close(first, self.open.segment.header().fingerprint_count)
     }
 
-    /// Takes a value of the first table, after those that lie before it.
+    /// Takes a value of the first table, after the values before it.
     fn take(&mut self, first: WholeTable<'_>, rank: u64, value: u64) -> Result<()> {
         self.close(first, rank)?;
         self.next_rank = rank + 1;
         self.push(first, value, Some(Rank(rank)))
     }
 
-    /// Pushes what other tables have of the ranks before `rank`.
+    /// Pushes the values of other tables with ranks before `rank`.
     fn close(&mut self, first: WholeTable<'_>, rank: u64) -> Result<()> {
         let missing = rank.saturating_sub(self.next_rank);
         let between = std::mem::take(&mut self.between);
@@ -154,13 +154,13 @@ impl Salvage<'_> {
         Ok(())
     }
 
-    /// Pushes a value with its ids, as far as they are known.
+    /// Pushes a value with its known ids.
     fn push(&mut self, first: WholeTable<'_>, value: u64, rank: Option<Rank>) -> Result<()> {
         let fingerprint = first.permutation.invert(Permuted(value));
         let ids = match rank {
             Some(rank) if self.open.is_deleted(rank) => return Ok(()),
             Some(rank) => self.ids(rank)?,
-            // What was deleted must not come back.
+            // Deleted records must not reappear.
             None if self.open.deleted.is_some() => {
                 self.done.lost += 1;
                 return Ok(());
@@ -174,7 +174,7 @@ impl Salvage<'_> {
                     self.buffer.push_stored(fingerprint, id.as_ref(), &sketch)?;
                 }
             }
-            // Where documents have sketches, a record without them cannot be kept.
+            // In a store with sketches, a record without its sketch cannot be kept.
             None if self.open.segment.header().sketch_len > 0 => {
                 self.done.lost += 1;
                 return Ok(());

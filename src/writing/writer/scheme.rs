@@ -10,13 +10,13 @@ use crate::writing::input::InputEstimate;
 use crate::writing::sort::SortResources;
 use crate::writing::writer::WriterOptions;
 
-/// A new segment gets tables of its own if it has more than this times the fingerprints of the
-/// largest one.
+/// A new segment gets its own tables if it has more than this factor times the fingerprints of the
+/// largest segment.
 const GROWTH_MAX: u64 = 2;
 
-/// The budget of a small segment, in bytes: it is merged before long, and then every byte of it is
-/// written again. Two tables fit, and more do not (a million records in batches of a thousand: 9.2
-/// times the bytes of the store are written instead of 10.7).
+/// The budget of a small segment, in bytes: it is soon merged, and then every byte of it is written
+/// again. Two tables fit, but not more (a million records in batches of a thousand: 9.2 times the
+/// bytes of the store are written instead of 10.7).
 const SMALL_PER_FINGERPRINT: f64 = 15.0;
 const SMALL_FOR_ALL: f64 = 32768.0;
 
@@ -44,7 +44,7 @@ pub(super) fn scheme_for(
     }
 }
 
-/// The scheme that a segment has: its tables, and the distance that they are tuned to.
+/// The scheme of an existing segment: its tables, and their tuned distance.
 pub(super) fn scheme_of(header: &Header) -> Result<SchemeChoice> {
     let tables = header.tables.iter().map(|table| (table.mask.0, table.telling_bits()));
     Ok(Scheme::of_tables(tables, header.tuned_k)?.into())

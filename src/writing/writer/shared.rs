@@ -1,8 +1,8 @@
 //! A writer that is held for one turn at a time.
 //!
-//! Programs that write for as long as they live share a store in this way: the streams of the
-//! program, and [`CheckedWriter`](crate::writer::CheckedWriter). This file decides when a turn has
-//! been long enough. It never commits: what is pushed belongs to the writer of the turn.
+//! Long-running programs share a store in this way: the streams of the program, and
+//! [`CheckedWriter`](crate::writer::CheckedWriter). This file limits the length of a turn. It never
+//! commits: pushed records belong to the writer of the turn.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -11,16 +11,16 @@ use crate::base::error::Result;
 use crate::store::Store;
 use crate::writing::writer::{Writer, WriterOptions};
 
-/// The longest time that other writers are kept from their turn.
+/// The maximum time for which other writers wait for their turn.
 const TURN_MAX: Duration = Duration::from_secs(1);
-/// How long the lock is then left alone. Writers that wait try to take it more often than this.
+/// The time for which the lock is then left free. Waiting writers retry more often than this.
 const TURN_PAUSE: Duration = Duration::from_millis(120);
 
-/// A writer that gives the writer lock back between its turns, so that other processes can write.
+/// A writer that releases the writer lock between its turns, so that other processes can write.
 ///
 /// A turn begins with [`SharedWriter::writer`] and ends with [`SharedWriter::end_turn`]. Nobody
-/// else changes the records of the store during a turn. Records that were pushed in a turn and not
-/// committed are lost with it.
+/// else changes the records of the store during a turn. Pushed records that are not committed in a
+/// turn are lost with it.
 ///
 /// # Examples
 ///
@@ -45,7 +45,7 @@ pub struct SharedWriter {
     options: WriterOptions,
     /// The writer of this turn.
     writer: Option<Box<Writer>>,
-    /// The last time at which other writers could take the lock.
+    /// The last time when other writers could take the lock.
     busy_since: Instant,
     /// When the last turn ended.
     ended: Instant,
@@ -58,13 +58,13 @@ impl SharedWriter {
         SharedWriter { path: path.into(), options, writer: None, busy_since: now, ended: now }
     }
 
-    /// Whether this is a turn.
+    /// Whether a turn is in progress.
     pub fn is_held(&self) -> bool {
         self.writer.is_some()
     }
 
-    /// The writer of this turn. Begins a turn if there is none, after at most
-    /// [`WriterOptions::wait`]: its store is then the newest.
+    /// The writer of this turn. If none is in progress, begins one after at most
+    /// [`WriterOptions::wait`], with the newest state of the store.
     ///
     /// # Errors
     ///
@@ -92,8 +92,8 @@ impl SharedWriter {
     /// As [`Writer::set_label`], and as [`SharedWriter::writer`] if this begins a turn.
     pub fn set_label(&mut self, label: &str) -> Result<()> {
         let before = std::mem::replace(&mut self.options.label, label.into());
-        // A turn that begins now checks the new label, and not the one before, which the store may
-        // refuse since another process wrote to it.
+        // A turn that begins now checks the new label, and not the old one, which the store may
+        // reject since another process wrote to it.
         let set = match &mut self.writer {
             Some(writer) => writer.set_label(label),
             None => self.writer().map(drop),
@@ -105,7 +105,7 @@ impl SharedWriter {
     }
 
     /// Whether other writers may have waited for a second.
-    pub fn is_overdue(&self) -> bool {
+    pub(super) fn is_overdue(&self) -> bool {
         self.busy_since.elapsed() >= TURN_MAX
     }
 
@@ -124,7 +124,7 @@ impl SharedWriter {
         self.ended = Instant::now();
     }
 
-    /// Commits what was pushed in this turn, and merges segments as [`Writer::finish`].
+    /// Commits the records pushed in this turn, and merges segments as [`Writer::finish`].
     ///
     /// # Errors
     ///

@@ -1,21 +1,21 @@
-//! The size-tiered rule: picks the segments to merge, so that they stay few and little is written.
+//! The size-tiered rule: picks segments to merge, balancing their number against the bytes written.
 //!
-//! Compaction passes the live segments as [`Candidate`]s and merges the range that it gets back.
-//! Nothing here opens a file.
+//! Compaction passes the live segments as [`Candidate`]s and merges the returned range. Nothing
+//! here opens a file.
 
 use std::ops::Range;
 
-/// The segments of a tier are merged when their weight reaches one of these numbers of units. With
-/// the last one they leave the tier.
+/// The segments of a tier are merged when their weight reaches one of these numbers of units. At
+/// the last number they move to the next tier.
 const STEPS: [u64; 3] = [3, 6, 10];
-/// A weight counts as this many hundredths of itself: batches are never quite equal, and a merge
-/// drops repeated fingerprints.
+/// Weights are increased to this percentage: batches are never exactly equal, and a merge drops
+/// repeated fingerprints.
 const TOLERANCE: u64 = 108;
-/// An inversion is a segment before one of a greater tier. This many of them are merged with
-/// everything that follows.
+/// An inversion is a segment before one of a greater tier. This many inversions are merged with all
+/// later segments.
 const INVERSIONS_MAX: usize = 3;
 
-/// A live segment, with the numbers that the rule uses.
+/// A live segment, with the numbers that the rule needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Candidate {
     pub(super) label: String,
@@ -40,7 +40,7 @@ impl Candidate {
         (self.file_len as f64 * live) as u64
     }
 
-    /// Its live records. Not bytes: small files consist of whole pages.
+    /// Its number of live records. Not bytes, because small files consist of whole pages.
     fn weight(&self) -> u64 {
         self.live_fingerprints().max(self.live_ids)
     }
@@ -53,13 +53,13 @@ impl Candidate {
 
 /// Picks the next neighbours to merge, oldest first; `None` if no merge is due.
 ///
-/// Only neighbours of one label are merged, so that segments stay in the order of their age and
-/// each label can expire alone. A tier is a power of ten of records. When the segments of a tier
-/// reach 3, 6 or 10 of its units, they are merged; ten units are one unit of the next tier, and if
-/// that completes a step there, its segments join the same merge. So equal batches end in one
-/// segment whenever their number is a power of ten, and each record is written about twice for each
-/// power. A label has at most four segments of a tier, and three inversions. A segment of which
-/// more than half is deleted is rewritten alone, and an empty one removed.
+/// Only neighbours with the same label are merged, so that segments stay in the order of their age
+/// and each label can expire separately. A tier is a power of ten of records. When the segments of
+/// a tier reach 3, 6 or 10 of its units, they are merged; ten units are one unit of the next tier,
+/// and if that completes a step there, its segments join the same merge. So equal batches end in
+/// one segment whenever their number is a power of ten, and each record is written about twice for
+/// each power. A label has at most four segments of a tier, and three inversions. A segment with
+/// more than half of its records deleted is rewritten alone, and an empty one removed.
 pub(super) fn pick(segments: &[Candidate]) -> Option<Range<usize>> {
     let mut start = 0;
     for run in segments.chunk_by(|a, b| a.label == b.label) {
@@ -81,8 +81,8 @@ fn pick_in_label(run: &[Candidate]) -> Option<Range<usize>> {
     while end > 1 {
         match complete_step(&run[..end]) {
             Ok(start) => return Some(start..end),
-            // Older segments completed no step when they were the youngest, unless nothing merged
-            // then.
+            // Older segments completed no step when they were the youngest, unless nothing was
+            // merged then.
             Err(older) => end = older,
         }
     }
@@ -98,8 +98,8 @@ fn pick_in_label(run: &[Candidate]) -> Option<Range<usize>> {
 }
 
 /// The start of the longest suffix of `run` that completes a step. It begins with the tier of the
-/// youngest segment, and goes on to the next tier as long as the suffix is one unit of that. If
-/// there is no step, the error is the number of segments that are older than the suffix.
+/// youngest segment, and continues to the next tier as long as the suffix is one unit of that tier.
+/// Without a step, the error is the number of segments older than the suffix.
 fn complete_step(run: &[Candidate]) -> Result<usize, usize> {
     let (mut start, mut tier) = (run.len(), run.last().map_or(0, Candidate::tier));
     let (mut found, mut weight) = (None, 0_u64);
@@ -133,7 +133,7 @@ fn tolerated(weight: u64) -> u64 {
 }
 
 /// Picks as many of the youngest segments of one label as can be merged by writing at most
-/// `len_max` bytes, if these are two or more: the final merge of a writer.
+/// `len_max` bytes, if there are two or more: the final merge of a writer.
 pub(super) fn pick_youngest(segments: &[Candidate], len_max: u64) -> Option<Range<usize>> {
     let label = &segments.last()?.label;
     let end = segments.len();
@@ -148,8 +148,8 @@ pub(super) fn pick_youngest(segments: &[Candidate], len_max: u64) -> Option<Rang
     (end - start > 1).then_some(start..end)
 }
 
-/// Picks all neighbours of one label, if they are several, have deletions, or are one empty segment
-/// among others.
+/// Picks all neighbours with the same label, if there are several, or a single one with deletions,
+/// or an empty one among others.
 pub(super) fn pick_label(segments: &[Candidate]) -> Option<Range<usize>> {
     let mut start = 0;
     for run in segments.chunk_by(|a, b| a.label == b.label) {
@@ -174,8 +174,8 @@ mod tests {
         Candidate { label: label.into(), file_len: len, fingerprints: len, deleted: 0, live_ids: 0 }
     }
 
-    /// Adds segments of these lengths, merging by the rule: the segments at the end, the most that
-    /// there were, and the records written.
+    /// Adds segments of these lengths and merges by the rule. Returns the final segments, the
+    /// maximum number of segments, and the number of records written.
     fn simulate(lens: impl IntoIterator<Item = u64>) -> (Vec<u64>, usize, u64) {
         let mut segments: Vec<Candidate> = Vec::new();
         let (mut most, mut written) = (0, 0);
@@ -192,7 +192,7 @@ mod tests {
         (segments.iter().map(|one| one.file_len).collect(), most, written)
     }
 
-    /// A generator of its own keeps tests repeatable.
+    /// A private generator keeps the tests repeatable.
     fn random(state: &mut u64) -> u64 {
         *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         *state >> 33
@@ -200,8 +200,7 @@ mod tests {
 
     #[test]
     fn equal_batches_end_in_one_segment_at_each_power_of_ten() {
-        // In a tier 3, 6 and 10 of 10 units are written by its steps: 1.9 times all records for
-        // each power.
+        // In a tier, its steps write 3, 6 and 10 of 10 units: 1.9 times all records for each power.
         for batch in [1, 10, 93, 95, 100, 102, 930, 1000, 1020] {
             for (power, count) in [(1, 10), (2, 100), (3, 1000), (4, 10_000)] {
                 let (segments, most, written) = simulate((0..count).map(|_| batch));
@@ -268,10 +267,10 @@ mod tests {
         segments[3].deleted = 6;
         assert_eq!(pick(&segments), Some(3..4));
         assert_eq!(pick(&[]), None);
-        // An empty one is removed where there are others.
+        // An empty one is removed if there are others.
         assert_eq!(pick(&[candidate("a", 0)]), None);
         assert_eq!(pick(&[candidate("a", 0), candidate("b", 5)]), Some(0..1));
-        // One of a label is as it would be written, unless records of it are deleted.
+        // A single segment of a label is left alone, unless records of it are deleted.
         let mut alone = ["a", "b", "a"].map(|label| candidate(label, 10));
         assert_eq!(pick_label(&alone), None);
         alone[1].deleted = 1;
@@ -290,7 +289,7 @@ mod tests {
         assert_eq!(pick_youngest(&segments, 1000), Some(0..4));
         assert_eq!(pick_youngest(&[candidate("a", 1), candidate("b", 1)], 100), None);
         assert_eq!(pick_youngest(&[], 100), None);
-        // What is deleted is not written.
+        // Deleted records are not written.
         let half = [Candidate { deleted: 5, ..candidate("", 10) }, candidate("", 5)];
         assert_eq!(pick_youngest(&half, 9), None);
         assert_eq!(pick_youngest(&half, 10), Some(0..2));

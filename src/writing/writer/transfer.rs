@@ -1,4 +1,4 @@
-//! Export: copies of segments to a new store; verified copies for all that takes segments in.
+//! Export: copying segments to a new store; and verified copies for import and commit.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::writing::directory::{
     Patience, SegmentFile, StoreDirectory, check_output, random_store_id, reserve,
 };
 
-/// What [`export`] wrote.
+/// The result of [`export`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Exported {
@@ -33,17 +33,17 @@ fn copy(from: &Path, to: &mut SegmentFile) -> Result<()> {
     io::copy(&mut file, to).and_then(|_| to.flush()).map_err(Error::io("copy", from))
 }
 
-/// Copies a segment and checks the copy front to back.
+/// Copies a segment and fully verifies the copy.
 pub(super) fn copy_verified(from: &Path, to: &mut SegmentFile) -> Result<()> {
     copy(from, to)?;
     check_copy(from, to)
 }
 
-/// Checks a copy of the segment at `from` front to back.
+/// Fully verifies a copy of the segment at `from`.
 pub(super) fn check_copy(from: &Path, to: &SegmentFile) -> Result<()> {
     let faults = faults_of(&map(to.temporary_path())?);
     match faults.into_iter().next() {
-        // The copy is removed; the user has the original.
+        // The copy will be removed, so the error names the original.
         Some(Error::Corrupt { section, offset, fault, .. }) => {
             Err(Error::Corrupt { path: from.into(), section, offset, fault })
         }
@@ -53,14 +53,14 @@ pub(super) fn check_copy(from: &Path, to: &SegmentFile) -> Result<()> {
 }
 
 /// Copies segments of a store, with labels and deletions, to a new store in the directory `to`,
-/// which must not exist or be empty. The new store can be imported as a whole. Its segment files
-/// can also be imported one by one, without their deletions. `segment` is the number of one
-/// segment; without it, all are copied. The state is the one that `store` shows, or a later one, if a
+/// which must be missing or empty. The new store can be imported as a whole. Its segment files can
+/// also be imported one by one, without their deletions. `segment` selects one segment by number;
+/// without it, all are copied. The copied state is the state shown by `store`, or a later one, if a
 /// writer removes segments meanwhile.
 ///
 /// # Errors
 ///
-/// * [`Error::StoreExists`] if there is something at `to`.
+/// * [`Error::StoreExists`] if something is at `to`.
 /// * [`Error::InvalidOptions`] if there is no such segment.
 /// * [`Error::Io`] if the system refuses. There is no new store then.
 /// * [`Error::InEffect`] if the system failed after the last step: the new store is in its place.
@@ -76,15 +76,15 @@ pub fn export(store: &Store, to: impl AsRef<Path>, segment: Option<u64>) -> Resu
     export_to(store, to.as_ref(), segment, false)
 }
 
-/// As [`export`], by hard links instead of copies: a snapshot of a store that takes no space and
-/// milliseconds, for work of hours that must see one state while the store goes on changing.
+/// As [`export`], by hard links instead of copies: a snapshot of a store that takes no space and is
+/// made in milliseconds, for long work that must see one state while the store changes.
 ///
 /// The two stores share the bytes of their segments, which no writer ever changes. A segment takes
 /// space until it is removed from both.
 ///
 /// # Errors
 ///
-/// As [`export`], and [`Error::Io`] where the system has no hard links between the two places, as
+/// As [`export`], and [`Error::Io`] if the system has no hard links between the two places, as
 /// between two file systems.
 pub fn export_linked(
     store: &Store,

@@ -1,4 +1,4 @@
-//! Ids that a deletion looks for.
+//! The ids of a deletion.
 
 use std::collections::HashMap;
 
@@ -6,8 +6,8 @@ use crate::base::error::{Error, Fault};
 use crate::search::snapshot::OpenSegment;
 use fpstore_base::IdRef;
 
-/// The ids to delete. A text that is a canonical number counts as the number, because one segment
-/// may keep it as a text and another as a number.
+/// The ids to delete. A text that is a canonical number is treated as the number, because one
+/// segment may store it as a text and another as a number.
 #[derive(Debug, Default)]
 pub(super) struct WantedIds {
     numbers: HashMap<u64, bool>,
@@ -22,7 +22,7 @@ impl WantedIds {
         };
     }
 
-    /// Whether an id is wanted; if so, it counts as found.
+    /// Whether an id is wanted; if so, marks it as found.
     pub(super) fn find(&mut self, id: IdRef<'_>) -> bool {
         let found = match number_of(id) {
             Ok(number) => self.numbers.get_mut(&number),
@@ -37,7 +37,7 @@ impl WantedIds {
         }
     }
 
-    /// Whether all ids of another list are wanted here, too.
+    /// Whether all ids of another list are also wanted here.
     pub(super) fn has_all_of(&self, other: &WantedIds) -> bool {
         other.numbers.keys().all(|number| self.numbers.contains_key(number))
             && other.texts.keys().all(|text| self.texts.contains_key(text))

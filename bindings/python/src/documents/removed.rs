@@ -1,7 +1,7 @@
 //! The documents that a cleaning removes, as rows.
 
 use arrow_array::builder::{Float64Builder, StringBuilder};
-use fpstore::rows::{RemovedInStoresRow, RemovedRow, Side};
+use fpstore::rows::{RemovedRow, Side};
 use fpstore::{IdKind, IdRef};
 
 use crate::columns::{Distances, RowsBuilder, U64, names_of};
@@ -10,7 +10,7 @@ use crate::id_columns::IdColumn;
 use crate::rows::Rows;
 use crate::store::Names;
 
-/// The columns of [`RemovedInStoresRow`].
+/// The columns of [`RemovedRow`].
 type Columns = (
     U64,
     U64,
@@ -36,7 +36,7 @@ impl<'a> RemovedRows<'a> {
         let mut columns = Columns::default();
         (columns.4, columns.5) = (IdColumn::new(IdKind::Text), IdColumn::new(IdKind::Text));
         columns.8 = IdColumn::new(if names.is_some() { IdKind::Text } else { IdKind::None });
-        let rows = RowsBuilder::new(names_of::<RemovedInStoresRow<'_>>(), columns);
+        let rows = RowsBuilder::new(names_of::<RemovedRow<'_>>(), columns);
         RemovedRows { rows, names }
     }
 

@@ -8,7 +8,7 @@ use fpstore::join::{
     JoinOptions, Pair, Share, document_pairs, near_pairs as find_pairs, near_pairs_across,
     sorted_pairs, sorted_pairs_across,
 };
-use fpstore::rows::PairInStoresRow;
+use fpstore::rows::PairRow;
 use fpstore::{Fingerprint, IdKind};
 use pyo3::prelude::*;
 
@@ -30,7 +30,7 @@ pub(crate) struct PairRows {
     names: Option<Names>,
 }
 
-/// The columns of [`PairInStoresRow`].
+/// The columns of [`PairRow`].
 type PairColumns = (U64, U64, Distances, LeftOut, NameColumn, NameColumn, IdColumn, IdColumn);
 
 impl PairRows {
@@ -45,7 +45,7 @@ impl PairRows {
         let id = || IdColumn::new(ids);
         let values = (U64::default(), U64::default(), Distances::default());
         let columns = (values.0, values.1, values.2, LeftOut, store(), store(), id(), id());
-        PairRows { rows: RowsBuilder::new(names_of::<PairInStoresRow<'_>>(), columns), names }
+        PairRows { rows: RowsBuilder::new(names_of::<PairRow<'_>>(), columns), names }
     }
 
     pub(crate) fn schema(&self) -> SchemaRef {

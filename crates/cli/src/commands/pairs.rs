@@ -6,7 +6,7 @@ use anyhow::bail;
 use clap::Args;
 use fpstore::join::confirm::InPairs;
 use fpstore::join::{JUDGED_DISTANCE, PlanReads, document_pairs, sampled_pairs};
-use fpstore::rows::{PairInStoresRow, PairRow};
+use fpstore::rows::PairRow;
 use fpstore::{Error, IdRef};
 use fpstore_report::page::About;
 
@@ -24,6 +24,9 @@ use crate::run::join_input::{Ids, JoinInputArgs};
 use crate::session::command::ExitStatus;
 use crate::session::monitor::Monitor;
 use crate::session::stores::name_of;
+
+/// Columns for similarities that are not computed, and for the stores if there is only one.
+const WITHOUT: [&str; 3] = ["similarity", "first_store", "second_store"];
 
 const LONG_ABOUT: &str = "\
 Find every pair of documents whose fingerprints lie within k bits, each pair once.
@@ -127,26 +130,20 @@ pub(crate) fn run(args: &PairsArgs) -> anyhow::Result<ExitStatus> {
         message!("{} within {distance}", counted(pairs.len(), "pair", "pairs"));
     }
     let width = opened.store.width();
-    let (layout, without) = (args.format.layout(), ["similarity"]);
-    let mut rows = match &opened.stores {
-        Some(_) => RowWriter::new::<PairInStoresRow<'_>>(layout, out, &without)?,
-        None => RowWriter::new::<PairRow<'_>>(layout, out, &without)?,
-    };
+    let names = opened.stores.as_ref();
+    let without = if names.is_some() { &WITHOUT[..1] } else { &WITHOUT };
+    let mut rows = RowWriter::new::<PairRow<'_>>(args.format.layout(), out, without)?;
     pairs.for_each(|pair| -> anyhow::Result<()> {
         monitor.check()?;
-        let row = PairRow {
+        rows.push(&PairRow {
             first: width.hex(pair.pair.first),
             second: width.hex(pair.pair.second),
             distance: pair.pair.distance(),
             similarity: None,
             first_id: pair.first_id,
             second_id: pair.second_id,
-        };
-        let Some(names) = &opened.stores else { return rows.push(&row) };
-        rows.push(&PairInStoresRow {
-            pair: row,
-            first_store: name_of(names, pair.first_store),
-            second_store: name_of(names, pair.second_store),
+            first_store: names.map(|names| name_of(names, pair.first_store)),
+            second_store: names.map(|names| name_of(names, pair.second_store)),
         })
     })?;
     rows.finish()?;
@@ -215,7 +212,7 @@ fn confirmed_pairs(
         confirmation.report(&counted(confirmed.candidate_count(), "pair", "pairs"), k);
         message!("{} of similarity {threshold} or more", counted(count, "pair", "pairs"));
     }
-    let mut rows = RowWriter::new::<PairRow<'_>>(args.format.layout(), out, &[])?;
+    let mut rows = RowWriter::new::<PairRow<'_>>(args.format.layout(), out, &WITHOUT[1..])?;
     let id = |document| Ok::<_, Error>(confirmed.id(document)?.map(|id| id.to_string()));
     confirmed.for_each_pair(args.distinct, |pair| -> anyhow::Result<()> {
         monitor.check()?;
@@ -228,6 +225,8 @@ fn confirmed_pairs(
             similarity: Some(pair.similarity),
             first_id: one.as_deref().map(IdRef::Text),
             second_id: other.as_deref().map(IdRef::Text),
+            first_store: None,
+            second_store: None,
         })
     })?;
     rows.finish()?;

@@ -1,6 +1,6 @@
 //! `--removed`: the removed records, each with the record that replaces it.
 
-use fpstore::rows::{RemovedInStoresRow, RemovedRow, Side};
+use fpstore::rows::{RemovedRow, Side};
 
 use crate::output::row_writer::RowWriter;
 use crate::output::sink::Sink;
@@ -15,18 +15,14 @@ pub(crate) struct RemovedWriter {
 
 impl RemovedWriter {
     pub(crate) fn new(out: Sink, stores: Option<StoreNames>) -> anyhow::Result<Self> {
-        let rows = match stores {
-            Some(_) => RowWriter::tsv::<RemovedInStoresRow<'_>>(out)?,
-            None => RowWriter::tsv::<RemovedRow<'_>>(out)?,
-        };
-        Ok(RemovedWriter { rows, stores })
+        Ok(RemovedWriter { rows: RowWriter::tsv::<RemovedRow<'_>>(out)?, stores })
     }
 
     pub(crate) fn push(&mut self, removed: RemovedRow<'_>) -> anyhow::Result<()> {
         let Some(names) = &self.stores else { return self.rows.push(&removed) };
         let is_stored = removed.side == Side::Stored;
-        let other_store = is_stored.then(|| name_of(names, removed.other_store));
-        self.rows.push(&RemovedInStoresRow { removed, other_store })
+        let name = if is_stored { name_of(names, removed.other_store) } else { "" };
+        self.rows.push(&RemovedRow { other_store_name: Some(name), ..removed })
     }
 
     pub(crate) fn finish(self) -> anyhow::Result<()> {

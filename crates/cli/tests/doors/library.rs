@@ -116,6 +116,8 @@ fn pairs(store: &Store, case: &Value) -> Found {
             similarity: None,
             first_id: pair.first_id,
             second_id: pair.second_id,
+            first_store: None,
+            second_store: None,
         }));
         Ok(())
     });

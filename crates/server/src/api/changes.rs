@@ -16,8 +16,8 @@ use crate::state::lanes::blocking;
 use crate::state::limits::check_items;
 use crate::state::shared::Shared;
 use crate::writing::not_written;
-use fpstore::Error;
-use fpstore::writer::{Arrivals, Compaction, Deleted, Expiry, Writer, dated_label};
+use fpstore::writer::{Arrivals, Compaction, Deleted, Expiry, dated_label};
+use fpstore::{Error, Writer};
 use fpstore_client::{
     CompactAnswer, CompactBody, DeleteAnswer, DeleteBody, ExpireAnswer, ExpireBody, ExpiredSegment,
     ImportAnswer, ImportBody, LabelAnswer, LabelBody, ReplaceBody,

@@ -101,7 +101,7 @@ async fn compared(
         let compared = ahead.as_mut()?.compare(&limits, Some(end), true);
         match compared {
             Ok(Compared::All) => ahead.take().map(Ok),
-            Ok(Compared::Some | Compared::Costly) => None,
+            Ok(Compared::Some) => None,
             Ok(Compared::Cut) => Some(Err(cut())),
             Err(error) => {
                 live.health.note_damage(&error);

@@ -14,8 +14,8 @@ use fpstore_base::watch::Observer;
 use crate::protocol::failure::Failure;
 use crate::state::shared::Shared;
 use crate::writing::Writing;
-use fpstore::writer::{IdPlaces, Writer};
-use fpstore::{Error, Result as StoreResult};
+use fpstore::writer::IdPlaces;
+use fpstore::{Error, Result as StoreResult, Writer};
 
 /// The approximate number of ids that the writer's turn may read, in milliseconds.
 const TURN_IDS: u64 = 100_000;

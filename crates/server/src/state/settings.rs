@@ -15,8 +15,7 @@ use crate::protocol::access_entry::AccessLog;
 use crate::protocol::tokens::Tokens;
 use crate::writing::WritingOptions;
 use fpstore::join::JudgedPairs;
-use fpstore::writer::WriterOptions;
-use fpstore::{OpenOptions, Warm};
+use fpstore::{OpenOptions, Warm, WriterOptions};
 use fpstore_client::PageTemplates;
 use fpstore_client::limits::ServeLimits;
 

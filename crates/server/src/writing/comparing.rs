@@ -11,7 +11,7 @@ use crate::protocol::failure::Failure;
 use fpstore::Limits;
 use fpstore::Result as StoreResult;
 use fpstore::join::JudgedPairs;
-use fpstore::writer::{Ahead, Apart, CheckedWriter, Compared, NewRecord, Verdict as Found};
+use fpstore::writer::{Ahead, CheckedWriter, Compared, NewRecord, Verdict as Found};
 
 /// The largest number of ids in the answer for a near item.
 const IDS_MAX: usize = 10;
@@ -91,11 +91,11 @@ fn verdict_of(item: &NewRecord, found: Found<'_>, pairs: &JudgedPairs) -> Result
     match found {
         Found::Added => Ok(Verdict::New),
         Found::Stored(hit) => {
-            let apart = Apart::of(item, pairs);
+            let own = item.id.as_ref().map(ToString::to_string);
             let ids = hit.ids().map(|id| Ok(id?.to_string()));
             let ids = ids.filter(|id: &StoreResult<String>| {
-                let named = apart.as_ref().zip(id.as_ref().ok());
-                !named.is_some_and(|(apart, id)| apart.is_from(id))
+                let both = own.as_ref().zip(id.as_ref().ok());
+                !both.is_some_and(|(own, id)| pairs.are_different(own, id))
             });
             let ids = ids.take(IDS_MAX).collect::<StoreResult<_>>()?;
             let fingerprint = hit.fingerprint();

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use crate::protocol::failure::chain;
 use crate::state::live_store::LiveStore;
-use fpstore::Error;
-use fpstore::writer::{Compaction, Compactor, WriterOptions};
+use fpstore::writer::{Compaction, Compactor};
+use fpstore::{Error, WriterOptions};
 
 /// The pause between two merges. It is short in tests, where many servers end and each waits for
 /// it.

@@ -8,9 +8,9 @@ use hyper::StatusCode;
 use tokio::sync::oneshot;
 
 use crate::protocol::failure::{Failure, chain};
-use fpstore::Error;
+use fpstore::{Error, WriterOptions};
 use fpstore::join::JudgedPairs;
-use fpstore::writer::{Ahead, NewRecord, WriterOptions};
+use fpstore::writer::{Ahead, NewRecord};
 
 /// The verdict on an item.
 #[derive(Debug)]

@@ -16,9 +16,9 @@ use super::task::{
 };
 use crate::protocol::failure::{Failure, chain};
 use crate::state::live_store::LiveStore;
-use fpstore::Store;
-use fpstore::writer::{CheckedWriter, Compaction, Writer};
+use fpstore::writer::{CheckedWriter, Compaction};
 use fpstore::{Error, Result as StoreResult};
+use fpstore::{Store, Writer};
 
 /// The largest number of items in a group, unless a single request has more.
 pub(super) const GROUP_COUNT: usize = 10_000;

@@ -1,8 +1,9 @@
-//! Comparisons before the turn of the writer: what is costly to compare is compared with the store
-//! while others write, and in the turn only with what has come since.
+//! Comparisons before the turn of the writer: expensive comparisons with the store run while others
+//! write, and the turn only compares with newer records.
 //!
-//! The server compares so. Segments never change, and deletions only grow; so what is nearest in one
-//! state is nearest in a later one, unless it was deleted or a segment that is new has a nearer one.
+//! Used by the server. Segments never change, and deletions only grow; so the nearest fingerprint
+//! in one state is the nearest one in a later state, unless it was deleted or a new segment has a
+//! nearer one.
 
 use std::cmp::min_by_key;
 use std::collections::BTreeMap;
@@ -17,57 +18,58 @@ use crate::search::snapshot::Snapshot;
 use crate::search::{Limits, Searcher};
 use crate::store::Store;
 
-/// What is nearest to each of some fingerprints in one state of a store, which moves to later states.
+/// For a list of fingerprints, the nearest stored fingerprint of each in one state of a store; can
+/// be moved to later states.
 #[derive(Debug)]
 pub struct Ahead {
     k: u32,
     items: Vec<Item>,
-    /// The state that all items were compared with; `None` before the first one.
+    /// The state with which all items were compared; `None` before the first one.
     state: Option<Arc<Snapshot>>,
-    /// The way to another state, if it was begun.
+    /// The comparison with another state, if one is in progress.
     moving: Option<Box<Moving>>,
 }
 
 #[derive(Debug)]
 struct Item {
     fingerprint: Fingerprint,
-    /// What is nearest within `k`; of equally near ones the smallest.
+    /// The nearest fingerprint within `k`; of equally near ones the smallest.
     nearest: Option<Fingerprint>,
 }
 
 #[derive(Debug)]
 struct Moving {
     to: Arc<Snapshot>,
-    /// Searches all of the state.
+    /// Searches the whole state.
     whole: Searcher,
-    /// Searches the segments that the state before did not have.
+    /// Searches the segments that the preceding state did not have.
     new: Searcher,
-    /// The items that were compared with the state.
+    /// The number of items compared with the state.
     count: usize,
 }
 
-/// How far comparisons have come.
+/// The progress of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compared {
     /// All items were compared.
     All,
-    /// The time was over; there is more to do.
+    /// Items remain: the time is over, or an item needs a search of the whole store, which was not
+    /// allowed.
     Some,
-    /// An item needs a search of the whole store, which was not allowed.
-    Costly,
-    /// The deadline cut a search, so that nothing is known.
+    /// The deadline cut a search, so the result is unknown.
     Cut,
 }
 
 impl Ahead {
-    /// Nothing is compared yet.
+    /// Fingerprints to compare, none compared yet.
     pub fn new(fingerprints: impl IntoIterator<Item = Fingerprint>, k: u32) -> Self {
         let item = |fingerprint| Item { fingerprint, nearest: None };
         let items = fingerprints.into_iter().map(item).collect();
         Ahead { k, items, state: None, moving: None }
     }
 
-    /// Starts comparing with the state that `store` shows, unless a comparison is still running.
+    /// Starts comparing with the state that `store` shows, unless a comparison is still in
+    /// progress.
     pub fn set_out(&mut self, store: &Store) {
         self.set_out_for(store.snapshot());
     }
@@ -80,7 +82,7 @@ impl Ahead {
             Some(state) if state.store_id() == to.store_id() => {
                 state.segments().iter().map(|open| (open.entry.number, open.entry.digest)).collect()
             }
-            // Nothing is known of another store.
+            // Results for another store are useless.
             _ => {
                 self.items.iter_mut().for_each(|item| item.nearest = None);
                 BTreeMap::new()
@@ -106,7 +108,7 @@ impl Ahead {
         self.moving.is_none() && self.state.as_deref().is_some_and(|at| id(at) == id(state))
     }
 
-    /// The expected time in nanoseconds to come to the state that was set out for, if nothing was
+    /// The expected time in nanoseconds to complete the comparison in progress, if nothing was
     /// deleted.
     pub fn expected_nanos(&self) -> f64 {
         let Some(moving) = &self.moving else { return 0.0 };
@@ -115,8 +117,8 @@ impl Ahead {
         each * (self.items.len() - moving.count) as f64
     }
 
-    /// Compares until `end`. Only with `may_be_costly` an item whose nearest one was deleted is
-    /// searched for in the whole store.
+    /// Compares until `end`. If the nearest fingerprint of an item was deleted, the item needs a
+    /// search of the whole store, which is only done with `may_be_costly`.
     ///
     /// # Errors
     ///
@@ -138,7 +140,7 @@ impl Ahead {
                 None => true,
             };
             if !is_there && !may_be_costly {
-                return Ok(Compared::Costly);
+                return Ok(Compared::Some);
             }
             let known = item.nearest.filter(|_| is_there);
             let searcher = if is_there { &mut moving.new } else { &mut moving.whole };
@@ -159,7 +161,8 @@ impl Ahead {
         Ok(Compared::All)
     }
 
-    /// What is nearest to each item, in their order, in the state with which all were compared last.
+    /// The nearest fingerprint of each item, in their order, in the state of the last complete
+    /// comparison.
     pub fn nearest(&self) -> impl Iterator<Item = Option<Fingerprint>> + '_ {
         self.items.iter().map(|item| item.nearest)
     }

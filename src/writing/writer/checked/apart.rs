@@ -1,20 +1,20 @@
-//! What people have judged different from a record, which is not near it.
+//! Records labelled different from a record, which are not considered near it.
 
 use crate::base::error::Result;
 use crate::base::judged::JudgedPairs;
 use crate::search::{Hit, Limits, Searcher};
 use crate::writing::writer::NewRecord;
 
-/// A record that people have judged different from others.
+/// A record that people labelled different from others.
 #[derive(Debug)]
-pub struct Apart<'a> {
+pub(super) struct Apart<'a> {
     judged: &'a JudgedPairs,
     id: String,
 }
 
 impl<'a> Apart<'a> {
-    /// `None` if the record has no id, or is judged different from none.
-    pub fn of(record: &NewRecord, judged: &'a JudgedPairs) -> Option<Self> {
+    /// `None` if the record has no id, or is not labelled different from any other.
+    pub(super) fn of(record: &NewRecord, judged: &'a JudgedPairs) -> Option<Self> {
         if judged.different_count() == 0 {
             return None;
         }
@@ -22,8 +22,8 @@ impl<'a> Apart<'a> {
         judged.has_different(&id).then_some(Apart { judged, id })
     }
 
-    /// Whether the record is judged different from the one with another id.
-    pub fn is_from(&self, id: &str) -> bool {
+    /// Whether the record is labelled different from the record with another id.
+    fn is_from(&self, id: &str) -> bool {
         self.judged.are_different(&self.id, id)
     }
 
@@ -31,8 +31,8 @@ impl<'a> Apart<'a> {
         other.id.as_ref().is_some_and(|id| self.is_from(&id.to_string()))
     }
 
-    /// Whether the record is judged different from all that have a stored fingerprint. Those without
-    /// an id are judged by nobody.
+    /// Whether the record is labelled different from all records with a stored fingerprint. Records
+    /// without an id have no labels.
     pub(super) fn is_from_all(&self, hit: Hit<'_>) -> Result<bool> {
         let mut any = false;
         for id in hit.ids() {
@@ -45,7 +45,7 @@ impl<'a> Apart<'a> {
     }
 }
 
-/// Where the nearest hit is that counts.
+/// The position of the nearest relevant hit.
 pub(super) enum Place {
     /// The position among the `count` nearest hits.
     At {
@@ -56,8 +56,8 @@ pub(super) enum Place {
     Cut,
 }
 
-/// Looks for the nearest hit within `k` bits from which the record is not apart. The hits that do not
-/// count have ids that are judged, of which there are few, so that the first search mostly is enough.
+/// Searches for the nearest hit within `k` bits from which the record is not apart. The skipped
+/// hits have labelled ids, which are few, so that the first search usually suffices.
 pub(super) fn place_of(
     searcher: &mut Searcher,
     record: &NewRecord,

@@ -1,4 +1,4 @@
-//! Checks that obey judged pairs.
+//! Checks that obey labelled pairs.
 
 use super::apart::{Apart, Place, place_of};
 use super::{CheckedWriter, Verdict, judge};
@@ -9,10 +9,11 @@ use crate::writing::writer::NewRecord;
 use fpstore_base::Fingerprint;
 
 impl CheckedWriter {
-    /// As [`CheckedWriter::check_and_add_with`], but what is judged different from the record by its
-    /// id does not count as near, whether it is stored or pending. A stored fingerprint counts as
-    /// long as one of its ids is not judged different, or it has none. Pairs that are judged to be
-    /// duplicates are not looked at.
+    /// As [`CheckedWriter::check_and_add`], with limits such as a deadline, and with labelled
+    /// pairs. Records labelled different from the given one by its id are not considered near,
+    /// whether they are stored or pending. A stored fingerprint is considered if it has no ids, or
+    /// an id that is not labelled different. Pairs labelled as duplicates are ignored. If the
+    /// limits cut the search, the verdict is [`Verdict::Cut`].
     ///
     /// # Errors
     ///
@@ -54,7 +55,8 @@ impl CheckedWriter {
             Place::None => return judge(writer, pending, record, k, None, Some(&apart)),
             Place::Cut => return Ok(Verdict::Cut),
         };
-        // A second time, because the answer cannot be given back from inside a loop.
+        // Searches a second time, because the borrow checker does not allow returning the answer of
+        // the loop.
         let answer = searcher.nearest_with(record.fingerprint, count, k, limits)?;
         if answer.outcome().cut {
             return Ok(Verdict::Cut);
@@ -63,9 +65,10 @@ impl CheckedWriter {
         judge(writer, pending, record, k, stored, Some(&apart))
     }
 
-    /// As [`CheckedWriter::check_and_add_judged`], where `nearest` is known to be the nearest stored
-    /// fingerprint in the state of this turn, judged or not. Only where that does not count, the
-    /// store is searched. The distance of a stored hit is as in [`CheckedWriter::add_compared`].
+    /// As [`CheckedWriter::check_and_add_judged`], if `nearest` is known to be the nearest stored
+    /// fingerprint in the state of this turn, labelled or not. The store is searched only if that
+    /// one is labelled different. The distance of a stored hit is the distance from `nearest`,
+    /// which is 0.
     pub fn add_compared_judged(
         &mut self,
         record: &NewRecord,

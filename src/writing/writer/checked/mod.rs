@@ -1,9 +1,9 @@
-//! Check and add: a record is added if nothing near it is stored or waits for its commit.
+//! Check and add: a record is added if no near record is stored or pending.
 //!
 //! The streams of the program, the writer thread of the server and Python call [`CheckedWriter`].
-//! It says what is new, and when that is durable; it never commits by itself, and it starts no
-//! thread. `pending` holds the records that wait, `near_index` finds the nearest of them, `ahead`
-//! compares before the turn.
+//! It decides which records are new and when they are durable; it never commits by itself, and it
+//! starts no thread. `pending` holds the pending records, `near_index` finds the nearest of them,
+//! `ahead` compares before the turn.
 
 mod ahead;
 mod apart;
@@ -23,26 +23,25 @@ use crate::search::{Hit, Limits, Searcher};
 use crate::store::Store;
 use crate::writing::writer::{Committed, NewRecord, SharedWriter, Writer, WriterOptions};
 pub use ahead::{Ahead, Compared};
-pub use apart::Apart;
+use apart::Apart;
 use pending::Pending;
 
-/// What [`CheckedWriter::check_and_add`] found.
+/// The result of [`CheckedWriter::check_and_add`].
 #[derive(Clone, Copy, Debug)]
 pub enum Verdict<'a> {
-    /// Nothing is near: the record was added, and is pending.
+    /// No record is near: the record was added, and is pending.
     Added,
-    /// This is the nearest stored fingerprint, of equally near ones the smallest. Nothing was
-    /// added.
+    /// The nearest stored fingerprint, of equally near ones the smallest. Nothing was added.
     Stored(Hit<'a>),
-    /// A pending record is nearer than all that is stored; of equally near ones it is the first.
-    /// Nothing was added.
+    /// A pending record is nearer than all stored fingerprints; of equally near ones it is the
+    /// first. Nothing was added.
     Pending {
         /// The pending record.
         record: &'a NewRecord,
         /// Its distance in bits.
         distance: u32,
     },
-    /// A limit cut the search, so that nothing is known. Nothing was added.
+    /// A limit cut the search, so the result is unknown. Nothing was added.
     Cut,
 }
 
@@ -54,22 +53,22 @@ pub enum Verdict<'a> {
 /// of later records find it. [`CheckedWriter::commit`] makes all pending records durable and
 /// visible, in one step: when it returns without an error, they are on the disk. When it fails, all
 /// of them are still pending, in their order, and the next commit tries again. A failed commit may
-/// have taken effect all the same, if the last sync reported the error; before the next step the
-/// writer looks for pending records that are stored after all, and adds none twice. Pending records
-/// are lost with the writer and with the process.
+/// still have taken effect, if the last sync reported the error; before the next step the writer
+/// checks which pending records are stored after all, and adds none twice. Pending records are lost
+/// with the writer and with the process.
 ///
 /// # Turns
 ///
-/// The first check begins a turn at the writer lock, as [`SharedWriter`]. Nobody else adds records
-/// during a turn, so of two near records exactly one is new. [`CheckedWriter::give_way`] ends the
-/// turn where nothing is pending; the next check begins another one, and sees what others have
-/// written.
+/// The first check begins a turn at the writer lock, as in [`SharedWriter`]. Nobody else adds
+/// records during a turn, so of two near records exactly one is new. [`CheckedWriter::give_way`]
+/// ends the turn if nothing is pending; the next check begins another turn, and sees records that
+/// others have written.
 ///
 /// # Cost
 ///
 /// A check costs a search for the nearest stored fingerprint, and some lookups among the pending
-/// records: for a small `k` and random fingerprints their number does not grow with the records
-/// that are pending. Pending records are kept in memory, with 20 to 70 bytes beside each.
+/// records: for a small `k` and random fingerprints their number does not grow with the pending
+/// records. Pending records are kept in memory, with an overhead of 20 to 70 bytes each.
 ///
 /// # Examples
 ///
@@ -99,7 +98,7 @@ pub struct CheckedWriter {
     /// Searches the store of the last turn.
     searcher: Option<Searcher>,
     pending: Pending,
-    /// Whether a commit has failed, which may have taken effect all the same.
+    /// Whether a commit has failed that may still have taken effect.
     is_in_doubt: bool,
 }
 
@@ -110,9 +109,9 @@ impl CheckedWriter {
         CheckedWriter { shared, searcher: None, pending: Pending::default(), is_in_doubt: false }
     }
 
-    /// The writer of this turn, for changes of other kinds. Begins a turn if there is none.
+    /// The writer of this turn, for other changes. Begins a turn if none is in progress.
     ///
-    /// Checks do not find records that are pushed to it until they are committed.
+    /// Checks do not find records pushed to it until they are committed.
     ///
     /// # Errors
     ///
@@ -121,7 +120,7 @@ impl CheckedWriter {
         Ok(self.turn()?.0)
     }
 
-    /// Begins a turn if there is none. Gives its parts: the searcher has the newest state.
+    /// Begins a turn if none is in progress. Returns its parts: the searcher has the newest state.
     fn turn(&mut self) -> Result<(&mut Writer, &mut Searcher, &mut Pending)> {
         let is_new = !self.shared.is_held();
         let writer = self.shared.writer()?;
@@ -137,7 +136,7 @@ impl CheckedWriter {
         Ok((writer, searcher, &mut self.pending))
     }
 
-    /// Sets the label of the segments that are made from now on. What is pending gets it, too.
+    /// Sets the label of segments made from now on, including the segment of pending records.
     ///
     /// # Errors
     ///
@@ -146,7 +145,7 @@ impl CheckedWriter {
         self.shared.set_label(label)
     }
 
-    /// Whether this is a turn, so that others cannot write.
+    /// Whether a turn is in progress, so that others cannot write.
     pub fn is_held(&self) -> bool {
         self.shared.is_held()
     }
@@ -160,15 +159,15 @@ impl CheckedWriter {
         }
     }
 
-    /// Gives the lock back, and opens the store again when it is used next, as after an error of
-    /// [`CheckedWriter::writer`]. Records stay pending; what others add meanwhile is not compared
-    /// with them.
+    /// Releases the lock, and opens the store again on next use, as after an error of
+    /// [`CheckedWriter::writer`]. Pending records are kept; records that others add meanwhile are
+    /// not compared with them.
     pub fn end_turn(&mut self) {
         self.shared.end_turn();
     }
 
-    /// Adds a record, unless a record within `k` bits is stored or pending: then says which is the
-    /// nearest. Where a stored and a pending one are equally near, it is the stored one.
+    /// Adds a record, unless a record within `k` bits is stored or pending: then returns the
+    /// nearest one. If a stored and a pending record are equally near, it is the stored one.
     ///
     /// # Errors
     ///
@@ -178,18 +177,18 @@ impl CheckedWriter {
     /// * As [`Writer::push_record`] for a record that the store cannot keep.
     /// * [`Error::TooLarge`](crate::Error::TooLarge) if 2^32 - 1 records are pending.
     ///
-    /// The record is then not added.
+    /// After these errors the record is not added.
     pub fn check_and_add(&mut self, record: &NewRecord, k: u32) -> Result<Verdict<'_>> {
         self.check_and_add_with(record, k, &Limits::default())
     }
 
-    /// As [`CheckedWriter::check_and_add`], with limits such as a deadline. Where they cut the
-    /// search, the verdict is [`Verdict::Cut`].
+    /// As [`CheckedWriter::check_and_add`], with limits such as a deadline. If they cut the search,
+    /// the verdict is [`Verdict::Cut`].
     ///
     /// # Errors
     ///
     /// As [`CheckedWriter::check_and_add`].
-    pub fn check_and_add_with(
+    fn check_and_add_with(
         &mut self,
         record: &NewRecord,
         k: u32,
@@ -204,10 +203,10 @@ impl CheckedWriter {
         judge(writer, pending, record, k, stored, None)
     }
 
-    /// As [`CheckedWriter::check_and_add`], where `nearest` is known to be the nearest stored
+    /// As [`CheckedWriter::check_and_add`], if `nearest` is known to be the nearest stored
     /// fingerprint within `k` bits in the state of this turn. The distance of a stored hit is then
-    /// that from `nearest`, which is 0.
-    pub fn add_compared(
+    /// the distance from `nearest`, which is 0.
+    fn add_compared(
         &mut self,
         record: &NewRecord,
         k: u32,
@@ -228,12 +227,12 @@ impl CheckedWriter {
         Ok(hit.map_or(Verdict::Cut, Verdict::Stored))
     }
 
-    /// The records that wait for their commit, in the order in which they were added.
+    /// The pending records, in the order in which they were added.
     pub fn pending(&self) -> &[NewRecord] {
         self.pending.records()
     }
 
-    /// Forgets pending records by their positions, as if they had not been added. The others move
+    /// Removes pending records by their positions, as if they had not been added. The others move
     /// up.
     pub fn forget(&mut self, range: impl RangeBounds<usize>) {
         self.pending.forget(range);
@@ -241,15 +240,15 @@ impl CheckedWriter {
 
     /// Makes all pending records durable and visible, in one step; see
     /// [Durability](CheckedWriter#durability). The report counts the records of this commit, not
-    /// those which a failed commit had added after all.
+    /// records that a failed commit had added after all.
     ///
-    /// Records that were pushed to [`CheckedWriter::writer`] are committed in the same step.
+    /// Records pushed to [`CheckedWriter::writer`] are committed in the same step.
     ///
     /// # Errors
     ///
     /// As [`Writer::with_options`] and [`Writer::commit`]. All pending records are then still
-    /// pending, but after [`Error::InEffect`], for they are added; those that were pushed to the
-    /// writer are lost.
+    /// pending, except after [`Error::InEffect`], because then they are added; records pushed to
+    /// the writer are lost.
     pub fn commit(&mut self) -> Result<Committed> {
         let (writer, _, pending) = self.turn()?;
         if pending.records().is_empty() {
@@ -265,7 +264,7 @@ impl CheckedWriter {
                 *pending = Pending::default();
                 self.shared.drop_turn();
             }
-            // The writer may hold some of the records.
+            // The writer may contain some of the records.
             Err(_) => {
                 self.shared.drop_turn();
                 self.is_in_doubt = true;
@@ -274,7 +273,7 @@ impl CheckedWriter {
         committed
     }
 
-    /// Commits what is pending, and merges segments as [`Writer::finish`].
+    /// Commits the pending records, and merges segments as [`Writer::finish`].
     ///
     /// # Errors
     ///
@@ -285,8 +284,8 @@ impl CheckedWriter {
     }
 }
 
-/// The verdict on a record, of which the nearest stored one within `k` bits is known. A new one is
-/// added. Pending records from which it is `apart` do not count.
+/// The verdict on a record, given its nearest stored fingerprint within `k` bits. A new record is
+/// added. Pending records from which it is `apart` are ignored.
 fn judge<'a>(
     writer: &Writer,
     pending: &'a mut Pending,
@@ -308,7 +307,7 @@ fn judge<'a>(
     Ok(Verdict::Added)
 }
 
-/// Forgets the pending records that are in the store exactly as they are.
+/// Removes the pending records that are stored with the same fingerprint and id.
 fn forget_stored(pending: &mut Pending, writer: &Writer, searcher: &mut Searcher) -> Result<()> {
     let mut stored = Vec::with_capacity(pending.records().len());
     for record in pending.records() {

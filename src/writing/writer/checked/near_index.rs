@@ -1,37 +1,37 @@
-//! Fingerprints in memory, and which of them is nearest to another one.
+//! An index of fingerprints in memory that finds the nearest one.
 //!
-//! Exact for every distance, by blocks of bits (Norouzi, Punjani and Fleet, "Fast Search in
-//! Hamming Space with Multi-Index Hashing", CVPR 2012). Called by `pending` for each record that is
-//! checked; it knows nothing of records and stores.
+//! Exact for every distance, by blocks of bits (Norouzi, Punjani and Fleet, "Fast Search in Hamming
+//! Space with Multi-Index Hashing", CVPR 2012). `pending` calls it for each checked record; it does
+//! not depend on records and stores.
 //!
 //! The 64 bits are dealt out to `b` blocks in turn. With `k = b * r + a`, where `a < b`, two values
-//! within `k` bits differ in at most `r` bits of one of the first `a + 1` blocks, or in at most
-//! `r - 1` bits of one of the others: else they differed in at least
-//! `(a + 1) * (r + 1) + (b - a - 1) * r = k + 1` bits. So a hash table for each block, in which the
-//! search looks up every value within the radius of the block, gives all candidates. With 8 bits
-//! and 2 blocks of 4 bits, `k = 2` is `r = 1, a = 0`: block 0 has radius 1, and block 1 radius 0.
+//! within `k` bits differ in at most `r` bits of one of the first `a + 1` blocks, or in at most `r
+//! - 1` bits of one of the others: otherwise they would differ in at least `(a + 1) * (r + 1) + (b
+//! - a - 1) * r = k + 1` bits. So one hash table per block, in which the search looks up every
+//! value within the radius of the block, yields all candidates. With 8 bits and 2 blocks of 4 bits,
+//! `k = 2` is `r = 1, a = 0`: block 0 has radius 1, and block 1 radius 0.
 //!
-//! There are fewer and wider blocks as the values become more, so that a lookup gives 16 random
-//! values at most. Where the lookups cost more than a pass over all values, as for a large `k`, the
-//! search is that pass.
+//! As the number of values grows, blocks become fewer and wider, so that a lookup yields at most 16
+//! random values. If the lookups cost more than a pass over all values, as for a large `k`, the
+//! search makes that pass.
 
 use crate::base::steps::step;
 use crate::bytes::scramble::scramble;
 use fpstore_base::Fingerprint;
 
-/// Up to this number of values there are no tables.
+/// Up to this number of values no tables are built.
 const SCANNED_MAX: usize = 128;
-/// A lookup costs as much as this many values of a pass.
+/// The cost of a lookup, in values of a pass.
 const LOOKUP_COST: u64 = 8;
-/// The ends of the number of blocks.
+/// The bounds of the number of blocks.
 const BLOCKS_MIN: u32 = 2;
 const BLOCKS_MAX: u32 = 8;
 
-/// The fingerprints, by their positions in the order in which they came.
+/// The fingerprints, by their positions in insertion order.
 #[derive(Debug, Default)]
 pub(super) struct NearIndex {
     values: Vec<Fingerprint>,
-    /// Empty while the values are few.
+    /// Empty while there are few values.
     blocks: Vec<Block>,
     /// The number of values for which the blocks were chosen.
     capacity: usize,
@@ -41,21 +41,21 @@ pub(super) struct NearIndex {
 #[derive(Debug)]
 struct Block {
     mask: u64,
-    /// For each bucket one past the position of its last value; 0 if it is empty.
+    /// For each bucket the position of its last value plus one; 0 if it is empty.
     heads: Vec<u32>,
-    /// For each value one past the position of the value before it in its bucket; 0 ends the chain.
+    /// For each value the position of the preceding value in its bucket plus one; 0 ends the chain.
     links: Vec<u32>,
 }
 
 impl NearIndex {
-    /// The most values that an index takes.
+    /// The maximum number of values of an index.
     pub(super) const COUNT_MAX: usize = u32::MAX as usize;
 
     pub(super) fn clear(&mut self) {
         *self = NearIndex::default();
     }
 
-    /// Forgets all values but the first `len`.
+    /// Removes all values except the first `len`.
     pub(super) fn truncate(&mut self, len: usize) {
         while self.values.len() > len {
             step();
@@ -66,7 +66,7 @@ impl NearIndex {
         }
     }
 
-    /// Takes a value; the caller keeps to [`NearIndex::COUNT_MAX`].
+    /// Adds a value; the caller respects [`NearIndex::COUNT_MAX`].
     pub(super) fn push(&mut self, value: Fingerprint) {
         step();
         self.values.push(value);
@@ -113,8 +113,8 @@ impl NearIndex {
         nearest.map(|(distance, at)| (at, distance))
     }
 
-    /// Calls `visit` with the positions of all values within `k` bits, and of some others; with
-    /// some more than once.
+    /// Calls `visit` with the positions of all values within `k` bits, and of some others; possibly
+    /// several times for a position.
     pub(super) fn each_candidate(&self, needle: Fingerprint, k: u32, mut visit: impl FnMut(usize)) {
         let len = self.values.len();
         let lookups: u64 = self.radii(k).map(|(block, radius)| block.lookups(radius)).sum();
@@ -128,7 +128,7 @@ impl NearIndex {
         }
     }
 
-    /// The blocks to look into, and the radius of each.
+    /// The blocks to search, and the radius of each.
     fn radii(&self, k: u32) -> impl Iterator<Item = (&Block, u32)> {
         let count = self.blocks.len().max(1) as u32;
         let (radius, rest) = (k / count, k % count);
@@ -155,7 +155,7 @@ impl Block {
         self.heads[bucket] = self.links.len() as u32;
     }
 
-    /// Forgets the value that was pushed last.
+    /// Removes the value that was pushed last.
     fn pop(&mut self, value: u64) {
         let bucket = self.bucket(value);
         self.heads[bucket] = self.links.pop().unwrap_or_default();

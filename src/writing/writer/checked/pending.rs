@@ -1,4 +1,4 @@
-//! Records that wait for their commit: they are in no segment, and what is near them is not new.
+//! Pending records: they are in no segment yet, but records near them are not new.
 
 use std::ops::{Bound, RangeBounds};
 
@@ -7,7 +7,7 @@ use super::near_index::NearIndex;
 use crate::base::error::{Error, Result};
 use crate::writing::writer::NewRecord;
 
-/// The pending records, in the order in which they came.
+/// The pending records, in insertion order.
 #[derive(Debug, Default)]
 pub(super) struct Pending {
     records: Vec<NewRecord>,
@@ -29,7 +29,7 @@ impl Pending {
         Ok(())
     }
 
-    /// Forgets the records in a range of positions. Those before it are not looked at: refused
+    /// Removes the records in a range of positions. Earlier records are not visited: rejected
     /// records are the last ones, and there may be many before them.
     pub(super) fn forget(&mut self, range: impl RangeBounds<usize>) {
         let start = match range.start_bound() {
@@ -43,7 +43,7 @@ impl Pending {
         moved.for_each(|record| self.index.push(record.fingerprint));
     }
 
-    /// Forgets the records that `keep` refuses.
+    /// Removes the records for which `keep` returns false.
     pub(super) fn retain(&mut self, keep: impl FnMut(&NewRecord) -> bool) {
         self.records.retain(keep);
         self.index.clear();
@@ -51,7 +51,7 @@ impl Pending {
     }
 
     /// The position and distance of the nearest record within `k` bits; of equally near ones the
-    /// first. Records from which it is `apart` do not count.
+    /// first. Records from which it is `apart` are ignored.
     pub(super) fn nearest(
         &self,
         record: &NewRecord,

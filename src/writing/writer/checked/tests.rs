@@ -1,4 +1,4 @@
-//! The index against a pass over all values, and what is pending after commits that fail.
+//! The index compared with a pass over all values, and pending records after failed commits.
 
 mod apart;
 
@@ -24,7 +24,7 @@ fn scan(values: &[u64], needle: u64, k: u32) -> Option<(usize, u32)> {
     distances.enumerate().filter(|found| found.1 <= k).min_by_key(|found| found.1)
 }
 
-/// Values on their own, in clusters, at the ends, and some of them twice.
+/// Isolated values, clusters, the smallest and largest values, and some duplicates.
 fn mixed(count: usize, seed: u64) -> Vec<u64> {
     let mut random = Random::new(seed);
     let mut values = vec![0, u64::MAX, 0];
@@ -41,7 +41,7 @@ fn mixed(count: usize, seed: u64) -> Vec<u64> {
     values
 }
 
-/// Counts at which the blocks are none, just made, full, and made again.
+/// Counts at which there are no blocks, new blocks, full blocks, and rebuilt blocks.
 #[test]
 fn the_index_gives_the_first_of_the_nearest_as_a_pass_does() {
     for count in [0, 1, 3, 128, 129, 258, 259, 519, 5000, 40_000] {
@@ -87,7 +87,7 @@ fn what_is_compared_for_each_record_does_not_grow_with_their_number() {
     }
 }
 
-/// Records that are refused after they became pending cost nothing of those before them.
+/// Rejecting records that became pending costs nothing for the records before them.
 #[test]
 fn forgetting_the_last_records_does_not_grow_with_those_before() {
     assert_not_quadratic(300, |count| {
@@ -136,7 +136,7 @@ fn options() -> WriterOptions {
     WriterOptions::default().threads(1).compact(false)
 }
 
-/// An empty store in a folder of its own.
+/// An empty store in its own folder.
 fn empty() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.fps");
@@ -148,7 +148,7 @@ fn record(value: u64, id: u64) -> NewRecord {
     NewRecord::new(Fingerprint::new(value), Id::U64(id))
 }
 
-/// The verdict as a text: what is near, where, how far, and with which ids.
+/// The verdict as text: the near fingerprint, its place, its distance, and its ids.
 fn ask(writer: &mut CheckedWriter, value: u64, id: u64) -> String {
     match writer.check_and_add(&record(value, id), 3).unwrap() {
         Verdict::Added => "added".into(),
@@ -195,8 +195,8 @@ fn the_nearest_is_named_and_of_equally_near_ones_the_stored_one() {
     assert_eq!(stored(&path), ["1", "3", "7"]);
 }
 
-/// Each operation of a commit fails once. Then all is still pending, and in the end each record is
-/// in the store once.
+/// Each operation of a commit fails once. Then all records are still pending, and in the end each
+/// record is in the store once.
 #[test]
 fn after_a_failed_commit_all_is_pending_and_the_next_one_adds_it_once() {
     for fault in [Fault::Full, Fault::Broken] {
@@ -261,7 +261,7 @@ fn others_write_between_turns_and_what_they_wrote_is_found() {
     assert_eq!(writer.finish().unwrap().info().id_count(), 2);
 }
 
-/// After a commit that failed, another process adds one of the pending records, and another id of the
+/// After a failed commit, another process adds one of the pending records, and another id for the
 /// fingerprint of a second one: the first is not added twice, and the second is added.
 #[test]
 fn what_is_stored_exactly_after_a_failed_commit_is_not_added_again() {
@@ -275,7 +275,7 @@ fn what_is_stored_exactly_after_a_failed_commit_is_not_added_again() {
     assert!(writer.commit().is_err());
     fail_points::forget(folder.path());
     let mut other = Writer::with_options(&path, options()).unwrap();
-    // A store keeps a number as a text where other ids are texts.
+    // A store keeps a number as a text if other ids are texts.
     other.push(Fingerprint::new(0xff), "1").unwrap();
     other.push(Fingerprint::new(0xff), "more").unwrap();
     other.push(Fingerprint::new(0xff_0000), "other").unwrap();
@@ -289,7 +289,7 @@ fn what_is_stored_exactly_after_a_failed_commit_is_not_added_again() {
     assert_eq!(stored(&path), ["1", "more", "other", "2", "3"]);
 }
 
-/// A turn begins with the store that is there then, which may be another one of the same generation.
+/// A turn begins with the current store, which may be another one of the same generation.
 #[cfg_attr(windows, ignore = "a store that is mapped cannot be removed there")]
 #[test]
 fn a_turn_that_is_ended_frees_the_lock_and_the_next_one_sees_what_is_there() {
@@ -310,7 +310,7 @@ fn a_turn_that_is_ended_frees_the_lock_and_the_next_one_sees_what_is_there() {
     assert_eq!(writer.finish().unwrap().info().id_count(), 2);
 }
 
-/// The state moves by additions, deletions and merges; some moves are cut in slices.
+/// The state changes by additions, deletions and merges; some comparisons are cut in slices.
 #[test]
 fn what_is_nearest_ahead_is_what_a_scan_of_each_later_state_finds() {
     for k in [0, 3, 9, 20, 64] {
@@ -356,7 +356,7 @@ fn what_is_nearest_ahead_is_what_a_scan_of_each_later_state_finds() {
                 match ahead.compare(&limits, end, slices > 0 || round < 4).unwrap() {
                     Compared::All => break,
                     Compared::Cut => panic!("there is no limit"),
-                    Compared::Some | Compared::Costly => slices += 1,
+                    Compared::Some => slices += 1,
                 }
             }
             assert!(ahead.is_at(writer.store()), "{k}, {round}");

@@ -1,5 +1,5 @@
-//! Every operation on the file system fails once, in every change of a store: the store is as
-//! before or as after, and the next writer removes all other files.
+//! Every operation on the file system fails once, in every change of a store: the store is in the
+//! state before or after the change, and the next writer removes all other files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -72,7 +72,7 @@ const ACTS: [(&str, Act); 13] = [
         let shipped = folder.join("shipped.fps");
         let done = commit(&shipped, &receipts, &CommitOptions::default());
         assert_new(&shipped, done.as_ref().err());
-        // Nothing of it stays.
+        // Nothing of it remains.
         let _ = fs::remove_dir_all(&shipped);
         done.map(drop)
     }),
@@ -105,13 +105,13 @@ const ACTS: [(&str, Act); 13] = [
     }),
 ];
 
-/// There is a new store unless there was an error, but after one that says so.
+/// A new store exists unless there was an error, and also after an error that reports it.
 fn assert_new(path: &Path, error: Option<&Error>) {
     let is_said = error.is_none_or(|error| matches!(error, Error::InEffect { generation: 1, .. }));
     assert_eq!(path.exists(), is_said, "{}: {error:?}", path.display());
 }
 
-/// The states that a store goes through in a change that succeeds.
+/// The successive states of a store in a successful change.
 fn states(pristine: &Path, act: Act) -> Vec<Records> {
     let folder = site(pristine);
     let path = folder.path().join("store.fps");
@@ -121,7 +121,7 @@ fn states(pristine: &Path, act: Act) -> Vec<Records> {
     states
 }
 
-/// An exported store is whole, and the next export removes the files of an unfinished one.
+/// An exported store is complete, and the next export removes the files of an unfinished one.
 fn assert_shipped(folder: &Path, states: &[Records], case: &str) {
     let shipped = folder.join("shipped.fps");
     if shipped.exists() {
@@ -150,7 +150,7 @@ fn a_store_is_whole_whichever_operation_fails() {
     for (name, act) in ACTS {
         let mut states = states(pristine.path(), act);
         if name == "all" {
-            // Between its two changes the store holds the first record alone.
+            // Between its two changes the store contains only the first record.
             let mut between = states[0].clone();
             between.insert(1, vec!["1".into()]);
             states.insert(1, between);
@@ -165,7 +165,7 @@ fn a_store_is_whole_whichever_operation_fails() {
                 let steps = fail_points::forget(folder.path());
                 let case = format!("{name}, {fault:?} at operation {fails_at}: {done:?}");
                 let found = all_records(&path);
-                // One change alone is said to be in effect, or is not.
+                // A single change is reported as in effect or as not in effect.
                 match &done {
                     _ if name == "all" => {}
                     Err(Error::InEffect { .. }) => assert!(found == states[1], "{case}"),
@@ -191,8 +191,8 @@ fn a_store_is_whole_whichever_operation_fails() {
     assert_eq!(kinds.into_iter().collect::<Vec<_>>(), all);
 }
 
-/// A rename of the manifest that takes place and reports an error: the new segment is live, so it
-/// stays.
+/// A rename of the manifest that happens and reports an error: the new segment is live, so it is
+/// kept.
 #[test]
 fn files_of_a_manifest_in_doubt_are_not_removed() {
     for fails_at in 1.. {
@@ -208,7 +208,7 @@ fn files_of_a_manifest_in_doubt_are_not_removed() {
         let renames = passed.iter().filter(|&&point| point == FailPoint::RenameReport).count();
         let case = format!("{last:?} at {fails_at}: {done:?}");
         assert!(done.is_err(), "{case}");
-        // The first rename is that of the segment.
+        // The first rename concerns the segment.
         if last == Some(FailPoint::RenameReport) && renames == 2 {
             assert_eq!(all_records(&path)[&1], ["in doubt"], "{case}");
             assert_eq!(writer.store().query(Fingerprint::new(1), 0).unwrap().len(), 1, "{case}");
@@ -223,18 +223,18 @@ fn files_of_a_manifest_in_doubt_are_not_removed() {
     }
 }
 
-/// The name of [`child_that_dies_at_a_fail_point`], as the test harness knows it.
+/// The name of [`child_that_dies_at_a_fail_point`] in the test harness.
 fn child() -> String {
     let module = module_path!().split_once("::").unwrap().1;
     format!("{module}::child_that_dies_at_a_fail_point")
 }
 
-/// Each change in a process of its own that ends at one operation, as by kill -9.
+/// Each change in a separate process that dies at one operation, as from kill -9.
 #[test]
 fn a_writer_that_dies_at_any_operation_leaves_a_whole_store() {
     let pristine = pristine();
     let is_one_change = |(_, (name, _)): &(usize, (&str, Act))| {
-        // The one at the end leaves nothing that could be compared with another process.
+        // The operation at the end leaves nothing to compare with another process.
         !["all", "commit to a new store"].contains(name)
     };
     for (number, (name, act)) in ACTS.into_iter().enumerate().filter(is_one_change) {

@@ -1,4 +1,4 @@
-//! How work grows with the number of segments: with four times as many, no change of a store takes
+//! Growth of work with the number of segments: with four times as many, no change of a store takes
 //! much more than four times the steps. A store may have 65 536.
 
 use std::ops::ControlFlow;
@@ -13,7 +13,7 @@ use crate::writing::builder::SegmentReceipt;
 use crate::writing::writer::merge::CONFLICTS_MAX;
 use fpstore_base::watch::{Observer, Phase};
 
-/// The numbers of segments are this and four times as many.
+/// The numbers of segments are this and four times this.
 const FEW: usize = 16;
 
 /// The first fingerprint of a part; the other one differs in all bits.
@@ -34,7 +34,7 @@ fn make_parts(folder: &Path, count: usize) -> Vec<SegmentReceipt> {
     (0..count).map(part).collect()
 }
 
-/// A store of the segments of some parts, each with a label of its own.
+/// A store of the segments of some parts, each with its own label.
 fn store_of(parts: &[SegmentReceipt]) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.fps");
@@ -126,7 +126,7 @@ fn no_work_grows_with_the_square_of_the_segments() {
     });
 }
 
-/// Each merge loses its work to somebody who removes one of the segments meanwhile.
+/// Each merge loses its work because another process removes one of its segments meanwhile.
 #[test]
 fn a_compaction_that_others_disturb_again_and_again_gives_up() {
     let folder = tempfile::tempdir().unwrap();
@@ -142,7 +142,7 @@ fn a_compaction_that_others_disturb_again_and_again_gives_up() {
         let of_store = path.clone();
         let observer = Observer::new(move |progress| {
             if progress.phase == Phase::Read && progress.done == 0 {
-                // As by an expiry, but whatever the labels are.
+                // Like an expiry, but independent of labels.
                 let number = merges.fetch_add(1, Ordering::Relaxed);
                 let mut manifest = read_manifest(&of_store).unwrap();
                 manifest.segments.remove(0);

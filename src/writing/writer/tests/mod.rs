@@ -1,9 +1,10 @@
 //! A store with labels, ids of both kinds and deletions, and every change of it.
 //!
-//! `fail_points` makes each file operation of each change fail once; `growth` counts steps of stores of
-//! many segments; `places` deletes ids whose places were read before; `pauses` has readers that hold
-//! files, interrupted merges, and file systems without room or locks; `power_loss` replays what a disk
-//! may hold after it lost power; `threads` merges on several.
+//! `fail_points` makes each file operation of each change fail once; `growth` counts steps of
+//! stores with many segments; `places` deletes ids whose places were read before; `pauses` has
+//! readers that hold files, interrupted merges, and file systems without room or locks;
+//! `power_loss` replays possible disk states after a loss of power; `threads` merges on several
+//! threads.
 
 mod fail_points;
 mod growth;
@@ -87,7 +88,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// A folder with a store to change and one to import.
+/// A folder with a store to change and a store to import.
 fn site(pristine: &Path) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for name in ["store.fps", "other.fps"] {
@@ -106,7 +107,7 @@ fn pristine() -> tempfile::TempDir {
     folder
 }
 
-/// After the next writer there are the manifest and the files that it names.
+/// After the next writer only the manifest and the files that it lists remain.
 fn assert_clean(path: &Path, case: &str) {
     drop(Writer::with_options(path, options()).unwrap());
     let mut expected: Vec<String> = vec!["MANIFEST".into()];

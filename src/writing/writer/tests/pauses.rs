@@ -11,7 +11,7 @@ use fpstore_base::IoError;
 use fpstore_base::watch::{Observer, Phase};
 use fpstore_disk::{fail_points, system};
 
-/// The store of [`make`] in a folder of its own; dropping the first value removes it.
+/// The store of [`make`] in its own folder; dropping the first value removes it.
 fn made() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.fps");
@@ -31,7 +31,7 @@ fn goes_on(times: u32) -> Observer {
     })
 }
 
-/// A reader goes on with the files that it holds; the first writer after it removes them.
+/// A reader continues with the files that it holds; the first writer after it removes them.
 #[test]
 fn files_that_a_reader_holds_stay_until_it_lets_go() {
     let (_folder, path) = made();
@@ -50,7 +50,7 @@ fn files_that_a_reader_holds_stay_until_it_lets_go() {
     assert!(held.iter().all(|file| !file.exists()));
 }
 
-/// An interrupted merge leaves the store as it was.
+/// An interrupted merge leaves the store unchanged.
 #[test]
 fn an_interrupted_compaction_changes_nothing() {
     let pristine = pristine();
@@ -85,7 +85,7 @@ fn a_slow_compaction_ends_when_it_is_told_to() {
     }
 }
 
-/// A limit on the rate makes a merge take that long.
+/// A rate limit makes a merge take the corresponding time.
 #[test]
 fn a_compaction_keeps_to_its_rate() {
     let (_folder, path) = made();
@@ -94,7 +94,7 @@ fn a_compaction_keeps_to_its_rate() {
     let start = std::time::Instant::now();
     let done = Writer::with_options(&path, options).unwrap().compact(&Compaction::One).unwrap();
     let seconds = (done.read_len + done.written_len) as f64 / (len * 5) as f64;
-    // Values are read a run at a time, and the last run is not waited for.
+    // Values are read a run at a time, and there is no pause after the last run.
     assert!(start.elapsed().as_secs_f64() > 0.8 * seconds, "{seconds}");
 }
 
@@ -158,7 +158,7 @@ fn without_locks_there_are_readers_and_no_writers() {
     fail_points::allow_locks(folder.path());
     // The files of two locks that could not be taken.
     assert_eq!(names(), before + 2);
-    // An interrupting signal is no refusal.
+    // An interrupting signal is not a refusal.
     fail_points::refuse_locks(folder.path(), ErrorKind::Interrupted, 3);
     let mut writer = Writer::with_options(&path, options()).unwrap();
     fail_points::refuse_locks(folder.path(), ErrorKind::Interrupted, 3);
@@ -173,8 +173,8 @@ fn without_locks_there_are_readers_and_no_writers() {
     fail_points::allow_locks(folder.path());
 }
 
-/// A merge looks for deletions before it takes the lock, for which it waits. What is deleted by the
-/// holder of the lock is deleted from the merged segment, too.
+/// A merge checks deletions before it takes the lock, for which it waits. Records deleted by the
+/// holder of the lock are deleted from the merged segment, too.
 #[test]
 fn a_deletion_that_is_published_while_a_merge_waits_for_its_turn_is_kept() {
     let (_folder, path) = made();

@@ -1,11 +1,11 @@
-//! Ids whose places were read before the writer's turn are deleted as those that the turn reads.
+//! Deleting ids whose places were read before the turn equals deleting ids that the turn reads.
 
 use super::*;
 use fpstore_base::Id;
 
 const WANTED: [&str; 6] = ["page 3", "12", "page 133", "page 7", "page 9999", "44"];
 
-/// What may happen to a store between the reading and the turn.
+/// A possible change of a store between the reading and the turn.
 type Between = (&'static str, fn(&mut Writer));
 
 const BETWEEN: [Between; 6] = [
@@ -46,7 +46,7 @@ fn places_read_ahead_give_the_same_deletions_whatever_happens_between() {
                 assert!(places.unread(&state) > 0);
                 places.read(&state, None).unwrap();
                 assert_eq!(places.unread(&state), 0);
-                // A reader keeps the files that it has open.
+                // A reader keeps its open files.
                 drop(state);
                 let mut writer = Writer::with_options(&path, options()).unwrap();
                 between(&mut writer);

@@ -1,5 +1,5 @@
-//! The life of a store on a disk that loses power at each change: the store is there as before the
-//! change or as after it, whole, and all that a caller was told to be done is there.
+//! The life of a store on a disk that loses power at each change: the store is complete, in the
+//! state before or after the change, and all changes reported as done are present.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -12,8 +12,8 @@ use fpstore_disk::fail_points::{self, Fault};
 use fpstore_disk::power_loss::{Disk, Replayed};
 use fpstore_disk::tree::Tree;
 
-/// The states of a disk after a loss of power that are tried at each change, if there are more.
-/// `FPSTORE_POWER_LOSS_STATES` sets another number.
+/// The number of disk states after a loss of power that are tried at each change, if there are
+/// more. `FPSTORE_POWER_LOSS_STATES` sets another number.
 const STATES: usize = 300;
 
 type Act = fn(&Path) -> Result<()>;
@@ -32,8 +32,8 @@ fn build(folder: &Path, values: std::ops::Range<u64>, label: &str) -> Result<()>
     builder.finish().map(drop)
 }
 
-/// A store from its first build to its replacement, by every change that there is. Each of them
-/// makes one change of the records at most.
+/// A store from its first build to its replacement, through every kind of change. Each makes at
+/// most one change of the records.
 const LIFE: [(&str, Act); 14] = [
     ("build", |folder| build(folder, 0..120, "2026-09")),
     ("add", |folder| {
@@ -80,7 +80,7 @@ const LIFE: [(&str, Act); 14] = [
     }),
 ];
 
-/// The records of a store; `None` where there is none.
+/// The records of a store; `None` without a store.
 fn records_in(path: &Path) -> Option<Records> {
     path.join("MANIFEST").exists().then(|| all_records(path))
 }
@@ -118,7 +118,7 @@ fn record() -> Recorded {
     Recorded { folder, before, changes, states }
 }
 
-/// Opens what a loss of power left, as a reader. Returns the records of both stores.
+/// Opens the result of a loss of power as a reader. Returns the records of both stores.
 fn read(folder: &Path) -> Result<[Option<Records>; 2], String> {
     let [store, shipped] = ["store.fps", "shipped.fps"].map(|name| {
         let path = folder.join(name);
@@ -148,7 +148,7 @@ fn read(folder: &Path) -> Result<[Option<Records>; 2], String> {
     Ok([store?, shipped?])
 }
 
-/// Continues the work in what a loss of power left.
+/// Continues the work on the result of a loss of power.
 fn write(folder: &Path, found: &[Option<Records>; 2], case: &str) {
     for (name, records) in ["store.fps", "shipped.fps"].iter().zip(found) {
         let (path, Some(records)) = (folder.join(name), records) else { continue };
@@ -161,11 +161,11 @@ fn write(folder: &Path, found: &[Option<Records>; 2], case: &str) {
     }
 }
 
-/// The records that were found in trees, by their keys.
+/// The records found in trees, by their keys.
 type Examined = HashMap<u64, Result<[Option<Records>; 2], String>>;
 
-/// Replays `changes`, losing power at each of them from number `from` on. The error says which tree
-/// is neither the one of before nor the one of after.
+/// Replays `changes`, losing power at each of them from number `from` on. The error names a tree
+/// that is neither in the state before nor in the state after.
 fn replay(
     recorded: &Recorded,
     changes: &[Change],
@@ -185,7 +185,7 @@ fn replay(
         if number < from {
             continue;
         }
-        // Work that was acknowledged is there; the act under way may be.
+        // Acknowledged work is present; the act in progress may be.
         let done = disk.acknowledged;
         let allowed = &recorded.states[done..recorded.states.len().min(done + 2)];
         let act = LIFE.get(done).map_or("the end", |(name, _)| name);
@@ -227,7 +227,7 @@ fn a_loss_of_power_leaves_the_store_of_before_or_after_each_change() {
     assert!(changes.len() > 200 && examined.len() > 500, "nothing was tried");
 }
 
-/// The test above notices each sync that is missing, and renames in the wrong order.
+/// The test above detects each missing sync, and renames in the wrong order.
 #[test]
 fn a_missing_sync_or_a_rename_too_early_loses_a_store() {
     let recorded = record();
@@ -245,8 +245,9 @@ fn a_missing_sync_or_a_rename_too_early_loses_a_store() {
     let no_names = fault(&no_names, 0).unwrap();
     assert!(no_names.contains("does not open"), "{no_names}");
 
-    // A writer that opens a store syncs what its predecessor may not have synced; here each has. Some
-    // systems sync no manifest that is only read, so there the directory is the first.
+    // A writer that opens a store syncs data that its predecessor may not have synced; here every
+    // predecessor has. Some systems do not sync a manifest that is only read, so there the
+    // directory is the first.
     let is_final = |at: usize| matches!(&all[at], Change::Sync(path) if path.ends_with("MANIFEST"));
     let opens = |at: usize| is_final(at) || matches!(all[at], Change::Acknowledge);
     let is_sync = |at: &usize| match all[*at] {
@@ -258,10 +259,10 @@ fn a_missing_sync_or_a_rename_too_early_loses_a_store() {
     let is_noticed = |at: &usize| fault(&[&all[..*at], &all[at + 1..]].concat(), *at).is_some();
     let noticed = syncs.iter().copied().filter(is_noticed).count();
     println!("{noticed} of {} syncs are missed if they are left out", syncs.len());
-    // Where no file is new, and in a directory without its final name, one sync of two is enough.
+    // If no file is new, and in a directory without its final name, one of two syncs suffices.
     assert!(noticed * 10 > syncs.len() * 9);
 
-    // The manifest gets its name before the sync of the directory that precedes it.
+    // The manifest gets its name before the sync of the directory that should precede it.
     let is_manifest =
         |change: &Change| matches!(change, Change::Rename { to, .. } if to.ends_with("MANIFEST"));
     let mut swapped = all.clone();
@@ -273,8 +274,8 @@ fn a_missing_sync_or_a_rename_too_early_loses_a_store() {
     assert!(fault(&swapped, 0).is_some());
 }
 
-/// A writer that died, or met a broken disk, at any operation of a commit: what the next one calls
-/// stored is there after a loss of power.
+/// A writer that died, or met a broken disk, at any operation of a commit: records that its
+/// successor reports as stored survive a loss of power.
 #[test]
 fn what_a_writer_finds_stored_is_durable_whichever_operation_ended_its_predecessor() {
     let record = NewRecord::new(Fingerprint::new(0xff), fpstore_base::Id::U64(1));

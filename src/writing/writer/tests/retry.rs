@@ -1,5 +1,5 @@
-//! What a change that failed leaves in the writer: nothing, unless the error says that the change
-//! took effect. So doing it again is always right, or always said to be wrong.
+//! A failed change leaves nothing in the writer, unless the error reports that the change took
+//! effect. So repeating it is always right, or always reported as wrong.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -10,13 +10,13 @@ use fpstore_base::watch::{Observer, Phase};
 use fpstore_disk::FailPoint;
 use fpstore_disk::fail_points::{self, Fault};
 
-/// Pushes records of which one replaces a stored one.
+/// Pushes records, one of which replaces a stored record.
 fn push_all(writer: &mut Writer) {
     writer.push(Fingerprint::new(1), "page 8").unwrap();
     writer.push(Fingerprint::new(2), "new").unwrap();
 }
 
-/// The segment and deletion files that no manifest names.
+/// The segment and deletion files that no manifest lists.
 fn orphans(path: &Path) -> Vec<String> {
     let mut names = Vec::new();
     for entry in read_manifest(path).unwrap().segments {
@@ -48,7 +48,7 @@ fn a_commit_that_failed_can_be_done_again() {
         let case = format!("operation {fails_at}: {done:?}");
         assert_eq!(writer.pending_count(), 0, "{case}");
         let is_rename = matches!(failed, Some(FailPoint::Rename | FailPoint::RenameReport));
-        // A rename may have taken place, so what it names stays until the next change.
+        // A rename may have happened, so the renamed files are kept until the next change.
         if matches!(&done, Err(error) if !is_rename && !matches!(error, Error::InEffect { .. })) {
             assert_eq!(orphans(&path), Vec::<String>::new(), "{case}");
         }
@@ -79,8 +79,8 @@ fn a_commit_that_failed_can_be_done_again() {
     assert!(effects >= 2, "the rename and the last sync report errors after the effect");
 }
 
-/// The records are safe before anything is merged, so an observer that ends the merge loses nothing,
-/// and what was to be replaced is replaced.
+/// The records are safe before anything is merged, so an observer that ends the merge loses
+/// nothing, and replaced records are replaced.
 #[test]
 fn a_merge_that_is_stopped_undoes_no_commit() {
     let folder = tempfile::tempdir().unwrap();
@@ -150,7 +150,7 @@ fn records_are_added_to_a_store_whose_segments_cannot_be_merged() {
     assert_eq!(Store::open(&path).unwrap().info().fingerprint_count(), 3 + 5);
 }
 
-/// A name that a repair uses is in nobody's way if something else has it.
+/// Anything else with the name of a repaired manifest does no harm.
 #[test]
 fn a_directory_named_as_a_repaired_manifest_is_left_alone() {
     let pristine = pristine();
@@ -162,7 +162,7 @@ fn a_directory_named_as_a_repaired_manifest_is_left_alone() {
     assert!(path.join("MANIFEST.repaired").is_dir());
 }
 
-/// A repair that nobody has used yet is worth keeping as long as the store is as it was.
+/// An unused repaired manifest is worth keeping as long as the store is unchanged.
 #[test]
 fn a_change_that_fails_before_its_last_step_keeps_a_repaired_manifest() {
     let pristine = pristine();
@@ -191,8 +191,8 @@ fn a_change_that_fails_before_its_last_step_keeps_a_repaired_manifest() {
     }
 }
 
-/// Where the last step fails and the manifest cannot be read, nobody knows; the next step of a
-/// checked writer finds out, and adds nothing twice.
+/// If the last step fails and the manifest cannot be read, the result is unknown; the next step of
+/// a checked writer finds out, and adds nothing twice.
 #[test]
 fn a_change_that_may_have_taken_effect_is_told_as_such_and_added_once() {
     let mut doubts = 0;
@@ -221,8 +221,8 @@ fn a_change_that_may_have_taken_effect_is_told_as_such_and_added_once() {
     assert!(doubts >= 2, "{doubts}");
 }
 
-/// Each operation of a backup fails once: the folder is as before or as after, and the next backup
-/// goes on.
+/// Each operation of a backup fails once: the folder is in the state before or after, and the next
+/// backup continues.
 #[test]
 fn a_backup_that_failed_leaves_the_state_of_before_and_the_next_one_goes_on() {
     let pristine = pristine();
@@ -272,7 +272,7 @@ fn a_backup_that_failed_leaves_the_state_of_before_and_the_next_one_goes_on() {
 /// A change by an open writer.
 type OpenChange = fn(&mut Writer, &Path) -> Result<()>;
 
-/// The changes that push nothing.
+/// The changes without pushed records.
 const CHANGES: [(&str, OpenChange); 6] = [
     ("delete ids", |writer, _| writer.delete_ids((0..200).map(IdRef::U64)).map(drop)),
     ("delete fingerprints", |writer, _| {
@@ -290,8 +290,8 @@ const CHANGES: [(&str, OpenChange); 6] = [
     }),
 ];
 
-/// Each operation of each change fails once: the store is as before, or as after where the error says
-/// so, and the same writer can do it again.
+/// Each operation of each change fails once: the store is in the state before the change, or in the
+/// state after it if the error reports that, and the same writer can repeat it.
 #[test]
 fn each_change_that_failed_can_be_done_again_by_the_same_writer() {
     let pristine = pristine();

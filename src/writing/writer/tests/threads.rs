@@ -1,11 +1,11 @@
-//! Merges on any number of threads: the same bytes, also of segments that are damaged.
+//! Merges on any number of threads: the same bytes, even for damaged segments.
 
 use super::*;
 use crate::writing::writer::Compaction;
 
 const COUNT: u64 = 700;
 
-/// A store of three segments of the values that `value` gives, with sketches of `sketch_len` bytes.
+/// A store of three segments with the values of `value`, with sketches of `sketch_len` bytes.
 fn make_parts(path: &Path, sketch_len: u8, value: impl Fn(u64) -> u64) {
     let build =
         BuildOptions::default().scheme(Scheme::named("4", 3).unwrap()).sketch_len(sketch_len);
@@ -34,7 +34,7 @@ fn make_parts(path: &Path, sketch_len: u8, value: impl Fn(u64) -> u64) {
     writer.delete_ids([IdRef::Text("page 8"), IdRef::Text("copy 1 500"), IdRef::U64(601)]).unwrap();
 }
 
-/// The bytes of the segment that all become.
+/// The bytes of the single merged segment.
 fn merged(from: &Path, threads: usize) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.fps");
@@ -69,7 +69,7 @@ fn damage(path: &Path, segment: usize) {
 #[test]
 fn merges_write_the_same_bytes_on_any_number_of_threads_also_of_what_is_damaged() {
     let folder = tempfile::tempdir().unwrap();
-    // Scattered, and so close together that few blocks have them all.
+    // Scattered values, and values so dense that few blocks contain them all.
     let spreads: [fn(u64) -> u64; 2] = [|i| value(2 * i), |i| (1 << 40) + i];
     for (number, value) in spreads.into_iter().enumerate() {
         for sketch_len in [0, 3] {

@@ -180,6 +180,7 @@ fn write_removed(
             side: if row.is_stored { Side::Stored } else { Side::New },
             reason: Reason::Near,
             other_store: row.other_store,
+            other_store_name: None,
         })
     })?;
     Ok(rows)

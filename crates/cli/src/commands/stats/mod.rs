@@ -23,7 +23,6 @@ use crate::args::scheme_arg::SchemeArgs;
 use crate::output::sink::open_page;
 use crate::output::text::ReportFormat;
 use crate::session::command::{ExitStatus, open_map, refuse_narrow};
-use crate::session::costs;
 use crate::session::stores::StoreArg;
 
 const LONG_ABOUT: &str = "\
@@ -162,7 +161,7 @@ fn schemes(
     if statistics.fingerprint_count == 0 {
         return Ok((None, None));
     }
-    let request = statistics.plan_request().budget(budget).costs(costs::of_this_machine());
+    let request = statistics.plan_request().budget(budget);
     let plan = request.plan()?;
     let now = match statistics.scheme() {
         Ok(scheme) if scheme != plan.chosen().scheme => {

@@ -16,8 +16,8 @@ use tokio::sync::oneshot;
 use crate::protocol::failure::Failure;
 use crate::state::live_store::LiveStore;
 use crate::{ServeSettings, Server, WritingOptions};
-use fpstore::writer::{Deleted, NewRecord, Writer, WriterOptions};
-use fpstore::{Builder, Fingerprint, IdRef, Store};
+use fpstore::writer::{Deleted, NewRecord};
+use fpstore::{Builder, Fingerprint, IdRef, Store, Writer, WriterOptions};
 use fpstore_disk::fail_points::{self, Fault};
 
 use super::Writing;

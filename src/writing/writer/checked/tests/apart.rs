@@ -1,4 +1,4 @@
-//! Checks that obey judged pairs, beside a model that looks at every record.
+//! Checks that obey labelled pairs, compared with a model that examines every record.
 
 use crate::Builder;
 use crate::base::judged::JudgedPairs;
@@ -9,7 +9,7 @@ use fpstore_base::{Fingerprint, Id};
 
 const IDS: u64 = 40;
 
-/// What is known: stored records, then those that are pending.
+/// The known records: stored records, then pending ones.
 #[derive(Default)]
 struct Model {
     stored: Vec<(u64, Option<String>)>,
@@ -27,7 +27,8 @@ impl Model {
             id.as_ref().zip(other.as_ref()).is_some_and(|(a, b)| pairs.are_different(a, b))
         };
         let distance = |other: u64| (other ^ value).count_ones();
-        // A stored fingerprint counts if it has no id at all, or one that is not judged different.
+        // A stored fingerprint is considered if it has no id at all, or one that is not labelled
+        // different.
         let counts = |of: u64| {
             let own = self.stored.iter().filter(|record| record.0 == of && record.1.is_some());
             let ids: Vec<_> = own.map(|record| &record.1).collect();
@@ -63,7 +64,7 @@ fn random_pairs(random: &mut Random) -> JudgedPairs {
     JudgedPairs::new(&LabelFile::parse(&text).unwrap()).unwrap()
 }
 
-/// The verdict as the model gives it.
+/// The verdict in the form of the model.
 fn found_of(record: &NewRecord, verdict: Verdict<'_>) -> Found {
     match verdict {
         Verdict::Added => None,
@@ -76,7 +77,7 @@ fn found_of(record: &NewRecord, verdict: Verdict<'_>) -> Found {
     }
 }
 
-/// With `is_ahead` as the server does what is costly.
+/// `is_ahead` selects the way in which the server handles expensive items.
 fn check(
     writer: &mut CheckedWriter,
     record: &NewRecord,
@@ -141,7 +142,7 @@ fn records_that_are_judged_different_are_never_near() {
     assert!(passed > 100, "the pairs matter: {passed}");
 }
 
-/// At the distance `k` a record is near, beyond it it is not, judged or not.
+/// A record at distance `k` is near and beyond it not, whether it is labelled or not.
 #[test]
 fn a_judged_fingerprint_hides_no_other_one() {
     let folder = tempfile::tempdir().unwrap();
