@@ -8,6 +8,7 @@ from typing import (
     Callable,
     ClassVar,
     Final,
+    Generic,
     Literal,
     Protocol,
     SupportsIndex,
@@ -19,7 +20,7 @@ from typing import (
 
 import numpy as np
 import numpy.typing as npt
-from typing_extensions import Self, Unpack
+from typing_extensions import Self, TypeVar, Unpack
 
 from ._types import (
     BackedUp,
@@ -84,7 +85,6 @@ __all__ = [
     "_column_of",
     "_recipe_of",
     "_reopen",
-    "_reopen_all",
     "_rows_of",
     "backup",
     "build",
@@ -180,6 +180,173 @@ _Arrow: TypeAlias = _ArrowArray | _ArrowStream
 _Column: TypeAlias = _Arrow | _Series
 _Table: TypeAlias = _Arrow | _Series | _Frame | npt.NDArray[Any] | Iterator[_Arrow] | _Dataset
 _StoreOrStores: TypeAlias = "Store | Stores"
+_Match = TypeVar("_Match", default=Match)
+_Labelled = TypeVar("_Labelled", default=LabelledMatch)
+_Found = TypeVar("_Found", default=int)
+_Documents: TypeAlias = "Documents | _Path | Sequence[_Path] | _Table"
+_Fingerprint: TypeAlias = int | np.uint64 | np.int64 | str
+# `uint8` is of shape (n, 8). Lists and tuples of texts, because a text is a sequence of texts, too.
+_Fingerprints: TypeAlias = (
+    npt.NDArray[np.uint64]
+    | npt.NDArray[np.int64]
+    | npt.NDArray[np.uint8]
+    | npt.NDArray[np.object_]
+    | npt.NDArray[np.str_]
+    | _Column
+    | Sequence[int]
+    | Sequence[np.uint64]
+    | Sequence[np.int64]
+    | list[str]
+    | tuple[str, ...]
+    | Iterator[int]
+    | Iterator[np.uint64]
+    | Iterator[str]
+)
+_FingerprintsOrNull: TypeAlias = _Fingerprints | list[int | None] | list[str | None]
+_Numbers: TypeAlias = _Fingerprints | npt.NDArray[np.integer[Any]]
+_Ids: TypeAlias = (
+    npt.NDArray[np.integer[Any]]
+    | npt.NDArray[np.object_]
+    | npt.NDArray[np.str_]
+    | _Column
+    | Sequence[int]
+    | Sequence[np.integer[Any]]
+    | list[str]
+    | tuple[str, ...]
+    | Iterator[int]
+    | Iterator[str]
+)
+_Batch: TypeAlias = _Fingerprints | tuple[_Fingerprints, _Ids | None]
+_Records: TypeAlias = _Fingerprints | Iterator[_Batch] | Iterator[int] | Iterator[str]
+_Texts: TypeAlias = (
+    _Column | npt.NDArray[Any] | list[str] | list[str | None] | tuple[str | None, ...]
+    | Iterator[str | None]
+)
+_OnProgress: TypeAlias = Callable[[Progress], object] | bool | None
+_Array: TypeAlias = npt.NDArray[Any]
+
+# Keyword arguments that many functions take. All have defaults, which `help` shows.
+
+class _Work(TypedDict, total=False):
+    threads: int | None
+    memory: int | None
+    progress: _OnProgress
+
+class _Space(_Work, total=False):
+    temp_dir: _Path | None
+
+class _Join(_Space, total=False):
+    max_pairs: int | None
+
+class _Build(_Space, total=False):
+    k: int | None
+    scheme: str | None
+    budget: str | None
+    label: str
+    recipe: str | Recipe | None
+    bits: int | None
+    id_type: _IdType
+    replace: bool
+    wait: float | None
+
+class _TaskJoin(TypedDict, total=False):
+    max_pairs: int | None
+    threads: int
+    memory: int
+    temp_dir: _Path | None
+
+@final
+class Column(_ArrowArray):
+    def __len__(self) -> int: ...
+    @overload
+    def __getitem__(self, key: SupportsIndex, /) -> int | None: ...
+    @overload
+    def __getitem__(self, key: slice, /) -> Column: ...
+    def __iter__(self) -> Iterator[int | None]: ...
+    def __contains__(self, value: object, /) -> bool: ...
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> _Array: ...
+    @property
+    def recipe(self) -> str | None: ...
+    def to_pandas(self) -> Any: ...
+    def to_polars(self) -> Any: ...
+    def to_arrow(self) -> Any: ...
+    def _repr_html_(self) -> str: ...
+    @property
+    def null_count(self) -> int: ...
+    def to_numpy(self, *, null: int | None = None) -> npt.NDArray[np.uint64]: ...
+    def is_null(self) -> npt.NDArray[np.bool_]: ...
+    def to_pylist(self) -> list[int | None]: ...
+
+@final
+class Rows(_ArrowStream):
+    def __len__(self) -> int: ...
+    @property
+    def column_names(self) -> list[str]: ...
+    @property
+    def cut(self) -> bool: ...
+    @overload
+    def __getitem__(
+        self, column: Literal["fingerprint", "first", "second", "cluster", "near", "component"], /
+    ) -> npt.NDArray[np.uint64]: ...
+    @overload
+    def __getitem__(self, column: Literal["distance"], /) -> npt.NDArray[np.uint8]: ...
+    @overload
+    def __getitem__(self, column: Literal["keep", "added"], /) -> npt.NDArray[np.bool_]: ...
+    @overload
+    def __getitem__(self, column: Literal["similarity"], /) -> npt.NDArray[np.float64]: ...
+    @overload
+    def __getitem__(self, column: Literal["group", "query"], /) -> npt.NDArray[np.uint32]: ...
+    @overload
+    def __getitem__(self, column: str, /) -> _Array: ...
+    @overload
+    def __getitem__(self, column: SupportsIndex, /) -> tuple[Any, ...]: ...
+    @overload
+    def __getitem__(self, column: slice, /) -> Rows: ...
+    def to_pandas(self) -> Any: ...
+    def to_polars(self) -> Any: ...
+    def to_arrow(self) -> Any: ...
+    @property
+    def __array_interface__(self) -> dict[str, Any]: ...
+    def _repr_html_(self) -> str: ...
+    def to_pylist(self) -> list[tuple[Any, ...]]: ...
+    def __iter__(self) -> Iterator[tuple[Any, ...]]: ...
+    def __arrow_c_schema__(self) -> object: ...
+
+@final
+class RowStream(_Closing, _ArrowStream):
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> Rows: ...
+    def close(self) -> None: ...
+    @property
+    def column_names(self) -> list[str]: ...
+    def read_all(self) -> Rows: ...
+    def __arrow_c_schema__(self) -> object: ...
+
+@final
+class Page:
+    def html(self) -> str: ...
+    def _repr_html_(self) -> str: ...
+
+@final
+class Statistics:
+    @property
+    def fingerprints(self) -> int: ...
+    @property
+    def records(self) -> int: ...
+    @property
+    def tuned_k(self) -> int: ...
+    @property
+    def effective_bits(self) -> float | None: ...
+    @property
+    def bit_shares(self) -> list[float]: ...
+    @property
+    def heaviest(self) -> list[tuple[int, int]]: ...
+    @property
+    def findings(self) -> list[Finding]: ...
+    def html(self) -> str: ...
+    def _repr_html_(self) -> str: ...
+
+Stores: TypeAlias = "Store | Stores"
 _Documents: TypeAlias = "Documents | _Path | Sequence[_Path] | _Table"
 _Fingerprint: TypeAlias = int | np.uint64 | np.int64 | str
 # `uint8` is of shape (n, 8). Lists and tuples of texts, because a text is a sequence of texts, too.
@@ -478,97 +645,7 @@ class Store(_Closing, _ArrowStream):
     def records(self) -> RowStream: ...
     def _repr_html_(self) -> str: ...
 
-@final
-class Stores(_Closing):
-    def __len__(self) -> int: ...
-    def __bool__(self) -> Literal[True]: ...
-    def __contains__(self, fingerprint: _Fingerprint, /) -> bool: ...
-    def close(self) -> None: ...
-    @property
-    def closed(self) -> bool: ...
-    @property
-    def paths(self) -> list[str]: ...
-    @property
-    def generations(self) -> list[int]: ...
-    @property
-    def tuned_k(self) -> int: ...
-    @property
-    def recipe(self) -> str | None: ...
-    def text_recipe(
-        self,
-        *,
-        stop_words: str | Sequence[str] | None = None,
-        df: DfTable | _Path | None = None,
-        weights: Mapping[str, int] | None = None,
-    ) -> Recipe: ...
-    def refresh(self) -> bool: ...
-    def warm(self, what: Literal["none", "hot", "all"] = "hot") -> int: ...
-    @overload
-    def query(
-        self,
-        fingerprint: _Fingerprint,
-        k: int | None = None,
-        *,
-        limit: int | None = None,
-        labels: Literal[False] = False,
-    ) -> list[MatchInStores]: ...
-    @overload
-    def query(
-        self,
-        fingerprint: _Fingerprint,
-        k: int | None = None,
-        *,
-        limit: int | None = None,
-        labels: Literal[True],
-    ) -> list[LabelledMatchInStores]: ...
-    @overload
-    def nearest(
-        self,
-        fingerprint: _Fingerprint,
-        count: int = 1,
-        k: int = 64,
-        *,
-        labels: Literal[False] = False,
-    ) -> list[MatchInStores]: ...
-    @overload
-    def nearest(
-        self, fingerprint: _Fingerprint, count: int = 1, k: int = 64, *, labels: Literal[True]
-    ) -> list[LabelledMatchInStores]: ...
-    def nearest_many(
-        self,
-        fingerprints: _Fingerprints,
-        count: int = 1,
-        k: int = 64,
-        *,
-        ids: bool = True,
-        labels: bool = False,
-        **options: Unpack[_Work],
-    ) -> Rows: ...
-    def find(self, ids: _Ids, /) -> list[list[tuple[int, str]]]: ...
-    def query_many(
-        self,
-        fingerprints: _Fingerprints,
-        k: int | None = None,
-        *,
-        ids: bool = True,
-        labels: bool = False,
-        limit: int | None = None,
-        mode: Literal["auto", "probe", "pass"] = "auto",
-        **options: Unpack[_Work],
-    ) -> Rows: ...
-    def count_many(
-        self, fingerprints: _Fingerprints, k: int | None = None, **options: Unpack[_Work]
-    ) -> npt.NDArray[np.uint32]: ...
-    def has_near(
-        self, fingerprints: _Fingerprints, k: int | None = None, **options: Unpack[_Work]
-    ) -> npt.NDArray[np.bool_]: ...
-    def pairs(
-        self,
-        k: int | None = None,
-        *,
-        share: tuple[int, int] | None = None,
-        **options: Unpack[_Join],
-    ) -> RowStream: ...
+Stores: TypeAlias = Store[MatchInStores, LabelledMatchInStores, tuple[int, str]]
 
 @final
 class Documents:
@@ -898,6 +975,7 @@ def forest(pairs: RowStream | _ArrowStream | Iterable[_ArrowStream]) -> Rows: ..
 def _plan_of(text: str) -> JoinPlan: ...
 def _receipt_of_text(text: str) -> Receipt: ...
 def _receipt_of_file(path: _Path) -> Receipt: ...
+@overload
 def open(
     path: _Path,
     *,
@@ -905,6 +983,14 @@ def open(
     access: Literal["auto", "map", "memory"] = "auto",
     warm: Literal["none", "hot", "all"] | None = None,
 ) -> Store: ...
+@overload
+def open(
+    path: list[Any] | tuple[_Path, ...],
+    *,
+    generation: None = None,
+    access: Literal["auto", "map", "memory"] = "auto",
+    warm: Literal["none", "hot", "all"] | None = None,
+) -> Stores: ...
 def open_all(
     paths: Iterable[_Path],
     *,
@@ -1046,10 +1132,9 @@ def to_hex(fingerprints: _Fingerprints) -> list[str]: ...
 def from_bits(
     bits: npt.NDArray[np.bool_] | Iterable[npt.NDArray[np.bool_]] | Iterable[_ImageHash],
 ) -> npt.NDArray[np.uint64]: ...
-def _reopen(path: _Path, generation: int) -> Store: ...
-def _reopen_all(
-    names: Sequence[_Path], paths: Sequence[_Path], generations: Sequence[int]
-) -> Stores: ...
+def _reopen(
+    paths: Sequence[_Path], generations: Sequence[int], names: Sequence[_Path] | None
+) -> Store | Stores: ...
 def _recipe_of(
     text: str, stop_words: str | None, df: bytes | None, weights: str | None
 ) -> Recipe: ...

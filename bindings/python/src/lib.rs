@@ -69,7 +69,7 @@ mod _fpstore {
     #[pymodule_export]
     use super::store::info::verify;
     #[pymodule_export]
-    use super::store::{_reopen, _reopen_all, StatisticsView, Store, Stores, open, open_all};
+    use super::store::{_reopen, StatisticsView, Store, open, open_all};
     #[pymodule_export]
     use super::stream::RowStream;
     #[pymodule_export]
@@ -89,6 +89,8 @@ mod _fpstore {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         super::stream::note_main_thread();
         let formats = fpstore::FORMAT_VERSIONS;
+        // Several stores had a class of their own, whose name programs may use.
+        module.add("Stores", module.py().get_type::<Store>())?;
         module.add("FORMAT_VERSIONS", (*formats.start(), *formats.end()))?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use crate::capsule::{RECIPE_KEY, schema_of};
 use crate::errors::Failure;
 use crate::rows::Column;
-use crate::store::{Store, Stores};
+use crate::store::Store;
 
 /// The recipe that made the fingerprints of an object, if the object knows it: a column of this
 /// package, a store, several stores, or a table or an array of Arrow whose metadata has it.
@@ -17,9 +17,6 @@ pub(crate) fn recipe_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Recipe>> {
     }
     if let Ok(store) = object.cast::<Store>() {
         return Ok(known(store.get().get()?.recipe()));
-    }
-    if let Ok(stores) = object.cast::<Stores>() {
-        return Ok(known(stores.get().given()?.store.recipe()));
     }
     let Some(field) = schema_of(object)? else { return Ok(None) };
     let of_columns = match field.data_type() {

@@ -112,6 +112,6 @@ def test_what_takes_one_store_refuses_several(tmp_path: Path) -> None:
         with pytest.raises(fpstore.InputError, match="^store: one store is taken, and 2 are given"):
             ask()
     wrong: Any = 5
-    with pytest.raises(TypeError, match="expected a Store or Stores, not int"):
+    with pytest.raises(TypeError, match="expected a Store, not int"):
         fpstore.dedup(one, wrong)
     assert not (tmp_path / "c.fps").exists() and not (tmp_path / "kept").exists()

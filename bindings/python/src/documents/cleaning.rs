@@ -22,7 +22,7 @@ use crate::input::arguments::{path_or_none, text, text_or_none};
 use crate::input::whole::{Whole, wide};
 use crate::notebook::Page;
 use crate::options::{Limits, checked, distance_of, wait_of};
-use crate::store::{Given, one_or_several_or_none};
+use crate::store::{Given, stores_or_none};
 use crate::text::hasher_of;
 use crate::tuple_class::{TYPES, told};
 use crate::work::{Reporter, Shared, run_change, run_shared};
@@ -97,7 +97,7 @@ pub(crate) fn clean<'py>(
     #[pyo3(from_py_with = text_or_none)] source_field: Option<String>,
     target: Option<u64>,
     max_loss: Option<f64>,
-    #[pyo3(from_py_with = one_or_several_or_none)] store: Option<Given>,
+    #[pyo3(from_py_with = stores_or_none)] store: Option<Given>,
     within: bool,
     add: bool,
     #[pyo3(from_py_with = text)] label: &str,

@@ -1,6 +1,5 @@
 //! The class `Server`: a store of this process over HTTP, on threads without the interpreter.
 
-use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -9,12 +8,12 @@ use fpstore::{Error, WriterOptions};
 use fpstore_server::{Address, ServeSettings, Server as Served, WritingOptions};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PySequence, PyTuple};
+use pyo3::types::PyTuple;
 use tokio::runtime::Builder;
 
 use super::connection::{Connection, of_system};
 use crate::errors::{Failure, input_error};
-use crate::input::arguments::{is_one_path, path, paths, text};
+use crate::input::arguments::{Paths, text};
 use crate::input::whole::Whole;
 use crate::options::{Limits, wait_of};
 use crate::work::{Reporter, Shared, run};
@@ -36,23 +35,6 @@ pub(crate) struct Server {
     running: Mutex<Option<Running>>,
 }
 
-/// The store that is served, or several as one.
-pub(crate) enum ToServe {
-    One(PathBuf),
-    Several(Vec<PathBuf>),
-}
-
-impl<'py> FromPyObject<'_, 'py> for ToServe {
-    type Error = PyErr;
-
-    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        match given.cast::<PySequence>().is_ok() && !is_one_path(&given)? {
-            true => Ok(ToServe::Several(paths(&given)?)),
-            false => Ok(ToServe::One(path(&given)?)),
-        }
-    }
-}
-
 /// The server of the library, and the thread that runs it.
 struct Running {
     server: Served,
@@ -64,7 +46,7 @@ struct Running {
 impl Running {
     /// Opens the store, or several, listens, and waits until they are in memory.
     fn start(
-        served: ToServe,
+        served: Paths,
         address: &Address,
         settings: ServeSettings,
         shared: &Shared,
@@ -78,8 +60,8 @@ impl Running {
             .build()
             .map_err(of_system)?;
         let server = match served {
-            ToServe::One(path) => Served::open(path, settings)?,
-            ToServe::Several(paths) => Served::open_all(&paths, settings)?,
+            Paths::One(path) => Served::open(path, settings)?,
+            Paths::Several(paths) => Served::open_all(&paths, settings)?,
         };
         let bound = runtime.block_on(async { server.bind(address) });
         let listener = match bound {
@@ -148,7 +130,7 @@ fn wait_until_ready(url: &str, shared: &Shared) -> Result<(), Failure> {
 ))]
 pub(crate) fn serve(
     py: Python<'_>,
-    path: ToServe,
+    path: Paths,
     #[pyo3(from_py_with = text)] listen: &str,
     writable: bool,
     #[pyo3(from_py_with = text)] label: &str,

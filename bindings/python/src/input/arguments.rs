@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use pyo3::exceptions::PyUnicodeEncodeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString};
+use pyo3::types::{PyBytes, PySequence, PyString};
 
 use crate::errors::surrogate_error;
 
@@ -62,7 +62,24 @@ pub(crate) fn is_one_path(given: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(is_text || given.hasattr("__fspath__")?)
 }
 
-/// Many paths; what [is one](is_one_path) would be taken for its letters.
+/// One path, or several.
+pub(crate) enum Paths {
+    One(PathBuf),
+    Several(Vec<PathBuf>),
+}
+
+impl<'py> FromPyObject<'_, 'py> for Paths {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        match given.cast::<PySequence>().is_ok() && !is_one_path(&given)? {
+            true => Ok(Paths::Several(paths(&given)?)),
+            false => Ok(Paths::One(path(&given)?)),
+        }
+    }
+}
+
+/// Several paths. The caller excludes [one path](is_one_path), whose characters would be the items.
 pub(crate) fn paths(given: &Bound<'_, PyAny>) -> PyResult<Vec<PathBuf>> {
     given.try_iter()?.map(|item| path(&item?)).collect()
 }

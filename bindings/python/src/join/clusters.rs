@@ -57,7 +57,7 @@ impl Store {
         #[pyo3(from_py_with = path_or_none)] temp_dir: Option<PathBuf>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<RowStream> {
-        let store = self.get()?;
+        let store = self.one()?;
         let k = distance(py, k, &store)?;
         let limits = Limits::new(py, threads, memory, temp_dir)?;
         let method: ClusterMethod = choice(py, "method", method)?;

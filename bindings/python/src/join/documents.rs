@@ -15,7 +15,7 @@ use crate::input::arguments::path_or_none;
 use crate::input::whole::Whole;
 use crate::near_columns::{Near, near_columns};
 use crate::options::{Limits, distance};
-use crate::store::{Given, one_or_several_or_none, one_store};
+use crate::store::{Given, one_store, stores_or_none};
 use crate::stream::RowStream;
 use crate::work::Reporter;
 
@@ -93,7 +93,7 @@ const NAMES: [&str; 7] = ["fingerprint", "id", "keep", "near", "near_id", "dista
 pub(crate) fn dedup(
     py: Python<'_>,
     #[pyo3(from_py_with = one_store)] new: fpstore::Store,
-    #[pyo3(from_py_with = one_or_several_or_none)] stored: Option<Given>,
+    #[pyo3(from_py_with = stores_or_none)] stored: Option<Given>,
     k: Option<Whole>,
     within: bool,
     max_pairs: Option<Whole>,

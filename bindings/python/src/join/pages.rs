@@ -142,7 +142,7 @@ impl Store {
         #[pyo3(from_py_with = path_or_none)] temp_dir: Option<PathBuf>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Page> {
-        let store = self.get()?;
+        let store = self.one()?;
         let k = distance(py, k, &store)?;
         let method: ClusterMethod = choice(py, "method", method)?;
         let judged = judged_of(py, pairs.as_deref(), method)?;
@@ -152,7 +152,7 @@ impl Store {
         let reporter = Reporter::new(progress)?;
         let given = limits.given(&Arc::new(Shared::default()));
         let texts = texts.map(|texts| Texts::of(texts, &given, &store)).transpose()?;
-        let title = self.name();
+        let title = self.title();
         run(py, &reporter, move |shared| {
             let options = limits.join(k, shared);
             let found = clusters_of(&store, &options, method, judged.as_ref())?;
@@ -193,7 +193,7 @@ impl Store {
         #[pyo3(from_py_with = path_or_none)] temp_dir: Option<PathBuf>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Page> {
-        let store = self.get()?;
+        let store = self.one()?;
         let k = k.map_or(Ok(JUDGED_DISTANCE), |k| distance_of(py, k))?;
         let most = checked(py, &fpstore::options::COUNT, count)? as usize;
         if store.info().id_count() == 0 {
@@ -204,7 +204,7 @@ impl Store {
         let reporter = Reporter::new(progress)?;
         let given = limits.given(&Arc::new(Shared::default()));
         let texts = texts.map(|texts| Texts::of(texts, &given, &store)).transpose()?;
-        let title = self.name();
+        let title = self.title();
         run(py, &reporter, move |shared| {
             let pairs = sampled_pairs(&store, &limits.join(k, shared), most)?;
             let mut groups = LargestGroups::within(LEN_MAX);

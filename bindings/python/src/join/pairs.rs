@@ -20,7 +20,7 @@ use crate::input::fingerprints;
 use crate::input::whole::Whole;
 use crate::options::{Limits, distance, tuned_distance};
 use crate::recipes::{common, recipe_of};
-use crate::store::{Given, Names, Store, Stores, name_of};
+use crate::store::{Given, Names, Store, name_of};
 use crate::stream::{RowStream, Sink};
 use crate::work::Reporter;
 
@@ -105,9 +105,13 @@ impl Store {
     /// All pairs of stored fingerprints within `k` bits, as a stream of `first`, `second` and
     /// `distance`; in order if `sorted`.
     ///
-    /// With `ids` pairs of documents, in order, with `first_id` and `second_id`; documents with the
-    /// same fingerprint are pairs at distance 0 then. `share` is a number and a count, to spread a
-    /// join over processes. With more than `max_pairs` pairs it fails with `TooManyPairsError`.
+    /// With `ids` the pairs are those of documents, in order, with `first_id` and `second_id`; documents
+    /// with the same fingerprint are then pairs at distance 0. `share` is a number and a count, to
+    /// spread a join over processes. With more than `max_pairs` pairs it fails with `TooManyPairsError`.
+    ///
+    /// Of several stores the pairs are always those of documents, in one store and across two, with
+    /// `first_store` and `second_store` before the ids. A fingerprint without ids is one document in each
+    /// store that holds it.
     ///
     /// >>> store.pairs(ids=True).read_all().to_pylist()
     /// [(13903026135763958200, 13903026135763958201, 1, 'a.html', 'b.html')]
@@ -129,15 +133,17 @@ impl Store {
         #[pyo3(from_py_with = path_or_none)] temp_dir: Option<PathBuf>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<RowStream> {
-        let store = self.get()?;
+        let Given { store, names } = self.given()?;
         let k = distance(py, k, &store)?;
         let limits = Limits::new(py, threads, memory, temp_dir)?.max_pairs(py, max_pairs)?;
-        if ids && share.is_some() {
+        if ids && names.is_none() && share.is_some() {
             let message = "a share has no ids: documents with equal fingerprints are in no share";
             return Err(input_error(py, message));
         }
         let share = share_of(py, share)?;
-        let rows = PairRows::new(if ids { id_kind(&store) } else { IdKind::None });
+        let ids = ids || names.is_some();
+        let kind = if ids { id_kind(&store) } else { IdKind::None };
+        let rows = PairRows::in_stores(kind, names);
         let reporter = Reporter::new(progress)?;
         RowStream::start(rows.schema(), reporter, move |shared, sink| {
             let options = limits.join(k, shared).share(share);
@@ -148,46 +154,6 @@ impl Store {
                 true => sorted_pairs(&store, &options)?.for_each(|pair| each(&[pair])),
                 false => find_pairs(&store, &options, each),
             })
-        })
-    }
-}
-
-#[pymethods]
-impl Stores {
-    /// All pairs of documents within `k` bits, of one store and of two, in order, as a stream of
-    /// `first`, `second`, `distance`, `first_store`, `second_store`, and `first_id` and `second_id` if
-    /// any store has ids.
-    ///
-    /// Documents with the same fingerprint are pairs at distance 0. A fingerprint without ids is one
-    /// document in each store that holds it. `share` and `max_pairs` are as for `Store.pairs`.
-    ///
-    /// >>> other = fpstore.build(folder / "more.fps", [0xC0F1789BED2EB9B8], ["d.html"])
-    /// >>> stores = fpstore.open_all([store.path, other.path])
-    /// >>> [(pair.distance, pair.first_id, pair.second_id) for pair in stores.pairs(k=0).read_all()]
-    /// [(0, 'a.html', 'd.html')]
-    #[pyo3(signature = (
-        k=None, *, share=None, max_pairs=None, threads=None, memory=None, temp_dir=None, progress=None
-    ))]
-    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
-    fn pairs(
-        &self,
-        py: Python<'_>,
-        k: Option<Whole>,
-        share: Option<(Whole, Whole)>,
-        max_pairs: Option<Whole>,
-        threads: Option<Whole>,
-        memory: Option<Whole>,
-        #[pyo3(from_py_with = path_or_none)] temp_dir: Option<PathBuf>,
-        progress: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<RowStream> {
-        let Given { store, names } = self.given()?;
-        let k = distance(py, k, &store)?;
-        let limits = Limits::new(py, threads, memory, temp_dir)?.max_pairs(py, max_pairs)?;
-        let share = share_of(py, share)?;
-        let rows = PairRows::in_stores(id_kind(&store), names);
-        let reporter = Reporter::new(progress)?;
-        RowStream::start(rows.schema(), reporter, move |shared, sink| {
-            rows.of_documents(&store, &limits.join(k, shared).share(share), sink)
         })
     }
 }

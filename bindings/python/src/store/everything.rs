@@ -19,7 +19,7 @@ use crate::work::{Reporter, run};
 impl Store {
     /// All stored fingerprints, each once, ascending.
     fn fingerprints<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u64>>> {
-        let store = self.get()?;
+        let store = self.one()?;
         let values = run(py, &Reporter::default(), |shared| {
             let mut values = Vec::new();
             store.for_each(|hit| {
@@ -36,7 +36,7 @@ impl Store {
 
     /// All records, by ascending fingerprint, as a stream of `fingerprint` and `id`.
     fn records(&self) -> PyResult<RowStream> {
-        let store = self.get()?;
+        let store = self.one()?;
         let columns = (U64::default(), IdColumn::new(id_kind(&store)));
         let rows = RowsBuilder::new(names_of::<RecordRow<'_>>(), columns);
         let mut rows = rows.made_by(store.recipe());

@@ -22,7 +22,7 @@ impl Store {
     /// >>> store.info().ids
     /// 3
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        store_info(py, &self.get()?.info())
+        store_info(py, &self.one()?.info())
     }
 
     /// Checks every byte of the files, and compares the answers of `samples` queries with a scan.
@@ -35,8 +35,8 @@ impl Store {
         max_rate: Option<Whole>,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.get()?;
-        verify(py, self.path.clone(), samples, max_rate, progress)
+        self.one()?;
+        verify(py, self.one_path()?.to_owned(), samples, max_rate, progress)
     }
 
     /// Statistics of the fingerprints: how even their bits are, duplicates, and what is wrong with
@@ -45,8 +45,8 @@ impl Store {
     /// >>> store.stats().fingerprints
     /// 3
     fn stats(&self, py: Python<'_>) -> PyResult<StatisticsView> {
-        let store = self.get()?;
-        let name = self.name();
+        let store = self.one()?;
+        let name = self.title();
         let statistics = run(py, &Reporter::default(), |shared| {
             Ok(profile_with(&store, Some(shared.observer()))?)
         })?;
@@ -55,7 +55,7 @@ impl Store {
 
     /// A table of the segments.
     fn _repr_html_(&self) -> PyResult<String> {
-        let Ok(store) = self.get() else { return Ok(escaped(&self.__repr__())) };
+        let Ok(store) = self.one() else { return Ok(escaped(&self.__repr__())) };
         let info = store.info();
         let mut rows = String::new();
         for segment in &info.segments {
@@ -75,7 +75,7 @@ impl Store {
             "<table><caption>{}: {} fingerprints, {} ids, {:.1} MiB</caption><thead><tr>\
              <th>segment</th><th>label</th><th>fingerprints</th><th>ids</th><th>tables</th>\
              <th>file</th><th>k</th></tr></thead><tbody>{rows}</tbody></table>",
-            escaped(&self.path().to_string_lossy()),
+            escaped(&self.one_path()?.to_string_lossy()),
             grouped(info.fingerprint_count()),
             grouped(info.id_count()),
             info.file_len() as f64 / f64::from(1 << 20)

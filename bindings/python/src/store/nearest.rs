@@ -8,7 +8,7 @@ use fpstore::{Error, Fingerprint, Id, IdRef, Phase, StoreIndex};
 use fpstore_base::watch::Watch;
 use pyo3::prelude::*;
 
-use super::{Given, Store, Stores, name_of};
+use super::{Given, Store, name_of};
 use crate::answer_rows::{ANSWER_NAMES, answer_columns, check_count};
 use crate::columns::RowsBuilder;
 use crate::errors::Failure;
@@ -20,13 +20,13 @@ use crate::recipes::check_recipe;
 use crate::rows::Rows;
 use crate::work::{Reporter, run};
 
-/// Queries that a thread takes at a time.
+/// Number of queries in a piece of work of a thread.
 const CHUNK: usize = 64;
 
-/// A row of an answer: the query, fingerprint, distance and store of a match, a label and an id.
+/// A row of an answer: query, fingerprint, distance, store, label and id.
 type Found = (u32, u64, u32, StoreIndex, String, Option<Id>);
 
-/// Queries as Python gives them.
+/// Arguments of a batch of queries.
 struct Queries<'a, 'py> {
     fingerprints: &'a Bound<'py, PyAny>,
     count: i128,
@@ -104,9 +104,8 @@ impl Queries<'_, '_> {
 
 #[pymethods]
 impl Store {
-    /// The `count` nearest stored fingerprints of each of many queries, within `k` bits, on all cores
-    /// or on `threads`: rows as those of
-    /// `query_many`.
+    /// The `count` nearest stored fingerprints within `k` bits of each of many queries, on all cores or
+    /// on `threads`, as the rows of `query_many`. A fingerprint in two stores counts once.
     ///
     /// >>> store.nearest_many([0, 7]).to_pylist()
     /// [(0, 13903026135763958200, 35, 'a.html'), (1, 5789333949749774079, 33, 'c.html')]
@@ -126,30 +125,6 @@ impl Store {
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Rows> {
         let queries = Queries { fingerprints, count, k, threads, memory, progress };
-        queries.rows(&self.asked.given()?, (ids, labels))
-    }
-}
-
-#[pymethods]
-impl Stores {
-    /// The `count` nearest stored fingerprints of each of many queries, as `Store.nearest_many`: rows
-    /// as those of `query_many`. A fingerprint that two stores hold counts once, and has rows in both.
-    #[pyo3(signature = (
-        fingerprints, count=1, k=64, *, ids=true, labels=false, threads=None, memory=None, progress=None
-    ))]
-    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
-    fn nearest_many(
-        &self,
-        fingerprints: &Bound<'_, PyAny>,
-        #[pyo3(from_py_with = wide)] count: i128,
-        #[pyo3(from_py_with = wide)] k: i128,
-        ids: bool,
-        labels: bool,
-        threads: Option<Whole>,
-        memory: Option<Whole>,
-        progress: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Rows> {
-        let queries = Queries { fingerprints, count, k, threads, memory, progress };
-        queries.rows(&self.asked.given()?, (ids, labels))
+        queries.rows(&self.given()?, (ids, labels))
     }
 }

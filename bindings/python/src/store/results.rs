@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyList, PyType};
 
-use super::names::Names;
+use super::Names;
 use crate::errors::Failure;
 use crate::notebook::framed;
 use crate::tuple_class::{TupleClass, plain_value};

@@ -9,7 +9,7 @@ use crate::errors::Failure;
 use crate::input::arguments::{path, text};
 use crate::input::whole::{Whole, wide};
 use crate::rows::Rows;
-use crate::store::{Store, if_store, open};
+use crate::store::{Store, if_store, open_one};
 
 /// The store of a path, or one that is open, at `generation` if one is given.
 pub(super) fn store_of(
@@ -18,7 +18,7 @@ pub(super) fn store_of(
 ) -> PyResult<fpstore::Store> {
     let py = given.py();
     let Some(store) = if_store(given, "store")? else {
-        return open(py, given.extract::<PathBuf>()?, generation, "auto", None)?.get();
+        return open_one(py, &given.extract::<PathBuf>()?, generation, "auto", None)?.get();
     };
     if let Some(wanted) = generation {
         store.expect_generation(wanted).map_err(Failure::from)?;
