@@ -387,7 +387,7 @@ def test_closed_stores_answer_nothing(parts: dict[str, Records]) -> None:
 
 
 def test_a_list_of_paths_opens_several_stores(parts: dict[str, Records]) -> None:
-    assert fpstore.Stores is fpstore.Store  # type: ignore[comparison-overlap]
+    assert fpstore.Stores is fpstore.Store
     query = queries(parts)[0]
     with fpstore.open(list(parts)) as stores, fpstore.open_all(list(parts)) as same:
         assert stores.paths == list(parts) and stores.query(query) == same.query(query)
