@@ -11,7 +11,7 @@
 #![deny(unsafe_code)]
 
 mod adding;
-mod answer_rows;
+mod answer_columns;
 mod backup;
 mod build;
 mod capsule;
@@ -23,13 +23,11 @@ mod errors;
 mod foreign;
 mod foreign_fault;
 mod http;
-mod id_columns;
 mod id_rule;
 mod input;
 mod join;
 mod later;
 mod lent;
-mod near_columns;
 mod notebook;
 mod options;
 mod plan;

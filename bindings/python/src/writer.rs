@@ -13,9 +13,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
 use crate::adding::{Adder, Adding, add};
+use crate::answer_columns::{common_id_kind, id_kind};
 use crate::checked::CheckedRows;
 use crate::errors::{Failure, chained, input_error};
-use crate::id_columns::{common_id_kind, id_kind};
 use crate::id_rule::IdRule;
 use crate::input::arguments::{path, path_or_none, paths, text, text_or_none};
 use crate::input::batches::Batches;

@@ -16,9 +16,9 @@ use pyo3::types::PyTuple;
 
 use super::cleaning::faults_of;
 use super::given::{Documents, Readable, of_row};
+use crate::answer_columns::IdColumn;
 use crate::columns::{F64, RowsBuilder, U64, names_of};
 use crate::errors::{Failure, input_error};
-use crate::id_columns::IdColumn;
 use crate::input::arguments::path_or_none;
 use crate::input::whole::{Whole, wide};
 use crate::notebook::Page;

@@ -4,9 +4,9 @@ use arrow_array::builder::{Float64Builder, StringBuilder};
 use fpstore::rows::{RemovedInStoresRow, RemovedRow, Side};
 use fpstore::{IdKind, IdRef};
 
+use crate::answer_columns::IdColumn;
 use crate::columns::{Distances, RowsBuilder, U64, names_of};
 use crate::errors::Failure;
-use crate::id_columns::IdColumn;
 use crate::rows::Rows;
 use crate::store::Names;
 

@@ -6,9 +6,9 @@ use fpstore::{IdKind, IdRef};
 use fpstore_corpus::{Cleaned, DocumentTable};
 
 use super::removed::store_of;
+use crate::answer_columns::IdColumn;
 use crate::columns::{Bits, RowsBuilder};
 use crate::errors::Failure;
-use crate::id_columns::IdColumn;
 use crate::rows::Rows;
 use crate::store::Names;
 

@@ -4,10 +4,9 @@ use fpstore::{Id, IdKind, IdRef, Match};
 use fpstore_client::{AnswerRow, MatchRow, QueryOptions};
 
 use super::connection::Served;
-use crate::answer_rows::{ANSWER_NAMES, answer_columns};
+use crate::answer_columns::{ANSWER_NAMES, IdColumn, answer_columns};
 use crate::columns::RowsBuilder;
 use crate::errors::Failure;
-use crate::id_columns::IdColumn;
 use crate::rows::Rows;
 
 /// An id, which the server spells as a text.

@@ -13,15 +13,14 @@ use pyo3::types::PyList;
 use super::answers::id_of;
 use super::client::Client;
 use super::connection::Connection;
-use crate::columns::{Bits, RowsBuilder};
+use crate::answer_columns::{Near, common_id_kind};
+use crate::checked::CheckedRows;
 use crate::errors::{Failure, input_error};
-use crate::id_columns::common_id_kind;
 use crate::input::arguments::{text, text_or_none, texts};
 use crate::input::fingerprints;
 use crate::input::ids::{self as input_ids, Ids};
 use crate::input::texts::TextInput;
 use crate::input::whole::Whole;
-use crate::near_columns::{Near, near_columns};
 use crate::options::{choice, distance_of};
 use crate::recipes::{common, recipe_of};
 use crate::rows::Rows;
@@ -123,21 +122,16 @@ impl Items {
 
 /// The rows of `Writer.check_and_add`.
 fn checked_rows(results: &[AddedItem], kind: IdKind) -> Result<Rows, Failure> {
-    let (near, near_id, distance) = near_columns(kind);
-    let columns = (Bits::default(), near, near_id, distance);
-    let mut table = RowsBuilder::new(["added", "near", "near_id", "distance"], columns);
+    let mut rows = CheckedRows::new(kind);
     for result in results {
         let found = result.near.as_ref().map(|near| Near {
             fingerprint: near.fingerprint.fingerprint.value(),
             distance: near.distance,
             id: near.ids.first().map(|id| id_of(id, kind)),
         });
-        let (near, near_id, distance) = Near::cells(found.as_ref());
-        // Without a column of ids there is no place for them.
-        let near_id = near_id.filter(|_| kind != IdKind::None);
-        table.keep((result.status == AddStatus::New, near, near_id, distance))?;
+        rows.keep(result.status == AddStatus::New, found.as_ref())?;
     }
-    table.finish()
+    rows.finish()
 }
 
 fn deleted<'py>(py: Python<'py>, done: &DeleteAnswer) -> PyResult<Bound<'py, PyAny>> {

@@ -10,7 +10,7 @@ use pyo3::types::{PyList, PyTuple};
 use super::answers::{is_cut, matches_of, rows_of};
 use super::connection::{Connection, Connections};
 use super::info::server_info;
-use crate::answer_rows::check_count;
+use crate::answer_columns::check_count;
 use crate::errors::Failure;
 use crate::input::arguments::{text, text_or_none};
 use crate::input::texts::Text;

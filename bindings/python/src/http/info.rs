@@ -5,7 +5,7 @@ use fpstore_client::{ServedSegment, ServedStore, ServerInfo};
 use pyo3::prelude::*;
 use pyo3::types::{PyDateTime, PyTuple, PyTzInfo};
 
-use crate::id_columns::common_id_kind;
+use crate::answer_columns::common_id_kind;
 use crate::tuple_class::{TYPES, plain_value, told};
 
 /// The kind of the ids of the store.

@@ -9,10 +9,10 @@ use fpstore::join::{
 };
 use pyo3::prelude::*;
 
+use crate::answer_columns::{IdColumn, id_kind};
 use crate::columns::{Bits, Distances, RowsBuilder, U64};
 use crate::documents::judged_of;
 use crate::errors::Failure;
-use crate::id_columns::{IdColumn, id_kind};
 use crate::input::arguments::{path_or_none, text};
 use crate::input::whole::Whole;
 use crate::options::{Limits, choice, distance};

@@ -8,12 +8,11 @@ use fpstore::join::{Dedup, DroppedDocument, Fate, dedup as compare};
 use fpstore::{Id, IdKind, IdRef, StoreIndex};
 use pyo3::prelude::*;
 
+use crate::answer_columns::{IdColumn, Near, common_id_kind, id_kind};
 use crate::columns::{Bits, RowsBuilder, U64};
 use crate::errors::Failure;
-use crate::id_columns::{IdColumn, common_id_kind, id_kind};
 use crate::input::arguments::path_or_none;
 use crate::input::whole::Whole;
-use crate::near_columns::{Near, near_columns};
 use crate::options::{Limits, distance};
 use crate::store::{Given, one_store, stores_or_none};
 use crate::stream::RowStream;
@@ -107,7 +106,7 @@ pub(crate) fn dedup(
     let k = distance(py, k, stored.as_ref().unwrap_or(&new))?;
     let limits = Limits::new(py, threads, memory, temp_dir)?.max_pairs(py, max_pairs)?;
     let kinds = [id_kind(&new), stored.as_ref().map_or(IdKind::None, id_kind)];
-    let (near, near_id, distance) = near_columns(common_id_kind(kinds));
+    let (near, near_id, distance) = Near::columns(common_id_kind(kinds));
     let store = IdColumn::new(if names.is_some() { IdKind::Text } else { IdKind::None });
     let own = (U64::default(), IdColumn::new(kinds[0]), Bits::default());
     let columns = (own.0, own.1, own.2, near, near_id, distance, store);

@@ -12,9 +12,9 @@ use fpstore::rows::PairInStoresRow;
 use fpstore::{Fingerprint, IdKind};
 use pyo3::prelude::*;
 
+use crate::answer_columns::{IdColumn, NameColumn, id_kind};
 use crate::columns::{Distances, LeftOut, RowsBuilder, U64, names_of};
 use crate::errors::{Failure, input_error};
-use crate::id_columns::{IdColumn, NameColumn, id_kind};
 use crate::input::arguments::path_or_none;
 use crate::input::fingerprints;
 use crate::input::whole::Whole;

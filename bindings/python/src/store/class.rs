@@ -9,11 +9,11 @@ use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString, PyTuple};
 
-use super::{Given, Names};
 use super::results::{self, Found};
 use super::state::{Manifests, State};
+use super::{Given, Names};
+use crate::answer_columns::id_kind;
 use crate::errors::{argument_error, input_error, state_error};
-use crate::id_columns::id_kind;
 use crate::input::arguments::text;
 use crate::input::whole::{Whole, wide};
 use crate::input::{fingerprints, ids as input_ids};

@@ -9,9 +9,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
 use super::Store;
+use crate::answer_columns::{IdColumn, each_id, id_kind};
 use crate::columns::{BATCH_ROWS, RowsBuilder, U64, names_of};
 use crate::errors::Failure;
-use crate::id_columns::{IdColumn, each_id, id_kind};
 use crate::stream::RowStream;
 use crate::work::{Reporter, run};
 

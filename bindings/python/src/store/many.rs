@@ -8,10 +8,11 @@ use numpy::PyArray1;
 use pyo3::prelude::*;
 
 use super::{Names, Store, name_of};
-use crate::answer_rows::{ANSWER_NAMES, AnswerColumns, answer_columns, check_count};
+use crate::answer_columns::{
+    ANSWER_NAMES, AnswerColumns, IdColumn, answer_columns, check_count, each_label_and_id, id_kind,
+};
 use crate::columns::{BATCH_ROWS, RowsBuilder};
 use crate::errors::Failure;
-use crate::id_columns::{IdColumn, each_label_and_id, id_kind};
 use crate::input::arguments::text;
 use crate::input::fingerprints;
 use crate::input::whole::Whole;

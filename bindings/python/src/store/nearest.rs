@@ -9,10 +9,11 @@ use fpstore_base::watch::Watch;
 use pyo3::prelude::*;
 
 use super::{Given, Store, name_of};
-use crate::answer_rows::{ANSWER_NAMES, answer_columns, check_count};
+use crate::answer_columns::{
+    ANSWER_NAMES, IdColumn, answer_columns, check_count, each_label_and_id, id_kind,
+};
 use crate::columns::RowsBuilder;
 use crate::errors::Failure;
-use crate::id_columns::{IdColumn, each_label_and_id, id_kind};
 use crate::input::fingerprints;
 use crate::input::whole::{Whole, wide};
 use crate::options::{Limits, checked, distance_of};

@@ -17,7 +17,7 @@ use fpstore_documents::DocumentOptions;
 use fpstore_text::TextHasher;
 use pyo3::prelude::*;
 
-use super::limits::MEMORY;
+use super::MEMORY;
 use crate::capsule::arrays_of;
 use crate::columns::{I64, RowsBuilder, U64};
 use crate::documents::{self, reasons_of, rules_of};

@@ -11,7 +11,7 @@ use fpstore::{Fingerprint, IdKind};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use super::limits::MEMORY;
+use super::MEMORY;
 use super::plan::JoinPlan;
 use crate::columns::{PAYLOAD_LEN, RowsBuilder, U32};
 use crate::errors::input_error;

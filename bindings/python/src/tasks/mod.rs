@@ -1,12 +1,10 @@
 //! Work that any engine can spread over processes: plain values and Arrow in, Arrow or receipts out,
 //! no state but files. `fpstore/tasks.py` gathers it under `fpstore.tasks`.
 //!
-//! Limits are explicit here: a task has one thread and [`MEMORY`](limits::MEMORY) bytes unless it is told otherwise,
-//! because engines run one task for each core.
+//! By default a task has one thread and [`MEMORY`] bytes, because engines run one task for each core.
 
 mod documents;
 mod groups;
-mod limits;
 mod links;
 mod plan;
 mod receipt;
@@ -22,3 +20,6 @@ pub(crate) use plan::{_plan_of, JoinPlan, join_share};
 pub(crate) use receipt::{_receipt_of_file, _receipt_of_text};
 pub(crate) use segments::{commit, write_segment};
 pub(crate) use store::{has_run, query_segment};
+
+/// Bytes of memory of a task by default.
+const MEMORY: i128 = 256 << 20;

@@ -7,7 +7,7 @@ use fpstore::IdKind;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use super::limits::MEMORY;
+use super::MEMORY;
 use super::store::store_of;
 use crate::errors::{Failure, input_error};
 use crate::input::arguments::{path_or_none, text};

@@ -7,7 +7,7 @@ use fpstore::writer::{CommitOptions, commit as commit_all};
 use fpstore::{BuildOptions, Builder, SegmentReceipt};
 use pyo3::prelude::*;
 
-use super::limits::MEMORY;
+use super::MEMORY;
 use super::receipt;
 use crate::adding::add;
 use crate::build::{LateBuilder, Tables, WORDS};

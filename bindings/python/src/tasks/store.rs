@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 
-use super::limits::MEMORY;
+use super::MEMORY;
 use crate::errors::Failure;
 use crate::input::arguments::{path, text};
 use crate::input::whole::{Whole, wide};

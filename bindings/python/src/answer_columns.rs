@@ -1,12 +1,13 @@
-//! Columns of ids, of their labels and stores, and the rows of a hit that has several.
+//! Columns of ids, labels and names of stores, and the columns that several answers share.
 
 use arrow_array::ArrayRef;
-use arrow_array::builder::{StringBuilder, UInt64Builder};
+use arrow_array::builder::{StringBuilder, UInt8Builder, UInt64Builder};
 use arrow_schema::DataType;
-use fpstore::{Hit, IdKind, IdRef, Store};
+use fpstore::{Hit, Id, IdKind, IdRef, Store};
+use pyo3::prelude::*;
 
-use crate::columns::{ColumnBuilder, LeftOut};
-use crate::errors::Failure;
+use crate::columns::{ColumnBuilder, Distances, LeftOut, U32, U64};
+use crate::errors::{Failure, input_error};
 use crate::rows::array;
 
 /// Bytes of texts after which a batch ends; Arrow counts them in 31 bits.
@@ -165,5 +166,50 @@ impl ColumnBuilder for IdColumn {
             IdColumn::Numbers(numbers) => array(numbers.finish()),
             IdColumn::Texts(texts) => array(texts.finish()),
         }
+    }
+}
+
+/// The columns of the answers to many queries, of a store or of a server: `store` if several stores are
+/// queried as one, `label` if labels are wanted.
+pub(crate) const ANSWER_NAMES: [&str; 6] =
+    ["query", "fingerprint", "distance", "store", "label", "id"];
+
+/// The columns [`ANSWER_NAMES`] under construction.
+pub(crate) type AnswerColumns = (U32, U64, Distances, NameColumn, NameColumn, IdColumn);
+
+/// The columns [`ANSWER_NAMES`], with or without names of stores and labels.
+pub(crate) fn answer_columns(stores: bool, labels: bool, ids: IdColumn) -> AnswerColumns {
+    let (stores, labels) = (NameColumn::new(stores), NameColumn::new(labels));
+    (U32::default(), U64::default(), Distances::default(), stores, labels, ids)
+}
+
+/// Refuses more queries than the column `query` has numbers for.
+pub(crate) fn check_count(py: Python<'_>, count: usize) -> PyResult<()> {
+    if count > u32::MAX as usize {
+        let message = format!("{count} queries, one call takes 2**32 - 1 at most");
+        return Err(input_error(py, message));
+    }
+    Ok(())
+}
+
+/// The near record because of which a record is not new: the columns `near`, `near_id` and `distance`
+/// of `dedup` and of `Writer.check_and_add`.
+pub(crate) struct Near {
+    pub(crate) fingerprint: u64,
+    pub(crate) distance: u32,
+    pub(crate) id: Option<Id>,
+}
+
+impl Near {
+    /// The cells of a record; nulls for a record without a near one.
+    pub(crate) fn cells(near: Option<&Near>) -> (Option<u64>, Option<IdRef<'_>>, Option<u8>) {
+        let id = near.and_then(|near| near.id.as_ref()).map(Id::as_ref);
+        // A distance is at most 64.
+        (near.map(|near| near.fingerprint), id, near.map(|near| near.distance as u8))
+    }
+
+    /// The columns under construction, with ids of this kind.
+    pub(crate) fn columns(ids: IdKind) -> (UInt64Builder, IdColumn, UInt8Builder) {
+        (UInt64Builder::new(), IdColumn::new(ids), UInt8Builder::new())
     }
 }
