@@ -50,7 +50,7 @@ impl ColumnBuilder for NameColumn {
     }
 }
 
-/// A column of ids, of the kind that the store keeps.
+/// A column of ids, of the kind in the store.
 #[derive(Debug, Default)]
 pub(crate) enum IdColumn {
     #[default]
@@ -64,7 +64,7 @@ pub(crate) fn id_kind(store: &Store) -> IdKind {
     common_id_kind(store.info().segments.iter().map(|segment| segment.id_kind))
 }
 
-/// The kind of ids of several kinds in one column: texts if any are texts.
+/// The kind of a column with ids of several kinds: texts if any are texts.
 pub(crate) fn common_id_kind(kinds: impl IntoIterator<Item = IdKind>) -> IdKind {
     kinds.into_iter().fold(IdKind::None, |found, kind| match (found, kind) {
         (IdKind::Text, _) | (_, IdKind::Text) => IdKind::Text,
@@ -87,10 +87,10 @@ impl IdColumn {
     }
 }
 
-/// Calls `each` for each label and id of a hit, in the rows that answers have.
+/// Calls `each` with each label and id of a hit, one call for each row of the answer.
 ///
-/// Where ids are not `wanted`, or the hit has none, it has a row for each segment that holds it if
-/// labels are wanted, else one. A label that is not wanted is empty.
+/// If ids are not `wanted` or the hit has none, it has a row for each segment that holds it if
+/// labels are wanted, else one row. Without labels the label is empty.
 pub(crate) fn each_label_and_id(
     hit: &Hit<'_>,
     (labels_wanted, ids_wanted): (bool, bool),
@@ -110,7 +110,8 @@ pub(crate) fn each_label_and_id(
     if is_bare { hit.labels().try_for_each(|label| each(label, None)) } else { Ok(()) }
 }
 
-/// Calls `each` for each id of a hit; once without, if it has none or none are `wanted`.
+/// Calls `each` with each id of a hit. If it has none or ids are not `wanted`, calls it once
+/// without an id.
 pub(crate) fn each_id(
     hit: &Hit<'_>,
     wanted: bool,
@@ -147,7 +148,7 @@ impl ColumnBuilder for IdColumn {
             (IdColumn::Texts(texts), Some(IdRef::U64(number))) => {
                 texts.append_value(number.to_string());
             }
-            // Another kind than the store had when the work began.
+            // The store changed its kind of ids during the call.
             _ => return Err(Failure::Refreshed),
         }
         Ok(())

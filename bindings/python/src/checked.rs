@@ -54,7 +54,7 @@ impl CheckedRows {
         self.table.keep((added, near, near_id, distance))
     }
 
-    /// A text that spells a number, where ids are numbers, is the number.
+    /// Where ids are numbers, a text that spells a number becomes the number.
     fn id_as_kept<'a>(&self, id: IdRef<'a>) -> IdRef<'a> {
         match id {
             IdRef::Text(text) if self.ids == IdKind::U64 => {

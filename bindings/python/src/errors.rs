@@ -1,8 +1,8 @@
-//! From the errors of the crates to exceptions of Python.
+//! Converts the errors of the crates to exceptions of Python.
 //!
 //! The classes are written in Python (`fpstore/errors.py`), because the stable ABI cannot make a
 //! class with two bases. Code that runs without the interpreter returns a [`Failure`], which
-//! becomes an exception on the way back.
+//! becomes an exception when the call returns.
 
 use std::ffi::CString;
 use std::fmt::{Display, Write as _};
@@ -15,30 +15,30 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyType};
 
-/// The number of the system for what is there already.
+/// The number of the system error for an existing file.
 pub(crate) const EEXIST: i32 = 17;
 
-/// The fields of an exception that are set beside its message.
+/// The fields of an exception besides its message.
 type Fields<'py> = Bound<'py, PyDict>;
 
 static CLASSES: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
 
-/// Why work failed.
+/// The reason for a failure.
 #[derive(Debug)]
 pub(crate) enum Failure {
     Store(fpstore::Error),
     Text(fpstore_text::Error),
     Documents(fpstore_documents::Error),
-    /// Of work on files of documents.
+    /// From work on files of documents.
     Corpus(fpstore_corpus::Error),
-    /// Of a server that was asked.
+    /// From a server.
     Client(fpstore_client::ClientError),
     /// A limit of a server cut an answer.
     Cut {
         message: String,
         by: String,
     },
-    /// A bad argument or record, with the whole message.
+    /// An invalid argument or record, with the complete message.
     Input(String),
     /// The store changed during the call.
     Refreshed,
@@ -89,7 +89,7 @@ impl std::fmt::Display for Failure {
 }
 
 impl Failure {
-    /// Whether a change of a store took place before the error.
+    /// Whether a store was changed before the error.
     pub(crate) fn took_effect(&self) -> bool {
         use fpstore::Error;
         let (Failure::Store(error) | Failure::Corpus(fpstore_corpus::Error::Store(error))) = self
@@ -125,13 +125,13 @@ pub(crate) fn input_error(py: Python<'_>, message: impl Display) -> PyErr {
     make(py, "InputError", message, &PyDict::new(py))
 }
 
-/// The error of an argument that its own check refuses. It gets the name of the argument by the note that
-/// PyO3 adds to it, see `fpstore/errors.py`.
+/// The error of an argument that its own conversion rejects. PyO3 adds the name of the argument in
+/// a note, see `fpstore/errors.py`.
 pub(crate) fn argument_error(py: Python<'_>, message: impl Display) -> PyErr {
     with_fields(py, "InputError", message, |fields| fields.set_item("argument", ""))
 }
 
-/// The error of an argument, or of an item of one, that is a text with a lone surrogate.
+/// The error of an argument, or an item of an argument, that is a text with a lone surrogate.
 pub(crate) fn surrogate_error(given: &Bound<'_, PyAny>) -> PyErr {
     let shown = given.repr().map(|repr| repr.to_string_lossy().into_owned());
     let message = format!(
@@ -141,20 +141,19 @@ pub(crate) fn surrogate_error(given: &Bound<'_, PyAny>) -> PyErr {
     argument_error(given.py(), message)
 }
 
-/// An error of [`argument_error`] with the name of its argument, for arguments of which PyO3 does not
-/// know it.
+/// Adds the name of the argument to an error of [`argument_error`], if PyO3 does not do it.
 pub(crate) fn named(error: PyErr, argument: &str) -> PyErr {
     Python::attach(|py| {
-        // As PyO3 does it. On Python 3.10 other errors take no notes.
+        // As PyO3 does it. On Python 3.10 other exceptions have no notes.
         let note = format!("while processing '{argument}'");
         let _ = error.value(py).call_method1("add_note", (note,));
     });
     error
 }
 
-/// An `InputError` where no argument is wrong, but the object is closed, in use or has failed.
+/// An `InputError` without a wrong argument: the object is closed, in use or has failed.
 ///
-/// Nothing of Python runs before it is raised, so the caller may hold a lock.
+/// No Python code runs before it is raised, so the caller may hold a lock.
 pub(crate) fn state_error(message: impl Display) -> PyErr {
     Python::attach(|py| match class_of(py, "InputError") {
         Ok(class) => PyErr::from_type(class, (message.to_string(),)),
@@ -162,12 +161,12 @@ pub(crate) fn state_error(message: impl Display) -> PyErr {
     })
 }
 
-/// Whether an error is an `InputError`, and not one of a function of the caller.
+/// Whether an error is an `InputError`, and not an exception of a function of the caller.
 pub(crate) fn is_input_error(py: Python<'_>, error: &PyErr) -> bool {
     class_of(py, "InputError").is_ok_and(|class| error.is_instance(py, &class))
 }
 
-/// Warns with a `DistanceWarning`. Fails where warnings are errors.
+/// Issues a `DistanceWarning`. Fails if warnings are errors.
 pub(crate) fn warn_of_distance(py: Python<'_>, message: &str) -> PyResult<()> {
     let message = CString::new(message).unwrap_or_default();
     let class = class_of(py, "DistanceWarning")?;
@@ -179,7 +178,7 @@ pub(crate) fn recipe_error(py: Python<'_>, message: impl Display) -> PyErr {
     make(py, "RecipeError", message, &PyDict::new(py))
 }
 
-/// The error for a panic, which says where it came from.
+/// The error of a panic, with its message.
 pub(crate) fn internal_error(py: Python<'_>, message: &str) -> PyErr {
     let message = format!("a fault of fpstore itself, please report it: {message}");
     make(py, "InternalError", message, &PyDict::new(py))
@@ -218,7 +217,7 @@ fn with_fields<'py>(
     }
 }
 
-/// The error of a change that took place, with what failed after it as its cause.
+/// The error of a change that took effect; the error that followed is its cause.
 fn in_effect(
     py: Python<'_>,
     class: &str,
@@ -395,7 +394,7 @@ pub(crate) fn chained(error: &dyn std::error::Error) -> String {
     text
 }
 
-/// The `OSError` that Python has for this error of the system.
+/// The `OSError` of Python for an error of the system.
 fn os_error(refused: &IoError) -> PyErr {
     let IoError { doing, path, source } = refused;
     let Some(number) = source.raw_os_error() else {

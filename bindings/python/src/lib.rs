@@ -1,12 +1,15 @@
-//! The Python package `fpstore`, as far as it is written in Rust.
+//! The Rust part of the Python package `fpstore`.
 //!
-//! `input` takes what callers hand over, `rows`, `columns`, `id_columns`, `near_columns`, `checked`
-//! and `stream` give answers back. `store`, `build`, `writer`, `documents`, `join`, `text` and
-//! `tasks` have the classes and functions, `http` those of a server; `adding` and `lent` are what
-//! builders and writers share. `work` runs what takes long without the interpreter, `errors` turns
-//! errors into exceptions. `capsule` passes Arrow data on, `foreign` and `contents` check what
-//! comes from other libraries. `capsule`, `foreign`, `later` and `tuple_class` have the only unsafe
-//! code. Types are in `fpstore/_fpstore.pyi`.
+//! - `input` converts arguments; `rows`, `columns`, `answer_columns`, `checked` and `stream` make
+//!   answers.
+//! - `store`, `build`, `writer`, `documents`, `join`, `text` and `tasks` have the classes and
+//!   functions, `http` the client and the server. `adding` and `lent` are shared by builders and
+//!   writers.
+//! - `work` runs long work without the interpreter, and `errors` converts errors to exceptions.
+//! - `capsule` exchanges Arrow data; `foreign` and `contents` check data of other libraries.
+//!
+//! Only `capsule`, `foreign`, `later` and `tuple_class` have unsafe code. Types are in
+//! `fpstore/_fpstore.pyi`.
 
 #![deny(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! What a server says of itself and of its store.
+//! Information about a server and its store.
 
 use fpstore::IdKind;
 use fpstore_client::{ServedSegment, ServedStore, ServerInfo};
@@ -31,7 +31,7 @@ pub(super) fn server_info<'py>(py: Python<'py>, info: &ServerInfo) -> PyResult<B
     plain_value(py, "ServerInfo", fields)
 }
 
-/// A `StoreInfo`, as that of a store of this machine.
+/// A `StoreInfo`, as of a local store.
 fn store_info<'py>(py: Python<'py>, store: &ServedStore) -> PyResult<Bound<'py, PyAny>> {
     let segments: PyResult<Vec<_>> =
         store.segments.iter().map(|segment| segment_info(py, segment)).collect();
