@@ -21,7 +21,7 @@ use crate::work::{Reporter, run};
 ///   3.
 /// - `budget` is the maximum size of the tables, such as `"12GB"` or `"16B/fp"`.
 /// - `sample` is a sample of the fingerprints, which shows how evenly they are spread. By default
-///   they are taken as random bits. Without `n` their number is that of the sample.
+///   they are taken as random bits. `n` is by default the size of the sample.
 /// - `all` lists all schemes. By default the list has the chosen scheme and the schemes that no
 ///   other beats in both space and time.
 ///

@@ -1,4 +1,4 @@
-//! New documents against stored ones, as a stream with a column that says which to keep.
+//! Deduplication of new documents against stored ones, as a stream.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -28,14 +28,14 @@ impl Near {
     }
 }
 
-/// What a dropped document is near, and the store of that one, if it is stored.
+/// The document that a dropped one is near, and its store if it is stored.
 struct Reason {
     near: Near,
     store: Option<StoreIndex>,
 }
 
-/// For each dropped document why: by fingerprint for those near a stored one, by fingerprint and id
-/// for those near a new one.
+/// The reason for each dropped document: by fingerprint if it is near a stored document, by
+/// fingerprint and id if it is near a new one.
 #[derive(Default)]
 struct Reasons {
     stored: HashMap<u64, Reason>,
@@ -66,19 +66,19 @@ impl Reasons {
     }
 }
 
-/// The columns of documents: of a dropped one also what it is near, and in which of several stores.
+/// The columns of documents. `near_store` is there if several stores are compared with.
 const NAMES: [&str; 7] = ["fingerprint", "id", "keep", "near", "near_id", "distance", "near_store"];
 
-/// Which documents of `new` to keep: those that are near no document of `stored`, and, if `within`,
-/// no other new one that is kept. A stream of all new documents by ascending fingerprint:
-/// `fingerprint`, `id`, `keep`, and for a dropped one `near`, `near_id` and `distance` of the
-/// nearest stored document, or of the new one that is kept instead.
+/// Decides which documents of `new` to keep: documents that are near no document of `stored` and,
+/// if `within`, near no other kept document of `new`. Returns a stream of all new documents by
+/// ascending fingerprint: `fingerprint`, `id`, `keep`, and for a dropped document `near`, `near_id`
+/// and `distance` of the nearest stored document, or of the new document that is kept instead.
 ///
-/// `stored` may be `Stores`: then `near_store` names the store of a stored document, and is null for a
-/// new one.
+/// If `stored` has several stores, `near_store` is the name of the store of a stored document, and
+/// null for a new one.
 ///
-/// `k` is that of `stored` unless it is given. Takes memory for each dropped document. A document
-/// that was added twice is two with one id, of which one is dropped.
+/// `k` is by default the tuned distance of `stored`. Each dropped document takes memory. A document
+/// that was added twice is two documents with one id, and one of them is dropped.
 ///
 /// >>> new = fpstore.build(folder / "new.fps", [0xC0F1789BED2EB9BA, 5], ["new", "other"])
 /// >>> fpstore.dedup(new, store).read_all().to_pylist()

@@ -34,12 +34,12 @@ pub(crate) struct PairRows {
 type PairColumns = (U64, U64, Distances, LeftOut, NameColumn, NameColumn, IdColumn, IdColumn);
 
 impl PairRows {
-    /// Rows with ids of this kind, if there are any.
+    /// Rows with ids of this kind.
     pub(crate) fn new(ids: IdKind) -> Self {
         PairRows::in_stores(ids, None)
     }
 
-    /// Rows with the names of the stores, where several are asked as one.
+    /// Rows with the names of stores, if several are queried as one.
     fn in_stores(ids: IdKind, names: Option<Names>) -> Self {
         let store = || NameColumn::new(names.is_some());
         let id = || IdColumn::new(ids);
@@ -57,7 +57,7 @@ impl PairRows {
         self.rows.send((first, second, pair.distance(), (), "", "", None, None), sink)
     }
 
-    /// Gives the pairs of documents of a store, or of several as one, to the sink.
+    /// Sends the pairs of documents of a store, or of several as one, to the sink.
     fn of_documents(
         mut self,
         store: &fpstore::Store,
@@ -75,7 +75,7 @@ impl PairRows {
         self.rows.flush(sink)
     }
 
-    /// Gives the pairs that `find` finds to the sink.
+    /// Sends the pairs that `find` finds to the sink.
     pub(crate) fn collect(
         mut self,
         sink: &mut Sink,
@@ -88,7 +88,7 @@ impl PairRows {
     }
 }
 
-/// A share of a join; without one, all of it.
+/// A share of a join, by default the whole join.
 pub(crate) fn share_of(py: Python<'_>, share: Option<(Whole, Whole)>) -> PyResult<Share> {
     let Some((number, count)) = share else { return Ok(Share::WHOLE) };
     match (u32::try_from(number), u32::try_from(count)) {
@@ -105,13 +105,14 @@ impl Store {
     /// All pairs of stored fingerprints within `k` bits, as a stream of `first`, `second` and
     /// `distance`; in order if `sorted`.
     ///
-    /// With `ids` the pairs are those of documents, in order, with `first_id` and `second_id`; documents
-    /// with the same fingerprint are then pairs at distance 0. `share` is a number and a count, to
-    /// spread a join over processes. With more than `max_pairs` pairs it fails with `TooManyPairsError`.
+    /// With `ids` the stream has pairs of documents, in order, with `first_id` and `second_id`;
+    /// documents with the same fingerprint are then pairs at distance 0. `share` is a number and a
+    /// count, to spread a join over processes. With more than `max_pairs` pairs it fails with
+    /// `TooManyPairsError`.
     ///
-    /// Of several stores the pairs are always those of documents, in one store and across two, with
-    /// `first_store` and `second_store` before the ids. A fingerprint without ids is one document in each
-    /// store that holds it.
+    /// Several stores always give pairs of documents, in one store and across two, with
+    /// `first_store` and `second_store` before the ids. A fingerprint without ids is one document
+    /// in each store that holds it.
     ///
     /// >>> store.pairs(ids=True).read_all().to_pylist()
     /// [(13903026135763958200, 13903026135763958201, 1, 'a.html', 'b.html')]
@@ -158,9 +159,9 @@ impl Store {
     }
 }
 
-/// All pairs of different fingerprints of an array within `k` bits, or of one of an array and one
-/// of another, without a store. For the rows of a table see `group`. Without `k` it is the usual
-/// distance of the recipe of a `Column`, else 3.
+/// All pairs of different fingerprints of an array within `k` bits, or all pairs across two arrays,
+/// without a store. For the rows of a table see `group`. `k` is by default the usual distance of
+/// the recipe of a `Column`, else 3.
 ///
 /// >>> fpstore.near_pairs([0, 7, 255], k=3).read_all().to_pylist()
 /// [(0, 7, 3)]

@@ -20,20 +20,21 @@ use crate::input::{fingerprints, ids as input_ids};
 use crate::options::{checked, choice, distance_of};
 use crate::work::{Reporter, held, run, run_change};
 
-/// A store, open for reading, or several stores that are queried as one: their states when they were
-/// opened, until `refresh`. `open` and `open_all` make it, and `Stores` is another name of the class.
+/// A store, open for reading, or several stores that are queried as one: their states when they
+/// were opened, until `refresh`. `open` and `open_all` make it, and `Stores` is another name of the
+/// class.
 ///
-/// Threads may share it, and `with` closes it. Pickled, it is paths and generations, so another process
-/// that gets it opens the files itself. One store is also an Arrow stream of its records, with the
+/// Threads may share it, and `with` closes it. It is pickled as paths and generations, and another
+/// process opens the files itself. One store is also an Arrow stream of its records, with the
 /// columns `fingerprint` and `id`, by ascending fingerprint:
 ///
 /// >>> import polars
 /// >>> polars.DataFrame(store).columns
 /// ['fingerprint', 'id']
 ///
-/// Several stores answer as one store with the records of all. Each match names its store by the path
-/// that `open_all` was given, and a fingerprint in two stores is a match in both. Methods whose answers
-/// have no place for that name, such as `clusters` and `records`, refuse several stores.
+/// Several stores answer as one store with the records of all. Each match has the name of its
+/// store, the path given to `open_all`, and a fingerprint in two stores is a match in both. Methods
+/// without a column for that name, such as `clusters` and `records`, refuse several stores.
 ///
 /// >>> other = fpstore.build(folder / "more.fps", [0xC0F1789BED2EB9B8], ["d.html"])
 /// >>> stores = fpstore.open_all([store.path, other.path])
@@ -98,7 +99,7 @@ impl Store {
         }
     }
 
-    /// The directory of the one store, for its attributes: several stores do not have them.
+    /// The directory of the one store, for attributes that several stores do not have.
     pub(super) fn one_path(&self) -> PyResult<&Path> {
         match &self.names {
             Some(names) => Err(PyAttributeError::new_err(names.one_alone())),
@@ -117,7 +118,7 @@ impl Store {
         self.with_state(|state| Ok(!state.is_long(k, count)?))
     }
 
-    /// Searches with one of the searchers that are kept.
+    /// Searches with a searcher from the pool.
     fn search<'py>(
         &self,
         py: Python<'py>,
@@ -156,13 +157,14 @@ impl Store {
     /// All stored fingerprints within `k` bits, inclusive: nearest first, then by value, with their
     /// ids.
     ///
-    /// Without `k` it is the smallest distance that a store is tuned for; any from 0 to 64 is answered
-    /// exactly. `limit` keeps the nearest ones. With `labels` each match is a `LabelledMatch`, which has
-    /// the label of each id. The interpreter is held for searches of less than a millisecond; a page
-    /// that must come from a disk holds it, too: see `warm`.
+    /// `k` is by default `tuned_k`; any from 0 to 64 is answered exactly. `limit` is the maximum
+    /// number of matches. With `labels` each match is a `LabelledMatch`, which has the label of
+    /// each id. The interpreter is held for searches of less than a millisecond, and also while a
+    /// page is read from disk: see `warm`.
     ///
-    /// Of several stores each match is a `MatchInStores` or a `LabelledMatchInStores`, with the ids in
-    /// its store, in the order of the stores; `limit` counts a fingerprint in two stores once.
+    /// With several stores each match is a `MatchInStores` or a `LabelledMatchInStores`, with the
+    /// ids in its store, in the order of the stores; `limit` counts a fingerprint in two stores
+    /// once.
     ///
     /// >>> store.query(0xC0F1789BED2EB9B8, k=1)
     /// [Match(fingerprint=13903026135763958200, distance=0, ids=['a.html']), Match(fingerprint=13903026135763958201, distance=1, ids=['b.html'])]
@@ -203,9 +205,9 @@ impl Store {
         self.search(py, Some(k), labels, |searcher, k| searcher.nearest(needle, most, k))
     }
 
-    /// The fingerprints of the records with these ids: a list for each id, empty if no record has it.
-    /// Of several stores each fingerprint is a pair with the name of its store. A store has no index of
-    /// ids: this reads all of them, once for all ids given.
+    /// The fingerprints of the records with these ids: a list for each id, empty if no record has
+    /// it. With several stores each fingerprint is a pair with the name of its store. A store has
+    /// no index of ids: this reads all of them, once for all given ids.
     ///
     /// >>> store.find(["a.html", "z.html"])
     /// [[13903026135763958200], []]
@@ -232,7 +234,7 @@ impl Store {
     }
 
     fn __contains__(&self, fingerprint: &Bound<'_, PyAny>) -> PyResult<bool> {
-        // A text of all digits of a fingerprint is hardly an id by chance.
+        // A text as long as a fingerprint is hardly an id by chance.
         let is_short = |text: &Bound<'_, PyString>| text.len().is_ok_and(|len| len < 16);
         if fingerprint.cast::<PyString>().is_ok_and(is_short)
             && id_kind(&self.get()?) == IdKind::Text
@@ -261,22 +263,23 @@ impl Store {
         Ok(self.one_path()?.as_os_str())
     }
 
-    /// The directory of each store: of several as they were named and in that order, of one absolute.
+    /// The directories of the stores: of several as they were given, in that order, of one
+    /// absolute.
     #[getter]
     fn paths(&self) -> Vec<&std::ffi::OsStr> {
         let paths = self.names.as_ref().map_or(&self.paths[..], Names::paths);
         paths.iter().map(|path| path.as_os_str()).collect()
     }
 
-    /// The number of changes that the store has had, in the state that is open. Several stores have
-    /// `generations` instead.
+    /// The number of changes of the store up to the open state. Several stores have `generations`
+    /// instead.
     #[getter]
     fn generation(&self) -> PyResult<u64> {
         self.one_path()?;
         Ok(self.get()?.generation())
     }
 
-    /// The generation of each store, in the state that is open.
+    /// The generation of each store in the open state.
     #[getter]
     fn generations(&self) -> PyResult<Vec<u64>> {
         self.with_state(|state| {
@@ -285,8 +288,8 @@ impl Store {
         })
     }
 
-    /// The distance that the tables are made for, and the default of every `k`; of several stores the
-    /// smallest.
+    /// The distance that the tables are made for, and the default of every `k`; for several stores
+    /// the smallest of them.
     #[getter]
     fn tuned_k(&self) -> PyResult<u32> {
         Ok(self.get()?.tuned_k())
@@ -305,8 +308,8 @@ impl Store {
         self.state().is_none()
     }
 
-    /// Switches to the newest state of each store. Returns whether there was a newer one. After an error
-    /// the states stay the same.
+    /// Switches to the newest state of each store. Returns whether there was a newer one. An error
+    /// leaves the states unchanged.
     fn refresh(&self, py: Python<'_>) -> PyResult<bool> {
         let store = self.get()?;
         // Where files are read into memory, opening a new state takes as long as reading it. Without a
@@ -328,8 +331,8 @@ impl Store {
         Ok(is_new)
     }
 
-    /// Reads pages into memory and checks them, so that no query waits for them: `"hot"` for the pages
-    /// that every query reads, `"all"` for all. Returns their number.
+    /// Reads pages into memory and checks them, so that no query waits for them: `"hot"` for the
+    /// pages that every query reads, `"all"` for all. Returns their number.
     #[pyo3(signature = (what="hot"))]
     fn warm(&self, py: Python<'_>, #[pyo3(from_py_with = text)] what: &str) -> PyResult<u64> {
         let (store, what) = (self.get()?, choice(py, "what", what)?);
@@ -351,7 +354,7 @@ impl Store {
         self.close();
     }
 
-    /// Pickled, a store is its path and generation, and several are also their names.
+    /// A store is pickled as its path and generation, several stores also with their names.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let generations = self.generations()?;
         let reopen = py.import("fpstore._fpstore")?.getattr("_reopen")?;

@@ -1,4 +1,4 @@
-//! All that is stored: as an array, or as a stream of records.
+//! The whole contents of a store: as an array, or as a stream of records.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What a store holds, and whether it is sound.
+//! Information about a store, and its verification.
 
 use fpstore::VerifyOptions;
 use fpstore::info::{SegmentInfo, StoreInfo, TableInfo};
@@ -17,7 +17,7 @@ use crate::work::{Reporter, run};
 
 #[pymethods]
 impl Store {
-    /// What the store holds: counts, lengths, segments and tables.
+    /// Information about the store: counts, lengths, segments and tables.
     ///
     /// >>> store.info().ids
     /// 3
@@ -39,8 +39,7 @@ impl Store {
         verify(py, self.one_path()?.to_owned(), samples, max_rate, progress)
     }
 
-    /// Statistics of the fingerprints: how even their bits are, duplicates, and what is wrong with
-    /// them.
+    /// Statistics of the fingerprints: the distribution of their bits, duplicates, and problems.
     ///
     /// >>> store.stats().fingerprints
     /// 3
@@ -87,9 +86,9 @@ fn grouped(count: u64) -> String {
     fpstore_plot::numbers::grouped(count)
 }
 
-/// Checks every byte of the store at a path, also of one that is too damaged to be opened, and
-/// compares the answers of `samples` queries with a scan. `max_rate` limits the bytes that are read
-/// in a second. Damage is in the report, not raised.
+/// Checks every byte of the store at a path, also of a store that is too damaged to be opened, and
+/// compares the answers of `samples` queries with a scan. `max_rate` limits the bytes read in a
+/// second. Damage is in the report, and is no exception.
 ///
 /// >>> fpstore.verify(store.path).is_sound
 /// True
@@ -139,7 +138,7 @@ fn store_info<'py>(py: Python<'py>, info: &StoreInfo) -> PyResult<Bound<'py, PyA
     plain_value(py, "StoreInfo", fields)
 }
 
-/// What a segment holds.
+/// Information about a segment.
 pub(crate) fn segment_info<'py>(
     py: Python<'py>,
     segment: &SegmentInfo,

@@ -42,7 +42,7 @@ impl<'a> Answers<'a> {
             let columns = &self.table.columns;
             let wanted = (columns.4.is_there(), columns.5.is_there());
             each_label_and_id(&hit, wanted, |label, id| {
-                // The number of queries was checked before.
+                // The number of queries is checked earlier.
                 self.table.keep((query as u32, value, hit.distance(), store, label, id))
             })?;
         }
@@ -61,7 +61,8 @@ struct Queries<'a, 'py> {
 }
 
 impl<'py> Queries<'_, 'py> {
-    /// Calls `each` with each answer. A batch of more than a millisecond runs without the interpreter.
+    /// Calls `each` with each answer. A batch of more than a millisecond runs without the
+    /// interpreter.
     fn each_answer<T: Send>(
         self,
         (limits, mode): (fpstore::Limits, BatchMode),
@@ -152,11 +153,11 @@ impl Store {
     /// A match has one row for each of its ids. Without ids it has one row, or with `labels` one row for
     /// each segment that holds it. A fingerprint in two stores has rows for both.
     ///
-    /// Uses all cores, or `threads`, and at most `memory` bytes, the answer not counted. `mode` is
-    /// `"probe"` to look up each query in the tables, `"pass"` to read everything, or `"auto"` for the
-    /// one that is expected to be faster. If it takes longer than a millisecond, other threads of Python
-    /// run meanwhile. Ctrl-C ends it. `progress` is a function that gets a `Progress`, or `True` for a
-    /// line on standard error.
+    /// Uses all cores, or `threads`, and at most `memory` bytes in addition to the answer. `mode`
+    /// is `"probe"` to look up each query in the tables, `"pass"` to read everything, or `"auto"`
+    /// for the mode that is expected to be faster. If it takes longer than a millisecond, other
+    /// threads of Python run meanwhile. Ctrl-C ends it. `progress` is a function that gets a
+    /// `Progress`, or `True` for a line on standard error.
     ///
     /// >>> store.query_many([0xC0F1789BED2EB9B9, 7], k=0).to_pylist()
     /// [(0, 13903026135763958201, 0, 'b.html')]

@@ -13,13 +13,15 @@ use crate::work::{Reporter, run};
 
 /// Opens a store, or a list of stores as `open_all` does.
 ///
-/// Opening reads a header, whatever the size; pages are read and checked when a query first needs
-/// them, or at once with `warm`: `"hot"` for the pages that every query reads, `"all"` for all. With
-/// `generation` any other state of the store is refused with `StaleStoreError`, and `refresh` keeps
-/// this one. A path opens the newest state; an older one is opened where it was kept, by
-/// `backup` or by `export` with `hard_link`: `open(copy, generation=N)`. `access` is `"map"`
-/// for a memory map, `"memory"` to read the files into memory, or `"auto"`: memory on network file
-/// systems if it fits, a map elsewhere.
+/// Opening reads a header, whatever the size of the store. Pages are read and checked when a query
+/// first needs them.
+///
+/// - `generation` is the expected state. Any other state is refused with `StaleStoreError`, also by
+///   `refresh`. A path opens the newest state; older ones are kept by `backup`, or by `export` with
+///   `hard_link`: `open(copy, generation=N)`.
+/// - `access` is `"map"` for a memory map, `"memory"` to read the files into memory, or `"auto"`:
+///   memory on network file systems if it fits, a map elsewhere.
+/// - `warm` reads pages now: `"hot"` for the pages that every query reads, `"all"` for all.
 ///
 /// >>> with fpstore.open(store.path) as again:
 /// ...     len(again)
@@ -42,8 +44,8 @@ pub(crate) fn open(
     }
 }
 
-/// Opens several stores, to query them as one: `paths` are their directories, by which answers name
-/// them. See `Store`; `access` and `warm` are as for `open`.
+/// Opens several stores, to query them as one. `paths` are their directories, which are also their
+/// names in answers. See `Store`; `access` and `warm` are as for `open`.
 ///
 /// Stores may differ in scheme, tuned `k` and kind of ids, but not in recipe, and no two may be copies
 /// of one store.

@@ -1,7 +1,8 @@
-//! Work that any engine can spread over processes: plain values and Arrow in, Arrow or receipts out,
-//! no state but files. `fpstore/tasks.py` gathers it under `fpstore.tasks`.
+//! Tasks that any engine can spread over processes: values and Arrow in, Arrow or receipts out,
+//! without state except files. `fpstore/tasks.py` exports them as `fpstore.tasks`.
 //!
-//! By default a task has one thread and [`MEMORY`] bytes, because engines run one task for each core.
+//! By default a task has one thread and [`MEMORY`] bytes, because engines run one task for each
+//! core.
 
 mod documents;
 mod groups;

@@ -18,12 +18,12 @@ use crate::options::Limits;
 use crate::rows::Column;
 use crate::work::{Reporter, Shared, run};
 
-/// Texts that a thread takes at a time, at most.
+/// Maximum number of texts in a piece of work of a thread.
 const CHUNK_TEXTS: usize = 256;
-/// Bytes of texts that a thread takes at a time, about.
+/// Approximate maximum length of texts in a piece of work, in bytes.
 const CHUNK_LEN: usize = 1 << 20;
 
-/// What `of` gives for each text, in order, by several threads.
+/// The results of `of` for each text, in order, computed by several threads.
 pub(crate) fn of_all<T: Send + Default + Clone>(
     recipe: &Recipe,
     texts: &TextInput,
@@ -79,8 +79,8 @@ pub(crate) fn of_all<T: Send + Default + Clone>(
 
 #[pymethods]
 impl Recipe {
-    /// The fingerprints of many texts, on all cores or on `threads`; null for an empty text, which has
-    /// no features, and for a null.
+    /// The fingerprints of many texts, on all cores or on `threads`. A text without features and a
+    /// null give null.
     ///
     /// Texts come as a list, an array, a Series, or anything else with an Arrow interface.
     ///

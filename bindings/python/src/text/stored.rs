@@ -1,4 +1,4 @@
-//! The recipe of a store, to make fingerprints of new texts with.
+//! The recipe of a store, for fingerprints of new texts.
 
 use fpstore_text::{Factor, TextHasher, TextRecipe};
 use pyo3::prelude::*;
@@ -37,7 +37,7 @@ impl Store {
     }
 }
 
-/// Refuses what the recipe does not name.
+/// Refuses lists and tables that the recipe does not use.
 fn check_named(recipe: &TextRecipe, sources: &Sources, has_words: bool) -> Result<(), String> {
     let factor = recipe.votes().map_or(Factor::None, |rules| rules.factor);
     let refused = |name: &str, what: &str| {
