@@ -1,4 +1,4 @@
-"""The part of the package that is written in Rust. Its names are public as those of `fpstore`."""
+"""The part of the package written in Rust. Its names are exported by `fpstore`."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
@@ -122,7 +122,7 @@ FORMAT_VERSIONS: Final[tuple[int, int]]
 """The oldest and the newest format version of stores that this package reads."""
 
 __version__: Final[str]
-"""The version of the package, which is that of the program."""
+"""The version of the package and of the program."""
 
 class _ArrowArray(Protocol):
     def __arrow_c_array__(
