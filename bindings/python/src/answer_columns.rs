@@ -6,49 +6,15 @@ use arrow_schema::DataType;
 use fpstore::{Hit, Id, IdKind, IdRef, Store};
 use pyo3::prelude::*;
 
-use crate::columns::{ColumnBuilder, Distances, LeftOut, U32, U64};
+use crate::columns::{ColumnBuilder, Distances, U32, U64, omitted};
 use crate::errors::{Failure, input_error};
 use crate::rows::array;
 
 /// Bytes of texts after which a batch ends; Arrow counts them in 31 bits.
 const TEXT_LEN: usize = 256 << 20;
 
-/// A column of labels or of the names of stores, unless it is left out.
-#[derive(Debug, Default)]
-pub(crate) struct NameColumn(Option<StringBuilder>);
-
-impl NameColumn {
-    pub(crate) fn new(is_wanted: bool) -> Self {
-        NameColumn(is_wanted.then(StringBuilder::new))
-    }
-
-    pub(crate) fn is_there(&self) -> bool {
-        self.0.is_some()
-    }
-}
-
-impl ColumnBuilder for NameColumn {
-    type Value<'a> = &'a str;
-
-    fn kind(&self) -> Option<(DataType, bool)> {
-        self.0.as_ref().and_then(ColumnBuilder::kind)
-    }
-
-    fn push(&mut self, name: &str) -> Result<(), Failure> {
-        if let Some(names) = &mut self.0 {
-            names.append_value(name);
-        }
-        Ok(())
-    }
-
-    fn is_full(&self) -> bool {
-        self.0.as_ref().is_some_and(|names| names.values_slice().len() >= TEXT_LEN)
-    }
-
-    fn take(&mut self) -> ArrayRef {
-        self.0.as_mut().map_or_else(|| LeftOut.take(), ColumnBuilder::take)
-    }
-}
+/// A column of labels or of the names of stores, which may be omitted.
+pub(crate) type NameColumn = Option<StringBuilder>;
 
 /// A column of ids, of the kind in the store.
 #[derive(Debug, Default)]
@@ -163,7 +129,7 @@ impl ColumnBuilder for IdColumn {
 
     fn take(&mut self) -> ArrayRef {
         match self {
-            IdColumn::None => LeftOut.take(),
+            IdColumn::None => omitted(),
             IdColumn::Numbers(numbers) => array(numbers.finish()),
             IdColumn::Texts(texts) => array(texts.finish()),
         }
@@ -180,7 +146,7 @@ pub(crate) type AnswerColumns = (U32, U64, Distances, NameColumn, NameColumn, Id
 
 /// The columns [`ANSWER_NAMES`], with or without names of stores and labels.
 pub(crate) fn answer_columns(stores: bool, labels: bool, ids: IdColumn) -> AnswerColumns {
-    let (stores, labels) = (NameColumn::new(stores), NameColumn::new(labels));
+    let [stores, labels] = [stores, labels].map(|is_wanted| is_wanted.then(StringBuilder::new));
     (U32::default(), U64::default(), Distances::default(), stores, labels, ids)
 }
 

@@ -150,24 +150,30 @@ impl<T: ByteArrayType<Native: AsRef<T::Native>>> ColumnBuilder for GenericByteBu
     }
 }
 
-/// An omitted column of a row of the library.
-#[derive(Default)]
-pub(crate) struct LeftOut;
-
-impl ColumnBuilder for LeftOut {
-    type Value<'a> = ();
+/// A column that may be omitted; then its values are ignored.
+impl<C: ColumnBuilder> ColumnBuilder for Option<C> {
+    type Value<'a> = C::Value<'a>;
 
     fn kind(&self) -> Option<(DataType, bool)> {
-        None
+        self.as_ref().and_then(C::kind)
     }
 
-    fn push(&mut self, (): ()) -> Result<(), Failure> {
-        Ok(())
+    fn push(&mut self, value: C::Value<'_>) -> Result<(), Failure> {
+        self.as_mut().map_or(Ok(()), |column| column.push(value))
+    }
+
+    fn is_full(&self) -> bool {
+        self.as_ref().is_some_and(C::is_full)
     }
 
     fn take(&mut self) -> ArrayRef {
-        array(arrow_array::NullArray::new(0))
+        self.as_mut().map_or_else(omitted, C::take)
     }
+}
+
+/// The values of an omitted column, which are in no batch.
+pub(crate) fn omitted() -> ArrayRef {
+    array(arrow_array::NullArray::new(0))
 }
 
 /// The columns of rows: tuples of [`ColumnBuilder`].

@@ -47,6 +47,21 @@ pub(crate) enum Failure {
     Python(PyErr),
 }
 
+/// An exception of a class in `fpstore/errors.py`, with a message and values of its fields.
+macro_rules! exception {
+    ($py:expr, $class:expr, $message:expr $(, $field:ident = $value:expr)* $(,)?) => {{
+        let fields = PyDict::new($py);
+        let fill = || -> PyResult<()> {
+            $(fields.set_item(stringify!($field), $value)?;)*
+            Ok(())
+        };
+        match fill() {
+            Ok(()) => make($py, $class, $message, &fields),
+            Err(error) => error,
+        }
+    }};
+}
+
 macro_rules! failures {
     ($($kind:ident: $error:ty),+) => {
         $(impl From<$error> for Failure {
@@ -106,13 +121,11 @@ impl Failure {
             Failure::Documents(error) => of_documents(py, &error),
             Failure::Corpus(error) => of_corpus(py, error),
             Failure::Client(error) => of_client(py, &error),
-            Failure::Cut { message, by } => {
-                with_fields(py, "CutAnswerError", message, |fields| fields.set_item("by", by))
-            }
+            Failure::Cut { message, by } => exception!(py, "CutAnswerError", message, by = by),
             Failure::Input(message) => input_error(py, message),
             Failure::Refreshed => {
                 let message = "the store was refreshed during the call; call again";
-                make(py, "StaleStoreError", message, &PyDict::new(py))
+                exception!(py, "StaleStoreError", message)
             }
             Failure::Panic(message) => internal_error(py, &message),
             Failure::Python(error) => error,
@@ -122,13 +135,13 @@ impl Failure {
 
 /// An `InputError`, which is a `ValueError`.
 pub(crate) fn input_error(py: Python<'_>, message: impl Display) -> PyErr {
-    make(py, "InputError", message, &PyDict::new(py))
+    exception!(py, "InputError", message)
 }
 
 /// The error of an argument that its own conversion rejects. PyO3 adds the name of the argument in
 /// a note, see `fpstore/errors.py`.
 pub(crate) fn argument_error(py: Python<'_>, message: impl Display) -> PyErr {
-    with_fields(py, "InputError", message, |fields| fields.set_item("argument", ""))
+    exception!(py, "InputError", message, argument = "")
 }
 
 /// The error of an argument, or an item of an argument, that is a text with a lone surrogate.
@@ -175,13 +188,13 @@ pub(crate) fn warn_of_distance(py: Python<'_>, message: &str) -> PyResult<()> {
 
 /// A `RecipeError`, which is a `ValueError`.
 pub(crate) fn recipe_error(py: Python<'_>, message: impl Display) -> PyErr {
-    make(py, "RecipeError", message, &PyDict::new(py))
+    exception!(py, "RecipeError", message)
 }
 
 /// The error of a panic, with its message.
 pub(crate) fn internal_error(py: Python<'_>, message: &str) -> PyErr {
     let message = format!("a fault of fpstore itself, please report it: {message}");
-    make(py, "InternalError", message, &PyDict::new(py))
+    exception!(py, "InternalError", message)
 }
 
 /// The message of a panic.
@@ -204,19 +217,6 @@ fn make(py: Python<'_>, class: &str, message: impl Display, fields: &Fields<'_>)
     made.map_or_else(|error| error, PyErr::from_value)
 }
 
-fn with_fields<'py>(
-    py: Python<'py>,
-    class: &str,
-    message: impl Display,
-    fill: impl FnOnce(&Fields<'py>) -> PyResult<()>,
-) -> PyErr {
-    let fields = PyDict::new(py);
-    match fill(&fields) {
-        Ok(()) => make(py, class, message, &fields),
-        Err(error) => error,
-    }
-}
-
 /// The error of a change that took effect; the error that followed is its cause.
 fn in_effect(
     py: Python<'_>,
@@ -225,7 +225,7 @@ fn in_effect(
     generation: Option<u64>,
     source: fpstore::Error,
 ) -> PyErr {
-    let error = with_fields(py, class, message, |fields| fields.set_item("generation", generation));
+    let error = exception!(py, class, message, generation = generation);
     error.set_cause(py, Some(of_store(py, source)));
     error
 }
@@ -248,60 +248,60 @@ fn of_store(py: Python<'_>, error: fpstore::Error) -> PyErr {
         }
         _ => error.to_string(),
     };
-    let file = |class, path: &Path| {
-        with_fields(py, class, &message, |fields| fields.set_item("filename", path.as_os_str()))
-    };
+    let file = |class, path: &Path| exception!(py, class, &message, filename = path.as_os_str());
     match &error {
         Error::Io(refused) => os_error(refused),
         Error::NoStore { path } => file("NoStoreError", path),
         Error::StoreExists { path } => file("StoreExistsError", path),
-        Error::NotAStore { path, .. } => with_fields(py, "NotAStoreError", &message, |fields| {
-            fields.set_item("path", path.as_os_str())
-        }),
+        Error::NotAStore { path, .. } => {
+            exception!(py, "NotAStoreError", message, path = path.as_os_str())
+        }
         Error::Locked { path, process } | Error::Compacting { path, process } => {
-            with_fields(py, "LockedError", &message, |fields| {
-                fields.set_item("filename", path.as_os_str())?;
-                fields.set_item("process", process)
-            })
+            exception!(py, "LockedError", message, filename = path.as_os_str(), process = process)
         }
         Error::OtherGeneration { path, found, wanted } => {
             let message = format!("{message}, as by backup, or export with hard_link=True");
-            with_fields(py, "StaleStoreError", message, |fields| {
-                fields.set_item("path", path.as_os_str())?;
-                fields.set_item("expected", wanted)?;
-                fields.set_item("found", found)
-            })
+            let path = path.as_os_str();
+            exception!(
+                py,
+                "StaleStoreError",
+                message,
+                path = path,
+                expected = wanted,
+                found = found
+            )
         }
         Error::UnsupportedVersion { path, found, oldest, newest } => {
-            with_fields(py, "VersionError", &message, |fields| {
-                fields.set_item("path", path.as_os_str())?;
-                fields.set_item("found", found)?;
-                fields.set_item("oldest", oldest)?;
-                fields.set_item("newest", newest)
-            })
+            exception!(
+                py,
+                "VersionError",
+                message,
+                path = path.as_os_str(),
+                found = found,
+                oldest = oldest,
+                newest = newest,
+            )
         }
         Error::Corrupt { path, section, offset, fault } => {
-            with_fields(py, "CorruptError", &message, |fields| {
-                let rule = if let Fault::Rule { rule, .. } = fault { Some(*rule) } else { None };
-                fields.set_item("path", path.as_os_str())?;
-                fields.set_item("section", section.to_string())?;
-                fields.set_item("offset", offset)?;
-                fields.set_item("rule", rule)
-            })
+            let rule = if let Fault::Rule { rule, .. } = fault { Some(*rule) } else { None };
+            exception!(
+                py,
+                "CorruptError",
+                message,
+                path = path.as_os_str(),
+                section = section.to_string(),
+                offset = offset,
+                rule = rule,
+            )
         }
         Error::RecipeMismatch { .. } => recipe_error(py, message),
-        Error::TooManyPairs { most } => {
-            with_fields(py, "TooManyPairsError", &message, |fields| fields.set_item("most", most))
-        }
+        Error::TooManyPairs { most } => exception!(py, "TooManyPairsError", message, most = most),
         Error::NoSpace { path, needed, free } => {
-            with_fields(py, "NoSpaceError", &message, |fields| {
-                fields.set_item("filename", path.as_os_str())?;
-                fields.set_item("needed", needed)?;
-                fields.set_item("free", free)
-            })
+            let path = path.as_os_str();
+            exception!(py, "NoSpaceError", message, filename = path, needed = needed, free = free)
         }
         Error::Interrupted => PyKeyboardInterrupt::new_err(()),
-        Error::TooLarge { .. } => make(py, "FpstoreError", message, &PyDict::new(py)),
+        Error::TooLarge { .. } => exception!(py, "FpstoreError", message),
         _ => input_error(py, message),
     }
 }
@@ -354,17 +354,17 @@ fn of_corpus(py: Python<'_>, error: fpstore_corpus::Error) -> PyErr {
                  compare with a copy of the store from before that run, or delete their ids and give \
                  another run"
             );
-            with_fields(py, "KnownRunError", message, |fields| {
-                fields.set_item("path", store.as_os_str())?;
-                fields.set_item("run", run)
-            })
+            exception!(py, "KnownRunError", message, path = store.as_os_str(), run = run)
         }
         Error::TooMuchLost { ref loss, limit, ref overview } => {
-            with_fields(py, "TooMuchLostError", error.to_string(), |fields| {
-                fields.set_item("loss", crate::documents::loss_of(py, loss)?)?;
-                fields.set_item("limit", limit.part())?;
-                fields.set_item("overview", crate::documents::overview_of(py, overview)?)
-            })
+            exception!(
+                py,
+                "TooMuchLostError",
+                error,
+                loss = crate::documents::loss_of(py, loss)?,
+                limit = limit.part(),
+                overview = crate::documents::overview_of(py, overview)?,
+            )
         }
         _ => input_error(py, error),
     }
@@ -374,11 +374,9 @@ fn of_client(py: Python<'_>, error: &fpstore_client::ClientError) -> PyErr {
     use fpstore_client::ClientError;
     let message = chained(error);
     match error {
-        ClientError::Connection { .. } => make(py, "UnreachableError", message, &PyDict::new(py)),
-        ClientError::Refused { code, .. } => {
-            with_fields(py, "RefusedError", message, |fields| fields.set_item("code", code))
-        }
-        ClientError::NotAServer { .. } => make(py, "NotAServerError", message, &PyDict::new(py)),
+        ClientError::Connection { .. } => exception!(py, "UnreachableError", message),
+        ClientError::Refused { code, .. } => exception!(py, "RefusedError", message, code = code),
+        ClientError::NotAServer { .. } => exception!(py, "NotAServerError", message),
         _ => input_error(py, message),
     }
 }

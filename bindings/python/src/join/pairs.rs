@@ -3,17 +3,17 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use arrow_array::builder::StringBuilder;
 use arrow_schema::SchemaRef;
 use fpstore::join::{
     JoinOptions, Pair, Share, document_pairs, near_pairs as find_pairs, near_pairs_across,
     sorted_pairs, sorted_pairs_across,
 };
-use fpstore::rows::PairInStoresRow;
 use fpstore::{Fingerprint, IdKind};
 use pyo3::prelude::*;
 
 use crate::answer_columns::{IdColumn, NameColumn, id_kind};
-use crate::columns::{Distances, LeftOut, RowsBuilder, U64, names_of};
+use crate::columns::{Distances, RowsBuilder, U64};
 use crate::errors::{Failure, input_error};
 use crate::input::arguments::path_or_none;
 use crate::input::fingerprints;
@@ -30,8 +30,12 @@ pub(crate) struct PairRows {
     names: Option<Names>,
 }
 
-/// The columns of [`PairInStoresRow`].
-type PairColumns = (U64, U64, Distances, LeftOut, NameColumn, NameColumn, IdColumn, IdColumn);
+/// The columns of pairs. Names of stores and ids may be omitted.
+const NAMES: [&str; 7] =
+    ["first", "second", "distance", "first_store", "second_store", "first_id", "second_id"];
+
+/// The columns [`NAMES`] under construction.
+type PairColumns = (U64, U64, Distances, NameColumn, NameColumn, IdColumn, IdColumn);
 
 impl PairRows {
     /// Rows with ids of this kind.
@@ -41,11 +45,11 @@ impl PairRows {
 
     /// Rows with the names of stores, if several are queried as one.
     fn in_stores(ids: IdKind, names: Option<Names>) -> Self {
-        let store = || NameColumn::new(names.is_some());
+        let store = || names.is_some().then(StringBuilder::new);
         let id = || IdColumn::new(ids);
         let values = (U64::default(), U64::default(), Distances::default());
-        let columns = (values.0, values.1, values.2, LeftOut, store(), store(), id(), id());
-        PairRows { rows: RowsBuilder::new(names_of::<PairInStoresRow<'_>>(), columns), names }
+        let columns = (values.0, values.1, values.2, store(), store(), id(), id());
+        PairRows { rows: RowsBuilder::new(NAMES, columns), names }
     }
 
     pub(crate) fn schema(&self) -> SchemaRef {
@@ -54,7 +58,7 @@ impl PairRows {
 
     fn push(&mut self, pair: Pair, sink: &mut Sink) -> Result<(), Failure> {
         let (first, second) = (pair.first.value(), pair.second.value());
-        self.rows.send((first, second, pair.distance(), (), "", "", None, None), sink)
+        self.rows.send((first, second, pair.distance(), "", "", None, None), sink)
     }
 
     /// Sends the pairs of documents of a store, or of several as one, to the sink.
@@ -69,7 +73,7 @@ impl PairRows {
             let store = |store| name_of(self.names.as_ref(), store);
             let stores = (store(of.first_store), store(of.second_store));
             let (distance, ids) = (of.pair.distance(), (of.first_id, of.second_id));
-            let row = (first, second, distance, (), stores.0, stores.1, ids.0, ids.1);
+            let row = (first, second, distance, stores.0, stores.1, ids.0, ids.1);
             self.rows.send(row, sink)
         })?;
         self.rows.flush(sink)

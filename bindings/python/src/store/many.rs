@@ -40,7 +40,7 @@ impl<'a> Answers<'a> {
         for (store, hit) in answer.hits().flat_map(|hit| hit.stores()) {
             let (value, store) = (hit.fingerprint().value(), name_of(self.names, store));
             let columns = &self.table.columns;
-            let wanted = (columns.4.is_there(), columns.5.is_there());
+            let wanted = (columns.4.is_some(), columns.5.is_there());
             each_label_and_id(&hit, wanted, |label, id| {
                 // The number of queries is checked earlier.
                 self.table.keep((query as u32, value, hit.distance(), store, label, id))
