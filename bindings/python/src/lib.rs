@@ -5,7 +5,8 @@
 //! - `store`, `build`, `writer`, `documents`, `join`, `text` and `tasks` have the classes and
 //!   functions, `http` the client and the server. `adding` and `lent` are shared by builders and
 //!   writers.
-//! - `work` runs long work without the interpreter, and `errors` converts errors to exceptions.
+//! - `work` runs long work without the interpreter, `chunks` divides it among threads, and `errors`
+//!   converts errors to exceptions.
 //! - `capsule` exchanges Arrow data; `foreign` and `contents` check data of other libraries.
 //!
 //! Only `capsule`, `foreign`, `later` and `tuple_class` have unsafe code. Types are in
@@ -19,6 +20,7 @@ mod backup;
 mod build;
 mod capsule;
 mod checked;
+mod chunks;
 mod columns;
 mod contents;
 mod documents;

@@ -13,6 +13,8 @@ use crate::errors::{Failure, input_error, warn_of_distance};
 use crate::input::whole::Whole;
 use crate::work::{Shared, cores};
 
+/// Default memory budget of a task of `fpstore.tasks`, in bytes.
+pub(crate) const TASK_MEMORY: i128 = 256 << 20;
 /// Default memory budget of a small batch: asking the system for the memory size takes longer than
 /// the batch.
 const SMALL_MEMORY: u64 = 256 << 20;

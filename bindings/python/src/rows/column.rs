@@ -12,8 +12,8 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyList, PyTuple};
 
+use super::pickled::{of_bytes, to_bytes};
 use super::slices::{Part, part_of};
-use super::{of_bytes, to_bytes};
 use crate::capsule::export_array;
 use crate::errors::input_error;
 use crate::input::arguments::text_or_none;

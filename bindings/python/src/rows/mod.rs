@@ -2,6 +2,7 @@
 //! through the Arrow interface, to numpy, to data frames and to pickle.
 
 mod column;
+mod pickled;
 mod slices;
 
 use std::sync::Arc;
@@ -10,9 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, Float64Type, UInt8Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchIterator};
-use arrow_ipc::reader::StreamReader;
-use arrow_ipc::writer::StreamWriter;
-use arrow_schema::{ArrowError, DataType, SchemaRef};
+use arrow_schema::{DataType, SchemaRef};
 use numpy::{Element, PyArray1};
 use pyo3::exceptions::{PyIndexError, PyKeyError, PyTypeError};
 use pyo3::prelude::*;
@@ -22,6 +21,7 @@ use crate::capsule::{export_schema, export_stream};
 use crate::errors::input_error;
 use crate::notebook::{Table, shown};
 use crate::tuple_class::{FRAMES, TupleClass};
+use pickled::{of_bytes, to_bytes};
 use slices::{Part, part_of};
 
 pub(crate) use column::{_column_of, Column};
@@ -342,31 +342,6 @@ impl RowIterator {
 pub(crate) fn _rows_of(py: Python<'_>, bytes: &[u8], cut: bool) -> PyResult<Rows> {
     let (schema, batches) = of_bytes(py, bytes)?;
     Ok(Rows { schema, batches, cut })
-}
-
-/// Batches as a stream of Arrow IPC, for pickle.
-fn to_bytes<'py>(
-    py: Python<'py>,
-    schema: &SchemaRef,
-    batches: &[RecordBatch],
-) -> PyResult<Bound<'py, PyBytes>> {
-    let write = || -> Result<Vec<u8>, ArrowError> {
-        let mut writer = StreamWriter::try_new(Vec::new(), schema)?;
-        batches.iter().try_for_each(|batch| writer.write(batch))?;
-        writer.into_inner()
-    };
-    let bytes = py.detach(write).map_err(|error| input_error(py, error))?;
-    Ok(PyBytes::new(py, &bytes))
-}
-
-/// The batches of a stream of [`to_bytes`].
-fn of_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<(SchemaRef, Vec<RecordBatch>)> {
-    let read = || -> Result<_, ArrowError> {
-        let reader = StreamReader::try_new(bytes, None)?;
-        let schema = reader.schema();
-        Ok((schema, reader.collect::<Result<Vec<_>, _>>()?))
-    };
-    read().map_err(|error| input_error(py, format!("this is no answer that was pickled: {error}")))
 }
 
 fn object_array<'py>(py: Python<'py>, items: Bound<'py, PyList>) -> PyResult<Bound<'py, PyAny>> {

@@ -5,15 +5,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use fpstore::options::COUNT;
 use fpstore::{Answer, IdKind, IdRef, Limits, Searcher};
-use pyo3::exceptions::PyAttributeError;
+use pyo3::exceptions::{PyAttributeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString, PyTuple};
 
+use super::names::{Given, Names};
 use super::results::{self, Found};
 use super::state::{Manifests, State};
-use super::{Given, Names};
 use crate::answer_columns::id_kind;
-use crate::errors::{argument_error, input_error, state_error};
+use crate::errors::{argument_error, input_error, named, state_error};
 use crate::input::arguments::text;
 use crate::input::whole::{Whole, wide};
 use crate::input::{fingerprints, ids as input_ids};
@@ -376,4 +376,27 @@ impl Store {
             }
         }
     }
+}
+
+fn cast<'a, 'py>(given: &'a Bound<'py, PyAny>) -> PyResult<&'a Bound<'py, Store>> {
+    given.cast::<Store>().map_err(|_| match given.get_type().qualname() {
+        Ok(kind) => PyTypeError::new_err(format!("expected a Store, not {kind}")),
+        Err(error) => error,
+    })
+}
+
+/// An optional argument: one store, or several.
+pub(crate) fn stores_or_none(given: &Bound<'_, PyAny>) -> PyResult<Option<Given>> {
+    if given.is_none() { Ok(None) } else { cast(given)?.get().given().map(Some) }
+}
+
+/// An argument: one store; several are refused.
+pub(crate) fn one_store(given: &Bound<'_, PyAny>) -> PyResult<fpstore::Store> {
+    cast(given)?.get().one()
+}
+
+/// The store, if the argument `name` is one; several are refused.
+pub(crate) fn if_store(given: &Bound<'_, PyAny>, name: &str) -> PyResult<Option<fpstore::Store>> {
+    let store = given.cast::<Store>().ok().map(|store| store.get().one()).transpose();
+    store.map_err(|error| named(error, name))
 }

@@ -10,7 +10,7 @@ mod opening;
 mod results;
 mod state;
 
-pub(crate) use class::Store;
-pub(crate) use names::{Given, Names, if_store, name_of, one_store, stores_or_none};
+pub(crate) use class::{Store, if_store, one_store, stores_or_none};
+pub(crate) use names::{Given, Names, name_of};
 pub(crate) use opening::{_reopen, open, open_all, open_one};
 pub(crate) use results::{StatisticsView, owned_matches};

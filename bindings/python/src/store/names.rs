@@ -1,14 +1,9 @@
-//! Stores as arguments of functions, and the names of several stores that are queried as one.
+//! The names of several stores that are queried as one.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fpstore::StoreIndex;
-use pyo3::exceptions::PyTypeError;
-use pyo3::prelude::*;
-
-use super::Store;
-use crate::errors::named;
 
 /// The names of several stores, as the user gave them.
 #[derive(Clone)]
@@ -58,27 +53,4 @@ pub(crate) struct Given {
 /// The name of a store in a column, empty for one store, whose answers have no such column.
 pub(crate) fn name_of(names: Option<&Names>, store: StoreIndex) -> &str {
     names.map_or("", |names| names.text(store))
-}
-
-fn cast<'a, 'py>(given: &'a Bound<'py, PyAny>) -> PyResult<&'a Bound<'py, Store>> {
-    given.cast::<Store>().map_err(|_| match given.get_type().qualname() {
-        Ok(kind) => PyTypeError::new_err(format!("expected a Store, not {kind}")),
-        Err(error) => error,
-    })
-}
-
-/// An optional argument: one store, or several.
-pub(crate) fn stores_or_none(given: &Bound<'_, PyAny>) -> PyResult<Option<Given>> {
-    if given.is_none() { Ok(None) } else { cast(given)?.get().given().map(Some) }
-}
-
-/// An argument: one store; several are refused.
-pub(crate) fn one_store(given: &Bound<'_, PyAny>) -> PyResult<fpstore::Store> {
-    cast(given)?.get().one()
-}
-
-/// The store, if the argument `name` is one; several are refused.
-pub(crate) fn if_store(given: &Bound<'_, PyAny>, name: &str) -> PyResult<Option<fpstore::Store>> {
-    let store = given.cast::<Store>().ok().map(|store| store.get().one()).transpose();
-    store.map_err(|error| named(error, name))
 }

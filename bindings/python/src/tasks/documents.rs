@@ -22,7 +22,6 @@ use fpstore_documents::DocumentOptions;
 use fpstore_text::TextHasher;
 use pyo3::prelude::*;
 
-use super::MEMORY;
 use crate::capsule::arrays_of;
 use crate::columns::{I64, RowsBuilder, U64};
 use crate::documents::{self, reasons_of, rules_of};
@@ -31,7 +30,7 @@ use crate::input::arguments::{path_or_none, text, text_or_none};
 use crate::input::column_named;
 use crate::input::fingerprints::extend_by_arrow;
 use crate::input::whole::{Whole, wide};
-use crate::options::{Limits, distance_of};
+use crate::options::{Limits, TASK_MEMORY, distance_of};
 use crate::rows::Rows;
 use crate::text::{Recipe, looked_at, of_all};
 use crate::work::{Reporter, run};
@@ -178,7 +177,7 @@ pub(crate) fn _check_merits(
 /// array([0, 2], dtype=uint64)
 #[pyfunction]
 #[pyo3(signature = (
-    described, k, confirm=None, *, threads=1, memory=MEMORY, temp_dir=None
+    described, k, confirm=None, *, threads=1, memory=TASK_MEMORY, temp_dir=None
 ))]
 pub(crate) fn group_documents(
     py: Python<'_>,

@@ -15,7 +15,6 @@ use fpstore::{Fingerprint, IdKind};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use super::MEMORY;
 use super::plan::JoinPlan;
 use crate::columns::{PAYLOAD_LEN, RowsBuilder, U32};
 use crate::errors::input_error;
@@ -23,7 +22,7 @@ use crate::input::arguments::path_or_none;
 use crate::input::whole::{Whole, wide};
 use crate::input::{each_column, fingerprints};
 use crate::join::PairRows;
-use crate::options::Limits;
+use crate::options::{Limits, TASK_MEMORY};
 use crate::rows::{Rows, array};
 use crate::stream::RowStream;
 use crate::work::{Reporter, run};
@@ -73,7 +72,7 @@ pub(crate) fn scatter(
 /// [(1, 3, 1), (3, 7, 1)]
 #[pyfunction]
 #[pyo3(signature = (
-    payloads, plan, group, *, max_pairs=None, threads=1, memory=MEMORY, temp_dir=None
+    payloads, plan, group, *, max_pairs=None, threads=1, memory=TASK_MEMORY, temp_dir=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 pub(crate) fn join_group(

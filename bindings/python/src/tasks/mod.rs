@@ -1,7 +1,7 @@
 //! Tasks that any engine can spread over processes: values and Arrow in, Arrow or receipts out,
 //! without state except files. `fpstore/tasks.py` exports them as `fpstore.tasks`.
 //!
-//! By default a task has one thread and [`MEMORY`] bytes, because engines run one task for each
+//! By default a task has one thread and [`TASK_MEMORY`](crate::options::TASK_MEMORY) bytes, because engines run one task for each
 //! core.
 
 mod documents;
@@ -21,6 +21,3 @@ pub(crate) use plan::{_plan_of, JoinPlan, join_share};
 pub(crate) use receipt::{_receipt_of_file, _receipt_of_text};
 pub(crate) use segments::{commit, write_segment};
 pub(crate) use store::{has_run, query_segment};
-
-/// Bytes of memory of a task by default.
-const MEMORY: i128 = 256 << 20;

@@ -7,14 +7,13 @@ use fpstore::IdKind;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use super::MEMORY;
 use super::store::store_of;
 use crate::errors::{Failure, input_error};
 use crate::input::arguments::{path_or_none, text};
 use crate::input::fingerprints;
 use crate::input::whole::{Whole, wide};
 use crate::join::{PairRows, share_of};
-use crate::options::{Limits, distance, tuned_distance};
+use crate::options::{Limits, TASK_MEMORY, distance, tuned_distance};
 use crate::recipes::recipe_of;
 use crate::store::one_store;
 use crate::stream::RowStream;
@@ -151,7 +150,7 @@ pub(crate) fn _plan_of(#[pyo3(from_py_with = text)] text: &str) -> PyResult<Join
 /// [1, 0]
 #[pyfunction]
 #[pyo3(signature = (
-    store, plan, number, count, *, generation=None, max_pairs=None, threads=1, memory=MEMORY,
+    store, plan, number, count, *, generation=None, max_pairs=None, threads=1, memory=TASK_MEMORY,
     temp_dir=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]

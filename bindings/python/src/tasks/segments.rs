@@ -7,7 +7,6 @@ use fpstore::writer::{CommitOptions, commit as commit_all};
 use fpstore::{BuildOptions, Builder, SegmentReceipt};
 use pyo3::prelude::*;
 
-use super::MEMORY;
 use super::receipt;
 use crate::adding::add;
 use crate::build::{LateBuilder, Tables, WORDS};
@@ -16,7 +15,7 @@ use crate::id_rule::IdRule;
 use crate::input::arguments::{path, path_or_none, text, text_or_none};
 use crate::input::whole::{Whole, wide};
 use crate::lent::Lent;
-use crate::options::{Limits, wait_of};
+use crate::options::{Limits, TASK_MEMORY, wait_of};
 use crate::text::recipe_text_of;
 use crate::tuple_class::told;
 use crate::work::{Reporter, Shared, run_change};
@@ -37,7 +36,7 @@ use crate::work::{Reporter, Shared, run_change};
 #[pyfunction]
 #[pyo3(signature = (
     path, fingerprints, ids=None, *, recipe, k=None, scheme=None, budget=None, id_type="auto",
-    replace=true, threads=1, memory=MEMORY, temp_dir=None
+    replace=true, threads=1, memory=TASK_MEMORY, temp_dir=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 pub(crate) fn write_segment<'py>(

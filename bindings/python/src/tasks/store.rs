@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 
-use super::MEMORY;
 use crate::errors::Failure;
 use crate::input::arguments::{path, text};
 use crate::input::whole::{Whole, wide};
+use crate::options::TASK_MEMORY;
 use crate::rows::Rows;
 use crate::store::{Store, if_store, open_one};
 
@@ -38,7 +38,7 @@ pub(super) fn store_of(
 #[pyfunction]
 #[pyo3(signature = (
     store, segment, fingerprints, k=None, *, ids=true, limit=None, generation=None, threads=1,
-    memory=MEMORY
+    memory=TASK_MEMORY
 ))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 pub(crate) fn query_segment(
