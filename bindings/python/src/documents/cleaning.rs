@@ -52,7 +52,9 @@ use crate::work::{Reporter, Shared, run_change, run_shared};
 ///   `"source:A,B"`, or several rules with commas between them; later rules decide ties of earlier
 ///   ones. `source_field` is the field of sources.
 /// - `per_cluster` is the maximum number of documents kept from a cluster.
-/// - `target` is the maximum number of documents kept: the threshold rises evenly to reach it.
+/// - `target` is the number of documents to keep: the threshold starts at its strictest value and
+///   is relaxed, equally for all documents, until this many are left. If the given threshold leaves
+///   more, it is an error and nothing is written.
 /// - `max_loss` is the maximum share of removed documents, of all, of a file and of a source. If it
 ///   is exceeded, `TooMuchLostError` is raised before anything is written.
 ///
@@ -95,8 +97,10 @@ use crate::work::{Reporter, Shared, run_change, run_shared};
 #[pyfunction]
 #[pyo3(signature = (
     inputs, output=None, *, recipe=None, confirm=None, confirm_contains=None, k=None, judge=None,
-    pairs=None, passages=None, url_field=None, keep="first", source_field=None, target=None, max_loss=None, store=None, within=false, add=false, label="", run=None, annotate=None,
-    per_cluster=1, cluster_size=None, manifest=false, page=0, replace=false, threads=None, memory=None, temp_dir=None, wait=0.0, progress=None
+    pairs=None, passages=None, url_field=None, keep="first", source_field=None, target=None,
+    max_loss=None, store=None, within=false, add=false, label="", run=None, annotate=None,
+    per_cluster=1, cluster_size=None, manifest=false, page=0, replace=false, threads=None,
+    memory=None, temp_dir=None, wait=0.0, progress=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 pub(crate) fn clean<'py>(
