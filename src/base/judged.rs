@@ -123,7 +123,7 @@ impl JudgedPairs {
     }
 
     /// Whether the documents with two ids are labelled different.
-    pub(crate) fn are_different(&self, one: &str, other: &str) -> bool {
+    pub fn are_different(&self, one: &str, other: &str) -> bool {
         let both = self.number(one).zip(self.number(other));
         both.is_some_and(|(one, other)| {
             self.different_from[one as usize].binary_search(&other).is_ok()

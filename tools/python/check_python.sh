@@ -10,10 +10,6 @@ export FPSTORE_BIN
 environment=$PWD/target/tools/python-package
 wheels=$PWD/target/tools/wheels
 
-cargo fmt --check --manifest-path bindings/python/Cargo.toml
-cargo clippy --locked --manifest-path bindings/python/Cargo.toml --target-dir target \
-    --config profile.dev.opt-level=0 -- -D warnings
-
 rm -rf "$environment"
 python3 -m venv "$environment"
 PATH=$environment/bin:$PATH

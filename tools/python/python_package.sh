@@ -9,7 +9,7 @@ install_package() {
     rm -rf "$wheel_folder"
     target=$PWD/target
     (cd bindings/python &&
-        CARGO_TARGET_DIR=$target maturin build --locked --profile dev --out "$wheel_folder" "$@")
+        CARGO_TARGET_DIR=$target maturin build --locked --profile test --out "$wheel_folder" "$@")
     python3 tools/release/plain_sbom.py "$wheel_folder"/fpstore-*.whl
     if [ -n "${FPSTORE_BIN:-}" ]; then
         python3 tools/release/add_program.py "$wheel_folder"/fpstore-*.whl "$FPSTORE_BIN"

@@ -91,8 +91,9 @@ if [ "$source" = yes ]; then
     archive=$(ls "$empty"/fpstore-*.tar.gz)
     mkdir "$empty/unpacked"
     tar -xzf "$archive" -C "$empty/unpacked" --strip-components=1
-    # In a copy, cargo finds nothing of the project but what the archive has.
-    (cd "$empty/unpacked" && PATH=$cross_tools/bin:$PATH maturin build --locked --profile "$profile" --out "$empty")
+    # In a copy, cargo finds nothing of the project but what the archive has. Without --locked, because
+    # cargo removes the packages of the crates that the archive lacks from Cargo.lock.
+    (cd "$empty/unpacked" && PATH=$cross_tools/bin:$PATH maturin build --profile "$profile" --out "$empty")
     for python in ${PYTHONS:-python3}; do try "$(ls "$empty"/fpstore-*.whl)" "$python"; done
     mv "$archive" "$folder"
     ls -l "$folder/${archive##*/}"

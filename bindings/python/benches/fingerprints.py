@@ -1,9 +1,9 @@
-"""Build, batch and single queries within 3 bits, on one thread, beside FAISS.
+"""Build, batch and single queries within 3 bits, on one thread, compared with FAISS.
 
     python fingerprints.py 1e6 1e7
 
 Fingerprints are clustered: a fifth are others with up to 6 flipped bits, as are half of the queries.
-Times are of CPU, the median of three; bytes are those of the file, or what the process grew by.
+Times are of CPU, the median of three; bytes are the size of the file, or the growth of the process.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What calls take beside the arrays that they are given.
+"""Memory of calls in addition to the arrays given.
 
     python memory.py 1e7          # with the memory that calls take by themselves
     python memory.py 1e7 128      # with memory=128 MiB

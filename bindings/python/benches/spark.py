@@ -1,13 +1,13 @@
-"""fpstore.spark on two executors of one core each, beside one process and other ways.
+"""fpstore.spark on two executors of one core each, compared with one process and other ways.
 
     python spark.py texts 200            # MB of made-up texts to fingerprints
     python spark.py pairs 1e7            # all pairs of fingerprints: ways of dividing the join
     python spark.py rivals docs.jsonl.zst near.tsv.zst 20000
-                                         # beside MinHashLSH of pyspark.ml and datasketch
+                                         # against MinHashLSH of pyspark.ml and datasketch
 
-The ways run in turn, FPSTORE_BENCH_ROUNDS times; figures are medians. CPU seconds are those of this
-process and all that it started, so another load of the machine changes them little. Shuffled bytes
-are those that Spark reports.
+The ways run in turn, FPSTORE_BENCH_ROUNDS times; figures are medians. CPU seconds are measured for this
+process and its children, so another load of the machine changes them little. Shuffled bytes are
+reported by Spark.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""fpstore.spark on two executors of which one is killed in the middle, beside one process.
+"""fpstore.spark on two executors, one of them killed in the middle, compared with one process.
 
     python spark_kills.py clean 150            # MB of made-up texts and changed copies, cleaned
     python spark_kills.py pairs 1e7            # all pairs of fingerprints
 
-The results must be the same. Rounds and figures are those of spark.py.
+The results must be the same. Rounds and figures are the same as in spark.py.
 """
 
 from __future__ import annotations

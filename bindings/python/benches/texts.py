@@ -1,4 +1,4 @@
-"""Near-duplicate texts beside datasketch, rensa and the package simhash, on one thread.
+"""Near-duplicate texts, compared with datasketch, rensa and the package simhash, on one thread.
 
     python texts.py docs.jsonl.zst near.tsv.zst
 
@@ -25,7 +25,7 @@ WORD = re.compile(r"\w+")
 
 
 def word_pairs(text: str) -> set[str]:
-    """What the recipe `minhash` hashes, as far as a line of Python can say it."""
+    """The features of the recipe `minhash`, approximated by a line of Python."""
     words = WORD.findall(text.lower())
     return {f"{a} {b}" for a, b in zip(words, words[1:])} or set(words)
 

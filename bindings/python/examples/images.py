@@ -1,7 +1,6 @@
-"""Hashes of images with labels: a store that grows by months, is asked, and forgets old months.
+"""Hashes of images with labels: a store that grows by months, is queried, and drops old months.
 
-The hashes are those of 64 bits that `imagehash.phash` gives; here they come as hex, as people keep
-them in databases. `fpstore.from_bits` takes the objects of `imagehash` themselves.
+The hashes are the 64 bits of `imagehash.phash`; here they are hex, the usual form in databases. `fpstore.from_bits` takes the objects of `imagehash` themselves.
 """
 
 from __future__ import annotations

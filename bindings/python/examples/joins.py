@@ -1,7 +1,7 @@
 """Near-duplicate joins in DuckDB and polars: `query_many` gives the pairs, they do the rest.
 
-Yesterday's pages are in a store, today's in a table. Which of today's pages are new, and what were
-those that are not?
+Yesterday's pages are in a store, today's in a table. Which of today's pages are new, and which pages
+of yesterday do the others repeat?
 """
 
 from __future__ import annotations

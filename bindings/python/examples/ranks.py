@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 import fpstore
 
 RECIPE = fpstore.Recipe()
-# What a rank may take: engines start one for each core.
+# The resources of a rank: engines start one for each core.
 THREADS, MEMORY = 1, 256 << 20
 
 

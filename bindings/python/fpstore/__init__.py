@@ -1,6 +1,6 @@
-"""Very large sets of 64-bit fingerprints, and all that lie within `k` bits of one.
+"""Exact search for 64-bit fingerprints within `k` bits of a query, in very large sets.
 
-A store keeps fingerprints (SimHash, MinHash, perceptual hashes of images: any that are compared by
+A store keeps fingerprints (SimHash, MinHash, perceptual hashes of images, or any others compared by
 Hamming distance) compressed on disk, with ids, and answers exactly from a memory map:
 
 >>> import fpstore, tempfile, os
@@ -9,7 +9,7 @@ Hamming distance) compressed on disk, with ids, and answers exactly from a memor
 >>> store.query(0xC0F1789BED2EB9B9, k=3)
 [Match(fingerprint=13903026135763958200, distance=1, ids=['a.html'])]
 
-`k` is in bits and inclusive; where it may be left out, it is the one that the store is tuned for.
+`k` is in bits and inclusive; its default is the distance that the store is tuned for.
 Fingerprints are integers (`uint64`, or `int64` as bit patterns) or texts of hex digits, in anything
 that holds many: lists, numpy, Arrow, pandas, polars. Long answers are Arrow streams.
 """

@@ -1,4 +1,4 @@
-"""The program `fpstore` that the wheel brings, as `python -m fpstore`."""
+"""Runs the program `fpstore` of the wheel, as `python -m fpstore`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The part of the package that is written in Rust. Its names are public as those of `fpstore`."""
+"""The part of the package written in Rust. Its names are exported by `fpstore`."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
@@ -8,6 +8,7 @@ from typing import (
     Callable,
     ClassVar,
     Final,
+    Generic,
     Literal,
     Protocol,
     SupportsIndex,
@@ -19,7 +20,7 @@ from typing import (
 
 import numpy as np
 import numpy.typing as npt
-from typing_extensions import Self, Unpack
+from typing_extensions import Self, TypeVar, Unpack
 
 from ._types import (
     BackedUp,
@@ -84,7 +85,6 @@ __all__ = [
     "_column_of",
     "_recipe_of",
     "_reopen",
-    "_reopen_all",
     "_rows_of",
     "backup",
     "build",
@@ -122,7 +122,7 @@ FORMAT_VERSIONS: Final[tuple[int, int]]
 """The oldest and the newest format version of stores that this package reads."""
 
 __version__: Final[str]
-"""The version of the package, which is that of the program."""
+"""The version of the package and of the program."""
 
 class _ArrowArray(Protocol):
     def __arrow_c_array__(
@@ -180,6 +180,9 @@ _Arrow: TypeAlias = _ArrowArray | _ArrowStream
 _Column: TypeAlias = _Arrow | _Series
 _Table: TypeAlias = _Arrow | _Series | _Frame | npt.NDArray[Any] | Iterator[_Arrow] | _Dataset
 _StoreOrStores: TypeAlias = "Store | Stores"
+_Match = TypeVar("_Match", default=Match)
+_Labelled = TypeVar("_Labelled", default=LabelledMatch)
+_Found = TypeVar("_Found", default=int)
 _Documents: TypeAlias = "Documents | _Path | Sequence[_Path] | _Table"
 _Fingerprint: TypeAlias = int | np.uint64 | np.int64 | str
 # `uint8` is of shape (n, 8). Lists and tuples of texts, because a text is a sequence of texts, too.
@@ -343,8 +346,10 @@ class Statistics:
     def html(self) -> str: ...
     def _repr_html_(self) -> str: ...
 
+# The types of a match, of a match with labels, and of a record that `find` finds. Those of several stores
+# have the name of a store, see `Stores`.
 @final
-class Store(_Closing, _ArrowStream):
+class Store(_Closing, _ArrowStream, Generic[_Match, _Labelled, _Found]):
     def __len__(self) -> int: ...
     def __bool__(self) -> Literal[True]: ...
     def __contains__(self, fingerprint: _Fingerprint, /) -> bool: ...
@@ -354,7 +359,11 @@ class Store(_Closing, _ArrowStream):
     @property
     def path(self) -> str: ...
     @property
+    def paths(self) -> list[str]: ...
+    @property
     def generation(self) -> int: ...
+    @property
+    def generations(self) -> list[int]: ...
     @property
     def tuned_k(self) -> int: ...
     @property
@@ -381,7 +390,7 @@ class Store(_Closing, _ArrowStream):
         *,
         limit: int | None = None,
         labels: Literal[False] = False,
-    ) -> list[Match]: ...
+    ) -> list[_Match]: ...
     @overload
     def query(
         self,
@@ -390,7 +399,7 @@ class Store(_Closing, _ArrowStream):
         *,
         limit: int | None = None,
         labels: Literal[True],
-    ) -> list[LabelledMatch]: ...
+    ) -> list[_Labelled]: ...
     @overload
     def nearest(
         self,
@@ -399,11 +408,11 @@ class Store(_Closing, _ArrowStream):
         k: int = 64,
         *,
         labels: Literal[False] = False,
-    ) -> list[Match]: ...
+    ) -> list[_Match]: ...
     @overload
     def nearest(
         self, fingerprint: _Fingerprint, count: int = 1, k: int = 64, *, labels: Literal[True]
-    ) -> list[LabelledMatch]: ...
+    ) -> list[_Labelled]: ...
     def nearest_many(
         self,
         fingerprints: _Fingerprints,
@@ -414,7 +423,7 @@ class Store(_Closing, _ArrowStream):
         labels: bool = False,
         **options: Unpack[_Work],
     ) -> Rows: ...
-    def find(self, ids: _Ids, /) -> list[list[int]]: ...
+    def find(self, ids: _Ids, /) -> list[list[_Found]]: ...
     def query_many(
         self,
         fingerprints: _Fingerprints,
@@ -478,97 +487,7 @@ class Store(_Closing, _ArrowStream):
     def records(self) -> RowStream: ...
     def _repr_html_(self) -> str: ...
 
-@final
-class Stores(_Closing):
-    def __len__(self) -> int: ...
-    def __bool__(self) -> Literal[True]: ...
-    def __contains__(self, fingerprint: _Fingerprint, /) -> bool: ...
-    def close(self) -> None: ...
-    @property
-    def closed(self) -> bool: ...
-    @property
-    def paths(self) -> list[str]: ...
-    @property
-    def generations(self) -> list[int]: ...
-    @property
-    def tuned_k(self) -> int: ...
-    @property
-    def recipe(self) -> str | None: ...
-    def text_recipe(
-        self,
-        *,
-        stop_words: str | Sequence[str] | None = None,
-        df: DfTable | _Path | None = None,
-        weights: Mapping[str, int] | None = None,
-    ) -> Recipe: ...
-    def refresh(self) -> bool: ...
-    def warm(self, what: Literal["none", "hot", "all"] = "hot") -> int: ...
-    @overload
-    def query(
-        self,
-        fingerprint: _Fingerprint,
-        k: int | None = None,
-        *,
-        limit: int | None = None,
-        labels: Literal[False] = False,
-    ) -> list[MatchInStores]: ...
-    @overload
-    def query(
-        self,
-        fingerprint: _Fingerprint,
-        k: int | None = None,
-        *,
-        limit: int | None = None,
-        labels: Literal[True],
-    ) -> list[LabelledMatchInStores]: ...
-    @overload
-    def nearest(
-        self,
-        fingerprint: _Fingerprint,
-        count: int = 1,
-        k: int = 64,
-        *,
-        labels: Literal[False] = False,
-    ) -> list[MatchInStores]: ...
-    @overload
-    def nearest(
-        self, fingerprint: _Fingerprint, count: int = 1, k: int = 64, *, labels: Literal[True]
-    ) -> list[LabelledMatchInStores]: ...
-    def nearest_many(
-        self,
-        fingerprints: _Fingerprints,
-        count: int = 1,
-        k: int = 64,
-        *,
-        ids: bool = True,
-        labels: bool = False,
-        **options: Unpack[_Work],
-    ) -> Rows: ...
-    def find(self, ids: _Ids, /) -> list[list[tuple[int, str]]]: ...
-    def query_many(
-        self,
-        fingerprints: _Fingerprints,
-        k: int | None = None,
-        *,
-        ids: bool = True,
-        labels: bool = False,
-        limit: int | None = None,
-        mode: Literal["auto", "probe", "pass"] = "auto",
-        **options: Unpack[_Work],
-    ) -> Rows: ...
-    def count_many(
-        self, fingerprints: _Fingerprints, k: int | None = None, **options: Unpack[_Work]
-    ) -> npt.NDArray[np.uint32]: ...
-    def has_near(
-        self, fingerprints: _Fingerprints, k: int | None = None, **options: Unpack[_Work]
-    ) -> npt.NDArray[np.bool_]: ...
-    def pairs(
-        self,
-        k: int | None = None,
-        *,
-        share: tuple[int, int] | None = None,
-        **options: Unpack[_Join],
-    ) -> RowStream: ...
+Stores: TypeAlias = Store[MatchInStores, LabelledMatchInStores, tuple[int, str]]
 
 @final
 class Documents:
@@ -898,6 +817,7 @@ def forest(pairs: RowStream | _ArrowStream | Iterable[_ArrowStream]) -> Rows: ..
 def _plan_of(text: str) -> JoinPlan: ...
 def _receipt_of_text(text: str) -> Receipt: ...
 def _receipt_of_file(path: _Path) -> Receipt: ...
+@overload
 def open(
     path: _Path,
     *,
@@ -905,6 +825,14 @@ def open(
     access: Literal["auto", "map", "memory"] = "auto",
     warm: Literal["none", "hot", "all"] | None = None,
 ) -> Store: ...
+@overload
+def open(
+    path: list[Any] | tuple[_Path, ...],
+    *,
+    generation: None = None,
+    access: Literal["auto", "map", "memory"] = "auto",
+    warm: Literal["none", "hot", "all"] | None = None,
+) -> Stores: ...
 def open_all(
     paths: Iterable[_Path],
     *,
@@ -1046,10 +974,9 @@ def to_hex(fingerprints: _Fingerprints) -> list[str]: ...
 def from_bits(
     bits: npt.NDArray[np.bool_] | Iterable[npt.NDArray[np.bool_]] | Iterable[_ImageHash],
 ) -> npt.NDArray[np.uint64]: ...
-def _reopen(path: _Path, generation: int) -> Store: ...
-def _reopen_all(
-    names: Sequence[_Path], paths: Sequence[_Path], generations: Sequence[int]
-) -> Stores: ...
+def _reopen(
+    paths: Sequence[_Path], generations: Sequence[int], names: Sequence[_Path] | None
+) -> Store | Stores: ...
 def _recipe_of(
     text: str, stop_words: str | None, df: bytes | None, weights: str | None
 ) -> Recipe: ...

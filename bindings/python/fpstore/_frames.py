@@ -1,4 +1,4 @@
-"""Answers as objects of other libraries, which are imported when they are asked for."""
+"""Answers as objects of other libraries, which are imported on demand."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 Values = npt.NDArray[Any]
 Nulls = npt.NDArray[np.bool_]
-# The name of a column, its values, and which of them are null if any are.
+# The name of a column, its values, and a mask of nulls if it has any.
 Part = tuple[str, Values, Nulls | None]
 
 
@@ -18,7 +18,7 @@ _ROWS: dict[tuple[str, ...], type[tuple[Any, ...]]] = {}
 
 
 def row_class(names: tuple[str, ...]) -> type[tuple[Any, ...]]:
-    """The class of the rows with these columns, whose rows can be pickled."""
+    """The class of rows with these columns. The rows can be pickled."""
     known = _ROWS.get(names)
     if known is not None:
         return known
@@ -33,7 +33,7 @@ def row_class(names: tuple[str, ...]) -> type[tuple[Any, ...]]:
 
 
 def row_of(names: tuple[str, ...], values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """A row that was pickled."""
+    """Restores a pickled row."""
     return tuple.__new__(row_class(names), values)
 
 
@@ -71,7 +71,7 @@ def records(parts: list[Part], count: int) -> Values:
 
 
 def records_interface(parts: list[Part], count: int) -> dict[str, Any]:
-    """The interface of such an array, which keeps it."""
+    """The array interface of an array of records. It keeps the array alive."""
     made = records(parts, count)
     interface: dict[str, Any] = dict(made.__array_interface__)
     interface["data"] = made

@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 
 class Progress(NamedTuple):
-    """How far long work is. Given to the function that is passed as `progress`."""
+    """The progress of long work, for the function passed as `progress`."""
 
     phase: str
-    """What is being done: `read`, `sort`, `tables`, `ids`, `join`, `search`, ..."""
+    """The current phase: `read`, `sort`, `tables`, `ids`, `join`, `search`, ..."""
     done: int
     total: int | None
-    """How many there are in all, if it is known."""
+    """The total, if it is known."""
     step: int | None = None
-    """Which step of the work it is, from 1 on, where that has several, as `clean` has."""
+    """The number of the step, from 1, for work with several steps, such as `clean`."""
     steps: int | None = None
-    """How many steps there are."""
+    """The number of steps."""
 
     @property
     def text(self) -> str:
@@ -40,36 +40,36 @@ class Progress(NamedTuple):
 
 
 class Match(NamedTuple):
-    """A stored fingerprint near the one that was asked for."""
+    """A stored fingerprint near the query."""
 
     fingerprint: int
     distance: int
     """In bits."""
     ids: list[int] | list[str]
-    """The ids that are stored with it, in their order; empty in a store without ids."""
+    """The ids stored with it, in order; empty in a store without ids."""
 
 
 class LabelledMatch(NamedTuple):
-    """A match with the labels of its ids: of the segments in which they are stored."""
+    """A match with the label of each id, which is the label of its segment."""
 
     fingerprint: int
     distance: int
     """In bits."""
     labels: list[str]
-    """The label of each id; without ids, that of each segment that holds the fingerprint."""
+    """The label of each id; without ids, of each segment with the fingerprint."""
     ids: list[int] | list[str]
 
 
 class MatchInStores(NamedTuple):
-    """A match where several stores are asked as one. What two stores hold is a match in each."""
+    """A match in one of several stores. A fingerprint in two stores is a match in both."""
 
     fingerprint: int
     distance: int
     """In bits."""
     store: str
-    """The store that holds it, as it was named."""
+    """The store of the match, as it was named."""
     ids: list[int] | list[str]
-    """The ids that this store holds with it; empty in a store without ids."""
+    """The ids in this store; empty in a store without ids."""
 
 
 class LabelledMatchInStores(NamedTuple):
@@ -79,9 +79,9 @@ class LabelledMatchInStores(NamedTuple):
     distance: int
     """In bits."""
     store: str
-    """The store that holds it, as it was named."""
+    """The store of the match, as it was named."""
     labels: list[str]
-    """The label of each id; without ids, that of each segment that holds the fingerprint."""
+    """The label of each id; without ids, of each segment with the fingerprint."""
     ids: list[int] | list[str]
 
 
@@ -94,7 +94,7 @@ class TableInfo(NamedTuple):
     tail_bits: int
     bits_per_fingerprint: float | None
     syndrome_bits: int
-    """Bits of the syndrome that stands for the bits outside the mask; 0 if they are stored."""
+    """Bits of the syndrome that replaces the bits outside the mask; 0 if they are stored."""
 
 
 class SegmentInfo(NamedTuple):
@@ -119,22 +119,22 @@ class SegmentInfo(NamedTuple):
 
 
 class StoreInfo(NamedTuple):
-    """What a store holds."""
+    """The contents of a store."""
 
     path: str
     store_id: str
     generation: int
     manifest_digest: str
-    """Two states with the same one give the same answers."""
+    """States with equal digests give equal answers."""
     fingerprints: int
-    """Distinct ones in each segment; one in two segments counts twice."""
+    """Distinct fingerprints of each segment; a fingerprint in two segments counts twice."""
     ids: int
     file_len: int
     """Bytes of all segment files."""
     sketch_len: int
     """Bytes of the sketch of each id; 0 without sketches, or where segments differ."""
     bits: int
-    """Those of each fingerprint: 64, or what `build(..., bits=32)` declared."""
+    """Bits of each fingerprint: 64, or the value of `build(..., bits=32)`."""
     tuned_k: int
     recipe: str | None
     """`None` for a store without segments."""
@@ -142,17 +142,17 @@ class StoreInfo(NamedTuple):
 
 
 class ServerInfo(NamedTuple):
-    """What a server says of itself."""
+    """Information about a server."""
 
     version: str
-    """That of its program."""
+    """The version of its program."""
     format_versions: tuple[int, int]
     """The oldest and the newest format version that it reads."""
     store: StoreInfo
-    """What its store holds; paths are as the server names them."""
+    """The contents of its store, with paths on the server."""
     stores: tuple[str, ...]
-    """The directories of several stores that are served as one, as the server names them; `store` has
-    the segments of all."""
+    """The directories on the server of several stores that are served as one; `store` has the segments
+    of all."""
     takes_texts: bool
     """Whether it makes fingerprints of texts."""
     writable: bool
@@ -160,37 +160,37 @@ class ServerInfo(NamedTuple):
     needs_token_to_read: bool
     needs_token_to_write: bool
     limits: dict[str, int]
-    """Its limits, by the names of the options of `fpstore serve`; times have the unit `_ms`."""
+    """Its limits, named as the options of `fpstore serve`; times end in `_ms`."""
 
 
 class Readiness(NamedTuple):
-    """Whether requests should come to a server."""
+    """Whether a server is ready for requests."""
 
     ready: bool
     generation: int
-    """That of the store that is shown."""
+    """The generation of the shown store."""
     code: str | None
-    """Why they should not, for programs, such as `draining`."""
+    """The reason why it is not ready, for programs, such as `draining`."""
     message: str | None
-    """The same for people."""
+    """The reason for people."""
 
 
 class Price(NamedTuple):
-    """What a question would cost a server."""
+    """The cost of queries on a server."""
 
     k: int
     queries: int
     expected_us: float
-    """Of one search, in microseconds."""
+    """Time of one search in microseconds."""
     cost_us: float
-    """Of all searches."""
+    """Time of all searches in microseconds."""
     lane: str
-    """Where it would be searched for: `inline`, `quick` or `slow`."""
+    """The lane of the searches: `inline`, `quick` or `slow`."""
     generation: int
 
 
 class ExpiredSegment(NamedTuple):
-    """A segment that a server has removed, or would."""
+    """A segment that a server removed, or would remove in a dry run."""
 
     number: int
     label: str
@@ -199,7 +199,7 @@ class ExpiredSegment(NamedTuple):
 
 
 class VerifyReport(NamedTuple):
-    """What a verification found."""
+    """The result of a verification."""
 
     segments: int
     pages: int
@@ -210,17 +210,17 @@ class VerifyReport(NamedTuple):
 
     @property
     def is_sound(self) -> bool:
-        """Whether nothing is wrong."""
+        """Whether there are no faults."""
         return not self.faults
 
     @property
     def damaged(self) -> list[CorruptError]:
-        """The faults that are damage of a file."""
+        """The faults that are damaged files."""
         return [fault for fault in self.faults if isinstance(fault, CorruptError)]
 
 
 class Committed(NamedTuple):
-    """What a commit made."""
+    """The result of a commit."""
 
     generation: int
     segment: int | None
@@ -228,22 +228,22 @@ class Committed(NamedTuple):
     records: int
     fingerprints: int
     unmerged: str | None = None
-    """Why segments that were due to be merged were not; the records are added all the same."""
+    """The reason why due merges of segments failed; the records are added."""
 
 
 class Deleted(NamedTuple):
-    """What a deletion did."""
+    """The result of a deletion."""
 
     wanted: int
-    """Distinct ids or fingerprints that were named."""
+    """Distinct ids or fingerprints given."""
     found: int
-    """Those of them that were in the store."""
+    """How many of them were in the store."""
     fingerprints: int
     ids: int
 
 
 class Compacted(NamedTuple):
-    """What a compaction did."""
+    """The result of a compaction."""
 
     merged: int
     made: int
@@ -254,14 +254,14 @@ class Compacted(NamedTuple):
 
 
 class DocumentsAdded(NamedTuple):
-    """What became of documents that were to be added."""
+    """The result of adding documents."""
 
     documents: int
-    """Documents with a fingerprint, which were added."""
+    """Added documents."""
     empty: int
-    """Documents without features, which have no fingerprint."""
+    """Documents without features, which have no fingerprint and were not added."""
     bad: int
-    """Bad records that were skipped."""
+    """Skipped bad records."""
     bad_files: int
     """Files in folders that could not be read to their end."""
     faults: list[str]
@@ -269,7 +269,7 @@ class DocumentsAdded(NamedTuple):
 
 
 class Loss(NamedTuple):
-    """What a file, a source, or all files together lose in a cleaning."""
+    """The loss of a file, a source, or all files together in a cleaning."""
 
     kind: str
     """`all`, `file` or `source`."""
@@ -278,133 +278,131 @@ class Loss(NamedTuple):
     documents: int
     """Documents with a fingerprint."""
     removed: int
-    """Those of them that are removed or annotated."""
+    """How many of them are removed or annotated."""
     empty: int = 0
-    """Documents without a fingerprint, which stay."""
+    """Documents without a fingerprint, which are kept."""
 
 
 class LargeCluster(NamedTuple):
-    """A document that stays, with those that are near it."""
+    """A kept document with its near-duplicates."""
 
     documents: int
-    """The documents of the cluster, with those that stay."""
+    """The documents of the cluster, including kept ones."""
     id: str | None
-    """The id of the document that stays; a stored one may have none."""
+    """The id of the kept document; `None` for a stored document without an id."""
     side: str
-    """Whether this document is `new` or `stored`."""
+    """Whether the kept document is `new` or `stored`."""
     line: str | None
     """The beginning of the text of one of the documents; `None` if it cannot be read again."""
 
 
 class Overview(NamedTuple):
-    """What a cleaning removes, at a glance."""
+    """A summary of a cleaning."""
 
     judgement: str
-    """By what documents are taken as near."""
+    """The criterion for near-duplicates."""
     reasons: dict[str, int]
-    """How many documents are removed by each reason: `judged`, `address`, `bytes`, `text`, `near` and
+    """The number of removed documents for each reason: `judged`, `address`, `bytes`, `text`, `near` and
     `confirmed`."""
     losses: list[Loss]
-    """What all files lose together; then each file, in order; then each source, by its name. Files
-    that are one document each are not listed."""
+    """The loss of all files together, then of each file, in order, then of each source, by name. Files
+    with one document each are not listed."""
     clusters: list[LargeCluster]
     """The ten largest clusters of ten or more documents, the largest first."""
 
 
 class Cleaned(NamedTuple):
-    """What became of the documents of a cleaning."""
+    """The result of a cleaning."""
 
     kept: int
-    """Documents that are near no other one that is kept or stored, and `spared` more."""
+    """Kept documents: documents that are near no kept or stored document, and the `spared` ones."""
     near_new: int
-    """Documents that are removed or annotated because they are near a new one that is kept."""
+    """Documents removed or annotated because they are near a kept new document."""
     near_stored: int
-    """Documents that are removed or annotated because they are near a stored one."""
+    """Documents removed or annotated because they are near a stored document."""
     spared: int
-    """Documents that are kept though they are near a new one that is kept, see `per_cluster`."""
+    """Documents kept although they are near another kept document, see `per_cluster`."""
     empty: int
-    """Documents without features, which stay as they are."""
+    """Documents without features, which are kept unchanged."""
     bad: int
-    """Bad records, which stay as they are."""
+    """Bad records, which are kept unchanged."""
     added: int
-    """Documents that were added to the store."""
+    """Documents added to the store."""
     files: int
-    """Outputs that were written."""
+    """Written outputs."""
     uncopied: int
-    """Files in folders that could not be read to their ends. None of their documents is in an output,
-    or added, or kept instead of another."""
+    """Files in folders that could not be read completely. Their documents are in no output, are not
+    added, and replace no other document."""
     left_out: int
-    """The documents that were read of these files."""
+    """The documents read from these files."""
     was_added_before: bool
-    """Whether the store has added the documents of the same run before, so that nothing was done:
-    their outputs were complete before that. Without outputs that is a `KnownRunError`."""
+    """Whether the store already has the documents of this run, so that nothing was done: their outputs
+    were complete at that time. Without outputs that is a `KnownRunError`."""
     faults: list[str]
     """Bad records and files, the first ones of each part of the inputs."""
     removed: Rows
-    """The documents that are removed or annotated: `fingerprint`, `other`, `distance`, `similarity`,
-    `id`, `other_id`, as `side` whether the other one is `new` or `stored`, and as `reason` why:
-    `address`, `bytes`, `text`, `near` or `confirmed`; with several stores also `other_store`, that of
-    a stored one."""
+    """The removed or annotated documents: `fingerprint` and `id`; `other` and `other_id` of the kept
+    document; `distance`, `similarity`; `side`, which is `new` or `stored` for the kept document; and
+    `reason`: `judged`, `address`, `bytes`, `text`, `near` or `confirmed`. With several stores also
+    `other_store`, the store of a stored document."""
     overview: Overview | None
     """The losses and the largest clusters; `None` if nothing was done."""
     rows: Rows | None = None
-    """Of a table one row for each of its rows, in order: `keep`, and for a removed one `near`, the number
-    of the row because of which it goes, which is null for a stored document, its id as `near_id`,
-    `distance`, `similarity`, `side`, `reason`, and with several stores `near_store`. `None` for files,
-    or if nothing was done."""
+    """For a table one row for each of its rows, in order: `keep`, and for a removed row `near`, the
+    number of the kept row that it duplicates, null for a stored document, `near_id`, `distance`,
+    `similarity`, `side`, `reason`, and with several stores `near_store`. `None` for files, or if
+    nothing was done."""
     changed: int = 0
-    """Where passages are removed: documents from which some were cut out, or whose attributes name
-    some."""
+    """If passages are removed: documents with some passages cut out or listed in attributes."""
     dropped: int = 0
-    """Where passages are removed: documents that went whole because of them."""
+    """If passages are removed: documents removed completely because of them."""
     manifest: dict[str, Any] | None = None
-    """If it was asked for: settings, counts, losses, and the SHA-256 of inputs and outputs."""
+    """If requested: settings, counts, losses, and the SHA-256 of inputs and outputs."""
     page: Page | None = None
-    """If it was asked for: what is removed, for a browser."""
+    """If requested: a page of removed documents for a browser."""
 
     @property
     def keep(self) -> npt.NDArray[np.bool_]:
-        """Which rows of the table stay, as a mask: `frame[cleaned.keep]`."""
+        """The mask of kept rows of the table: `frame[cleaned.keep]`."""
         if self.rows is None:
             raise InputError("there is no mask: the documents were those of files, or nothing was done")
         return self.rows["keep"]
 
 
 class Contamination(NamedTuple):
-    """The items of a benchmark that documents hold."""
+    """The result of searching for items of a benchmark in documents."""
 
     items: int
-    """Items that were looked for."""
+    """Items searched for."""
     short: int
-    """Those of them with fewer than 50 words, which follow a rule of their own."""
+    """How many of them have fewer than 50 words and follow the rule for short items."""
     unjudged: int
-    """Items with too few words, which were not looked for."""
+    """Items with too few words, which were skipped."""
     found_items: int
-    """Items that are in a document."""
+    """Items found in a document."""
     whole_items: int
-    """Those of them of which a document holds all shingles."""
+    """How many of them are in a document with all their shingles."""
     documents: int
-    """Documents that were read."""
+    """Documents read."""
     contaminated: int
-    """Those of them that hold an item."""
+    """How many of them contain an item."""
     bad: int
-    """Bad records of the documents, which stay as they are."""
+    """Bad records of the documents, which are kept unchanged."""
     files: int
-    """Outputs that were written."""
+    """Written outputs."""
     uncopied: int
-    """Files in folders that could not be read to their ends. None of their documents is in an
-    output."""
+    """Files in folders that could not be read completely. Their documents are in no output."""
     faults: list[str]
     """Bad records and files, the first ones of the documents and of the items."""
     found: Rows
-    """The items that documents hold: `item`, `contained`, `file`, `id`, `start`, `end` (in
-    characters), `byte_start`, `byte_end`."""
+    """The found items: `item`, `contained`, `file`, `id`, `start`, `end` (in characters),
+    `byte_start`, `byte_end`."""
     page: Page | None = None
-    """If it was asked for: items beside the passages that hold them, for a browser."""
+    """If requested: a page of items and their passages for a browser."""
 
 
 class Imported(NamedTuple):
-    """What an import took."""
+    """The result of an import."""
 
     segments: int
     fingerprints: int
@@ -412,49 +410,49 @@ class Imported(NamedTuple):
 
 
 class BackedUp(NamedTuple):
-    """What a backup did."""
+    """The result of a backup."""
 
     path: str
     generation: int
-    """The one that the folder holds now."""
+    """The generation in the folder now."""
     is_new: bool
-    """Whether it held another one before, or none."""
+    """Whether the folder had another generation, or none, before."""
     copied: int
-    """Segments that were copied."""
+    """Copied segments."""
     copied_len: int
     """Bytes of their files."""
     kept: int
-    """Segments that were there already."""
+    """Segments already in the folder."""
 
 
 class Change(NamedTuple):
     """A change between two states of a store."""
 
     generation: int
-    """The state that has the change."""
+    """The generation after the change."""
     since: int | None
-    """The state before it; `None` if there is none, and all of the state counts as added."""
+    """The generation before it; `None` for the first state, whose whole contents count as added."""
     act: str
     """`added`, `deleted`, `merged`, `expired` or `run`."""
     segments: list[int]
-    """The numbers of the segments that have it now."""
+    """The numbers of the segments after the change."""
     from_: list[int]
-    """Those that had it before; in JSON `from`."""
+    """The numbers of the segments before the change; in JSON `from`."""
     label: str
     """The labels of these segments, each once; or the name of the run."""
     fingerprints: int
-    """Live fingerprints of the segments now."""
+    """Live fingerprints of the segments after the change."""
     fingerprints_before: int
     ids: int
     ids_before: int
     records_added: int | None
-    """Of a merge: records that were added between the two states."""
+    """For a merge: records added between the two states."""
     records_removed: int | None
-    """Of a merge: records that were deleted between the two states."""
+    """For a merge: records deleted between the two states."""
 
 
 class Finding(NamedTuple):
-    """Something that a person should know of fingerprints."""
+    """A problem with fingerprints that a person should know."""
 
     code: str
     """The kind, such as `decimal-read-as-hex`."""
@@ -465,77 +463,77 @@ class Finding(NamedTuple):
 
 
 class SchemeEstimate(NamedTuple):
-    """A scheme of tables, what it would take, and the cost of a query for a stored fingerprint."""
+    """A scheme of tables, its size, and the cost of a query for a stored fingerprint."""
 
     name: str
-    """As `build` takes it as `scheme`."""
+    """The value of `scheme` for `build`."""
     masks: list[int]
     """The mask of each table."""
     radii: list[int | None] | None
     """The radius of each table; `None` if a scan of one table is cheaper than probes."""
     tables: float
-    """Tables that are probed."""
+    """Probed tables."""
     probes: float
-    """Blocks that are looked up."""
+    """Looked-up blocks."""
     lines: float
-    """Cache lines of indexes that are read."""
+    """Cache lines of indexes read."""
     blocks: float
-    """Blocks that hold values."""
+    """Non-empty blocks."""
     chunks: float
-    """Chunks of 64 bytes of heads that are summed at once."""
+    """Chunks of 64 bytes of heads, summed at once."""
     whole_chunks: float
-    """Those of them in which every head is decoded."""
+    """Chunks in which every head is decoded."""
     ranges: float
-    """Ranges of heads that are searched for in the other blocks."""
+    """Ranges of heads searched in the other blocks."""
     heads_passed: float
     heads_compared: float
     extra_bytes: float
     """Bytes of gaps beyond the first."""
     candidates: float
-    """Values whose tail is compared."""
+    """Values with a compared tail."""
     look_ups: float
-    """Values that syndromes name."""
+    """Values looked up by syndromes."""
     scanned: float
-    """Values that are compared in a scan."""
+    """Values compared in a scan."""
     random_candidates: float
     """Candidates of a query for random bits."""
     largest_group: float
-    """Values in the largest group that shares a prefix."""
+    """Values in the largest group with a common prefix."""
     hot_len: float
-    """Bytes that probes touch in random order; these should be in memory."""
+    """Bytes that probes read in random order; these should be in memory."""
     tables_len: float
     """Bytes of all tables, without ids."""
     bytes_per_fingerprint: float
     cold_pages: float
-    """Pages of 4 KiB that a query reads, if none is in memory."""
+    """Pages of 4 KiB read by a query without any in memory."""
     tail_pages: float
-    """Those of them that are read if indexes and heads are in memory."""
+    """Pages read if indexes and heads are in memory."""
     hot_micros: float
     """Microseconds of a query with all data in memory."""
     cold_micros: float
-    """Microseconds of a query with none."""
+    """Microseconds of a query with no data in memory."""
     within_budget: bool
     on_frontier: bool
     """Whether no other scheme is both smaller and faster."""
     chosen: bool
     reason: str
-    """Why it was chosen, or why not."""
+    """The reason why it was chosen or not."""
 
 
 class Plan(NamedTuple):
-    """Which tables a store should have."""
+    """The possible tables of a store."""
 
     fingerprints: int
     k: int
     budget_len: float
-    """Bytes that the tables may take."""
+    """Maximum bytes of the tables."""
     schemes: list[SchemeEstimate]
     """Smallest first."""
 
     @property
     def chosen(self) -> SchemeEstimate:
-        """The one that `build` would choose: the fastest within the budget, or one nearly as fast and
-        smaller."""
+        """The scheme that `build` would choose: the fastest within the budget, or a smaller one of nearly
+        the same speed."""
         return next(scheme for scheme in self.schemes if scheme.chosen)
 
     def _repr_html_(self) -> str:
@@ -561,7 +559,7 @@ class Plan(NamedTuple):
 
 
 class Feature(NamedTuple):
-    """A feature of a text: what a recipe hashes."""
+    """A feature of a text, which a recipe hashes."""
 
     text: str
     hash: int
@@ -570,23 +568,23 @@ class Feature(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """How alike two texts are."""
+    """The comparison of two texts."""
 
     fingerprints: tuple[int, int]
     distance: int
     """In bits."""
     estimate: float
-    """The similarity that the distance stands for."""
+    """The similarity estimated from the distance."""
     jaccard: float
-    """The share of features that both texts have, exactly."""
+    """The exact share of common features."""
     common_count: int
-    """Distinct features that both texts have."""
+    """Distinct common features."""
     only_first: list[str]
     only_second: list[str]
 
 
 class Point(NamedTuple):
-    """The labelled pairs that a distance finds."""
+    """The labelled pairs found within a distance."""
 
     k: int
     found: int
@@ -598,12 +596,12 @@ class Point(NamedTuple):
 
 
 class Expected(NamedTuple):
-    """What a distance is expected to find in a larger collection."""
+    """The pairs expected within a distance in a larger collection."""
 
     k: int
     found: float
     wrong: float
-    """Pairs of other documents, by their share in the documents that were measured."""
+    """Pairs of different documents, estimated from the measured documents."""
     by_chance: float
     """Pairs of random fingerprints, which no recipe can avoid."""
     precision: float
@@ -612,7 +610,7 @@ class Expected(NamedTuple):
 
 
 class Forecast(NamedTuple):
-    """What to expect in a collection of a given size."""
+    """The expected results in a collection of a given size."""
 
     collection_size: int
     recommended_k: int
@@ -657,7 +655,7 @@ class ProgressBar:
 
 
 def progress_reporter() -> ProgressLine | ProgressBar:
-    """What shows progress where the interpreter runs: a bar in a notebook, else a line."""
+    """The display of progress: a bar in a notebook, else a line."""
     shell = sys.modules.get("IPython")
     if shell is not None and getattr(shell.get_ipython(), "kernel", None) is not None:
         return ProgressBar(shell.display.display)

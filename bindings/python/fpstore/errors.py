@@ -1,8 +1,8 @@
-"""What can go wrong, as exceptions with the bases that Python programs expect.
+"""Exceptions, with the base classes that Python programs expect.
 
-Every error of a store is an `FpstoreError`, and most are something that Python knows, too: a store
-that is not there is a `FileNotFoundError`, a bad argument a `ValueError`. What the system refuses
-comes as the `OSError` that it is, such as `PermissionError`, with its `filename`.
+Every error of a store is an `FpstoreError`, and most also have a built-in base class: a missing store
+is a `FileNotFoundError`, an invalid argument a `ValueError`. Errors of the system are raised as
+`OSError`, such as `PermissionError`, with their `filename`.
 """
 
 from __future__ import annotations
@@ -69,25 +69,25 @@ def _rebuild(kind: type[FpstoreError], message: str, fields: dict[str, Any]) -> 
 
 
 class NoStoreError(FpstoreError, FileNotFoundError):
-    """There is no store at this path; `filename` has it."""
+    """There is no store at the path `filename`."""
 
     _errno = errno.ENOENT
 
 
 class NotAStoreError(FpstoreError, ValueError):
-    """There is something else than a store at `path`."""
+    """The file or folder at `path` is not a store."""
 
     path: str
 
 
 class StoreExistsError(FpstoreError, FileExistsError):
-    """There is a store already, and it was not to be replaced; `filename` has its path."""
+    """There is already a store at the path `filename`, and `replace` was not set."""
 
     _errno = errno.EEXIST
 
 
 class LockedError(FpstoreError, BlockingIOError):
-    """Another process or another writer is changing the store; `filename` has its path."""
+    """Another process or writer is changing the store at the path `filename`."""
 
     _errno = errno.EWOULDBLOCK
 
@@ -96,7 +96,7 @@ class LockedError(FpstoreError, BlockingIOError):
 
 
 class VersionError(FpstoreError):
-    """A file of a version of the format that this release does not read."""
+    """A file with a format version that this release does not read."""
 
     path: str
     found: int
@@ -105,7 +105,7 @@ class VersionError(FpstoreError):
 
 
 class DistanceWarning(UserWarning):
-    """A distance that is far from the usual one of the recipe."""
+    """A distance far from the usual one of the recipe."""
 
 
 class CorruptError(FpstoreError):
@@ -117,16 +117,16 @@ class CorruptError(FpstoreError):
     offset: int
     """Bytes from the start of the file."""
     rule: int | None = None
-    """The number of the rule of format-spec.md that is broken; `None` for a wrong checksum or a
-    file that is too short."""
+    """The number of the violated rule of format-spec.md; `None` for a wrong checksum or a truncated
+    file."""
 
 
 class RecipeError(FpstoreError, ValueError):
-    """Fingerprints of different recipes, or a recipe that cannot be followed."""
+    """Fingerprints of different recipes, or an unusable recipe."""
 
 
 class StaleStoreError(FpstoreError):
-    """The store is at another generation than the one that was asked for."""
+    """The store has another generation than expected."""
 
     path: str
     expected: int
@@ -134,8 +134,8 @@ class StaleStoreError(FpstoreError):
 
 
 class KnownRunError(StaleStoreError):
-    """The store has added the records of the run already, and its result cannot be had again:
-    compared with the store at `path`, all of them would be found there. Nothing was changed."""
+    """The store at `path` already has the records of the run, and the result cannot be repeated: a
+    comparison would find all records in the store. Nothing was changed."""
 
     run: str
 
@@ -147,19 +147,19 @@ class TooManyPairsError(FpstoreError):
 
 
 class TooMuchLostError(FpstoreError):
-    """A cleaning would remove more documents than `max_loss` allows; nothing was written.
+    """A cleaning would remove more documents than `max_loss` allows. Nothing was written.
 
-    The same call with a higher limit goes on from there."""
+    The same call with a higher limit continues the job."""
 
     loss: Loss
     """The largest loss."""
     limit: float
     overview: Overview
-    """All that would be lost, with the largest clusters."""
+    """All losses, with the largest clusters."""
 
 
 class NoSpaceError(FpstoreError, OSError):
-    """A disk has less room than the work needs; `filename` is a directory on it."""
+    """A disk has less space than required; `filename` is a directory on it."""
 
     _errno = errno.ENOSPC
 
@@ -168,53 +168,53 @@ class NoSpaceError(FpstoreError, OSError):
 
 
 class InEffectError(FpstoreError):
-    """A change of a store took effect, and then there was an error, which is the `__cause__`.
+    """A change of a store took effect, and an error followed, which is the `__cause__`.
 
-    Readers see the change, and doing it again does it twice. After any other error of a change the
-    store is as before."""
+    Readers see the change, and repeating the call would make it twice. After any other error of a
+    change the store is unchanged."""
 
     generation: int | None = None
-    """That of the store with the change, if it is known."""
+    """The generation with the change, if it is known."""
 
 
 class UnmergedError(InEffectError):
-    """Records are added and durable, but segments that were due to be merged were not. The next
-    writer tries again."""
+    """Records are added and durable, but a due merge of segments failed. The next writer tries
+    again."""
 
 
 class UnreachableError(FpstoreError, ConnectionError):
-    """A server cannot be reached, or the connection broke off. Of a request that changes the store, the
-    change may have taken place all the same."""
+    """A server cannot be reached, or the connection broke. A requested change may have taken place
+    nevertheless."""
 
 
 class RefusedError(FpstoreError):
-    """A server does not do what it was asked."""
+    """A server refused a request."""
 
     code: str
-    """Why, for programs, such as `not-writable`; docs/serve.md lists the codes."""
+    """The reason for programs, such as `not-writable`; docs/serve.md lists the codes."""
 
 
 class NotAServerError(FpstoreError):
-    """Something else than a server of a store answers at this address."""
+    """The program at this address is not a server of a store."""
 
 
 class CutAnswerError(FpstoreError):
-    """A limit of a server cut an answer that was to be whole."""
+    """A limit of a server cut an answer."""
 
     by: str
-    """Which one: `limit`, of matches, `ids`, of ids, or `deadline`."""
+    """The limit: `limit` (of matches), `ids` or `deadline`."""
 
 
 class InputError(FpstoreError, ValueError):
-    """An argument or a record that cannot be used."""
+    """An invalid argument or record."""
 
     argument: str | None = None
-    """The name of the argument, if it is a text that has a lone surrogate, or several stores in place
-    of one."""
+    """The name of the argument, if it is a text with a lone surrogate, or several stores instead of
+    one."""
 
     def add_note(self, note: str, /) -> None:
-        # The extension module knows the name of an argument that it refuses only when it is refused,
-        # and gives it as a note: "while processing 'label'".
+        # The extension module adds the name of a refused argument in a note:
+        # "while processing 'label'".
         name = note.removeprefix("while processing '").removesuffix("'")
         if self.argument == "" and name.isidentifier():
             self.argument = self._fields["argument"] = name
@@ -224,4 +224,4 @@ class InputError(FpstoreError, ValueError):
 
 
 class InternalError(FpstoreError):
-    """A fault of fpstore itself. Please report it, with its message."""
+    """A bug of fpstore. Please report it, with its message."""

@@ -1,24 +1,24 @@
-"""Work that any engine can spread over processes and machines.
+"""Tasks that any engine can spread over processes and machines.
 
 Spark, Ray, Dask, datatrove, Slurm or `xargs` start tasks, retry them and move their data. This
-module has what such a task does: Arrow in, Arrow or a receipt out, arguments that can be pickled,
-no state but files. `fpstore.spark` is made of it.
+module has the functions of these tasks: Arrow in, Arrow or a receipt out, arguments that can be
+pickled, no state except files. `fpstore.spark` is built on it.
 
 | to | in each task | in one process |
 |---|---|---|
 | build a store | `write_segment` | `commit` its receipts |
 | find all pairs of a store | `join_share` | `JoinPlan.of(store, k)` |
 | find all pairs of a data frame | `scatter`, then `join_group` | `JoinPlan(k, groups)` |
-| ask a store of many segments | `query_segment` | |
+| query a store of many segments | `query_segment` | |
 | find clusters | `forest` of the pairs of a task | `forest` of all forests |
 | clean documents | `describe_documents`; then `fpstore.clean` of some groups | `group_documents` |
 
-A task has one thread and 256 MiB of memory unless `threads` and `memory` say otherwise: engines
-run one task for each core. What does not fit goes to temporary files in `temp_dir`.
+By default a task has one thread and 256 MiB of memory, see `threads` and `memory`: engines run one
+task for each core. Larger data goes to temporary files in `temp_dir`.
 
-Tasks that read a store must all see one state of it. Pass an open `Store`, which is pickled as its
+All tasks that read a store must read the same state. Pass an open `Store`, which is pickled as its
 path and generation, or a path with `generation`; another state is refused with `StaleStoreError`.
-A job of hours reads a snapshot: `fpstore.export(store, path, hard_link=True)`.
+A job of hours should read a snapshot: `fpstore.export(store, path, hard_link=True)`.
 
 >>> from fpstore import tasks
 >>> how = {"recipe": None, "scheme": "blocks-4"}
@@ -73,24 +73,24 @@ __all__ = [
 
 
 class Receipt(NamedTuple):
-    """What is known of a segment file that belongs to no store yet. Also a row of a data frame.
+    """The description of a segment file before its commit to a store. Also a row of a data frame.
 
-    `str(receipt)` is the line that `fpstore build --segment-file` prints and `fpstore commit`
-    takes; `Receipt.parse` reads it.
+    `str(receipt)` is the line that `fpstore build --segment-file` prints and `fpstore commit` reads;
+    `Receipt.parse` reads it, too.
     """
 
     path: str
     """The file, absolute."""
     digest: str
-    """32 hex digits, of all bytes: equal records have an equal digest."""
+    """The digest of all bytes, 32 hex digits: equal records have an equal digest."""
     file_len: int
     fingerprints: int
-    """Distinct ones."""
+    """Distinct fingerprints."""
     ids: int
     sketch_len: int
     masks: list[str]
-    """The masks of the tables, 16 hex digits each. Shares read ranges where segments agree on
-    them."""
+    """The masks of the tables, 16 hex digits each. Shares read ranges if all segments have the same
+    masks."""
     recipe: str
 
     def __str__(self) -> str:
@@ -114,33 +114,33 @@ class Receipt(NamedTuple):
 
     @classmethod
     def of(cls, path: str | os.PathLike[str]) -> Receipt:
-        """The receipt of a segment file. Reads its header."""
+        """Reads the receipt from the header of a segment file."""
         return _receipt_of_file(path)
 
 
 def _escaped(text: bytes) -> str:
-    """The bytes as text without spaces: all but printable ASCII as % and two hex digits."""
+    """The bytes as text without spaces; other than printable ASCII as % and two hex digits."""
     plain = (chr(of) if 0x21 <= of <= 0x7E and of != 0x25 else f"%{of:02x}" for of in text)
     return "".join(plain)
 
 
 class SegmentsCommitted(NamedTuple):
-    """What `commit` did."""
+    """The result of `commit`."""
 
     generation: int
-    """The generation of the store now."""
+    """The generation of the store after the commit."""
     added: int
-    """Segments that were added."""
+    """Added segments."""
     fingerprints: int
     """Their fingerprints."""
     file_len: int
     repeated: int
-    """Receipts of segments that the store had already, or that another receipt names."""
+    """Receipts of segments that are already in the store, or repeated."""
     empty: int
-    """Segments without fingerprints, which were left out."""
+    """Skipped segments without fingerprints."""
     copied: int
-    """Files that were copied, because they could not be linked."""
+    """Files that were copied because they could not be linked."""
     known_run: bool
-    """Whether the store has seen the run before, so that nothing was looked at."""
+    """Whether the store already has the run, so that nothing was done."""
     tables_differ: bool
     """Whether the tables of the segments differ, so that shares of a join read everything."""

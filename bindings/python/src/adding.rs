@@ -1,5 +1,4 @@
-//! Records and documents that are added to what takes them: what `Builder` and `Writer` have in
-//! common.
+//! Adding records and documents, for `Builder` and `Writer`.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,18 +18,18 @@ use crate::options::Limits;
 use crate::tuple_class::plain_value;
 use crate::work::Shared;
 
-/// Takes records: a builder, or a writer.
+/// A builder or a writer, which records are added to.
 pub(crate) trait Adding: Send {
     type Target: Take;
 
-    /// Refuses ids that are not of the kind of those before.
+    /// Refuses ids of another kind than the earlier ones.
     fn admit(&mut self, ids: Option<&Ids>) -> Result<(), Failure>;
 
     /// Refuses fingerprints of another recipe.
     fn agree(&mut self, recipe: Recipe) -> Result<(), Failure>;
 
-    /// What makes fingerprints of texts, by the `recipe` that the user gave, and the bytes of each
-    /// sketch.
+    /// The hasher that makes fingerprints of texts, by the `recipe` that the user gave, and the
+    /// bytes of each sketch.
     fn hasher(&mut self, recipe: Option<&Bound<'_, PyAny>>) -> Result<(TextHasher, u8), Failure>;
 
     fn target(&mut self) -> Result<&mut Self::Target, Failure>;
@@ -42,17 +41,18 @@ pub(crate) trait Adding: Send {
     ) -> fpstore::Result<()>;
 }
 
-/// An object that takes records, with what the user said of it.
+/// A builder or a writer, with the settings that the user gave.
 pub(crate) struct Adder<T> {
     pub(crate) path: PathBuf,
-    /// As it was given; it may have lists and tables.
+    /// As the user gave it; it may have lists and tables.
     pub(crate) recipe: Option<Py<PyAny>>,
     pub(crate) limits: Limits,
     pub(crate) lent: Lent<T>,
 }
 
 impl<T: Adding> Adder<T> {
-    /// Adds the documents in files and folders, and returns what became of them.
+    /// Adds the documents in files and folders. Returns the counts of added, empty and bad
+    /// documents.
     pub(crate) fn add_documents<'py>(
         &self,
         py: Python<'py>,
@@ -93,7 +93,7 @@ pub(crate) fn add<T: Adding>(
     while let Some(batch) = batches.next(py)? {
         count += batch.fingerprints.len();
         if batch.fingerprints.is_empty() {
-            // No id, so nothing that says of which kind ids are.
+            // Without an id, the id kind is still unknown.
             lent.check_usable()?;
             continue;
         }

@@ -1,4 +1,4 @@
-//! Copies of the states of a store, and what these tell of its history.
+//! Backups of a store, and its history.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,10 +17,10 @@ use crate::store::{if_store, one_store};
 use crate::tuple_class::{TYPES, told};
 use crate::work::{Reporter, Shared, run, run_change};
 
-/// Makes a folder hold the state of a store, or that which the server of a `Client` shows. Only what it
-/// lacks is copied, and each copy is checked; readers of the folder see whole states. Done again and
-/// again, the folder follows the store. With `verify` segments that it has already are read and checked,
-/// too. `max_rate` limits the bytes a second, `wait` is as for `Builder`.
+/// Copies the state of a store, or the state that the server of a `Client` shows, into a folder.
+/// Only missing segments are copied, and each copy is checked; readers of the folder see whole
+/// states. Called again, it updates the folder. With `verify` existing segments are read and
+/// checked, too. `max_rate` limits the bytes read in a second, `wait` is as for `Builder`.
 ///
 /// >>> done = fpstore.backup(store, folder / "copy.fps")
 /// >>> done.is_new, done.copied, fpstore.backup(store, folder / "copy.fps").copied
@@ -61,8 +61,8 @@ pub(crate) fn backup<'py>(
     told(py, TYPES, "BackedUp", fields)
 }
 
-/// What the states of one store, such as its backups and itself, tell of its history: what each added,
-/// deleted, merged and expired, in order.
+/// The history of one store from several of its states, such as its backups and itself: the
+/// additions, deletions, merges and expiries, in order.
 ///
 /// >>> [(change.generation, change.act, change.ids) for change in fpstore.log([store])]
 /// [(1, 'added', 3)]
@@ -80,7 +80,7 @@ pub(crate) fn log<'py>(
         let json = serde_json::to_string(change);
         let json = json.map_err(|error| Failure::Panic(error.to_string()))?;
         let fields = py.import("json")?.call_method1("loads", (json,))?.cast_into::<PyDict>()?;
-        // A word of the language.
+        // `from` is a keyword of Python.
         fields.set_item("from_", fields.get_item("from")?)?;
         fields.del_item("from")?;
         class.call((), Some(&fields))

@@ -21,22 +21,26 @@ use crate::store::Store;
 use crate::text::{hasher_of, recipe_text_of};
 use crate::work::{Reporter, Shared, run_shared};
 
-/// Makes a store of records that are added in any order, which need not fit into memory.
+/// Makes a store of records, which are added in any order and need not fit into memory.
 ///
-/// The same records make the same file, byte for byte, as the program `fpstore` makes. Leaving
-/// `with` finishes the store; leaving it with an exception makes nothing.
+/// The same records make the same file as with the program `fpstore`, byte for byte. Leaving `with`
+/// finishes the store; leaving it with an exception makes nothing.
 ///
-/// `k` is the distance of most queries; by default the one that is usual for the recipe, 3 without
-/// one. `scheme` names the tables (`"halves"`, `"4"`, ...); by
-/// default the fastest within `budget` are chosen, such as `"16B/fp"` or `"12GB"`. `recipe` says
-/// how the fingerprints were made, a `Recipe` or its name, and is that of a `Column` if none is given:
-/// a store refuses others later. `bits`, a multiple of 8, is for ready-made fingerprints of fewer than
-/// 64 bits, given as numbers of 64 or as hex: one that has more is refused. `id_type`
-/// `"int"` or `"str"` makes ids of that kind; with `"auto"` the first ones decide, and texts beside
-/// numbers are refused. A record without id beside one with the same fingerprint and an id is the
-/// same record. `replace` lets an existing store be replaced, which answers as before until the new
-/// one is whole. `wait` is how many seconds to wait for another process that writes, `None` for as
-/// long as it takes.
+/// - `k` is the distance of most queries. By default it is the usual distance of the recipe, or 3
+///   without a recipe.
+/// - `scheme` names the tables (`"halves"`, `"4"`, ...). By default they are the fastest tables
+///   within `budget`, such as `"16B/fp"` or `"12GB"`.
+/// - `recipe` is how the fingerprints were made, a `Recipe` or its name. By default it is the
+///   recipe of the `Column`. The store later refuses fingerprints of other recipes.
+/// - `bits`, a multiple of 8, is the width of ready-made fingerprints of fewer than 64 bits, given
+///   as numbers of 64 bits or as hex. A fingerprint with more bits is refused.
+/// - `id_type` `"int"` or `"str"` makes ids of that kind. With `"auto"` the first ids decide, and
+///   texts are refused after numbers.
+/// - `replace` lets an existing store be replaced. It answers queries until the new one is
+///   complete.
+/// - `wait` is the number of seconds to wait for another process that writes, `None` for no limit.
+///
+/// A record without an id is merged into records of the same fingerprint that have one.
 ///
 /// >>> with fpstore.Builder(folder / "built.fps", label="2026-11") as builder:
 /// ...     builder.add([1, 2], ["one", "two"])
@@ -46,10 +50,10 @@ use crate::work::{Reporter, Shared, run_shared};
 #[pyclass(frozen, module = "fpstore")]
 pub(crate) struct Builder(Adder<LateBuilder>);
 
-/// How messages name what makes a store.
+/// The name of a builder in messages.
 pub(crate) const WORDS: Words = Words { noun: "builder", loss: "it made nothing" };
 
-/// A builder of the library that begins with the first records, when the kind of the ids is known.
+/// A builder of the library, created with the first records, when the kind of the ids is known.
 pub(crate) struct LateBuilder {
     begin: Box<dyn Fn(BuildOptions) -> fpstore::Result<fpstore::Builder> + Send>,
     options: BuildOptions,
@@ -59,7 +63,7 @@ pub(crate) struct LateBuilder {
     tables: Option<Tables>,
 }
 
-/// What the user said of the tables.
+/// The table options given by the user.
 pub(crate) struct Tables {
     pub(crate) k: Option<Whole>,
     pub(crate) scheme: Option<String>,
@@ -74,7 +78,8 @@ impl Tables {
 }
 
 impl LateBuilder {
-    /// A builder of fingerprints by the `recipe`, which is that of the first ones if none is given.
+    /// A builder of fingerprints by the `recipe`; without one, by the recipe of the first
+    /// fingerprints.
     pub(crate) fn new(
         py: Python<'_>,
         mut options: BuildOptions,
@@ -91,7 +96,7 @@ impl LateBuilder {
         Ok(LateBuilder { begin: Box::new(begin), options, rule, begun: None, recipe, tables })
     }
 
-    /// The same, which takes no recipe from fingerprints.
+    /// Ignores the recipes of the fingerprints.
     pub(crate) fn with_said_recipe(self) -> Self {
         LateBuilder { tables: None, ..self }
     }
@@ -100,7 +105,7 @@ impl LateBuilder {
         Ok((self.begin)(self.options.clone().ids(self.rule.policy()))?)
     }
 
-    /// The builder, begun in any case.
+    /// The builder, which is created now if there were no records.
     pub(crate) fn into_builder(mut self) -> Result<fpstore::Builder, Failure> {
         match self.begun.take() {
             Some(builder) => Ok(builder),
@@ -113,7 +118,7 @@ impl Adding for LateBuilder {
     type Target = fpstore::Builder;
 
     fn admit(&mut self, ids: Option<&Ids>) -> Result<(), Failure> {
-        // The first ids are of the kind that they make.
+        // The first ids decide the kind.
         let rule = if self.begun.is_none() { self.rule.after(ids) } else { self.rule };
         rule.check(ids)?;
         self.rule = rule.after(ids);
@@ -124,7 +129,7 @@ impl Adding for LateBuilder {
         if self.recipe.is_some() {
             return common(self.recipe.clone(), Some(recipe)).map(drop);
         }
-        // Records before these were of no known recipe.
+        // Earlier records have no known recipe.
         let Some(tables) = self.tables.as_ref().filter(|_| self.begun.is_none()) else {
             return Ok(());
         };
@@ -208,7 +213,7 @@ impl Builder {
         let tables = Tables { k, scheme, budget };
         let rule = IdRule::named(py, id_type)?;
         let reporter = Reporter::new(progress)?;
-        // What cannot be built is refused here, not after the records were made.
+        // Invalid options are rejected here, before any record is processed.
         let begun = path.clone();
         let late = LateBuilder::new(py, options, recipe, tables, rule, move |options| {
             fpstore::Builder::with_options(&begun, options)
@@ -221,8 +226,8 @@ impl Builder {
         Ok(Builder(Adder { path, recipe: given, limits, lent }))
     }
 
-    /// Adds fingerprints, with as many ids or none. Or an Arrow stream with the columns
-    /// `fingerprint` and `id`, or an iterator over batches, each an array or a tuple of
+    /// Adds fingerprints and as many ids, or fingerprints alone. Also takes an Arrow stream with
+    /// the columns `fingerprint` and `id`, or an iterator over batches, each an array or a tuple of
     /// fingerprints and ids. Returns the number of records.
     #[pyo3(signature = (fingerprints, ids=None))]
     fn add(
@@ -234,9 +239,9 @@ impl Builder {
         add(&self.0.lent, py, fingerprints, ids)
     }
 
-    /// Adds the documents in files and folders: `Documents`, a path or paths. Their fingerprints are
-    /// made by the `recipe`, which the builder needs for that. Documents without features have none,
-    /// and are counted.
+    /// Adds the documents in files and folders: `Documents`, a path or paths. The builder needs a
+    /// `recipe`, which makes their fingerprints. Documents without features have no fingerprint and
+    /// are counted.
     ///
     /// >>> _ = (folder / "docs.csv").write_text("id,text\na,one two three\n")
     /// >>> with fpstore.Builder(folder / "docs.fps", recipe="minhash") as builder:
@@ -257,7 +262,7 @@ impl Builder {
         Ok(Store::new(self.0.lent.finish(py, "is finished", finish)?))
     }
 
-    /// Forgets everything; makes nothing.
+    /// Discards all records and makes no store.
     fn close(&self) {
         self.0.lent.end("is closed");
     }
@@ -280,14 +285,14 @@ impl Builder {
     }
 }
 
-/// The recipe of ready-made fingerprints of so many bits.
+/// The recipe of ready-made fingerprints of this many bits.
 fn narrow(py: Python<'_>, bits: u32) -> PyResult<Recipe> {
     let width = Width::new(bits)
         .ok_or_else(|| input_error(py, format!("bits is {bits}, expected {}", Width::EXPECTED)))?;
     Ok(Recipe::external_of(width))
 }
 
-/// Makes a store of fingerprints, and ids if there are any. The options are those of `Builder`.
+/// Makes a store of fingerprints, with or without ids. The options are those of `Builder`.
 ///
 /// >>> import numpy as np
 /// >>> made = fpstore.build(folder / "made.fps", np.array([3, 5], dtype=np.uint64), [30, 50])

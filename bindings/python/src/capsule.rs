@@ -1,7 +1,7 @@
-//! Arrow arrays and streams in and out, by the C interface in capsules of Python.
+//! Import and export of Arrow arrays and streams through the Arrow C interface in Python capsules.
 //!
-//! A capsule with the right name holds the structure that the interface asks for; what it describes
-//! is checked before it is used, see [`foreign`](crate::foreign). See
+//! A capsule with the right name holds a structure of the interface. The data that the structure
+//! describes is checked before use, see [`foreign`](crate::foreign). The interface is specified at
 //! <https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>.
 #![expect(unsafe_code, reason = "the C interface passes pointers")]
 
@@ -21,19 +21,19 @@ use crate::foreign::{array_of, kind_of};
 use crate::foreign_fault::Fault;
 use crate::work::caught;
 
-/// The key of the metadata that holds the text of a recipe.
+/// The metadata key of the text of a recipe.
 pub(crate) const RECIPE_KEY: &str = "fpstore.recipe";
 
 const ARRAY: &CStr = c"arrow_array";
 const SCHEMA: &CStr = c"arrow_schema";
 const STREAM: &CStr = c"arrow_array_stream";
 
-/// Arrays that an object gives one after the other, checked.
+/// The arrays of an object, checked one after the other.
 pub(crate) struct Arrays {
     source: Source,
-    /// What they are to be, for messages.
+    /// The noun for messages, such as `texts`.
     what: &'static str,
-    /// The rows so far.
+    /// The number of rows so far.
     rows: usize,
 }
 
@@ -42,7 +42,7 @@ enum Source {
     Stream(Box<Stream>),
 }
 
-/// A stream of a capsule.
+/// The stream in a capsule.
 struct Stream {
     stream: FFI_ArrowArrayStream,
     kind: DataType,
@@ -68,7 +68,8 @@ impl Arrays {
             Source::Stream(stream) => stream.read()?,
         };
         let Some((array, kind)) = next else { return Ok(None) };
-        // SAFETY: it came from a capsule or from a stream, which fill it as the interface says.
+        // SAFETY: the schema came from a capsule or a stream, which fill it according to the
+        // interface.
         let array = unsafe { array_of(array, &kind, self.rows)? };
         self.rows += array.len();
         Ok(Some(array))
@@ -87,7 +88,7 @@ impl Stream {
         if code != 0 {
             return Err(failed(&mut stream, "schema", code));
         }
-        // SAFETY: the stream has filled it as the interface says.
+        // SAFETY: the stream has filled the array according to the interface.
         let kind = unsafe { kind_of(&schema)? };
         Ok(Stream { stream, kind })
     }
@@ -102,15 +103,15 @@ impl Stream {
         if code != 0 {
             return Err(failed(&mut self.stream, "next array", code));
         }
-        // At the end it gives a released one.
+        // A released array marks the end.
         Ok(if array.is_released() { None } else { Some((array, self.kind.clone())) })
     }
 }
 
-/// Why a function of the stream failed, in its own words.
+/// The message of the stream for the last error.
 fn failed(stream: &mut FFI_ArrowArrayStream, what: &str, code: i32) -> Fault {
     let text = stream.get_last_error().map(|last_error| {
-        // SAFETY: the stream is not released, this is its function, and one has failed before.
+        // SAFETY: the stream is not released, this is its function, and a call has failed before.
         unsafe { last_error(std::ptr::from_mut(stream)) }
     });
     let text = match text {
@@ -121,8 +122,8 @@ fn failed(stream: &mut FFI_ArrowArrayStream, what: &str, code: i32) -> Fault {
     Fault::new(format!("Arrow data that cannot be read: no {what} (error {code}): {text}"))
 }
 
-/// The arrays of an object with an Arrow interface, or `None` for another object. `what` says what
-/// they are to be, such as `texts`.
+/// The arrays of an object with an Arrow interface, or `None` for another object. `what` is the
+/// noun for messages, such as `texts`.
 pub(crate) fn arrays_of(object: &Bound<'_, PyAny>, what: &'static str) -> PyResult<Option<Arrays>> {
     let source = if object.hasattr("__arrow_c_array__")? {
         let capsules = object.call_method0("__arrow_c_array__")?;
@@ -140,7 +141,8 @@ pub(crate) fn arrays_of(object: &Bound<'_, PyAny>, what: &'static str) -> PyResu
     }
 }
 
-/// The type of an object that tells it without its data, with its metadata; `None` for others.
+/// The type of an object that has one without its data, with its metadata; `None` for other
+/// objects.
 pub(crate) fn schema_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Field>> {
     const METHOD: &str = "__arrow_c_schema__";
     let py = object.py();
@@ -198,7 +200,7 @@ fn arrow_error(py: Python<'_>, error: &ArrowError) -> PyErr {
     input_error(py, format!("Arrow data that cannot be made: {error}"))
 }
 
-/// Two capsules with the schema and the array, and with the recipe that made it in the metadata.
+/// Two capsules, with the schema and the array. The metadata has the recipe.
 pub(crate) fn export_array<'py>(
     py: Python<'py>,
     array: &dyn Array,

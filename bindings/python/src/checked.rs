@@ -4,11 +4,10 @@ use arrow_array::builder::{UInt8Builder, UInt64Builder};
 use fpstore::writer::{CheckedWriter, NewRecord, Verdict};
 use fpstore::{IdKind, IdRef};
 
+use crate::answer_columns::{IdColumn, Near};
 use crate::columns::{Bits, RowsBuilder};
 use crate::errors::Failure;
-use crate::id_columns::IdColumn;
 use crate::input::batches::Batch;
-use crate::near_columns::{Near, near_columns};
 use crate::rows::Rows;
 use crate::work::Shared;
 
@@ -21,7 +20,7 @@ pub(crate) struct CheckedRows {
 impl CheckedRows {
     /// Rows in which ids have the kind `ids`.
     pub(crate) fn new(ids: IdKind) -> Self {
-        let (near, near_id, distance) = near_columns(ids);
+        let (near, near_id, distance) = Near::columns(ids);
         let columns = (Bits::default(), near, near_id, distance);
         let table = RowsBuilder::new(["added", "near", "near_id", "distance"], columns);
         CheckedRows { table, ids }
@@ -42,16 +41,20 @@ impl CheckedRows {
             let id = batch.ids.as_ref().map(|ids| self.id_as_kept(ids.get(at)).to_id());
             let verdict = writer.check_and_add(&NewRecord::new(fingerprint, id), k)?;
             let added = matches!(verdict, Verdict::Added);
-            let found = near_of(verdict)?;
-            let (near, near_id, distance) = Near::cells(found.as_ref());
-            // Without a column of ids there is no place for them.
-            let near_id = near_id.filter(|_| self.ids != IdKind::None);
-            self.table.keep((added, near, near_id, distance))?;
+            self.keep(added, near_of(verdict)?.as_ref())?;
         }
         Ok(())
     }
 
-    /// A text that spells a number, where ids are numbers, is the number.
+    /// Adds a row: whether the record was added, and the record that it is near.
+    pub(crate) fn keep(&mut self, added: bool, near: Option<&Near>) -> Result<(), Failure> {
+        let (near, near_id, distance) = Near::cells(near);
+        // Without a column of ids they are left out.
+        let near_id = near_id.filter(|_| self.ids != IdKind::None);
+        self.table.keep((added, near, near_id, distance))
+    }
+
+    /// Where ids are numbers, a text that spells a number becomes the number.
     fn id_as_kept<'a>(&self, id: IdRef<'a>) -> IdRef<'a> {
         match id {
             IdRef::Text(text) if self.ids == IdKind::U64 => {

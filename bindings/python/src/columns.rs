@@ -20,14 +20,14 @@ use crate::stream::Sink;
 pub(crate) const BATCH_ROWS: usize = 1 << 16;
 /// Rows of one batch of an answer in memory.
 const ANSWER_ROWS: usize = 1 << 20;
-/// Bytes of payloads after which a batch ends.
+/// A batch ends after this many bytes of payloads.
 pub(crate) const PAYLOAD_LEN: usize = 64 << 20;
 
 /// A column under construction.
 pub(crate) trait ColumnBuilder {
     type Value<'a>;
 
-    /// The kind of its values, and whether there are nulls; `None` for a column that is left out.
+    /// The type of its values, and whether it has nulls; `None` for an omitted column.
     fn kind(&self) -> Option<(DataType, bool)>;
 
     fn push(&mut self, value: Self::Value<'_>) -> Result<(), Failure>;
@@ -37,7 +37,7 @@ pub(crate) trait ColumnBuilder {
         false
     }
 
-    /// The values, which leaves none.
+    /// Takes the values and leaves the column empty.
     fn take(&mut self) -> ArrayRef;
 }
 
@@ -73,7 +73,7 @@ impl<T: ArrowPrimitiveType> ColumnBuilder for Numbers<T> {
     }
 }
 
-/// Numbers and nulls.
+/// Nullable numbers.
 impl<T: ArrowPrimitiveType> ColumnBuilder for PrimitiveBuilder<T> {
     type Value<'a> = Option<T::Native>;
 
@@ -91,7 +91,7 @@ impl<T: ArrowPrimitiveType> ColumnBuilder for PrimitiveBuilder<T> {
     }
 }
 
-/// Distances in bits, which are at most 64.
+/// Distances in bits, at most 64.
 #[derive(Default)]
 pub(crate) struct Distances(Numbers<UInt8Type>);
 
@@ -150,24 +150,30 @@ impl<T: ByteArrayType<Native: AsRef<T::Native>>> ColumnBuilder for GenericByteBu
     }
 }
 
-/// A column of a row of the library that is left out here.
-#[derive(Default)]
-pub(crate) struct LeftOut;
-
-impl ColumnBuilder for LeftOut {
-    type Value<'a> = ();
+/// A column that may be omitted; then its values are ignored.
+impl<C: ColumnBuilder> ColumnBuilder for Option<C> {
+    type Value<'a> = C::Value<'a>;
 
     fn kind(&self) -> Option<(DataType, bool)> {
-        None
+        self.as_ref().and_then(C::kind)
     }
 
-    fn push(&mut self, (): ()) -> Result<(), Failure> {
-        Ok(())
+    fn push(&mut self, value: C::Value<'_>) -> Result<(), Failure> {
+        self.as_mut().map_or(Ok(()), |column| column.push(value))
+    }
+
+    fn is_full(&self) -> bool {
+        self.as_ref().is_some_and(C::is_full)
     }
 
     fn take(&mut self) -> ArrayRef {
-        array(arrow_array::NullArray::new(0))
+        self.as_mut().map_or_else(omitted, C::take)
     }
+}
+
+/// The values of an omitted column, which are in no batch.
+pub(crate) fn omitted() -> ArrayRef {
+    array(arrow_array::NullArray::new(0))
 }
 
 /// The columns of rows: tuples of [`ColumnBuilder`].
@@ -180,7 +186,7 @@ pub(crate) trait ColumnBuilders {
 
     fn kinds(&self) -> Vec<Option<(DataType, bool)>>;
 
-    /// The values of the columns that are not left out.
+    /// Takes the values of all columns except omitted ones.
     fn take(&mut self) -> Vec<ArrayRef>;
 }
 
@@ -223,7 +229,7 @@ pub(crate) struct RowsBuilder<C> {
     pub(crate) schema: SchemaRef,
     pub(crate) columns: C,
     count: usize,
-    /// Full batches of rows that are kept in memory.
+    /// Full batches of rows in memory.
     batches: Vec<RecordBatch>,
 }
 
@@ -233,7 +239,7 @@ pub(crate) fn names_of<R: Row>() -> impl Iterator<Item = &'static str> {
 }
 
 impl<C: ColumnBuilders> RowsBuilder<C> {
-    /// No rows yet. Columns that are left out have names, too.
+    /// An empty table. Omitted columns have names, too.
     pub(crate) fn new(names: impl IntoIterator<Item = &'static str>, columns: C) -> Self {
         let fields = names.into_iter().zip(columns.kinds()).filter_map(|(name, kind)| {
             let (kind, has_nulls) = kind?;
@@ -243,7 +249,7 @@ impl<C: ColumnBuilders> RowsBuilder<C> {
         RowsBuilder { schema, columns, count: 0, batches: Vec::new() }
     }
 
-    /// The same, with the recipe of the fingerprints in the metadata of their column, if it is known.
+    /// Adds the recipe of the fingerprints to the metadata of their column, if it is known.
     pub(crate) fn made_by(self, recipe: Option<Recipe>) -> Self {
         let Some(recipe) = recipe.filter(|recipe| *recipe != Recipe::external()) else {
             return self;
@@ -257,17 +263,17 @@ impl<C: ColumnBuilders> RowsBuilder<C> {
         RowsBuilder { schema, ..self }
     }
 
-    /// Adds a row of a stream, and gives the batch to the sink once it is full.
+    /// Adds a row to a stream, and sends a full batch to the sink.
     pub(crate) fn send(&mut self, row: C::Row<'_>, sink: &mut Sink) -> Result<(), Failure> {
         if self.add(row, BATCH_ROWS)? { self.flush(sink) } else { Ok(()) }
     }
 
-    /// Gives the rows of a stream that are left to the sink.
+    /// Sends the remaining rows of a stream to the sink.
     pub(crate) fn flush(&mut self, sink: &mut Sink) -> Result<(), Failure> {
         sink.send(self.take()?)
     }
 
-    /// Adds a row that is kept in memory.
+    /// Adds a row in memory.
     pub(crate) fn keep(&mut self, row: C::Row<'_>) -> Result<(), Failure> {
         if self.add(row, ANSWER_ROWS)? {
             let batch = self.take()?;
@@ -276,14 +282,14 @@ impl<C: ColumnBuilders> RowsBuilder<C> {
         Ok(())
     }
 
-    /// All rows that were kept.
+    /// All rows in memory.
     pub(crate) fn finish(mut self) -> Result<Rows, Failure> {
         let batch = self.take()?;
         self.batches.push(batch);
         Ok(Rows::new(self.schema, self.batches))
     }
 
-    /// These rows, in memory.
+    /// A table of these rows.
     pub(crate) fn of<'a>(
         names: impl IntoIterator<Item = &'static str>,
         columns: C,

@@ -1,8 +1,7 @@
-//! What lies in arrays of other libraries, whose buffers are as long as their type asks: offsets,
-//! keys of dictionaries, and texts, which must be UTF-8.
+//! Checks the contents of arrays of other libraries: offsets, keys of dictionaries, and texts,
+//! which must be UTF-8. The buffers have the lengths that their types require.
 //!
-//! Numbers can have any bits. Only rows that are there are looked at: what lies under a null has no
-//! meaning, and is never read.
+//! Numbers can have any bits. Values under a null have no meaning and are never read.
 
 use std::fmt::Display;
 use std::ops::Range;
@@ -13,7 +12,7 @@ use arrow_schema::DataType;
 
 use crate::foreign_fault::Fault;
 
-/// Checks all that could be read.
+/// Checks all values that can be read.
 pub(crate) fn check(data: &ArrayData) -> Result<(), Fault> {
     if data.is_empty() {
         return Ok(());
@@ -36,18 +35,18 @@ pub(crate) fn check(data: &ArrayData) -> Result<(), Fault> {
             }
             Ok(())
         }
-        // No fingerprints, ids or texts; but some are looked into when they are made.
+        // Not a type of fingerprints, ids or texts, but making an array of it can read the values.
         _ => Ok(data.validate_full()?),
     }
 }
 
-/// Texts that lie one after the other, with offsets between them.
+/// Consecutive texts with offsets between them.
 fn check_texts<O: OffsetSizeTrait + Display>(data: &ArrayData) -> Result<(), Fault> {
-    // Read once: what is checked here may be changed meanwhile.
+    // A copy: the owner may change the offsets meanwhile.
     let offsets = data.buffer::<O>(0)[..=data.len()].to_vec();
     let bytes = data.buffers()[1].as_slice();
     let is_first_right = offsets[0] >= O::zero();
-    // The last one is the length of the bytes, which were measured by it.
+    // The length of the bytes was taken from the last offset.
     if !is_first_right || !offsets.is_sorted() || offsets[data.len()].as_usize() > bytes.len() {
         let back = offsets.windows(2).position(|ends| ends[1] < ends[0]);
         let row = if is_first_right { back.unwrap_or_default() } else { 0 };
@@ -72,7 +71,7 @@ fn check_texts<O: OffsetSizeTrait + Display>(data: &ArrayData) -> Result<(), Fau
     })
 }
 
-/// Texts that lie in their views, or where those say.
+/// Texts in views, or in the buffers that the views point to.
 fn check_views(data: &ArrayData) -> Result<(), Fault> {
     let (views, bytes) = (data.buffer::<u128>(0), data.buffers()[0].as_slice());
     let buffers = &data.buffers()[1..];
@@ -96,7 +95,7 @@ fn check_views(data: &ArrayData) -> Result<(), Fault> {
     })
 }
 
-/// Checks the bytes of each text that is there.
+/// Checks the bytes of each text that is not null.
 fn check_each<'a>(
     data: &ArrayData,
     bytes_of: impl Fn(usize) -> Result<&'a [u8], String>,

@@ -1,8 +1,8 @@
-//! From the errors of the crates to exceptions of Python.
+//! Converts the errors of the crates to exceptions of Python.
 //!
 //! The classes are written in Python (`fpstore/errors.py`), because the stable ABI cannot make a
 //! class with two bases. Code that runs without the interpreter returns a [`Failure`], which
-//! becomes an exception on the way back.
+//! becomes an exception when the call returns.
 
 use std::ffi::CString;
 use std::fmt::{Display, Write as _};
@@ -15,36 +15,51 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyType};
 
-/// The number of the system for what is there already.
+/// The number of the system error for an existing file.
 pub(crate) const EEXIST: i32 = 17;
 
-/// The fields of an exception that are set beside its message.
+/// The fields of an exception besides its message.
 type Fields<'py> = Bound<'py, PyDict>;
 
 static CLASSES: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
 
-/// Why work failed.
+/// The reason for a failure.
 #[derive(Debug)]
 pub(crate) enum Failure {
     Store(fpstore::Error),
     Text(fpstore_text::Error),
     Documents(fpstore_documents::Error),
-    /// Of work on files of documents.
+    /// From work on files of documents.
     Corpus(fpstore_corpus::Error),
-    /// Of a server that was asked.
+    /// From a server.
     Client(fpstore_client::ClientError),
     /// A limit of a server cut an answer.
     Cut {
         message: String,
         by: String,
     },
-    /// A bad argument or record, with the whole message.
+    /// An invalid argument or record, with the complete message.
     Input(String),
     /// The store changed during the call.
     Refreshed,
     /// The message of a panic.
     Panic(String),
     Python(PyErr),
+}
+
+/// An exception of a class in `fpstore/errors.py`, with a message and values of its fields.
+macro_rules! exception {
+    ($py:expr, $class:expr, $message:expr $(, $field:ident = $value:expr)* $(,)?) => {{
+        let fields = PyDict::new($py);
+        let fill = || -> PyResult<()> {
+            $(fields.set_item(stringify!($field), $value)?;)*
+            Ok(())
+        };
+        match fill() {
+            Ok(()) => make($py, $class, $message, &fields),
+            Err(error) => error,
+        }
+    }};
 }
 
 macro_rules! failures {
@@ -89,7 +104,7 @@ impl std::fmt::Display for Failure {
 }
 
 impl Failure {
-    /// Whether a change of a store took place before the error.
+    /// Whether a store was changed before the error.
     pub(crate) fn took_effect(&self) -> bool {
         use fpstore::Error;
         let (Failure::Store(error) | Failure::Corpus(fpstore_corpus::Error::Store(error))) = self
@@ -106,13 +121,11 @@ impl Failure {
             Failure::Documents(error) => of_documents(py, &error),
             Failure::Corpus(error) => of_corpus(py, error),
             Failure::Client(error) => of_client(py, &error),
-            Failure::Cut { message, by } => {
-                with_fields(py, "CutAnswerError", message, |fields| fields.set_item("by", by))
-            }
+            Failure::Cut { message, by } => exception!(py, "CutAnswerError", message, by = by),
             Failure::Input(message) => input_error(py, message),
             Failure::Refreshed => {
                 let message = "the store was refreshed during the call; call again";
-                make(py, "StaleStoreError", message, &PyDict::new(py))
+                exception!(py, "StaleStoreError", message)
             }
             Failure::Panic(message) => internal_error(py, &message),
             Failure::Python(error) => error,
@@ -122,16 +135,16 @@ impl Failure {
 
 /// An `InputError`, which is a `ValueError`.
 pub(crate) fn input_error(py: Python<'_>, message: impl Display) -> PyErr {
-    make(py, "InputError", message, &PyDict::new(py))
+    exception!(py, "InputError", message)
 }
 
-/// The error of an argument that its own check refuses. It gets the name of the argument by the note that
-/// PyO3 adds to it, see `fpstore/errors.py`.
+/// The error of an argument that its own conversion rejects. PyO3 adds the name of the argument in
+/// a note, see `fpstore/errors.py`.
 pub(crate) fn argument_error(py: Python<'_>, message: impl Display) -> PyErr {
-    with_fields(py, "InputError", message, |fields| fields.set_item("argument", ""))
+    exception!(py, "InputError", message, argument = "")
 }
 
-/// The error of an argument, or of an item of one, that is a text with a lone surrogate.
+/// The error of an argument, or an item of an argument, that is a text with a lone surrogate.
 pub(crate) fn surrogate_error(given: &Bound<'_, PyAny>) -> PyErr {
     let shown = given.repr().map(|repr| repr.to_string_lossy().into_owned());
     let message = format!(
@@ -141,20 +154,19 @@ pub(crate) fn surrogate_error(given: &Bound<'_, PyAny>) -> PyErr {
     argument_error(given.py(), message)
 }
 
-/// An error of [`argument_error`] with the name of its argument, for arguments of which PyO3 does not
-/// know it.
+/// Adds the name of the argument to an error of [`argument_error`], if PyO3 does not do it.
 pub(crate) fn named(error: PyErr, argument: &str) -> PyErr {
     Python::attach(|py| {
-        // As PyO3 does it. On Python 3.10 other errors take no notes.
+        // As PyO3 does it. On Python 3.10 other exceptions have no notes.
         let note = format!("while processing '{argument}'");
         let _ = error.value(py).call_method1("add_note", (note,));
     });
     error
 }
 
-/// An `InputError` where no argument is wrong, but the object is closed, in use or has failed.
+/// An `InputError` without a wrong argument: the object is closed, in use or has failed.
 ///
-/// Nothing of Python runs before it is raised, so the caller may hold a lock.
+/// No Python code runs before it is raised, so the caller may hold a lock.
 pub(crate) fn state_error(message: impl Display) -> PyErr {
     Python::attach(|py| match class_of(py, "InputError") {
         Ok(class) => PyErr::from_type(class, (message.to_string(),)),
@@ -162,12 +174,12 @@ pub(crate) fn state_error(message: impl Display) -> PyErr {
     })
 }
 
-/// Whether an error is an `InputError`, and not one of a function of the caller.
+/// Whether an error is an `InputError`, and not an exception of a function of the caller.
 pub(crate) fn is_input_error(py: Python<'_>, error: &PyErr) -> bool {
     class_of(py, "InputError").is_ok_and(|class| error.is_instance(py, &class))
 }
 
-/// Warns with a `DistanceWarning`. Fails where warnings are errors.
+/// Issues a `DistanceWarning`. Fails if warnings are errors.
 pub(crate) fn warn_of_distance(py: Python<'_>, message: &str) -> PyResult<()> {
     let message = CString::new(message).unwrap_or_default();
     let class = class_of(py, "DistanceWarning")?;
@@ -176,13 +188,13 @@ pub(crate) fn warn_of_distance(py: Python<'_>, message: &str) -> PyResult<()> {
 
 /// A `RecipeError`, which is a `ValueError`.
 pub(crate) fn recipe_error(py: Python<'_>, message: impl Display) -> PyErr {
-    make(py, "RecipeError", message, &PyDict::new(py))
+    exception!(py, "RecipeError", message)
 }
 
-/// The error for a panic, which says where it came from.
+/// The error of a panic, with its message.
 pub(crate) fn internal_error(py: Python<'_>, message: &str) -> PyErr {
     let message = format!("a fault of fpstore itself, please report it: {message}");
-    make(py, "InternalError", message, &PyDict::new(py))
+    exception!(py, "InternalError", message)
 }
 
 /// The message of a panic.
@@ -205,20 +217,7 @@ fn make(py: Python<'_>, class: &str, message: impl Display, fields: &Fields<'_>)
     made.map_or_else(|error| error, PyErr::from_value)
 }
 
-fn with_fields<'py>(
-    py: Python<'py>,
-    class: &str,
-    message: impl Display,
-    fill: impl FnOnce(&Fields<'py>) -> PyResult<()>,
-) -> PyErr {
-    let fields = PyDict::new(py);
-    match fill(&fields) {
-        Ok(()) => make(py, class, message, &fields),
-        Err(error) => error,
-    }
-}
-
-/// The error of a change that took place, with what failed after it as its cause.
+/// The error of a change that took effect; the error that followed is its cause.
 fn in_effect(
     py: Python<'_>,
     class: &str,
@@ -226,7 +225,7 @@ fn in_effect(
     generation: Option<u64>,
     source: fpstore::Error,
 ) -> PyErr {
-    let error = with_fields(py, class, message, |fields| fields.set_item("generation", generation));
+    let error = exception!(py, class, message, generation = generation);
     error.set_cause(py, Some(of_store(py, source)));
     error
 }
@@ -249,60 +248,60 @@ fn of_store(py: Python<'_>, error: fpstore::Error) -> PyErr {
         }
         _ => error.to_string(),
     };
-    let file = |class, path: &Path| {
-        with_fields(py, class, &message, |fields| fields.set_item("filename", path.as_os_str()))
-    };
+    let file = |class, path: &Path| exception!(py, class, &message, filename = path.as_os_str());
     match &error {
         Error::Io(refused) => os_error(refused),
         Error::NoStore { path } => file("NoStoreError", path),
         Error::StoreExists { path } => file("StoreExistsError", path),
-        Error::NotAStore { path, .. } => with_fields(py, "NotAStoreError", &message, |fields| {
-            fields.set_item("path", path.as_os_str())
-        }),
+        Error::NotAStore { path, .. } => {
+            exception!(py, "NotAStoreError", message, path = path.as_os_str())
+        }
         Error::Locked { path, process } | Error::Compacting { path, process } => {
-            with_fields(py, "LockedError", &message, |fields| {
-                fields.set_item("filename", path.as_os_str())?;
-                fields.set_item("process", process)
-            })
+            exception!(py, "LockedError", message, filename = path.as_os_str(), process = process)
         }
         Error::OtherGeneration { path, found, wanted } => {
             let message = format!("{message}, as by backup, or export with hard_link=True");
-            with_fields(py, "StaleStoreError", message, |fields| {
-                fields.set_item("path", path.as_os_str())?;
-                fields.set_item("expected", wanted)?;
-                fields.set_item("found", found)
-            })
+            let path = path.as_os_str();
+            exception!(
+                py,
+                "StaleStoreError",
+                message,
+                path = path,
+                expected = wanted,
+                found = found
+            )
         }
         Error::UnsupportedVersion { path, found, oldest, newest } => {
-            with_fields(py, "VersionError", &message, |fields| {
-                fields.set_item("path", path.as_os_str())?;
-                fields.set_item("found", found)?;
-                fields.set_item("oldest", oldest)?;
-                fields.set_item("newest", newest)
-            })
+            exception!(
+                py,
+                "VersionError",
+                message,
+                path = path.as_os_str(),
+                found = found,
+                oldest = oldest,
+                newest = newest,
+            )
         }
         Error::Corrupt { path, section, offset, fault } => {
-            with_fields(py, "CorruptError", &message, |fields| {
-                let rule = if let Fault::Rule { rule, .. } = fault { Some(*rule) } else { None };
-                fields.set_item("path", path.as_os_str())?;
-                fields.set_item("section", section.to_string())?;
-                fields.set_item("offset", offset)?;
-                fields.set_item("rule", rule)
-            })
+            let rule = if let Fault::Rule { rule, .. } = fault { Some(*rule) } else { None };
+            exception!(
+                py,
+                "CorruptError",
+                message,
+                path = path.as_os_str(),
+                section = section.to_string(),
+                offset = offset,
+                rule = rule,
+            )
         }
         Error::RecipeMismatch { .. } => recipe_error(py, message),
-        Error::TooManyPairs { most } => {
-            with_fields(py, "TooManyPairsError", &message, |fields| fields.set_item("most", most))
-        }
+        Error::TooManyPairs { most } => exception!(py, "TooManyPairsError", message, most = most),
         Error::NoSpace { path, needed, free } => {
-            with_fields(py, "NoSpaceError", &message, |fields| {
-                fields.set_item("filename", path.as_os_str())?;
-                fields.set_item("needed", needed)?;
-                fields.set_item("free", free)
-            })
+            let path = path.as_os_str();
+            exception!(py, "NoSpaceError", message, filename = path, needed = needed, free = free)
         }
         Error::Interrupted => PyKeyboardInterrupt::new_err(()),
-        Error::TooLarge { .. } => make(py, "FpstoreError", message, &PyDict::new(py)),
+        Error::TooLarge { .. } => exception!(py, "FpstoreError", message),
         _ => input_error(py, message),
     }
 }
@@ -355,17 +354,17 @@ fn of_corpus(py: Python<'_>, error: fpstore_corpus::Error) -> PyErr {
                  compare with a copy of the store from before that run, or delete their ids and give \
                  another run"
             );
-            with_fields(py, "KnownRunError", message, |fields| {
-                fields.set_item("path", store.as_os_str())?;
-                fields.set_item("run", run)
-            })
+            exception!(py, "KnownRunError", message, path = store.as_os_str(), run = run)
         }
         Error::TooMuchLost { ref loss, limit, ref overview } => {
-            with_fields(py, "TooMuchLostError", error.to_string(), |fields| {
-                fields.set_item("loss", crate::documents::loss_of(py, loss)?)?;
-                fields.set_item("limit", limit.part())?;
-                fields.set_item("overview", crate::documents::overview_of(py, overview)?)
-            })
+            exception!(
+                py,
+                "TooMuchLostError",
+                error,
+                loss = crate::documents::loss_of(py, loss)?,
+                limit = limit.part(),
+                overview = crate::documents::overview_of(py, overview)?,
+            )
         }
         _ => input_error(py, error),
     }
@@ -375,11 +374,9 @@ fn of_client(py: Python<'_>, error: &fpstore_client::ClientError) -> PyErr {
     use fpstore_client::ClientError;
     let message = chained(error);
     match error {
-        ClientError::Connection { .. } => make(py, "UnreachableError", message, &PyDict::new(py)),
-        ClientError::Refused { code, .. } => {
-            with_fields(py, "RefusedError", message, |fields| fields.set_item("code", code))
-        }
-        ClientError::NotAServer { .. } => make(py, "NotAServerError", message, &PyDict::new(py)),
+        ClientError::Connection { .. } => exception!(py, "UnreachableError", message),
+        ClientError::Refused { code, .. } => exception!(py, "RefusedError", message, code = code),
+        ClientError::NotAServer { .. } => exception!(py, "NotAServerError", message),
         _ => input_error(py, message),
     }
 }
@@ -395,7 +392,7 @@ pub(crate) fn chained(error: &dyn std::error::Error) -> String {
     text
 }
 
-/// The `OSError` that Python has for this error of the system.
+/// The `OSError` of Python for an error of the system.
 fn os_error(refused: &IoError) -> PyErr {
     let IoError { doing, path, source } = refused;
     let Some(number) = source.raw_os_error() else {

@@ -1,9 +1,13 @@
-//! Arrow data of other libraries: what the C interface hands over is checked before it is used.
+//! Checks Arrow data of other libraries, which comes by the C interface, before it is used.
 //!
-//! The interface passes addresses, and never how many bytes lie there: those follow from lengths
-//! and last offsets, and are trusted. Counts, lengths, null counts, offsets and missing buffers are
-//! not, here; nor is what lies in them, see [`contents`](crate::contents). See
-//! <https://arrow.apache.org/docs/format/CDataInterface.html>.
+//! The interface passes addresses without the lengths of buffers. The lengths follow from row
+//! counts and last offsets, and are trusted. Counts, row counts, null counts, offsets and missing
+//! buffers are checked here, the contents of buffers in [`contents`](crate::contents). The
+//! interface is specified at <https://arrow.apache.org/docs/format/CDataInterface.html>.
+//!
+//! For example, an array of three texts has the buffers validity, offsets and bytes. Its four
+//! offsets are trusted to exist; a null address of the offsets, or a negative last offset, is
+//! refused before any text is read.
 #![expect(unsafe_code, reason = "the C interface passes pointers")]
 
 use std::ffi::{CStr, c_char, c_void};
@@ -18,9 +22,9 @@ use arrow_schema::DataType;
 use crate::contents;
 use crate::foreign_fault::Fault;
 
-/// How deep the types of columns are nested at most.
+/// The maximum nesting depth of types.
 const LEVELS_MAX: usize = 64;
-/// The widest values of columns that are not bytes, in bytes.
+/// The maximum width in bytes of values of fixed width other than bytes.
 const WIDTH_MAX: usize = 32;
 
 /// `struct ArrowSchema` of the interface.
@@ -63,22 +67,23 @@ fn released() -> Fault {
 ///
 /// # Safety
 ///
-/// Addresses in the schema are null or those of what the interface says.
+/// Each address in the schema is null or valid as the interface specifies.
 pub(crate) unsafe fn kind_of(schema: &FFI_ArrowSchema) -> Result<DataType, Fault> {
     if schema.release().is_none() {
         return Err(released());
     }
-    // SAFETY: both are the structure of the interface; for its addresses the caller stands.
+    // SAFETY: both are the structure of the interface; the caller guarantees its addresses.
     unsafe { check_schema(&*std::ptr::from_ref(schema).cast::<RawSchema>(), LEVELS_MAX)? };
     Ok(DataType::try_from(schema)?)
 }
 
-/// Takes an array of this type after `rows_before` others of its column, once it was checked.
+/// Checks an array of this type and takes it. `rows_before` is the number of earlier rows in its
+/// column.
 ///
 /// # Safety
 ///
-/// Addresses in the array are null or those of what the interface says, and as many bytes lie there
-/// as follow from lengths and last offsets.
+/// Each address in the array is null or valid as the interface specifies. Buffers have the lengths
+/// that follow from row counts and last offsets.
 pub(crate) unsafe fn array_of(
     array: FFI_ArrowArray,
     kind: &DataType,
@@ -87,14 +92,14 @@ pub(crate) unsafe fn array_of(
     if array.is_released() {
         return Err(released());
     }
-    // SAFETY: both are the structure of the interface; for its addresses the caller stands.
+    // SAFETY: both are the structure of the interface; the caller guarantees its addresses.
     unsafe { check_array(&*std::ptr::from_ref(&array).cast::<RawArray>(), kind)? };
     if *kind == DataType::Null {
-        // Others give them buffers that they do not have.
+        // Some libraries give it buffers, which the type does not have.
         return Ok(Arc::new(NullArray::new(array.len())));
     }
-    // SAFETY: its counts and buffers are those of the type, as was checked; its contents are
-    // checked before anything reads them.
+    // SAFETY: counts and buffers match the type, as checked above; the contents are checked before
+    // they are read.
     let data = unsafe { from_ffi_and_data_type(array, kind.clone())? };
     contents::check(&data).map_err(|fault| fault.after(rows_before))?;
     Ok(make_array(data))
@@ -114,7 +119,7 @@ unsafe fn check_schema(schema: &RawSchema, levels: usize) -> Result<(), Fault> {
         let reason = format!("its types are nested deeper than {LEVELS_MAX} levels");
         return Err(Fault::new(reason));
     };
-    // SAFETY: texts of the interface end with a zero.
+    // SAFETY: texts of the interface are null-terminated.
     let (format, name) = unsafe { (text_at(schema.format)?, text_at(schema.name)?) };
     let name = name.unwrap_or_default();
     let Some(format) = format else {
@@ -134,7 +139,7 @@ unsafe fn check_schema(schema: &RawSchema, levels: usize) -> Result<(), Fault> {
         let reason = format!("its type '{format}' has {count} parts, expected {expected}");
         return Err(Fault::new(reason).within(name));
     }
-    // SAFETY: for these addresses the caller stands.
+    // SAFETY: the caller guarantees the addresses.
     unsafe {
         for child in children(schema.children, count)? {
             check_schema(child, levels)?;
@@ -148,7 +153,7 @@ unsafe fn check_schema(schema: &RawSchema, levels: usize) -> Result<(), Fault> {
 
 /// # Safety
 ///
-/// The address is null or that of a text that ends with a zero, and lives as long as `'a`.
+/// The address is null or points to a null-terminated text that lives as long as `'a`.
 unsafe fn text_at<'a>(at: *const c_char) -> Result<Option<&'a str>, Fault> {
     if at.is_null() {
         return Ok(None);
@@ -164,11 +169,11 @@ unsafe fn text_at<'a>(at: *const c_char) -> Result<Option<&'a str>, Fault> {
     }
 }
 
-/// The parts of a type or of an array.
+/// The child types of a type, or the child arrays of an array.
 ///
 /// # Safety
 ///
-/// `at` is null or the address of `count` addresses that are null or those of a `T`.
+/// `at` is null or points to `count` addresses, each of them null or the address of a `T`.
 unsafe fn children<'a, T>(at: *const *const T, count: usize) -> Result<Vec<&'a T>, Fault> {
     if count > 0 && at.is_null() {
         return Err(Fault::new(format!("it has {count} columns at an address that is null")));
@@ -189,7 +194,7 @@ unsafe fn check_array(array: &RawArray, kind: &DataType) -> Result<(), Fault> {
         return count_of("length", array.length).map(drop);
     }
     let (len, end) = check_len(array, kind)?;
-    // SAFETY: for the addresses the caller stands.
+    // SAFETY: the caller guarantees the addresses.
     unsafe {
         check_buffers(array, kind, len, end)?;
         check_children(array, kind, end)?;
@@ -208,7 +213,7 @@ unsafe fn check_array(array: &RawArray, kind: &DataType) -> Result<(), Fault> {
     }
 }
 
-/// The length of an array, and the same with the rows before its first.
+/// The length of an array, without and with the rows before its first.
 fn check_len(array: &RawArray, kind: &DataType) -> Result<(usize, usize), Fault> {
     let width = match kind {
         DataType::FixedSizeBinary(width) => count_of("width", i64::from(*width))?,
@@ -216,7 +221,7 @@ fn check_len(array: &RawArray, kind: &DataType) -> Result<(usize, usize), Fault>
         _ => WIDTH_MAX,
     };
     let (len, offset) = (count_of("length", array.length)?, count_of("offset", array.offset)?);
-    // So many bits that no sum or product of what follows is too large.
+    // The limit keeps all sums and products below within `isize`, also counted in bits.
     let most = isize::MAX as usize / 8 / width.max(WIDTH_MAX);
     let Some(end) = len.checked_add(offset).filter(|end| *end <= most) else {
         let reason =
@@ -246,7 +251,7 @@ unsafe fn check_buffers(
     let first = usize::from(layout.can_contain_null_mask);
     let expected = first + layout.buffers.len();
     let found = count_of("number of buffers", array.n_buffers)?;
-    // Of views there are any number, and then the lengths of those.
+    // Arrays of views have any number of data buffers, followed by the lengths of these.
     let is_right = if layout.variadic { found > expected } else { found == expected };
     if !is_right {
         let more = if layout.variadic { " or more" } else { "" };
@@ -277,7 +282,7 @@ unsafe fn check_buffers(
         }
     }
     match kind {
-        // SAFETY: of offsets there is one more than of rows; of no rows none is read.
+        // SAFETY: there is one more offset than rows; without rows no offset is read.
         DataType::Utf8 | DataType::Binary if end > 0 => unsafe {
             check_end::<i32>(buffer(1), buffer(2), end)
         },
@@ -288,7 +293,7 @@ unsafe fn check_buffers(
         DataType::Utf8View | DataType::BinaryView => {
             let lengths = buffer(found - 1);
             for number in 0..found - expected - 1 {
-                // SAFETY: the last buffer has the length of each that views point into.
+                // SAFETY: the last buffer has the length of each data buffer.
                 let length: i64 = unsafe { value_at(lengths, number, "lengths")? };
                 let length = count_of("length of a buffer", length)?;
                 if length > 0 && buffer(expected + number).is_null() {
@@ -306,14 +311,14 @@ unsafe fn check_buffers(
 
 /// # Safety
 ///
-/// The bitmap is null or has `end` bits, of which the last `len` are those of the rows.
+/// The bitmap is null or has `end` bits; the last `len` of them belong to the rows.
 unsafe fn check_nulls(
     array: &RawArray,
     bitmap: *const u8,
     len: usize,
     end: usize,
 ) -> Result<(), Fault> {
-    // What is not known is counted.
+    // Unknown null counts are computed by the library.
     let Ok(expected) = usize::try_from(array.null_count) else { return Ok(()) };
     let found = if bitmap.is_null() {
         0
@@ -329,7 +334,7 @@ unsafe fn check_nulls(
     Ok(())
 }
 
-/// Checks the last of the offsets, from which the length of the texts follows.
+/// Checks the last offset, which is the length of the texts.
 ///
 /// # Safety
 ///
@@ -350,7 +355,7 @@ unsafe fn check_end<T: TryInto<usize> + Copy + std::fmt::Display>(
     Ok(())
 }
 
-/// One of the numbers in a buffer that is read before it could be copied to another address.
+/// Reads a number from a buffer in place, so the address must be aligned.
 ///
 /// # Safety
 ///
@@ -395,7 +400,7 @@ unsafe fn check_children(array: &RawArray, kind: &DataType, end: usize) -> Resul
     // SAFETY: there are as many addresses as columns.
     let columns = unsafe { children(array.children, count)? };
     for (field, column) in fields.into_iter().zip(columns) {
-        // SAFETY: for the addresses in it the caller stands.
+        // SAFETY: the caller guarantees the addresses in it.
         let checked = unsafe { check_array(column, field.data_type()) };
         let checked = checked.and_then(|()| {
             let is_table = matches!(kind, DataType::Struct(_));

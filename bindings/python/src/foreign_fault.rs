@@ -1,11 +1,11 @@
-//! What is wrong with data of another library, and in which column and row.
+//! Errors in data of other libraries.
 
 use arrow_schema::ArrowError;
 
-/// What is wrong with data of another library, and where.
+/// An error in data of another library, with its column and row.
 #[derive(Debug)]
 pub(crate) struct Fault {
-    /// The names of the columns that lead to the place.
+    /// The names of the nested columns, outermost first.
     columns: Vec<String>,
     /// Counted from 0.
     row: Option<usize>,
@@ -21,26 +21,26 @@ impl Fault {
         Fault { row: Some(row), ..Fault::new(reason) }
     }
 
-    /// The same of a column in a table.
+    /// Adds the name of the column to the fault.
     pub(crate) fn within(mut self, column: &str) -> Self {
         self.columns.insert(0, column.to_owned());
         self
     }
 
-    /// The same, with `rows` rows before the data.
+    /// Adds the number of earlier rows to the row.
     pub(crate) fn after(mut self, rows: usize) -> Self {
         self.row = self.row.map(|row| row.saturating_add(rows));
         self
     }
 
-    /// The same of the values of a dictionary, whose numbers are no rows.
+    /// Marks a fault of the values of a dictionary, whose numbers are not rows.
     pub(crate) fn of_dictionary(self) -> Self {
         let place = self.row.map(|row| format!("value number {row} of the dictionary"));
         let place = place.unwrap_or_else(|| "the dictionary".into());
         Fault { columns: self.columns, row: None, reason: format!("{place}: {}", self.reason) }
     }
 
-    /// The message, which begins with `what` was read, such as `texts`.
+    /// The message, which begins with the noun of the data, such as `texts`.
     pub(crate) fn message(&self, what: &str) -> String {
         let column = self.columns.join(".");
         let column = if column.is_empty() { column } else { format!(", column '{column}'") };
@@ -53,7 +53,7 @@ impl From<ArrowError> for Fault {
     fn from(error: ArrowError) -> Self {
         let error = error.to_string();
         if error.contains("datatype \"Null\"") {
-            // Columns of this type come with buffers that their interface does not have.
+            // Some libraries give columns of this type buffers, which the interface does not have.
             return Fault::new(
                 "a column of type Null has no values; give it a type, such as UInt64",
             );

@@ -1,4 +1,4 @@
-//! What ids may be added to a store: what was asked for, or what it has already.
+//! The kind of ids that may be added to a store: requested by the user, or already in the store.
 
 use fpstore::{IdKind, IdPolicy, IdRef};
 use pyo3::prelude::*;
@@ -6,16 +6,16 @@ use pyo3::prelude::*;
 use crate::errors::{Failure, input_error};
 use crate::input::ids::Ids;
 
-/// The kind that ids of a store are to have.
+/// The rule for the kind of ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum IdRule {
     /// The first ids decide.
     Open,
-    /// The user named a kind; ids of the other kind become it.
+    /// The user named a kind; ids of the other kind are converted.
     Asked(IdPolicy),
-    /// There are numbers.
+    /// The store has numbers.
     Numbers,
-    /// There are texts; numbers become texts.
+    /// The store has texts; numbers become texts.
     Texts,
 }
 
@@ -33,7 +33,7 @@ impl IdRule {
         }
     }
 
-    /// The rule of a store that has ids of this kind, unless the user named one.
+    /// The rule of a store with ids of this kind, unless the user named a kind.
     pub(crate) fn beside(self, kept: IdKind) -> Self {
         match (self, kept) {
             (IdRule::Open, IdKind::Text) => IdRule::Texts,
@@ -51,7 +51,7 @@ impl IdRule {
         }
     }
 
-    /// The kind of ids that it makes, if that is known.
+    /// The kind of the resulting ids, if it is known.
     pub(crate) fn kind(self) -> IdKind {
         match self {
             IdRule::Asked(IdPolicy::Text) | IdRule::Texts => IdKind::Text,
@@ -68,7 +68,7 @@ impl IdRule {
         }
     }
 
-    /// Refuses ids that cannot be stored, or not as what they are.
+    /// Refuses ids that cannot be stored, or not as their own kind.
     pub(crate) fn check(self, ids: Option<&Ids>) -> Result<(), Failure> {
         let Some(ids) = ids else { return Ok(()) };
         for (at, id) in ids.iter().enumerate() {

@@ -1,5 +1,4 @@
-//! An object of the library that a Python object lends to one call at a time: what `Builder` and
-//! `Writer` have in common.
+//! An object of the library inside a `Builder` or `Writer`, used by one call at a time.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -11,32 +10,32 @@ use pyo3::types::PyTuple;
 use crate::errors::{Failure, state_error};
 use crate::work::{Reporter, Shared, TICK, run_change, run_shared};
 
-/// The object, with what its calls report to.
+/// The object, and the reporter of its calls.
 ///
 /// A call takes the object out and gives it back, so that no lock is held while it works. A call of
-/// another thread waits until it is back.
+/// another thread waits until then.
 pub(crate) struct Lent<T> {
     words: Words,
     reporter: Reporter,
     shared: Arc<Shared>,
     state: Mutex<State<T>>,
-    /// Told when a call has ended.
+    /// Notified when a call has ended.
     ended: Condvar,
 }
 
-/// How messages name the object.
+/// The name of the object in messages.
 #[derive(Clone, Copy)]
 pub(crate) struct Words {
     pub(crate) noun: &'static str,
-    /// What is lost where it failed or was closed early.
+    /// The loss after a failure or an early close.
     pub(crate) loss: &'static str,
 }
 
 enum State<T> {
     Open(Box<T>),
-    /// A call has it, of a thread of a process.
+    /// A call of this thread and process has the object.
     Used(ThreadId, u32),
-    /// Part of a change was made, of which nothing may come.
+    /// A change was interrupted, and the object is unusable.
     Failed,
     Ended(&'static str),
 }
@@ -51,8 +50,8 @@ impl<T> Lent<T> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Why the object cannot be used in this state. Only a text: what makes errors of Python runs
-    /// without the lock, because Python may clean up meanwhile.
+    /// The reason why the object cannot be used in this state. Only a text: exceptions are made
+    /// without the lock, because making them can run other Python code.
     fn refusal(&self, state: &State<T>) -> String {
         let Words { noun, loss } = self.words;
         match state {
@@ -66,7 +65,7 @@ impl<T> Lent<T> {
         self.look(|_| ())
     }
 
-    /// Looks at the object for a moment.
+    /// Reads or changes the object under the lock.
     pub(crate) fn look<R>(&self, look: impl FnOnce(&mut T) -> R) -> PyResult<R> {
         let looked = match &mut *self.state() {
             State::Open(object) => Ok(look(object)),
@@ -75,8 +74,8 @@ impl<T> Lent<T> {
         looked.map_err(state_error)
     }
 
-    /// Waits while a call of another thread of this process has the object. A call within a call, such
-    /// as one of the progress function, is refused by the caller.
+    /// Waits while a call of another thread of this process has the object. A nested call, such as
+    /// from the progress function, does not wait and is then refused by the caller.
     fn wait(&self, py: Python<'_>) -> PyResult<()>
     where
         T: Send,
@@ -93,7 +92,7 @@ impl<T> Lent<T> {
         Ok(())
     }
 
-    /// Takes the object, which is used from then on.
+    /// Takes the object out.
     pub(crate) fn take(&self, py: Python<'_>) -> PyResult<Box<T>>
     where
         T: Send,
@@ -113,15 +112,15 @@ impl<T> Lent<T> {
             let is_late = matches!(*state, State::Used(of, _) if of != std::thread::current().id());
             let is_here = matches!(*state, State::Used(_, of) if of == std::process::id());
             drop(state);
-            // Another thread may have taken it since.
+            // Otherwise another thread took it meanwhile.
             if !(is_late && is_here) {
                 return Err(state_error(refusal));
             }
         }
     }
 
-    /// Gives the object back. If the Python object was closed meanwhile, it is dropped, and with it
-    /// its lock, which is an error.
+    /// Gives the object back. If the Python object was closed meanwhile, the object and its lock
+    /// are dropped, and the call is an error.
     pub(crate) fn give_back(&self, object: Box<T>) -> PyResult<()> {
         let mut state = self.state();
         if matches!(*state, State::Used(..)) {
@@ -136,7 +135,7 @@ impl<T> Lent<T> {
         Err(state_error(format!("the {noun} was closed meanwhile; {loss}")))
     }
 
-    /// Nothing may come of the object that was taken.
+    /// Marks the object as failed while it is taken out.
     fn fail(&self) {
         let mut state = self.state();
         if matches!(*state, State::Used(..)) {
@@ -146,13 +145,13 @@ impl<T> Lent<T> {
         self.ended.notify_all();
     }
 
-    /// Drops the object. `how` says what became of it, such as `is closed`.
+    /// Drops the object. `how` is its end for messages, such as `is closed`.
     pub(crate) fn end(&self, how: &'static str) {
         *self.state() = State::Ended(how);
         self.ended.notify_all();
     }
 
-    /// Leaves `with`: calls `finish` unless there is an exception, then closes.
+    /// Leaves `with`: calls `finish` unless an exception was raised, then closes.
     pub(crate) fn leave(
         &self,
         raised: &Bound<'_, PyTuple>,
@@ -169,11 +168,11 @@ impl<T> Lent<T> {
             finish()?;
         }
         self.end("is closed");
-        // What was not made must not pass for what was.
+        // An unfinished result must not look finished.
         if is_raised || is_ended { Ok(()) } else { usable }
     }
 
-    /// The state in a few words, those of `open` for an object that is there.
+    /// The state in a few words; `open` describes an available object.
     pub(crate) fn shown(&self, open: impl FnOnce(&mut T) -> String) -> String {
         match &mut *self.state() {
             State::Open(object) => open(object),
@@ -193,12 +192,12 @@ impl<T: Send> Lent<T> {
     ) -> PyResult<R> {
         let mut object = self.take(py)?;
         let done = self.change_taken(py, &mut object, work);
-        // What was done is done, even if the Python object was closed meanwhile.
+        // The change took effect, even if the Python object was closed meanwhile.
         let _ = self.give_back(object);
         done
     }
 
-    /// As [`Lent::run`], for an object that was taken.
+    /// As [`Lent::run`], for a taken object.
     pub(crate) fn change_taken<R: Send>(
         &self,
         py: Python<'_>,
@@ -208,8 +207,7 @@ impl<T: Send> Lent<T> {
         run_change(py, &self.reporter, &self.shared, move |shared| work(object, shared))
     }
 
-    /// Lets an object that was taken work without the interpreter. Nothing may have changed after an
-    /// error.
+    /// Lets a taken object work without the interpreter. An error must leave files unchanged.
     pub(crate) fn run_taken<R: Send>(
         &self,
         py: Python<'_>,
@@ -219,8 +217,8 @@ impl<T: Send> Lent<T> {
         run_shared(py, &self.reporter, &self.shared, move |shared| work(object, shared))
     }
 
-    /// Prepares a change, which may still be refused, and makes it without the interpreter. A change
-    /// that ends early was made in part, so the object fails.
+    /// Prepares a change, which may still be refused, and makes it without the interpreter. After
+    /// an interrupted change the object is failed.
     pub(crate) fn change<P: Send, R: Send>(
         &self,
         py: Python<'_>,
@@ -246,7 +244,7 @@ impl<T: Send> Lent<T> {
         }
     }
 
-    /// Lets `finish` make of the object what it is for. Afterwards it is closed, or failed.
+    /// Consumes the object with `finish`. Afterwards it is closed, or failed.
     pub(crate) fn finish<R: Send>(
         &self,
         py: Python<'_>,

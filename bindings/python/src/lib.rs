@@ -1,21 +1,26 @@
-//! The Python package `fpstore`, as far as it is written in Rust.
+//! The Rust part of the Python package `fpstore`.
 //!
-//! `input` takes what callers hand over, `rows`, `columns`, `id_columns`, `near_columns`, `checked`
-//! and `stream` give answers back. `store`, `build`, `writer`, `documents`, `join`, `text` and
-//! `tasks` have the classes and functions, `http` those of a server; `adding` and `lent` are what
-//! builders and writers share. `work` runs what takes long without the interpreter, `errors` turns
-//! errors into exceptions. `capsule` passes Arrow data on, `foreign` and `contents` check what
-//! comes from other libraries. `capsule`, `foreign`, `later` and `tuple_class` have the only unsafe
-//! code. Types are in `fpstore/_fpstore.pyi`.
+//! - `input` converts arguments; `rows`, `columns`, `answer_columns`, `checked` and `stream` make
+//!   answers.
+//! - `store`, `build`, `writer`, `documents`, `join`, `text` and `tasks` have the classes and
+//!   functions, `http` the client and the server. `adding` and `lent` are shared by builders and
+//!   writers.
+//! - `work` runs long work without the interpreter, `chunks` divides it among threads, and `errors`
+//!   converts errors to exceptions.
+//! - `capsule` exchanges Arrow data; `foreign` and `contents` check data of other libraries.
+//!
+//! Only `capsule`, `foreign`, `later` and `tuple_class` have unsafe code. Types are in
+//! `fpstore/_fpstore.pyi`.
 
 #![deny(unsafe_code)]
 
 mod adding;
-mod answer_rows;
+mod answer_columns;
 mod backup;
 mod build;
 mod capsule;
 mod checked;
+mod chunks;
 mod columns;
 mod contents;
 mod documents;
@@ -23,13 +28,11 @@ mod errors;
 mod foreign;
 mod foreign_fault;
 mod http;
-mod id_columns;
 mod id_rule;
 mod input;
 mod join;
 mod later;
 mod lent;
-mod near_columns;
 mod notebook;
 mod options;
 mod plan;
@@ -69,7 +72,7 @@ mod _fpstore {
     #[pymodule_export]
     use super::store::info::verify;
     #[pymodule_export]
-    use super::store::{_reopen, _reopen_all, StatisticsView, Store, Stores, open, open_all};
+    use super::store::{_reopen, StatisticsView, Store, open, open_all};
     #[pymodule_export]
     use super::stream::RowStream;
     #[pymodule_export]
@@ -89,6 +92,8 @@ mod _fpstore {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         super::stream::note_main_thread();
         let formats = fpstore::FORMAT_VERSIONS;
+        // Several stores had a class of their own, whose name programs may use.
+        module.add("Stores", module.py().get_type::<Store>())?;
         module.add("FORMAT_VERSIONS", (*formats.start(), *formats.end()))?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }

@@ -1,12 +1,12 @@
-//! What notebooks show: tables of the first rows of an answer, and pages in frames of their own.
+//! Output for notebooks: tables of the first rows of an answer, and pages in frames.
 
 use crate::input::arguments::text;
 use pyo3::prelude::*;
 
-/// Rows that are shown.
+/// Maximum number of rows in a table.
 const SHOWN: usize = 20;
 
-/// The numbers of the rows that are shown of `count`.
+/// The row numbers to show for an answer of `count` rows.
 pub(crate) fn shown(count: usize) -> std::ops::Range<usize> {
     0..count.min(SHOWN)
 }
@@ -44,13 +44,13 @@ impl Table {
     }
 }
 
-/// A text between the tags of a page.
+/// A text, escaped for HTML.
 pub(crate) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// A page in a frame of its own, so that its style and its names stay inside. `rights` are those of its
-/// scripts; without any none runs.
+/// A page in a frame, which isolates its style and names. `rights` are the permissions of its
+/// scripts; without any no script runs.
 pub(crate) fn framed(page: &str, height: &str, rights: &str) -> String {
     let page = page.replace('&', "&amp;").replace('"', "&quot;");
     format!(
@@ -59,8 +59,8 @@ pub(crate) fn framed(page: &str, height: &str, rights: &str) -> String {
     )
 }
 
-/// A page for a browser: one file that needs no network. A notebook shows it in a frame of its own, which
-/// reaches nothing of the notebook.
+/// A page for a browser: one file that needs no network. A notebook shows it in a frame, isolated
+/// from the notebook.
 ///
 /// >>> page = fpstore.Recipe().compare_page("the quick fox", "the slow fox")
 /// >>> (folder / "page.html").write_text(page.html()) > 1000
@@ -76,7 +76,7 @@ impl Page {
     }
 
     fn _repr_html_(&self) -> String {
-        // The policy of the page names its scripts, so that no other one runs.
+        // The policy of the page allows only its own scripts.
         framed(&self.0, "40em", "allow-scripts allow-downloads")
     }
 

@@ -13,13 +13,15 @@ use crate::errors::{Failure, input_error, warn_of_distance};
 use crate::input::whole::Whole;
 use crate::work::{Shared, cores};
 
-/// Memory of a small batch if none is given: asking the system for its memory takes longer than the
-/// batch.
+/// Default memory budget of a task of `fpstore.tasks`, in bytes.
+pub(crate) const TASK_MEMORY: i128 = 256 << 20;
+/// Default memory budget of a small batch: asking the system for the memory size takes longer than
+/// the batch.
 const SMALL_MEMORY: u64 = 256 << 20;
-/// Queries of a batch that [`SMALL_MEMORY`] is enough for.
+/// Maximum number of queries with this budget.
 const SMALL: usize = 1 << 16;
 
-/// A distance from 0 to 64; the default is the one that the store is tuned for.
+/// A distance from 0 to 64; by default the one that the store is tuned for.
 pub(crate) fn distance(py: Python<'_>, k: Option<Whole>, store: &Store) -> PyResult<u32> {
     match k {
         None => Ok(store.tuned_k()),
@@ -32,8 +34,8 @@ pub(crate) fn distance_of(py: Python<'_>, k: impl Into<Whole>) -> PyResult<u32> 
     Ok(u32::try_from(checked(py, &options::K, k)?)?)
 }
 
-/// The distance that a store is to be tuned for; the usual one of the recipe by default.
-/// Or the distance of a join of such fingerprints. Warns of one that is far from usual.
+/// The distance that a store is tuned for, or the distance of a join of fingerprints of the recipe.
+/// By default the usual distance of the recipe. Warns of a distance far from it.
 pub(crate) fn tuned_distance(
     py: Python<'_>,
     k: Option<Whole>,
@@ -74,19 +76,19 @@ pub(crate) fn checked(
     option.check(value.into()).map_err(|error| input_error(py, error))
 }
 
-/// The number of matches that a query keeps.
+/// The maximum number of matches of a query.
 pub(crate) fn limit(py: Python<'_>, value: Option<Whole>) -> PyResult<Option<usize>> {
     Ok(count(py, &options::LIMIT, value)?.map(|most| most as usize))
 }
 
-/// The value that a keyword names.
+/// The value with this keyword.
 pub(crate) fn choice<T: Choice>(py: Python<'_>, keyword: &str, name: &str) -> PyResult<T> {
     T::named(name).map_err(|unknown| {
         input_error(py, format!("{keyword} is {}, not '{name}'", unknown.expected()))
     })
 }
 
-/// Seconds to wait for locks; `None` is for as long as it takes.
+/// Seconds to wait for locks; `None` for no limit.
 pub(crate) fn wait_of(py: Python<'_>, seconds: Option<f64>) -> PyResult<Waiting> {
     let Some(seconds) = seconds else { return Ok(Waiting::FOREVER) };
     Waiting::seconds(seconds).map_err(|_| {
@@ -94,7 +96,7 @@ pub(crate) fn wait_of(py: Python<'_>, seconds: Option<f64>) -> PyResult<Waiting>
     })
 }
 
-/// What work may take; its observer is that of the call.
+/// The resources of a call; the observer is set by each call.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Limits {
     resources: Resources,
@@ -117,7 +119,7 @@ impl Limits {
         Ok(Limits { resources, max_pairs: None })
     }
 
-    /// Sets the most pairs of a join, which fails with more.
+    /// Sets the maximum number of pairs of a join; more pairs are an error.
     pub(crate) fn max_pairs(self, py: Python<'_>, most: Option<Whole>) -> PyResult<Self> {
         Ok(Limits { max_pairs: count(py, &options::MAX_PAIRS, most)?, ..self })
     }
@@ -135,7 +137,7 @@ impl Limits {
         self.resources.threads.unwrap_or(1)
     }
 
-    /// The resources of a call, which `shared` may end.
+    /// The resources of a call that `shared` can stop.
     pub(crate) fn given(&self, shared: &Arc<Shared>) -> Resources {
         Resources { observer: Some(shared.observer()), ..self.resources.clone() }
     }
@@ -146,7 +148,7 @@ impl Limits {
     }
 }
 
-/// The tables of a store, as [`SchemeChoice::parse`] reads them; `auto` if none are named.
+/// The tables of a store, as [`SchemeChoice::parse`] reads them; `auto` by default.
 pub(crate) fn scheme(
     k: u32,
     scheme: Option<&str>,

@@ -1,4 +1,4 @@
-//! Plans: which tables a store should have, before it is built.
+//! Plans: choosing the tables of a store before it is built.
 
 use fpstore::plan::{PlanRequest, Sample, SchemeEstimate};
 use pyo3::prelude::*;
@@ -14,14 +14,18 @@ use crate::text::recipe_text_of;
 use crate::tuple_class::{TYPES, plain_value};
 use crate::work::{Reporter, run};
 
-/// Which schemes a store of `n` fingerprints could have, what each takes in space and time, and
-/// which one `build` would choose: what the command `fpstore plan` prints.
+/// The schemes that a store of `n` fingerprints could have, with the space and time of each, and
+/// the scheme that `build` would choose. The command `fpstore plan` prints the same.
 ///
-/// `k` is 3 unless a `recipe` says otherwise, or the recipe of the column `sample`. The tables may take
-/// the `budget`, such as `"12GB"` or `"16B/fp"`. A `sample` of the fingerprints shows how they crowd
-/// together; without it they are taken for random bits, and without `n` they are as many as it has.
-/// The schemes are those that no other beats in both space and time, and the chosen one; with `all`
-/// they are all. Times are reckoned for one thread and the unit costs that come with the package.
+/// - `k` is by default the distance of the `recipe` or of the recipe of the column `sample`, else
+///   3.
+/// - `budget` is the maximum size of the tables, such as `"12GB"` or `"16B/fp"`.
+/// - `sample` is a sample of the fingerprints, which shows how evenly they are spread. By default
+///   they are taken as random bits. `n` is by default the size of the sample.
+/// - `all` lists all schemes. By default the list has the chosen scheme and the schemes that no
+///   other beats in both space and time.
+///
+/// Times are estimates for one thread with the unit costs of the package.
 ///
 /// >>> plan = fpstore.plan(10**9, budget="16B/fp")
 /// >>> plan.chosen.name, plan.chosen.bytes_per_fingerprint <= 16
@@ -81,7 +85,7 @@ pub(crate) fn plan<'py>(
     plain_value(py, "Plan", fields)
 }
 
-/// A `SchemeEstimate`, with the fields that it has in JSON.
+/// A `SchemeEstimate`, with the fields of the JSON output.
 fn estimate_of<'py>(py: Python<'py>, scheme: &SchemeEstimate) -> PyResult<Bound<'py, PyAny>> {
     let json = serde_json::to_string(scheme);
     let json = json.map_err(|error| Failure::Panic(error.to_string()))?;

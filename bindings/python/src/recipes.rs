@@ -1,4 +1,4 @@
-//! Which recipe made fingerprints that a caller hands over, and that two recipes never mix.
+//! The recipes of fingerprints in arguments. Fingerprints of different recipes are never mixed.
 
 use arrow_schema::DataType;
 use fpstore::{Error, Recipe};
@@ -7,19 +7,16 @@ use pyo3::prelude::*;
 use crate::capsule::{RECIPE_KEY, schema_of};
 use crate::errors::Failure;
 use crate::rows::Column;
-use crate::store::{Store, Stores};
+use crate::store::Store;
 
-/// The recipe that made the fingerprints of an object, if the object knows it: a column of this
-/// package, a store, several stores, or a table or an array of Arrow whose metadata has it.
+/// The recipe of the fingerprints of an object: a column of this package, a store, or an Arrow
+/// table or array with the recipe in its metadata. `None` if it is unknown.
 pub(crate) fn recipe_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Recipe>> {
     if let Ok(column) = object.cast::<Column>() {
         return Ok(column.get().made_by().cloned());
     }
     if let Ok(store) = object.cast::<Store>() {
         return Ok(known(store.get().get()?.recipe()));
-    }
-    if let Ok(stores) = object.cast::<Stores>() {
-        return Ok(known(stores.get().given()?.store.recipe()));
     }
     let Some(field) = schema_of(object)? else { return Ok(None) };
     let of_columns = match field.data_type() {
@@ -30,13 +27,12 @@ pub(crate) fn recipe_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Recipe>> {
     Ok(known(text.and_then(|text| Recipe::from_text(text))))
 }
 
-/// A recipe that says how fingerprints were made.
+/// The recipe, unless the fingerprints were ready-made.
 fn known(recipe: Option<Recipe>) -> Option<Recipe> {
     recipe.filter(|recipe| *recipe != Recipe::external())
 }
 
-/// The recipe of two kinds of fingerprints, of which either may not be known. Two that differ are
-/// refused.
+/// The recipe of two sets of fingerprints. Either may be unknown; different recipes are refused.
 pub(crate) fn common(
     one: Option<Recipe>,
     other: Option<Recipe>,
@@ -49,7 +45,7 @@ pub(crate) fn common(
     }
 }
 
-/// Refuses fingerprints of another recipe than that of the store.
+/// Refuses fingerprints of another recipe than the recipe of the store.
 pub(crate) fn check_recipe(object: &Bound<'_, PyAny>, store: &fpstore::Store) -> PyResult<()> {
     if let Some(recipe) = recipe_of(object)? {
         common(store.recipe(), Some(recipe))?;

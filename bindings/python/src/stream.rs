@@ -1,5 +1,5 @@
-//! Long answers as streams: a thread of their own finds rows, a few batches ahead of the reader, and
-//! ends when the stream is closed.
+//! Long answers as streams: a thread finds rows, a few batches ahead of the reader, and ends when
+//! the stream is closed.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -17,14 +17,14 @@ use crate::errors::{Failure, state_error};
 use crate::rows::Rows;
 use crate::work::{Reporter, Shared, TICK, caught};
 
-/// Batches that are found ahead of the reader.
+/// Maximum number of batches ahead of the reader.
 const BATCHES_AHEAD: usize = 2;
 
-/// Takes the batches on the thread that finds them.
+/// The sending end of a stream, on the thread that finds the rows.
 pub(crate) struct Sink(SyncSender<RecordBatch>);
 
 impl Sink {
-    /// Gives a batch to the reader; waits until it has room. Fails once the stream is closed.
+    /// Sends a batch to the reader; waits until there is room. Fails once the stream is closed.
     pub(crate) fn send(&mut self, batch: RecordBatch) -> Result<(), Failure> {
         if batch.num_rows() == 0 {
             return Ok(());
@@ -33,35 +33,35 @@ impl Sink {
     }
 }
 
-/// A stream that is not closed.
+/// An open stream.
 struct Running {
     receiver: Receiver<RecordBatch>,
     thread: Option<JoinHandle<Result<(), Failure>>>,
     shared: Arc<Shared>,
     reporter: Arc<Reporter>,
-    /// The process that has the thread. One that was forked from it has none.
+    /// The process of the thread. A forked process has no such thread.
     process: u32,
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
         if self.process != std::process::id() {
-            // There is no thread to wait for here.
+            // The thread does not exist in this process.
             std::mem::forget(self.thread.take());
             return;
         }
         self.shared.stop();
-        // A thread that waits for room sees that nobody reads any more.
+        // A thread that waits for room gets an error.
         let (_, nobody) = sync_channel(0);
         self.receiver = nobody;
         if let Some(thread) = self.thread.take() {
-            // Its result is of no use any more. The thread never needs the interpreter.
+            // Its result is no longer needed. The thread never needs the interpreter.
             let _ = thread.join();
         }
     }
 }
 
-/// Why there is no batch at the moment.
+/// The reason why there is no batch now.
 enum Waiting {
     NotYet,
     Ended(Result<(), Failure>),
@@ -88,10 +88,11 @@ impl Running {
     }
 }
 
-/// Rows as they are found. A thread finds them, a few batches ahead; closing the stream, leaving
+/// Rows as they are found. A thread finds them, a few batches ahead. Closing the stream, leaving
 /// its `with` or dropping it ends the thread.
 ///
-/// Iterate over it for `Rows`, take them all with `read_all`, or hand it to an Arrow library once.
+/// Iterating yields `Rows`, `read_all` returns all rows, and an Arrow library can read the stream
+/// once.
 ///
 /// >>> with store.pairs(3) as stream:
 /// ...     for rows in stream:
@@ -105,7 +106,7 @@ pub(crate) struct RowStream {
 }
 
 impl RowStream {
-    /// Starts a thread that finds rows and gives them to a [`Sink`].
+    /// Starts a thread that finds rows and sends them to a [`Sink`].
     pub(crate) fn start(
         schema: SchemaRef,
         reporter: Reporter,
@@ -173,7 +174,7 @@ impl RowStream {
         self.close(py);
     }
 
-    /// Ends the work. Rows that were not read are lost.
+    /// Ends the work. Unread rows are lost.
     fn close(&self, py: Python<'_>) {
         py.detach(|| drop(self.running().take()));
     }
@@ -184,7 +185,7 @@ impl RowStream {
         self.schema.fields().iter().map(|field| field.name().clone()).collect()
     }
 
-    /// All rows that are left, in memory.
+    /// All remaining rows, in memory.
     fn read_all(&self, py: Python<'_>) -> PyResult<Rows> {
         if self.running().is_none() {
             let message = "the stream was read to its end, closed or handed over; ask for it anew";
@@ -225,19 +226,19 @@ impl RowStream {
 
 static MAIN_THREAD: OnceLock<ThreadId> = OnceLock::new();
 
-/// Notes the thread that imports the package, which signals act on if it is the main one.
+/// Records the thread that imports the package. It handles signals if it is the main thread.
 pub(crate) fn note_main_thread() {
     let _ = MAIN_THREAD.set(std::thread::current().id());
 }
 
-/// A stream that an Arrow library reads, on a thread of its choice, with or without the interpreter.
+/// A stream that an Arrow library reads, on any thread, with or without the interpreter.
 ///
-/// Only on the main thread it attaches to the interpreter, to let signals act: another thread might
-/// wait for a thread that waits for this one.
+/// Only the main thread attaches to the interpreter, to handle signals: another thread could wait
+/// for a thread that waits for this one.
 struct HandedOver {
     schema: SchemaRef,
     running: Option<Running>,
-    /// When signals were looked at last.
+    /// Time of the last check for signals.
     looked: Instant,
 }
 
@@ -247,7 +248,7 @@ impl Iterator for HandedOver {
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             let running = self.running.as_mut()?;
-            // Also between batches that come fast: the library asks for them without a pause.
+            // Also while batches are ready: the library reads them without a pause.
             if self.looked.elapsed() >= TICK {
                 self.looked = Instant::now();
                 if let Err(message) = look_on_main_thread(running) {
@@ -272,7 +273,7 @@ impl Iterator for HandedOver {
     }
 }
 
-/// Lets signals act. One that raises ends the stream and is raised again as soon as the library has
+/// Handles signals. A signal that raises ends the stream and is raised again when the library has
 /// returned.
 fn look_on_main_thread(running: &Running) -> Result<(), String> {
     if MAIN_THREAD.get() != Some(&std::thread::current().id()) {
@@ -284,7 +285,7 @@ fn look_on_main_thread(running: &Running) -> Result<(), String> {
             if !is_interrupt {
                 return error.value(py).to_string();
             }
-            // Nothing of Python may run after this: the interrupt would be raised and lost here.
+            // No Python code may run after this: the interrupt would be raised and lost here.
             if let Ok(thread) = py.import("_thread") {
                 let _ = thread.call_method0("interrupt_main");
             }

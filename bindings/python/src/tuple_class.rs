@@ -1,7 +1,7 @@
 //! Named tuples, made without their own constructor.
 //!
-//! The constructor of a named tuple is written in Python and takes longer than a search that finds
-//! one. All that it does is to call the constructor of `tuple`, which is called here.
+//! The constructor of a named tuple is written in Python and takes longer than a search with one
+//! match. It only calls the constructor of `tuple`, which is called here directly.
 
 #![expect(unsafe_code, reason = "the constructor of a type is a pointer to a function")]
 
@@ -16,7 +16,7 @@ pub(crate) const FRAMES: &str = "fpstore._frames";
 /// The module of the plain values.
 pub(crate) const TYPES: &str = "fpstore._types";
 
-/// An object of a class of `fpstore/_types.py` with these fields, for answers that come once.
+/// An object of a class in `fpstore/_types.py` with these fields, for rare answers.
 pub(crate) fn plain_value<'py>(
     py: Python<'py>,
     class: &str,
@@ -25,8 +25,8 @@ pub(crate) fn plain_value<'py>(
     py.import(TYPES)?.getattr(class)?.call1(fields)
 }
 
-/// A named tuple of a module of the package, for what a change did: it is made without a line of
-/// Python, in which a signal would raise, and what was done would not be told.
+/// A named tuple of a module of the package, for the result of a change. It is made without running
+/// Python code, in which a signal could raise an exception and lose the result.
 pub(crate) fn told<'py, F>(
     py: Python<'py>,
     module: &str,
@@ -40,14 +40,14 @@ where
     TupleClass::new(class)?.make(&fields.into_pyobject(py).map_err(Into::into)?)
 }
 
-/// A class that `typing.NamedTuple` made.
+/// A class made by `typing.NamedTuple`.
 pub(crate) struct TupleClass {
     class: Py<PyType>,
     new: ffi::newfunc,
 }
 
 impl TupleClass {
-    /// A class that adds no fields of its own to `tuple`.
+    /// The class, which must be a subclass of `tuple` without fields of its own.
     pub(crate) fn new(class: Bound<'_, PyType>) -> PyResult<Self> {
         let py = class.py();
         let tuple = PyType::new::<PyTuple>(py);
@@ -63,12 +63,13 @@ impl TupleClass {
         Ok(TupleClass { class: class.unbind(), new })
     }
 
-    /// One with these fields.
+    /// An object with these fields.
     pub(crate) fn make<'py>(&self, fields: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
         let py = fields.py();
         let arguments = (fields,).into_pyobject(py)?;
-        // SAFETY: the function makes objects of `tuple` and of classes below it, as this is one; it
-        // takes a tuple and perhaps no names, and gives a new reference or null and an exception.
+        // SAFETY: the function makes objects of `tuple` and of its subclasses, such as this one. It
+        // takes a tuple and optional keywords, and returns a new reference, or null with an
+        // exception.
         unsafe {
             let class = self.class.bind(py).as_type_ptr();
             let made = (self.new)(class, arguments.as_ptr(), std::ptr::null_mut());

@@ -1,4 +1,4 @@
-//! Small functions on fingerprints: spellings, bits of images, statistics of arrays.
+//! Small functions on fingerprints: conversions, bits of images, statistics of arrays.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ pub(crate) fn from_hex<'py>(
     py: Python<'py>,
     texts: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyArray1<u64>>> {
-    // Only texts: numbers would pass for fingerprints.
+    // Only texts: numbers are already fingerprints.
     let read = TextInput::of(texts)?;
     let mut values = Vec::with_capacity(read.len());
     for at in 0..read.len() {
@@ -41,8 +41,8 @@ pub(crate) fn from_hex<'py>(
     Ok(PyArray1::from_vec(py, values))
 }
 
-/// Fingerprints as 16 hex digits each, or as fewer if they are a `Column` of a store whose fingerprints
-/// have fewer bits.
+/// Fingerprints as 16 hex digits each, or as fewer digits for a `Column` of a store of narrower
+/// fingerprints.
 ///
 /// >>> fpstore.to_hex([255])
 /// ['00000000000000ff']
@@ -67,8 +67,9 @@ pub(crate) fn from_bits<'py>(
     Ok(PyArray1::from_vec(py, bits::values_of(bits)?))
 }
 
-/// Statistics of fingerprints before a store is built: decimal numbers read as hex, counters, dead
-/// bits and more are found. Without `k` it is the usual distance of the recipe of a `Column`, else 3.
+/// Statistics of fingerprints before a store is built. They reveal decimal numbers read as hex,
+/// counters, dead bits and more. `k` is by default the usual distance of the recipe of a `Column`,
+/// else 3.
 ///
 /// >>> fpstore.stats(range(1000)).findings[0].code
 /// 'counting-numbers'
@@ -95,14 +96,14 @@ pub(crate) fn stats(
     Ok(StatisticsView { name: "fingerprints".into(), statistics })
 }
 
-/// Panics, so that tests can see what becomes of a panic.
+/// Panics, for a test of panics.
 #[pyfunction]
 pub(crate) fn _panic(py: Python<'_>, is_held: bool) -> PyResult<()> {
     let work = || panic!("a panic for a test");
     if is_held { crate::work::held(work) } else { run(py, &Reporter::default(), |_| work()) }
 }
 
-/// Fails after a change, so that tests can see what becomes of it.
+/// Fails after a change took effect, for a test of such errors.
 #[pyfunction]
 pub(crate) fn _fail_after(py: Python<'_>, generation: u64) -> PyResult<()> {
     let source = std::io::Error::from_raw_os_error(5);

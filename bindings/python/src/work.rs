@@ -1,8 +1,8 @@
-//! Long work on a thread of its own, while the calling thread looks after the interpreter.
+//! Runs long work on another thread, while the calling thread attends to the interpreter.
 //!
-//! Only the calling thread attaches to the interpreter, at most every tenth of a second: to let
-//! signals act, so that Ctrl-C ends the work, and to report progress. The threads that work read a
-//! flag. So a busy thread of Python costs the work nothing.
+//! Only the calling thread attaches to the interpreter, at most every tenth of a second, to handle
+//! signals, so that Ctrl-C ends the work, and to report progress. The working threads read a flag,
+//! so a busy thread of Python does not slow them down.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,19 +19,19 @@ use crate::errors::{Failure, internal_error, panic_message};
 use crate::later::raise_after;
 use crate::tuple_class::plain_value;
 
-/// How often signals are looked at and progress is reported.
+/// The interval of checking signals and reporting progress.
 pub(crate) const TICK: Duration = Duration::from_millis(100);
 
-/// What the working threads and the calling thread share.
+/// State shared by the working threads and the calling thread.
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
-    /// Set when the work is to end.
+    /// Set to stop the work.
     pub(crate) stop: Arc<AtomicBool>,
     last: Mutex<Option<Progress>>,
 }
 
 impl Shared {
-    /// An observer that notes the progress and ends the work once the flag is set.
+    /// An observer that records the progress and stops the work once the flag is set.
     pub(crate) fn observer(self: &Arc<Self>) -> Observer {
         let shared = Arc::clone(self);
         Observer::new(move |progress| {
@@ -57,12 +57,13 @@ impl Shared {
     }
 }
 
-/// Where progress is reported.
+/// The target of progress reports.
 #[derive(Debug, Default)]
 pub(crate) struct Reporter(Option<Py<PyAny>>);
 
 impl Reporter {
-    /// A function, `True` for a line on standard error, `False` or `None` for nothing.
+    /// From an argument: a function, `True` for a line on standard error, `False` or `None` for no
+    /// reports.
     pub(crate) fn new(given: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let Some(given) = given else { return Ok(Reporter(None)) };
         let py = given.py();
@@ -80,13 +81,13 @@ impl Reporter {
         Ok(Reporter(Some(given.clone().unbind())))
     }
 
-    /// Lets signals act and reports what is new. An error of either ends the work.
+    /// Handles signals and reports new progress. An error of either stops the work.
     pub(crate) fn look(&self, py: Python<'_>, shared: &Shared) -> PyResult<()> {
         py.check_signals()?;
         self.report(py, shared)
     }
 
-    /// Reports what is new. A signal may raise while the function runs.
+    /// Reports new progress. A signal may raise while the function runs.
     fn tell(&self, py: Python<'_>, shared: &Shared) -> Result<(), Ended> {
         self.report(py, shared).map_err(|error| {
             if error.is_instance_of::<PyKeyboardInterrupt>(py) {
@@ -107,7 +108,7 @@ impl Reporter {
 }
 
 /// Runs `work` without the interpreter, and returns its result. A signal that raises, such as
-/// Ctrl-C, and an error of the progress function end the work and are raised. A panic becomes an
+/// Ctrl-C, and an error of the progress function stop the work and are raised. A panic becomes an
 /// `InternalError`.
 pub(crate) fn run<T: Send>(
     py: Python<'_>,
@@ -117,7 +118,7 @@ pub(crate) fn run<T: Send>(
     run_shared(py, reporter, &Arc::new(Shared::default()), work)
 }
 
-/// As [`run`], with an observer that lives longer than this piece of work.
+/// As [`run`], with an observer that outlives this piece of work.
 pub(crate) fn run_shared<T: Send>(
     py: Python<'_>,
     reporter: &Reporter,
@@ -133,10 +134,10 @@ pub(crate) fn run_shared<T: Send>(
     Ok(done)
 }
 
-/// As [`run_shared`], for work that changes files: what it made is returned, and so is an error
-/// that says that the change took effect. A signal that raised meanwhile raises right after, and an
-/// error of the progress function goes to `sys.unraisablehook`. Both end the work, and are raised
-/// here if it changed nothing.
+/// As [`run_shared`], for work that changes files. Its result is always returned, and so is an
+/// error after a change that took effect. A signal that raised meanwhile then raises right after
+/// the call, and an error of the progress function goes to `sys.unraisablehook`. Both stop the
+/// work, and are raised here if it changed nothing.
 pub(crate) fn run_change<T: Send>(
     py: Python<'_>,
     reporter: &Reporter,
@@ -147,7 +148,7 @@ pub(crate) fn run_change<T: Send>(
     let took_effect = done.as_ref().map_or_else(Failure::took_effect, |_| true);
     let ended = match ended {
         Some(error) if !took_effect => return Err(error.into()),
-        // A signal that comes now raises after this call by itself.
+        // A later signal raises after this call by itself.
         None => reporter.tell(py, shared).err(),
         ended => ended,
     };
@@ -162,8 +163,8 @@ pub(crate) fn run_change<T: Send>(
     Ok(done?)
 }
 
-/// Waits for the work without the interpreter. A signal that raises, and an error of the progress
-/// function, tell it to end, and come beside its result.
+/// Waits for the work without the interpreter. Returns its result, and the signal or the error of
+/// the progress function that stopped it.
 fn wait_for<T: Send>(
     py: Python<'_>,
     reporter: &Reporter,
@@ -175,7 +176,7 @@ fn wait_for<T: Send>(
         let (send, receive) = sync_channel(1);
         let of_work = Arc::clone(shared);
         scope.spawn(move || {
-            // The receiver waits for exactly this.
+            // The receiver waits for this.
             let _ = send.send(caught(|| work(&of_work)));
         });
         let mut receive = receive;
@@ -204,7 +205,7 @@ fn wait_for<T: Send>(
     })
 }
 
-/// What ended work early.
+/// The cause of an early end of the work.
 enum Ended {
     BySignal(PyErr),
     ByProgress(PyErr),
@@ -217,18 +218,18 @@ impl From<Ended> for PyErr {
         }
     }
 }
-/// Runs `work` at once and with the interpreter held, for calls of microseconds.
+/// Runs `work` on this thread with the interpreter held, for calls of microseconds.
 pub(crate) fn held<T>(work: impl FnOnce() -> Result<T, Failure>) -> PyResult<T> {
     Ok(caught(work)?)
 }
 
 pub(crate) fn caught<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
-    // What the work used is not used again after a panic, or guards itself.
+    // After a panic the objects in the work are not used again, or protect themselves.
     catch_unwind(AssertUnwindSafe(work))
         .unwrap_or_else(|panic| Err(Failure::Panic(panic_message(&*panic))))
 }
 
-/// The number of cores. Asked once, because the system is slow to tell.
+/// The number of cores, cached because the system call is slow.
 pub(crate) fn cores() -> usize {
     static CORES: OnceLock<usize> = OnceLock::new();
     *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))

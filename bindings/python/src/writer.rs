@@ -13,9 +13,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
 use crate::adding::{Adder, Adding, add};
+use crate::answer_columns::{common_id_kind, id_kind};
 use crate::checked::CheckedRows;
 use crate::errors::{Failure, chained, input_error};
-use crate::id_columns::{common_id_kind, id_kind};
 use crate::id_rule::IdRule;
 use crate::input::arguments::{path, path_or_none, paths, text, text_or_none};
 use crate::input::batches::Batches;
@@ -32,12 +32,13 @@ use crate::text::{hasher_of, recipe_text_of};
 use crate::tuple_class::{TYPES, told};
 use crate::work::{Reporter, Shared, run_change, run_shared};
 
-/// The one who may change a store; readers see each change when they refresh.
+/// The only writer of a store; readers see each change after a refresh.
 ///
-/// Leaving `with` commits what was added and merges small segments if `compact`; leaving it with an
-/// exception forgets what was added and not committed. New ids are of the kind that the store has:
-/// texts beside numbers are refused unless `id_type` says what they become. New segments get the
-/// `label`, by which they can expire. `max_rate` limits the bytes a second of merges, `wait` is as for `Builder`.
+/// Leaving `with` commits the added records and merges small segments if `compact`; leaving it with
+/// an exception discards uncommitted records. New ids have the kind of the ids in the store: texts
+/// are refused in a store of numbers, unless `id_type` converts them. New segments get the `label`,
+/// by which they can expire. `max_rate` limits the bytes merged in a second, `wait` is as for
+/// `Builder`.
 ///
 /// >>> made = fpstore.build(folder / "grows.fps", [1], ["one"])
 /// >>> with fpstore.Writer(folder / "grows.fps") as writer:
@@ -50,10 +51,10 @@ use crate::work::{Reporter, Shared, run_change, run_shared};
 #[pyclass(frozen, module = "fpstore")]
 pub(crate) struct Writer(Adder<Open>);
 
-/// How messages name it.
+/// The name of a writer in messages.
 const WORDS: Words = Words { noun: "writer", loss: "what was not committed is forgotten" };
 
-/// A writer that is not closed.
+/// An open writer.
 struct Open {
     checked: CheckedWriter,
     rule: IdRule,
@@ -94,13 +95,13 @@ impl Adding for Open {
 }
 
 impl Open {
-    /// The records that were added and not committed, whether they were checked or not.
+    /// The uncommitted records, checked or not.
     fn pending_count(&mut self) -> u64 {
         let unchecked = self.checked.writer().map_or(0, |writer| writer.pending_count());
         self.checked.pending().len() as u64 + unchecked
     }
 
-    /// Makes what was added findable before something is deleted.
+    /// Makes added records searchable before a deletion.
     fn commit_pending(&mut self, dry_run: bool) -> Result<&mut fpstore::Writer, Failure> {
         if self.pending_count() > 0 {
             if dry_run {
@@ -125,7 +126,7 @@ impl Writer {
     ) -> PyResult<Rows> {
         let lent = &self.0.lent;
         let (k, kept) = lent.change_taken(py, open, move |open, _| {
-            // What is near a record that was added must be found.
+            // Pending records are committed first, so that the comparison finds them.
             if open.target()?.pending_count() > 0 {
                 open.checked.commit()?;
             }
@@ -191,7 +192,7 @@ impl Writer {
     }
 }
 
-/// Whether Ctrl-C, or an error of the progress function, ended the merging of segments.
+/// Whether Ctrl-C or an error of the progress function stopped the merging of segments.
 fn is_interrupted(unmerged: &Error) -> bool {
     matches!(unmerged, Error::Unmerged { source } if matches!(**source, Error::Interrupted))
 }
@@ -239,7 +240,7 @@ impl Writer {
         let at = path.clone();
         let open = run_shared(py, &reporter, &shared, move |_| {
             let kept = fpstore::Store::open(&at).map(|store| id_kind(&store))?;
-            // New ids are of the kind that the store has.
+            // New ids have the kind of the ids in the store.
             let rule = asked.beside(kept);
             let mut checked = CheckedWriter::new(at, options.ids(rule.policy()));
             checked.writer()?;
@@ -249,7 +250,7 @@ impl Writer {
         Ok(Writer(Adder { path, recipe: given, limits, lent }))
     }
 
-    /// Adds records, as `Builder.add`. They are in the store once they are committed.
+    /// Adds records, as `Builder.add`. They are in the store after a commit.
     #[pyo3(signature = (fingerprints, ids=None))]
     fn add(
         &self,
@@ -260,8 +261,8 @@ impl Writer {
         add(&self.0.lent, py, fingerprints, ids)
     }
 
-    /// Adds the documents in files and folders, as `Builder.add_documents`. The recipe is that of the
-    /// store; a `recipe` of the writer brings its lists and tables along.
+    /// Adds the documents in files and folders, as `Builder.add_documents`, by the recipe of the
+    /// store. A `recipe` of the writer provides its lists and tables.
     #[pyo3(signature = (inputs))]
     fn add_documents<'py>(
         &self,
@@ -271,13 +272,12 @@ impl Writer {
         self.0.add_documents(py, inputs)
     }
 
-    /// Adds the records that have no record within `k` bits in the store, among those that were
-    /// added and are not committed, and before them in this call. `k` is that of the store unless
-    /// it is given.
+    /// Adds each record without a near record, within `k` bits, in the store, among uncommitted
+    /// records, or earlier in this call. `k` is by default the tuned distance of the store.
     ///
-    /// One row for each record: whether it was `added`, and of one that was not the nearest record:
-    /// `near`, `near_id` and `distance`. Added records are durable once they are committed. After a
-    /// commit that failed they are still pending, and the next one tries again. An error in here adds
+    /// Returns one row for each record: whether it was `added`, and if not, the nearest record:
+    /// `near`, `near_id` and `distance`. Added records are durable after a commit. After a failed
+    /// commit they are still pending, and the next commit tries again. An error in this call adds
     /// nothing.
     ///
     /// >>> made = fpstore.build(folder / "checked.fps", [])
@@ -303,14 +303,15 @@ impl Writer {
         rows
     }
 
-    /// Makes one segment of the records that were added: from then on they are durable, and readers
-    /// find them. Then merges segments if `compact`; `unmerged` says why that failed.
+    /// Makes one segment of the added records: from then on they are durable, and readers find
+    /// them. Then merges segments if `compact`; `unmerged` is the reason if that failed.
     ///
-    /// If it fails, the store is as before, and the records are forgotten: add them again.
+    /// If it fails, the store is unchanged, and the records are discarded: add them again.
     ///
-    /// As all calls that change a store, it returns what it did even if Ctrl-C or an error of
-    /// `progress` came too late to end it: the interrupt is raised right after the call, the error
-    /// goes to `sys.unraisablehook`. `InEffectError` is of changes that took place all the same.
+    /// As all calls that change a store, it returns its result even if Ctrl-C or an error of
+    /// `progress` came too late to stop it: the interrupt is raised right after the call, the error
+    /// goes to `sys.unraisablehook`. `InEffectError` is raised for changes that took effect
+    /// although an error followed.
     fn commit<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let done = self.0.lent.run(py, |open, _| Ok(open.checked.commit()?))?;
         let report = &done.report;
@@ -320,9 +321,9 @@ impl Writer {
         told(py, TYPES, "Committed", fields)
     }
 
-    /// Puts records in the place of those with the same ids, in one step and durably, after a commit of
-    /// what was added. Of several records with one id the last one counts. Returns what was deleted
-    /// for them. Reads all ids of the store, so replace many at once.
+    /// Replaces the records with the same ids, in one step and durably, after a commit of the added
+    /// records. Of several records with one id the last one counts. Returns the counts of the
+    /// deleted records. Reads all ids of the store, so replace many at once.
     ///
     /// >>> made = fpstore.build(folder / "changing.fps", [5, 6], ["a", "b"])
     /// >>> with fpstore.Writer(made.path) as writer:
@@ -345,8 +346,8 @@ impl Writer {
         deleted(py, &done?)
     }
 
-    /// Deletes ids, wherever they are, after a commit of what was added. With `dry_run` only counts
-    /// what would be deleted.
+    /// Deletes ids, wherever they are, after a commit of the added records. With `dry_run` only
+    /// counts them.
     #[pyo3(signature = (ids, *, dry_run=false))]
     fn delete_ids<'py>(
         &self,
@@ -363,8 +364,8 @@ impl Writer {
         deleted(py, &done)
     }
 
-    /// Deletes fingerprints with all their ids, after a commit of what was added. With `dry_run` only
-    /// counts what would be deleted.
+    /// Deletes fingerprints with all their ids, after a commit of the added records. With `dry_run`
+    /// only counts them.
     #[pyo3(signature = (fingerprints, *, dry_run=false))]
     fn delete_fingerprints<'py>(
         &self,
@@ -384,10 +385,10 @@ impl Writer {
         deleted(py, &done)
     }
 
-    /// Removes segments by their label, and returns them: with `before` those whose label sorts before
-    /// it, such as `2026-09` before `2026-10`; with `older_than` those whose label is a date of more
-    /// than `30d`, `6w`, `3mo` or `1y` ago. Where no record would stay, `all=True` has to allow it.
-    /// With `dry_run` only returns them.
+    /// Removes segments by their label, and returns them: with `before` the segments whose label
+    /// sorts before it, such as `2026-09` before `2026-10`; with `older_than` the segments whose
+    /// label is a date of more than `30d`, `6w`, `3mo` or `1y` ago. `all=True` is required if no
+    /// record would be left. With `dry_run` only returns them.
     #[pyo3(signature = (before=None, *, older_than=None, all=false, dry_run=false))]
     fn expire<'py>(
         &self,
@@ -412,8 +413,8 @@ impl Writer {
         PyList::new(py, segments?)
     }
 
-    /// Merges segments: `"tier"` those of similar size, `"all"` all, `"one"` into one;
-    /// `"rewrite"` writes each anew.
+    /// Merges segments: `"tier"` segments of similar size, `"all"` all, `"one"` into one;
+    /// `"rewrite"` rewrites each.
     #[pyo3(signature = (what="tier"))]
     fn compact<'py>(
         &self,
@@ -433,8 +434,8 @@ impl Writer {
         told(py, TYPES, "Compacted", fields)
     }
 
-    /// Takes all segments of other stores, or single segment files, in one step. They are copied
-    /// and checked.
+    /// Copies all segments of other stores, or single segment files, into the store in one step.
+    /// They are checked.
     fn import_<'py>(
         &self,
         py: Python<'py>,
@@ -445,7 +446,7 @@ impl Writer {
         told(py, TYPES, "Imported", fields)
     }
 
-    /// Records that were added and not committed.
+    /// The number of uncommitted records.
     #[getter]
     fn pending(&self) -> PyResult<u64> {
         self.0.lent.look(Open::pending_count)
@@ -458,12 +459,12 @@ impl Writer {
         Ok(Store::new(store?))
     }
 
-    /// Commits, merges if `compact`, closes the writer, and opens the store. `UnmergedError` says
-    /// that the records were added, and that merging failed.
+    /// Commits, merges if `compact`, closes the writer, and opens the store. `UnmergedError` is
+    /// raised if the records were added but merging failed.
     fn finish(&self, py: Python<'_>) -> PyResult<Store> {
         let path = self.0.path.clone();
         let finish = move |open: Open, _: &_| match open.checked.finish() {
-            // What was asked for is done; merging goes on with the next writer.
+            // The records are added; the next writer continues merging.
             Err(error @ Error::Unmerged { .. }) if is_interrupted(&error) => {
                 fpstore::Store::open(path).map_err(|_| error.into())
             }
@@ -472,7 +473,7 @@ impl Writer {
         Ok(Store::new(self.0.lent.finish(py, "is closed", finish)?))
     }
 
-    /// Closes the writer. What was not committed is forgotten.
+    /// Closes the writer. Uncommitted records are discarded.
     fn close(&self) {
         self.0.lent.end("is closed");
     }
@@ -492,9 +493,9 @@ impl Writer {
     }
 }
 
-/// Copies a store as it is, or the segment `segment_number` of it, to a new directory. With
-/// `hard_link` its files get second names instead: a snapshot that takes milliseconds and no space,
-/// for a job that must see one state while the store goes on changing. That needs one file system.
+/// Copies a store, or its segment `segment_number`, to a new directory. With `hard_link` its files
+/// get second names instead: a snapshot in milliseconds and without disk space, for a job that must
+/// read one state while the store changes. It needs one file system.
 ///
 /// >>> len(fpstore.export(store, folder / "copy.fps"))
 /// 3

@@ -24,7 +24,7 @@ needs_lock = pytest.mark.skipif(
 
 
 def clustered(count: int, seed: int) -> U64:
-    """Random fingerprints, of which a fifth are earlier ones with 0 to 6 flipped bits."""
+    """Random fingerprints; a fifth of them are earlier ones with 0 to 6 flipped bits."""
     rng = np.random.default_rng(seed)
     values = rng.integers(0, 2**64, count, dtype=np.uint64)
     for at in range(1, count):

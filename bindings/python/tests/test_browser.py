@@ -1,4 +1,4 @@
-"""What notebooks show, seen in a browser: wide and narrow, light and dark. Needs Chromium and its
+"""Outputs of notebooks in a browser: wide and narrow, light and dark. Needs Chromium and its
 driver, see tools/pages/browser.py; FPSTORE_PICTURES names a folder for pictures."""
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ FRAME = pd.DataFrame(
     }
 )
 
-# What a notebook puts around an output.
+# The markup of a notebook around an output.
 CELL = """<!doctype html><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark"><style>
@@ -68,7 +68,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def outputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What is shown, by a name."""
+    """The shown outputs, by name."""
     folder = tmp_path_factory.mktemp("shown")
     prints = fpstore.Recipe().fingerprints(FRAME["text"])
     store = fpstore.build(folder / "texts.fps", prints, FRAME["id"])

@@ -185,7 +185,7 @@ def test_what_is_near_is_not_added(tmp_path: Path) -> None:
             (False, 0xFF0000, "b", 0),
         ]
         assert writer.pending == 1 and "1 records pending" in repr(writer)
-        # What was added without a check is found as well.
+        # Records added without a check are found, too.
         writer.add([0xFF << 32], ["unchecked"])
         assert writer.check_and_add([0xFF << 32], ["e"]).to_pylist() == [
             (False, 0xFF << 32, "unchecked", 0)

@@ -25,7 +25,7 @@ KEEP_RULES = [
 
 
 def corpus(folder: Path) -> list[Path]:
-    """JSON Lines and CSV, of which many documents are near earlier ones."""
+    """JSON Lines and CSV; many of the documents are near earlier ones."""
     numbers = random.Random(11)
     words = [f"word{number}" for number in range(400)]
     documents: list[dict[str, Any]] = []

@@ -1,4 +1,4 @@
-"""What other libraries make of answers."""
+"""Answers read by other libraries."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def test_recipes_never_mix(tmp_path: Path) -> None:
             with pytest.raises(fpstore.RecipeError, match="recipes differ"):
                 add(other)
         assert writer.add(one[:3]) == 3
-    # Fingerprints of which nothing is known are compared as before.
+    # Fingerprints without a known recipe are compared as before.
     assert store.has_near(other.to_numpy(), 64).all()
 
 

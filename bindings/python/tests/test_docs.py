@@ -22,6 +22,9 @@ def documented() -> dict[str, Any]:
     for name, item in vars(fpstore).items():
         if name.startswith("_") or not (inspect.isclass(item) or inspect.isroutine(item)):
             continue
+        # Another name of a class, such as Stores.
+        if item in found.values():
+            continue
         found[name] = item
         if inspect.isclass(item) and item.__module__ == "fpstore":
             for member, value in vars(item).items():

@@ -1,5 +1,5 @@
-"""What took effect is told as such: a call that changed a store returns what it did, whatever came
-too late to end it."""
+"""Effects are reported: a call that changed a store returns its result, even after an interrupt that
+came too late to stop it."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ call_it = operator.methodcaller("__call__")
 
 
 def interrupted(alarm: Callable[[float], None], after: float, call: Callable[[], Any]) -> list[Any]:
-    """What a call returns that is interrupted, in it or right after it."""
+    """The result of a call that is interrupted, during the call or right after it."""
     returned: list[Any] = []
     with pytest.raises(KeyboardInterrupt):
         alarm(after)

@@ -1,5 +1,5 @@
-"""Each change of files that a writer asks the system for fails once, by strace, and is tried again by
-the same writer: what an operation does is done once, and never told as a failure without saying so."""
+"""Each system call of a writer that changes files fails once, by strace, and the same writer tries
+again: an operation takes effect once, and a failure after its effect is reported as such."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ CALL = re.compile(r"(?:\[pid +)?(\d+)\]? +(\w+)\((.*)")
 
 
 def run(folder: Path, operation: str, *options: str) -> str:
-    """What the script says of an operation while strace looks at it."""
+    """The output of the script for an operation under strace."""
     script = SCRIPT.replace("OPERATION", OPERATIONS[operation])
     command = [sys.executable, "-B", "-c", script]
     pipe = subprocess.PIPE

@@ -1,5 +1,5 @@
-"""What comes by the Arrow interface is checked before it is used: nothing that another library hands
-over ends the process, or is read as something else."""
+"""Arrow data of other libraries is checked before it is used: none ends the process, or is read as
+other data."""
 
 from __future__ import annotations
 
@@ -73,13 +73,13 @@ def capsule(at: ctypes.Structure, name: bytes) -> Any:
     return new(ctypes.addressof(at), name, None)
 
 
-# What producers handed over, which nobody frees.
+# Exported data of producers, which nobody frees.
 ALIVE: list[Any] = []
 
 
 @dataclass
 class Producer:
-    """An array as another library hands it over, with what a test makes wrong about it."""
+    """An array as another library exports it, with the faults of a test."""
 
     format: bytes | None
     length: int
@@ -197,14 +197,14 @@ def test_a_producer_that_is_right_is_read() -> None:
     given = texts(format=b"U", buffers=[None, i64(0, 1, 2, 3), b"abc"]), keyed(bytes([0, 1, 2, 2]))
     for one in (texts(), views(long, view(3, 0, 0)), *given):
         assert len(hashed(one)) == one.length
-    # What lies under a null has no meaning.
+    # Values under a null have no meaning.
     null = texts(buffers=[b"\x05", i32(0, 1, 2, 3), b"a\xe9c"], null_count=1)
     assert len(hashed(null)) == 3
     assert hashed(views(view(99, 7, 7), buffers=[b"\0", view(99, 7, 7), i64()], null_count=1)) == [None]
     assert hashed(keyed(b"\x63", buffers=[b"\0", b"\x63"], null_count=1)) == [None]
     empty = texts(length=0, buffers=[None, i32(), None])
     assert hashed(keyed(b"\0\0", buffers=[b"\0", b"\0\0"], null_count=2, dictionary=empty)) == [None] * 2
-    # A slice of which only the offsets tell where it begins.
+    # A slice: only its offsets have its start.
     assert hashed(texts(length=1, offset=1)) == hashed(["b"])
     assert hashed(texts(length=0, offset=3)) == []
 

@@ -1,4 +1,4 @@
-"""Fingerprints and ids as they come, and what is refused by name."""
+"""Fingerprints and ids in all accepted types, and the refused types with their names."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ import fpstore
 
 @pytest.fixture
 def months(tmp_path: Path, values: U64) -> fpstore.Store:
-    """Three segments: two with labels, of which one holds fingerprints of the other, and one without."""
+    """Three segments: two with labels and common fingerprints, and one without a label."""
     ids = [f"document {at}" for at in range(len(values))]
     path = tmp_path / "months.fps"
     fpstore.build(path, values[:1000], ids[:1000], label="2026-10")

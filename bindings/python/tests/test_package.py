@@ -1,4 +1,4 @@
-"""What the installed package says of itself."""
+"""The metadata of the installed package."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def test_pages_show_the_texts_of_their_documents(texts: fpstore.Store, tmp_path:
     for page in pages:
         assert page and page.html().lower().startswith("<!doctype html>")
         assert "quick brown" in page.html() and "<b>lazy" not in page.html()
-        # Nothing from elsewhere, and no script but that of the page.
+        # No external resources, and only the script of the page.
         assert "Content-Security-Policy" in page.html()
         frame = page._repr_html_()
         assert re.fullmatch(r'<iframe srcdoc="[^"]*" style="[^"]*" sandbox="[a-z -]*"></iframe>', frame)
@@ -113,7 +113,7 @@ def test_plans(tmp_path: Path) -> None:
     values = clustered(5000, 4)
     sampled = fpstore.plan(sample=np.concatenate([values, values]))
     assert sampled.fingerprints == len(np.unique(values))
-    # What it chooses is what a build takes.
+    # A build takes the same scheme.
     store = fpstore.build(tmp_path / "s.fps", values, scheme=sampled.chosen.name)
     assert [it.mask for it in store.info().segments[0].tables] == sampled.chosen.masks
     assert found.chosen.name in found._repr_html_()

@@ -1,4 +1,4 @@
-"""What would be misread or lost without a word is refused, with the remedy."""
+"""Input that would be misread or lost silently is refused, with the remedy."""
 
 from __future__ import annotations
 

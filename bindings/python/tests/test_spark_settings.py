@@ -1,4 +1,4 @@
-"""What settings of Spark leave for a task, and how errors of tasks come back. Needs no Spark."""
+"""The resources of a task under settings of Spark, and the errors of tasks. Needs no Spark."""
 
 from __future__ import annotations
 

@@ -361,7 +361,7 @@ def test_threads_share_stores(stores: fpstore.Stores, parts: dict[str, Records])
 def test_closed_stores_answer_nothing(parts: dict[str, Records]) -> None:
     with fpstore.open_all(map(Path, parts), warm="hot", access="map") as stores:
         assert not stores.closed and bool(stores) and stores.warm("all") > 0
-        assert repr(stores).startswith(f"<fpstore.Stores '{list(parts)[0]}', ")
+        assert repr(stores).startswith(f"<fpstore.Store '{list(parts)[0]}', ")
         assert repr(stores).endswith(f": {len(stores)} fingerprints, 1600 ids>")
     assert stores.closed and repr(stores).endswith(", closed>") and stores.paths == list(parts)
     asks: list[Callable[[], object]] = [
@@ -384,6 +384,40 @@ def test_closed_stores_answer_nothing(parts: dict[str, Records]) -> None:
         with pytest.raises(fpstore.InputError, match="the stores are closed"):
             ask()
     stores.close()
+
+
+def test_a_list_of_paths_opens_several_stores(parts: dict[str, Records]) -> None:
+    assert fpstore.Stores is fpstore.Store
+    query = queries(parts)[0]
+    with fpstore.open(list(parts)) as stores, fpstore.open_all(list(parts)) as same:
+        assert stores.paths == list(parts) and stores.query(query) == same.query(query)
+    one = next(iter(parts))
+    with fpstore.open(one) as store, fpstore.open([one]) as named:
+        assert (store.paths, store.generations) == ([one], [store.generation])
+        assert [it.ids for it in named.query(query, 20)] == [it.ids for it in store.query(query, 20)]
+        assert {it.store for it in named.query(query, 64)} == {one}
+    wrong: Any = 1
+    with pytest.raises(fpstore.InputError, match="generation is that of one store"):
+        fpstore.open([one], generation=wrong)
+
+
+def test_answers_without_a_place_for_the_store_refuse_several(stores: fpstore.Stores) -> None:
+    asks: list[Callable[[], object]] = [
+        stores.info,
+        stores.stats,
+        stores.verify,
+        stores.fingerprints,
+        stores.records,
+        stores.clusters,
+        stores.clusters_page,
+        stores.pairs_page,
+        stores.__arrow_c_stream__,
+    ]
+    for ask in asks:
+        with pytest.raises(fpstore.InputError, match="one store is taken, and 4 are given"):
+            ask()
+    assert not hasattr(stores, "path") and not hasattr(stores, "generation")
+    assert "<table" not in stores._repr_html_()
 
 
 def test_stores_that_are_not_asked_as_one_are_refused(tmp_path: Path) -> None:

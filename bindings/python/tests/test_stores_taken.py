@@ -1,4 +1,4 @@
-"""What takes several stores in place of one, and what refuses them."""
+"""Functions that take several stores instead of one, and functions that refuse them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import fpstore
 
 def test_dedup_names_the_store_of_the_nearest(tmp_path: Path) -> None:
     old = [clustered(400, 21).tolist(), clustered(400, 22).tolist()]
-    # What both hold, and what the second one alone has an id for.
+    # Fingerprints in both stores, some with an id in the second store only.
     old[1][:20] = old[0][:20]
     parts = build(
         tmp_path, [(old[0], [f"a {at:03}" for at in range(400)]), (old[1], list(range(400)))]
@@ -38,7 +38,7 @@ def test_dedup_names_the_store_of_the_nearest(tmp_path: Path) -> None:
     for fingerprint, number, keep, near, near_id, distance, near_store in rows.to_pylist():
         found = scan(parts, fingerprint, 3)
         if not found:
-            # The new ones alone: the second of two equal ones goes by the first.
+            # Among new ones only: the second of two equal ones is dropped for the first.
             assert near_store is None and keep == (number != 81)
             assert keep or (near, near_id, distance) == (2**63 + 5, "80", 0)
             continue
@@ -112,6 +112,6 @@ def test_what_takes_one_store_refuses_several(tmp_path: Path) -> None:
         with pytest.raises(fpstore.InputError, match="^store: one store is taken, and 2 are given"):
             ask()
     wrong: Any = 5
-    with pytest.raises(TypeError, match="expected a Store or Stores, not int"):
+    with pytest.raises(TypeError, match="expected a Store, not int"):
         fpstore.dedup(one, wrong)
     assert not (tmp_path / "c.fps").exists() and not (tmp_path / "kept").exists()

@@ -99,7 +99,7 @@ def test_other_errors_keep_their_message_and_take_notes(tmp_path: Path) -> None:
     with pytest.raises(TypeError):
         fpstore.build(tmp_path / "s.fps", [1], label=5)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     with pytest.raises(TypeError):
-        fpstore.open(5)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+        fpstore.open(5)  # type: ignore[call-overload]  # pyright: ignore[reportArgumentType, reportCallIssue]
 
 
 def test_names_of_files_that_are_not_utf_8_are_kept(tmp_path: Path) -> None:

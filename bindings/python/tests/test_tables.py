@@ -75,7 +75,7 @@ def frame_of(paths: list[Path]) -> pd.DataFrame:
 
 
 def removed_by(program: str, paths: list[Path], folder: Path, *options: str) -> list[list[str]]:
-    """What the program removes: fingerprints, distance, similarity, ids."""
+    """The documents that the program removes: fingerprints, distance, similarity, ids."""
     command: list[Any] = [program, "clean", *paths, "-o", folder / "out", "--quiet"]
     if len(paths) == 1:
         command[-2] = folder / f"out{paths[0].suffix}"

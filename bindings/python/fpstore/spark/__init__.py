@@ -2,25 +2,25 @@
 
 | to | call |
 |---|---|
-| clean documents: say which rows stay, and what the others are near | `clean` |
+| clean documents: find the rows to keep, and the duplicate of each other row | `clean` |
 | make fingerprints of texts | `fingerprint` |
 | build a store of fingerprints and ids | `build` |
-| ask a store | `query` |
+| query a store | `query` |
 | find all near pairs, of a store or of a DataFrame | `pairs` |
 | find their components | `clusters`, `components` |
 | keep one row of each cluster of fingerprints, with all columns | `dedup` |
-| compare today's rows with yesterday's store, and add those that stay | `add` |
+| compare today's rows with yesterday's store, and add the kept ones | `add` |
 | print, parse and compare fingerprints | `to_hex`, `from_hex`, `distance` |
 | check the settings of a session | `check` |
 
 A fingerprint is a `bigint` with the same 64 bits, because Spark has no unsigned numbers: half of
-them print as negative, and `<` orders them otherwise than fpstore does. Do not add them up.
+them print as negative, and `<` orders them differently than fpstore. Do not add them up.
 
-Stores are directories of files that are mapped into memory. Executors and driver must see them
-under one path: a shared file system, or one machine.
+Stores are directories of files that are mapped into memory. Executors and driver must reach them
+by the same path: on a shared file system, or on one machine.
 
-`fingerprint`, `query` and `pairs` are lazy as other DataFrames are; `clean`, `build`, `clusters`,
-`dedup` and `add` run jobs, which have descriptions in the user interface of Spark. See docs/spark.md.
+`fingerprint`, `query` and `pairs` are lazy like other DataFrames; `clean`, `build`, `clusters`,
+`dedup` and `add` run jobs, with descriptions in the user interface of Spark. See docs/spark.md.
 """
 
 from __future__ import annotations

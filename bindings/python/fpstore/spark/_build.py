@@ -1,4 +1,4 @@
-"""Stores of DataFrames: each task writes a segment, the driver commits all of them in one step."""
+"""Stores of DataFrames: each task writes a segment, the driver commits all segments in one step."""
 
 from __future__ import annotations
 
@@ -47,20 +47,18 @@ def build(
     threads: int | None = None,
     memory: int | None = None,
 ) -> tasks.SegmentsCommitted:
-    """Makes a store of fingerprints, and of the ids in the column `id` if there is one.
+    """Makes a store of fingerprints, with the ids in the column `id` if there is one.
 
-    Each task writes a segment beside `path`, and the driver commits all of them in one step, so
-    there is the whole store or none. `segments` is their number; by default that of the partitions.
-    A query probes each segment, so fewer are faster to ask; merge them with `Writer.compact`.
+    Each task writes a segment next to `path`, and the driver commits all segments in one step, so the
+    store is complete or missing. `segments` is their number, by default the number of partitions.
+    A query probes each segment, so fewer segments are faster; merge them with `Writer.compact`.
 
-    `recipe` must be said: the one of the texts, or `None` for fingerprints made elsewhere. With
-    `append` the segments are added to a store that is there, with its tables unless others are
-    asked for. `run` names the job: done again after its commit, it changes nothing.
-    `scheme="blocks-4"` makes tables that shares of a join within 3 bits need; `k` is the
-    usual distance of the recipe unless it is given.
+    `recipe` is required: the recipe of the texts, or `None` for ready-made fingerprints. `append`
+    adds the segments to an existing store, by default with its tables. `run` is the name of the job:
+    repeated after its commit, it changes nothing. `scheme="blocks-4"` makes the tables that shares
+    of a join within 3 bits need; `k` is by default the usual distance of the recipe.
 
-    A row without a fingerprint ends the job, as does an id that cannot be stored: leave such rows
-    out first.
+    A row without a fingerprint or with an invalid id ends the job: filter such rows first.
     """
     spark = df.sparkSession
     settings = check(spark)
@@ -96,7 +94,7 @@ def build(
 
 
 def generation_of(store: str) -> int | None:
-    """The generation of a store, or `None` if there is none."""
+    """The generation of a store, or `None` without a store."""
     try:
         return open(store).generation
     except NoStoreError:
@@ -104,7 +102,7 @@ def generation_of(store: str) -> int | None:
 
 
 def tables_of(store: Store) -> tuple[str, int]:
-    """The tables of a store, as a scheme for more segments of it, and the distance they are for."""
+    """The tables of a store, as a scheme for more segments, and their distance."""
     segments = store.info().segments
     first = next((of for of in segments if of.fingerprints), segments[0])
     return "".join(f"{table.mask:016x}\n" for table in first.tables), first.tuned_k
@@ -136,7 +134,7 @@ def write_and_commit(
             raise StaleStoreError(message, path=store, expected=before or 0, found=now or 0)
         receipts = [tasks.Receipt(*row) for row in written]
         if not receipts:
-            # Spark has no task at all for a frame that it knows to be empty.
+            # Spark starts no task for a frame that is known to be empty.
             receipts = [_empty(folder, **how)]
         missing = [receipt.path for receipt in receipts if not os.path.exists(receipt.path)]
         if missing:
@@ -184,7 +182,7 @@ def _write(
     context = TaskContext.get()
     partition, attempt = (context.partitionId(), context.taskAttemptId()) if context else (0, 0)
     place = _Place(partition)
-    # A name for each attempt: one that goes on after it was given up disturbs no other.
+    # A name for each attempt: an abandoned attempt that still runs disturbs no other.
     path = os.path.join(folder, f"part-{partition:06}-{attempt}.fps")
     try:
         receipt = tasks.write_segment(
@@ -204,7 +202,7 @@ def _write(
 
 
 class _Place:
-    """Where a task is in its rows, for its errors."""
+    """The place of a task in its rows, for its errors."""
 
     def __init__(self, partition: int) -> None:
         self.partition = partition
@@ -236,5 +234,5 @@ class _Place:
 
 
 def opened(store: Store | str | os.PathLike[str]) -> Store:
-    """A store of a path, or one that is open."""
+    """An open store, or the store of a path."""
     return store if isinstance(store, Store) else open(check_store_path(store))

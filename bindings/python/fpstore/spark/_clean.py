@@ -1,11 +1,11 @@
 """Documents without near-duplicates, by the rule of `fpstore.clean`.
 
-A document goes only if it is near one that is kept, so what became of better documents decides. All
-of that happens among documents that candidate pairs connect. So the work has three steps:
+A document is removed only if it is near a kept document, so the decisions on better documents come
+first. They depend only on documents that are connected by candidate pairs. So there are three steps:
 
 1. Each task describes its documents: fingerprint, outline of the features, merit.
-2. One task joins the fingerprints of all documents, and tells which ones are in one group.
-3. The texts of a group come to one task, which cleans them as `fpstore.clean` cleans any table.
+2. One task joins the fingerprints of all documents, and finds the groups.
+3. The texts of a group are sent to one task, which cleans them as `fpstore.clean` cleans a table.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-# The columns that tell what became of a row.
+# The columns with the decision on a row.
 TOLD = ["keep", "near_id", "distance", "similarity", "reason"]
-# A text of Spark has at most as many bytes: none is refused for its length.
+# The maximum length of a text in Spark: no text is refused for its length.
 LONGEST = (1 << 31) - 1
 
 
 class _Order(NamedTuple):
-    """How near documents are ranked."""
+    """The ranking of near documents."""
 
     keep: str
     source_field: str | None
@@ -41,9 +41,9 @@ class _Order(NamedTuple):
     """The columns that the rules read."""
     keeps_last: bool
     rule_count: int
-    """The rules that a merit has bytes of."""
+    """The number of rules in a merit."""
     rule_len: int
-    """Its bytes for each of them."""
+    """The number of bytes for each rule."""
 
     @classmethod
     def of(cls, keep: str, source_field: str | None) -> _Order:
@@ -66,23 +66,23 @@ def clean(
     threads: int | None = None,
     memory: int | None = None,
 ) -> DataFrame:
-    """The rows with what becomes of each: `keep`, and for one that goes `near_id`, the id of the kept
-    row that it is near, with `distance`, `similarity` if features were compared, and `reason`.
-    `.where("keep")` are the rows that stay.
+    """The rows with a decision on each: `keep`, and for a removed row `near_id`, the id of the kept row
+    that it duplicates, `distance`, `similarity` if features were compared, and `reason`.
+    `.where("keep")` selects the kept rows.
 
-    The answer is that of `fpstore.clean` on the same rows in the order of their ids, and the options
-    are those of it. `confirm` is the Jaccard similarity that the features of near texts must have, 0.8
-    if neither it nor `k` is given; with `k` alone rows are near by their fingerprints, within `k`
-    bits. `keep` says which of near rows stays: `"first"` is the one with the smallest id, numbers by
-    value, texts by their bytes; `"newest:date"` and such read the columns that they name. Rows
-    without text stay.
+    The answer is the same as with `fpstore.clean` on the rows in the order of their ids, and so are
+    the options. `confirm` is the minimum Jaccard similarity of the features of near texts, 0.8 if
+    neither it nor `k` is given; with `k` alone, rows are near if their fingerprints are within `k`
+    bits. `keep` is the rule for the kept row: `"first"` keeps the smallest id, numbers by value,
+    texts by their bytes; rules such as `"newest:date"` read the named columns. Rows without text are
+    kept.
 
-    `id` is a column of texts or whole numbers, of which no two rows have the same one. Rows without an
-    id, ids that repeat, and fields that a rule cannot read are errors that name the row.
+    `id` is a column of distinct texts or whole numbers. Rows without an id, repeated ids, and fields
+    that a rule cannot read are errors that name the row.
 
     Runs jobs, which read `df` twice: persist or write it first if it is expensive. The result reads it
-    a third time. Texts that are near others are shuffled to the tasks that compare them, and one task
-    takes 110 bytes for each row with text; see docs/spark.md.
+    a third time. Texts with near ones are shuffled to the tasks that compare them, and one task takes
+    110 bytes for each row with text; see docs/spark.md.
     """
     from pyspark.sql import functions as F
 
@@ -135,7 +135,7 @@ def clean(
 
 
 def _check_options(order: _Order, options: dict[str, Any]) -> None:
-    """Refuses options that do not fit, as a cleaning in one process does."""
+    """Refuses invalid options, as a cleaning in one process does."""
     import pyarrow as pa
 
     names = ["text", *order.fields]
@@ -152,7 +152,7 @@ def _described(
     compared: bool,
     given: dict[str, Any],
 ) -> DataFrame:
-    """What is known of each row; or, instead of the rows of a batch, a row with a fault."""
+    """The description of each row; or, instead of the rows of a batch, a row with an error."""
     names = list(dict.fromkeys([id, text, *order.fields]))
     work = partial(
         _describe,
@@ -165,7 +165,7 @@ def _described(
     )
     id_type = df.schema[id].dataType.simpleString()
     columns = "fingerprint bigint, digest bigint, outline binary, merit binary, fault string"
-    # Spark takes no names with dots there.
+    # Spark accepts no names with dots here.
     needed = _of(df, names).toDF(*(f"column{at}" for at in range(len(names))))
     return needed.mapInArrow(_plain(work), f"id {id_type}, {columns}")
 
@@ -180,7 +180,7 @@ def _describe(
     compared: bool,
     given: dict[str, Any],
 ) -> Iterator[pa.RecordBatch]:
-    """`names` are those of the columns, that of the ids first."""
+    """`names` are the names of the columns, with the column of ids first."""
     import pyarrow as pa
 
     threads = resolved(given)["threads"]
@@ -207,8 +207,8 @@ def _describe(
             columns = columns_of(batch)
             fault = pa.nulls(len(batch), pa.string())
         except InputError:
-            # An error of a task would be tried again as often as Spark does. So a fault is a row, and
-            # the driver raises it.
+            # Spark would retry a task that raises an error. So the error is a row, and the driver
+            # raises it.
             batch, message = _first_fault(batch, columns_of)
             empty = pa.array([b""], pa.binary())
             columns = [pa.nulls(1, pa.int64()), pa.array([0], pa.int64()), empty, empty]
@@ -217,19 +217,19 @@ def _describe(
 
 
 def _first_fault(batch: pa.RecordBatch, columns_of: Any) -> tuple[pa.RecordBatch, str]:
-    """The first row of a batch that cannot be described, and why."""
+    """The first row of a batch that cannot be described, with the reason."""
     for at in range(len(batch)):
         row = batch.slice(at, 1)
         try:
             columns_of(row)
         except InputError as error:
-            # Its number is that in a table of one row.
+            # The error has the number of a row in a table of one row.
             return row, str(error).removeprefix("row 0: ")
     raise InputError("rows that cannot be read together can be read one by one")
 
 
 def _check_rows(spark: SparkSession, described: DataFrame, id: str, order: _Order) -> None:
-    """Raises what is wrong with rows, and refuses rules that look at what none has."""
+    """Raises the errors of rows, and refuses rules whose field no row has."""
     from pyspark.sql import functions as F
 
     fault = F.when(F.col("fault").isNotNull(), F.struct("id", "fault"))
@@ -263,7 +263,7 @@ def _check_rows(spark: SparkSession, described: DataFrame, id: str, order: _Orde
 def _groups(
     described: DataFrame, id_type: str, k: int, confirm: float | None, given: dict[str, Any]
 ) -> DataFrame:
-    """The rows that may be near others: `id`, `group`, `merit`."""
+    """The rows with candidates: `id`, `group`, `merit`."""
     known = described.where("fingerprint is not null").drop("fault").repartition(1)
     work = partial(_group, k=k, confirm=confirm, given=given)
     return known.mapInArrow(_plain(work), f"id {id_type}, group bigint, merit binary")
@@ -291,7 +291,7 @@ def _group(
 def _decide(
     batches: Iterator[pa.RecordBatch], *, options: dict[str, Any], given: dict[str, Any]
 ) -> Iterator[pa.RecordBatch]:
-    """The rows that go, of some groups, each of them whole and in its order."""
+    """The removed rows of some groups, each of them complete and in order."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -300,7 +300,7 @@ def _decide(
     def texts() -> Iterator[pa.RecordBatch]:
         for batch in batches:
             held.append(batch.column("id"))
-            # Without a column of ids their numbers name the rows.
+            # Without a column of ids, rows are named by their numbers.
             yield batch.select(["text"])
 
     table = Documents(texts(), max_document=LONGEST)

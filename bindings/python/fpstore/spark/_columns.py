@@ -1,4 +1,4 @@
-"""Fingerprints as columns of Spark: spellings, distances, checks of types."""
+"""Fingerprints as columns of Spark: conversions, distances, checks of types."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ID_TYPES = ("string", "bigint", "int", "smallint", "tinyint")
 
 
 def to_hex(fingerprint: Column | str) -> Column:
-    """A column of fingerprints as 16 hex digits each, as all of fpstore prints them."""
+    """A column of fingerprints as 16 hex digits each, the format in all output of fpstore."""
     from pyspark.sql import functions as F
 
     return F.lower(F.lpad(F.hex(_column(fingerprint)), 16, "0"))
@@ -67,7 +67,7 @@ def check_fingerprints(df: DataFrame, name: str) -> None:
 
 
 def kept_columns(df: DataFrame, keep: list[str] | None, new: list[str]) -> list[str]:
-    """The columns that are kept beside new ones, which must not have their names."""
+    """The columns to keep. They must not have the names of new columns."""
     kept = df.columns if keep is None else list(keep)
     for name in kept:
         if df.columns.count(name) != 1:

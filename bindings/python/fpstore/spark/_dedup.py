@@ -31,14 +31,14 @@ def dedup(
     threads: int | None = None,
     memory: int | None = None,
 ) -> DataFrame:
-    """The rows that stay, with all columns: of each cluster of rows within `k` bits, directly or
-    over others, the one with the smallest `id`. Rows without a fingerprint stay.
+    """The kept rows, with all columns: the row with the smallest `id` of each cluster of rows within `k`
+    bits, directly or through others. Rows without a fingerprint are kept.
 
-    `id` is a column of texts or whole numbers that tells rows apart. Rows that are equal in `id`
-    and `fingerprint` stay or go together. A row without an id is never dropped.
+    `id` is a column of texts or whole numbers that identifies rows. Rows with the same `id` and
+    `fingerprint` are kept or dropped together. A row without an id is never dropped.
 
     The column of fingerprints is read three times: persist or write it first if it is expensive.
-    Other columns are not shuffled, but for the join with the list of rows to drop.
+    Other columns are shuffled only by the join with the list of rows to drop.
     """
     check_fingerprints(df, fingerprint)
     check_column(df, id, ID_TYPES, "ids")
@@ -56,13 +56,13 @@ def dedup(
 
 
 def _keys(df: DataFrame, id: str, fingerprint: str) -> DataFrame:
-    """What decides which rows stay."""
+    """The columns that decide which rows are kept."""
     rows = _of(df, [id, fingerprint]).toDF("id", "fp")
     return rows.where("id is not null and fp is not null")
 
 
 def _dropped(rows: DataFrame, found: DataFrame) -> DataFrame:
-    """The rows of `rows` that are not the first of their cluster, with the first one: `id`, `fp`,
+    """The rows of `rows` that are not the first of their cluster, with the first row: `id`, `fp`,
     `near_id`, `near`."""
     from pyspark.sql import functions as F
 
@@ -98,13 +98,13 @@ def _without(df: DataFrame, dropped: DataFrame, id: str, fingerprint: str) -> Da
 
 
 class Added(NamedTuple):
-    """What `add` did."""
+    """The result of `add`."""
 
     rows: DataFrame
-    """The rows that stay, with all columns."""
+    """The kept rows, with all columns."""
     dropped: DataFrame
-    """The others: `id`, `fp`, and `near`, `near_id` and `distance` of the row because of which
-    each is dropped: the nearest stored one, or the one of its cluster that stays."""
+    """The dropped rows: `id`, `fp`, and `near`, `near_id` and `distance` of the row that each
+    duplicates: the nearest stored one, or the kept row of its cluster."""
     commit: tasks.SegmentsCommitted
 
 
@@ -127,19 +127,18 @@ def add(
     threads: int | None = None,
     memory: int | None = None,
 ) -> Added:
-    """Adds the rows to a store that are near none of it, one of each cluster: today's crawl to
-    yesterday's store. Returns the rows that stay, with all columns, and the list of others.
+    """Adds rows without a near record in the store, one of each cluster: today's crawl to yesterday's
+    store. Returns the kept rows, with all columns, and the list of dropped rows.
 
-    Rows without a fingerprint stay and are not stored; a row without an id ends the job. The list
+    Rows without a fingerprint are kept and not stored; a row without an id ends the job. The list
     of rows to drop is written to the folder `work`, by default the path of the store with `.run`
     at the end, before the store changes: `rows` reads it, so keep it until they are written. `run`
-    names the job: done again after its commit, it changes nothing and returns the same rows.
+    is the name of the job: repeated after its commit, it changes nothing and returns the same rows.
 
-    The new segments have the tables of the store unless `scheme` or `budget` asks for others. `k`
-    is the one that the store is tuned for unless it is given. Rows are compared with the state
-    that the store has now, and with one another: a chain of near rows is one cluster, of which one
-    stays, also if its ends are far from each other. Nobody else may change the store meanwhile, or
-    the job ends without a change.
+    The new segments have by default the tables of the store, see `scheme` and `budget`. `k` is by
+    default the tuned distance of the store. Rows are compared with the current state of the store,
+    and with each other: a chain of near rows is one cluster with one kept row, even if its ends are
+    far from each other. If another writer changes the store meanwhile, the job ends without a change.
     """
     from pyspark.sql import functions as F
 
@@ -206,7 +205,7 @@ def add(
 
 
 def _again(df: DataFrame, store: str, run: str, target: str, id: str, fingerprint: str) -> Added:
-    """The result of a run that was committed before."""
+    """The result of a committed run."""
     if not os.path.exists(target.removeprefix("file://")):
         raise KnownRunError(
             f"the run '{run}' is in {store} already, and its list of rows to drop, {target}, is "

@@ -22,8 +22,8 @@ ROWS_SENT = 1 << 18
 
 @contextmanager
 def job(spark: SparkSession, description: str) -> Iterator[None]:
-    """Names the jobs that are run inside in the user interface of Spark, and raises the error of a
-    task as what it was in the task."""
+    """Sets the description of enclosed jobs in the user interface of Spark, and raises the error of a
+    task with its original class."""
     context = spark.sparkContext
     before = context.getLocalProperty("spark.job.description")
     context.setLocalProperty("spark.job.description", f"fpstore: {description}")
@@ -39,7 +39,7 @@ def job(spark: SparkSession, description: str) -> Iterator[None]:
 
 
 def own_error(error: Exception) -> FpstoreError | None:
-    """The error of this package that ended a task, if one did."""
+    """The error of this package that ended a task, if there is one."""
     found = re.search(r"fpstore\.errors\.(\w+): (.*)", str(error))
     kind = getattr(errors, found[1], None) if found else None
     if found is None or not (isinstance(kind, type) and issubclass(kind, FpstoreError)):
@@ -61,7 +61,7 @@ def open_in_task(path: str, generation: int) -> Store:
 
 
 def signed(rows: Rows) -> list[pa.RecordBatch]:
-    """Rows with the types that Spark has: fingerprints as their bits."""
+    """Rows with types of Spark: fingerprints as signed numbers with the same bits."""
     import pyarrow as pa
 
     table = pa.table(rows)
@@ -73,7 +73,7 @@ def signed(rows: Rows) -> list[pa.RecordBatch]:
         elif pa.types.is_uint8(column.type) or pa.types.is_uint32(column.type):
             column = column.cast(pa.int32())
         elif pa.types.is_uint64(column.type):
-            # An id, which must not change.
+            # An id, whose value must not change.
             column = column.cast(pa.int64())
         columns.append(column)
     batches: list[pa.RecordBatch] = pa.table(columns, table.column_names).to_batches()
@@ -81,7 +81,7 @@ def signed(rows: Rows) -> list[pa.RecordBatch]:
 
 
 def signed_stream(stream: RowStream) -> Iterator[pa.RecordBatch]:
-    """The same, of a stream."""
+    """As `signed`, for a stream."""
     for rows in stream:
         yield from signed(rows)
 
@@ -118,7 +118,7 @@ def _from_messages(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch
 
 
 def to_driver(df: DataFrame) -> Iterator[pa.RecordBatch]:
-    """All rows of a DataFrame, on the driver, as Arrow. The same way in all versions of Spark."""
+    """All rows of a DataFrame, on the driver, as Arrow, in all versions of Spark."""
     rows = df.mapInArrow(_to_messages, "message binary").collect()
     return received(bytes(row[0]) for row in rows)
 

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-# Fingerprints that a task packs at a time.
+# Number of fingerprints that a task packs at a time.
 PACKED = 1 << 22
-# Fingerprints that say which bits vary.
+# Size of the sample that shows which bits vary.
 SAMPLE = 10_000
 
 
@@ -38,20 +38,20 @@ def pairs(
     memory: int | None = None,
     spark: SparkSession | None = None,
 ) -> DataFrame:
-    """All pairs of different fingerprints within `k` bits: `first`, `second`, `distance`. Of each
-    pair, the first is the smaller one as an unsigned number.
+    """All pairs of different fingerprints within `k` bits: `first`, `second`, `distance`. In each pair,
+    the first is the smaller one as an unsigned number.
 
-    Of a store, one task finds them with all cores of an executor, which is the cheapest way as long
-    as the store fits the disk of a machine. `shares=N` divides the join into N tasks. They cost as
-    much as one join together if the segments have tables for it (`scheme="blocks-4"` for `k` = 3);
-    otherwise each reads everything, and a warning says so.
+    For a store, one task finds them with all cores of an executor, which is the cheapest way if the
+    store fits on the disk of a machine. `shares=N` divides the join into N tasks. Together they cost as
+    much as one join if the segments have tables for it (`scheme="blocks-4"` for `k` = 3); otherwise
+    each reads everything, and a warning is issued.
 
-    Of a DataFrame, fingerprints are packed, 8 (`k` + 1) bytes each, and shuffled into groups. A
-    group should fit into the memory of a task, 16 bytes a fingerprint: give more `groups` for more
-    than 10^9. `k` is 3 unless it is given.
+    For a DataFrame, fingerprints are packed, 8 (`k` + 1) bytes each, and shuffled into groups. A
+    group should fit into the memory of a task, 16 bytes a fingerprint: increase `groups` for more
+    than 10^9. `k` is 3 by default.
 
-    `max_pairs` is the most that a task may find: with more the job fails. Ids stay out of a join:
-    join the pairs with the rows, or ask the store for ids with `query(..., k=0)`.
+    `max_pairs` is the maximum number of pairs of a task: with more the job fails. A join returns no
+    ids: join the pairs with the rows, or get ids from the store with `query(..., k=0)`.
     """
     return _Join(k, fingerprint, shares, groups, max_pairs, threads, memory).of(source, spark)
 
@@ -68,7 +68,7 @@ class _Join:
     threads: int | None
     memory: int | None
     links: bool = False
-    """Whether links of components are wanted and not pairs."""
+    """Whether to return links of components instead of pairs."""
 
     def of(
         self, source: DataFrame | Store | str | PathLike[str], spark: SparkSession | None
@@ -133,13 +133,13 @@ class _Join:
         grouped = packed.groupBy("group")
         if hasattr(grouped, "applyInArrow"):
             return grouped.applyInArrow(_of_group(join), self._schema)
-        # Groups come one after the other, so a task holds one at a time.
+        # Groups are in order, so a task holds one at a time.
         ordered = packed.repartition("group").sortWithinPartitions("group")
         return ordered.mapInArrow(_plain(join), self._schema)
 
 
 def _found(streams: Iterable[RowStream], links: bool) -> Iterator[pa.RecordBatch]:
-    """The pairs of streams, or the links of the components of all of them."""
+    """The pairs of streams, or the links of the components of all pairs."""
     if links:
         yield from signed(tasks.forest(iter(streams)))
     else:
@@ -218,7 +218,7 @@ def _join_groups(
 
 
 def _by_group(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, pa.ChunkedArray]]:
-    """The payloads of each group, of rows in the order of groups."""
+    """The payloads of each group, from rows in the order of groups."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -249,11 +249,10 @@ def clusters(
     spark: SparkSession | None = None,
 ) -> DataFrame:
     """The components of all pairs within `k` bits: `fingerprint` and `cluster`, the smallest
-    fingerprint of its component as an unsigned number. Fingerprints without a near one are left
-    out.
+    fingerprint of its component as an unsigned number. Fingerprints without a near one are omitted.
 
-    The options are those of `pairs`. Each task sends the links of its pairs to the driver, one for
-    each fingerprint that has a pair, 16 bytes each; the driver takes about 30 bytes for each.
+    The options are the same as for `pairs`. Each task sends the links of its pairs to the driver, one
+    for each fingerprint with a pair, 16 bytes each; the driver takes about 30 bytes for each.
     """
     if isinstance(source, (str, PathLike, Store)):
         spark = spark or _active()

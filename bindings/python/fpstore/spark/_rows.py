@@ -31,11 +31,11 @@ def fingerprint(
     """The rows with a column of fingerprints of their texts; null for a text without features and
     for a null.
 
-    `recipe` is a `Recipe` or the name of one. `keep` lists the columns to keep, all by default. A
-    text that is not kept does not go back to Spark, which is a third of the time: make fingerprints
-    with `keep=["id"]`, write them once, and use them often.
+    `recipe` is a `Recipe` or its name. `keep` is the list of columns to keep, by default all.
+    Sending texts back to Spark takes a third of the time: make fingerprints with `keep=["id"]`,
+    write them once, and use them often.
 
-    Lazy, and done again by each job that uses it: persist or write what is used twice.
+    Lazy, and repeated by each job that uses it: persist or write a result that is used twice.
     """
     check_column(df, text, ("string",), "texts")
     kept = kept_columns(df, keep, [column])
@@ -56,7 +56,7 @@ def _of(df: DataFrame, names: list[str]) -> DataFrame:
 
 
 def _plain(work: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]) -> Any:
-    """A function as Spark takes it."""
+    """A function in the form that Spark accepts."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return work(batches)
@@ -93,12 +93,12 @@ def query(
     threads: int | None = None,
     memory: int | None = None,
 ) -> DataFrame:
-    """The stored fingerprints within `k` bits of that of each row: the row with the new columns
-    `near`, `distance` and, if the store has ids, `near_id`, once for each match and id.
+    """The stored fingerprints within `k` bits of the fingerprint of each row: the row with the new
+    columns `near`, `distance` and, if the store has ids, `near_id`, once for each match and id.
 
-    Rows without a match and rows without a fingerprint are left out. `nearest` keeps one match and
-    one id of each row. `keep` lists the columns of `df` to keep, all by default. `k` is the one
-    that the store is tuned for unless it is given. The state of the store is that of now: if it
+    Rows without a match and rows without a fingerprint are omitted. `nearest` keeps one match and
+    one id of each row. `keep` is the list of columns of `df` to keep, by default all. `k` is by
+    default the tuned distance of the store. The query uses the current state of the store: if it
     changes before the job runs, the job fails with `StaleStoreError`.
     """
     check_fingerprints(df, fingerprint)
@@ -174,7 +174,7 @@ def _ask(
 
 
 def _schema(ids: bool, rows: Any) -> pa.Schema:
-    """The schema of answers as Spark has it, also if there are none."""
+    """The schema of answers in Spark, which also describes empty answers."""
     import pyarrow as pa
 
     fields = [("query", pa.int32()), ("fingerprint", pa.int64()), ("distance", pa.int32())]
@@ -185,7 +185,7 @@ def _schema(ids: bool, rows: Any) -> pa.Schema:
 
 
 def check_store_path(path: str | PathLike[str]) -> str:
-    """The absolute path of a store that tasks will see."""
+    """The absolute path of a store, for tasks."""
     import os
 
     text = os.path.abspath(os.fspath(path))

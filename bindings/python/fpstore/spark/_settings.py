@@ -1,4 +1,4 @@
-"""What a session of Spark gives a task, checked before the first job."""
+"""The resources of a task in a session of Spark, checked before the first job."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ MIB = 1 << 20
 # An interpreter with numpy and pyarrow.
 INTERPRETER = 192 * MIB
 LEAST = 64 * MIB
-# Of a task where nothing takes memory away from it.
+# The memory of a task without other limits.
 USUAL = 256 * MIB
 
 
 class Settings(NamedTuple):
-    """What a task of fpstore may take in a session."""
+    """The resources of a task of fpstore in a session."""
 
     threads: int
-    """Of each task: `spark.task.cpus`."""
+    """Cores of each task: `spark.task.cpus`."""
     memory: int
-    """Bytes of each task, beside the interpreter."""
+    """Bytes of each task, in addition to the interpreter."""
     cores: int
-    """Of an executor; 0 if the session does not say, as in a standalone cluster."""
+    """Cores of an executor; 0 if the session does not have it, as in a standalone cluster."""
     executor_memory: int
-    """Bytes of a task that has an executor to itself."""
+    """Bytes of a task that is alone in its executor."""
     address_space: int | None
     """The limit on all memory of a task, maps of stores included:
     `spark.executor.pyspark.memory`."""
@@ -41,11 +41,11 @@ _checked: dict[str, Settings] = {}
 
 
 def check(spark: SparkSession | None = None) -> Settings:
-    """Checks the settings of a session, and that its executors have this release of fpstore; once
+    """Checks the settings of a session, and that its executors have this release of fpstore, once
     for each session. Other functions call it first.
 
-    Raises `InputError` that says what to change: a session of Spark Connect, a driver that listens
-    on the loopback address only, executors without fpstore, memory that is too small.
+    Raises `InputError` with the remedy for a session of Spark Connect, a driver that listens on the
+    loopback address only, executors without fpstore, or too little memory.
     """
     spark = spark or _active()
     if type(spark).__module__.startswith("pyspark.sql.connect"):
@@ -87,13 +87,13 @@ def _check_loopback(master: str, options: dict[str, str]) -> None:
 
 
 def settings_of(master: str, options: dict[str, str]) -> Settings:
-    """What the options of a session leave for a task."""
+    """The resources of a task that follow from the options of a session."""
     threads = int(options.get("spark.task.cpus", "1"))
     cores = _cores(master, options)
     slots = max(1, cores // threads)
     limit = options.get("spark.executor.pyspark.memory")
     if limit is not None:
-        # Spark divides it by the cores, and sets it as RLIMIT_AS of each worker.
+        # Spark divides it by the cores, and sets the result as RLIMIT_AS of each worker.
         space = bytes_of(limit) // max(1, cores)
         memory = space // 2 - INTERPRETER
         if memory < LEAST:
@@ -105,7 +105,7 @@ def settings_of(master: str, options: dict[str, str]) -> Settings:
         return Settings(threads, memory, cores, memory, space)
     if not master.startswith(("yarn", "k8s")):
         return Settings(threads, USUAL * threads, cores, USUAL * max(1, cores), None)
-    # The container ends when it takes more.
+    # The container is killed when it takes more.
     overhead = _overhead(options)
     memory = overhead // slots - INTERPRETER
     whole = overhead - INTERPRETER
@@ -142,7 +142,7 @@ def _overhead(options: dict[str, str]) -> int:
 
 
 def bytes_of(text: str, unit: int = MIB) -> int:
-    """An amount of memory as Spark writes it, such as `2g`."""
+    """An amount of memory in the notation of Spark, such as `2g`."""
     found = re.fullmatch(r"\s*(\d+)\s*([bkmgtp]?)b?\s*", text.lower())
     if not found:
         raise InputError(f"'{text}' is no amount of memory")
@@ -203,7 +203,7 @@ def limits(
 
 
 def resolved(limits: dict[str, Any]) -> dict[str, Any]:
-    """The limits inside a task: cores that only the executor knows are counted there."""
+    """The limits inside a task, which counts the cores if only the executor knows them."""
     if limits["threads"]:
         return limits
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()

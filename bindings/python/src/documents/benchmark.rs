@@ -1,4 +1,4 @@
-//! The function `contamination`: the items of a benchmark in files of documents.
+//! The function `contamination`: finding the items of a benchmark in files of documents.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,9 +16,9 @@ use pyo3::types::PyTuple;
 
 use super::cleaning::faults_of;
 use super::given::{Documents, Readable, of_row};
+use crate::answer_columns::IdColumn;
 use crate::columns::{F64, RowsBuilder, U64, names_of};
 use crate::errors::{Failure, input_error};
-use crate::id_columns::IdColumn;
 use crate::input::arguments::path_or_none;
 use crate::input::whole::{Whole, wide};
 use crate::notebook::Page;
@@ -28,21 +28,28 @@ use crate::work::{Reporter, Shared, run_change, run_shared};
 
 type Columns = (IdColumn, F64, StringBuilder, IdColumn, U64, U64, U64, U64);
 
-/// Finds which items of a benchmark documents hold, as `fpstore contamination` does, and copies the
-/// documents that hold none. No input is changed.
+/// Finds the items of a benchmark that occur in documents, as `fpstore contamination` does, and
+/// copies the documents without any. No input is changed.
 ///
-/// `inputs` and `against` are `Documents`, a path or paths, or a table such as a data frame; items in
-/// paths are named by the numbers of their lines. An item is in a document if one passage of the document holds enough of the
-/// item's shingles, runs of words: of an item of 50 words or more the part `contains` of those of
-/// `shingle` words, of a shorter one the part `short_contains` of those of `short_shingle` words.
-/// Where that part leaves no room for one exchanged word, a passage must hold all of them.
-/// Items of fewer than `min_words` words are not looked for. `output` is a folder, or for one file a
-/// file; `replace` lets outputs be replaced.
+/// `inputs` and `against` are `Documents`, a path or paths, or a table such as a data frame. The
+/// ids of items in paths are the numbers of their lines.
 ///
-/// The answer has the counts, and as `found` a row for each item and document: the part of the
-/// shingles that the passage holds, and where it is in the text, so that it is `text[start:end]`. Of
-/// a table `file` is empty.
-/// It takes memory for each row. With `page` it has a page for a browser of this number of them at most.
+/// An item is in a document if one passage of the document has enough of its shingles, runs of
+/// words:
+///
+/// - an item of 50 words or more needs the share `contains` of its shingles of `shingle` words,
+/// - a shorter item needs the share `short_contains` of its shingles of `short_shingle` words,
+/// - an item of fewer than `min_words` words is skipped.
+///
+/// Where the share is so high that one exchanged word is too many, the passage must have all
+/// shingles.
+///
+/// - `output` is a folder, or a file for one input file. `replace` lets outputs be replaced.
+/// - `page` is the maximum number of matches on a page for a browser; 0 makes no page.
+///
+/// The answer has the counts, and in `found` a row for each item and document: the share of
+/// shingles in the passage, and its place `text[start:end]`. For a table, `file` is empty. Each row
+/// takes memory.
 ///
 /// >>> question = "Which of the two rivers that meet in Mainz is the longer one?"
 /// >>> _ = (folder / "items.jsonl").write_text(f'{{"text": "{question}"}}\n')

@@ -22,46 +22,66 @@ use crate::input::arguments::{path_or_none, text, text_or_none};
 use crate::input::whole::{Whole, wide};
 use crate::notebook::Page;
 use crate::options::{Limits, checked, distance_of, wait_of};
-use crate::store::{Given, one_or_several_or_none};
+use crate::store::{Given, stores_or_none};
 use crate::text::hasher_of;
 use crate::tuple_class::{TYPES, told};
 use crate::work::{Reporter, Shared, run_change, run_shared};
 
-/// Copies files of documents without near-duplicates: the documents that are kept come out byte for
-/// byte, as those of `fpstore dedup --docs`. No input is changed. Or decides the same of a table: the
-/// answer then has `keep`, a mask of its rows, and in `rows` what each removed one is near.
+/// Copies files of documents without near-duplicates: kept documents are copied byte for byte, as
+/// by the command `fpstore clean`. No input is changed. Of a table it makes the same decisions: the
+/// answer then has `keep`, a mask of the rows, and `rows`, with the document that each removed row
+/// is near.
 ///
-/// `inputs` are `Documents`, a path or paths, or a table such as a data frame; `output` is a folder, or for one file a file, and
-/// nothing is written without one. Work that was stopped goes on with the same call. `keep` is
-/// `"first"`, `"last"`, `"longest"`, `"newest:FIELD"`, `"best:FIELD"` or `"source:A,B"`, or several
-/// of them with commas between them, which decide one after the other. `source_field` names the
-/// field of sources. `confirm` is the Jaccard similarity that the features of near documents must
-/// have: 0.8 if neither it nor `k` is given. With `k` alone, and with a store without
-/// sketches fingerprints decide. `confirm_contains` is the part of the features that the kept one
-/// must have, too. `url_field` names the field of addresses: of one address the best document stays. `pairs` is a file of judged pairs, as
-/// `fpstore evaluate` reads them, which are obeyed. Where `Documents` have a `unit`, `passages` says
-/// what becomes of removed passages in the output: `"cut"`, `"annotate"` or `"drop:PART"`. `judge` says by which reasons documents
-/// are removed, `"address,bytes,text,near"` or some of them. With `annotate` nothing is removed: each
-/// document gets a field of this name, the id of the one that it duplicates or null. Up to `per_cluster` documents of a cluster are kept, and
-/// `cluster_size` adds a field of this name with the number of documents that the cluster had. With
-/// `target` the bar rises evenly until no more documents are left. If
-/// more than the part `max_loss` of the documents would be
-/// removed, of all, of a file or of a source, `TooMuchLostError` is raised before anything is
-/// written.
+/// `inputs` are `Documents`, a path or paths, or a table such as a data frame. `output` is a
+/// folder, or a file for one input file; without it nothing is written. The same call resumes an
+/// interrupted job.
 ///
-/// With a `store`, documents near a stored one are removed, and those near a new one only if
-/// `within`; the recipe and `k` are those of the store. `add` adds the documents that are kept to
-/// it, all or none; `run` names the work there, so that it is never added twice: a call with a run
-/// that the store knows changes nothing, and without an `output` raises `KnownRunError`, since all
-/// documents would be found stored. `replace` lets outputs be replaced. `store` may be `Stores`, to
-/// which nothing is added: `removed` then names the store of a stored document in `other_store`,
-/// and `rows` in `near_store`.
+/// Which documents are near-duplicates:
 ///
-/// The answer has the counts, the losses and largest clusters as `overview`, and `removed`: one row
-/// for each removed document, whose ids are texts. It takes memory for each. With `manifest` it also
-/// has a dictionary of the settings, counts, and the SHA-256 of all files that were read and written,
-/// which are read again for it. With `page` it has a page for a browser that shows what is removed, with
-/// a sample of this number of documents beside those that stay.
+/// - `confirm` is the minimum Jaccard similarity of the features, 0.8 if neither it nor `k` is
+///   given. With `k` alone, or with a store without sketches, the fingerprints decide.
+/// - `confirm_contains` is the minimum share of the features that the kept document must have, too.
+/// - `url_field` is the field of addresses: of one address only the best document is kept.
+/// - `pairs` is a file of judged pairs, as `fpstore evaluate` reads it, which override the other
+///   rules.
+/// - `judge` is the list of reasons for removal, all or some of `"address,bytes,text,near"`.
+///
+/// Which documents are kept:
+///
+/// - `keep` is `"first"`, `"last"`, `"longest"`, `"newest:FIELD"`, `"best:FIELD"` or
+///   `"source:A,B"`, or several rules with commas between them; later rules decide ties of earlier
+///   ones. `source_field` is the field of sources.
+/// - `per_cluster` is the maximum number of documents kept from a cluster.
+/// - `target` is the number of documents to keep: the threshold starts at its strictest value and
+///   is relaxed, equally for all documents, until this many are left. If the given threshold leaves
+///   more, it is an error and nothing is written.
+/// - `max_loss` is the maximum share of removed documents, of all, of a file and of a source. If it
+///   is exceeded, `TooMuchLostError` is raised before anything is written.
+///
+/// Outputs:
+///
+/// - `annotate` removes nothing: each document gets a field of this name, with the id of the
+///   document that it duplicates, or null.
+/// - `cluster_size` is the name of a field for the number of documents in the original cluster.
+/// - `passages` is `"cut"`, `"annotate"` or `"drop:PART"`, the treatment of removed passages in the
+///   output, if `Documents` have a `unit`.
+/// - `replace` lets outputs be replaced.
+///
+/// With a `store`, documents near a stored one are removed, and documents near a new one only with
+/// `within`. The recipe and `k` are those in the store.
+///
+/// - `add` adds the kept documents to the store, all or none.
+/// - `run` is the name of the job in the store, which prevents adding it twice: a call with a known
+///   run changes nothing, and without an `output` it raises `KnownRunError`, because all documents
+///   would be found in the store.
+/// - Several stores are compared with, and nothing is added. For a stored document, `other_store`
+///   of `removed` and `near_store` of `rows` are the name of its store.
+///
+/// The answer has the counts, the losses and largest clusters in `overview`, and `removed`, with
+/// one row for each removed document, whose ids are texts. Each row takes memory. With `manifest`
+/// it also has a dictionary of the settings, the counts, and the SHA-256 of all input and output
+/// files, which are read again for it. `page` is the size of a sample of removed documents, shown
+/// with the kept ones on a page for a browser; 0 makes no page.
 ///
 /// >>> lines = [f'{{"id": "{name}", "text": "one two three four"}}\n' for name in "ab"]
 /// >>> _ = (folder / "all.jsonl").write_text("".join(lines))
@@ -77,8 +97,10 @@ use crate::work::{Reporter, Shared, run_change, run_shared};
 #[pyfunction]
 #[pyo3(signature = (
     inputs, output=None, *, recipe=None, confirm=None, confirm_contains=None, k=None, judge=None,
-    pairs=None, passages=None, url_field=None, keep="first", source_field=None, target=None, max_loss=None, store=None, within=false, add=false, label="", run=None, annotate=None,
-    per_cluster=1, cluster_size=None, manifest=false, page=0, replace=false, threads=None, memory=None, temp_dir=None, wait=0.0, progress=None
+    pairs=None, passages=None, url_field=None, keep="first", source_field=None, target=None,
+    max_loss=None, store=None, within=false, add=false, label="", run=None, annotate=None,
+    per_cluster=1, cluster_size=None, manifest=false, page=0, replace=false, threads=None,
+    memory=None, temp_dir=None, wait=0.0, progress=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 pub(crate) fn clean<'py>(
@@ -97,7 +119,7 @@ pub(crate) fn clean<'py>(
     #[pyo3(from_py_with = text_or_none)] source_field: Option<String>,
     target: Option<u64>,
     max_loss: Option<f64>,
-    #[pyo3(from_py_with = one_or_several_or_none)] store: Option<Given>,
+    #[pyo3(from_py_with = stores_or_none)] store: Option<Given>,
     within: bool,
     add: bool,
     #[pyo3(from_py_with = text)] label: &str,
@@ -258,8 +280,8 @@ pub(crate) fn reasons_of(py: Python<'_>, judge: Option<&str>) -> PyResult<Option
     judge.map_err(|error| input_error(py, format!("judge: {error}")))
 }
 
-/// What a user should know of an event: bad records, files that could not be read or copied, ids that
-/// repeat, and why segments were not merged.
+/// The messages of an event for the user: bad records, files that could not be read or copied,
+/// repeated ids, and the reason why segments were not merged.
 pub(super) fn faults_of(event: Event<'_>) -> Vec<String> {
     match event {
         Event::Read(summary) => [&summary.skipped[..], &summary.bad_files].concat(),

@@ -1,4 +1,4 @@
-//! The class `Documents`: files of documents, and how they are read.
+//! The class `Documents`: files of documents, and the options for reading them.
 
 use std::path::PathBuf;
 
@@ -21,27 +21,30 @@ use crate::input::texts::TextInput;
 use crate::input::whole::Whole;
 use crate::options::{choice, count};
 
-/// The longest document.
+/// Maximum length of a document.
 const MAX_DOCUMENT: NumberOption = NumberOption { name: "max_document", min: 1, ..MAX_PAIRS };
 
-/// Files and folders of documents, or a table, and how they are read; where no option is needed, the
-/// paths or the table do.
+/// Files and folders of documents, or a table, with the options for reading them. Without options,
+/// paths or a table can be given directly.
 ///
-/// A table is a data frame of pandas or polars, a `Dataset` of datasets, a relation of DuckDB, an Arrow
-/// table or stream, an iterator over such, or a single column of texts. Its columns have the names
-/// `text_field` and `id_field`; without a column `id` the ids are the numbers of the rows. The other
-/// options are of files.
+/// A table is a data frame of pandas or polars, a `Dataset` of datasets, a relation of DuckDB, an
+/// Arrow table or stream, an iterator over these, or a single column of texts. Its columns are
+/// named by `text_field` and `id_field`; without a column `id` the ids are the numbers of the rows.
+/// The other options are for files.
 ///
-/// `format` is that of all files (`"jsonl"`, `"csv"`, `"tsv"`, `"warc"`, `"lines"`, `"text"`,
-/// `"html"`, `"features"`); by default the name of each decides. `id_field` and `text_field` name
-/// fields or columns, in JSON also `doc.body`; without them `id` and `text` are taken, else the only
-/// field with another usual name, such as `url` and `content`. With `line_ids` the number of the line is the id.
-/// `text_format` says what texts are: `"plain"`, `"html"` or `"markdown"`. With a `unit`
-/// (`"paragraph"`, `"line"`, `"words:100"`) each passage of a text is a document, with the id of its
-/// document, `#` and a number. `encoding` is `"utf-8"`,
-/// `"detect"` or a name such as `"gbk"`, `html_part` `"auto"`, `"main"` or `"full"`. A document of more
-/// than `max_document` bytes is bad. `include`, `exclude` and `hidden` choose the files of folders.
-/// Bad records are errors, unless `skip_bad`.
+/// - `format` is the format of all files (`"jsonl"`, `"csv"`, `"tsv"`, `"warc"`, `"lines"`,
+///   `"text"`, `"html"`, `"features"`). By default it follows from the name of each file.
+/// - `id_field` and `text_field` are names of fields or columns, in JSON also paths such as
+///   `doc.body`. By default they are `id` and `text`, else the only field with another usual name,
+///   such as `url` and `content`. With `line_ids` the ids are the numbers of the lines.
+/// - `text_format` is `"plain"`, `"html"` or `"markdown"`.
+/// - `unit` (`"paragraph"`, `"line"`, `"words:100"`) makes each passage of a text a document. Its
+///   id is the id of the text, `#` and a number.
+/// - `encoding` is `"utf-8"`, `"detect"` or a name such as `"gbk"`.
+/// - `html_part` is `"auto"`, `"main"` or `"full"`.
+/// - `max_document` is the maximum length in bytes. A longer document is a bad record.
+/// - `include`, `exclude` and `hidden` choose the files in folders.
+/// - `skip_bad` skips bad records, which are otherwise errors.
 ///
 /// >>> fpstore.Documents(["a.jsonl", "b.jsonl"], text_field="body")
 /// <fpstore.Documents in 2 paths>
@@ -53,23 +56,23 @@ pub(crate) struct Documents {
     columns: Columns,
 }
 
-/// Where documents are.
+/// The source of documents.
 enum Source {
     Paths(Vec<PathBuf>),
     Table(Py<PyAny>),
 }
 
-/// Documents that can be read, more than once.
+/// Documents that can be read several times.
 pub(crate) struct Readable {
     pub(crate) paths: Vec<PathBuf>,
     pub(crate) options: DocumentOptions,
-    /// The table of the documents, if they came as one.
+    /// The table, if the documents are one.
     pub(crate) table: Option<DocumentTable>,
 }
 
 impl Documents {
-    /// Makes the documents readable within the limits of a call; `fields` are the names of those that are
-    /// read beside ids and texts. A table goes to a temporary file.
+    /// Makes the documents readable within the limits of a call. `fields` are the names of
+    /// additional fields to read. A table is written to a temporary file.
     pub(crate) fn readable(
         &self,
         py: Python<'_>,
@@ -95,7 +98,7 @@ impl Documents {
         Ok(Readable { paths: vec![path], options, table: Some(table) })
     }
 
-    /// The documents that a caller gives: an object, a path, paths, or a table.
+    /// The documents in an argument: `Documents`, a path, paths, or a table.
     pub(crate) fn of<'py>(given: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Documents>> {
         if let Ok(documents) = given.cast::<Documents>() {
             return Ok(documents.clone());
@@ -118,7 +121,7 @@ impl Documents {
         table::each_arrow_part(object.bind(py), &columns, each)
     }
 
-    /// What a page calls them.
+    /// The title of a page about them.
     pub(crate) fn title(&self) -> String {
         match &self.source {
             Source::Table(_) => "a table".into(),
@@ -134,8 +137,8 @@ impl Documents {
         matches!(self.source, Source::Table(_))
     }
 
-    /// The items of a benchmark: as [`Documents::of`], but those in paths are named by the numbers of
-    /// their lines.
+    /// The items of a benchmark: as [`Documents::of`], but the ids of items in paths are the
+    /// numbers of their lines.
     pub(crate) fn of_items<'py>(given: &Bound<'py, PyAny>) -> PyResult<Bound<'py, Documents>> {
         if given.is_instance_of::<Documents>() || is_table(given)? {
             return Documents::of(given);
@@ -235,7 +238,7 @@ impl Documents {
     }
 }
 
-/// The error of a document of a table, with its row and not its place in a file.
+/// The error of a document in a table, with its row instead of its place in a file.
 pub(crate) fn of_row(failure: Failure, documents: &Readable) -> Failure {
     let Some(table) = &documents.table else { return failure };
     match failure {

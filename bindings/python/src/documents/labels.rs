@@ -30,7 +30,7 @@ pub(crate) fn labels_of(py: Python<'_>, path: &Path) -> PyResult<LabelFile> {
     LabelFile::parse(&text).map_err(|fault| refused(fault.to_string()))
 }
 
-/// The judged pairs of a file, for clusters, which obey them only where they are components.
+/// The judged pairs of a file, for clusters. Only `components` obey them.
 pub(crate) fn judged_of(
     py: Python<'_>,
     path: Option<&Path>,

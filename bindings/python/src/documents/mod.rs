@@ -1,6 +1,4 @@
-//! Files of documents: how they are read and cleaned.
-//!
-//! The work is that of `fpstore_corpus`. Here are only its arguments and its answers.
+//! Reading and cleaning files of documents: the arguments and answers of `fpstore_corpus`.
 
 mod benchmark;
 mod cleaning;

@@ -1,4 +1,4 @@
-//! What a cleaning removes, at a glance: the named tuples `Overview`, `Loss` and `LargeCluster`.
+//! The summary of a cleaning: the named tuples `Overview`, `Loss` and `LargeCluster`.
 
 use fpstore::rows::{LossRow, Side};
 use fpstore_corpus::{LargeCluster, Loss, Overview};

@@ -1,12 +1,12 @@
-//! The documents that a cleaning removes, as rows.
+//! Removed documents of a cleaning, as rows.
 
 use arrow_array::builder::{Float64Builder, StringBuilder};
 use fpstore::rows::{RemovedRow, Side};
 use fpstore::{IdKind, IdRef};
 
+use crate::answer_columns::IdColumn;
 use crate::columns::{Distances, RowsBuilder, U64, names_of};
 use crate::errors::Failure;
-use crate::id_columns::IdColumn;
 use crate::rows::Rows;
 use crate::store::Names;
 
@@ -23,15 +23,14 @@ type Columns = (
     IdColumn,
 );
 
-/// Rows under construction. Ids are texts: those of one input may be numbers, those of another one
-/// not.
+/// Rows under construction. Ids are texts, because inputs may have ids of different kinds.
 pub(super) struct RemovedRows<'a> {
     rows: RowsBuilder<Columns>,
     names: Option<&'a Names>,
 }
 
 impl<'a> RemovedRows<'a> {
-    /// No rows yet. Where several stores are compared with, `names` are theirs.
+    /// An empty table. `names` are the names of several stores that are compared with.
     pub(super) fn new(names: Option<&'a Names>) -> Self {
         let mut columns = Columns::default();
         (columns.4, columns.5) = (IdColumn::new(IdKind::Text), IdColumn::new(IdKind::Text));
@@ -65,7 +64,7 @@ impl<'a> RemovedRows<'a> {
     }
 }
 
-/// The name of the store of the document that stays, if it is in one of several.
+/// The store of the kept document, if it is in one of several stores.
 pub(super) fn store_of<'a>(row: &RemovedRow<'_>, names: Option<&'a Names>) -> Option<IdRef<'a>> {
     let names = names.filter(|_| row.side == Side::Stored)?;
     Some(IdRef::Text(names.text(row.other_store)))

@@ -1,4 +1,4 @@
-//! What became of the rows of a table.
+//! The decisions of a cleaning on the rows of a table.
 
 use arrow_array::builder::{Float64Builder, UInt8Builder, UInt64Builder};
 use fpstore::rows::{RemovedRow, Side};
@@ -6,14 +6,14 @@ use fpstore::{IdKind, IdRef};
 use fpstore_corpus::{Cleaned, DocumentTable};
 
 use super::removed::store_of;
+use crate::answer_columns::IdColumn;
 use crate::columns::{Bits, RowsBuilder};
 use crate::errors::Failure;
-use crate::id_columns::IdColumn;
 use crate::rows::Rows;
 use crate::store::Names;
 
-/// The columns of the rows of a table. `near` is the row because of which a removed one goes, and null
-/// if that is a stored document; `near_store` then names its store, where there are several.
+/// The columns. `near` is the number of the row that a removed row duplicates, or null if it
+/// duplicates a stored document. Then `near_store` is the name of its store, if there are several.
 const NAMES: [&str; 8] =
     ["keep", "near", "near_id", "distance", "similarity", "side", "reason", "near_store"];
 
@@ -28,7 +28,7 @@ struct TableRows<'a> {
 }
 
 impl TableRows<'_> {
-    /// Rows that stay, up to the row of this number: those without features have no document.
+    /// Adds kept rows up to the row of this number. Texts without features have no document.
     fn keep_until(&mut self, row: u64) -> Result<(), Failure> {
         while self.count < row {
             self.rows.keep((true, None, None, None, None, None, None, None))?;
@@ -49,7 +49,8 @@ impl TableRows<'_> {
     }
 }
 
-/// One row for each row of the table. Where several stores are compared with, `names` are theirs.
+/// One row for each row of the table. `names` are the names of several stores that are compared
+/// with.
 pub(super) fn rows_of(
     cleaned: &Cleaned<'_>,
     table: &DocumentTable,

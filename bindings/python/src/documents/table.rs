@@ -19,11 +19,11 @@ use crate::input::ids::{self, Ids};
 use crate::input::texts::TextInput;
 use crate::input::{check_not_lazy, column_named, integer_texts, is_pandas, two_columns};
 
-/// The names of the columns of a table that are read.
+/// The names of the columns to read.
 #[derive(Clone, Debug)]
 pub(super) struct Columns {
     pub(super) text: String,
-    /// Numbers of rows are the ids where there is no such column.
+    /// Without such a column the ids are row numbers.
     pub(super) id: Option<String>,
     pub(super) fields: Vec<String>,
 }
@@ -100,7 +100,7 @@ fn write_each(
     Ok(())
 }
 
-/// The values of a row beside its text.
+/// The values of a row besides its text.
 struct Others {
     ids: Option<Ids>,
     fields: Vec<Vec<Option<String>>>,
@@ -179,7 +179,7 @@ fn column_of(py: Python<'_>, table: &ArrayRef, name: &str) -> PyResult<ArrayRef>
     column.ok_or_else(|| no_column(py, name, names()))
 }
 
-/// The texts of an Arrow table, and the values of each of its other fields.
+/// The texts of an Arrow table, and the values of each other field.
 fn parts_of(
     py: Python<'_>,
     table: &ArrayRef,
@@ -246,7 +246,7 @@ fn write_pandas(
             if is_missing {
                 return Ok(None);
             }
-            // Dates as ISO 8601 has them.
+            // Dates in ISO 8601.
             let value = value?;
             let text = if value.hasattr("isoformat")? {
                 value.call_method0("isoformat")?.str()?
@@ -261,7 +261,7 @@ fn write_pandas(
     write_rows(py, &texts, &Others { ids, fields }, to)
 }
 
-/// The values of a column as the rules of a cleaning read them: texts, numbers, and times in seconds.
+/// The values of a column for the rules of a cleaning: texts, numbers, and times in seconds.
 fn texts_of_values(py: Python<'_>, name: &str, column: &ArrayRef) -> PyResult<Vec<Option<String>>> {
     let each = |of: &dyn Fn(usize) -> String| -> Vec<Option<String>> {
         (0..column.len()).map(|at| (!column.is_null(at)).then(|| of(at))).collect()

@@ -1,22 +1,22 @@
-//! Answers of a server as those of a store: matches and rows, with ids of the kind that was stored.
+//! Answers of a server, converted to matches and rows with ids of the stored kind.
 
 use fpstore::{Id, IdKind, IdRef, Match};
 use fpstore_client::{AnswerRow, MatchRow, QueryOptions};
 
 use super::connection::Served;
-use crate::answer_rows::{ANSWER_NAMES, answer_columns};
+use crate::answer_columns::{ANSWER_NAMES, IdColumn, answer_columns};
 use crate::columns::RowsBuilder;
 use crate::errors::Failure;
-use crate::id_columns::IdColumn;
 use crate::rows::Rows;
 
-/// An id, which the server spells as a text.
+/// An id. The server sends all ids as texts.
 pub(super) fn id_of(text: &str, kind: IdKind) -> Id {
     let number = IdRef::canonical_number(text).filter(|_| kind == IdKind::U64);
     number.map_or_else(|| Id::Text(text.into()), Id::U64)
 }
 
-/// Whether the limit of the caller cut the answer. What another limit cut is no whole answer, and fails.
+/// Whether the limit of the caller cut the answer. An answer cut by another limit is incomplete,
+/// and an error.
 pub(super) fn is_cut(answer: &AnswerRow, options: &QueryOptions) -> Result<bool, Failure> {
     if !answer.cut {
         return Ok(false);
@@ -37,7 +37,7 @@ pub(super) fn is_cut(answer: &AnswerRow, options: &QueryOptions) -> Result<bool,
     Err(Failure::Cut { message: format!("the answer to {} is cut: {why}", answer.query), by })
 }
 
-/// The matches of one answer, each with the name of its store, where several are served as one.
+/// The matches of one answer, each with the name of its store if there are several.
 pub(super) fn matches_of(answer: AnswerRow, served: &Served) -> Vec<(Match, Option<String>)> {
     let ids = |found: &MatchRow| {
         let ids = found.ids.iter().flatten();
@@ -51,8 +51,8 @@ pub(super) fn matches_of(answer: AnswerRow, served: &Served) -> Vec<(Match, Opti
     answer.matches.into_iter().map(match_of).collect()
 }
 
-/// The rows of many answers, as those of `Store.query_many`, and with a column `store` as those of
-/// `Stores.query_many`, where several are served as one.
+/// The rows of many answers, as from `Store.query_many`, with the column `store` if there are
+/// several stores.
 pub(super) fn rows_of(
     answers: &[AnswerRow],
     options: &QueryOptions,

@@ -13,28 +13,27 @@ use pyo3::types::PyList;
 use super::answers::id_of;
 use super::client::Client;
 use super::connection::Connection;
-use crate::columns::{Bits, RowsBuilder};
+use crate::answer_columns::{Near, common_id_kind};
+use crate::checked::CheckedRows;
 use crate::errors::{Failure, input_error};
-use crate::id_columns::common_id_kind;
 use crate::input::arguments::{text, text_or_none, texts};
 use crate::input::fingerprints;
 use crate::input::ids::{self as input_ids, Ids};
 use crate::input::texts::TextInput;
 use crate::input::whole::Whole;
-use crate::near_columns::{Near, near_columns};
 use crate::options::{choice, distance_of};
 use crate::recipes::{common, recipe_of};
 use crate::rows::Rows;
 use crate::tuple_class::{TYPES, told};
 use crate::work::Shared;
 
-/// What a request brings: fingerprints, or texts of which the server makes them, and their ids.
+/// The items of a request: fingerprints, or texts for which the server makes them, and their ids.
 struct Items {
     values: Values,
     ids: Option<Ids>,
-    /// The recipe that made the fingerprints, if they know it.
+    /// The recipe of the fingerprints, if it is known.
     recipe: Option<Recipe>,
-    /// Whether the caller says that it is that of the store.
+    /// Whether the caller guarantees the recipe of the store.
     same_recipe: bool,
 }
 
@@ -75,7 +74,7 @@ impl Items {
         Ok(Items { values, ids, recipe, same_recipe })
     }
 
-    /// The items of the request, in their order.
+    /// The items of the request, in order.
     fn body(&self) -> Vec<AddItem<'_>> {
         let id = |at| self.ids.as_ref().map(|ids| Cow::Owned(ids.get(at).to_string()));
         match &self.values {
@@ -98,8 +97,8 @@ impl Items {
         }
     }
 
-    /// Whether the fingerprints are of the recipe of the store, as far as that is known. Another recipe
-    /// is refused.
+    /// Whether the fingerprints have the recipe of the store, if that is known. Another recipe is
+    /// an error.
     fn is_same(
         &self,
         connection: &mut Connection,
@@ -123,21 +122,16 @@ impl Items {
 
 /// The rows of `Writer.check_and_add`.
 fn checked_rows(results: &[AddedItem], kind: IdKind) -> Result<Rows, Failure> {
-    let (near, near_id, distance) = near_columns(kind);
-    let columns = (Bits::default(), near, near_id, distance);
-    let mut table = RowsBuilder::new(["added", "near", "near_id", "distance"], columns);
+    let mut rows = CheckedRows::new(kind);
     for result in results {
         let found = result.near.as_ref().map(|near| Near {
             fingerprint: near.fingerprint.fingerprint.value(),
             distance: near.distance,
             id: near.ids.first().map(|id| id_of(id, kind)),
         });
-        let (near, near_id, distance) = Near::cells(found.as_ref());
-        // Without a column of ids there is no place for them.
-        let near_id = near_id.filter(|_| kind != IdKind::None);
-        table.keep((result.status == AddStatus::New, near, near_id, distance))?;
+        rows.keep(result.status == AddStatus::New, found.as_ref())?;
     }
-    table.finish()
+    rows.finish()
 }
 
 fn deleted<'py>(py: Python<'py>, done: &DeleteAnswer) -> PyResult<Bound<'py, PyAny>> {
@@ -146,14 +140,14 @@ fn deleted<'py>(py: Python<'py>, done: &DeleteAnswer) -> PyResult<Bound<'py, PyA
 
 #[pymethods]
 impl Client {
-    /// Adds the records that have no record within `k` bits in the store, or before them in this call,
-    /// and returns the rows of `Writer.check_and_add`. Records are fingerprints, or `texts`, whose
-    /// fingerprints the server makes.
+    /// Adds each record without a near record, within `k` bits, in the store or earlier in this
+    /// call, and returns the rows of `Writer.check_and_add`. Records are fingerprints, or `texts`,
+    /// for which the server makes fingerprints.
     ///
-    /// One request has them all, so that they are added together or not at all; the server says how
-    /// many it takes (`max_items`). With `durable=False` it answers before what is new is on the
-    /// disk. Ready fingerprints for a store that has a recipe are taken if their column knows that
-    /// recipe, or if `same_recipe` says that they were made by it.
+    /// All records are in one request, so that they are added together or not at all; the maximum
+    /// is the limit `max_items` of the server. With `durable=False` it answers before the new
+    /// records are on disk. A store with a recipe takes ready-made fingerprints if their column has
+    /// that recipe, or with `same_recipe`.
     #[pyo3(signature = (
         fingerprints=None, ids=None, k=None, *, texts=None, durable=true, same_recipe=false
     ))]
@@ -182,8 +176,7 @@ impl Client {
         Ok(checked_rows(&results, kind)?)
     }
 
-    /// Puts records in the place of those with the same ids, in one step and durably, as
-    /// `Writer.replace`.
+    /// Replaces the records with the same ids, in one step and durably, as `Writer.replace`.
     #[pyo3(signature = (fingerprints=None, ids=None, *, texts=None, same_recipe=false))]
     fn replace<'py>(
         &self,
@@ -244,8 +237,8 @@ impl Client {
         PyList::new(py, segments.collect::<PyResult<Vec<_>>>()?)
     }
 
-    /// Sets the label of what is added from now on, and returns it; `"today"` is the day in UTC, an
-    /// empty text none.
+    /// Sets the label of later additions, and returns it. `"today"` is the date in UTC; an empty
+    /// text removes the label.
     fn set_label(
         &self,
         py: Python<'_>,
@@ -257,8 +250,8 @@ impl Client {
         Ok(done.label)
     }
 
-    /// Has the server merge segments beside its other work, as `Writer.compact`; the call returns
-    /// before they are merged.
+    /// Makes the server merge segments in the background, as `Writer.compact`. Returns before they
+    /// are merged.
     #[pyo3(signature = (what="tier"))]
     fn compact(&self, py: Python<'_>, #[pyo3(from_py_with = text)] what: &str) -> PyResult<()> {
         let _: Compaction = choice(py, "what", what)?;
@@ -267,8 +260,8 @@ impl Client {
         })
     }
 
-    /// Has the server copy segments into its store: those of stores, or segment files, by the names that
-    /// they have in the folder that the served store lies in.
+    /// Makes the server copy segments into its store: stores or segment files, named relative to
+    /// the folder of the served store.
     fn import_<'py>(
         &self,
         py: Python<'py>,
@@ -280,7 +273,7 @@ impl Client {
         told(py, TYPES, "Imported", (done.segments, done.fingerprints, done.bytes))
     }
 
-    /// Has the server show the newest state of its store now; returns whether it is another one.
+    /// Makes the server show the newest state of its store now. Returns whether it is a new state.
     fn refresh(&self, py: Python<'_>) -> PyResult<bool> {
         let done = self.connections.run(py, |connection, shared| {
             connection.ask(shared, async |client| client.refresh().await)

@@ -1,4 +1,4 @@
-//! The class `Client`: its questions.
+//! The class `Client`: reading calls.
 
 use fpstore::options::COUNT;
 use fpstore::{Fingerprint, IdKind, IdRef};
@@ -10,7 +10,7 @@ use pyo3::types::{PyList, PyTuple};
 use super::answers::{is_cut, matches_of, rows_of};
 use super::connection::{Connection, Connections};
 use super::info::server_info;
-use crate::answer_rows::check_count;
+use crate::answer_columns::check_count;
 use crate::errors::Failure;
 use crate::input::arguments::{text, text_or_none};
 use crate::input::texts::Text;
@@ -23,20 +23,21 @@ use crate::store::owned_matches;
 use crate::tuple_class::plain_value;
 use crate::work::Shared;
 
-/// Asks a server, `fpstore serve` or `fpstore.serve`, with the answers of the store that it serves.
+/// A client of a server, `fpstore serve` or `fpstore.serve`, with the same answers as the served
+/// store.
 ///
-/// A server of several stores answers as `Stores` does: each match names its store, as the server
-/// names it.
+/// A server of several stores answers as several open stores do: each match has the name of its
+/// store on the server.
 ///
-/// `url` is `http://ADDRESS:PORT` or `unix:PATH`; it speaks no TLS. `token` goes with each request.
-/// Threads may share a client: each has a connection of its own, which is opened at its first
-/// request and kept. A server that is busy is asked again after the pause that it names. `with` closes
-/// the client.
+/// `url` is `http://ADDRESS:PORT` or `unix:PATH`; TLS is not supported. `token` is sent with each
+/// request. Threads may share a client: each has its own connection, opened at its first request
+/// and kept. If the server is busy, the request is repeated after the pause that the server
+/// requests. `with` closes the client.
 ///
-/// Where a limit of the server cuts an answer that was to be whole, that is a `CutAnswerError`; what the
-/// server refuses is a `RefusedError`, with its `code`. A request that changes the store is sent
-/// once: where the connection breaks off (`UnreachableError`) or Ctrl-C ends the wait, the change
-/// may have taken place.
+/// An answer that is cut by a limit of the server raises `CutAnswerError`. A request that the
+/// server refuses raises `RefusedError`, with its `code`. A request that changes the store is sent
+/// once: if the connection breaks (`UnreachableError`) or Ctrl-C ends the wait, the change may have
+/// taken place.
 ///
 /// >>> with fpstore.serve(store.path) as server, fpstore.Client(server.url) as client:
 /// ...     client.query(0xC0F1789BED2EB9B8, k=1) == store.query(0xC0F1789BED2EB9B8, k=1)
@@ -47,7 +48,7 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// The matches of one question.
+    /// The matches of one query.
     fn matches<'py>(
         &self,
         py: Python<'py>,
@@ -66,7 +67,7 @@ impl Client {
         owned_matches(py, &found)
     }
 
-    /// The rows of many questions.
+    /// The rows of many queries.
     fn rows(&self, given: &Bound<'_, PyAny>, options: QueryOptions, ids: bool) -> PyResult<Rows> {
         let py = given.py();
         let recipe = recipe_of(given)?;
@@ -86,7 +87,7 @@ impl Client {
     }
 }
 
-/// What a single question is about.
+/// The subject of a single query.
 enum Asked<'a> {
     Fingerprint(Fingerprint),
     Text(&'a str),
@@ -132,12 +133,12 @@ impl Client {
         self.connections.is_closed()
     }
 
-    /// Closes all connections that are not in use. Closing again does nothing.
+    /// Closes all idle connections. Closing again does nothing.
     fn close(&self) {
         self.connections.close();
     }
 
-    /// What the server says of itself, with its limits, and of its store: the same as `Store.info`.
+    /// The settings and limits of the server, and `Store.info` of its store.
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let info = self.connections.run(py, |connection, shared| {
             connection.ask(shared, async |client| client.info().await)
@@ -145,7 +146,7 @@ impl Client {
         server_info(py, &info)
     }
 
-    /// Whether requests should come to the server, and if not, why.
+    /// Whether the server is ready for requests, and if not, the reason.
     fn ready<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let answer = self.connections.run(py, |connection, shared| {
             connection.ask(shared, async |client| client.ready().await)
@@ -155,7 +156,7 @@ impl Client {
         plain_value(py, "Readiness", (answer.ready, answer.generation, code, message))
     }
 
-    /// What a question for `queries` fingerprints within `k` bits would cost the server.
+    /// The cost of queries for `queries` fingerprints within `k` bits on the server.
     #[pyo3(signature = (k=None, queries=None))]
     fn plan<'py>(
         &self,
@@ -186,7 +187,7 @@ impl Client {
         self.matches(py, near(py, k, limit)?, Asked::Fingerprint(needle))
     }
 
-    /// The same for a text, whose fingerprint the server makes by the recipe of its store.
+    /// As `query` for a text. The server makes its fingerprint by the recipe of the store.
     #[pyo3(signature = (text, k=None, *, limit=None))]
     fn query_text<'py>(
         &self,
@@ -198,8 +199,8 @@ impl Client {
         self.matches(py, near(py, k, limit)?, Asked::Text(&text))
     }
 
-    /// The `count` nearest stored fingerprints within `k` bits, as `Store.nearest`. Without `k` within
-    /// the largest distance that the server answers.
+    /// The `count` nearest stored fingerprints within `k` bits, as `Store.nearest`. By default `k`
+    /// is the largest distance that the server accepts.
     #[pyo3(signature = (fingerprint, count=1, k=None))]
     fn nearest<'py>(
         &self,
@@ -212,8 +213,8 @@ impl Client {
         self.matches(py, nearest(py, count, k)?, Asked::Fingerprint(needle))
     }
 
-    /// The answers to many queries, as the rows of `Store.query_many`. They go in requests of at
-    /// most 10 000, each of which is answered from one state of the store.
+    /// The answers to many queries, as the rows of `Store.query_many`. They are sent in requests of
+    /// at most 10 000 queries; each request is answered from one state of the store.
     #[pyo3(signature = (fingerprints, k=None, *, ids=true, limit=None))]
     fn query_many(
         &self,
@@ -240,9 +241,8 @@ impl Client {
         self.rows(fingerprints, nearest(py, count, k)?, ids)
     }
 
-    /// The fingerprints of the records that have these ids, as `Store.find`; of a server of several
-    /// stores each with its store, as `Stores.find`. The server reads the ids of the whole store for
-    /// each id.
+    /// The fingerprints of the records with these ids, as `Store.find`, for a server of several
+    /// stores with their names. The server reads the ids of the whole store for each id.
     #[pyo3(signature = (ids, /))]
     fn find<'py>(
         &self,
@@ -279,7 +279,7 @@ impl Client {
     }
 }
 
-/// The fingerprints of an answer, each with its store, where several are served as one.
+/// The fingerprints of an answer, each with its store if there are several.
 fn records_of<'py>(py: Python<'py>, answer: &IdAnswer) -> PyResult<Vec<Bound<'py, PyAny>>> {
     let mut stores = answer.stores.iter();
     let values = answer.fingerprints.iter().map(|found| found.fingerprint.value());
@@ -290,14 +290,14 @@ fn records_of<'py>(py: Python<'py>, answer: &IdAnswer) -> PyResult<Vec<Bound<'py
     values.map(record).collect()
 }
 
-/// The options of a question for all within a distance.
+/// The options of a query for all fingerprints within a distance.
 fn near(py: Python<'_>, k: Option<Whole>, most: Option<Whole>) -> PyResult<QueryOptions> {
     let k = k.map(|k| distance_of(py, k)).transpose()?;
     let most = limit(py, most)?.map(|most| most as u64);
     Ok(QueryOptions { k, limit: most, ..QueryOptions::default() })
 }
 
-/// The options of a question for the nearest.
+/// The options of a query for the nearest fingerprints.
 fn nearest(py: Python<'_>, count: i128, k: Option<Whole>) -> PyResult<QueryOptions> {
     let k = k.map(|k| distance_of(py, k)).transpose()?;
     let count = Some(checked(py, &COUNT, count)?);

@@ -1,4 +1,4 @@
-//! Connections to a server, each with the runtime that it needs.
+//! Connections to a server, each with its own runtime.
 //!
 //! A runtime has no threads of its own: it runs on the thread that waits for the answer.
 
@@ -17,13 +17,13 @@ use super::info::kind_of_ids;
 use crate::errors::{Failure, state_error};
 use crate::work::{Reporter, Shared, TICK, run, run_change};
 
-/// What answers are read by: facts of a state of the store.
+/// Facts about a state of the store, needed to read answers.
 #[derive(Clone, Debug)]
 pub(super) struct Served {
     generation: u64,
     pub(super) ids: IdKind,
     pub(super) recipe: Option<Recipe>,
-    /// Whether they are several stores, served as one.
+    /// Whether several stores are served as one.
     pub(super) is_several: bool,
 }
 
@@ -35,7 +35,7 @@ impl Served {
     }
 }
 
-/// What the system refuses, such as another thread.
+/// An error of the system, such as a refused thread.
 pub(super) fn of_system(error: std::io::Error) -> Failure {
     Failure::Python(error.into())
 }
@@ -57,7 +57,7 @@ pub(super) struct Connection {
     runtime: Runtime,
     client: Client,
     served: Option<Served>,
-    /// The process that made it. A forked one shares its sockets and must leave them alone.
+    /// The process that opened it. A forked process shares its sockets and must not use them.
     process: u32,
 }
 
@@ -69,7 +69,7 @@ impl Connection {
         Ok(Connection { runtime, client, served: None, process: std::process::id() })
     }
 
-    /// Asks the server, until there is an answer or the work is to end.
+    /// Sends a request, and waits for the answer or until the work is stopped.
     pub(super) fn ask<T>(
         &mut self,
         shared: &Shared,
@@ -94,7 +94,7 @@ impl Connection {
         })
     }
 
-    /// The facts of the store at a generation, or of any that the server has told before.
+    /// The facts of the store at a generation, or of any known generation.
     pub(super) fn served(
         &mut self,
         shared: &Shared,
@@ -109,7 +109,7 @@ impl Connection {
     }
 }
 
-/// The address of a server, and the connections to it that nobody uses.
+/// The address of a server, and its idle connections.
 pub(crate) struct Connections {
     pub(super) url: String,
     token: Option<String>,
@@ -118,13 +118,13 @@ pub(crate) struct Connections {
 }
 
 impl Connections {
-    /// Checks the address. It does not connect yet.
+    /// Checks the address without connecting.
     pub(super) fn new(url: String, token: Option<String>) -> Result<Self, Failure> {
         let first = Connection::new(&url, token.as_deref())?;
         Ok(Connections { url, token, idle: Mutex::new(Some(vec![first])) })
     }
 
-    /// A client of the library with a connection of its own, for work that has a runtime of its own.
+    /// A client of the library with its own connection, for work with its own runtime.
     pub(crate) fn client(&self) -> PyResult<Client> {
         if self.is_closed() {
             return Err(closed());
@@ -166,7 +166,7 @@ impl Connections {
         }
     }
 
-    /// Asks without the interpreter; Ctrl-C ends it.
+    /// Sends a request without the interpreter; Ctrl-C ends it.
     pub(super) fn run<T: Send>(
         &self,
         py: Python<'_>,
@@ -178,8 +178,8 @@ impl Connections {
         done
     }
 
-    /// As [`Connections::run`], for a request that changes the store: what it did is told even if
-    /// Ctrl-C came too late.
+    /// As [`Connections::run`], for a request that changes the store: its result is returned even
+    /// if Ctrl-C came too late.
     pub(super) fn change<T: Send>(
         &self,
         py: Python<'_>,
@@ -194,7 +194,7 @@ impl Connections {
     }
 }
 
-/// Ends a connection, unless it is one of the process that this one was forked from.
+/// Closes a connection, unless another process opened it.
 fn forget_of_others(connection: Connection) {
     if connection.process != std::process::id() {
         std::mem::forget(connection);

@@ -1,11 +1,11 @@
-//! What a server says of itself and of its store.
+//! Information about a server and its store.
 
 use fpstore::IdKind;
 use fpstore_client::{ServedSegment, ServedStore, ServerInfo};
 use pyo3::prelude::*;
 use pyo3::types::{PyDateTime, PyTuple, PyTzInfo};
 
-use crate::id_columns::common_id_kind;
+use crate::answer_columns::common_id_kind;
 use crate::tuple_class::{TYPES, plain_value, told};
 
 /// The kind of the ids of the store.
@@ -31,7 +31,7 @@ pub(super) fn server_info<'py>(py: Python<'py>, info: &ServerInfo) -> PyResult<B
     plain_value(py, "ServerInfo", fields)
 }
 
-/// A `StoreInfo`, as that of a store of this machine.
+/// A `StoreInfo`, as of a local store.
 fn store_info<'py>(py: Python<'py>, store: &ServedStore) -> PyResult<Bound<'py, PyAny>> {
     let segments: PyResult<Vec<_>> =
         store.segments.iter().map(|segment| segment_info(py, segment)).collect();

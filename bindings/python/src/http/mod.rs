@@ -1,8 +1,11 @@
-//! Stores over HTTP: a client of a server, and a server of this process.
+//! Stores over HTTP: a client of a server, and a server in this process.
 //!
-//! `client` is the class `Client`; `changes` has its calls that change the store. `connection` runs
-//! the client of the library on the thread that works, `answers` and `info` make rows and values of
-//! what comes back. `server` is the class `Server`. What a request means is said by the library alone.
+//! - `client` is the class `Client`, and `changes` has its methods that change the store.
+//! - `connection` runs the client of the library on the waiting thread.
+//! - `answers` and `info` convert answers to rows and values.
+//! - `server` is the class `Server`.
+//!
+//! The library alone defines the requests.
 
 mod answers;
 mod changes;

@@ -1,6 +1,5 @@
 //! The class `Server`: a store of this process over HTTP, on threads without the interpreter.
 
-use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -9,23 +8,23 @@ use fpstore::{Error, WriterOptions};
 use fpstore_server::{Address, ServeSettings, Server as Served, WritingOptions};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PySequence, PyTuple};
+use pyo3::types::PyTuple;
 use tokio::runtime::Builder;
 
 use super::connection::{Connection, of_system};
 use crate::errors::{Failure, input_error};
-use crate::input::arguments::{is_one_path, path, paths, text};
+use crate::input::arguments::{Paths, text};
 use crate::input::whole::Whole;
 use crate::options::{Limits, wait_of};
 use crate::work::{Reporter, Shared, run};
 
-/// How often it is asked whether the store was read into memory.
+/// Pause between checks whether the store is in memory.
 const PAUSE: Duration = Duration::from_millis(5);
-/// How long what is still searched for may take when the server ends.
+/// Time limit of running searches when the server ends.
 const END_TIME: Duration = Duration::from_millis(100);
 
-/// A server of a store in this process, for tests, notebooks and tools; made by `serve`. `with` ends
-/// it. The command `fpstore serve` is the one to operate: it serves other machines, with tokens.
+/// A server of a store in this process, for tests, notebooks and tools; made by `serve`. `with`
+/// ends it. Use the command `fpstore serve` in production: it serves other machines, with tokens.
 ///
 /// >>> with fpstore.serve(store.path) as server:
 /// ...     fpstore.Client(server.url).info().store.ids
@@ -36,50 +35,33 @@ pub(crate) struct Server {
     running: Mutex<Option<Running>>,
 }
 
-/// The store that is served, or several as one.
-pub(crate) enum ToServe {
-    One(PathBuf),
-    Several(Vec<PathBuf>),
-}
-
-impl<'py> FromPyObject<'_, 'py> for ToServe {
-    type Error = PyErr;
-
-    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        match given.cast::<PySequence>().is_ok() && !is_one_path(&given)? {
-            true => Ok(ToServe::Several(paths(&given)?)),
-            false => Ok(ToServe::One(path(&given)?)),
-        }
-    }
-}
-
 /// The server of the library, and the thread that runs it.
 struct Running {
     server: Served,
     thread: JoinHandle<Result<(), Error>>,
-    /// A forked process has the value, and none of the threads.
+    /// A forked process has this value but no threads.
     process: u32,
 }
 
 impl Running {
-    /// Opens the store, or several, listens, and waits until they are in memory.
+    /// Opens one store or several, listens, and waits until they are in memory.
     fn start(
-        served: ToServe,
+        served: Paths,
         address: &Address,
         settings: ServeSettings,
         shared: &Shared,
     ) -> Result<(String, Self), Failure> {
         let runtime = Builder::new_multi_thread()
             .worker_threads(settings.threads)
-            // Searches, and some for what waits: refreshes, and the end of the writer.
+            // Threads for searches, and some for blocking work: refreshes and closing the writer.
             .max_blocking_threads(settings.threads + 8)
             .thread_name("fpstore-serve")
             .enable_all()
             .build()
             .map_err(of_system)?;
         let server = match served {
-            ToServe::One(path) => Served::open(path, settings)?,
-            ToServe::Several(paths) => Served::open_all(&paths, settings)?,
+            Paths::One(path) => Served::open(path, settings)?,
+            Paths::Several(paths) => Served::open_all(&paths, settings)?,
         };
         let bound = runtime.block_on(async { server.bind(address) });
         let listener = match bound {
@@ -94,7 +76,7 @@ impl Running {
         let thread = std::thread::Builder::new().name("fpstore-serve".into());
         let thread = thread.spawn(move || {
             let ended = runtime.block_on(running.run(listener));
-            // A search that is still under way answers nobody.
+            // The answer of a running search has no receiver.
             runtime.shutdown_timeout(END_TIME);
             ended
         });
@@ -109,7 +91,7 @@ impl Running {
         }
     }
 
-    /// Ends the server, after the requests that are open.
+    /// Ends the server, after the open requests.
     fn end(self) -> Result<(), Failure> {
         if self.process != std::process::id() {
             std::mem::forget(self);
@@ -132,23 +114,23 @@ fn wait_until_ready(url: &str, shared: &Shared) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Serves a store over HTTP at an address of this machine, on threads of this process, and returns
-/// once the store is in memory and the server answers.
+/// Serves a store over HTTP at an address of this machine, on threads of this process. Returns once
+/// the store is in memory and the server answers.
 ///
-/// `path` is the directory of a store, or a list of those of several, which are served as one, for
-/// reading, as `open_all` opens them.
-///
-/// `listen` is `ADDRESS:PORT`, with port 0 for a free one, or `unix:PATH`; other machines cannot reach
-/// it. With `writable` clients may add and delete, and the server is the one writer of the store;
-/// `label` is that of what is added, `wait` is as for `Builder`. `threads` is how many read requests
-/// and search.
+/// - `path` is the directory of a store, or a list of directories. Several stores are served as
+///   one, for reading, as `open_all` opens them.
+/// - `listen` is `ADDRESS:PORT`, with port 0 for a free one, or `unix:PATH`. Other machines cannot
+///   connect.
+/// - `writable` lets clients add and delete. The server is then the only writer of the store.
+///   `label` is the label of additions, and `wait` is as for `Builder`.
+/// - `threads` is the number of threads that read requests and search.
 #[pyfunction]
 #[pyo3(signature = (
     path, *, listen="127.0.0.1:0", writable=false, label="", threads=None, wait=0.0
 ))]
 pub(crate) fn serve(
     py: Python<'_>,
-    path: ToServe,
+    path: Paths,
     #[pyo3(from_py_with = text)] listen: &str,
     writable: bool,
     #[pyo3(from_py_with = text)] label: &str,
@@ -191,7 +173,7 @@ impl Server {
 
 #[pymethods]
 impl Server {
-    /// The address, as `Client` takes it.
+    /// The address, for `Client`.
     #[getter]
     fn url(&self) -> &str {
         &self.url
@@ -203,8 +185,8 @@ impl Server {
         self.is_closed()
     }
 
-    /// Ends the server: answers the requests that are open, makes all that was added durable, and frees
-    /// the lock of the writer. Closing again does nothing.
+    /// Ends the server: answers the open requests, makes all additions durable, and frees the lock
+    /// of the writer. Closing again does nothing.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let Some(running) = self.take() else { return Ok(()) };
         run(py, &Reporter::default(), move |_| running.end())
@@ -231,7 +213,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // The thread ends by itself: to wait for it here would hold the interpreter.
+        // The thread ends by itself: waiting for it here would hold the interpreter.
         match self.take() {
             Some(running) if running.process == std::process::id() => running.server.shutdown(),
             Some(running) => std::mem::forget(running),

@@ -1,14 +1,14 @@
-//! Texts and paths as arguments of functions: `from_py_with` takes them from here, so that a text with
-//! a lone surrogate is an `InputError` that names the argument, and no error of the codec.
+//! Texts and paths as arguments of functions, for `from_py_with`. A text with a lone surrogate is
+//! an `InputError` with the name of the argument, and not an error of the codec.
 //!
-//! The error does not know the name of its argument yet: PyO3 adds it in a note, which `InputError`
-//! takes as the beginning of its message.
+//! The name of the argument is added by PyO3 in a note, which `InputError` puts at the beginning of
+//! its message.
 
 use std::path::PathBuf;
 
 use pyo3::exceptions::PyUnicodeEncodeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString};
+use pyo3::types::{PyBytes, PySequence, PyString};
 
 use crate::errors::surrogate_error;
 
@@ -24,7 +24,7 @@ pub(crate) fn text_or_none<'a, T: From<&'a str>>(
     if given.is_none() { Ok(None) } else { text(given).map(Some) }
 }
 
-/// Many texts; a single text is not taken as its characters.
+/// Several texts. A single text is not split into its characters.
 pub(crate) fn texts(given: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     if given.is_instance_of::<PyString>() {
         return given.extract();
@@ -56,18 +56,35 @@ pub(crate) fn path_or_none(given: &Bound<'_, PyAny>) -> PyResult<Option<PathBuf>
     if given.is_none() { Ok(None) } else { path(given).map(Some) }
 }
 
-/// Whether an object stands for one path, rather than for several.
+/// Whether an object is one path, and not several.
 pub(crate) fn is_one_path(given: &Bound<'_, PyAny>) -> PyResult<bool> {
     let is_text = given.is_instance_of::<PyString>() || given.is_instance_of::<PyBytes>();
     Ok(is_text || given.hasattr("__fspath__")?)
 }
 
-/// Many paths; what [is one](is_one_path) would be taken for its letters.
+/// One path, or several.
+pub(crate) enum Paths {
+    One(PathBuf),
+    Several(Vec<PathBuf>),
+}
+
+impl<'py> FromPyObject<'_, 'py> for Paths {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        match given.cast::<PySequence>().is_ok() && !is_one_path(&given)? {
+            true => Ok(Paths::Several(paths(&given)?)),
+            false => Ok(Paths::One(path(&given)?)),
+        }
+    }
+}
+
+/// Several paths. The caller excludes [one path](is_one_path), whose characters would be the items.
 pub(crate) fn paths(given: &Bound<'_, PyAny>) -> PyResult<Vec<PathBuf>> {
     given.try_iter()?.map(|item| path(&item?)).collect()
 }
 
-/// The characters of an object of Python that is a text.
+/// The characters of a text of Python.
 pub(crate) fn str_of<'a>(given: &'a Bound<'_, PyAny>) -> PyResult<&'a str> {
     given.cast::<PyString>()?.to_str().map_err(|_| surrogate_error(given))
 }

@@ -1,5 +1,5 @@
-//! Records for a store: fingerprints with or without ids, at once or in batches that come one after
-//! the other, so that they need not fit into memory.
+//! Records for a store: fingerprints with or without ids, all at once or in batches, which need not
+//! fit into memory together.
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
@@ -15,10 +15,10 @@ use crate::errors::input_error;
 use crate::recipes::recipe_of;
 use crate::work::held;
 
-/// Single fingerprints of an iterator that are taken as one batch.
+/// Number of single fingerprints of an iterator in one batch.
 const BATCH_LEN: usize = 1 << 16;
 
-/// Some records: ids are as many as fingerprints, or none.
+/// Some records, with as many ids as fingerprints or without ids.
 #[derive(Debug)]
 pub(crate) struct Batch {
     pub(crate) fingerprints: Vec<Fingerprint>,
@@ -27,7 +27,7 @@ pub(crate) struct Batch {
     pub(crate) recipe: Option<Recipe>,
 }
 
-/// Where records come from.
+/// The source of records.
 pub(crate) enum Batches<'py> {
     Once(Option<Batch>),
     /// Tables, and their recipe.
@@ -55,7 +55,7 @@ impl<'py> Batches<'py> {
             return Ok(Batches::Iterator(fingerprints.cast::<PyIterator>()?.clone()));
         }
         super::check_not_lazy(fingerprints, "records")?;
-        // Of pandas only tables come by the Arrow interface.
+        // Objects of pandas other than tables are read without the Arrow interface.
         let is_table = fingerprints.hasattr("__arrow_c_stream__")?
             && (!is_pandas(fingerprints) || fingerprints.hasattr("columns")?);
         let recipe = if is_table { recipe_of(fingerprints)? } else { None };
@@ -112,7 +112,7 @@ fn next_of(iterator: &mut Bound<'_, PyIterator>) -> PyResult<Option<Batch>> {
         let ids = if ids.is_none() { None } else { Some(&ids) };
         return batch_of(&values, ids).map(Some);
     }
-    // A small table of Arrow is a batch by itself.
+    // A small Arrow table is one batch.
     let mut parts = match Batches::of(&first, None)? {
         Batches::Once(batch) => return Ok(batch),
         Batches::Arrow(arrays, recipe) => Batches::Arrow(arrays, recipe),

@@ -1,4 +1,4 @@
-//! Hashes of images: arrays of bits, or objects of `imagehash` that hold one.
+//! Hashes of images: arrays of bits, or objects of `imagehash`, which contain an array.
 
 use numpy::{PyArrayMethods, PyReadonlyArray2, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -7,7 +7,8 @@ use pyo3::types::PyList;
 use super::{check_no_mask, kind_of};
 use crate::errors::input_error;
 
-/// The values of bits in an array of n times 64, or n times 8 times 8; the first bit is the highest.
+/// The fingerprints of bits in an array of n times 64, or n times 8 times 8; the first bit is the
+/// highest.
 pub(crate) fn values_of(object: &Bound<'_, PyAny>) -> PyResult<Vec<u64>> {
     let py = object.py();
     let array = match object.cast::<PyUntypedArray>() {

@@ -102,7 +102,7 @@ fn read(object: &Bound<'_, PyAny>) -> PyResult<Vec<Fingerprint>> {
         return Err(input_error(py, message));
     }
     check_ordered(object, WHAT)?;
-    // A length that is only said may be more than there is memory.
+    // The reported length may exceed the memory.
     let (mut values, len) = (Vec::new(), object.len().unwrap_or(0));
     if values.try_reserve_exact(len).is_err() {
         let message = format!("{len} fingerprints take {} bytes of memory", 8 * len as u128);
@@ -133,7 +133,7 @@ fn one_of_many(item: &Bound<'_, PyAny>, at: usize) -> PyResult<Fingerprint> {
     one(item).map_err(|error| at_number(py, at, &error))
 }
 
-/// The error of one fingerprint, with its place among many.
+/// The error of one fingerprint, with its position.
 fn at_number(py: Python<'_>, at: usize, error: &PyErr) -> PyErr {
     if !is_input_error(py, error) {
         return error.clone_ref(py);
@@ -149,7 +149,7 @@ fn of_numpy(array: &Bound<'_, PyUntypedArray>) -> PyResult<Vec<Fingerprint>> {
         return Ok(Vec::new());
     }
     match (kind, len) {
-        // Bytes in rows of eight, as FAISS has them.
+        // Bytes in rows of eight, as in FAISS.
         (b'u', 1) if array.ndim() == 2 && array.shape()[1] == 8 => {
             let rows = array.call_method0("tobytes")?;
             let rows = rows.cast::<PyBytes>()?.as_bytes();
@@ -191,7 +191,7 @@ fn of_arrow(py: Python<'_>, columns: &[ArrayRef]) -> PyResult<Vec<Fingerprint>> 
     Ok(values)
 }
 
-/// Values of any kind that are compared for equality alone: fingerprints, or numbers of rows of any
+/// Values of any kind that are only compared for equality: fingerprints, or row numbers of any
 /// width.
 pub(crate) fn many_of_any_width(object: &Bound<'_, PyAny>) -> PyResult<Vec<Fingerprint>> {
     let is_wide =
@@ -248,12 +248,12 @@ pub(crate) fn extend_by_arrow(
     Ok(())
 }
 
-/// A column of fingerprints in which some may be missing.
+/// Fingerprints of a column, some of them missing.
 #[derive(Default)]
 pub(crate) struct Nullable {
-    /// Anything where one is missing.
+    /// For missing fingerprints any value.
     values: Vec<Fingerprint>,
-    /// For each row up to the last one without a fingerprint whether it has none.
+    /// For each row up to the last missing one, whether it is missing.
     is_missing: Vec<bool>,
 }
 
@@ -266,12 +266,12 @@ impl Nullable {
         self.values.get(row).filter(|_| !is_set(&self.is_missing, row)).copied()
     }
 
-    /// Those that are not missing, in order.
+    /// The fingerprints that are not missing, in order.
     pub(crate) fn known(&self) -> impl Iterator<Item = Fingerprint> + Clone {
         (0..self.len()).filter_map(|row| self.get(row))
     }
 
-    /// What `each` gives for each row, in the memory of the fingerprints.
+    /// The results of `each` for each row, in the memory of the fingerprints.
     pub(crate) fn into_each<E>(
         self,
         mut each: impl FnMut(usize, Option<Fingerprint>) -> Result<i64, E>,
@@ -319,7 +319,7 @@ fn is_set(marks: &[bool], row: usize) -> bool {
     marks.get(row).is_some_and(|is| *is)
 }
 
-/// Many fingerprints of which some may be missing: nulls of Arrow and pandas, `None` in sequences.
+/// Many fingerprints, some of them missing: nulls of Arrow and pandas, or `None` in sequences.
 pub(crate) fn many_or_null(object: &Bound<'_, PyAny>) -> PyResult<Nullable> {
     held(|| Ok(read_or_null(object)?))
 }

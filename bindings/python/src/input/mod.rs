@@ -1,8 +1,8 @@
-//! What callers hand over: fingerprints, ids, texts and batches of them, from Python, numpy, Arrow
-//! and what speaks their interfaces.
+//! Arguments of callers: fingerprints, ids, texts and batches of them, from Python, numpy, Arrow
+//! and libraries with their interfaces.
 //!
-//! Everything is copied while the interpreter is held, because an array of numpy may be changed by
-//! other threads of Python once it is not. What cannot be meant is refused by name.
+//! All values are copied while the interpreter is held, because other threads of Python may change
+//! an array of numpy once it is released. Unsuitable objects are refused with their type.
 
 pub(crate) mod arguments;
 pub(crate) mod batches;
@@ -70,12 +70,12 @@ fn kind_of(array: &Bound<'_, PyUntypedArray>) -> PyResult<(u8, usize, String)> {
     Ok((dtype.kind(), dtype.itemsize(), name))
 }
 
-/// Whether an array of rows has none: then its type says nothing.
+/// Whether an array has no items; then its type has no meaning.
 fn is_empty(array: &Bound<'_, PyUntypedArray>) -> bool {
     array.ndim() > 0 && array.shape()[0] == 0
 }
 
-/// Refuses a table of polars that is not made yet.
+/// Refuses a lazy table of polars.
 pub(crate) fn check_not_lazy(object: &Bound<'_, PyAny>, what: &str) -> PyResult<()> {
     if object.get_type().name()? == "LazyFrame" && object.hasattr("collect")? {
         let message =
@@ -100,7 +100,7 @@ fn check_one_dimension(array: &Bound<'_, PyUntypedArray>, what: &str) -> PyResul
 fn integers(array: &Bound<'_, PyUntypedArray>, is_signed: bool) -> PyResult<Vec<u64>> {
     let py = array.py();
     let name = if is_signed { "int64" } else { "uint64" };
-    // The layout and byte order of this machine; a copy only where they are others.
+    // Native layout and byte order; copies only other arrays.
     let options = PyDict::new(py);
     options.set_item("dtype", name)?;
     options.set_item("requirements", "CA")?;
@@ -116,7 +116,7 @@ fn integers(array: &Bound<'_, PyUntypedArray>, is_signed: bool) -> PyResult<Vec<
     }
 }
 
-/// Refuses what has no order of its own, or is bytes and not numbers.
+/// Refuses objects without an order, and bytes in place of numbers.
 fn check_ordered(object: &Bound<'_, PyAny>, what: &str) -> PyResult<()> {
     let is_ordered = !object.is_instance_of::<PySet>()
         && !object.is_instance_of::<PyFrozenSet>()
@@ -167,7 +167,7 @@ fn only_column(py: Python<'_>, array: ArrayRef, what: &str) -> PyResult<ArrayRef
     Ok(array.as_struct().column(0).clone())
 }
 
-/// Calls `each` with all columns that an object with an Arrow interface gives, if it has one.
+/// Calls `each` with each column of an object with an Arrow interface. Returns whether it has one.
 pub(crate) fn each_column(
     object: &Bound<'_, PyAny>,
     what: &'static str,
@@ -181,7 +181,7 @@ pub(crate) fn each_column(
     Ok(true)
 }
 
-/// How values are read that a caller hands over.
+/// The way to read the values of an argument.
 enum Given<'py> {
     Numpy(Bound<'py, PyUntypedArray>),
     /// Columns of Arrow.
@@ -208,7 +208,7 @@ impl<'py> Given<'py> {
     }
 }
 
-/// Refuses records that are null as a whole; their columns do not show it.
+/// Refuses null records, which their columns do not show.
 fn check_no_null_rows(py: Python<'_>, array: &ArrayRef, what: &str) -> PyResult<()> {
     match array.data_type() {
         DataType::Struct(_) => check_no_nulls(py, array.null_count(), array.len(), what),
@@ -216,7 +216,7 @@ fn check_no_null_rows(py: Python<'_>, array: &ArrayRef, what: &str) -> PyResult<
     }
 }
 
-/// The place of the first null, and the number of nulls, also those of a type that has only nulls.
+/// The place of the first null, and the number of nulls, also for a type with nulls only.
 fn check_no_nulls(py: Python<'_>, nulls: usize, count: usize, what: &str) -> PyResult<()> {
     if nulls == 0 {
         return Ok(());
@@ -224,7 +224,7 @@ fn check_no_nulls(py: Python<'_>, nulls: usize, count: usize, what: &str) -> PyR
     Err(input_error(py, format!("{nulls} of {count} {what} are null")))
 }
 
-/// The name of a type of Arrow as people write it.
+/// The name of an Arrow type for messages.
 fn arrow_name(kind: &DataType) -> String {
     match kind {
         DataType::Float32 => "float".into(),
@@ -262,7 +262,7 @@ fn each_text(
     if let DataType::Dictionary(..) = array.data_type() {
         let dictionary = array.as_any_dictionary();
         let Some(values) = owned_texts(py, dictionary.values())? else { return Ok(false) };
-        // Keys of a dictionary without values are all null, and have no number that is normal.
+        // Keys of a dictionary without values are all null and cannot be normalized.
         let keys = match values.len() {
             0 => vec![0; dictionary.len()],
             _ => dictionary.normalized_keys(),
@@ -291,7 +291,7 @@ pub(crate) fn column_named<'a>(
     }
 }
 
-/// Refuses a name that does not tell which column is meant.
+/// Refuses an ambiguous name of a column.
 pub(crate) fn two_columns(py: Python<'_>, name: &str) -> PyErr {
     input_error(py, format!("two columns have the name '{name}'"))
 }

@@ -1,5 +1,5 @@
-//! Copies of Arrow columns of texts. The owner of a column could change its bytes at any time, so they are
-//! copied first, and the copy is checked.
+//! Copies of Arrow columns of texts. The owner of a column can change its bytes at any time, so the
+//! bytes are copied first and the copy is checked.
 
 use arrow_array::cast::AsArray;
 use arrow_array::{
@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 
 use crate::errors::input_error;
 
-/// A copy of a column of texts, checked after it was made, so that nobody can change what was checked;
+/// A copy of a column of texts, checked after copying, so that the checked bytes cannot change;
 /// `None` for other types.
 pub(super) fn owned_texts(py: Python<'_>, column: &ArrayRef) -> PyResult<Option<LargeStringArray>> {
     let copied = match column.data_type() {
@@ -29,8 +29,8 @@ pub(super) fn owned_texts(py: Python<'_>, column: &ArrayRef) -> PyResult<Option<
     })
 }
 
-/// `None` where offsets or texts are not those that were checked before. Bytes under a null have no
-/// meaning and are left out.
+/// `None` if offsets or texts changed since the first check. Bytes under a null have no meaning and
+/// are omitted.
 fn copied_texts<O: OffsetSizeTrait>(column: &GenericStringArray<O>) -> Option<LargeStringArray> {
     let offsets: Vec<O> = column.value_offsets().to_vec();
     let (first, last) = (offsets.first()?.to_usize()?, offsets.last()?.to_usize()?);
@@ -75,9 +75,9 @@ fn copied_nulls(nulls: Option<&NullBuffer>) -> Option<NullBuffer> {
     nulls.map(|nulls| nulls.iter().collect())
 }
 
-/// The texts that end at these places. Under nulls lie none.
+/// The texts that end at these offsets. Texts under nulls are empty.
 fn checked(ends: Vec<i64>, bytes: Vec<u8>, nulls: Option<NullBuffer>) -> Option<LargeStringArray> {
-    // Offsets that go back would be a panic.
+    // Descending offsets would be a panic.
     let ends = ends.is_sorted().then(|| OffsetBuffer::new(ends.into()))?;
     LargeStringArray::try_new(ends, bytes.into(), nulls).ok()
 }

@@ -1,4 +1,4 @@
-//! Texts, copied: whoever lends a column of Arrow could change it. A text may be null.
+//! Texts, copied, because the owner of an Arrow column can change it. A text may be null.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use super::{arrow_name, each_column, is_pandas, look_at_signals};
 use crate::errors::{input_error, surrogate_error};
 use crate::work::held;
 
-/// Copied texts of one array, in bytes. An array holds at most 2 GiB.
+/// Maximum length of the texts in one array, in bytes. The limit of an array is 2 GiB.
 const ARRAY_LEN: usize = 256 << 20;
 
 /// A single text.
@@ -40,7 +40,7 @@ impl<'py> FromPyObject<'_, 'py> for Text {
     }
 }
 
-/// Texts in arrays that nobody changes.
+/// Texts in immutable arrays.
 #[derive(Debug)]
 pub(crate) struct TextInput {
     arrays: Vec<ArrayRef>,
@@ -103,7 +103,7 @@ impl TextInput {
     }
 }
 
-/// A column of texts; those of a dictionary are written out.
+/// A column of texts; a dictionary is expanded.
 fn texts_of_column(py: Python<'_>, column: &ArrayRef) -> PyResult<ArrayRef> {
     if let Some(texts) = owned_texts(py, column)? {
         return Ok(Arc::new(texts));
@@ -125,7 +125,7 @@ fn texts_of_column(py: Python<'_>, column: &ArrayRef) -> PyResult<ArrayRef> {
 
 fn copied(object: &Bound<'_, PyAny>) -> PyResult<Vec<ArrayRef>> {
     let py = object.py();
-    // What pandas takes as missing may be None, NaN or NA.
+    // pandas represents missing values as None, NaN or NA.
     let missing: Option<Vec<bool>> = if is_pandas(object) && object.hasattr("isna")? {
         Some(object.call_method0("isna")?.call_method0("tolist")?.extract()?)
     } else {

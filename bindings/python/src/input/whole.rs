@@ -1,10 +1,11 @@
-//! Whole numbers of any size, so that one that is far too large is refused as any other one.
+//! Whole numbers of any size, so that a number beyond 128 bits is refused like any other number out
+//! of range.
 
 use std::fmt;
 
 use pyo3::prelude::*;
 
-/// A whole number. One that does not fit is the nearest that does.
+/// A whole number. A number out of range becomes the nearest representable one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Whole(pub(crate) i128);
 

@@ -9,10 +9,10 @@ use fpstore::join::{
 };
 use pyo3::prelude::*;
 
+use crate::answer_columns::{IdColumn, id_kind};
 use crate::columns::{Bits, Distances, RowsBuilder, U64};
 use crate::documents::judged_of;
 use crate::errors::Failure;
-use crate::id_columns::{IdColumn, id_kind};
 use crate::input::arguments::{path_or_none, text};
 use crate::input::whole::Whole;
 use crate::options::{Limits, choice, distance};
@@ -26,16 +26,17 @@ const NAMES: [&str; 5] = ["cluster", "fingerprint", "distance", "id", "keep"];
 #[pymethods]
 impl Store {
     /// Clusters of near documents, as a stream of `cluster`, `fingerprint`, `distance` from the
-    /// representative, `id`, and `keep`: one document of each cluster is to be kept. Documents
-    /// without near ones are not in it. A document that was added twice is two with one id: to delete
-    /// that id deletes both.
+    /// representative, `id`, and `keep`, which is true for the document of each cluster to keep.
+    /// Documents without a near one are not in the stream. A document that was added twice is two
+    /// documents with one id: deleting that id deletes both.
     ///
-    /// `"components"` takes everything that hangs together over pairs, `"star"` and `"leader"` only
-    /// what is within `k` bits of the representative. `keep` chooses the document with the smallest
-    /// id of the representative, `"smallest-id"` (or `"first"`) the smallest id of all, and
-    /// `"largest-cluster"` all documents of that cluster and no others. `pairs` is a file of judged
-    /// pairs, as `clean` takes it, for components: what is judged to be a duplicate is in one
-    /// cluster, what is judged different never is.
+    /// - `method` is `"components"` for all documents that are connected by pairs, `"star"` or
+    ///   `"leader"` for documents within `k` bits of the representative only.
+    /// - `keep` is `"representative"` for the smallest id of the representative, `"smallest-id"`
+    ///   (or `"first"`) for the smallest id of the cluster, or `"largest-cluster"` for all
+    ///   documents of the largest cluster and no others.
+    /// - `pairs` is a file of judged pairs, as for `clean`, for components: duplicates are put in
+    ///   one cluster, and pairs judged different never are.
     ///
     /// >>> for rows in store.clusters(3):
     /// ...     print(rows["id"], rows["keep"])
@@ -57,7 +58,7 @@ impl Store {
         #[pyo3(from_py_with = path_or_none)] temp_dir: Option<PathBuf>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<RowStream> {
-        let store = self.get()?;
+        let store = self.one()?;
         let k = distance(py, k, &store)?;
         let limits = Limits::new(py, threads, memory, temp_dir)?;
         let method: ClusterMethod = choice(py, "method", method)?;
@@ -86,7 +87,7 @@ impl Store {
     }
 }
 
-/// Clusters that obey judged pairs, if there are any.
+/// Clusters that obey the judged pairs.
 pub(super) fn clusters_of(
     store: &fpstore::Store,
     options: &JoinOptions,

@@ -1,4 +1,4 @@
-//! New documents against stored ones, as a stream with a column that says which to keep.
+//! Deduplication of new documents against stored ones, as a stream.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -8,14 +8,13 @@ use fpstore::join::{Dedup, DroppedDocument, Fate, dedup as compare};
 use fpstore::{Id, IdKind, IdRef, StoreIndex};
 use pyo3::prelude::*;
 
+use crate::answer_columns::{IdColumn, Near, common_id_kind, id_kind};
 use crate::columns::{Bits, RowsBuilder, U64};
 use crate::errors::Failure;
-use crate::id_columns::{IdColumn, common_id_kind, id_kind};
 use crate::input::arguments::path_or_none;
 use crate::input::whole::Whole;
-use crate::near_columns::{Near, near_columns};
 use crate::options::{Limits, distance};
-use crate::store::{Given, one_or_several_or_none, one_store};
+use crate::store::{Given, one_store, stores_or_none};
 use crate::stream::RowStream;
 use crate::work::Reporter;
 
@@ -29,14 +28,14 @@ impl Near {
     }
 }
 
-/// What a dropped document is near, and the store of that one, if it is stored.
+/// The document that a dropped one is near, and its store if it is stored.
 struct Reason {
     near: Near,
     store: Option<StoreIndex>,
 }
 
-/// For each dropped document why: by fingerprint for those near a stored one, by fingerprint and id
-/// for those near a new one.
+/// The reason for each dropped document: by fingerprint if it is near a stored document, by
+/// fingerprint and id if it is near a new one.
 #[derive(Default)]
 struct Reasons {
     stored: HashMap<u64, Reason>,
@@ -67,19 +66,19 @@ impl Reasons {
     }
 }
 
-/// The columns of documents: of a dropped one also what it is near, and in which of several stores.
+/// The columns of documents. `near_store` is there if several stores are compared with.
 const NAMES: [&str; 7] = ["fingerprint", "id", "keep", "near", "near_id", "distance", "near_store"];
 
-/// Which documents of `new` to keep: those that are near no document of `stored`, and, if `within`,
-/// no other new one that is kept. A stream of all new documents by ascending fingerprint:
-/// `fingerprint`, `id`, `keep`, and for a dropped one `near`, `near_id` and `distance` of the
-/// nearest stored document, or of the new one that is kept instead.
+/// Decides which documents of `new` to keep: documents that are near no document of `stored` and,
+/// if `within`, near no other kept document of `new`. Returns a stream of all new documents by
+/// ascending fingerprint: `fingerprint`, `id`, `keep`, and for a dropped document `near`, `near_id`
+/// and `distance` of the nearest stored document, or of the new document that is kept instead.
 ///
-/// `stored` may be `Stores`: then `near_store` names the store of a stored document, and is null for a
-/// new one.
+/// If `stored` has several stores, `near_store` is the name of the store of a stored document, and
+/// null for a new one.
 ///
-/// `k` is that of `stored` unless it is given. Takes memory for each dropped document. A document
-/// that was added twice is two with one id, of which one is dropped.
+/// `k` is by default the tuned distance of `stored`. Each dropped document takes memory. A document
+/// that was added twice is two documents with one id, and one of them is dropped.
 ///
 /// >>> new = fpstore.build(folder / "new.fps", [0xC0F1789BED2EB9BA, 5], ["new", "other"])
 /// >>> fpstore.dedup(new, store).read_all().to_pylist()
@@ -93,7 +92,7 @@ const NAMES: [&str; 7] = ["fingerprint", "id", "keep", "near", "near_id", "dista
 pub(crate) fn dedup(
     py: Python<'_>,
     #[pyo3(from_py_with = one_store)] new: fpstore::Store,
-    #[pyo3(from_py_with = one_or_several_or_none)] stored: Option<Given>,
+    #[pyo3(from_py_with = stores_or_none)] stored: Option<Given>,
     k: Option<Whole>,
     within: bool,
     max_pairs: Option<Whole>,
@@ -107,7 +106,7 @@ pub(crate) fn dedup(
     let k = distance(py, k, stored.as_ref().unwrap_or(&new))?;
     let limits = Limits::new(py, threads, memory, temp_dir)?.max_pairs(py, max_pairs)?;
     let kinds = [id_kind(&new), stored.as_ref().map_or(IdKind::None, id_kind)];
-    let (near, near_id, distance) = near_columns(common_id_kind(kinds));
+    let (near, near_id, distance) = Near::columns(common_id_kind(kinds));
     let store = IdColumn::new(if names.is_some() { IdKind::Text } else { IdKind::None });
     let own = (U64::default(), IdColumn::new(kinds[0]), Bits::default());
     let columns = (own.0, own.1, own.2, near, near_id, distance, store);

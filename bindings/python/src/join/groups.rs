@@ -17,14 +17,14 @@ use crate::recipes::recipe_of;
 use crate::rows::Rows;
 use crate::work::{Reporter, Shared, run};
 
-/// For each row the first row of its group: rows within `k` bits of one another, directly or over
-/// others, are one group. Rows without a fingerprint (null) are groups by themselves.
+/// The first row of the group of each row: rows within `k` bits of each other, directly or through
+/// others, are one group. A row without a fingerprint (null) is a group by itself.
 ///
-/// Without `k` it is the usual distance of the recipe of a `Column`, else 3.
+/// `k` is by default the usual distance of the recipe of a `Column`, else 3.
 ///
-/// This is no cleaning: in a chain of small changes each row is near the next one, so all of it is one
-/// group, though its ends are far apart. `clean` keeps those ends, and confirms what is near by its
-/// features; it decides as `fpstore dedup --docs` does.
+/// Grouping differs from cleaning: in a chain of small changes each row is near the next one, so
+/// the whole chain is one group, although its ends are far apart. `clean` keeps both ends, and
+/// confirms near documents by their features, as the command `fpstore clean` does.
 ///
 /// >>> groups = fpstore.group([0, 255, 7, 0, 31], k=3)
 /// >>> groups
@@ -56,9 +56,9 @@ pub(crate) fn group<'py>(
         let mut groups = Groups::new(rows.known())?;
         check(shared)?;
         groups.join_near(&limits.join(k, shared))?;
-        // The first row of each group, once the rows have come to it.
+        // The first row of each group, as soon as it was seen.
         let mut firsts = vec![u32::MAX; groups.fingerprints().len()];
-        // The numbers of the groups take the place of the fingerprints.
+        // Group numbers replace the fingerprints in place.
         rows.into_each(|row, value| {
             if row % BATCH_ROWS == 0 {
                 check(shared)?;
@@ -73,8 +73,8 @@ pub(crate) fn group<'py>(
     Ok(PyArray1::from_vec(py, groups))
 }
 
-/// The connected components of pairs: each value once, ascending, with the smallest value of its
-/// component.
+/// The connected components of pairs: each distinct value, ascending, with the smallest value of
+/// its component.
 ///
 /// >>> fpstore.components([1, 3], [2, 2]).to_pylist()
 /// [(1, 1), (2, 1), (3, 1)]
@@ -105,7 +105,7 @@ pub(crate) fn components(
     })
 }
 
-/// Fails once the work is to end.
+/// Fails if the work is to stop.
 fn check(shared: &Shared) -> Result<(), Failure> {
     if shared.is_stopped() { Err(Error::Interrupted.into()) } else { Ok(()) }
 }

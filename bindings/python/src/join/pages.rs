@@ -21,10 +21,11 @@ use crate::options::{Limits, checked, choice, distance, distance_of};
 use crate::store::Store;
 use crate::work::{Reporter, Shared, run};
 
-/// Bytes of a page.
+/// Maximum length of a page in bytes.
 const LEN_MAX: u64 = 32 << 20;
 
-/// The texts of a page, and what makes their fingerprints, by which documents of one id are told apart.
+/// The texts of a page, and the hasher of their fingerprints, which distinguish documents of one
+/// id.
 struct Texts {
     readable: Readable,
     hasher: Option<TextHasher>,
@@ -37,14 +38,14 @@ impl Texts {
         store: &fpstore::Store,
     ) -> PyResult<Self> {
         let readable = Documents::of(given)?.get().readable(given.py(), resources, Vec::new())?;
-        // A recipe that needs lists of its own tells no documents apart.
+        // With a recipe that needs its own lists, documents of one id are not distinguished.
         let recipe = store.recipe().and_then(|it| TextRecipe::from_recipe(&it).ok());
         let hasher = recipe.and_then(|recipe| TextHasher::new(&recipe).ok());
         Ok(Texts { readable, hasher })
     }
 }
 
-/// How ids are shown.
+/// Templates for showing ids.
 struct Links {
     link: Option<Template>,
     image: Option<Template>,
@@ -60,7 +61,7 @@ impl Links {
     }
 }
 
-/// The page of these groups, with texts if there are any.
+/// The page of these groups, with texts if they are given.
 fn written(
     groups: LargestGroups,
     about: &About<'_>,
@@ -112,10 +113,10 @@ fn bits(k: u32) -> String {
 
 #[pymethods]
 impl Store {
-    /// A page of the clusters, the largest of them first, at most `groups`, for a browser or a notebook.
+    /// A page of the largest clusters, at most `groups`, for a browser or a notebook.
     ///
-    /// `texts` has the documents by their ids, as `clean` takes them: a data frame, files, `Documents`;
-    /// then the page shows where texts differ. `link` and `image` are templates such as
+    /// `texts` are the documents by their ids, as for `clean`: a data frame, files, `Documents`.
+    /// With them the page shows the differences of texts. `link` and `image` are templates such as
     /// `"https://example.org/{id}"`. The other options are those of `clusters`.
     ///
     /// >>> import pandas
@@ -142,7 +143,7 @@ impl Store {
         #[pyo3(from_py_with = path_or_none)] temp_dir: Option<PathBuf>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Page> {
-        let store = self.get()?;
+        let store = self.one()?;
         let k = distance(py, k, &store)?;
         let method: ClusterMethod = choice(py, "method", method)?;
         let judged = judged_of(py, pairs.as_deref(), method)?;
@@ -152,7 +153,7 @@ impl Store {
         let reporter = Reporter::new(progress)?;
         let given = limits.given(&Arc::new(Shared::default()));
         let texts = texts.map(|texts| Texts::of(texts, &given, &store)).transpose()?;
-        let title = self.name();
+        let title = self.title();
         run(py, &reporter, move |shared| {
             let options = limits.join(k, shared);
             let found = clusters_of(&store, &options, method, judged.as_ref())?;
@@ -169,9 +170,9 @@ impl Store {
         })
     }
 
-    /// A page of `count` pairs of every distance up to `k`, for people to judge with the keys of a
-    /// browser; it saves the judgements as labels, which `clean` and `clusters` take as `pairs` and
-    /// the command `fpstore evaluate` reads. `texts`, `link` and `image` are as for `clusters_page`.
+    /// A page of `count` pairs at every distance up to `k`, which people judge with the keyboard in
+    /// a browser. It saves labels, which `clean` and `clusters` take as `pairs` and the command
+    /// `fpstore evaluate` reads. `texts`, `link` and `image` are as for `clusters_page`.
     ///
     /// >>> store.pairs_page(count=5)
     /// <fpstore.Page of ... bytes>
@@ -193,7 +194,7 @@ impl Store {
         #[pyo3(from_py_with = path_or_none)] temp_dir: Option<PathBuf>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Page> {
-        let store = self.get()?;
+        let store = self.one()?;
         let k = k.map_or(Ok(JUDGED_DISTANCE), |k| distance_of(py, k))?;
         let most = checked(py, &fpstore::options::COUNT, count)? as usize;
         if store.info().id_count() == 0 {
@@ -204,7 +205,7 @@ impl Store {
         let reporter = Reporter::new(progress)?;
         let given = limits.given(&Arc::new(Shared::default()));
         let texts = texts.map(|texts| Texts::of(texts, &given, &store)).transpose()?;
-        let title = self.name();
+        let title = self.title();
         run(py, &reporter, move |shared| {
             let pairs = sampled_pairs(&store, &limits.join(k, shared), most)?;
             let mut groups = LargestGroups::within(LEN_MAX);

@@ -3,24 +3,24 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use arrow_array::builder::StringBuilder;
 use arrow_schema::SchemaRef;
 use fpstore::join::{
     JoinOptions, Pair, Share, document_pairs, near_pairs as find_pairs, near_pairs_across,
     sorted_pairs, sorted_pairs_across,
 };
-use fpstore::rows::PairRow;
 use fpstore::{Fingerprint, IdKind};
 use pyo3::prelude::*;
 
-use crate::columns::{Distances, LeftOut, RowsBuilder, U64, names_of};
+use crate::answer_columns::{IdColumn, NameColumn, id_kind};
+use crate::columns::{Distances, RowsBuilder, U64};
 use crate::errors::{Failure, input_error};
-use crate::id_columns::{IdColumn, NameColumn, id_kind};
 use crate::input::arguments::path_or_none;
 use crate::input::fingerprints;
 use crate::input::whole::Whole;
 use crate::options::{Limits, distance, tuned_distance};
 use crate::recipes::{common, recipe_of};
-use crate::store::{Given, Names, Store, Stores, name_of};
+use crate::store::{Given, Names, Store, name_of};
 use crate::stream::{RowStream, Sink};
 use crate::work::Reporter;
 
@@ -30,22 +30,26 @@ pub(crate) struct PairRows {
     names: Option<Names>,
 }
 
-/// The columns of [`PairRow`].
-type PairColumns = (U64, U64, Distances, LeftOut, NameColumn, NameColumn, IdColumn, IdColumn);
+/// The columns of pairs. Names of stores and ids may be omitted.
+const NAMES: [&str; 7] =
+    ["first", "second", "distance", "first_store", "second_store", "first_id", "second_id"];
+
+/// The columns [`NAMES`] under construction.
+type PairColumns = (U64, U64, Distances, NameColumn, NameColumn, IdColumn, IdColumn);
 
 impl PairRows {
-    /// Rows with ids of this kind, if there are any.
+    /// Rows with ids of this kind.
     pub(crate) fn new(ids: IdKind) -> Self {
         PairRows::in_stores(ids, None)
     }
 
-    /// Rows with the names of the stores, where several are asked as one.
+    /// Rows with the names of stores, if several are queried as one.
     fn in_stores(ids: IdKind, names: Option<Names>) -> Self {
-        let store = || NameColumn::new(names.is_some());
+        let store = || names.is_some().then(StringBuilder::new);
         let id = || IdColumn::new(ids);
         let values = (U64::default(), U64::default(), Distances::default());
-        let columns = (values.0, values.1, values.2, LeftOut, store(), store(), id(), id());
-        PairRows { rows: RowsBuilder::new(names_of::<PairRow<'_>>(), columns), names }
+        let columns = (values.0, values.1, values.2, store(), store(), id(), id());
+        PairRows { rows: RowsBuilder::new(NAMES, columns), names }
     }
 
     pub(crate) fn schema(&self) -> SchemaRef {
@@ -54,10 +58,10 @@ impl PairRows {
 
     fn push(&mut self, pair: Pair, sink: &mut Sink) -> Result<(), Failure> {
         let (first, second) = (pair.first.value(), pair.second.value());
-        self.rows.send((first, second, pair.distance(), (), "", "", None, None), sink)
+        self.rows.send((first, second, pair.distance(), "", "", None, None), sink)
     }
 
-    /// Gives the pairs of documents of a store, or of several as one, to the sink.
+    /// Sends the pairs of documents of a store, or of several as one, to the sink.
     fn of_documents(
         mut self,
         store: &fpstore::Store,
@@ -69,13 +73,13 @@ impl PairRows {
             let store = |store| name_of(self.names.as_ref(), store);
             let stores = (store(of.first_store), store(of.second_store));
             let (distance, ids) = (of.pair.distance(), (of.first_id, of.second_id));
-            let row = (first, second, distance, (), stores.0, stores.1, ids.0, ids.1);
+            let row = (first, second, distance, stores.0, stores.1, ids.0, ids.1);
             self.rows.send(row, sink)
         })?;
         self.rows.flush(sink)
     }
 
-    /// Gives the pairs that `find` finds to the sink.
+    /// Sends the pairs that `find` finds to the sink.
     pub(crate) fn collect(
         mut self,
         sink: &mut Sink,
@@ -88,7 +92,7 @@ impl PairRows {
     }
 }
 
-/// A share of a join; without one, all of it.
+/// A share of a join, by default the whole join.
 pub(crate) fn share_of(py: Python<'_>, share: Option<(Whole, Whole)>) -> PyResult<Share> {
     let Some((number, count)) = share else { return Ok(Share::WHOLE) };
     match (u32::try_from(number), u32::try_from(count)) {
@@ -105,9 +109,14 @@ impl Store {
     /// All pairs of stored fingerprints within `k` bits, as a stream of `first`, `second` and
     /// `distance`; in order if `sorted`.
     ///
-    /// With `ids` pairs of documents, in order, with `first_id` and `second_id`; documents with the
-    /// same fingerprint are pairs at distance 0 then. `share` is a number and a count, to spread a
-    /// join over processes. With more than `max_pairs` pairs it fails with `TooManyPairsError`.
+    /// With `ids` the stream has pairs of documents, in order, with `first_id` and `second_id`;
+    /// documents with the same fingerprint are then pairs at distance 0. `share` is a number and a
+    /// count, to spread a join over processes. With more than `max_pairs` pairs it fails with
+    /// `TooManyPairsError`.
+    ///
+    /// Several stores always give pairs of documents, in one store and across two, with
+    /// `first_store` and `second_store` before the ids. A fingerprint without ids is one document
+    /// in each store that holds it.
     ///
     /// >>> store.pairs(ids=True).read_all().to_pylist()
     /// [(13903026135763958200, 13903026135763958201, 1, 'a.html', 'b.html')]
@@ -129,15 +138,17 @@ impl Store {
         #[pyo3(from_py_with = path_or_none)] temp_dir: Option<PathBuf>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<RowStream> {
-        let store = self.get()?;
+        let Given { store, names } = self.given()?;
         let k = distance(py, k, &store)?;
         let limits = Limits::new(py, threads, memory, temp_dir)?.max_pairs(py, max_pairs)?;
-        if ids && share.is_some() {
+        if ids && names.is_none() && share.is_some() {
             let message = "a share has no ids: documents with equal fingerprints are in no share";
             return Err(input_error(py, message));
         }
         let share = share_of(py, share)?;
-        let rows = PairRows::new(if ids { id_kind(&store) } else { IdKind::None });
+        let ids = ids || names.is_some();
+        let kind = if ids { id_kind(&store) } else { IdKind::None };
+        let rows = PairRows::in_stores(kind, names);
         let reporter = Reporter::new(progress)?;
         RowStream::start(rows.schema(), reporter, move |shared, sink| {
             let options = limits.join(k, shared).share(share);
@@ -152,49 +163,9 @@ impl Store {
     }
 }
 
-#[pymethods]
-impl Stores {
-    /// All pairs of documents within `k` bits, of one store and of two, in order, as a stream of
-    /// `first`, `second`, `distance`, `first_store`, `second_store`, and `first_id` and `second_id` if
-    /// any store has ids.
-    ///
-    /// Documents with the same fingerprint are pairs at distance 0. A fingerprint without ids is one
-    /// document in each store that holds it. `share` and `max_pairs` are as for `Store.pairs`.
-    ///
-    /// >>> other = fpstore.build(folder / "more.fps", [0xC0F1789BED2EB9B8], ["d.html"])
-    /// >>> stores = fpstore.open_all([store.path, other.path])
-    /// >>> [(pair.distance, pair.first_id, pair.second_id) for pair in stores.pairs(k=0).read_all()]
-    /// [(0, 'a.html', 'd.html')]
-    #[pyo3(signature = (
-        k=None, *, share=None, max_pairs=None, threads=None, memory=None, temp_dir=None, progress=None
-    ))]
-    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
-    fn pairs(
-        &self,
-        py: Python<'_>,
-        k: Option<Whole>,
-        share: Option<(Whole, Whole)>,
-        max_pairs: Option<Whole>,
-        threads: Option<Whole>,
-        memory: Option<Whole>,
-        #[pyo3(from_py_with = path_or_none)] temp_dir: Option<PathBuf>,
-        progress: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<RowStream> {
-        let Given { store, names } = self.given()?;
-        let k = distance(py, k, &store)?;
-        let limits = Limits::new(py, threads, memory, temp_dir)?.max_pairs(py, max_pairs)?;
-        let share = share_of(py, share)?;
-        let rows = PairRows::in_stores(id_kind(&store), names);
-        let reporter = Reporter::new(progress)?;
-        RowStream::start(rows.schema(), reporter, move |shared, sink| {
-            rows.of_documents(&store, &limits.join(k, shared).share(share), sink)
-        })
-    }
-}
-
-/// All pairs of different fingerprints of an array within `k` bits, or of one of an array and one
-/// of another, without a store. For the rows of a table see `group`. Without `k` it is the usual
-/// distance of the recipe of a `Column`, else 3.
+/// All pairs of different fingerprints of an array within `k` bits, or all pairs across two arrays,
+/// without a store. For the rows of a table see `group`. `k` is by default the usual distance of
+/// the recipe of a `Column`, else 3.
 ///
 /// >>> fpstore.near_pairs([0, 7, 255], k=3).read_all().to_pylist()
 /// [(0, 7, 3)]

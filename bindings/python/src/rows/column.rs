@@ -1,4 +1,4 @@
-//! A single column of fingerprints, which remembers the recipe that made them.
+//! A single column of fingerprints, with their recipe.
 
 use std::sync::Arc;
 
@@ -20,11 +20,11 @@ use crate::input::arguments::text_or_none;
 use crate::notebook::{Table, shown};
 use crate::tuple_class::FRAMES;
 
-/// One column of `uint64` with nulls: a sequence, which data frames, numpy and Arrow libraries take
-/// as it is. It remembers the recipe that made it.
+/// One column of `uint64` with nulls: a sequence that data frames, numpy and Arrow libraries read
+/// directly. It has the recipe that made the fingerprints.
 ///
-/// A null is `None`, in numpy too: `numpy.asarray(column)` is an array of `uint64` if there is none,
-/// else one of objects. `to_pandas()` and `pyarrow.array(column)` have types with nulls.
+/// A null is `None`, in numpy too: `numpy.asarray(column)` is an array of `uint64` without nulls,
+/// else an array of objects. `to_pandas()` and `pyarrow.array(column)` have nullable types.
 ///
 /// >>> column = fpstore.Recipe().fingerprints(["some words", None, "some words"])
 /// >>> column[0] == column[2], column[1], len(column[1:])
@@ -46,7 +46,7 @@ impl Column {
         Column { values, recipe }
     }
 
-    /// The recipe that made the fingerprints, if it is known.
+    /// The recipe of the fingerprints, if it is known.
     pub(crate) fn made_by(&self) -> Option<&Recipe> {
         self.recipe.as_ref()
     }
@@ -102,14 +102,14 @@ impl Column {
         self.values.null_count()
     }
 
-    /// The text of the recipe that made the fingerprints; `None` if it is not known.
+    /// The text of the recipe of the fingerprints; `None` if it is unknown.
     #[getter]
     fn recipe(&self) -> Option<&str> {
         self.recipe.as_ref().map(Recipe::text)
     }
 
-    /// The values as an array of numpy, with the number `null` where there is none. Without it
-    /// nulls are refused.
+    /// The values as an array of numpy. Nulls become the number `null`; without it they are
+    /// refused.
     #[pyo3(signature = (*, null=None))]
     fn to_numpy<'py>(
         &self,
@@ -132,7 +132,7 @@ impl Column {
         Ok(PyArray1::from_vec(py, values))
     }
 
-    /// For each value whether it is null.
+    /// Whether each value is null.
     fn is_null<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
         let count = self.values.len();
         PyArray1::from_vec(py, (0..count).map(|at| self.values.is_null(at)).collect())
@@ -186,7 +186,7 @@ impl Column {
             None => true,
         };
         if !is_object {
-            // Says how many are null.
+            // Its error has the number of nulls.
             self.to_numpy(py, None)?;
         }
         let options = PyDict::new(py);
@@ -233,7 +233,7 @@ impl Column {
     }
 }
 
-/// A column that was pickled.
+/// Restores a pickled column.
 #[pyfunction]
 pub(crate) fn _column_of(
     py: Python<'_>,

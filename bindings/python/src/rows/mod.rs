@@ -1,5 +1,5 @@
-//! Answers in columns: rows in memory, and single columns. They own Arrow arrays and give them away
-//! by the Arrow interface, to numpy, to data frames and to pickle.
+//! Answers in columns: rows in memory, and single columns. They own Arrow arrays and export them
+//! through the Arrow interface, to numpy, to data frames and to pickle.
 
 mod column;
 mod pickled;
@@ -26,10 +26,10 @@ use slices::{Part, part_of};
 
 pub(crate) use column::{_column_of, Column};
 
-/// Rows in columns, in memory. `pyarrow.table(rows)`, `polars.DataFrame(rows)`, `pandas.DataFrame(rows)`
-/// and DuckDB, by the name of the variable, take them as they are. `rows["distance"]` is an array of
-/// numpy, `rows[0]` a row with named fields, `rows[:5]` the first five; `numpy.asarray(rows)` is an
-/// array of records.
+/// Rows in columns, in memory. `pyarrow.table(rows)`, `polars.DataFrame(rows)`,
+/// `pandas.DataFrame(rows)` and DuckDB, by the name of the variable, read them directly.
+/// `rows["distance"]` is an array of numpy, `rows[0]` a row with named fields, `rows[:5]` the first
+/// five; `numpy.asarray(rows)` is an array of records.
 ///
 /// >>> rows = store.query_many([0xC0F1789BED2EB9B8], k=1)
 /// >>> rows["distance"]
@@ -78,7 +78,7 @@ impl Rows {
         self.schema.fields().iter().map(|field| field.name().as_str()).collect()
     }
 
-    /// `len` rows from `start` on, without a copy.
+    /// `len` rows from row `start`, without copying.
     fn part(&self, mut start: usize, mut len: usize) -> Rows {
         let mut batches = Vec::new();
         for batch in &self.batches {
@@ -120,7 +120,7 @@ impl Rows {
         class.make(&PyTuple::new(py, cells.collect::<PyResult<Vec<_>>>()?)?)
     }
 
-    /// The values of a column as numpy has them; under a null is anything.
+    /// The values of a column for numpy; values under nulls are arbitrary.
     fn values<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Values<'py>> {
         let arrays = self.column(name)?;
         let kind = self.schema.field_with_name(name).map(|field| field.data_type().clone());
@@ -141,7 +141,7 @@ impl Rows {
         Ok(Values { array, nulls, is_object, is_null })
     }
 
-    /// For each column its name, its values, and which are null if any are.
+    /// For each column its name, its values, and a mask of nulls if it has any.
     fn parts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);
         for name in self.names() {
@@ -152,7 +152,7 @@ impl Rows {
     }
 }
 
-/// The values of a column as numpy has them.
+/// The values of a column for numpy.
 struct Values<'py> {
     array: Bound<'py, PyAny>,
     nulls: usize,
@@ -186,7 +186,7 @@ impl Rows {
             let values = self.values(py, &name)?;
             return match values.nulls {
                 0 => Ok(values.array),
-                // Texts are objects in any case.
+                // Texts are always objects.
                 _ if values.is_object => Ok(values.array),
                 nulls => {
                     let message = format!(
@@ -242,7 +242,7 @@ impl Rows {
         Ok(RowIterator { rows: slf.clone().unbind(), class, next: AtomicUsize::new(0) })
     }
 
-    /// A `DataFrame` of pandas. Columns with nulls have the types of pandas that have nulls.
+    /// A `DataFrame` of pandas. Columns with nulls have nullable types.
     fn to_pandas<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         py.import(FRAMES)?.call_method1("pandas_frame", (self.parts(py)?,))
     }
@@ -257,8 +257,8 @@ impl Rows {
         slf.py().import("pyarrow")?.call_method1("table", (slf,))
     }
 
-    /// An array of records, for `numpy.asarray`. It is no `__array__`, because pandas would take the
-    /// records as one column.
+    /// An array of records, for `numpy.asarray`. There is no `__array__`, because pandas would read
+    /// the records as one column.
     #[getter]
     fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         py.import(FRAMES)?.call_method1("records_interface", (self.parts(py)?, self.count()))
@@ -308,7 +308,7 @@ impl Rows {
     }
 }
 
-/// The rows of an answer, one after the other, as named tuples.
+/// An iterator over the rows of an answer, as named tuples.
 #[pyclass(frozen, module = "fpstore")]
 pub(crate) struct RowIterator {
     rows: Py<Rows>,
@@ -325,7 +325,7 @@ impl RowIterator {
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let (rows, at) = (self.rows.get(), self.next.fetch_add(1, Ordering::Relaxed));
         if at >= rows.count() {
-            // Threads that go on asking do not wrap around.
+            // Threads that call it again must not make the number wrap around.
             self.next.store(rows.count(), Ordering::Relaxed);
             return Ok(None);
         }
@@ -337,7 +337,7 @@ impl RowIterator {
     }
 }
 
-/// Rows that were pickled.
+/// Restores pickled rows.
 #[pyfunction]
 pub(crate) fn _rows_of(py: Python<'_>, bytes: &[u8], cut: bool) -> PyResult<Rows> {
     let (schema, batches) = of_bytes(py, bytes)?;
@@ -390,7 +390,7 @@ fn primitive<'py, T: ArrowPrimitiveType<Native: Element>>(
     PyArray1::from_vec(py, values)
 }
 
-/// A value as Python has it; `None` for a null.
+/// A value as an object of Python; `None` for a null.
 fn value_at<'py>(py: Python<'py>, array: &ArrayRef, at: usize) -> PyResult<Bound<'py, PyAny>> {
     if array.is_null(at) {
         return Ok(py.None().into_bound(py));
@@ -414,7 +414,7 @@ fn value_at<'py>(py: Python<'py>, array: &ArrayRef, at: usize) -> PyResult<Bound
     })
 }
 
-/// An array of any kind, without the memory that it has in reserve.
+/// An array of any kind, without reserved memory.
 pub(crate) fn array(mut array: impl Array + 'static) -> ArrayRef {
     array.shrink_to_fit();
     Arc::new(array)

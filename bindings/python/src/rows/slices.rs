@@ -1,10 +1,10 @@
-//! What `[...]` asks of a sequence: one item, or a part.
+//! Keys in `[...]` of a sequence: one item, or a part.
 
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PySlice};
 
-/// The part that a key asks for.
+/// The item or part that a key selects.
 pub(super) enum Part {
     One(usize),
     Range {
@@ -15,7 +15,8 @@ pub(super) enum Part {
     Each(Vec<usize>),
 }
 
-/// The part of a sequence of `len` items that a number or a slice asks for; `None` for other keys.
+/// The item or part of a sequence of `len` items that a number or a slice selects; `None` for other
+/// keys.
 pub(super) fn part_of(key: &Bound<'_, PyAny>, len: usize) -> PyResult<Option<Part>> {
     if let Ok(slice) = key.cast::<PySlice>() {
         let of = slice.indices(isize::try_from(len)?)?;

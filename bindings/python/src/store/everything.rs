@@ -1,4 +1,4 @@
-//! All that is stored: as an array, or as a stream of records.
+//! The whole contents of a store: as an array, or as a stream of records.
 
 use std::sync::Arc;
 
@@ -9,9 +9,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
 use super::Store;
+use crate::answer_columns::{IdColumn, each_id, id_kind};
 use crate::columns::{BATCH_ROWS, RowsBuilder, U64, names_of};
 use crate::errors::Failure;
-use crate::id_columns::{IdColumn, each_id, id_kind};
 use crate::stream::RowStream;
 use crate::work::{Reporter, run};
 
@@ -19,7 +19,7 @@ use crate::work::{Reporter, run};
 impl Store {
     /// All stored fingerprints, each once, ascending.
     fn fingerprints<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u64>>> {
-        let store = self.get()?;
+        let store = self.one()?;
         let values = run(py, &Reporter::default(), |shared| {
             let mut values = Vec::new();
             store.for_each(|hit| {
@@ -36,7 +36,7 @@ impl Store {
 
     /// All records, by ascending fingerprint, as a stream of `fingerprint` and `id`.
     fn records(&self) -> PyResult<RowStream> {
-        let store = self.get()?;
+        let store = self.one()?;
         let columns = (U64::default(), IdColumn::new(id_kind(&store)));
         let rows = RowsBuilder::new(names_of::<RecordRow<'_>>(), columns);
         let mut rows = rows.made_by(store.recipe());

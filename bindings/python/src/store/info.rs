@@ -1,4 +1,4 @@
-//! What a store holds, and whether it is sound.
+//! Information about a store, and its verification.
 
 use fpstore::VerifyOptions;
 use fpstore::info::{SegmentInfo, StoreInfo, TableInfo};
@@ -17,12 +17,12 @@ use crate::work::{Reporter, run};
 
 #[pymethods]
 impl Store {
-    /// What the store holds: counts, lengths, segments and tables.
+    /// Information about the store: counts, lengths, segments and tables.
     ///
     /// >>> store.info().ids
     /// 3
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        store_info(py, &self.get()?.info())
+        store_info(py, &self.one()?.info())
     }
 
     /// Checks every byte of the files, and compares the answers of `samples` queries with a scan.
@@ -35,18 +35,17 @@ impl Store {
         max_rate: Option<Whole>,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.get()?;
-        verify(py, self.path.clone(), samples, max_rate, progress)
+        self.one()?;
+        verify(py, self.one_path()?.to_owned(), samples, max_rate, progress)
     }
 
-    /// Statistics of the fingerprints: how even their bits are, duplicates, and what is wrong with
-    /// them.
+    /// Statistics of the fingerprints: the distribution of their bits, duplicates, and problems.
     ///
     /// >>> store.stats().fingerprints
     /// 3
     fn stats(&self, py: Python<'_>) -> PyResult<StatisticsView> {
-        let store = self.get()?;
-        let name = self.name();
+        let store = self.one()?;
+        let name = self.title();
         let statistics = run(py, &Reporter::default(), |shared| {
             Ok(profile_with(&store, Some(shared.observer()))?)
         })?;
@@ -55,7 +54,7 @@ impl Store {
 
     /// A table of the segments.
     fn _repr_html_(&self) -> PyResult<String> {
-        let Ok(store) = self.get() else { return Ok(escaped(&self.__repr__())) };
+        let Ok(store) = self.one() else { return Ok(escaped(&self.__repr__())) };
         let info = store.info();
         let mut rows = String::new();
         for segment in &info.segments {
@@ -75,7 +74,7 @@ impl Store {
             "<table><caption>{}: {} fingerprints, {} ids, {:.1} MiB</caption><thead><tr>\
              <th>segment</th><th>label</th><th>fingerprints</th><th>ids</th><th>tables</th>\
              <th>file</th><th>k</th></tr></thead><tbody>{rows}</tbody></table>",
-            escaped(&self.path().to_string_lossy()),
+            escaped(&self.one_path()?.to_string_lossy()),
             grouped(info.fingerprint_count()),
             grouped(info.id_count()),
             info.file_len() as f64 / f64::from(1 << 20)
@@ -87,9 +86,9 @@ fn grouped(count: u64) -> String {
     fpstore_plot::numbers::grouped(count)
 }
 
-/// Checks every byte of the store at a path, also of one that is too damaged to be opened, and
-/// compares the answers of `samples` queries with a scan. `max_rate` limits the bytes that are read
-/// in a second. Damage is in the report, not raised.
+/// Checks every byte of the store at a path, also of a store that is too damaged to be opened, and
+/// compares the answers of `samples` queries with a scan. `max_rate` limits the bytes read in a
+/// second. Damage is in the report, and is no exception.
 ///
 /// >>> fpstore.verify(store.path).is_sound
 /// True
@@ -139,7 +138,7 @@ fn store_info<'py>(py: Python<'py>, info: &StoreInfo) -> PyResult<Bound<'py, PyA
     plain_value(py, "StoreInfo", fields)
 }
 
-/// What a segment holds.
+/// Information about a segment.
 pub(crate) fn segment_info<'py>(
     py: Python<'py>,
     segment: &SegmentInfo,

@@ -7,12 +7,12 @@ use fpstore::{Answer, Error, Fingerprint};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 
-use super::asked::Asked;
-use super::{Names, Store, Stores, name_of};
-use crate::answer_rows::{ANSWER_NAMES, AnswerColumns, answer_columns, check_count};
+use super::{Names, Store, name_of};
+use crate::answer_columns::{
+    ANSWER_NAMES, AnswerColumns, IdColumn, answer_columns, check_count, each_label_and_id, id_kind,
+};
 use crate::columns::{BATCH_ROWS, RowsBuilder};
 use crate::errors::Failure;
-use crate::id_columns::{IdColumn, each_label_and_id, id_kind};
 use crate::input::arguments::text;
 use crate::input::fingerprints;
 use crate::input::whole::Whole;
@@ -40,9 +40,9 @@ impl<'a> Answers<'a> {
         for (store, hit) in answer.hits().flat_map(|hit| hit.stores()) {
             let (value, store) = (hit.fingerprint().value(), name_of(self.names, store));
             let columns = &self.table.columns;
-            let wanted = (columns.4.is_there(), columns.5.is_there());
+            let wanted = (columns.4.is_some(), columns.5.is_there());
             each_label_and_id(&hit, wanted, |label, id| {
-                // The number of queries was checked before.
+                // The number of queries is checked earlier.
                 self.table.keep((query as u32, value, hit.distance(), store, label, id))
             })?;
         }
@@ -50,9 +50,9 @@ impl<'a> Answers<'a> {
     }
 }
 
-/// Queries as Python gives them.
+/// Arguments of a batch of queries.
 struct Queries<'a, 'py> {
-    asked: &'a Asked,
+    store: &'a Store,
     fingerprints: &'a Bound<'py, PyAny>,
     k: Option<Whole>,
     threads: Option<Whole>,
@@ -61,7 +61,8 @@ struct Queries<'a, 'py> {
 }
 
 impl<'py> Queries<'_, 'py> {
-    /// Gives each answer to `each`, without the interpreter unless they take less than a millisecond.
+    /// Calls `each` with each answer. A batch of more than a millisecond runs without the
+    /// interpreter.
     fn each_answer<T: Send>(
         self,
         (limits, mode): (fpstore::Limits, BatchMode),
@@ -69,15 +70,15 @@ impl<'py> Queries<'_, 'py> {
         mut each: impl FnMut(&mut T, usize, &Answer<'_>) -> Result<(), Failure> + Send,
     ) -> PyResult<T> {
         let py = self.fingerprints.py();
-        let store = self.asked.get()?;
+        let store = self.store.get()?;
         let k = distance(py, self.k, &store)?;
         let reporter = Reporter::new(self.progress)?;
         check_recipe(self.fingerprints, &store)?;
         let queries: Vec<Fingerprint> = fingerprints::many(self.fingerprints)?;
         check_count(py, queries.len())?;
         let is_pass = matches!(mode, BatchMode::Pass);
-        let is_short = !is_pass && self.asked.is_short(k, queries.len())?;
-        // One thread answers a short batch before another one runs.
+        let is_short = !is_pass && self.store.is_short(k, queries.len())?;
+        // One thread answers a short batch before a second one starts.
         let threads = self.threads.or(is_short.then_some(Whole(1)));
         let options = Limits::new(py, threads, self.memory, None)?.for_queries(queries.len());
         let work = move |shared: &Arc<Shared>| {
@@ -107,7 +108,7 @@ impl<'py> Queries<'_, 'py> {
         let py = self.fingerprints.py();
         let most = crate::options::limit(py, limit)?;
         let how = (fpstore::Limits::default().limit(most), choice(py, "mode", mode)?);
-        let names = self.asked.names.as_ref();
+        let names = self.store.names.as_ref();
         let start = |store: &fpstore::Store, _| {
             let ids = if ids { IdColumn::new(id_kind(store)) } else { IdColumn::None };
             Answers::new(names, labels, ids)
@@ -141,15 +142,22 @@ impl<'py> Queries<'_, 'py> {
 
 #[pymethods]
 impl Store {
-    /// The answers to many queries at once, as rows: `query`, the position of the query,
-    /// `fingerprint`, `distance`, `label` if `labels` are wanted, and `id` if the store has ids. A
-    /// match has one row for each of its ids; without ids it has one, or one for each segment that
-    /// holds it if labels are wanted.
+    /// The answers to many queries at once, as rows with the columns
     ///
-    /// Uses all cores, or `threads`, and at most `memory` bytes beside the answer. `mode` says how:
-    /// by probing tables, by passes over everything, or by what is expected to be faster. Other
-    /// threads of Python run meanwhile if it takes longer than a millisecond, and Ctrl-C ends it.
-    /// `progress` is a function that gets a `Progress`, or `True` for a line on standard error.
+    /// - `query`, the position of the query,
+    /// - `fingerprint` and `distance`,
+    /// - `store`, the name of the store, if several are open,
+    /// - `label` with `labels=True`,
+    /// - `id` if a store has ids.
+    ///
+    /// A match has one row for each of its ids. Without ids it has one row, or with `labels` one row for
+    /// each segment that holds it. A fingerprint in two stores has rows for both.
+    ///
+    /// Uses all cores, or `threads`, and at most `memory` bytes in addition to the answer. `mode`
+    /// is `"probe"` to look up each query in the tables, `"pass"` to read everything, or `"auto"`
+    /// for the mode that is expected to be faster. If it takes longer than a millisecond, other
+    /// threads of Python run meanwhile. Ctrl-C ends it. `progress` is a function that gets a
+    /// `Progress`, or `True` for a line on standard error.
     ///
     /// >>> store.query_many([0xC0F1789BED2EB9B9, 7], k=0).to_pylist()
     /// [(0, 13903026135763958201, 0, 'b.html')]
@@ -170,11 +178,12 @@ impl Store {
         memory: Option<Whole>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Rows> {
-        let queries = Queries { asked: &self.asked, fingerprints, k, threads, memory, progress };
+        let queries = Queries { store: self, fingerprints, k, threads, memory, progress };
         queries.rows((ids, labels), limit, mode)
     }
 
-    /// For each query the number of stored fingerprints within `k` bits.
+    /// The number of stored fingerprints within `k` bits of each query. A fingerprint in two stores counts
+    /// once.
     ///
     /// >>> store.count_many([0xC0F1789BED2EB9B9, 7])
     /// array([2, 0], dtype=uint32)
@@ -187,10 +196,10 @@ impl Store {
         memory: Option<Whole>,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray1<u32>>> {
-        Queries { asked: &self.asked, fingerprints, k, threads, memory, progress }.counts()
+        Queries { store: self, fingerprints, k, threads, memory, progress }.counts()
     }
 
-    /// For each query whether any stored fingerprint lies within `k` bits: a mask for a data frame.
+    /// Whether any stored fingerprint lies within `k` bits of each query: a mask for a data frame.
     ///
     /// >>> store.has_near([0xC0F1789BED2EB9B9, 7])
     /// array([ True, False])
@@ -203,64 +212,6 @@ impl Store {
         memory: Option<Whole>,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray1<bool>>> {
-        Queries { asked: &self.asked, fingerprints, k, threads, memory, progress }.has_near()
-    }
-}
-
-#[pymethods]
-impl Stores {
-    /// The answers to many queries at once, as the rows of `Store.query_many` with a column `store`, the
-    /// name of the store, before `label` and `id`. What two stores hold has rows in both.
-    ///
-    /// >>> other = fpstore.build(folder / "more.fps", [7], ["d.html"])
-    /// >>> stores = fpstore.open_all([store.path, other.path])
-    /// >>> stores.query_many([0xC0F1789BED2EB9B9, 7], k=0).column_names
-    /// ['query', 'fingerprint', 'distance', 'store', 'id']
-    #[pyo3(signature = (
-        fingerprints, k=None, *, ids=true, labels=false, limit=None, mode="auto", threads=None,
-        memory=None, progress=None
-    ))]
-    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
-    fn query_many(
-        &self,
-        fingerprints: &Bound<'_, PyAny>,
-        k: Option<Whole>,
-        ids: bool,
-        labels: bool,
-        limit: Option<Whole>,
-        #[pyo3(from_py_with = text)] mode: &str,
-        threads: Option<Whole>,
-        memory: Option<Whole>,
-        progress: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Rows> {
-        let queries = Queries { asked: &self.asked, fingerprints, k, threads, memory, progress };
-        queries.rows((ids, labels), limit, mode)
-    }
-
-    /// For each query the number of stored fingerprints within `k` bits. One that two stores hold
-    /// counts once.
-    #[pyo3(signature = (fingerprints, k=None, *, threads=None, memory=None, progress=None))]
-    fn count_many<'py>(
-        &self,
-        fingerprints: &Bound<'py, PyAny>,
-        k: Option<Whole>,
-        threads: Option<Whole>,
-        memory: Option<Whole>,
-        progress: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyArray1<u32>>> {
-        Queries { asked: &self.asked, fingerprints, k, threads, memory, progress }.counts()
-    }
-
-    /// For each query whether any store holds a fingerprint within `k` bits.
-    #[pyo3(signature = (fingerprints, k=None, *, threads=None, memory=None, progress=None))]
-    fn has_near<'py>(
-        &self,
-        fingerprints: &Bound<'py, PyAny>,
-        k: Option<Whole>,
-        threads: Option<Whole>,
-        memory: Option<Whole>,
-        progress: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyArray1<bool>>> {
-        Queries { asked: &self.asked, fingerprints, k, threads, memory, progress }.has_near()
+        Queries { store: self, fingerprints, k, threads, memory, progress }.has_near()
     }
 }

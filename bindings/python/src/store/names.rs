@@ -1,15 +1,15 @@
-//! The names of stores that are asked as one.
+//! The names of several stores that are queried as one.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fpstore::StoreIndex;
 
-/// The names of stores that are asked as one, as the user gave them.
+/// The names of several stores, as the user gave them.
 #[derive(Clone)]
 pub(crate) struct Names {
     paths: Arc<[PathBuf]>,
-    /// The same for columns, whose texts are UTF-8.
+    /// The names as UTF-8, for columns.
     texts: Arc<[String]>,
 }
 
@@ -23,17 +23,17 @@ impl Names {
         &self.paths
     }
 
-    /// The name of a store of an answer.
+    /// The name of a store in an answer.
     pub(super) fn path(&self, store: StoreIndex) -> &Path {
         &self.paths[store.0]
     }
 
-    /// The same in a column.
+    /// The name of a store in a column.
     pub(crate) fn text(&self, store: StoreIndex) -> &str {
         &self.texts[store.0]
     }
 
-    /// Why several stores are refused where one is asked, and what to do.
+    /// The message where several stores are given and one is expected.
     pub(crate) fn one_alone(&self) -> String {
         format!(
             "one store is taken, and {} are given: {}; give each by itself, or make one store of \
@@ -44,13 +44,13 @@ impl Names {
     }
 }
 
-/// What a caller hands over to be asked: a store, or several as one, with their names.
+/// An open store as an argument, or several as one with their names.
 pub(crate) struct Given {
     pub(crate) store: fpstore::Store,
     pub(crate) names: Option<Names>,
 }
 
-/// The name of a store in a column, which is left out where there are no names.
+/// The name of a store in a column, empty for one store, whose answers have no such column.
 pub(crate) fn name_of(names: Option<&Names>, store: StoreIndex) -> &str {
     names.map_or("", |names| names.text(store))
 }

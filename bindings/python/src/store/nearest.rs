@@ -1,18 +1,17 @@
 //! The nearest matches of many queries.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use fpstore::options::COUNT;
-use fpstore::{Error, Fingerprint, Id, IdRef, Phase, StoreIndex};
-use fpstore_base::watch::Watch;
+use fpstore::{Fingerprint, Id, IdRef, Phase, StoreIndex};
 use pyo3::prelude::*;
 
-use super::{Given, Store, Stores, name_of};
-use crate::answer_rows::{ANSWER_NAMES, answer_columns, check_count};
+use super::{Given, Store, name_of};
+use crate::answer_columns::{
+    ANSWER_NAMES, IdColumn, answer_columns, check_count, each_label_and_id, id_kind,
+};
+use crate::chunks::Chunks;
 use crate::columns::RowsBuilder;
-use crate::errors::Failure;
-use crate::id_columns::{IdColumn, each_label_and_id, id_kind};
 use crate::input::fingerprints;
 use crate::input::whole::{Whole, wide};
 use crate::options::{Limits, checked, distance_of};
@@ -20,13 +19,13 @@ use crate::recipes::check_recipe;
 use crate::rows::Rows;
 use crate::work::{Reporter, run};
 
-/// Queries that a thread takes at a time.
+/// Number of queries in a piece of work of a thread.
 const CHUNK: usize = 64;
 
-/// A row of an answer: the query, fingerprint, distance and store of a match, a label and an id.
+/// A row of an answer: query, fingerprint, distance, store, label and id.
 type Found = (u32, u64, u32, StoreIndex, String, Option<Id>);
 
-/// Queries as Python gives them.
+/// Arguments of a batch of queries.
 struct Queries<'a, 'py> {
     fingerprints: &'a Bound<'py, PyAny>,
     count: i128,
@@ -48,21 +47,14 @@ impl Queries<'_, '_> {
         let queries: Vec<Fingerprint> = fingerprints::many(self.fingerprints)?;
         check_count(py, queries.len())?;
         run(py, &reporter, |shared| {
-            let count = queries.len();
-            let watch = Watch::new(Some(shared.observer()), Phase::Search, Some(count as u64));
-            let (next, chunks) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-            let work = || -> Result<(), Failure> {
+            let counts = (queries.len(), CHUNK);
+            let found = Chunks::run(counts, threads, (Phase::Search, shared), |chunks| {
                 let mut searcher = store.searcher();
                 searcher.stop_flag(Arc::clone(&shared.stop));
-                loop {
-                    let start = next.fetch_add(CHUNK, Ordering::Relaxed);
-                    if start >= count {
-                        return Ok(());
-                    }
+                while let Some(chunk) = chunks.take() {
                     let mut found: Vec<Found> = Vec::new();
-                    let some = &queries[start..count.min(start + CHUNK)];
-                    for (at, &query) in (start..).zip(some) {
-                        let answer = searcher.nearest(query, most, k)?;
+                    for at in chunk.clone() {
+                        let answer = searcher.nearest(queries[at], most, k)?;
                         for (of, hit) in answer.hits().flat_map(|hit| hit.stores()) {
                             let (value, distance) = (hit.fingerprint().value(), hit.distance());
                             each_label_and_id(&hit, (labels, ids), |label, id| {
@@ -72,28 +64,14 @@ impl Queries<'_, '_> {
                             })?;
                         }
                     }
-                    chunks.lock().unwrap_or_else(PoisonError::into_inner).push((start, found));
-                    watch.tick(CHUNK as u64).and_then(|()| watch.report()).map_err(Error::from)?;
+                    chunks.put(chunk, found)?;
                 }
-            };
-            std::thread::scope(|scope| {
-                let threads = threads.min(count.div_ceil(CHUNK)).max(1);
-                let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
-                let mut result = work();
-                for other in others {
-                    let panicked = || Failure::Panic("a thread that searches ended early".into());
-                    result = result.and(other.join().unwrap_or_else(|_| Err(panicked())));
-                }
-                result
+                Ok(())
             })?;
-            let mut chunks = chunks.into_inner().unwrap_or_else(PoisonError::into_inner);
-            chunks.sort_unstable_by_key(|(start, _)| *start);
             let ids = if ids { IdColumn::new(id_kind(store)) } else { IdColumn::None };
             let columns = answer_columns(names.is_some(), labels, ids);
             let mut table = RowsBuilder::new(ANSWER_NAMES, columns);
-            for (query, value, distance, of, label, id) in
-                chunks.into_iter().flat_map(|(_, found)| found)
-            {
+            for (query, value, distance, of, label, id) in found.flatten() {
                 let of = name_of(names.as_ref(), of);
                 table.keep((query, value, distance, of, &label, id.as_ref().map(Id::as_ref)))?;
             }
@@ -104,9 +82,8 @@ impl Queries<'_, '_> {
 
 #[pymethods]
 impl Store {
-    /// The `count` nearest stored fingerprints of each of many queries, within `k` bits, on all cores
-    /// or on `threads`: rows as those of
-    /// `query_many`.
+    /// The `count` nearest stored fingerprints within `k` bits of each of many queries, on all cores or
+    /// on `threads`, as the rows of `query_many`. A fingerprint in two stores counts once.
     ///
     /// >>> store.nearest_many([0, 7]).to_pylist()
     /// [(0, 13903026135763958200, 35, 'a.html'), (1, 5789333949749774079, 33, 'c.html')]
@@ -126,30 +103,6 @@ impl Store {
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Rows> {
         let queries = Queries { fingerprints, count, k, threads, memory, progress };
-        queries.rows(&self.asked.given()?, (ids, labels))
-    }
-}
-
-#[pymethods]
-impl Stores {
-    /// The `count` nearest stored fingerprints of each of many queries, as `Store.nearest_many`: rows
-    /// as those of `query_many`. A fingerprint that two stores hold counts once, and has rows in both.
-    #[pyo3(signature = (
-        fingerprints, count=1, k=64, *, ids=true, labels=false, threads=None, memory=None, progress=None
-    ))]
-    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
-    fn nearest_many(
-        &self,
-        fingerprints: &Bound<'_, PyAny>,
-        #[pyo3(from_py_with = wide)] count: i128,
-        #[pyo3(from_py_with = wide)] k: i128,
-        ids: bool,
-        labels: bool,
-        threads: Option<Whole>,
-        memory: Option<Whole>,
-        progress: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Rows> {
-        let queries = Queries { fingerprints, count, k, threads, memory, progress };
-        queries.rows(&self.asked.given()?, (ids, labels))
+        queries.rows(&self.given()?, (ids, labels))
     }
 }

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyList, PyType};
 
-use super::names::Names;
+use super::Names;
 use crate::errors::Failure;
 use crate::notebook::framed;
 use crate::tuple_class::{TupleClass, plain_value};
@@ -24,16 +24,16 @@ static MATCH_IN_STORES: PyOnceLock<TupleClass> = PyOnceLock::new();
 /// The class `LabelledMatchInStores`.
 static LABELLED_MATCH_IN_STORES: PyOnceLock<TupleClass> = PyOnceLock::new();
 
-/// A match of an answer with its ids and, if they are wanted, their labels, owned.
+/// A match with its ids and, if they are wanted, their labels, owned.
 pub(super) struct Found {
     known: Match,
-    /// The one that holds it, where several stores are asked as one.
+    /// The store of the match, if several are queried as one.
     store: StoreIndex,
     labels: Option<Vec<String>>,
 }
 
 impl Found {
-    /// The matches of an answer, parted by store.
+    /// The matches of an answer, one for each store.
     pub(super) fn all(answer: Answer<'_>, labels: bool) -> fpstore::Result<Vec<Found>> {
         let found = |(store, hit): (StoreIndex, Hit<'_>)| {
             let own = |list: Vec<&str>| list.into_iter().map(String::from).collect();
@@ -90,8 +90,8 @@ fn push_id<'py>(py: Python<'py>, ids: &Bound<'py, PyList>, id: IdRef<'_>) -> PyR
     }
 }
 
-/// The matches of an answer with their ids, and with the labels of these if they are wanted; of
-/// stores with names each names its store.
+/// The matches of an answer with their ids, and with labels if they are wanted. With `names` each
+/// match has the name of its store.
 pub(super) fn matches<'py>(
     py: Python<'py>,
     answer: Answer<'_>,
@@ -115,7 +115,7 @@ pub(super) fn matches<'py>(
     Ok(list)
 }
 
-/// The same of matches that were found without the interpreter.
+/// As [`matches`], for matches found without the interpreter.
 pub(super) fn found<'py>(
     py: Python<'py>,
     found: &[Found],
@@ -141,7 +141,7 @@ fn owned_match<'py>(
     new_match(py, (found.fingerprint.value(), found.distance), store, labels, ids)
 }
 
-/// The same of matches that own their ids, each with the name of its store, if it has one.
+/// As [`matches`], for matches that own their ids, each with the optional name of its store.
 pub(crate) fn owned_matches<'py>(
     py: Python<'py>,
     matches: &[(Match, Option<String>)],
@@ -174,13 +174,13 @@ impl StatisticsView {
         self.statistics.record_count
     }
 
-    /// The distance that costs were reckoned for.
+    /// The distance for which costs are estimated.
     #[getter]
     fn tuned_k(&self) -> u32 {
         self.statistics.tuned_k
     }
 
-    /// How many even bits the fingerprints are worth.
+    /// The number of evenly distributed bits with the same information.
     #[getter]
     fn effective_bits(&self) -> Option<f64> {
         self.statistics.effective_bits
@@ -192,14 +192,14 @@ impl StatisticsView {
         self.statistics.bits.iter().map(|bit| bit.share).collect()
     }
 
-    /// The fingerprints with most records, and how many they have.
+    /// The fingerprints with the most records, with their counts.
     #[getter]
     fn heaviest(&self) -> Vec<(u64, u64)> {
         let heaviest = self.statistics.heaviest.iter();
         heaviest.map(|heavy| (heavy.fingerprint.value(), heavy.count)).collect()
     }
 
-    /// What a person should know, gravest first: each with a sentence and a remedy.
+    /// Problems that a person should know, the most serious first, each with a remedy.
     #[getter]
     fn findings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);
@@ -210,12 +210,12 @@ impl StatisticsView {
         Ok(list)
     }
 
-    /// One page with all plots and numbers, which needs no network.
+    /// A page with all plots and numbers, which needs no network.
     fn html(&self) -> String {
         page(&self.statistics, &PageOptions { title: &self.name, ..PageOptions::default() })
     }
 
-    /// The whole page in a frame of its own, so that its style stays inside.
+    /// The page in a frame, which isolates its style.
     fn _repr_html_(&self) -> String {
         framed(&self.html(), "40em", "")
     }

@@ -1,5 +1,4 @@
-//! What a store of Python holds while it is open: the store of the library, and searchers that are
-//! kept for later queries.
+//! The state of an open store: the store of the library, and a pool of searchers.
 
 use std::path::PathBuf;
 use std::time::SystemTime;
@@ -8,17 +7,17 @@ use fpstore::Searcher;
 
 use crate::errors::Failure;
 
-/// Searches that are expected to take longer let other threads of Python run. Shorter ones keep the
-/// interpreter, because to get it back takes up to 5 ms beside a busy thread.
+/// Searches that are expected to take longer release the interpreter. Shorter ones hold it, because
+/// another busy thread delays getting it back by up to 5 ms.
 const HELD_NANOS: f64 = 1e6;
-/// Searchers that are kept for later queries.
+/// Maximum number of searchers in the pool.
 const SEARCHERS_KEPT: usize = 32;
 
-/// The file that names the live segments.
+/// The file with the list of live segments.
 const MANIFEST: &str = "MANIFEST";
 
-/// When the manifest of each store was written, and its length: from which it is guessed, and no more
-/// than that, whether one is another one.
+/// The modification time and length of the manifest of each store. They are a hint whether the
+/// state changed, and no more.
 #[derive(PartialEq)]
 pub(super) struct Manifests(Vec<(SystemTime, u64)>);
 
@@ -34,9 +33,9 @@ impl Manifests {
 
 pub(super) struct State {
     pub(super) store: fpstore::Store,
-    /// The stores, where `store` is several that are asked as one.
+    /// The stores, if `store` is several as one.
     pub(super) several: Option<fpstore::Stores>,
-    /// The manifests before the last refresh.
+    /// The manifests at the last refresh.
     pub(super) manifests: Option<Manifests>,
     pub(super) tuned_k: u32,
     generation: u64,
@@ -50,7 +49,7 @@ impl State {
         State { store, several, manifests: None, tuned_k, generation, searchers: Vec::new() }
     }
 
-    /// Whether so many searches are expected to take so long that others should run meanwhile.
+    /// Whether this many searches are expected to take so long that other threads should run.
     pub(super) fn is_long(&self, k: u32, count: usize) -> Result<bool, Failure> {
         Ok(self.store.expected_nanos(k)? * count as f64 > HELD_NANOS)
     }
@@ -59,7 +58,7 @@ impl State {
         self.searchers.pop().unwrap_or_else(|| Box::new(self.store.searcher()))
     }
 
-    /// Keeps a searcher, unless it searches another state of the store.
+    /// Puts a searcher into the pool, unless it searches another state of the store.
     pub(super) fn keep(&mut self, searcher: Box<Searcher>) {
         if self.searchers.len() < SEARCHERS_KEPT && searcher.generation() == self.generation {
             self.searchers.push(searcher);

@@ -1,8 +1,13 @@
-//! A cleaning of documents that exist only as a data frame: what is known of each, and which of them
-//! one process must compare.
+//! Cleaning documents of a data frame with an engine: a description of each document, and the
+//! groups that one process must compare.
 //!
-//! Whether a document goes is decided by documents that candidate pairs connect it with, and by no
-//! others. So an engine brings each such group together, and a task cleans it as any table.
+//! The decision on a document depends only on documents that are connected with it by candidate
+//! pairs. So an engine collects each such group, and a task cleans it as a table.
+//!
+//! Input: the texts. Output: a digest, an outline and a merit for each document, then the group of
+//! each document with a candidate pair. Cost: one pass over the texts, and one join of the
+//! fingerprints. For example, the texts `a b c d`, `x y` and `a b c d` give one group, of the rows
+//! 0 and 2.
 
 use std::path::PathBuf;
 
@@ -17,7 +22,6 @@ use fpstore_documents::DocumentOptions;
 use fpstore_text::TextHasher;
 use pyo3::prelude::*;
 
-use super::limits::MEMORY;
 use crate::capsule::arrays_of;
 use crate::columns::{I64, RowsBuilder, U64};
 use crate::documents::{self, reasons_of, rules_of};
@@ -26,18 +30,18 @@ use crate::input::arguments::{path_or_none, text, text_or_none};
 use crate::input::column_named;
 use crate::input::fingerprints::extend_by_arrow;
 use crate::input::whole::{Whole, wide};
-use crate::options::{Limits, distance_of};
+use crate::options::{Limits, TASK_MEMORY, distance_of};
 use crate::rows::Rows;
 use crate::text::{Recipe, looked_at, of_all};
 use crate::work::{Reporter, run};
 
-/// The columns of what is known of documents.
+/// The columns of descriptions.
 const NAMES: [&str; 4] = ["fingerprint", "digest", "outline", "merit"];
 
-/// What is known of the features of a document: digest and outline.
+/// The features of a document: digest and outline.
 type Known = (u64, Option<Outline>);
 
-/// The fingerprint of a text, and what is known of its features if they will be compared.
+/// The fingerprint of a text, with digest and outline if features will be compared.
 fn known_of(hasher: &mut TextHasher, text: &str, compared: bool) -> Option<(Fingerprint, Known)> {
     if !compared {
         return Some((hasher.fingerprint(text)?, (0, None)));
@@ -46,14 +50,14 @@ fn known_of(hasher: &mut TextHasher, text: &str, compared: bool) -> Option<(Fing
     Some((fingerprint, (feature_digest(&features), Outline::of(&features))))
 }
 
-/// What a cleaning must know of each document to tell which ones are compared: for each row of an
-/// Arrow table a row of `fingerprint`, which is null without features, `digest` and `outline` of the
+/// Describes documents, to find out which ones a cleaning must compare. For each row of an Arrow
+/// table a row of `fingerprint`, which is null without features, `digest` and `outline` of the
 /// features, and `merit`.
 ///
 /// `documents` is the table, or `Documents` with it and the name of the column of texts. `compared`
-/// says whether features will be compared, as `clean` does with `confirm`. Of near documents the one
-/// with the largest `merit` is kept, as bytes; of equal merits the first one, or the last one if
-/// `keep_order(keep).keeps_last`.
+/// is whether features will be compared, as in `clean` with `confirm`. Of near documents the one
+/// with the largest `merit`, compared as bytes, is kept; among equal merits the first one, or the
+/// last one if `keep_order(keep).keeps_last`.
 ///
 /// >>> import pyarrow as pa
 /// >>> table = pa.table({"text": ["one two three", ""], "date": ["2026-11-23", None]})
@@ -113,9 +117,9 @@ pub(crate) fn describe_documents(
     Ok(rows.finish()?)
 }
 
-/// How a cleaning ranks documents by the rules `keep`: the columns that it reads beside texts, whether
-/// of equal documents the last one is kept, the number of rules that a `merit` has bytes of, and how many
-/// bytes it has for each.
+/// The order in which a cleaning keeps documents by the rules `keep`: the columns that it needs
+/// besides texts, whether the last of equal documents is kept, the number of rules in a `merit`,
+/// and the number of bytes for each rule.
 #[pyfunction]
 pub(crate) fn _keep_order(
     py: Python<'_>,
@@ -130,7 +134,7 @@ pub(crate) fn _keep_order(
 }
 
 /// The similarity that near texts need, if features decide, and the distance within which they are
-/// compared: what a cleaning of new texts makes of these settings.
+/// compared, for a cleaning of new texts with these settings.
 #[pyfunction]
 pub(crate) fn _near_rule(
     py: Python<'_>,
@@ -146,8 +150,8 @@ pub(crate) fn _near_rule(
     Ok(cleaner.near().map_err(Failure::from)?)
 }
 
-/// Refuses rules that look at what no document has. `found` says for each part of a `merit` whether it
-/// is more than nothing in any document.
+/// Refuses rules whose field no document has. `found` is, for each part of a `merit`, whether it is
+/// set in any document.
 #[pyfunction]
 pub(crate) fn _check_merits(
     py: Python<'_>,
@@ -159,13 +163,13 @@ pub(crate) fn _check_merits(
     Ok(rules.check_found(is_found).map_err(Failure::from)?)
 }
 
-/// Which documents a cleaning compares, by what `describe_documents` has told of all of them: `row`,
-/// its number among them, and `group`. Documents that are near no other one are left out.
+/// Groups the documents that a cleaning compares, from all rows of `describe_documents`: `row`, the
+/// number of the document, and `group`. Documents without a near one are omitted.
 ///
-/// All documents of a group must be cleaned together, in their order; groups may be cleaned apart, or
-/// some of them together. `k` is the distance of candidates, `confirm` the similarity that they will
-/// need. A group has the number of its smallest fingerprint as a signed number, so that it is the same in
-/// whatever order the documents come. Takes 110 bytes of memory for each document, beside the join.
+/// All documents of a group must be cleaned together, in their order; several groups may be cleaned
+/// together. `k` is the distance of candidates, `confirm` the required similarity. The number of a
+/// group is its smallest fingerprint as a signed number, so it does not depend on the order of
+/// documents. Takes 110 bytes of memory for each document, in addition to the join.
 ///
 /// >>> import pyarrow as pa
 /// >>> texts = ["one two three four", "some other text", "one two three four"]
@@ -174,7 +178,7 @@ pub(crate) fn _check_merits(
 /// array([0, 2], dtype=uint64)
 #[pyfunction]
 #[pyo3(signature = (
-    described, k, confirm=None, *, threads=1, memory=MEMORY, temp_dir=None
+    described, k, confirm=None, *, threads=1, memory=TASK_MEMORY, temp_dir=None
 ))]
 pub(crate) fn group_documents(
     py: Python<'_>,
@@ -188,7 +192,7 @@ pub(crate) fn group_documents(
     let k = distance_of(py, k)?;
     let limits = Limits::new(py, Some(threads.into()), Some(memory.into()), temp_dir)?;
     if let Some(similarity) = confirm {
-        // Its range is checked there.
+        // The range is checked there.
         let options = limits.join(k, &Default::default());
         Confirmer::new(similarity, options).map_err(Failure::from)?;
     }
@@ -198,7 +202,7 @@ pub(crate) fn group_documents(
     let Given { list, values, rows, .. } = given;
     run(py, &Reporter::default(), move |shared| {
         let found = list.candidates_to_lead(&limits.join(k, shared))?;
-        // The documents of each group, and its least fingerprint, by the number of the group.
+        // The documents and the smallest fingerprint of each group, by group number.
         let mut groups = vec![(0_u32, u64::MAX); values.len()];
         let group_of = |at: usize| found.group_of(at as u32).unwrap_or_default() as usize;
         for (at, &value) in values.iter().enumerate() {
@@ -218,7 +222,7 @@ pub(crate) fn group_documents(
 struct Given {
     list: Documents,
     values: Vec<u64>,
-    /// The numbers of the rows that have a fingerprint.
+    /// The numbers of the rows with a fingerprint.
     rows: Vec<u64>,
     row_count: u64,
 }
@@ -251,7 +255,7 @@ fn add(py: Python<'_>, table: &ArrayRef, given: &mut Given) -> PyResult<()> {
     };
     let (known, outlines) = (column("fingerprint")?, column("outline")?);
     let (mut values, mut digests) = (Vec::new(), Vec::new());
-    // The values of rows without a fingerprint are anything.
+    // Values of rows without a fingerprint are arbitrary.
     let nulls = known.logical_nulls();
     if nulls.as_ref().is_none_or(|nulls| nulls.null_count() < known.len()) {
         extend_by_arrow(py, known, &mut values)?;

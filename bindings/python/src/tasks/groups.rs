@@ -1,5 +1,9 @@
-//! A join over groups, for fingerprints that exist only as a data frame: packed for their groups,
-//! then joined group by group.
+//! A join over groups, for fingerprints of a data frame: packed for their groups, then joined group
+//! by group.
+//!
+//! Input: fingerprints and a plan. Output: near pairs, each from exactly one group. Cost: each
+//! fingerprint is sent to `k` + 1 groups, 8 bytes each. For example, with `k` = 1 the fingerprints
+//! 1 and 3 meet in the group of their equal upper half.
 
 use std::path::PathBuf;
 
@@ -11,7 +15,6 @@ use fpstore::{Fingerprint, IdKind};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use super::limits::MEMORY;
 use super::plan::JoinPlan;
 use crate::columns::{PAYLOAD_LEN, RowsBuilder, U32};
 use crate::errors::input_error;
@@ -19,16 +22,16 @@ use crate::input::arguments::path_or_none;
 use crate::input::whole::{Whole, wide};
 use crate::input::{each_column, fingerprints};
 use crate::join::PairRows;
-use crate::options::Limits;
+use crate::options::{Limits, TASK_MEMORY};
 use crate::rows::{Rows, array};
 use crate::stream::RowStream;
 use crate::work::{Reporter, run};
 
 const WHAT: &str = "payloads";
-/// Packs fingerprints for the groups of a plan in which they meet those that are near: rows of
-/// `group` and `payload`. An engine brings the payloads of each group together, for `join_group`.
+/// Packs fingerprints for the groups of a plan, in which they meet near ones: rows of `group` and
+/// `payload`. An engine collects the payloads of each group for `join_group`.
 ///
-/// A fingerprint goes to `plan.k` + 1 groups, 8 bytes each; equal ones go once.
+/// A fingerprint goes to `plan.k` + 1 groups, 8 bytes each; equal fingerprints go once.
 ///
 /// >>> plan = fpstore.tasks.JoinPlan(1)
 /// >>> fpstore.tasks.scatter([1, 3], plan)["group"]
@@ -45,7 +48,7 @@ pub(crate) fn scatter(
         let columns = (U32::default(), BinaryBuilder::new());
         let mut rows = RowsBuilder::new(["group", "payload"], columns);
         plan.scatter(&values, |group, payload| {
-            // In pieces that a batch has room for; payloads of a group may be cut anywhere.
+            // In pieces that fit into a batch; payloads may be cut anywhere.
             let mut pieces = payload.chunks(PAYLOAD_LEN);
             pieces.try_for_each(|piece| rows.keep((group, piece)))
         })?;
@@ -53,12 +56,12 @@ pub(crate) fn scatter(
     })
 }
 
-/// The near pairs that belong to a group, given all its payloads in any order, as a stream of
-/// `first`, `second` and `distance`. All groups together find each pair once. A payload that comes
-/// twice, from a task that ran again, changes nothing.
+/// The near pairs of a group from all its payloads, in any order, as a stream of `first`, `second`
+/// and `distance`. All groups together find each pair once. A repeated payload, from a task that
+/// ran again, changes nothing.
 ///
-/// `payloads` is a column of an Arrow table, or a list of bytes. One that was packed for another
-/// group or by another plan is refused.
+/// `payloads` is a column of an Arrow table, or a list of bytes. Payloads of another group or plan
+/// are refused.
 ///
 /// >>> import pyarrow as pa
 /// >>> plan = fpstore.tasks.JoinPlan(1)
@@ -69,7 +72,7 @@ pub(crate) fn scatter(
 /// [(1, 3, 1), (3, 7, 1)]
 #[pyfunction]
 #[pyo3(signature = (
-    payloads, plan, group, *, max_pairs=None, threads=1, memory=MEMORY, temp_dir=None
+    payloads, plan, group, *, max_pairs=None, threads=1, memory=TASK_MEMORY, temp_dir=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 pub(crate) fn join_group(
@@ -97,7 +100,7 @@ pub(crate) fn join_group(
     })
 }
 
-/// The payloads of an array of one of the types that [`payloads_of`] lets through.
+/// The payloads of an array of a type that [`payloads_of`] accepts.
 fn slices(array: &ArrayRef) -> Vec<&[u8]> {
     match array.data_type() {
         DataType::LargeBinary => array.as_binary::<i64>().iter().flatten().collect(),

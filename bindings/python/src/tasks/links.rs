@@ -1,4 +1,4 @@
-//! Links of the components of pairs, so that a task need not send all of its pairs.
+//! Links of the components of pairs, so that a task need not send all its pairs.
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
@@ -16,13 +16,13 @@ use crate::rows::{Rows, array};
 use crate::stream::RowStream;
 use crate::work::{Reporter, run};
 
-/// The links of the components of pairs: for each fingerprint but the least of its component, that
-/// one as `first` and itself as `second`, in order.
+/// The links of the components of pairs: for each fingerprint except the smallest of its component,
+/// a row with the smallest as `first` and itself as `second`, in order.
 ///
 /// `pairs` are rows or a stream of this package, an Arrow table with the columns `first` and
-/// `second`, or an iterator over such. Each task makes a forest of its pairs; the forest of all
-/// forests has the components of all pairs: a crowd of n documents is n links then, not n * n / 2
-/// pairs. Takes about 30 bytes for each fingerprint that has a pair.
+/// `second`, or an iterator over these. Each task makes a forest of its pairs; the forest of all
+/// forests has the components of all pairs. A group of n near documents is then n - 1 links instead
+/// of n * (n - 1) / 2 pairs. Takes about 30 bytes for each fingerprint with a pair.
 ///
 /// >>> of_task = fpstore.tasks.forest(fpstore.near_pairs([7, 15, 31], k=1))
 /// >>> other = fpstore.near_pairs([3, 7], k=1)

@@ -1,12 +1,11 @@
-//! Work that any engine can spread over processes: plain values and Arrow in, Arrow or receipts out,
-//! no state but files. `fpstore/tasks.py` gathers it under `fpstore.tasks`.
+//! Tasks that any engine can spread over processes: values and Arrow in, Arrow or receipts out,
+//! without state except files. `fpstore/tasks.py` exports them as `fpstore.tasks`.
 //!
-//! Limits are explicit here: a task has one thread and [`MEMORY`](limits::MEMORY) bytes unless it is told otherwise,
-//! because engines run one task for each core.
+//! By default a task has one thread and [`TASK_MEMORY`](crate::options::TASK_MEMORY) bytes, because engines run one task for each
+//! core.
 
 mod documents;
 mod groups;
-mod limits;
 mod links;
 mod plan;
 mod receipt;

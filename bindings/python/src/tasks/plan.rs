@@ -1,4 +1,4 @@
-//! How a join is divided: the class `JoinPlan`, and the shares of a join over a store.
+//! Division of joins: the class `JoinPlan`, and the shares of a join over a store.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
@@ -7,27 +7,26 @@ use fpstore::IdKind;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use super::limits::MEMORY;
 use super::store::store_of;
 use crate::errors::{Failure, input_error};
 use crate::input::arguments::{path_or_none, text};
 use crate::input::fingerprints;
 use crate::input::whole::{Whole, wide};
 use crate::join::{PairRows, share_of};
-use crate::options::{Limits, distance, tuned_distance};
+use crate::options::{Limits, TASK_MEMORY, distance, tuned_distance};
 use crate::recipes::recipe_of;
 use crate::store::one_store;
 use crate::stream::RowStream;
 use crate::work::Reporter;
 
-/// How a join within `k` bits is divided: into shares of a store, or into groups of fingerprints
-/// that an engine brings together.
+/// The division of a join within `k` bits: into shares of a store, or into groups of fingerprints
+/// that an engine collects.
 ///
-/// One process makes the plan, all tasks follow it: it can be pickled, and `str(plan)`, one line, is
-/// all of it. `groups` is rounded up to a multiple of `k` + 1; a group should fit into the memory of
-/// a task with 16 bytes for each of its fingerprints. The blocks of bits by which groups are made
-/// are cut from bits that vary in `sample`, if there is one: it decides how even the groups are,
-/// never which pairs are found.
+/// One process makes the plan and all tasks follow it. It can be pickled, and `str(plan)` is its
+/// complete form in one line. `groups` is rounded up to a multiple of `k` + 1; a group should fit
+/// into the memory of a task with 16 bytes for each of its fingerprints. Groups are made by blocks
+/// of bits, cut from bits that vary in `sample`, if it is given: it affects the balance of the
+/// groups, never the pairs found.
 ///
 /// >>> plan = fpstore.tasks.JoinPlan(3, groups=40)
 /// >>> plan.group_count, plan.scheme
@@ -63,8 +62,8 @@ impl JoinPlan {
         Ok(JoinPlan(plan))
     }
 
-    /// The plan for all pairs of a store within `k` bits. `reads` says whether its shares read
-    /// ranges, which needs tables such as those of the scheme `"blocks-4"` for `k` = 3.
+    /// The plan for all pairs of a store within `k` bits. Its shares read ranges (see `reads`) if
+    /// the tables allow it, such as the scheme `"blocks-4"` for `k` = 3.
     ///
     /// >>> fpstore.tasks.JoinPlan.of(store, 3).reads
     /// 'everything'
@@ -91,20 +90,20 @@ impl JoinPlan {
         self.0.k()
     }
 
-    /// What a share reads of the store that the plan was made for: `"ranges"`, so that all shares
-    /// together cost about one join, or `"everything"`, so that each costs a pass over the store.
+    /// The part of the store that a share reads: `"ranges"`, so that all shares together cost about
+    /// one join, or `"everything"`, so that each costs a pass over the store.
     #[getter]
     fn reads(&self) -> String {
         self.0.reads().to_string()
     }
 
-    /// The number of groups: they have the numbers from 0 to below it.
+    /// The number of groups. Their numbers start at 0.
     #[getter]
     fn group_count(&self) -> u32 {
         self.0.group_count()
     }
 
-    /// The scheme that all segments of a store need, so that shares read ranges.
+    /// The scheme that all segments of a store need for shares that read ranges.
     #[getter]
     fn scheme(&self) -> String {
         self.0.scheme()
@@ -143,15 +142,15 @@ pub(crate) fn _plan_of(#[pyo3(from_py_with = text)] text: &str) -> PyResult<Join
 /// Share `number` of `count` of a join of a store with itself, as a stream of `first`, `second` and
 /// `distance`. All shares together find each pair once, whatever the threads and memory of each.
 ///
-/// `store` is a path or an open store. All shares must see the same state of it: a path with a
-/// `generation` refuses any other, and so does a store that came by pickle.
+/// `store` is a path or an open store. All shares must read the same state: a path with a
+/// `generation` refuses any other state, and so does a pickled store.
 ///
 /// >>> plan = fpstore.tasks.JoinPlan.of(store, 3)
 /// >>> [len(fpstore.tasks.join_share(store, plan, number, 2).read_all()) for number in range(2)]
 /// [1, 0]
 #[pyfunction]
 #[pyo3(signature = (
-    store, plan, number, count, *, generation=None, max_pairs=None, threads=1, memory=MEMORY,
+    store, plan, number, count, *, generation=None, max_pairs=None, threads=1, memory=TASK_MEMORY,
     temp_dir=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]

@@ -1,4 +1,4 @@
-//! Receipts of segment files, between the library and the named tuple of Python.
+//! Receipts of segment files, converted to and from the named tuple of Python.
 
 use std::ffi::OsString;
 
@@ -58,7 +58,7 @@ pub(crate) fn _receipt_of_text(
     Ok(to_python(py, receipt)?.unbind())
 }
 
-/// The receipt of a segment file, which reads its header.
+/// Reads the receipt from the header of a segment file.
 #[pyfunction]
 pub(crate) fn _receipt_of_file(
     py: Python<'_>,

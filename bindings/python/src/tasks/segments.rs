@@ -1,4 +1,4 @@
-//! Segments that tasks write, and the one commit of all of them.
+//! Segments written by tasks, and one commit of all of them.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,7 +7,6 @@ use fpstore::writer::{CommitOptions, commit as commit_all};
 use fpstore::{BuildOptions, Builder, SegmentReceipt};
 use pyo3::prelude::*;
 
-use super::limits::MEMORY;
 use super::receipt;
 use crate::adding::add;
 use crate::build::{LateBuilder, Tables, WORDS};
@@ -16,20 +15,20 @@ use crate::id_rule::IdRule;
 use crate::input::arguments::{path, path_or_none, text, text_or_none};
 use crate::input::whole::{Whole, wide};
 use crate::lent::Lent;
-use crate::options::{Limits, wait_of};
+use crate::options::{Limits, TASK_MEMORY, wait_of};
 use crate::text::recipe_text_of;
 use crate::tuple_class::told;
 use crate::work::{Reporter, Shared, run_change};
 
-/// Writes one segment as the file `path`, without directory or lock, and returns its receipt: a task
-/// of a build whose segments are committed together.
+/// Writes one segment as the file `path`, without directory or lock, and returns its receipt: a
+/// task of a build whose segments are committed together.
 ///
-/// Records are given as to `Builder.add`: fingerprints with as many `ids` or none, an Arrow stream
-/// with the columns `fingerprint` and `id`, or an iterator over batches, which need not fit into
-/// memory. The same records make the same bytes, so a task that runs twice replaces its file with an
-/// equal one; with `replace=False` an existing file is refused. `recipe` must be said: `None` is for
-/// fingerprints that were made elsewhere. All segments of a store have the same. `k` is as for a
-/// `Builder`.
+/// Records are given as for `Builder.add`: fingerprints with as many `ids` or without ids, an Arrow
+/// stream with the columns `fingerprint` and `id`, or an iterator over batches, which need not fit
+/// into memory. The same records make the same bytes, so a task that runs twice replaces its file
+/// with an equal one; with `replace=False` an existing file is refused. `recipe` is required;
+/// `None` is for ready-made fingerprints. All segments of a store have the same recipe. `k` is as
+/// for a `Builder`.
 ///
 /// >>> part = fpstore.tasks.write_segment(folder / "part-0.fps", [1, 2], ["a", "b"], recipe=None)
 /// >>> part.fingerprints, part.ids
@@ -37,7 +36,7 @@ use crate::work::{Reporter, Shared, run_change};
 #[pyfunction]
 #[pyo3(signature = (
     path, fingerprints, ids=None, *, recipe, k=None, scheme=None, budget=None, id_type="auto",
-    replace=true, threads=1, memory=MEMORY, temp_dir=None
+    replace=true, threads=1, memory=TASK_MEMORY, temp_dir=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 pub(crate) fn write_segment<'py>(
@@ -71,14 +70,14 @@ pub(crate) fn write_segment<'py>(
     receipt::to_python(py, lent.finish(py, "is finished", finish)?)
 }
 
-/// Adds the segments of `receipts` to the store in one step, or makes a store of them. Receipts
-/// are named tuples, rows of a data frame with the same fields, or texts.
+/// Adds the segments of `receipts` to the store in one step, or makes a store of them. Receipts are
+/// named tuples, rows of a data frame with the same fields, or texts.
 ///
-/// All are checked before anything is placed: each file must be the one of its receipt, recipes must
-/// agree. Done again, it changes nothing: segments are known by their digests, and a whole job by
-/// the name `run`. On one file system files are linked; with `remove` their first names go
-/// afterwards. `wait` is how many seconds to wait for another process that writes, `None` for as
-/// long as it takes.
+/// All segments are checked first: each file must match its receipt, and recipes must agree. A
+/// repeated call changes nothing: segments are known by their digests, and a whole job by the name
+/// `run`. On one file system files are linked; with `remove` their first names are removed
+/// afterwards. `wait` is the number of seconds to wait for another process that writes, `None` for
+/// no limit.
 ///
 /// >>> parts = [fpstore.tasks.write_segment(folder / f"{n}.fps", [n], recipe=None) for n in (1, 2)]
 /// >>> fpstore.tasks.commit(folder / "all.fps", parts, label="2026-11", run="crawl-11").added

@@ -1,24 +1,24 @@
-//! Stores in tasks: by path or open, at one generation; one segment asked alone.
+//! Stores in tasks, by path or open, at one generation; queries to a single segment.
 
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
 
-use super::limits::MEMORY;
 use crate::errors::Failure;
 use crate::input::arguments::{path, text};
 use crate::input::whole::{Whole, wide};
+use crate::options::TASK_MEMORY;
 use crate::rows::Rows;
-use crate::store::{Store, if_store, open};
+use crate::store::{Store, if_store, open_one};
 
-/// The store of a path, or one that is open, at `generation` if one is given.
+/// An open store, or the store of a path, at `generation` if it is given.
 pub(super) fn store_of(
     given: &Bound<'_, PyAny>,
     generation: Option<u64>,
 ) -> PyResult<fpstore::Store> {
     let py = given.py();
     let Some(store) = if_store(given, "store")? else {
-        return open(py, given.extract::<PathBuf>()?, generation, "auto", None)?.get();
+        return open_one(py, &given.extract::<PathBuf>()?, generation, "auto", None)?.get();
     };
     if let Some(wanted) = generation {
         store.expect_generation(wanted).map_err(Failure::from)?;
@@ -26,11 +26,11 @@ pub(super) fn store_of(
     Ok(store)
 }
 
-/// Many queries to one segment of a store, as `Store.query_many` of that segment alone: rows of
+/// Many queries to one segment of a store, as `Store.query_many` on that segment alone: rows of
 /// `query`, `fingerprint`, `distance`, and `id` if the segment has ids.
 ///
-/// The answers of all segments together are those of the store. `segment` is the number that
-/// `Store.info` shows. A path with a `generation` refuses any other state of the store.
+/// The answers of all segments together are the answer of the store. `segment` is the number in
+/// `Store.info`. A path with a `generation` refuses any other state of the store.
 ///
 /// >>> number = store.info().segments[0].number
 /// >>> fpstore.tasks.query_segment(store, number, [0xC0F1789BED2EB9B9], 0)["id"]
@@ -38,7 +38,7 @@ pub(super) fn store_of(
 #[pyfunction]
 #[pyo3(signature = (
     store, segment, fingerprints, k=None, *, ids=true, limit=None, generation=None, threads=1,
-    memory=MEMORY
+    memory=TASK_MEMORY
 ))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 pub(crate) fn query_segment(
@@ -53,7 +53,7 @@ pub(crate) fn query_segment(
     #[pyo3(from_py_with = wide)] memory: i128,
 ) -> PyResult<Rows> {
     let whole = store_of(store, generation)?;
-    // The distance is that of the store, not that of one of its segments.
+    // The default distance of the store, not of the segment.
     let k = k.unwrap_or_else(|| Whole::from(whole.tuned_k()));
     let alone = Store::new(whole.segment(segment).map_err(Failure::from)?);
     let (threads, memory) = (Some(threads.into()), Some(memory.into()));
@@ -61,7 +61,7 @@ pub(crate) fn query_segment(
 }
 
 /// Whether a job of this name has committed to the store: `commit(..., run=name)` then changes
-/// nothing, so its tasks need not run again. `False` if there is no store.
+/// nothing, so its tasks need not run again. `False` without a store.
 ///
 /// >>> fpstore.tasks.has_run(store.path, "crawl-2026-11")
 /// False

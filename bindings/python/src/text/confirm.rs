@@ -1,4 +1,4 @@
-//! Pairs of texts whose features are alike, exactly: near fingerprints are candidates, the features
+//! Pairs of texts with similar features, exact: near fingerprints are candidates, the features
 //! decide.
 
 use std::path::PathBuf;
@@ -31,12 +31,12 @@ pub(crate) fn looked_at(hasher: &mut TextHasher, text: &str) -> Option<(Fingerpr
 
 #[pymethods]
 impl Recipe {
-    /// The pairs of texts whose features have this Jaccard similarity or more: near fingerprints
-    /// are candidates, the features decide, exactly. Rows of `first` and `second`, the positions of
-    /// the texts, `distance` and `similarity`.
+    /// The pairs of texts with this Jaccard similarity of features or more: near fingerprints are
+    /// candidates, the features decide, exactly. Rows of `first` and `second`, the positions of the
+    /// texts, `distance` and `similarity`.
     ///
-    /// The distance of candidates is `candidate_k(similarity)` unless `k` is given: at the
-    /// threshold one pair in a hundred is missed, above it fewer.
+    /// `k`, the distance of candidates, is by default `candidate_k(similarity)`: at the threshold
+    /// one pair in a hundred is missed, above it fewer.
     ///
     /// >>> texts = ["one two three four five", "something else", "one two three four five six"]
     /// >>> fpstore.Recipe().confirmed_pairs(texts, 0.6, k=30).to_pylist()
@@ -74,7 +74,7 @@ impl Recipe {
         run(py, &reporter, |shared| {
             let looked =
                 of_all(self, &texts, threads, shared, |hasher, _, text| looked_at(hasher, text))?;
-            // Texts without features are no documents.
+            // Texts without features are omitted.
             let known = || (0_u32..).zip(&looked).filter_map(|(row, it)| Some((row, it.as_ref()?)));
             let rows: Vec<u32> = known().map(|(row, _)| row).collect();
             let options: JoinOptions = limits.join(k, shared);

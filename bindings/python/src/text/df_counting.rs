@@ -18,7 +18,7 @@ use crate::input::whole::{Whole, wide};
 use crate::options::Limits;
 use crate::work::{Reporter, Shared, run};
 
-/// What counts documents for a table.
+/// The counter of a table.
 struct Counting<'a> {
     recipe: &'a Recipe,
     limits: Limits,
@@ -52,12 +52,12 @@ impl Counting<'_> {
 
 #[pymethods]
 impl Recipe {
-    /// Counts in how many documents each feature occurs. The documents are `inputs`, as `Documents` takes
-    /// them, or `texts`, as `fingerprints` takes them. Features of fewer than `min_df` documents are
-    /// left out, and count as if they occurred in one.
+    /// Counts the documents in which each feature occurs. The documents are `inputs`, as for
+    /// `Documents`, or `texts`, as for `fingerprints`. Features of fewer than `min_df` documents
+    /// are omitted, and weighted as features of one document.
     ///
-    /// Needs about 20 bytes of memory for each distinct feature. Without any document with features
-    /// there is no table, unless `allow_empty` wants one.
+    /// Takes about 20 bytes of memory for each distinct feature. Without any document with features
+    /// it is an error, unless `allow_empty`.
     ///
     /// >>> fpstore.Recipe("simhash").df_table(texts=["a cat", "a dog", "a cat"])
     /// <fpstore.DfTable of 1 feature in 3 documents>

@@ -1,4 +1,4 @@
-//! Tables of document frequencies: kept in files, and used by recipes.
+//! Tables of document frequencies, in files and for recipes.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -15,11 +15,11 @@ use crate::errors::{EEXIST, Failure};
 use crate::input::arguments::path;
 use crate::work::{Reporter, run};
 
-/// In how many documents of a corpus each feature occurs, to weigh features by: rare ones more. It holds
-/// for the recipe that made the features.
+/// The number of documents of a corpus in which each feature occurs, for weighting: rare features
+/// weigh more. It belongs to the recipe that made the features.
 ///
-/// `DfTable(path)` reads one that `save` or the program `fpstore df` wrote, `Recipe.df_table` counts
-/// one, and `Recipe("simhash", df=table)` weighs by it.
+/// `DfTable(path)` reads a file of `save` or of the program `fpstore df`, `Recipe.df_table` counts
+/// a new table, and `Recipe("simhash", df=table)` weights by it.
 ///
 /// >>> recipe = fpstore.Recipe("simhash", shingle=1)
 /// >>> table = recipe.df_table(texts=["the cat", "the dog"], min_df=1)
@@ -31,7 +31,7 @@ use crate::work::{Reporter, run};
 #[pyclass(frozen, module = "fpstore", eq, hash)]
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct DfTable {
-    /// The bytes of the file, which were checked.
+    /// The bytes of the file, already checked.
     bytes: Vec<u8>,
     documents: u64,
     features: usize,
@@ -82,7 +82,7 @@ impl DfTable {
         run(py, &Reporter::default(), |_| DfTable::open(&path))
     }
 
-    /// Documents that were counted: those with features.
+    /// The number of counted documents, those with features.
     #[getter]
     fn documents(&self) -> u64 {
         self.documents
@@ -97,8 +97,7 @@ impl DfTable {
         true
     }
 
-    /// Writes the table to a file, which appears when it is complete: the bytes that the program
-    /// `fpstore df` writes.
+    /// Writes the table to a file, atomically: the same bytes as of the program `fpstore df`.
     #[pyo3(signature = (path, *, replace=false))]
     fn save(
         &self,
@@ -109,7 +108,7 @@ impl DfTable {
         run(py, &Reporter::default(), |_| self.write(path, replace))
     }
 
-    /// Pickled, a table is its bytes.
+    /// A table is pickled as its bytes.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let make = py.import("fpstore._fpstore")?.getattr("_df_table_of")?;
         (make, (PyBytes::new(py, &self.bytes),)).into_pyobject(py)
@@ -131,7 +130,7 @@ impl DfTable {
     }
 }
 
-/// A table that was pickled.
+/// Restores a pickled table.
 #[pyfunction]
 pub(crate) fn _df_table_of(bytes: &[u8]) -> PyResult<DfTable> {
     Ok(DfTable::of(&Table::from_bytes(bytes, "df").map_err(Failure::from)?))

@@ -1,4 +1,4 @@
-//! How well fingerprints find labelled duplicates, by distance.
+//! Evaluation of fingerprints by labelled duplicates, for each distance.
 
 use std::path::PathBuf;
 
@@ -20,7 +20,7 @@ use crate::notebook::framed;
 use crate::tuple_class::plain_value;
 use crate::work::{Reporter, run};
 
-/// How well fingerprints find labelled duplicates at each distance. A notebook shows the curves.
+/// The results of an evaluation at each distance. A notebook shows the curves.
 #[pyclass(frozen, module = "fpstore")]
 pub(crate) struct Evaluation(Measured);
 
@@ -53,17 +53,17 @@ fn rows_of(object: &Bound<'_, PyAny>, count: Option<usize>, name: &str) -> PyRes
     Ok(rows)
 }
 
-/// Measures how well fingerprints find labelled duplicates. `first` and `second` are numbers of
-/// rows, `labels` 1 for duplicates (the default), 0 for others, -1 for pairs to leave out. With
-/// `unlisted_differ` every pair that is not listed counts as different.
+/// Evaluates how well fingerprints find labelled duplicates. `first` and `second` are numbers of
+/// rows, `labels` 1 for duplicates (the default), 0 for others, -1 for pairs to skip. With
+/// `unlisted_differ` every unlisted pair counts as different.
 ///
 /// >>> found = fpstore.evaluate([0, 1, 255], [0, 0], [1, 2], [1, 0])
 /// >>> found.best.k, found.best.f1
 /// (1, 1.0)
 ///
-/// Or `pairs` is a file of labels, as `fpstore evaluate` takes it: on each line two ids, then 1, 0 or
-/// -1, separated by tabs. Then the ids are those of a store, of `Documents`, whose fingerprints are
-/// made by `recipe`, or are given with the fingerprints as `ids`.
+/// Or `pairs` is a file of labels, as for `fpstore evaluate`: on each line two ids, then 1, 0 or
+/// -1, separated by tabs. Then the ids are in a store, in `Documents`, whose fingerprints are made
+/// by `recipe`, or are given with the fingerprints as `ids`.
 ///
 /// >>> labels = folder / "labels.tsv"
 /// >>> _ = labels.write_text("a.html\tb.html\t1\na.html\tc.html\t0\n")
@@ -170,7 +170,7 @@ fn expected_of<'py>(py: Python<'py>, of: &Expected) -> PyResult<Bound<'py, PyAny
 
 #[pymethods]
 impl Evaluation {
-    /// For each k from 0 to 32 what it finds.
+    /// The result for each k from 0 to 32.
     #[getter]
     fn points<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let points: PyResult<Vec<_>> = self.0.points().iter().map(|of| python_of(py, of)).collect();
@@ -189,20 +189,20 @@ impl Evaluation {
         self.0.area()
     }
 
-    /// Labelled pairs of duplicates.
+    /// The number of pairs labelled as duplicates.
     #[getter]
     fn duplicates(&self) -> u64 {
         self.0.duplicate_count()
     }
 
-    /// Pairs that are labelled, or taken, as different.
+    /// The number of pairs labelled, or counted, as different.
     #[getter]
     fn others(&self) -> u64 {
         self.0.other_count()
     }
 
-    /// What to expect of each k in a collection of this many such documents, and the `k` with the
-    /// greatest F1 there. It is sound where all pairs were measured, with `unlisted_differ`.
+    /// The expected results of each k in a larger collection of such documents, and the `k` with
+    /// the greatest F1 there. It is valid if all pairs were measured, with `unlisted_differ`.
     ///
     /// >>> found = fpstore.evaluate([0, 1, 255], [0], [1], unlisted_differ=True)
     /// >>> found.forecast(10_000).recommended_k
@@ -220,9 +220,9 @@ impl Evaluation {
         svg(&[("fingerprints", &self.0)])
     }
 
-    /// The picture in a frame of its own.
+    /// The picture in a frame.
     fn _repr_html_(&self) -> String {
-        // All of the picture is in a wide frame, too.
+        // The picture also fits into a wide frame.
         let style = "body{margin:0}svg{display:block;max-height:100vh}";
         let head = format!("<!doctype html><meta charset=\"utf-8\"><style>{style}</style>");
         let page = format!("{head}<body>{}</body>", self.svg());

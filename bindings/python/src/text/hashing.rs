@@ -1,16 +1,15 @@
 //! Fingerprints of many texts on all cores.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use arrow_array::UInt64Array;
 use arrow_array::builder::UInt64Builder;
 use fpstore::{Error, Phase};
-use fpstore_base::watch::Watch;
 use fpstore_text::TextHasher;
 use pyo3::prelude::*;
 
 use super::recipe::Recipe;
+use crate::chunks::Chunks;
 use crate::errors::Failure;
 use crate::input::texts::TextInput;
 use crate::input::whole::Whole;
@@ -18,12 +17,12 @@ use crate::options::Limits;
 use crate::rows::Column;
 use crate::work::{Reporter, Shared, run};
 
-/// Texts that a thread takes at a time, at most.
+/// Maximum number of texts in a piece of work of a thread.
 const CHUNK_TEXTS: usize = 256;
-/// Bytes of texts that a thread takes at a time, about.
+/// Approximate maximum length of texts in a piece of work, in bytes.
 const CHUNK_LEN: usize = 1 << 20;
 
-/// What `of` gives for each text, in order, by several threads.
+/// The results of `of` for each text, in order, computed by several threads.
 pub(crate) fn of_all<T: Send + Default + Clone>(
     recipe: &Recipe,
     texts: &TextInput,
@@ -31,21 +30,13 @@ pub(crate) fn of_all<T: Send + Default + Clone>(
     shared: &Arc<Shared>,
     of: impl Fn(&mut TextHasher, usize, &str) -> T + Sync,
 ) -> Result<Vec<T>, Failure> {
-    let count = texts.len();
-    let watch = Watch::new(Some(shared.observer()), Phase::Documents, Some(count as u64));
-    let next = AtomicUsize::new(0);
-    let chunks = Mutex::new(Vec::new());
-    let work = || -> Result<(), Failure> {
+    let counts = (texts.len(), CHUNK_TEXTS);
+    let results = Chunks::run(counts, threads, (Phase::Documents, shared), |chunks| {
         let mut hasher = recipe.hasher()?;
-        loop {
-            let start = next.fetch_add(CHUNK_TEXTS, Ordering::Relaxed);
-            if start >= count {
-                break;
-            }
-            let end = count.min(start + CHUNK_TEXTS);
-            let mut results = Vec::with_capacity(end - start);
+        while let Some(chunk) = chunks.take() {
+            let mut results = Vec::with_capacity(chunk.len());
             let mut len = 0;
-            for at in start..end {
+            for at in chunk.clone() {
                 let text = texts.get(at);
                 results.push(text.map_or_else(T::default, |text| of(&mut hasher, at, text)));
                 len += text.map_or(0, str::len);
@@ -56,31 +47,18 @@ pub(crate) fn of_all<T: Send + Default + Clone>(
                     }
                 }
             }
-            chunks.lock().unwrap_or_else(PoisonError::into_inner).push((start, results));
-            watch.tick((end - start) as u64).and_then(|()| watch.report()).map_err(Error::from)?;
+            chunks.put(chunk, results)?;
         }
         recipe.keep(hasher);
         Ok(())
-    };
-    let threads = threads.min(count.div_ceil(CHUNK_TEXTS)).max(1);
-    std::thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
-        let mut result = work();
-        for other in others {
-            let panicked = || Failure::Panic("a thread that hashes texts ended early".into());
-            result = result.and(other.join().unwrap_or_else(|_| Err(panicked())));
-        }
-        result
     })?;
-    let mut chunks = chunks.into_inner().unwrap_or_else(PoisonError::into_inner);
-    chunks.sort_unstable_by_key(|(start, _)| *start);
-    Ok(chunks.into_iter().flat_map(|(_, results)| results).collect())
+    Ok(results.flatten().collect())
 }
 
 #[pymethods]
 impl Recipe {
-    /// The fingerprints of many texts, on all cores or on `threads`; null for an empty text, which has
-    /// no features, and for a null.
+    /// The fingerprints of many texts, on all cores or on `threads`. A text without features and a
+    /// null give null.
     ///
     /// Texts come as a list, an array, a Series, or anything else with an Arrow interface.
     ///

@@ -1,4 +1,4 @@
-//! Documents with ids that a file of labels names, and what is measured of them.
+//! Documents named by a file of labels, and their evaluation.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::options::Limits;
 use crate::store::if_store;
 use crate::work::{Reporter, run};
 
-/// What a caller gives beside a file of labels.
+/// Arguments with a file of labels.
 pub(super) struct Labelled<'a, 'py> {
     pub(super) fingerprints: &'a Bound<'py, PyAny>,
     pub(super) ids: Option<&'a Bound<'py, PyAny>>,
@@ -27,7 +27,7 @@ pub(super) struct Labelled<'a, 'py> {
 }
 
 impl Labelled<'_, '_> {
-    /// Measures the pairs of a file.
+    /// Evaluates the pairs of a file.
     pub(super) fn evaluate(&self, pairs: &Path, unlisted_differ: bool) -> PyResult<Evaluation> {
         let py = self.fingerprints.py();
         let labels = labels_of(py, pairs)?;

@@ -1,4 +1,4 @@
-//! Texts: recipes, fingerprints, confirmed pairs, and how well a recipe works.
+//! Texts: recipes, fingerprints, confirmed pairs, and the evaluation of recipes.
 
 mod confirm;
 mod df_counting;

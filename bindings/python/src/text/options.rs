@@ -1,4 +1,4 @@
-//! Keywords of `Recipe` as values of Rust, and the lists and tables that a recipe needs.
+//! Keywords of `Recipe`, and the lists and tables that a recipe needs.
 
 use fpstore_text::{DfTable as Table, GivenWeights, StopWords, TextResources, TieRule};
 
@@ -37,10 +37,10 @@ impl Sources {
     }
 }
 
-/// The lists and tables that a caller gives.
+/// Lists and tables in arguments.
 pub(super) struct GivenSources {
     pub(super) sources: Sources,
-    /// The list of stop words of a language, which a recipe finds again by its name.
+    /// The list of stop words of a language, which a recipe finds by its name.
     pub(super) language: Option<StopWords>,
 }
 
@@ -68,7 +68,7 @@ impl GivenSources {
     }
 }
 
-/// The words of a list: a language with a built-in one, or words.
+/// The words of a list: the built-in list of a language, or given words.
 fn words_of(given: &Bound<'_, PyAny>) -> PyResult<Result<StopWords, String>> {
     if let Ok(code) = given.cast::<PyString>() {
         let code = str_of(code).map_err(|error| named(error, "stop_words"))?;
@@ -78,7 +78,7 @@ fn words_of(given: &Bound<'_, PyAny>) -> PyResult<Result<StopWords, String>> {
     Ok(Err(words.join("\n")))
 }
 
-/// The bytes of a table of document frequencies: an object, or a file.
+/// The bytes of a table of document frequencies, given as an object or a file.
 fn table_of(given: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
     if let Ok(table) = given.cast::<DfTable>() {
         return Ok(table.get().bytes().to_vec());
@@ -86,7 +86,7 @@ fn table_of(given: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
     let path = path(given).map_err(|error| named(error, "df"))?;
     let read = std::fs::read(&path).map_err(fpstore::IoError::of("read", &path));
     let bytes = read.map_err(fpstore::Error::Io).map_err(Failure::from)?;
-    // Here the error can name the file.
+    // Read here, so that the error names the file.
     Table::from_bytes(&bytes, &path).map_err(Failure::from)?;
     Ok(bytes)
 }
@@ -116,7 +116,7 @@ pub(super) fn positive(
     }
 }
 
-/// The rule for ties that gives this bit.
+/// The rule for ties with this bit.
 pub(super) fn tie_of(bit: Whole) -> Result<TieRule, Failure> {
     match bit.0 {
         0 => Ok(TieRule::Zero),

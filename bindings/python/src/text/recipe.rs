@@ -1,4 +1,4 @@
-//! The class `Recipe`: how texts become fingerprints, as a value of Python.
+//! The class `Recipe`: the method that makes fingerprints of texts.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -20,22 +20,25 @@ use crate::notebook::Page;
 use crate::tuple_class::plain_value;
 use crate::work::{Reporter, held, run};
 
-/// Bytes of a text that is hashed with the interpreter held.
+/// Maximum length of a text that is hashed with the interpreter held, in bytes.
 const SHORT_LEN: usize = 1 << 14;
-/// Features of each text that a page shows.
+/// Maximum number of features of each text on a page.
 const FEATURES_SHOWN: usize = 10;
-/// Hashers that are kept for later texts.
+/// Maximum number of hashers in the pool.
 const HASHERS_KEPT: usize = 16;
 
-/// How texts become fingerprints. Equal recipes make equal fingerprints on every machine; `print`
-/// shows all of it.
+/// The method that makes fingerprints of texts. Equal recipes make equal fingerprints on every
+/// machine; `print` shows the complete recipe.
 ///
 /// The names are `minhash` (the default, for texts in any language), `simhash`, `code`, and
 /// `1e0ng`, which gives the values of the package `simhash` of PyPI. Keywords change single parts,
-/// as the options of the program do: `segment`, `shingle` and `ngram` how features are cut,
-/// `count`, `top`, `tie`, `weights` and `df`, a `DfTable` or its file, the vote of `simhash`, `hash` and `hash_key` the hash,
-/// `keep_case`, `keep_form` and `keep_marks` what texts are told apart by. `stop_words` is a
-/// language such as `"en"`, or words.
+/// as the options of the program do:
+///
+/// - `segment`, `shingle` and `ngram` cut texts into features,
+/// - `count`, `top`, `tie`, `weights` and `df`, a `DfTable` or its file, set the vote of `simhash`,
+/// - `hash` and `hash_key` set the hash,
+/// - `keep_case`, `keep_form` and `keep_marks` preserve differences that are otherwise removed,
+/// - `stop_words` is a language such as `"en"`, or words.
 ///
 /// >>> recipe = fpstore.Recipe("simhash", shingle=3)
 /// >>> recipe == fpstore.Recipe("simhash", shingle=3), recipe.method
@@ -59,7 +62,7 @@ impl std::hash::Hash for Recipe {
     }
 }
 
-/// The recipe that a caller gives for fingerprints: an object, a name, or the text of one.
+/// The recipe in an argument: an object, a name, or the text of a recipe.
 pub(crate) fn recipe_text_of(given: &Bound<'_, PyAny>) -> PyResult<fpstore::Recipe> {
     if let Ok(recipe) = given.cast::<Recipe>() {
         return Ok(recipe.get().recipe.to_recipe());
@@ -76,8 +79,8 @@ pub(crate) fn recipe_text_of(given: &Bound<'_, PyAny>) -> PyResult<fpstore::Reci
     Ok(named(given.py(), text)?.to_recipe())
 }
 
-/// What makes fingerprints of texts: by the recipe that a caller gives, else by that of the store, else
-/// by the default one.
+/// The hasher of texts: by the recipe in an argument, else the recipe of the store, else the
+/// default one.
 pub(crate) fn hasher_of(
     given: Option<&Bound<'_, PyAny>>,
     stored: Option<&fpstore::Store>,
@@ -152,7 +155,7 @@ impl Recipe {
     }
 }
 
-/// A keyword that is spelled by a name or by digits.
+/// A keyword that is a name or digits.
 fn parsed<T>(
     text: Option<&str>,
     parse: impl FnOnce(&str) -> fpstore_text::Result<T>,
@@ -189,7 +192,7 @@ impl Recipe {
     ) -> PyResult<Self> {
         let mut recipe = named(py, name.unwrap_or(TextRecipe::DEFAULT_NAME))?;
         let GivenSources { sources, language } = GivenSources::of(stop_words, df, weights)?;
-        // The recipe names the list of a language, and finds it again by that.
+        // The recipe has the name of the language and finds its list by it.
         let lists = language.map(|list| TextResources::default().stop_words(list));
         lists.unwrap_or_default().name_in(&mut recipe).map_err(Failure::from)?;
         sources.load()?.name_in(&mut recipe).map_err(Failure::from)?;
@@ -217,7 +220,7 @@ impl Recipe {
         Ok(PyTuple::new(py, TextRecipe::NAMES)?.unbind())
     }
 
-    /// The canonical text, which a store keeps.
+    /// The canonical text, which is stored in a store.
     #[getter]
     fn text(&self) -> String {
         self.recipe.to_recipe().text().to_owned()
@@ -229,14 +232,14 @@ impl Recipe {
         self.recipe.method.name()
     }
 
-    /// The distance within which two fingerprints are usually taken as duplicates.
+    /// The usual maximum distance of duplicates.
     #[getter]
     fn usual_k(&self) -> u32 {
         self.recipe.usual_k()
     }
 
-    /// The distance within which the fingerprints of two texts of this Jaccard similarity lie, but
-    /// for one pair in a hundred.
+    /// The distance within which the fingerprints of 99 of 100 pairs of texts with this Jaccard
+    /// similarity lie.
     pub(super) fn candidate_k(&self, py: Python<'_>, similarity: f64) -> PyResult<u32> {
         if !(similarity > 0.0 && similarity <= 1.0) {
             let message = format!("similarity is {similarity}, expected above 0 and at most 1");
@@ -283,8 +286,8 @@ impl Recipe {
         PyList::new(py, features?)
     }
 
-    /// How alike two texts are: the distance of their fingerprints, the similarity that it stands
-    /// for, and the exact one. Fails if a text has no features.
+    /// Compares two texts: the distance of their fingerprints, the similarity estimated from it,
+    /// and the exact similarity. Fails if a text has no features.
     ///
     /// >>> round(fpstore.Recipe().compare("one two three four", "one two three five").jaccard, 2)
     /// 0.5
@@ -310,8 +313,8 @@ impl Recipe {
         plain_value(py, "Comparison", (values, distance, estimate, jaccard, common, first, second))
     }
 
-    /// A page that shows where two texts differ, with their fingerprints and features, for a browser or a
-    /// notebook. `names` is what they are called. Fails if a text has no features.
+    /// A page with the differences of two texts, their fingerprints and features, for a browser or
+    /// a notebook. `names` are titles of the texts. Fails if a text has no features.
     ///
     /// >>> page = fpstore.Recipe().compare_page("the quick fox", "the slow fox")
     /// >>> "<del>quick</del><ins>slow</ins>" in page.html()
@@ -350,7 +353,7 @@ impl Recipe {
         Ok(Page(py.detach(|| page.page())))
     }
 
-    /// The fingerprint of features that were made elsewhere, with their weights.
+    /// The fingerprint of given features with their weights.
     #[pyo3(signature = (features, /))]
     fn of_features(&self, py: Python<'_>, features: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
         let mut list: Vec<(String, Weight)> = Vec::new();
@@ -367,7 +370,7 @@ impl Recipe {
         })
     }
 
-    /// Pickled, a recipe is its text with its lists and tables.
+    /// A recipe is pickled as its text with its lists and tables.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let make = py.import("fpstore._fpstore")?.getattr("_recipe_of")?;
         let df = self.sources.df.as_ref().map(|bytes| PyBytes::new(py, bytes));
@@ -397,7 +400,7 @@ impl Recipe {
     }
 }
 
-/// A recipe that was pickled.
+/// Restores a pickled recipe.
 #[pyfunction]
 pub(crate) fn _recipe_of(
     py: Python<'_>,

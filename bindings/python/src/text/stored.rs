@@ -1,4 +1,4 @@
-//! The recipe of a store, to make fingerprints of new texts with.
+//! The recipe of a store, for fingerprints of new texts.
 
 use fpstore_text::{Factor, TextHasher, TextRecipe};
 use pyo3::prelude::*;
@@ -6,16 +6,15 @@ use pyo3::prelude::*;
 use super::options::{GivenSources, Sources};
 use super::recipe::Recipe;
 use crate::errors::{Failure, input_error, recipe_error};
-use crate::store::{Store, Stores};
+use crate::store::Store;
 
 #[pymethods]
 impl Store {
-    /// The recipe of the store, to make fingerprints of new texts with. Fails for ready
+    /// The recipe of the store or stores, to make fingerprints of new texts. Fails for ready
     /// fingerprints.
     ///
-    /// A recipe names lists and tables by their digests, and does not hold them: `df`, `stop_words`
-    /// and `weights` give them, as they gave them to `Recipe`. The stop words of a language need not
-    /// be given.
+    /// A recipe has only the digests of its lists and tables: `df`, `stop_words` and `weights` supply
+    /// them, as for `Recipe`. The stop words of a language need not be given.
     #[pyo3(signature = (*, stop_words=None, df=None, weights=None))]
     fn text_recipe(
         &self,
@@ -24,46 +23,21 @@ impl Store {
         df: Option<&Bound<'_, PyAny>>,
         weights: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Recipe> {
-        recipe_of(py, &self.get()?, stop_words, df, weights)
+        let store = self.get()?;
+        let empty = "the store is empty, so it has no recipe yet";
+        let recipe = store.recipe().ok_or_else(|| recipe_error(py, empty))?;
+        let recipe = TextRecipe::from_recipe(&recipe).map_err(Failure::from)?;
+        let GivenSources { sources, language } = GivenSources::of(stop_words, df, weights)?;
+        check_named(&recipe, &sources, stop_words.is_some()).map_err(|it| input_error(py, it))?;
+        if let Some(list) = language {
+            let resources = sources.load()?.stop_words(list);
+            TextHasher::with_resources(&recipe, resources).map_err(Failure::from)?;
+        }
+        Ok(Recipe::made(recipe, sources)?)
     }
 }
 
-#[pymethods]
-impl Stores {
-    /// The recipe of the stores, to make fingerprints of new texts with. See `Store.text_recipe`.
-    #[pyo3(signature = (*, stop_words=None, df=None, weights=None))]
-    fn text_recipe(
-        &self,
-        py: Python<'_>,
-        stop_words: Option<&Bound<'_, PyAny>>,
-        df: Option<&Bound<'_, PyAny>>,
-        weights: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Recipe> {
-        recipe_of(py, &self.given()?.store, stop_words, df, weights)
-    }
-}
-
-/// The recipe of a store, or of several, with the lists and tables that it names.
-fn recipe_of(
-    py: Python<'_>,
-    store: &fpstore::Store,
-    stop_words: Option<&Bound<'_, PyAny>>,
-    df: Option<&Bound<'_, PyAny>>,
-    weights: Option<&Bound<'_, PyAny>>,
-) -> PyResult<Recipe> {
-    let empty = "the store is empty, so it has no recipe yet";
-    let recipe = store.recipe().ok_or_else(|| recipe_error(py, empty))?;
-    let recipe = TextRecipe::from_recipe(&recipe).map_err(Failure::from)?;
-    let GivenSources { sources, language } = GivenSources::of(stop_words, df, weights)?;
-    check_named(&recipe, &sources, stop_words.is_some()).map_err(|it| input_error(py, it))?;
-    if let Some(list) = language {
-        let resources = sources.load()?.stop_words(list);
-        TextHasher::with_resources(&recipe, resources).map_err(Failure::from)?;
-    }
-    Ok(Recipe::made(recipe, sources)?)
-}
-
-/// Refuses what the recipe does not name.
+/// Refuses lists and tables that the recipe does not use.
 fn check_named(recipe: &TextRecipe, sources: &Sources, has_words: bool) -> Result<(), String> {
     let factor = recipe.votes().map_or(Factor::None, |rules| rules.factor);
     let refused = |name: &str, what: &str| {

@@ -140,7 +140,7 @@ def clean_under_pressure(session: Any, folder: Path) -> None:
 
 
 def slow_first(folder: str) -> Any:
-    """A function of partitions of which one takes half a minute the first time."""
+    """A function of partitions; one of them takes half a minute the first time."""
 
     def run(batches: Any) -> Any:
         from pyspark import TaskContext

@@ -129,7 +129,7 @@ def test_an_executor_that_ends_while_rows_are_compared(spark: Any, tmp_path: Pat
     df = sent(spark, frame).persist()
     df.count()
     found = fs.clean(df, confirm=0.8)
-    # The rows that go are held by executors, of which one ends before they are read.
+    # Executors hold the removed rows, and one executor ends before they are read.
     kept = killed_once(found.where("keep"), tmp_path).collect()
     assert (tmp_path / "killed").exists()
     assert {row["id"] for row in kept} == {id for id, row in expected.items() if row[0]}

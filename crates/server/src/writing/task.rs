@@ -8,9 +8,9 @@ use hyper::StatusCode;
 use tokio::sync::oneshot;
 
 use crate::protocol::failure::{Failure, chain};
-use fpstore::{Error, WriterOptions};
 use fpstore::join::JudgedPairs;
 use fpstore::writer::{Ahead, NewRecord};
+use fpstore::{Error, WriterOptions};
 
 /// The verdict on an item.
 #[derive(Debug)]

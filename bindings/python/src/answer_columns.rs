@@ -1,55 +1,22 @@
-//! Columns of ids, of their labels and stores, and the rows of a hit that has several.
+//! Columns of ids, labels and names of stores, and the columns that several answers share.
 
 use arrow_array::ArrayRef;
-use arrow_array::builder::{StringBuilder, UInt64Builder};
+use arrow_array::builder::{StringBuilder, UInt8Builder, UInt64Builder};
 use arrow_schema::DataType;
-use fpstore::{Hit, IdKind, IdRef, Store};
+use fpstore::{Hit, Id, IdKind, IdRef, Store};
+use pyo3::prelude::*;
 
-use crate::columns::{ColumnBuilder, LeftOut};
-use crate::errors::Failure;
+use crate::columns::{ColumnBuilder, Distances, U32, U64, omitted};
+use crate::errors::{Failure, input_error};
 use crate::rows::array;
 
 /// Bytes of texts after which a batch ends; Arrow counts them in 31 bits.
 const TEXT_LEN: usize = 256 << 20;
 
-/// A column of labels or of the names of stores, unless it is left out.
-#[derive(Debug, Default)]
-pub(crate) struct NameColumn(Option<StringBuilder>);
+/// A column of labels or of the names of stores, which may be omitted.
+pub(crate) type NameColumn = Option<StringBuilder>;
 
-impl NameColumn {
-    pub(crate) fn new(is_wanted: bool) -> Self {
-        NameColumn(is_wanted.then(StringBuilder::new))
-    }
-
-    pub(crate) fn is_there(&self) -> bool {
-        self.0.is_some()
-    }
-}
-
-impl ColumnBuilder for NameColumn {
-    type Value<'a> = &'a str;
-
-    fn kind(&self) -> Option<(DataType, bool)> {
-        self.0.as_ref().and_then(ColumnBuilder::kind)
-    }
-
-    fn push(&mut self, name: &str) -> Result<(), Failure> {
-        if let Some(names) = &mut self.0 {
-            names.append_value(name);
-        }
-        Ok(())
-    }
-
-    fn is_full(&self) -> bool {
-        self.0.as_ref().is_some_and(|names| names.values_slice().len() >= TEXT_LEN)
-    }
-
-    fn take(&mut self) -> ArrayRef {
-        self.0.as_mut().map_or_else(|| LeftOut.take(), ColumnBuilder::take)
-    }
-}
-
-/// A column of ids, of the kind that the store keeps.
+/// A column of ids, of the kind in the store.
 #[derive(Debug, Default)]
 pub(crate) enum IdColumn {
     #[default]
@@ -63,7 +30,7 @@ pub(crate) fn id_kind(store: &Store) -> IdKind {
     common_id_kind(store.info().segments.iter().map(|segment| segment.id_kind))
 }
 
-/// The kind of ids of several kinds in one column: texts if any are texts.
+/// The kind of a column with ids of several kinds: texts if any are texts.
 pub(crate) fn common_id_kind(kinds: impl IntoIterator<Item = IdKind>) -> IdKind {
     kinds.into_iter().fold(IdKind::None, |found, kind| match (found, kind) {
         (IdKind::Text, _) | (_, IdKind::Text) => IdKind::Text,
@@ -86,10 +53,10 @@ impl IdColumn {
     }
 }
 
-/// Calls `each` for each label and id of a hit, in the rows that answers have.
+/// Calls `each` with each label and id of a hit, one call for each row of the answer.
 ///
-/// Where ids are not `wanted`, or the hit has none, it has a row for each segment that holds it if
-/// labels are wanted, else one. A label that is not wanted is empty.
+/// If ids are not `wanted` or the hit has none, it has a row for each segment that holds it if
+/// labels are wanted, else one row. Without labels the label is empty.
 pub(crate) fn each_label_and_id(
     hit: &Hit<'_>,
     (labels_wanted, ids_wanted): (bool, bool),
@@ -109,7 +76,8 @@ pub(crate) fn each_label_and_id(
     if is_bare { hit.labels().try_for_each(|label| each(label, None)) } else { Ok(()) }
 }
 
-/// Calls `each` for each id of a hit; once without, if it has none or none are `wanted`.
+/// Calls `each` with each id of a hit. If it has none or ids are not `wanted`, calls it once
+/// without an id.
 pub(crate) fn each_id(
     hit: &Hit<'_>,
     wanted: bool,
@@ -146,7 +114,7 @@ impl ColumnBuilder for IdColumn {
             (IdColumn::Texts(texts), Some(IdRef::U64(number))) => {
                 texts.append_value(number.to_string());
             }
-            // Another kind than the store had when the work began.
+            // The store changed its kind of ids during the call.
             _ => return Err(Failure::Refreshed),
         }
         Ok(())
@@ -161,9 +129,54 @@ impl ColumnBuilder for IdColumn {
 
     fn take(&mut self) -> ArrayRef {
         match self {
-            IdColumn::None => LeftOut.take(),
+            IdColumn::None => omitted(),
             IdColumn::Numbers(numbers) => array(numbers.finish()),
             IdColumn::Texts(texts) => array(texts.finish()),
         }
+    }
+}
+
+/// The columns of the answers to many queries, of a store or of a server: `store` if several stores are
+/// queried as one, `label` if labels are wanted.
+pub(crate) const ANSWER_NAMES: [&str; 6] =
+    ["query", "fingerprint", "distance", "store", "label", "id"];
+
+/// The columns [`ANSWER_NAMES`] under construction.
+pub(crate) type AnswerColumns = (U32, U64, Distances, NameColumn, NameColumn, IdColumn);
+
+/// The columns [`ANSWER_NAMES`], with or without names of stores and labels.
+pub(crate) fn answer_columns(stores: bool, labels: bool, ids: IdColumn) -> AnswerColumns {
+    let [stores, labels] = [stores, labels].map(|is_wanted| is_wanted.then(StringBuilder::new));
+    (U32::default(), U64::default(), Distances::default(), stores, labels, ids)
+}
+
+/// Refuses more queries than the column `query` has numbers for.
+pub(crate) fn check_count(py: Python<'_>, count: usize) -> PyResult<()> {
+    if count > u32::MAX as usize {
+        let message = format!("{count} queries, one call takes 2**32 - 1 at most");
+        return Err(input_error(py, message));
+    }
+    Ok(())
+}
+
+/// The near record because of which a record is not new: the columns `near`, `near_id` and `distance`
+/// of `dedup` and of `Writer.check_and_add`.
+pub(crate) struct Near {
+    pub(crate) fingerprint: u64,
+    pub(crate) distance: u32,
+    pub(crate) id: Option<Id>,
+}
+
+impl Near {
+    /// The cells of a record; nulls for a record without a near one.
+    pub(crate) fn cells(near: Option<&Near>) -> (Option<u64>, Option<IdRef<'_>>, Option<u8>) {
+        let id = near.and_then(|near| near.id.as_ref()).map(Id::as_ref);
+        // A distance is at most 64.
+        (near.map(|near| near.fingerprint), id, near.map(|near| near.distance as u8))
+    }
+
+    /// The columns under construction, with ids of this kind.
+    pub(crate) fn columns(ids: IdKind) -> (UInt64Builder, IdColumn, UInt8Builder) {
+        (UInt64Builder::new(), IdColumn::new(ids), UInt8Builder::new())
     }
 }

@@ -1,0 +1,402 @@
+//! The class `Store`: one store, or several that are queried as one.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use fpstore::options::COUNT;
+use fpstore::{Answer, IdKind, IdRef, Limits, Searcher};
+use pyo3::exceptions::{PyAttributeError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyString, PyTuple};
+
+use super::names::{Given, Names};
+use super::results::{self, Found};
+use super::state::{Manifests, State};
+use crate::answer_columns::id_kind;
+use crate::errors::{argument_error, input_error, named, state_error};
+use crate::input::arguments::text;
+use crate::input::whole::{Whole, wide};
+use crate::input::{fingerprints, ids as input_ids};
+use crate::options::{checked, choice, distance_of};
+use crate::work::{Reporter, held, run, run_change};
+
+/// A store, open for reading, or several stores that are queried as one: their states when they
+/// were opened, until `refresh`. `open` and `open_all` make it, and `Stores` is another name of the
+/// class.
+///
+/// Threads may share it, and `with` closes it. It is pickled as paths and generations, and another
+/// process opens the files itself. One store is also an Arrow stream of its records, with the
+/// columns `fingerprint` and `id`, by ascending fingerprint:
+///
+/// >>> import polars
+/// >>> polars.DataFrame(store).columns
+/// ['fingerprint', 'id']
+///
+/// Several stores answer as one store with the records of all. Each match has the name of its
+/// store, the path given to `open_all`, and a fingerprint in two stores is a match in both. Methods
+/// without a column for that name, such as `clusters` and `records`, refuse several stores.
+///
+/// >>> other = fpstore.build(folder / "more.fps", [0xC0F1789BED2EB9B8], ["d.html"])
+/// >>> stores = fpstore.open_all([store.path, other.path])
+/// >>> [(found.store == other.path, found.ids) for found in stores.query(0xC0F1789BED2EB9B8, k=0)]
+/// [(False, ['a.html']), (True, ['d.html'])]
+#[pyclass(frozen, module = "fpstore")]
+pub(crate) struct Store {
+    /// The directories, absolute.
+    paths: Vec<PathBuf>,
+    /// The names of several stores, as the user gave them; `None` for one store.
+    pub(super) names: Option<Names>,
+    /// `None` once the store is closed.
+    state: Mutex<Option<State>>,
+}
+
+fn absolute(path: &PathBuf) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.clone())
+}
+
+impl Store {
+    /// One store.
+    pub(crate) fn new(store: fpstore::Store) -> Self {
+        let paths = vec![absolute(&store.info().path)];
+        Store { paths, names: None, state: Mutex::new(Some(State::new(store, None))) }
+    }
+
+    /// Several stores as one, with the names that the user gave them.
+    pub(super) fn several(stores: fpstore::Stores, names: &[PathBuf]) -> Self {
+        let paths = stores.paths().iter().map(absolute).collect();
+        let state = State::new(stores.as_store().clone(), Some(stores));
+        Store { paths, names: Some(Names::new(names)), state: Mutex::new(Some(state)) }
+    }
+
+    fn state(&self) -> MutexGuard<'_, Option<State>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Uses the state, unless the store is closed.
+    fn with_state<T>(&self, with: impl FnOnce(&mut State) -> PyResult<T>) -> PyResult<T> {
+        match &mut *self.state() {
+            Some(state) => with(state),
+            None if self.names.is_some() => Err(state_error("the stores are closed")),
+            None => Err(state_error("the store is closed")),
+        }
+    }
+
+    /// The store of the library, with the records of all stores, unless this one is closed.
+    pub(crate) fn get(&self) -> PyResult<fpstore::Store> {
+        self.with_state(|state| Ok(state.store.clone()))
+    }
+
+    /// As [`get`](Self::get), with the names of several stores.
+    pub(crate) fn given(&self) -> PyResult<Given> {
+        Ok(Given { store: self.get()?, names: self.names.clone() })
+    }
+
+    /// As [`get`](Self::get), but several stores are refused.
+    pub(crate) fn one(&self) -> PyResult<fpstore::Store> {
+        match &self.names {
+            Some(names) => Python::attach(|py| Err(argument_error(py, names.one_alone()))),
+            None => self.get(),
+        }
+    }
+
+    /// The directory of the one store, for attributes that several stores do not have.
+    pub(super) fn one_path(&self) -> PyResult<&Path> {
+        match &self.names {
+            Some(names) => Err(PyAttributeError::new_err(names.one_alone())),
+            None => Ok(&self.paths[0]),
+        }
+    }
+
+    /// The last part of the path, as the title of a page.
+    pub(crate) fn title(&self) -> String {
+        let path = &self.paths[0];
+        path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+    }
+
+    /// Whether a batch of `count` queries is so short that the interpreter is held for it.
+    pub(super) fn is_short(&self, k: u32, count: usize) -> PyResult<bool> {
+        self.with_state(|state| Ok(!state.is_long(k, count)?))
+    }
+
+    /// Searches with a searcher from the pool.
+    fn search<'py>(
+        &self,
+        py: Python<'py>,
+        k: Option<u32>,
+        labels: bool,
+        find: impl for<'s> Fn(&'s mut Searcher, u32) -> Result<Answer<'s>, fpstore::Error> + Send + Sync,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let (mut searcher, k, is_long) = self.with_state(|state| {
+            let k = k.unwrap_or(state.tuned_k);
+            Ok((state.searcher(), k, state.is_long(k, 1)?))
+        })?;
+        let names = self.names.as_ref();
+        let result = if is_long {
+            let searcher = &mut *searcher;
+            let matches = run(py, &Reporter::default(), |shared| {
+                searcher.stop_flag(Arc::clone(&shared.stop));
+                let matches = Found::all(find(searcher, k)?, labels)?;
+                searcher.stop_flag(None);
+                Ok(matches)
+            });
+            matches.and_then(|matches| results::found(py, &matches, names))
+        } else {
+            held(|| results::matches(py, find(&mut searcher, k)?, labels, names))
+        };
+        if result.is_ok()
+            && let Some(state) = self.state().as_mut()
+        {
+            state.keep(searcher);
+        }
+        result
+    }
+}
+
+#[pymethods]
+impl Store {
+    /// All stored fingerprints within `k` bits, inclusive: nearest first, then by value, with their
+    /// ids.
+    ///
+    /// `k` is by default `tuned_k`; any from 0 to 64 is answered exactly. `limit` is the maximum
+    /// number of matches. With `labels` each match is a `LabelledMatch`, which has the label of
+    /// each id. The interpreter is held for searches of less than a millisecond, and also while a
+    /// page is read from disk: see `warm`.
+    ///
+    /// With several stores each match is a `MatchInStores` or a `LabelledMatchInStores`, with the
+    /// ids in its store, in the order of the stores; `limit` counts a fingerprint in two stores
+    /// once.
+    ///
+    /// >>> store.query(0xC0F1789BED2EB9B8, k=1)
+    /// [Match(fingerprint=13903026135763958200, distance=0, ids=['a.html']), Match(fingerprint=13903026135763958201, distance=1, ids=['b.html'])]
+    /// >>> store.query("5057d88dd8f1c6ff")[0].ids
+    /// ['c.html']
+    #[pyo3(signature = (fingerprint, k=None, *, limit=None, labels=false))]
+    fn query<'py>(
+        &self,
+        fingerprint: &Bound<'py, PyAny>,
+        k: Option<Whole>,
+        limit: Option<Whole>,
+        labels: bool,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let py = fingerprint.py();
+        let needle = fingerprints::one(fingerprint)?;
+        let k = k.map(|k| distance_of(py, k)).transpose()?;
+        let limits = Limits::default().limit(crate::options::limit(py, limit)?);
+        self.search(py, k, labels, |searcher, k| searcher.search_with(needle, k, &limits))
+    }
+
+    /// The `count` nearest stored fingerprints within `k` bits, at any distance by default. A fingerprint
+    /// in two stores counts once.
+    ///
+    /// >>> [match.distance for match in store.nearest(0, count=2)]
+    /// [35, 36]
+    #[pyo3(signature = (fingerprint, count=1, k=64, *, labels=false))]
+    fn nearest<'py>(
+        &self,
+        fingerprint: &Bound<'py, PyAny>,
+        #[pyo3(from_py_with = wide)] count: i128,
+        #[pyo3(from_py_with = wide)] k: i128,
+        labels: bool,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let py = fingerprint.py();
+        let needle = fingerprints::one(fingerprint)?;
+        let k = distance_of(py, k)?;
+        let most = checked(py, &COUNT, count)? as usize;
+        self.search(py, Some(k), labels, |searcher, k| searcher.nearest(needle, most, k))
+    }
+
+    /// The fingerprints of the records with these ids: a list for each id, empty if no record has
+    /// it. With several stores each fingerprint is a pair with the name of its store. A store has
+    /// no index of ids: this reads all of them, once for all given ids.
+    ///
+    /// >>> store.find(["a.html", "z.html"])
+    /// [[13903026135763958200], []]
+    #[pyo3(signature = (ids, /))]
+    fn find<'py>(&self, ids: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
+        let (store, py, ids) = (self.get()?, ids.py(), input_ids::many(ids)?);
+        let found = run(py, &Reporter::default(), |shared| {
+            let ids: Vec<IdRef<'_>> = ids.iter().collect();
+            Ok(store.find_ids(&ids, Some(shared.observer()))?)
+        })?;
+        let lists = PyList::empty(py);
+        for records in found {
+            let list = PyList::empty(py);
+            for record in records {
+                let value = record.fingerprint.value();
+                match &self.names {
+                    None => list.append(value)?,
+                    Some(names) => list.append((value, names.path(record.store).as_os_str()))?,
+                }
+            }
+            lists.append(list)?;
+        }
+        Ok(lists)
+    }
+
+    fn __contains__(&self, fingerprint: &Bound<'_, PyAny>) -> PyResult<bool> {
+        // A text as long as a fingerprint is hardly an id by chance.
+        let is_short = |text: &Bound<'_, PyString>| text.len().is_ok_and(|len| len < 16);
+        if fingerprint.cast::<PyString>().is_ok_and(is_short)
+            && id_kind(&self.get()?) == IdKind::Text
+        {
+            let message = format!(
+                "'in' asks for a fingerprint, and {0} may be an id: find([{0}]) looks for an id, \
+                 int({0}, 16) is a fingerprint",
+                fingerprint.repr()?
+            );
+            return Err(input_error(fingerprint.py(), message));
+        }
+        Ok(!self.query(fingerprint, Some(Whole(0)), Some(Whole(1)), false)?.is_empty())
+    }
+
+    fn __len__(&self) -> PyResult<usize> {
+        Ok(usize::try_from(self.get()?.info().fingerprint_count())?)
+    }
+
+    fn __bool__(&self) -> PyResult<bool> {
+        self.get().map(|_| true)
+    }
+
+    /// The directory of the store, absolute. Several stores have `paths` instead.
+    #[getter]
+    fn path(&self) -> PyResult<&std::ffi::OsStr> {
+        Ok(self.one_path()?.as_os_str())
+    }
+
+    /// The directories of the stores: of several as they were given, in that order, of one
+    /// absolute.
+    #[getter]
+    fn paths(&self) -> Vec<&std::ffi::OsStr> {
+        let paths = self.names.as_ref().map_or(&self.paths[..], Names::paths);
+        paths.iter().map(|path| path.as_os_str()).collect()
+    }
+
+    /// The number of changes of the store up to the open state. Several stores have `generations`
+    /// instead.
+    #[getter]
+    fn generation(&self) -> PyResult<u64> {
+        self.one_path()?;
+        Ok(self.get()?.generation())
+    }
+
+    /// The generation of each store in the open state.
+    #[getter]
+    fn generations(&self) -> PyResult<Vec<u64>> {
+        self.with_state(|state| {
+            let one = || vec![state.store.generation()];
+            Ok(state.several.as_ref().map_or_else(one, fpstore::Stores::generations))
+        })
+    }
+
+    /// The distance that the tables are made for, and the default of every `k`; for several stores
+    /// the smallest of them.
+    #[getter]
+    fn tuned_k(&self) -> PyResult<u32> {
+        Ok(self.get()?.tuned_k())
+    }
+
+    /// How the fingerprints were made: the text of a recipe, `'external'` for ready ones, `None`
+    /// for an empty store.
+    #[getter]
+    fn recipe(&self) -> PyResult<Option<String>> {
+        Ok(self.get()?.recipe().map(|recipe| recipe.text().to_owned()))
+    }
+
+    /// Whether the store is closed.
+    #[getter]
+    fn closed(&self) -> bool {
+        self.state().is_none()
+    }
+
+    /// Switches to the newest state of each store. Returns whether there was a newer one. An error
+    /// leaves the states unchanged.
+    fn refresh(&self, py: Python<'_>) -> PyResult<bool> {
+        let store = self.get()?;
+        // Where files are read into memory, opening a new state takes as long as reading it. Without a
+        // new state it takes microseconds, for which a polling thread should keep the interpreter.
+        let manifests = Manifests::of(&self.paths);
+        let is_known = |state: &State| manifests.is_some() && state.manifests == manifests;
+        let is_new = if self.state().as_ref().is_some_and(is_known) {
+            held(|| Ok(store.refresh()?))?
+        } else {
+            let shared = Arc::default();
+            run_change(py, &Reporter::default(), &shared, |_| Ok(store.refresh()?))?
+        };
+        if let Some(state) = self.state().as_mut() {
+            if is_new {
+                *state = State::new(store, state.several.take());
+            }
+            state.manifests = manifests;
+        }
+        Ok(is_new)
+    }
+
+    /// Reads pages into memory and checks them, so that no query waits for them: `"hot"` for the
+    /// pages that every query reads, `"all"` for all. Returns their number.
+    #[pyo3(signature = (what="hot"))]
+    fn warm(&self, py: Python<'_>, #[pyo3(from_py_with = text)] what: &str) -> PyResult<u64> {
+        let (store, what) = (self.get()?, choice(py, "what", what)?);
+        run(py, &Reporter::default(), |_| Ok(store.warm(what)?))
+    }
+
+    /// Closes the store. Running queries end as usual.
+    fn close(&self) {
+        drop(self.state().take());
+    }
+
+    fn __enter__(slf: PyRef<'_, Self>) -> PyResult<PyRef<'_, Self>> {
+        slf.get()?;
+        Ok(slf)
+    }
+
+    #[pyo3(signature = (*_raised))]
+    fn __exit__(&self, _raised: &Bound<'_, PyTuple>) {
+        self.close();
+    }
+
+    /// A store is pickled as its path and generation, several stores also with their names.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let generations = self.generations()?;
+        let reopen = py.import("fpstore._fpstore")?.getattr("_reopen")?;
+        let paths: Vec<_> = self.paths.iter().map(|path| path.as_os_str()).collect();
+        let names = self.names.as_ref().map(|_| self.paths());
+        (reopen, (paths, generations, names)).into_pyobject(py)
+    }
+
+    pub(super) fn __repr__(&self) -> String {
+        let names: Vec<String> =
+            self.paths().iter().map(|path| format!("'{}'", path.display())).collect();
+        let names = names.join(", ");
+        match &*self.state() {
+            None => format!("<fpstore.Store {names}, closed>"),
+            Some(state) => {
+                let info = state.store.info();
+                let (fingerprints, ids) = (info.fingerprint_count(), info.id_count());
+                format!("<fpstore.Store {names}: {fingerprints} fingerprints, {ids} ids>")
+            }
+        }
+    }
+}
+
+fn cast<'a, 'py>(given: &'a Bound<'py, PyAny>) -> PyResult<&'a Bound<'py, Store>> {
+    given.cast::<Store>().map_err(|_| match given.get_type().qualname() {
+        Ok(kind) => PyTypeError::new_err(format!("expected a Store, not {kind}")),
+        Err(error) => error,
+    })
+}
+
+/// An optional argument: one store, or several.
+pub(crate) fn stores_or_none(given: &Bound<'_, PyAny>) -> PyResult<Option<Given>> {
+    if given.is_none() { Ok(None) } else { cast(given)?.get().given().map(Some) }
+}
+
+/// An argument: one store; several are refused.
+pub(crate) fn one_store(given: &Bound<'_, PyAny>) -> PyResult<fpstore::Store> {
+    cast(given)?.get().one()
+}
+
+/// The store, if the argument `name` is one; several are refused.
+pub(crate) fn if_store(given: &Bound<'_, PyAny>, name: &str) -> PyResult<Option<fpstore::Store>> {
+    let store = given.cast::<Store>().ok().map(|store| store.get().one()).transpose();
+    store.map_err(|error| named(error, name))
+}
