@@ -153,6 +153,7 @@ pub fn named_outputs() -> Vec<NamedOutput> {
 }
 
 /// Records that standard input, which may be a plain file, is read.
+#[cfg(feature = "work")]
 pub(crate) fn note_stdin() {
     #[cfg(unix)]
     {

@@ -4,10 +4,8 @@
 //! |---|---|
 //! | documents in a [`Builder`](fpstore::Builder) or a [`Writer`](fpstore::Writer) | [`DocumentSource::ingest`] |
 //! | files of documents without near-duplicates, byte for byte | [`Cleaner::run`] |
-//! the same step by step, with a list of the removed documents
-//! [`Cleaner::begin`]
-//! documents that are not in files
-//! [`DocumentTable`]
+//! | the same step by step, with a list of the removed documents | [`Cleaner::begin`] |
+//! | documents that are not in files | [`DocumentTable`] |
 //!
 //! A [`DocumentSource`] converts documents to fingerprints. A [`Cleaner`] contains the settings of
 //! a cleaning; [`Cleaning`] and [`Cleaned`] are its steps, and an [`Account`] is its result. The
