@@ -31,8 +31,9 @@ BUILDS = {
 
 def packages():
     """The name and the folder of each package of the workspace, and of the Python package."""
-    folders = [ROOT, *sorted((ROOT / "crates").iterdir()), ROOT / "bindings/python"]
-    return [("fpstore" if folder == ROOT else f"fpstore-{folder.name}", folder) for folder in folders]
+    folders = [*sorted((ROOT / "crates").iterdir()), ROOT / "bindings/python"]
+    named = [(f"fpstore-{folder.name}", folder) for folder in folders]
+    return [("fpstore", ROOT), ("fpstore-capi", ROOT / "bindings/c"), *named]
 
 
 def code_lines(path):
