@@ -294,6 +294,7 @@ impl Folder {
     }
 
     /// Renames a file in it to a free name.
+    #[cfg(feature = "write")]
     pub fn rename_to_free_name(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         let from = std::path::absolute(self.0.join(from))?;
         let from = tempfile::TempPath::try_from_path(from)?;

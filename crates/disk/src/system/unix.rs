@@ -313,6 +313,7 @@ impl Folder {
     }
 
     /// Renames a file in it to a free name.
+    #[cfg(feature = "write")]
     pub fn rename_to_free_name(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         #[cfg(any(target_os = "linux", target_vendor = "apple"))]
         {
