@@ -19,10 +19,6 @@ CALLS: dict[tuple[str, str], Callable[[fpstore.Store, Any], Any]] = {
     ("open", "warm"): lambda store, name: fpstore.open(store.path, warm=name),
     ("open_all", "access"): lambda store, name: fpstore.open_all([store.path], access=name),
     ("open_all", "warm"): lambda store, name: fpstore.open_all([store.path], warm=name),
-    ("Stores.warm", "what"): lambda store, name: fpstore.open_all([store.path]).warm(name),
-    ("Stores.query_many", "mode"): lambda store, name: fpstore.open_all([store.path]).query_many(
-        [7], mode=name
-    ),
     ("Store.warm", "what"): lambda store, name: store.warm(name),
     ("Store.query_many", "mode"): lambda store, name: store.query_many([7], mode=name),
     ("Store.clusters", "method"): lambda store, name: store.clusters(3, name),
