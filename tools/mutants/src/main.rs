@@ -25,15 +25,14 @@ use judge::{Programs, Test, Verdict};
 use sites::Site;
 use tree::{Tree, output};
 
-/// Advice to the system, measured costs, texts of pages and help, kernels that are compared with
+/// Advice to the system, texts of pages and help, kernels that are compared with
 /// others on the machines that have them, and what is there for tests.
-const LEFT_OUT: [&str; 6] = [
+const LEFT_OUT: [&str; 5] = [
     "src/fuzzing.rs",
     "src/search/kernel/avx",
     "src/search/kernel/check.rs",
     "src/search/kernel/neon.rs",
     "src/segment/advice.rs",
-    "src/writing/calibrate.rs",
 ];
 
 /// Those fail or kill at each operation, for minutes.
