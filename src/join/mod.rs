@@ -36,7 +36,7 @@ mod shares;
 pub(crate) mod tests;
 
 pub use crate::base::judged::JudgedPairs;
-pub use batch::BatchMode;
+pub use batch::batch_mode::BatchMode;
 pub use batch::search_many;
 pub use fpstore_base::labels::{BadLabel, LabelFile};
 pub use grouping::cluster_method::ClusterMethod;

@@ -1,6 +1,5 @@
 //! Answers: hits nearest first, with their ids, and counters of the search.
 
-use std::ops::AddAssign;
 use std::path::Path;
 use std::slice;
 use std::time::Instant;
@@ -8,6 +7,7 @@ use std::time::Instant;
 use crate::base::error::Result;
 use crate::base::section::StoreIndex;
 use crate::search::snapshot::{LiveIds, SegmentHit, Snapshot};
+use crate::search::stats::SearchStats;
 use fpstore_base::Fingerprint;
 use fpstore_base::Width;
 use fpstore_base::{Id, IdRef};
@@ -54,31 +54,6 @@ impl Limits {
     pub fn deadline(mut self, time: impl Into<Option<Instant>>) -> Self {
         self.deadline = time.into();
         self
-    }
-}
-
-/// Counters of a search.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
-#[non_exhaustive]
-pub struct SearchStats {
-    /// Blocks looked up.
-    pub probes: u64,
-    /// Values whose tail was fetched and compared, and values named by syndromes and looked up.
-    pub candidates: u64,
-    /// Values compared in sequential passes.
-    pub scanned: u64,
-    /// Pages of tables whose checksum was verified because this process had not read them before.
-    /// Pages of ids do not count; they are read later.
-    pub pages_checked: u64,
-}
-
-impl AddAssign for SearchStats {
-    fn add_assign(&mut self, other: SearchStats) {
-        self.probes += other.probes;
-        self.candidates += other.candidates;
-        self.scanned += other.scanned;
-        self.pages_checked += other.pages_checked;
     }
 }
 

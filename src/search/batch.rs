@@ -3,9 +3,10 @@
 
 use crate::base::error::Result;
 use crate::scheme::Radius;
-use crate::search::answer::SearchStats;
-use crate::search::probe::{Collector, ProbeScratch, TableHit, probe_table};
+use crate::search::probe::collector::{Collector, TableHit};
+use crate::search::probe::{ProbeScratch, probe_table};
 use crate::search::snapshot::SegmentHit;
+use crate::search::stats::SearchStats;
 use crate::segment::Segment;
 use fpstore_base::Fingerprint;
 

@@ -6,9 +6,9 @@ use std::time::Instant;
 
 use crate::base::error::Result;
 use crate::search::answer::Limits;
-use crate::search::answer::SearchStats;
-use crate::search::probe::{Collector, TableHit};
+use crate::search::probe::collector::{Collector, TableHit};
 use crate::search::snapshot::{OpenSegment, SegmentHit};
+use crate::search::stats::SearchStats;
 
 /// Collects the hits of one query in all segments.
 #[derive(Debug, Default)]

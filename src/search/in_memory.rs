@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use crate::base::error::Result;
-use crate::search::answer::SearchStats;
 use crate::search::hit_collector::HitCollector;
 use crate::search::kernel::Kernel;
-use crate::search::probe::{Collector, TableHit};
+use crate::search::probe::collector::{Collector, TableHit};
 use crate::search::snapshot::{Gathered, OpenSegment, Places};
+use crate::search::stats::SearchStats;
 use fpstore_base::Fingerprint;
 
 /// The tables, and the segments that they contain.

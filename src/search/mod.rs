@@ -19,10 +19,12 @@ mod scan;
 mod searcher;
 mod small_segments;
 pub(crate) mod snapshot;
+mod stats;
 mod table_query;
 
-pub use answer::{Answer, Hit, Ids, Limits, Match, Outcome, SearchStats};
+pub use answer::{Answer, Hit, Ids, Limits, Match, Outcome};
 pub(crate) use batch::{BatchSearcher, BatchTable};
 #[cfg(fuzzing)]
 pub(crate) use kernel::check::check_bytes as check_kernels;
 pub use searcher::Searcher;
+pub use stats::SearchStats;

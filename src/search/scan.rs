@@ -6,7 +6,7 @@ use crate::base::error::Result;
 use crate::base::section::Rank;
 use crate::bytes::permutation::Permuted;
 use crate::search::kernel::{Kernel, Task, Vector};
-use crate::search::probe::{Collector, TableHit};
+use crate::search::probe::collector::{Collector, TableHit};
 use crate::segment::{Segment, TableReader, WholeTable};
 use fpstore_base::Fingerprint;
 

@@ -5,8 +5,7 @@ use std::hash::Hasher;
 use siphasher::sip128::{Hasher128, SipHasher13};
 
 use super::error::{Error, Result};
-use super::ranking::Ranking;
-use super::ranking::{Number, Rank};
+use super::ranking::{Namesake, Rank, Ranking};
 use super::spool::Spools;
 use super::work::Work;
 use fpstore::rows::Reason;
@@ -145,17 +144,6 @@ pub(super) fn address_digest(address: &str) -> Option<u128> {
     let mut hasher = SipHasher13::new();
     hasher.write(form.as_bytes());
     Some(hasher.finish128().as_u128().max(1))
-}
-
-/// A document with the same address as a better document.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Namesake {
-    pub(super) number: Number,
-    /// The best document of the address.
-    pub(super) best: Number,
-    pub(super) best_fingerprint: u64,
-    /// Here always [`Reason::Address`].
-    pub(super) reason: Reason,
 }
 
 /// All documents except the best of each address, by ascending number.

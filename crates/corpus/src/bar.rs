@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 
 use super::dropped::{Dropped, Other};
 use super::error::{Error, Result};
+use super::number::Number;
 use super::ranking::Compared;
-use super::ranking::Number;
 use super::spool::Spools;
 
 /// Similarities are tried in hundredths.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 
 use super::dropped::{Dropped, DroppedList, Other};
-use super::ranking::Number;
+use super::number::Number;
 use super::ranking::Ranking;
 use fpstore_base::{Fingerprint, Id};
 

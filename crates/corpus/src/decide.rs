@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use super::address::{Namesake, namesakes};
+use super::address::namesakes;
 use super::bar::Decided;
 use super::clusters::spare;
 use super::distance::by_distance;
@@ -12,8 +12,7 @@ use super::exact::{by_digests, tell_equal};
 use super::features::{Connections, by_features};
 use super::job::{CONNECTIONS, DECISIONS, Job};
 use super::judged::JudgedPairs;
-use super::ranking::Compared;
-use super::ranking::Ranking;
+use super::ranking::{Compared, Namesake, Ranking};
 use super::sketches::by_sketches;
 use super::spool::Spools;
 use super::work::Work;

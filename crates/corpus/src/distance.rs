@@ -3,8 +3,8 @@
 use super::bar::{Bars, Decided, set_bar};
 use super::dropped::{Dropped, Other};
 use super::error::Result;
-use super::ranking::Compared;
-use super::ranking::{Number, Rank};
+use super::number::Number;
+use super::ranking::{Compared, Rank};
 use super::spool::Spools;
 use super::work::Work;
 use fpstore::BuildOptions;

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 
 use super::error::Result;
 use super::fields::{put_id, read_id};
-use super::ranking::Number;
+use super::number::Number;
 use super::spool::Spools;
 use fpstore::StoreIndex;
 use fpstore::join::confirm::LedDocument;

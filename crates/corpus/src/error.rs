@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::loss::{Loss, LossLimit};
-use super::survey::Overview;
+use super::overview::Overview;
 use fpstore_base::Interrupted;
 
 /// The result of work on documents.

@@ -3,8 +3,7 @@
 
 use super::dropped::{Dropped, Other};
 use super::error::Result;
-use super::ranking::Compared;
-use super::ranking::Rank;
+use super::ranking::{Compared, Rank};
 use super::reasons::Reasons;
 use super::spool::Spools;
 use super::work::Work;

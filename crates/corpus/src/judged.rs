@@ -2,11 +2,10 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::address::Namesake;
 use super::dropped::{Dropped, Other};
 use super::error::{Error, Result};
-use super::ranking::Ranking;
-use super::ranking::{Number, Rank};
+use super::number::Number;
+use super::ranking::{Namesake, Rank, Ranking};
 use super::spool::Spools;
 use super::work::Work;
 use fpstore::join::DisjointSets;

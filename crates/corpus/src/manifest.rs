@@ -13,7 +13,7 @@ use super::account::Account;
 use super::copied::on_threads;
 use super::error::{Error, Result};
 use super::loss::LossOf;
-use super::survey::Overview;
+use super::overview::Overview;
 use fpstore_base::watch::Watch;
 use fpstore_disk as disk;
 

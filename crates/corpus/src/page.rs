@@ -2,7 +2,7 @@
 
 use super::cleaned::Cleaned;
 use super::error::{Error, Result};
-use super::survey::Overview;
+use super::overview::Overview;
 use fpstore::rows::Reason;
 use fpstore_plot::numbers::grouped;
 use fpstore_report::page::{CleaningPage, RemovedPair};

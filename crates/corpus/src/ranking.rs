@@ -1,9 +1,10 @@
 //! The order in which near documents are kept.
 
-use super::address::Namesake;
 use super::error::Result;
 use super::keep_rules::KeepRules;
+use super::number::Number;
 use super::spool::Spools;
+use fpstore::rows::Reason;
 
 /// The rank of each document, and the document of each rank.
 #[derive(Debug)]
@@ -52,18 +53,6 @@ impl Ranking {
     }
 }
 
-/// The number of a document: 0, 1, 2 and so on, in the order of the files, documents without
-/// features not counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Number(pub(super) u32);
-
-impl Number {
-    /// The index in a list of all documents.
-    pub(super) fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
 /// The rank of a document: of near documents the one with the lowest rank is kept, and 0 is the
 /// best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -74,6 +63,17 @@ impl Rank {
     pub(super) fn index(self) -> usize {
         self.0 as usize
     }
+}
+
+/// A document with the same address as a better document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Namesake {
+    pub(super) number: Number,
+    /// The best document of the address.
+    pub(super) best: Number,
+    pub(super) best_fingerprint: u64,
+    /// Here always [`Reason::Address`].
+    pub(super) reason: Reason,
 }
 
 /// The documents that are compared: all except those removed for their addresses.

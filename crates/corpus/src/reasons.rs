@@ -3,7 +3,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::dropped::DroppedList;
 use fpstore::rows::Reason;
 
 /// The reasons for which documents are removed.
@@ -94,10 +93,10 @@ pub struct ReasonCounts {
 }
 
 impl ReasonCounts {
-    pub(super) fn of(dropped: &DroppedList) -> Self {
+    pub(super) fn of(reasons: impl Iterator<Item = Reason>) -> Self {
         let mut counts = ReasonCounts::default();
-        for one in dropped.iter() {
-            *match one.reason {
+        for reason in reasons {
+            *match reason {
                 Reason::Judged => &mut counts.judged_count,
                 Reason::Address => &mut counts.address_count,
                 Reason::Bytes => &mut counts.bytes_count,

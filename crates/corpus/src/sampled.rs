@@ -9,7 +9,7 @@ use super::cleaned::Cleaned;
 use super::clusters::ClusterSizes;
 use super::dropped::Other;
 use super::error::Result;
-use super::ranking::Number;
+use super::number::Number;
 use super::sample::{Place, each_text};
 use fpstore::join::confirm::jaccard;
 use fpstore::rows::Reason;

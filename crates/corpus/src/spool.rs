@@ -11,7 +11,7 @@ use fpstore_documents::{IdNotes, RepeatedIds};
 
 use super::error::{Error, Result};
 use super::fields::{put_id, put_text, read_bytes, read_id, read_text};
-use super::ranking::Number;
+use super::number::Number;
 use crate::steps::step;
 use fpstore_base::watch::{Observer, Phase, Watch};
 use fpstore_base::{Fingerprint, IdRef};

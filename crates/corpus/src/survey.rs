@@ -7,15 +7,14 @@ use super::clusters::Leader;
 use super::decide::Decisions;
 use super::dropped::DroppedList;
 use super::error::Result;
-use super::judgement::Judgement;
 use super::loss::{Loss, LossOf};
-use super::ranking::Number;
+use super::number::Number;
+use super::overview::{LargeCluster, Overview};
 use super::reasons::ReasonCounts;
 use super::sample::sample_lines;
 use super::spool::{Empties, Spools};
 use super::work::Work;
 use fpstore::rows::Side;
-use fpstore_base::Id;
 
 /// The number of clusters shown.
 const CLUSTERS_MAX: usize = 10;
@@ -72,7 +71,7 @@ pub(super) fn overview(
 ) -> Result<Overview> {
     Ok(Overview {
         judgement: work.judgement(decisions.bar),
-        reasons: ReasonCounts::of(&decisions.dropped),
+        reasons: ReasonCounts::of(decisions.dropped.iter().map(|one| one.reason)),
         losses: losses(work, spools, &decisions.dropped)?,
         clusters: largest_clusters(work, spools, decisions)?,
     })
@@ -123,33 +122,4 @@ fn largest_clusters(
         LargeCluster { document_count: count, id, side, line }
     });
     Ok(clusters.collect())
-}
-
-/// A summary of the removed documents.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Overview {
-    /// The criterion for near-duplicates.
-    pub judgement: Judgement,
-    /// The number of documents removed for each reason.
-    pub reasons: ReasonCounts,
-    /// The loss of all files together; then the loss of each file, in order; then the loss of each
-    /// source, by name. Files that are a single document are not listed.
-    pub losses: Vec<Loss>,
-    /// The ten largest clusters of ten or more documents, the largest first.
-    pub clusters: Vec<LargeCluster>,
-}
-
-/// A kept document, with the number of documents near it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct LargeCluster {
-    /// The number of documents of the cluster, the kept ones included.
-    pub document_count: u64,
-    /// The id of the kept document; a stored document may have no id.
-    pub id: Option<Id>,
-    /// Whether the kept document is new or stored.
-    pub side: Side,
-    /// The beginning of the text of one of the documents; `None` if it cannot be read again.
-    pub line: Option<String>,
 }

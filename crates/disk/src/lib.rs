@@ -16,6 +16,7 @@
 mod digest;
 pub mod fields;
 pub mod plain_file;
+mod refused;
 pub mod system;
 
 #[cfg(feature = "write")]

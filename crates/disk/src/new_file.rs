@@ -15,7 +15,7 @@ use std::sync::{Mutex, PoisonError};
 use super::change::{Change, note};
 use super::fail_point::{FailPoint, fail_point};
 use super::files::{bare, create_directories, is_temporary_name, parent_of, renaming};
-use super::plain_file::Refused;
+use super::refused::Refused;
 use super::stale::remove_stale_files;
 use super::system::{self, Folder};
 

@@ -14,7 +14,8 @@ use super::change::{Change, note};
 use super::fail_point::{FailPoint, fail_point};
 use super::files::{create_directories, parent_of, remove_empty_directory};
 use super::new_file::NewFile;
-use super::plain_file::{Refused, refuse_others};
+use super::plain_file::refuse_others;
+use super::refused::Refused;
 use super::system::{self, Folder};
 
 /// An open folder of this user.

@@ -7,9 +7,9 @@
 use std::fs::{self, File, FileType};
 use std::path::Path;
 
+pub use super::refused::Refused;
 use super::system;
 use fpstore_base::IoError;
-use std::io;
 
 /// Opens a plain file for reading. Follows symbolic links.
 pub fn open(path: &Path) -> Result<File, Refused> {
@@ -48,29 +48,3 @@ fn kind_of(file_type: FileType) -> &'static str {
 
 /// The result of an operation on files.
 pub type Result<T, E = IoError> = std::result::Result<T, E>;
-
-/// The reason why a file was not opened.
-#[derive(Debug)]
-pub enum Refused {
-    /// The system's error.
-    Io(io::Error),
-    /// The path is not a plain file but of this kind, such as `a named pipe`.
-    Kind(&'static str),
-}
-
-impl From<io::Error> for Refused {
-    fn from(error: io::Error) -> Self {
-        Refused::Io(error)
-    }
-}
-
-impl From<Refused> for io::Error {
-    fn from(refused: Refused) -> Self {
-        match refused {
-            Refused::Io(error) => error,
-            Refused::Kind(kind) => {
-                io::Error::new(io::ErrorKind::InvalidInput, format!("it is {kind}"))
-            }
-        }
-    }
-}

@@ -13,8 +13,8 @@ use super::fail_point::{FailPoint, fail_point};
 use super::files::{
     RANDOM_LEN, bare, remove_directory_tree, remove_file, renaming, sync, without_path,
 };
-use super::plain_file::Result;
-use super::plain_file::{self, Refused};
+use super::plain_file::{self, Result};
+use super::refused::Refused;
 use super::system;
 use fpstore_base::IoError;
 

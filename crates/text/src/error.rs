@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use fpstore_base::{InputPlace, IoError};
 
-use crate::resources::ResourceId;
+use crate::resource_id::ResourceId;
 
 /// The result of all fallible functions of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

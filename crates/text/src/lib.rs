@@ -34,6 +34,7 @@ mod hasher;
 mod minima;
 mod passages;
 mod recipe;
+mod resource_id;
 mod resources;
 mod tokens;
 mod votes;
@@ -50,9 +51,10 @@ pub use passages::{Passage, PassageUnit, Passages, passages};
 pub use recipe::{
     Case, Factor, FeaturelessText, Method, RecipeChanges, TextRecipe, Tokenizer, VoteRules,
 };
+pub use resource_id::ResourceId;
+pub use resources::TextResources;
 pub use resources::df::DfTable;
 pub use resources::lists::{GivenWeights, StopWords};
-pub use resources::{ResourceId, TextResources};
 pub use tokens::dictionary::DictionaryMethod;
 pub use tokens::placed::PlacedWords;
 pub use votes::weight::{CountWeight, InvalidWeight, Weight};

@@ -3,6 +3,7 @@
 //! [`search_many`] is the public function, which takes the queries chunk by chunk; `query_batch`
 //! answers a chunk.
 
+pub(in crate::join) mod batch_mode;
 pub(in crate::join) mod query_batch;
 pub(in crate::join) mod ranks;
 
@@ -10,28 +11,10 @@ use crate::base::error::Error;
 use crate::join::options::JoinOptions;
 use crate::search::{Answer, Limits};
 use crate::store::Store;
+use batch_mode::BatchMode;
 use fpstore_base::Fingerprint;
 use fpstore_base::watch::Phase;
 use query_batch::QueryBatch;
-
-/// The method by which many queries are answered.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum BatchMode {
-    /// By probes or by passes, whichever is expected to be faster.
-    #[default]
-    Auto,
-    /// By probes, in the order of each table.
-    Probe,
-    /// By passes over all stored fingerprints.
-    Pass,
-}
-
-fpstore_base::choices!(BatchMode {
-    Auto = "auto": "Whichever is expected to be faster",
-    Probe = "probe": "By probes, in the order of each table",
-    Pass = "pass": "By passes over all stored fingerprints",
-});
 
 /// Finds all fingerprints of a store within the distance of the options of each query, and calls
 /// `each` with the position of the query and its answer, in the order of the queries.

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::BatchMode;
+use super::batch_mode::BatchMode;
 use super::ranks::RankSearch;
 use crate::base::error::{Error, Result};
 use crate::base::section::{Rank, TableIndex};

@@ -4,7 +4,7 @@
 //! bytes. It is emptied by one fill. Used where the processor cannot compare a whole line of values
 //! at once ([`line_table`](super::line_table)).
 
-use super::hash_table::bucket;
+use super::hashing::bucket;
 use super::sides::Sides;
 
 /// Comparisons for each value after which the values count as skewed.

@@ -12,8 +12,8 @@ use crate::join::engine::blocking::{Blocking, COMPARE_ALL_MAX, Combination, OfFi
 use crate::join::engine::density::{CONNECTED_DEGREE, Connect, is_cluster, is_dense};
 use crate::join::engine::each::{compare_across, compare_range};
 use crate::join::engine::groups::Level;
-use crate::join::engine::hash_table::partition_of;
 use crate::join::engine::hash_table::{HashTable, LINES_MAX};
+use crate::join::engine::hashing::partition_of;
 use crate::join::engine::node::Node;
 use crate::join::engine::sides::{Sides, SidesMut};
 use crate::search::kernel::Kernel;

@@ -6,7 +6,7 @@
 //! [lines](super::line_table), so that more values fit the cache of a core. A group of many values
 //! costs one comparison for every eight of them, and no line of a pool.
 
-use super::hash_table::bucket;
+use super::hashing::bucket;
 use super::line_table::lines_max;
 use super::sides::Sides;
 use crate::search::kernel::Vector;

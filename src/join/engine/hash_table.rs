@@ -18,24 +18,6 @@ use super::sides::Sides;
 use crate::bytes::mask::at_most_bits;
 use crate::search::kernel::{Kernel, Task, Vector};
 
-/// An odd number whose bits are well mixed: 2^64 divided by the golden ratio.
-const BUCKET_FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
-/// Another odd number: the values of one partition must not all fall into a few buckets.
-const PARTITION_FACTOR: u64 = 0xd6e8_feb8_6659_fd93;
-
-/// A bucket of `2^bits`, the same for all values that agree on `mask`. `bits` is 1 to 63.
-#[inline(always)]
-pub(super) fn bucket(value: u64, mask: u64, bits: u32) -> usize {
-    ((value & mask).wrapping_mul(BUCKET_FACTOR) >> (64 - bits)) as usize
-}
-
-/// The partition of a value among `2^bits`, inside one of `2^skipped` larger partitions; the same
-/// for all values that agree on `mask`.
-#[inline(always)]
-pub(super) fn partition_of(value: u64, mask: u64, skipped: u32, bits: u32) -> usize {
-    ((value & mask).wrapping_mul(PARTITION_FACTOR) << skipped >> (64 - bits)) as usize
-}
-
 /// Largest number of values in lines. Above it, the lines exceed the cache of a core, and groups,
 /// which take less memory, are faster.
 pub(super) const LINES_MAX: usize = 1 << 14;

@@ -9,7 +9,7 @@
 //! memory access and one unpredictable branch for each value of its bucket. The figures are in
 //! benches/README.md.
 
-use super::hash_table::bucket;
+use super::hashing::bucket;
 use super::sides::Sides;
 use crate::search::kernel::Vector;
 

@@ -23,6 +23,7 @@ pub(in crate::join) mod finder;
 mod group_table;
 mod groups;
 pub(in crate::join) mod hash_table;
+mod hashing;
 mod line_table;
 mod node;
 pub(in crate::join) mod one_join;

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use super::blocking::OfFirst;
 use super::distinct::Distinct;
 use super::finder::{Division, VALUES_PER_PARTITION};
-use super::hash_table::partition_of;
+use super::hashing::partition_of;
 use super::one_join::{Join, SharedEmit};
 use super::sides::SidesMut;
 use super::values::Piece;

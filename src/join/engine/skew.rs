@@ -3,7 +3,7 @@
 //! A join divides its values into partitions by a block of bits. A partition that is too large is
 //! joined separately, divided by the other bits in which its values vary; so partitions nest.
 
-use super::hash_table::partition_of;
+use super::hashing::partition_of;
 
 /// The part of all values that an inner join takes: one partition by a block, inside it one
 /// partition by another block, and so on. A join of all values has no partition here.

@@ -9,7 +9,7 @@ use super::reading::{JoinMemory, ReadValues, read};
 use super::within::Within;
 use crate::base::error::{Error, Result};
 use crate::base::section::StoreIndex;
-use crate::join::batch::BatchMode;
+use crate::join::batch::batch_mode::BatchMode;
 use crate::join::batch::search_many;
 use crate::join::options::JoinOptions;
 use crate::join::pairs::document_lookup::{PairStores, for_each_looked_up};

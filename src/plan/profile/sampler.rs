@@ -5,7 +5,7 @@ use siphasher::sip::SipHasher13;
 use crate::base::error::{Error, Result};
 #[cfg(feature = "write")]
 use crate::bytes::scramble::scramble;
-use crate::plan::profile::Sample;
+use crate::plan::profile::sample::Sample;
 use fpstore_base::Fingerprint;
 
 /// Picks a sample of fingerprints that arrive in any order and any number of times.

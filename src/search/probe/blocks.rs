@@ -1,7 +1,7 @@
 //! From blocks to candidates: values with a near head.
 
-use super::Collector;
 use super::candidates::Candidates;
+use super::collector::Collector;
 use super::context::Context;
 use super::pass::{LookUps, ProbePass, look_up};
 use crate::base::error::{Error, Fault, Result};

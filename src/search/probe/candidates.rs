@@ -1,8 +1,8 @@
 //! From candidates to hits: their tails are compared, or the values that they name are looked up.
 
+use super::collector::{Collector, TableHit};
 use super::context::Context;
 use super::named::Named;
-use super::{Collector, TableHit};
 use crate::base::error::Result;
 use crate::base::section::Rank;
 use crate::bytes::permutation::Permuted;

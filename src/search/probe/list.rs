@@ -1,6 +1,6 @@
 //! From queries to probes: the blocks within the radius of each table, and their positions.
 
-use super::Collector;
+use super::collector::Collector;
 use super::pass::{Probe, ProbePass, QueryProbes};
 use crate::base::error::Result;
 use crate::base::section::BlockIndex;

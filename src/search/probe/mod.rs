@@ -15,6 +15,7 @@
 
 mod blocks;
 mod candidates;
+pub(in crate::search) mod collector;
 mod context;
 mod errors;
 mod list;
@@ -24,36 +25,14 @@ mod pass;
 use std::cell::Cell;
 
 use crate::base::error::Result;
-use crate::base::section::{Rank, TableIndex};
 use crate::scheme::Radius;
-use crate::search::answer::SearchStats;
 use crate::search::kernel::Kernel;
 use crate::search::table_query::TableQuery;
 use crate::segment::Segment;
+use collector::Collector;
 use context::Context;
 use fpstore_base::Fingerprint;
 use pass::{Buffers, ProbePass};
-
-/// Collects the hits as they are found.
-pub(crate) trait Collector {
-    /// The distance of the search.
-    fn k(&self) -> u32;
-    /// The counters of the search.
-    fn stats(&mut self) -> &mut SearchStats;
-    /// Whether a limit is reached, so that the search stops.
-    fn is_exhausted(&mut self) -> bool;
-    /// Takes a hit of the query with this number.
-    fn push(&mut self, query: u32, hit: TableHit);
-}
-
-/// A stored fingerprint within the distance of a query, and its position in one table.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct TableHit {
-    pub(crate) distance: u32,
-    pub(crate) fingerprint: Fingerprint,
-    pub(crate) table: TableIndex,
-    pub(crate) rank: Rank,
-}
 
 /// Memory that probing reuses for the next query.
 #[derive(Debug)]

@@ -1,14 +1,14 @@
 //! One pass of a search: its steps, and the lists passed from each step to the next.
 
 use super::candidates::Candidates;
+use super::collector::{Collector, TableHit};
 use super::context::Context;
 use super::named::{Named, NamedValue};
-use super::{Collector, TableHit};
 use crate::base::error::Result;
 use crate::base::section::BlockIndex;
 use crate::scheme::Radius;
-use crate::search::answer::SearchStats;
 use crate::search::kernel::BlockProbe;
+use crate::search::stats::SearchStats;
 use crate::search::table_query::TableQuery;
 
 /// The lists that each step of a pass makes for the next one.

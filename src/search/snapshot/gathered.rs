@@ -16,7 +16,7 @@ use crate::base::section::{Rank, TableIndex};
 use crate::bytes::permutation::Permuted;
 use crate::bytes::prefetch::prefetch;
 use crate::search::kernel::{Kernel, Task, Vector};
-use crate::search::probe::{Collector, TableHit};
+use crate::search::probe::collector::{Collector, TableHit};
 use crate::segment::Segment;
 use fpstore_base::Fingerprint;
 

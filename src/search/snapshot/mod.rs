@@ -9,6 +9,7 @@ mod deletions;
 mod gathered;
 mod open_segment;
 mod pool;
+mod segment_hit;
 mod united;
 
 use std::collections::BTreeMap;
@@ -17,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::base::error::{Error, Fault, IoError, Result};
-use crate::base::section::{Rank, Section, StoreIndex, TableIndex};
+use crate::base::section::{Section, StoreIndex};
 use crate::base::steps::Counted;
 use crate::bytes::checksum::Digest;
 use crate::format::manifest::{self, Manifest, ManifestFault, StoreId};
@@ -27,6 +28,7 @@ use fpstore_disk::plain_file::{self, Refused};
 pub(crate) use gathered::{Gathered, Gathering, Places};
 pub(crate) use open_segment::{LiveIds, OpenSegment};
 pub(crate) use pool::Pool;
+pub(crate) use segment_hit::SegmentHit;
 
 /// The number of attempts to open a store while a writer replaces its files.
 const OPEN_TRIES: u32 = 100;
@@ -331,22 +333,4 @@ pub(crate) fn parse_manifest(path: &Path, bytes: &[u8]) -> Result<Manifest> {
             Error::Corrupt { path: file_path, section: Section::Manifest, offset, fault }
         }
     })
-}
-
-/// A stored fingerprint within the distance of a query, and its position in one segment.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct SegmentHit {
-    pub(crate) distance: u32,
-    pub(crate) fingerprint: Fingerprint,
-    /// The position of its segment in the snapshot.
-    pub(crate) segment: usize,
-    pub(crate) table: TableIndex,
-    pub(crate) rank: Rank,
-}
-
-impl SegmentHit {
-    /// The order of answers; the hits of a fingerprint in several segments are adjacent.
-    pub(crate) fn key(&self) -> (u32, Fingerprint, usize) {
-        (self.distance, self.fingerprint, self.segment)
-    }
 }

@@ -7,7 +7,7 @@ use std::fs::{FileType, OpenOptions};
 use std::io;
 use std::path::Path;
 
-use crate::plain_file::Refused;
+use crate::refused::Refused;
 
 /// Whether an open or mapped file can be removed.
 pub const REMOVES_OPEN_FILES: bool = false;

@@ -14,7 +14,7 @@ use std::path::Path;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, statat};
 use rustix::io::Errno;
 
-use crate::plain_file::Refused;
+use crate::refused::Refused;
 
 /// Whether an open or mapped file can be removed.
 pub const REMOVES_OPEN_FILES: bool = true;

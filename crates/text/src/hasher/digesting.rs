@@ -5,6 +5,7 @@ use std::hash::Hasher;
 use siphasher::sip::SipHasher13;
 
 use super::TextHasher;
+use super::digests::TextDigests;
 
 impl TextHasher {
     /// A hasher of the same recipe that also computes [`TextHasher::take_digests`].
@@ -50,16 +51,6 @@ impl TextHasher {
             bytes.write(part.as_bytes());
         }
     }
-}
-
-/// Digests of a text, of 64 bits each. Texts with different digests differ; texts with equal
-/// digests and equal fingerprints may be treated as equal.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TextDigests {
-    /// The digest of its bytes in UTF-8.
-    pub bytes: u64,
-    /// The digest of its features in their order: texts with the same tokens have the same digest.
-    pub features: u64,
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::TextHasher;
+use super::feature::Feature;
 use crate::recipe::{FeaturelessText, Method};
 use crate::tokens::runs::each_piece;
 use crate::tokens::windows::FeatureSink;
@@ -77,18 +78,4 @@ impl FeatureSink for Listing {
             }
         }
     }
-}
-
-/// A feature of a text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Feature {
-    /// Its tokens, joined as they are hashed.
-    pub text: String,
-    /// Its hash.
-    pub hash: u64,
-    /// The number of occurrences in the text, at least 1.
-    pub count: u64,
-    /// Its weight in the vote; 1 with MinHash, which has no weights.
-    pub weight: Weight,
 }

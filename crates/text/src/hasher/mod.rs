@@ -4,12 +4,14 @@
 //! no new memory after they have grown. It reads no files.
 
 mod digesting;
+mod digests;
+mod feature;
 mod listing;
 
 use std::sync::Arc;
 
-pub use digesting::TextDigests;
-pub use listing::Feature;
+pub use digests::TextDigests;
+pub use feature::Feature;
 
 use crate::error::Result;
 use crate::features::{Features, Mode};

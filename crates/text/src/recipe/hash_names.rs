@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::spelling::unknown;
+use super::name_tables::unknown;
 use crate::error::{Error, Result};
 use crate::features::hash::{FeatureHash, HashKey};
 

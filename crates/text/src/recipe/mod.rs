@@ -7,6 +7,7 @@
 
 mod changes;
 mod hash_names;
+mod name_tables;
 mod named;
 mod parts;
 mod spelling;

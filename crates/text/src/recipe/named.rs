@@ -1,8 +1,8 @@
 //! The named recipes, and the usual distance of each method.
 
 use super::changes::USUAL_SHINGLE_OF_LETTERS;
+use super::name_tables::unknown;
 use super::parts::{Case, FeaturelessText, Method, Tokenizer, VoteRules};
-use super::spelling::unknown;
 use super::text_recipe::TextRecipe;
 use crate::error::Result;
 use crate::features::hash::FeatureHash;

@@ -1,8 +1,8 @@
 //! Parts of a recipe with a few named values.
 
-use super::spelling::{by_name, names_of, unknown};
+use super::name_tables::{by_name, names_of, unknown};
 use crate::error::Result;
-use crate::resources::ResourceId;
+use crate::resource_id::ResourceId;
 use crate::tokens::dictionary::DictionaryMethod;
 use crate::votes::TieRule;
 use crate::votes::weight::CountWeight;

@@ -6,13 +6,14 @@
 use std::fmt::Write;
 
 use super::hash_names::spell_key;
+use super::name_tables::{by_name, name_of, names_of};
 use super::parts::{
     COUNTS, Case, EMPTY, Factor, FeaturelessText, METHODS, Method, TOKENIZERS, Tokenizer, VoteRules,
 };
 use super::text_recipe::TextRecipe;
 use crate::error::{Error, Result};
 use crate::features::hash::FeatureHash;
-use crate::resources::ResourceId;
+use crate::resource_id::ResourceId;
 use crate::tokens::dictionary::DICTIONARY;
 use crate::votes::TieRule;
 use fpstore_base::{Choice, Recipe};
@@ -294,21 +295,4 @@ const LENGTH_MAX: u32 = 1000;
 
 fn invalid(reason: impl Into<String>) -> Error {
     Error::InvalidRecipe { reason: reason.into() }
-}
-
-pub(super) fn name_of<T: PartialEq + Copy>(names: &[(T, &'static str)], value: T) -> &'static str {
-    names.iter().find(|(named, _)| *named == value).map_or("?", |(_, name)| name)
-}
-
-pub(super) fn by_name<T: Copy>(names: &[(T, &'static str)], name: &str) -> Option<T> {
-    names.iter().find(|(_, known)| *known == name).map(|(value, _)| *value)
-}
-
-pub(super) fn names_of<T>(names: &[(T, &str)]) -> String {
-    let names: Vec<&str> = names.iter().map(|(_, name)| *name).collect();
-    names.join(", ")
-}
-
-pub(super) fn unknown(kind: &'static str, name: &str, expected: String) -> Error {
-    Error::UnknownName { kind, name: name.into(), expected }
 }

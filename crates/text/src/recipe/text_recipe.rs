@@ -3,7 +3,7 @@
 use super::parts::{Case, FeaturelessText, Method, Tokenizer, VoteRules};
 use crate::features::hash::FeatureHash;
 use crate::passages::PassageUnit;
-use crate::resources::ResourceId;
+use crate::resource_id::ResourceId;
 
 /// The default [`TextRecipe::letter_ngram`]. Words of Thai have four letters on average, so six
 /// letters differ between unrelated texts, and are kept in an edited text, as often as pairs of

@@ -12,7 +12,7 @@ use byteorder::{ByteOrder, LittleEndian as Le, WriteBytesExt};
 
 use crate::error::{Error, Result};
 use crate::recipe::TextRecipe;
-use crate::resources::ResourceId;
+use crate::resource_id::ResourceId;
 use crate::votes::weight::Weight;
 use fpstore_base::IoError;
 

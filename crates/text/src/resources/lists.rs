@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::error::{Error, Result};
 use crate::features::hash::FeatureHash;
-use crate::resources::ResourceId;
+use crate::resource_id::ResourceId;
 use fpstore_base::InputPlace;
 
 /// Words removed before features are formed.

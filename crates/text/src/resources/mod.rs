@@ -10,10 +10,10 @@ use std::collections::HashMap;
 
 use crate::error::{Error, Result};
 use crate::recipe::{Factor, TextRecipe};
+use crate::resource_id::ResourceId;
 use crate::votes::weight::Weight;
 use df::DfTable;
 use lists::{GivenWeights, StopWords};
-use std::fmt;
 
 /// Lists and tables that are named in a recipe and not contained in it.
 #[derive(Clone, Debug, Default)]
@@ -137,19 +137,4 @@ impl Tables {
 
 fn wrong(kind: &'static str, expected: ResourceId, found: Option<ResourceId>) -> Error {
     Error::WrongResource { kind, expected, found }
-}
-
-/// The id of a list or table in a recipe: a checksum and a count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct ResourceId {
-    /// Its CRC-32.
-    pub crc: u32,
-    /// The number of its entries.
-    pub entry_count: u64,
-}
-
-impl fmt::Display for ResourceId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:08x} {}", self.crc, self.entry_count)
-    }
 }

@@ -1,0 +1,27 @@
+//! The consumer of hits.
+
+use fpstore_base::Fingerprint;
+
+use crate::base::section::{Rank, TableIndex};
+use crate::search::stats::SearchStats;
+
+/// Collects the hits as they are found.
+pub(crate) trait Collector {
+    /// The distance of the search.
+    fn k(&self) -> u32;
+    /// The counters of the search.
+    fn stats(&mut self) -> &mut SearchStats;
+    /// Whether a limit is reached, so that the search stops.
+    fn is_exhausted(&mut self) -> bool;
+    /// Takes a hit of the query with this number.
+    fn push(&mut self, query: u32, hit: TableHit);
+}
+
+/// A stored fingerprint within the distance of a query, and its position in one table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TableHit {
+    pub(crate) distance: u32,
+    pub(crate) fingerprint: Fingerprint,
+    pub(crate) table: TableIndex,
+    pub(crate) rank: Rank,
+}
