@@ -32,10 +32,8 @@ pub fn build(
     let path = folder.join(format!("{name}.fps"));
     let options = match scheme {
         Some(scheme) => BuildOptions::default().scheme(SchemeChoice::named(scheme, k)?),
-        None => BuildOptions::default().scheme(SchemeChoice::Auto {
-            k,
-            budget: fpstore::plan::Budget::default(),
-        }),
+        None => BuildOptions::default()
+            .scheme(SchemeChoice::Auto { k, budget: fpstore::plan::Budget::default() }),
     };
     let options = options.threads(1);
     let ((), building) = timed(|| {
