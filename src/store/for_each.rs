@@ -199,7 +199,7 @@ impl crate::plan::Sample {
     ///
     /// * [`Error::Corrupt`] if the store is damaged.
     /// * [`Error::InvalidPlan`] if the store has fewer than
-    ///   [`COUNT_MIN`](crate::plan::Sample::COUNT_MIN) fingerprints.
+    ///   16 distinct fingerprints.
     pub fn of_store(store: &Store) -> Result<Self> {
         let mut sampler = Sampler::new(Sampler::CAPACITY);
         store.for_each(|entry| {

@@ -1,7 +1,7 @@
 //! The C interface of fpstore. `fpstore.h` documents every function; the functions here have its names and
 //! its order.
 //!
-//! Every entry goes through [`call`], which checks pointers, catches panics, and writes the error text into
+//! Every entry goes through `call`, which catches panics and writes the error text into
 //! the caller's buffer.
 
 #![deny(unsafe_op_in_unsafe_fn)]
