@@ -320,7 +320,7 @@ fn an_index_that_leaves_out_bytes_is_refused_by_whole_reads() {
     let patient = Patient::of_any(&golden("worked.fps"));
     let mut bytes = fs::read(patient.file(SEGMENT)).unwrap();
     let mut manifest = fs::read(patient.file("MANIFEST")).unwrap();
-    // 16 groups of 5 values and 27 bytes: one byte less than the values need.
+    // 16 blocks of 5 values and 27 bytes: the index now states one byte less for each.
     for end in bytes[0x2010..0x2040].chunks_mut(3) {
         assert_eq!(end, [0x05, 0xb0, 0x01]);
         end[1] = 0xa0;
