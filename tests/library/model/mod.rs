@@ -7,7 +7,7 @@
 //!
 //! * `FPSTORE_MODEL_SEED=N` runs that seed;
 //! * `FPSTORE_MODEL_SECONDS=N` runs new seeds for N seconds, starting at `FPSTORE_MODEL_SEED` if it
-//! is set, and continues after a failure; `tools/models/model.sh` uses it.
+//!   is set, and continues after a failure; `tools/models/model.sh` uses it.
 
 mod check;
 mod damage;

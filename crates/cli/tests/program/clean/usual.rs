@@ -1,4 +1,4 @@
-//! What decides without -k and --confirm, and that the program says so.
+//! The default criterion without -k and --confirm, and its message.
 
 use super::{documents, removed};
 use crate::common::documents::json_lines;
