@@ -51,7 +51,7 @@ fn copy(tool: (&str, &[&str]), from: &Path, to: &Path) -> Option<bool> {
         _ => {
             all.extend([from.as_os_str(), to.as_os_str()]);
             let (done, told) = run(&all)?;
-            // Without reflink support, the file system reports an error for each file.
+            // Without reflink support, cp reports an error for each file.
             (done || !told.contains("failed to clone")).then_some(done)
         }
     }
