@@ -1,5 +1,5 @@
-//! The promises of the library to its users, one file each. All files form one test program, which
-//! links the dependencies once. The program and the server are tested in `crates/cli/tests`.
+//! Tests of the guarantees of the library, one file each. All files form one test program, so
+//! dependencies are linked once. The tests of the program and the server are in `crates/cli/tests`.
 
 mod common;
 mod library;

@@ -73,7 +73,7 @@ mod tests {
 
     use super::*;
 
-    /// Doubles the numbers below `count`, the first ones slowest; fails in the work at one of them.
+    /// Doubles the numbers below `count`, the first numbers slowest; the work fails at `fails_at`.
     fn doubled(threads: usize, count: u64, fails_at: Option<u64>) -> (Vec<u64>, Result<()>) {
         let mut seen = Vec::new();
         let under_way = AtomicUsize::new(0);

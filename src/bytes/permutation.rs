@@ -160,7 +160,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The definition: one bit after the other.
+    /// The definition, computed bit by bit.
     fn slow(value: u64, mask: u64) -> u64 {
         let mut out = 0;
         for wanted in [1, 0] {

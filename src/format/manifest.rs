@@ -373,7 +373,7 @@ mod tests {
         assert_eq!(Manifest::read(&manifest.encode()), Ok(manifest));
     }
 
-    /// Readers read no more than this, so it must be the length of the largest manifest.
+    /// Readers read at most this length, so it must be the length of the largest manifest.
     #[test]
     fn the_largest_manifest_has_the_greatest_length() {
         let mut manifest = sample();

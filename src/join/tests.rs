@@ -1,4 +1,4 @@
-//! Joins, compared with comparing each value with each.
+//! Joins, compared with an exhaustive comparison of all values.
 
 use proptest::prelude::*;
 
@@ -77,7 +77,7 @@ fn pairs_are_those_of_each_with_each() {
     }
 }
 
-/// A partition that does not fit into memory alone is joined separately, blocked by other bits.
+/// A partition that alone exceeds the memory is joined separately, blocked by other bits.
 #[test]
 fn skewed_partitions_that_do_not_fit_are_joined_by_themselves() {
     let mut values = skewed(9000, 11);
@@ -153,7 +153,7 @@ fn memory_does_not_change_what_is_found() {
     }
 }
 
-/// A store of segments that each also hold half of the values of the previous one.
+/// A store of segments; each also contains half of the values of the previous segment.
 fn overlapping_segments(values: &[u64], path: &std::path::Path) -> crate::Store {
     let options = || crate::BuildOptions::default().scheme(crate::Scheme::named("2", 3).unwrap());
     let mut store = crate::Builder::with_options(path, options()).unwrap().finish().unwrap();
@@ -167,7 +167,7 @@ fn overlapping_segments(values: &[u64], path: &std::path::Path) -> crate::Store 
     store
 }
 
-/// Processes that share a join may have different memory.
+/// Processes that share a join can have different memory limits.
 #[test]
 fn shares_fit_together_whatever_the_memory_of_each() {
     let values = skewed(9000, 12);
@@ -203,7 +203,7 @@ fn shares_of_a_join_find_each_pair_once() {
     }
 }
 
-/// Values near some centres: near copies of a few templates, and some others.
+/// Values near some centres: near copies of a few templates, and some unrelated values.
 fn templates(count: usize, seed: u64) -> Vec<u64> {
     let mut random = Random::new(seed);
     let centers: Vec<u64> = (0..3).map(|_| random.next()).collect();
@@ -218,7 +218,8 @@ fn templates(count: usize, seed: u64) -> Vec<u64> {
     values
 }
 
-/// The sets connected by near pairs, and the number of pairs and values passed to the callbacks.
+/// The components connected by near pairs, and the number of pairs and values passed to the
+/// callbacks.
 fn connected(values: &[u64], options: &JoinOptions) -> (Vec<u32>, usize) {
     let told = std::sync::Mutex::new(Vec::new());
     let connect = |group: &[u64]| {

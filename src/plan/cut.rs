@@ -163,7 +163,7 @@ mod tests {
     }
 
     fn spread(n: u64) -> Vec<u64> {
-        // A Weyl sequence: as even as random values, without repeats.
+        // A Weyl sequence: as evenly distributed as random values, without repetitions.
         (0..n).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect()
     }
 

@@ -209,7 +209,7 @@ mod tests {
             let ratio = even.sharing(bits, n) / Density::uniform().sharing(bits, n);
             assert!((ratio - 1.0).abs() < 1e-9, "{bits}: {ratio}");
         }
-        // 16 live bits, then 20 dead ones that heads must pass.
+        // 16 varying bits, followed by 20 dead bits that heads must skip.
         let gap = Density::of_layout([16, 12, 49], 29, None);
         assert!((gap.sharing(16, n) / 2_f64.powi(8) - 1.0).abs() < 1e-9);
         assert!((gap.sharing(49, n) * 32.0 - 1.0).abs() < 1e-9);

@@ -230,7 +230,7 @@ mod tests {
             let few = one.candidates_per_probe < 1.0;
             assert!(few || (ratio - 1.0).abs() < 0.2, "{ratio}: {one:?}");
         }
-        // 300 000 values under 8 living bits.
+        // 300 000 values with 8 varying bits.
         assert!((exact.tables[0].candidates_per_probe / 1171.9 - 1.0).abs() < 0.01);
     }
 

@@ -168,7 +168,8 @@ mod tests {
     use crate::profile::by_chance::matches_by_agreement;
     use fpstore_base::Fingerprint;
 
-    /// A hundred times three near copies, up to two bits from the first, among two thousand others.
+    /// A hundred groups of three near copies, up to two bits from the first, and about two thousand
+    /// unrelated values.
     fn copies_among_strangers() -> Vec<u64> {
         let strangers = (0..2000).map(scramble);
         let copies = (0..100).flat_map(|i| [scramble(i) ^ 1 << (i % 64), scramble(i) ^ 5 << 20]);
@@ -211,10 +212,10 @@ mod tests {
         let fading = [0, 90, 60, 30, 10, 4, 2, 3, 9, 20, 50];
         let certain = [0.0; 11];
         assert_eq!(propose(&fading, 0, &certain), Some(6));
-        // Chance finds too many at the gap.
+        // Random pairs are too frequent at the gap.
         let chance = [0.0, 0.0, 0.0, 0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7];
         assert_eq!(propose(&fading, 0, &chance), None);
-        // Strangers alone, and near copies without an end.
+        // Unrelated values alone, and near copies without a gap.
         assert_eq!(propose(&[0, 0, 0, 1, 2, 5, 20, 80], 0, &certain), None);
         assert_eq!(propose(&[0, 9, 9, 9, 9, 9, 9, 9], 0, &certain), None);
         assert_eq!(propose(&[0, 90, 20, 0, 0, 0], 1000, &certain), Some(4));

@@ -243,7 +243,7 @@ mod tests {
             let classes = gap_classes(&[1; 65], 1000, unknown_bits);
             let sum: f64 = classes.iter().map(|class| class.uniform).sum();
             assert!((sum - 999.0).abs() < 1e-6, "{sum}");
-            // The mean gap has 64 bits less ten.
+            // An average gap has 64 bits minus ten.
             let most = classes.iter().max_by(|a, b| a.uniform.total_cmp(&b.uniform)).unwrap();
             assert!((54..=56).contains(&most.bits), "{most:?}");
         }
@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn groups_gaps_and_candidates_are_those_of_counting() {
-        // By the low 4 bits: three with 0x1, one each with 0x2 and 0xf.
+        // By the low 4 bits: three values with 0x1, and single values with 0x2 and 0xf.
         let table = table_of(vec![0x11, 0x21, 0x31, 0x02, 0xff], 0xf);
         assert_eq!(table.mask, 0xf);
         let groups: Vec<(u64, u64)> = table.groups.iter().map(|c| (c.low, c.count)).collect();

@@ -276,7 +276,7 @@ mod tests {
             names.extend([Some(family.name), family.alias].into_iter().flatten());
             if let Some(alias) = family.alias {
                 assert_eq!(masks_of(family.name, 3).unwrap(), masks_of(alias, 3).unwrap());
-                // An earlier family must not take the name.
+                // An earlier family must not accept the name.
                 let general = FAMILIES.iter().find_map(|f| Some((f.name, f.argument_in(alias)?)));
                 assert_eq!(general, Some((family.name, "")), "{alias}");
             }

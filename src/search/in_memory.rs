@@ -172,7 +172,8 @@ mod tests {
     use crate::search::answer::Limits;
     use crate::search::snapshot::Gathering;
 
-    /// No segment is in two tables of a pool. Even if one were, its records would be found once.
+    /// A segment is in at most one table of a pool. Even if it were in two, its records would be
+    /// found once.
     #[test]
     fn a_segment_in_two_tables_is_read_from_one() {
         let folder = tempfile::tempdir().unwrap();

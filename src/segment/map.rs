@@ -118,8 +118,8 @@ pub(super) fn truncated(path: &Path, needed: u64, found: u64) -> Error {
 mod tests {
     use super::*;
 
-    /// A process started by another thread has a copy of every open file for an instant, or for its
-    /// whole life.
+    /// A process started by another thread has copies of all open files for a moment, or for its
+    /// whole lifetime.
     #[test]
     fn a_copy_in_another_process_does_not_hold_the_file() {
         let folder = tempfile::tempdir().unwrap();

@@ -341,7 +341,7 @@ mod tests {
                 };
                 options = BuildOptions::default();
                 for id in 0..600 {
-                    // Some are in two segments, and some occur twice in one segment.
+                    // Some values are in two segments, and some occur twice in one segment.
                     let value = (id / 2 * 2 + 200 * segment).wrapping_mul(0x9e37_79b9_7f4a_7c15);
                     let value = if id < 2 { u64::MAX * id } else { value };
                     builder.push(value.into(), 1000 * segment + id).unwrap();

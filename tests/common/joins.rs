@@ -1,4 +1,4 @@
-//! What joins find, as plain values.
+//! Join results as plain values.
 
 use fpstore::join::{JoinInput, JoinOptions, Pair, SortedPairs, document_pairs, near_pairs};
 use fpstore::{Error, Id, Store};
@@ -11,7 +11,6 @@ pub fn fingerprints_of(pair: &Pair) -> (u64, u64) {
     (pair.first.value(), pair.second.value())
 }
 
-/// All pairs of a join, in ascending order.
 pub fn pairs<'a>(input: impl Into<JoinInput<'a>>, options: &JoinOptions) -> Vec<(u64, u64)> {
     let mut found = Vec::new();
     near_pairs(input, options, |pairs| {
@@ -23,7 +22,7 @@ pub fn pairs<'a>(input: impl Into<JoinInput<'a>>, options: &JoinOptions) -> Vec<
     found
 }
 
-/// The pairs in the order in which they come.
+/// The pairs in join order.
 pub fn in_order(pairs: &SortedPairs) -> Vec<(u64, u64)> {
     let mut found = Vec::new();
     pairs
@@ -38,7 +37,7 @@ pub fn in_order(pairs: &SortedPairs) -> Vec<(u64, u64)> {
 /// Two documents: fingerprints, distance, ids.
 pub type Row = (u64, u64, u32, Option<Id>, Option<Id>);
 
-/// The pairs of documents in the order in which they come.
+/// The document pairs in join order.
 pub fn rows(store: &Store, options: &JoinOptions, distinct: bool) -> Vec<Row> {
     let pairs = document_pairs(store, options, distinct).unwrap();
     let mut rows: Vec<Row> = Vec::new();

@@ -1,4 +1,4 @@
-//! Shared parts of the tests: repeatable records, stores of them, and what must be found in them.
+//! Shared parts of the tests: repeatable records, stores of these records, and expected answers.
 
 #![allow(dead_code, unused_imports, reason = "each test program uses a part")]
 
@@ -21,8 +21,8 @@ pub use stores::{
     store_of, take_away,
 };
 
-/// Sets a flag at the end of a scope, also where a test fails in it: other threads of the scope end with
-/// it, instead of being waited for without end.
+/// Sets a flag at the end of a scope, even if a test fails there: other threads of the scope watch
+/// the flag and end, so the scope does not wait for them forever.
 pub struct Ends<'a>(pub &'a AtomicBool);
 
 impl Drop for Ends<'_> {
@@ -31,7 +31,7 @@ impl Drop for Ends<'_> {
     }
 }
 
-/// The top folder of the project, which tests of several packages read.
+/// The root folder of the project, read by tests of several packages.
 pub fn root() -> PathBuf {
     let own = Path::new(env!("CARGO_MANIFEST_DIR"));
     own.ancestors().find(|folder| folder.join("format-spec.md").exists()).unwrap().into()
@@ -46,15 +46,15 @@ pub fn names_in(folder: &Path) -> Vec<String> {
     names
 }
 
-/// The command that runs one test of this binary in a process of its own. `name` is the path of
-/// the test within the binary; a name that does not exist would run nothing and succeed.
+/// The command that runs one test of this binary in a separate process. `name` is the path of the
+/// test within the binary; an unknown name would run no test and succeed.
 pub fn test_process(name: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", name, "--nocapture"]);
     command
 }
 
-/// The digest of format-spec.md: SipHash-1-3 of 128 bits under a key of zeros.
+/// The digest defined in format-spec.md: 128-bit SipHash-1-3 with an all-zero key.
 pub fn digest(bytes: &[u8]) -> [u8; 16] {
     use siphasher::sip128::{Hasher128, SipHasher13};
     use std::hash::Hasher;
@@ -70,13 +70,13 @@ pub fn number(id: u64) -> Option<Id> {
     Some(Id::U64(id))
 }
 
-/// Random values, each with its position as id.
+/// Random values; the id of each value is its position.
 pub fn uniform(count: u64, seed: u64) -> Vec<Record> {
     let mut random = Random::new(seed);
     (0..count).map(|id| (random.next(), number(id))).collect()
 }
 
-/// Values of which a fifth are near-duplicates at 0 to 6 flips of an earlier one.
+/// Values, a fifth of them near-duplicates: 0 to 6 flipped bits away from an earlier value.
 pub fn clustered(count: u64, seed: u64) -> Vec<Record> {
     let mut random = Random::new(seed);
     let mut values: Vec<u64> = Vec::new();
@@ -93,7 +93,7 @@ pub fn clustered(count: u64, seed: u64) -> Vec<Record> {
     values.into_iter().zip(0..).map(|(value, id)| (value, number(id))).collect()
 }
 
-/// Values that crowd: dead leading bits, few distinct prefixes, runs of neighbours, extremes.
+/// Dense values: dead leading bits, few distinct prefixes, runs of neighbours, extremes.
 pub fn skewed(count: u64, seed: u64) -> Vec<Record> {
     let mut random = Random::new(seed);
     let value = |random: &mut Random| match random.below(6) {
@@ -107,7 +107,7 @@ pub fn skewed(count: u64, seed: u64) -> Vec<Record> {
     (0..count).map(|id| (value(&mut random), number(id % 7))).collect()
 }
 
-/// Records as lines that the program reads.
+/// Records as input lines for the program.
 pub fn record_lines(records: &[Record]) -> String {
     let line = |(value, id): &Record| match id {
         Some(id) => format!("{value:016x}\t{id}\n"),
@@ -116,12 +116,12 @@ pub fn record_lines(records: &[Record]) -> String {
     records.iter().map(line).collect()
 }
 
-/// The fingerprints of records, as the oracle takes them.
+/// The fingerprints of records, as input for the oracle.
 pub fn values_of(records: &[Record]) -> impl Iterator<Item = u64> {
     records.iter().map(|record| record.0)
 }
 
-/// The answer by the oracle; ids are in input order.
+/// The answer of the oracle; ids are in input order.
 pub fn scan(records: &[Record], needle: u64, k: u32) -> Vec<Match> {
     oracle::scan(values_of(records), needle, k)
         .chunk_by(|a, b| a.1 == b.1)
@@ -133,7 +133,8 @@ pub fn scan(records: &[Record], needle: u64, k: u32) -> Vec<Match> {
         .collect()
 }
 
-/// Queries: stored fingerprints, stored ones with 1 to k + 1 flips, random ones, extremes.
+/// Queries: stored fingerprints, stored fingerprints with 1 to k + 1 flipped bits, random values,
+/// extremes.
 pub fn needles(records: &[Record], count: usize, k: u32, seed: u64) -> Vec<u64> {
     let mut random = Random::new(seed);
     let mut needles = vec![0, u64::MAX];
@@ -150,7 +151,7 @@ pub fn needles(records: &[Record], count: usize, k: u32, seed: u64) -> Vec<u64> 
     needles
 }
 
-/// Fails unless the store answers as the scan does.
+/// Fails unless the store and the scan give the same answers.
 pub fn assert_exact(store: &Store, records: &[Record], needles: &[u64], k: u32, case: &str) {
     let mut searcher = store.searcher();
     for &needle in needles {

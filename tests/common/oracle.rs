@@ -1,5 +1,5 @@
-//! The oracle: what must be found, by comparing each with each. It knows nothing of the library,
-//! whose own tests take this file by its path.
+//! The oracle: expected results, found by exhaustive comparison. It does not use the library, whose
+//! unit tests include this file by its path.
 #![allow(dead_code, reason = "each test uses its own part")]
 
 use std::borrow::Borrow;
@@ -11,7 +11,7 @@ pub fn distance(one: u64, other: u64) -> u32 {
     (one ^ other).count_ones()
 }
 
-/// What is within `k` bits of the needle, in the order of answers: distance, value, position.
+/// The values within `k` bits of the needle, in answer order: distance, value, position.
 pub fn scan(
     values: impl IntoIterator<Item = impl Borrow<u64>>,
     needle: u64,
@@ -24,8 +24,8 @@ pub fn scan(
     near
 }
 
-/// All pairs of positions whose values are near, the lesser value first, in the order of pairs of
-/// documents: by the values, then by the positions.
+/// All pairs of positions with near values, the lesser value first. The order is the order of
+/// document pairs: by the values, then by the positions.
 pub fn pairs_of_positions(
     values: impl IntoIterator<Item = impl Borrow<u64>>,
     k: u32,
@@ -42,13 +42,13 @@ pub fn pairs_of_positions(
     pairs
 }
 
-/// All pairs of near values, of which each counts once, the lesser one first.
+/// All pairs of near values, each pair once, the lesser value first.
 pub fn pairs(values: impl IntoIterator<Item = impl Borrow<u64>>, k: u32) -> Vec<(u64, u64)> {
     let distinct: BTreeSet<u64> = values.into_iter().map(|value| *value.borrow()).collect();
     pairs_of_positions(distinct, k).into_iter().map(|(values, _)| values).collect()
 }
 
-/// All pairs of a value of one set and a near one of another, each once.
+/// All pairs of near values from two sets, each pair once.
 pub fn pairs_across(left: &[u64], right: &[u64], k: u32) -> Vec<(u64, u64)> {
     let near = |&one: &u64| scan(right, one, k);
     let pairs =
@@ -56,7 +56,8 @@ pub fn pairs_across(left: &[u64], right: &[u64], k: u32) -> Vec<(u64, u64)> {
     pairs.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// The sets of things that near ones connect, each in ascending order, by their first one.
+/// The connected components of the nearness graph. Each is in ascending order; components are
+/// sorted by their first member.
 pub fn components(count: usize, near: impl Fn(usize, usize) -> bool) -> Vec<Vec<usize>> {
     let mut left: BTreeSet<usize> = (0..count).collect();
     let mut components = Vec::new();
@@ -73,8 +74,8 @@ pub fn components(count: usize, near: impl Fn(usize, usize) -> bool) -> Vec<Vec<
     components
 }
 
-/// Keeps one thing after the other unless it is near one that is held or kept. For each of the
-/// others, the first such one.
+/// Visits the items in order and keeps each item that is not near a held or kept item. Returns the
+/// dropped items, each with the first held or kept item near it.
 pub fn dropped(
     held: Range<usize>,
     order: impl IntoIterator<Item = usize>,
@@ -92,13 +93,14 @@ pub fn dropped(
     dropped
 }
 
-/// The share of features that two documents have in common; 1 if both have none.
+/// The Jaccard similarity of two feature sets; 1 if both are empty.
 pub fn similarity(one: &BTreeSet<u64>, other: &BTreeSet<u64>) -> f64 {
     let all = one.union(other).count();
     if all == 0 { 1.0 } else { one.intersection(other).count() as f64 / all as f64 }
 }
 
-/// The pairs of positions of documents that are near and as similar as that, with their similarity.
+/// The near pairs of document positions with a similarity of at least `threshold`, with the
+/// similarity.
 pub fn confirmed_pairs(
     values: &[u64],
     k: u32,

@@ -1,4 +1,4 @@
-//! A small repeatable generator for tests and benches, which take this file by its path.
+//! A small repeatable generator for tests and benches, which include this file by its path.
 #![allow(dead_code, reason = "each test and bench uses its own part")]
 
 /// The generator splitmix64 (Steele, Lea and Flood, OOPSLA 2014).
@@ -22,7 +22,7 @@ impl Random {
         self.next() % limit
     }
 
-    /// One of the values.
+    /// A random element of `values`.
     pub fn pick(&mut self, values: &[u64]) -> u64 {
         values[self.below(values.len() as u64) as usize]
     }

@@ -1,7 +1,7 @@
-//! Real fingerprints, and the lists of near ones that came with them.
+//! Real fingerprints, with the lists of near-duplicates published with them.
 //!
-//! An extract is in `tests/data`; the variable `FPSTORE_DATA` may name the folder of the full
-//! collection.
+//! `tests/data` contains an extract; the environment variable `FPSTORE_DATA` can name the folder of
+//! the full collection.
 
 use std::env;
 use std::fs::File;
@@ -30,7 +30,7 @@ pub fn records(path: &Path) -> Vec<Record> {
     records
 }
 
-/// The rows of a table of three columns, which must have this header.
+/// The rows of a table of three columns with the given header.
 pub fn table(path: &Path, header: &str) -> Vec<[String; 3]> {
     let bytes = zstd::decode_all(File::open(path).unwrap()).unwrap();
     let text = String::from_utf8(bytes).unwrap();

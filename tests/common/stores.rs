@@ -1,4 +1,4 @@
-//! Stores of records, and what is in a store.
+//! Builds stores of records, and lists the contents of stores.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use super::{Record, names_in};
 
-/// A store that removes itself.
+/// A temporary store, removed on drop.
 pub struct TempStore {
     pub store: Store,
     pub folder: TempDir,
@@ -21,8 +21,8 @@ impl TempStore {
     }
 }
 
-/// Removes a file of a store, also one that an open store has mapped: Windows does not remove that
-/// one, so there it moves out of the store.
+/// Removes a file of a store, even if an open store has mapped it. Windows does not remove mapped
+/// files, so there the file is moved out of the store.
 pub fn take_away(path: &Path) {
     if cfg!(not(windows)) {
         return fs::remove_file(path).unwrap();
@@ -32,13 +32,13 @@ pub fn take_away(path: &Path) {
     fs::rename(path, names.find(|name| !name.exists()).unwrap()).unwrap();
 }
 
-/// The scheme of this name for 3 bits.
+/// The scheme with this name for 3 bits.
 pub fn scheme_named(name: &str) -> Scheme {
     Scheme::named(name, 3).unwrap()
 }
 
-/// Every scheme that has a fixed name, and some with syndromes: short ones, which name many values,
-/// and in tables that overlap.
+/// Every scheme with a fixed name, and some schemes with syndromes: short syndromes, which name
+/// many values, and syndromes in overlapping tables.
 pub fn schemes(k: u32) -> Vec<(&'static str, Scheme)> {
     let whole = ["1", "2", "3", "4", "6", "8", "10", "11", "14", "15", "16", "20"]
         .map(|name| (name, Scheme::named(name, k).unwrap()));
@@ -78,14 +78,14 @@ pub fn make_empty(path: &Path, scheme: Scheme) {
     Builder::with_options(path, options).unwrap().finish().unwrap();
 }
 
-/// Adds records to a store, as a segment of their own.
+/// Adds records to a store as a separate segment.
 pub fn add(path: &Path, records: &[Record], options: BuildOptions) -> Store {
     let mut builder = Builder::append(path, options).unwrap();
     push_all(&mut builder, records);
     builder.finish().unwrap()
 }
 
-/// The ids of each fingerprint in a store, in their order.
+/// The ids of each fingerprint in a store, in stored order.
 pub fn records_of(store: &Store) -> BTreeMap<u64, Vec<String>> {
     let mut all = BTreeMap::new();
     let listed = store.for_each(|hit| {
@@ -98,14 +98,14 @@ pub fn records_of(store: &Store) -> BTreeMap<u64, Vec<String>> {
     all
 }
 
-/// The names of the files of a store, save those that are only there to be locked.
+/// The file names of a store, without pure lock files.
 pub fn names_of(store: &Path) -> Vec<String> {
     let mut names = names_in(store);
     names.retain(|name| !["LOCK", "COMPACT", "PUBLISH"].contains(&name.as_str()));
     names
 }
 
-/// To verify a store with so many sample queries.
+/// Options that verify a store with `count` sample queries.
 pub fn samples(count: u64) -> VerifyOptions {
     VerifyOptions::default().samples(count)
 }

@@ -1,4 +1,4 @@
-//! Records that are added to a store appear as one new segment, all of them or none.
+//! Records added to a store appear as one new segment: all of them or no record.
 
 use std::fs;
 
@@ -13,7 +13,8 @@ fn sorted_ids(matches: Vec<Match>) -> Vec<(u32, Fingerprint, Vec<Id>)> {
     sorted.collect()
 }
 
-/// The answers do not depend on how records are divided into segments, or on the schemes of these.
+/// Answers do not depend on the division of records into segments, nor on the schemes of the
+/// segments.
 #[test]
 fn a_store_that_grew_answers_as_one_built_at_once() {
     for (seed, records) in
@@ -58,7 +59,7 @@ fn ids_of_older_segments_come_first_and_labels_are_kept() {
         let refused = Builder::append(&path, BuildOptions::default().label(label));
         assert!(matches!(refused, Err(Error::InvalidOptions { .. })));
     }
-    // A reader that was there before keeps its own state.
+    // A reader opened earlier keeps its snapshot.
     assert_eq!(grown.store.query(Fingerprint::new(7), 0).unwrap()[0].ids.len(), 1);
 }
 
@@ -81,7 +82,7 @@ fn what_does_not_fit_is_not_added_and_harms_nothing() {
     assert!(refused.to_string().starts_with(&expected), "{refused}");
     drop(holder);
     assert_eq!(fs::read(path.join("MANIFEST")).unwrap(), manifest);
-    // The next writer removes an orphaned segment, as a crash leaves it.
+    // The next writer removes an orphaned segment left by a crash.
     let orphan = path.join("segment-0000000000000002.fps");
     fs::copy(path.join("segment-0000000000000001.fps"), &orphan).unwrap();
     let store = add(&path, &uniform(10, 96), BuildOptions::default());

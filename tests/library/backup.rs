@@ -1,4 +1,4 @@
-//! A backup is the store as it was at one generation, whatever happens to the store meanwhile.
+//! A backup equals the store at one generation, even if the store changes meanwhile.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -38,7 +38,7 @@ fn files_in(path: &Path) -> Vec<(String, u64)> {
     files
 }
 
-/// Changes the store in one of the ways that there are.
+/// Changes the store in a random way.
 pub fn change(path: &Path, step: u64, random: &mut Random) {
     let options = WriterOptions::default().label(format!("2026-{:02}", 1 + step % 9));
     let mut writer = Writer::with_options(path, options.compact(step.is_multiple_of(3))).unwrap();
@@ -74,7 +74,7 @@ fn a_backup_takes_what_it_lacks_and_removes_what_no_state_needs() {
         let before: Vec<String> = files_in(&to).into_iter().map(|(name, _)| name).collect();
         let done = take(&path, &to).unwrap();
         let store = Store::open(&path).unwrap();
-        // The same files, byte for byte: the same id, generation, labels and runs.
+        // The files are equal, byte for byte: same id, generation, labels and runs.
         assert_eq!(files_in(&to), files_in(&path), "step {step}");
         for (name, _) in files_in(&path) {
             let is_same = fs::read(path.join(&name)).unwrap() == fs::read(to.join(&name)).unwrap();
@@ -88,7 +88,7 @@ fn a_backup_takes_what_it_lacks_and_removes_what_no_state_needs() {
         let again = take(&path, &to).unwrap();
         assert_eq!((again.is_new, again.copied), (false, 0), "step {step}");
     }
-    // A restored store is a copy of the folder, and goes on.
+    // A restored store is a copy of the folder and accepts changes.
     let restored = folder.path().join("restored.fps");
     fs::create_dir(&restored).unwrap();
     for (name, _) in files_in(&to) {
@@ -102,7 +102,7 @@ fn a_backup_takes_what_it_lacks_and_removes_what_no_state_needs() {
     assert!(fpstore::verify(&restored, &Default::default()).unwrap().is_sound());
 }
 
-/// A writer changes the store as fast as it can; each backup is one of its states.
+/// A writer changes the store as fast as it can; each backup equals one of its states.
 #[test]
 fn a_backup_of_a_living_store_is_one_of_its_states() {
     let folder = tempfile::tempdir().unwrap();
@@ -135,7 +135,7 @@ fn a_backup_of_a_living_store_is_one_of_its_states() {
                     assert!(report.is_sound(), "{:?}", report.faults);
                     found.push((done.generation, records_of(&Store::open(&to).unwrap())));
                 }
-                // A merge of a commit makes two generations; nobody saw the one between.
+                // A commit with a merge makes two generations; `note` records only the second.
                 Err(error) => panic!("{error}"),
             }
         }
@@ -166,14 +166,14 @@ fn a_folder_with_anything_else_is_refused_and_left_alone() {
     assert!(refusal("other.fps").to_string().contains("holds another store"));
     assert!(refusal("store.fps").to_string().contains("is the store itself"));
     assert_eq!(files_in(&at("files")), [("letter.txt".to_string(), 8)]);
-    // Later than the store, which was set back.
+    // The backup is newer than `old.fps`, an earlier copy of the store.
     take(&at("store.fps"), &at("backup.fps")).unwrap();
     take(&at("backup.fps"), &at("old.fps")).unwrap();
     change(&at("store.fps"), 3, &mut Random::new(1));
     take(&at("store.fps"), &at("backup.fps")).unwrap();
     let later = take(&at("old.fps"), &at("backup.fps")).unwrap_err();
     assert!(later.to_string().contains("holds generation 2 and the store has 1"), "{later}");
-    // Both were written to, each by itself.
+    // Both copies were changed independently.
     change(&at("old.fps"), 3, &mut Random::new(2));
     for (from, to) in [("old.fps", "backup.fps"), ("backup.fps", "old.fps")] {
         let other = take(&at(from), &at(to)).unwrap_err().to_string();

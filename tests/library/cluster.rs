@@ -1,4 +1,4 @@
-//! Clusters, and the documents that are kept or dropped, are those that the definitions give.
+//! Clusters, and the kept and dropped documents, match their definitions.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use fpstore::{Error, Id};
 /// Number, size, diameter, then fingerprint, distance and ids of each member.
 type Row = (u64, u64, u32, Vec<(u64, u32, Vec<Id>)>);
 
-/// A fingerprint and its ids, in fingerprint order.
+/// Each fingerprint with its ids, in fingerprint order.
 fn nodes(records: &[Record]) -> Vec<(u64, Vec<Id>)> {
     let mut nodes: BTreeMap<u64, Vec<Id>> = BTreeMap::new();
     for (value, id) in records {
@@ -66,7 +66,7 @@ fn expected_rows(records: &[Record], k: u32, method: ClusterMethod) -> Vec<Row> 
 const METHODS: [ClusterMethod; 3] =
     [ClusterMethod::Components, ClusterMethod::Star, ClusterMethod::Leader];
 
-/// Families around centers, with copies, in which clusters are large and chains long.
+/// Families of values around centers, with copies: large clusters and long chains.
 fn families(count: u64, seed: u64) -> Vec<Record> {
     let mut random = Random::new(seed);
     let centers: Vec<u64> = (0..4).map(|_| random.next()).collect();
@@ -88,7 +88,7 @@ fn sets() -> [(&'static str, Vec<Record>); 7] {
         ("skewed", skewed(500, 104)),
         ("families", families(500, 105)),
         ("bare", bare),
-        // So many pairs that they are not kept in lists.
+        // Too many pairs to be kept in lists.
         ("dense", (0..512).map(|low| (0xabcd << 32 | low, number(low % 400))).collect()),
         (
             "texts",
@@ -132,7 +132,7 @@ fn clusters_are_what_their_method_says() {
     }
 }
 
-/// Every document of the store is kept or dropped once, as the clusters have it.
+/// Each document of the store is kept or dropped exactly once, consistently with its cluster.
 #[test]
 fn rules_keep_one_document_of_each_cluster() {
     for (name, records) in sets() {
@@ -146,7 +146,7 @@ fn rules_keep_one_document_of_each_cluster() {
             let largest = stars.iter().find(|star| Some(star.1) == largest).map(|star| star.0);
             for (value, ids) in nodes(&records) {
                 let star = stars.iter().find(|star| star.3.iter().any(|m| m.0 == value));
-                // The kept document as its fingerprint and the position of its id.
+                // The kept document, as fingerprint and position of its id.
                 let position = |ids: &[Id]| {
                     let least = ids.iter().min();
                     ids.iter().position(|id| Some(id) == least).unwrap_or(0)
@@ -199,7 +199,7 @@ fn clusters_that_persist_keep_their_numbers() {
         })
         .unwrap();
     assert!(count > 50);
-    // The same documents and a few more, some of which join two old clusters.
+    // The same documents and a few more; some new documents join two old clusters.
     let mut more = records.clone();
     let mut random = Random::new(108);
     for id in 10_000..10_200 {
@@ -219,7 +219,7 @@ fn clusters_that_persist_keep_their_numbers() {
             had.sort_unstable();
             match had.first() {
                 None => assert!(cluster.number > 5000),
-                // Clusters of the first run were whole components, so none is torn apart.
+                // Clusters of the first run were whole components, so no cluster is split.
                 Some(_) => {
                     kept += 1;
                     assert!(had.contains(&cluster.number));
@@ -256,7 +256,7 @@ fn crowds_of_copies_and_neighbours_are_one_cluster() {
     }
 }
 
-/// The definition: one new document after the other, by id.
+/// The definition: visits the new documents one by one, in id order.
 fn expected_kept(new: &[Record], stored: &[Record], within: bool, k: u32) -> Vec<(u64, Id)> {
     let mut in_order: Vec<(Id, u64)> =
         new.iter().map(|(value, id)| (id.clone().unwrap(), *value)).collect();
@@ -276,7 +276,7 @@ fn expected_kept(new: &[Record], stored: &[Record], within: bool, k: u32) -> Vec
 #[test]
 fn what_stays_is_what_comes_first() {
     for (few, seed) in [(10, 110), (300, 111), (900, 112)] {
-        // The second half of the same families, with places for ids.
+        // The second half of the same families; the ids are positions.
         let all = clustered(1800, seed);
         let (new, stored) = (all[1800 - few..].to_vec(), all[..1800 - few].to_vec());
         let mut new: Vec<Record> =
@@ -318,7 +318,7 @@ fn what_stays_is_what_comes_first() {
                         let nearest = against.iter().min_by_key(|record| order(record)).unwrap();
                         assert_eq!(reason, (nearest.0, nearest.1.clone().unwrap()));
                     } else {
-                        // The first by id of the kept ones that it is near.
+                        // The first kept document, by id, near this document.
                         let near = kept.iter().filter(|kept| oracle::distance(own, kept.0) <= k);
                         assert_eq!(Some(&reason), near.min_by_key(|kept| &kept.1));
                     }

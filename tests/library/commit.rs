@@ -1,5 +1,5 @@
-//! Segment files that tasks have written become a store in one step, or none of them does; a commit
-//! that is done again changes nothing.
+//! Segment files written by tasks become a store in one step, or no file is added; repeating a
+//! commit changes nothing.
 
 use std::fs;
 use std::path::Path;
@@ -67,13 +67,13 @@ fn parts_become_a_store_whatever_the_order_of_their_receipts() {
     assert_eq!((done.added, done.generation, done.copied), (7, 1, 0));
     assert!(!done.tables_differ && done.repeated == 0);
     assert_holds(&path, &records);
-    // In the order of their paths: so ids come in the order of the records.
+    // Segments are in path order, so ids are in record order.
     let store = Store::open(&path).unwrap();
     let counts: Vec<u64> = store.info().segments.iter().map(|of| of.fingerprint_count).collect();
     receipts.sort_by(|one, other| one.path.cmp(&other.path));
     assert_eq!(counts, receipts.iter().map(|of| of.fingerprint_count).collect::<Vec<_>>());
     assert_eq!(JoinPlan::of(&store, 3).unwrap().reads(), PlanReads::Ranges);
-    // The files stay, and the store has them under names of its own.
+    // The source files are kept; the store has its own names for them.
     assert!(receipts.iter().all(|of| of.path.exists()));
     assert_eq!(names_of(&path).len(), 8);
 }
@@ -84,7 +84,7 @@ fn a_repeated_commit_changes_nothing_and_says_so() {
     let folder = tempfile::tempdir().unwrap();
     let receipts = parts(folder.path(), &records, 5);
     let path = folder.path().join("pages.fps");
-    // The first attempt had only some of them, and another attempt of one task.
+    // The first attempt had only some of the segments, and another attempt of one task.
     let again = segment(&folder.path().join("attempt-2.fps"), &records[..400], options("blocks-5"));
     assert_eq!(again.digest, receipts[0].digest, "equal work has an equal digest");
     let some = [&receipts[..3], &[again], &receipts[..1]].concat();
@@ -103,7 +103,8 @@ fn a_repeated_commit_changes_nothing_and_says_so() {
     assert_holds(&path, &records);
 }
 
-/// Of equal masks one table holds values and the other only names them, so shares read everything.
+/// The masks are equal, but one table stores values and the other only names them, so shares read
+/// everything.
 #[test]
 fn tables_with_syndromes_differ_from_whole_ones_of_the_same_masks() {
     let folder = tempfile::tempdir().unwrap();
@@ -130,8 +131,8 @@ fn tables_with_syndromes_differ_from_whole_ones_of_the_same_masks() {
     }
 }
 
-/// After a compaction the segments are unknown; the name of the job still is.
-/// Doing a commit again must not bring back what was deleted since.
+/// After a compaction the committed segments are no longer in the manifest, but the job name is.
+/// Repeating the commit must not restore records deleted since.
 #[test]
 fn a_segment_that_is_there_is_not_added_again_whatever_was_deleted_of_it() {
     let records = clustered(400, 611);
@@ -202,7 +203,7 @@ fn all_are_agreed_on_before_any_is_placed() {
     let error = refused(&path, &foreign);
     assert!(error.contains("recipes differ") && error.contains("zz-foreign.fps"), "{error}");
 
-    // The task ran again, with other records.
+    // The task was repeated with other records.
     let changed = of_last(options("2"), "zz-changed.fps");
     segment(&folder.path().join("zz-changed.fps"), &records[..51], options("2").replace(true));
     let error = refused(&path, &changed);
@@ -233,7 +234,7 @@ fn all_are_agreed_on_before_any_is_placed() {
     let names = names_of(folder.path());
     assert!(names.iter().all(|name| !name.contains("tmp")), "{names:?}");
 
-    // Segments of a store are not taken away from it.
+    // A segment file of a store cannot be committed to another store.
     committed(&path, &receipts);
     let of_store = Store::open(&path).unwrap().info().segments[0].path.clone();
     let other = folder.path().join("other.fps");
@@ -261,7 +262,7 @@ fn a_segment_file_is_whole_or_not_there() {
     let path = folder.path().join("part.fps");
     let records = uniform(100, 606);
     let first = segment(&path, &records, options("2"));
-    // Elsewhere the protection goes with the temporary name.
+    // On other systems the protection is lost when the temporary file is renamed.
     assert!(fs::metadata(&path).unwrap().permissions().readonly() || cfg!(not(unix)));
     let exists = Builder::segment_file(&path, options("2")).unwrap_err().to_string();
     assert!(exists.contains("part.fps") && exists.contains("exists"), "{exists}");
@@ -308,18 +309,18 @@ fn a_store_opens_at_a_generation_or_says_that_it_has_passed() {
     );
     assert_eq!(at(2).unwrap().info().segments.len(), 5);
 
-    // The snapshot keeps the state, whatever becomes of the store.
+    // The snapshot preserves its state, whatever happens to the store.
     let mut writer = Writer::with_options(&path, WriterOptions::default()).unwrap();
     let gone: Vec<Fingerprint> = records.iter().map(|of| of.0.into()).collect();
     writer.delete_fingerprints(&gone).unwrap();
     writer.compact(&Compaction::All).unwrap();
-    // Some systems remove no file that is mapped.
+    // Some systems cannot remove mapped files.
     drop((writer, fixed));
     fs::remove_dir_all(&path).unwrap();
     assert_holds(&snapshot, &records[..400]);
 }
 
-/// The store and the parts on two file systems, where this machine has two.
+/// The store and the parts on two file systems, if this machine has two.
 #[cfg(target_os = "linux")]
 #[test]
 fn parts_on_another_file_system_are_copied_and_verified() {
@@ -331,7 +332,7 @@ fn parts_on_another_file_system_are_copied_and_verified() {
     if fs::hard_link(&receipts[0].path, folder.path().join("link")).is_ok() {
         return;
     }
-    // A byte of the last one is damaged; its header is not.
+    // A byte of the last segment is damaged, outside its header.
     let last = &receipts[2].path;
     let sound = fs::read(last).unwrap();
     let mut damaged = sound.clone();
@@ -352,8 +353,8 @@ fn parts_on_another_file_system_are_copied_and_verified() {
     assert!(!memory.path().join("snapshot.fps").exists());
 }
 
-/// Parts may lie where others cannot read them; in the store they can, and a snapshot for one takes
-/// no rights from the others.
+/// Parts can be unreadable for other users; in the store they are readable, and a private snapshot
+/// does not restrict the access of others to the store.
 #[cfg(unix)]
 #[test]
 fn segments_can_be_read_by_those_who_can_read_the_store() {

@@ -1,4 +1,4 @@
-//! A compaction keeps what a writer adds, deletes and expires at the same time.
+//! A compaction preserves concurrent additions, deletions and expiries of a writer.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -36,7 +36,7 @@ fn make(path: &Path) {
     make_empty(path, scheme_named("2"));
 }
 
-/// Compacts, and calls a closure at report number `at` of the progress.
+/// Compacts, and calls `act` at progress report number `at`.
 fn compact_and(
     path: &Path,
     what: Compaction,
@@ -59,7 +59,7 @@ fn compact_and(
     (done, has_acted)
 }
 
-/// Records that share fingerprints and ids, some without.
+/// Records with shared fingerprints and ids, some records without an id.
 fn some_records(random: &mut Random, pool: &[u64]) -> Vec<(u64, Option<u64>)> {
     let count = 1 + random.below(20);
     let record = |_| {
@@ -69,10 +69,11 @@ fn some_records(random: &mut Random, pool: &[u64]) -> Vec<(u64, Option<u64>)> {
     (0..count).map(record).collect()
 }
 
-/// Something done to a store.
+/// A change of a store.
 type Act = Box<dyn Fn(&Path) + Send + Sync>;
 
-/// Two stores get the same changes, and one is merged meanwhile: both hold the same records.
+/// Two stores get the same changes, and one store is merged meanwhile: both contain the same
+/// records.
 #[test]
 fn whatever_happens_meanwhile_happens_to_the_merged_segment() {
     let mut acted = 0;
@@ -97,7 +98,7 @@ fn whatever_happens_meanwhile_happens_to_the_merged_segment() {
             }
         }
         let before = records_of(&Store::open(&path).unwrap());
-        // The changes are chosen here and applied to both stores.
+        // The changes are chosen here and later applied to both stores.
         let mut acts: Vec<Act> = Vec::new();
         for _ in 0..1 + random.below(3) {
             match random.below(8) {
@@ -140,8 +141,8 @@ fn whatever_happens_meanwhile_happens_to_the_merged_segment() {
             acts.iter().for_each(|act| act(&twin));
             let expected = records_of(&Store::open(&twin).unwrap());
             let found = records_of(&store);
-            // After segments of several labels have become one, the ids of one label may be the
-            // last ids of all labels.
+            // After segments of different labels are merged into one, the last ids of a label can
+            // be the last ids of all labels.
             if what == Compaction::All || found != expected {
                 let lost: Vec<_> = expected.iter().filter(|of| !found.contains_key(of.0)).collect();
                 assert!(
@@ -185,7 +186,7 @@ fn adding_and_deleting_go_on_while_a_throttled_merge_runs() {
     let may_go_on = Mutex::new(may_go_on);
     let options = options("").max_rate(1 << 30).observer(Observer::new(move |_| {
         let _ = started.send(());
-        // Waits until the other side drops its end; from then on it fails at once.
+        // Blocks until the sender is dropped; later calls return at once.
         let _ = may_go_on.lock().unwrap().recv();
         ControlFlow::Continue(())
     }));
@@ -196,7 +197,8 @@ fn adding_and_deleting_go_on_while_a_throttled_merge_runs() {
         })
     };
     has_started.recv().unwrap();
-    // The compactor has begun and not published. A writer opens the store twice and merges nothing.
+    // The compactor has started but not published. A writer opens the store twice and merges
+    // nothing.
     let mut writer =
         Writer::with_options(&path, WriterOptions::default().scheme(scheme_named("2"))).unwrap();
     assert!(matches!(
@@ -226,7 +228,7 @@ fn adding_and_deleting_go_on_while_a_throttled_merge_runs() {
     assert!(verify(&path, &samples(20)).unwrap().is_sound());
 }
 
-/// Or a compaction beside a busy writer might never end.
+/// Otherwise a compaction might never end while a writer keeps adding segments.
 #[test]
 fn segments_that_are_added_while_a_compaction_runs_are_left_alone() {
     for what in [Compaction::All, Compaction::Tier] {
@@ -261,7 +263,7 @@ fn a_store_that_is_replaced_meanwhile_stays_replaced() {
     assert_eq!(records_of(&Store::open(&path).unwrap()).into_keys().collect::<Vec<_>>(), [77]);
 }
 
-/// An interrupted merge leaves no files, even if it was interrupted while it waited.
+/// An interrupted merge leaves no files, even if it was waiting when interrupted.
 #[test]
 fn a_compactor_that_is_told_to_end_leaves_the_store_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
@@ -282,8 +284,8 @@ fn a_compactor_that_is_told_to_end_leaves_the_store_as_it_was() {
     }
 }
 
-/// A million records, added a thousand at a time: batches in round numbers become one segment, and
-/// the bytes written are within ten times those of the final store.
+/// A million records, added a thousand at a time: every round number of batches is merged into one
+/// segment, and at most ten times the bytes of the final store are written.
 #[test]
 fn what_a_compaction_would_do_is_what_it_does() {
     let folder = tempfile::tempdir().unwrap();
@@ -293,7 +295,7 @@ fn what_a_compaction_would_do_is_what_it_does() {
         make(&path);
         let mut next = 0;
         for _ in 0..random.below(12) {
-            // Equal fingerprints would become one, which is known only after the merge.
+            // Equal fingerprints would be merged, and their number is known only after the merge.
             let most = [3, 30, 300][random.below(3) as usize];
             let count = 1 + random.below(most);
             let records: Vec<_> = (next..next + count).map(|value| (value, Some(value))).collect();
@@ -343,8 +345,8 @@ fn a_thousand_writers_leave_one_segment() {
     }
     let info = Store::open(&path).unwrap().info();
     assert_eq!(info.fingerprint_count(), 1_000_000);
-    // The segments that the rule leaves for a number of batches: 0, 1, 2, 1, 2, 3, 1, 2, 3 or 4 for
-    // each decimal digit.
+    // The number of segments left by the merge rule: 0, 1, 2, 1, 2, 3, 1, 2, 3 or 4 for each
+    // decimal digit of the number of batches.
     assert_eq!((most, count), (12, 5701));
     let times = written as f64 / info.file_len() as f64;
     assert!((8.0..10.0).contains(&times), "{times} times the store");

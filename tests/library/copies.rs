@@ -1,5 +1,5 @@
-//! Tools that know nothing of stores copy one while it changes: a copy is a state of the store, or it
-//! is refused. Which tools give which, the page on operations says.
+//! General copy tools copy a store while it changes: each copy is a state of the store, or it is
+//! rejected. The page on operations lists the result for each tool.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -18,14 +18,14 @@ type Records = BTreeMap<u64, Vec<String>>;
 /// The generation of a copy, and its records.
 type Content = (u64, Records);
 
-/// Copies taken with each tool.
+/// Number of copies made with each tool.
 const COPIES: usize = 4;
 
-/// A tool that copies a folder: its name, the arguments before both places, and how it is tried.
+/// A tool that copies a folder: its name, and the arguments before both paths.
 const TOOLS: [(&str, &[&str]); 4] =
     [("tar", &[]), ("cp", &["-r"]), ("cp", &["-r", "--reflink=always"]), ("rsync", &["-a"])];
 
-/// Copies a folder. Whether the tool said that all went well; `None` if it cannot be had here.
+/// Copies a folder. Returns whether the tool reported success; `None` if the tool is unavailable.
 fn copy(tool: (&str, &[&str]), from: &Path, to: &Path) -> Option<bool> {
     let (name, args) = tool;
     let run = |args: &[&OsStr]| {
@@ -51,13 +51,13 @@ fn copy(tool: (&str, &[&str]), from: &Path, to: &Path) -> Option<bool> {
         _ => {
             all.extend([from.as_os_str(), to.as_os_str()]);
             let (done, told) = run(&all)?;
-            // File systems without such copies say so for each file.
+            // Without reflink support, cp reports an error for each file.
             (done || !told.contains("failed to clone")).then_some(done)
         }
     }
 }
 
-/// The records of a copy, if it opens and each byte of it is sound.
+/// The records of a copy, if it opens and every byte is intact.
 fn content(copy: &Path) -> Option<Content> {
     let store = Store::open(copy).ok()?;
     let is_sound = fpstore::verify(copy, &Default::default()).is_ok_and(|report| report.is_sound());
@@ -72,7 +72,7 @@ fn a_copy_of_a_living_store_is_a_state_of_it_or_refused_whatever_the_tool() {
     let mut builder = Builder::new(&path).unwrap();
     let mut random = Random::new(3);
     (0..3000).for_each(|at| builder.push(Fingerprint::new(random.next()), at).unwrap());
-    // The ids of later records are texts.
+    // Records added later have text ids.
     builder.push(Fingerprint::new(1), "text").unwrap();
     builder.finish().unwrap();
     let states: Mutex<Vec<Records>> = Mutex::default();
@@ -81,7 +81,7 @@ fn a_copy_of_a_living_store_is_a_state_of_it_or_refused_whatever_the_tool() {
     let is_over = AtomicBool::new(false);
     let mut found: Vec<(String, bool, Option<Content>)> = Vec::new();
     std::thread::scope(|scope| {
-        // Also where an assertion fails: the scope waits for its threads.
+        // Even if an assertion fails: the scope waits for its threads.
         let _ends = Ends(&is_over);
         scope.spawn(|| {
             let mut random = Random::new(11);
@@ -102,7 +102,7 @@ fn a_copy_of_a_living_store_is_a_state_of_it_or_refused_whatever_the_tool() {
                     continue;
                 };
                 found.push((name.clone(), done, content(&to)));
-                // What `backup` and `export --hard-link` make does not change.
+                // The results of `backup` and `export --hard-link` do not change.
                 let to_backup = at("backup.fps");
                 backup(&Store::open(&path).unwrap(), &to_backup, &BackupOptions::default())
                     .unwrap();
@@ -122,8 +122,8 @@ fn a_copy_of_a_living_store_is_a_state_of_it_or_refused_whatever_the_tool() {
     let mut refused = BTreeMap::<&str, (usize, usize)>::new();
     for (name, done, content) in &found {
         match content {
-            // Between two changes of one step there is a state that nobody noted; it holds what one of
-            // those beside it holds.
+            // Between two changes of one step lies an unrecorded state; its records equal the
+            // records of an adjacent state.
             Some((generation, records)) => {
                 assert!(states.contains(records), "{name}: generation {generation}");
             }
@@ -141,7 +141,8 @@ fn a_copy_of_a_living_store_is_a_state_of_it_or_refused_whatever_the_tool() {
     }
 }
 
-/// A second name of a file, as snapshots by `cp -al` and `rsync --link-dest` make, harms nobody.
+/// Additional hard links to a file, made by `cp -al` and `rsync --link-dest` snapshots, are
+/// harmless.
 #[test]
 fn a_snapshot_of_hard_links_stays_as_it_was_and_the_store_goes_on() {
     let folder = tempfile::tempdir().unwrap();
@@ -157,7 +158,7 @@ fn a_snapshot_of_hard_links_stays_as_it_was_and_the_store_goes_on() {
         println!("cp -al: not to be had here, so it was not tried");
         return;
     }
-    // Files that another copy has already are linked from there.
+    // Files that another copy already contains are hard-linked from there.
     let link = format!("--link-dest={}", snapshot.display());
     let (from, to) = (format!("{}/", path.display()), format!("{}/", kept.display()));
     let synced = Command::new("rsync").args(["-a", &link, &from, &to]).status();

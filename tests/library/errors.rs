@@ -1,4 +1,4 @@
-//! The texts of all errors, which users and scripts see.
+//! The messages of all errors, as shown to users and scripts.
 
 use std::error::Error as _;
 use std::io;

@@ -1,4 +1,4 @@
-//! A search finds every match within k, none beyond it, and each once, for every k.
+//! A search finds every match within k, no value beyond k, and each match once, for every k.
 
 use crate::common::{
     Random, Record, assert_exact, clustered, needles, number, scan, scheme_named, schemes, skewed,
@@ -110,7 +110,7 @@ fn general_families_and_masks_of_ones_own_are_exact() {
         cases.push((format!("{masks:x?}"), Scheme::from_masks(masks, 3).unwrap()));
     }
     cases.push(("one bit".into(), Scheme::from_masks(vec![1, 1 << 63], 3).unwrap()));
-    // Tables with syndromes that are not directly behind the first one.
+    // Tables with syndromes that do not directly follow the first table.
     for bits in [6, 12] {
         let masks = vec![u64::MAX << 32, 0xffff_ffff << 16, !0 << 48 | 0xffff, u64::MAX >> 32];
         for scheme in [

@@ -28,8 +28,8 @@ fn cells(row: &str) -> Vec<&str> {
     row.trim().trim_matches('|').split('|').map(str::trim).collect()
 }
 
-/// Checks every table of fields: no gap between fields, lengths of types, the total. Gives the
-/// number of tables.
+/// Checks every table of fields: no gap between fields, lengths of types, the total length. Returns
+/// the number of tables.
 fn check_tables_of_fields(page: &str) -> usize {
     let mut lines = page.lines();
     let mut tables = 0;
@@ -65,7 +65,7 @@ fn check_tables_of_fields(page: &str) -> usize {
     tables
 }
 
-/// The rules that a page states, in the order of the page, each with the number of its section.
+/// The rules stated on a page, in page order, each with the number of its section.
 fn stated_rules(page: &str, letter: char) -> Vec<(usize, String)> {
     let mut section = String::new();
     let mut rules = Vec::new();
@@ -81,13 +81,13 @@ fn stated_rules(page: &str, letter: char) -> Vec<(usize, String)> {
     rules
 }
 
-/// The rows of the index of rules of a page, without their header.
+/// The rows of the rule index of a page, without the header.
 fn index_of_rules(page: &str, letter: char) -> Vec<Vec<&str>> {
     let row_of_rule = format!("| {letter}-");
     page.lines().filter(|line| line.starts_with(&row_of_rule)).map(cells).collect()
 }
 
-/// The numbers after each `R-` or `D-` on a page, in the order of the page.
+/// The numbers after each `R-` or `D-` on a page, in page order.
 fn cited_rules(page: &str, letter: char) -> Vec<usize> {
     let start = format!("{letter}-");
     let cited = page.match_indices(&start).filter_map(|(at, _)| {
@@ -169,7 +169,7 @@ fn the_pages_wrap_at_100_columns() {
     }
 }
 
-/// Rows of 16 zeros are left out of the dumps.
+/// The dumps omit rows of 16 zeros.
 #[test]
 fn the_worked_file_is_the_golden_one() {
     let spec = format_spec();

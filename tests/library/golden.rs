@@ -73,7 +73,7 @@ fn the_golden_stores_are_sound_and_answer() {
     let crowded = Store::open(golden().join("crowded.fps")).unwrap();
     let hits = crowded.query(Fingerprint::new(0xabcd_0000_0000_0064), 1).unwrap();
     assert_eq!(hits[0].ids.len(), 2);
-    // Each of the low 12 bits gives a neighbour that is stored, save those above 4 999.
+    // Flipping a bit gives a stored neighbour if the result is below 5000.
     let stored = (0..64).filter(|bit| 0x64_u64 ^ 1 << bit < 5000).count();
     assert_eq!(hits.len(), 1 + stored);
 }

@@ -1,5 +1,5 @@
-//! A join gives the same pairs as a comparison of all fingerprints, in a fixed order, and a batch
-//! of queries gets the same answers as single queries.
+//! A join finds the same pairs as an exhaustive comparison, in a fixed order. A batch of queries
+//! gets the same answers as single queries.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use fpstore::join::{
 };
 use fpstore::{BuildOptions, Builder, Error, Fingerprint, Limits, Match};
 
-/// Every pair of records, as `document_pairs` has them.
+/// Every pair of records, in the format of `document_pairs`.
 fn expected_rows(records: &[Record], k: u32, distinct: bool) -> Vec<Row> {
     let id = |at: usize| records[at].1.clone();
     oracle::pairs_of_positions(values_of(records), k)
@@ -51,7 +51,7 @@ fn pairs_of_documents_are_those_of_each_with_each() {
     }
 }
 
-/// The error of a caller ends a join, and is its error.
+/// An error returned by the callback ends a join and is returned to the caller.
 #[test]
 fn the_error_of_a_callback_is_that_of_the_join() {
     let temp = store_of(&clustered(2000, 84), scheme_named("2"));
@@ -64,7 +64,7 @@ fn the_error_of_a_callback_is_that_of_the_join() {
     assert_eq!((done.unwrap_err().to_string().as_str(), calls), ("enough", 1));
 }
 
-/// Fingerprints of two recipes have no distance that means anything.
+/// The distance between fingerprints of two recipes has no meaning.
 #[test]
 fn stores_of_two_recipes_are_not_joined() {
     let temp = store_of(&clustered(200, 85), scheme_named("2"));
@@ -96,7 +96,7 @@ fn edges_are_answered() {
         for k in [0, 3, 64] {
             let mut expected = expected_rows(records, k, false);
             if records.iter().any(|record| record.1.is_none()) {
-                // Records without ids are one document for each fingerprint.
+                // The records without ids of one fingerprint count as one document.
                 expected.retain(|row| row.2 > 0);
                 expected.dedup();
             }
@@ -109,7 +109,7 @@ fn edges_are_answered() {
     }
 }
 
-/// A center, and values at exactly `k` and `k + 1` flips from it in all kinds of places.
+/// A center, and values at exactly `k` and `k + 1` flips from it, at many bit positions.
 #[test]
 fn exactly_k_is_near_and_one_more_is_not() {
     let mut random = Random::new(84);

@@ -1,4 +1,4 @@
-//! A store that changes answers as a plain map with a linear scan does, whatever the order of
+//! A changing store returns the same answers as a plain map with a linear scan, for any order of
 //! additions, deletions, expiries, compactions and crashes.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,14 +15,14 @@ use fpstore::{
     verify,
 };
 
-/// One segment, as the model has it: ids by fingerprint, in their order.
+/// The model of a segment: ids by fingerprint, in stored order.
 #[derive(Clone, Debug, Default)]
 struct Part {
     label: String,
     ids: BTreeMap<u64, Vec<String>>,
 }
 
-/// A store as a list of maps.
+/// The model of a store: a list of maps.
 #[derive(Clone, Debug, Default)]
 struct Model {
     parts: Vec<Part>,
@@ -46,7 +46,7 @@ impl Model {
         all
     }
 
-    /// Deletes fingerprints and returns the number of those that were stored.
+    /// Deletes fingerprints and returns the number of deleted stored fingerprints.
     fn delete_fingerprints(&mut self, wanted: &[u64]) -> u64 {
         let all = self.all();
         for part in &mut self.parts {
@@ -55,7 +55,7 @@ impl Model {
         wanted.iter().filter(|value| all.contains_key(value)).count() as u64
     }
 
-    /// Deletes ids and returns the number of those that were stored.
+    /// Deletes ids and returns the number of deleted stored ids.
     fn delete_ids(&mut self, wanted: &[String]) -> u64 {
         let mut found = vec![false; wanted.len()];
         let mut emptied = BTreeSet::new();
@@ -76,7 +76,7 @@ impl Model {
             });
         }
         // A fingerprint that was also added without an id is deleted with the last id of the label:
-        // a merge cannot tell the two cases apart.
+        // a merge cannot distinguish the two cases.
         for (label, value) in emptied {
             let of_label = |part: &&mut Part| part.label == label;
             let mut parts: Vec<&mut Part> = self.parts.iter_mut().filter(of_label).collect();
@@ -91,9 +91,9 @@ impl Model {
         self.parts.retain(|part| part.label.is_empty() || part.label.as_str() >= before);
     }
 
-    /// Joins all parts into one, which expires last or never.
+    /// Joins all parts into one part with the latest expiry, or without expiry.
     fn join(&mut self) {
-        // Parts without records have no say.
+        // Parts without records do not affect the label.
         let labels = self.parts.iter().filter(|part| !part.ids.is_empty()).map(|part| &part.label);
         let unlabelled = labels.clone().any(String::is_empty);
         let label = labels.max().filter(|_| !unlabelled).cloned().unwrap_or_default();
@@ -119,7 +119,7 @@ fn shown(answer: &fpstore::Answer<'_>) -> Shown {
     matches.into_iter().map(one).collect()
 }
 
-/// Fails unless every way to read the store agrees with the model.
+/// Fails unless every way of reading the store agrees with the model.
 fn check(store: &Store, model: &Model, random: &mut Random, case: &str) {
     let all = model.all();
     assert_eq!(records_of(store), all, "{case}");
@@ -165,12 +165,12 @@ fn check(store: &Store, model: &Model, random: &mut Random, case: &str) {
     done.unwrap();
 }
 
-/// A store that changes, with its model.
+/// A changing store and its model.
 struct Life {
     path: PathBuf,
     model: Model,
     random: Random,
-    /// Fingerprints come from here, so that segments share some.
+    /// The source of fingerprints: segments share some of them.
     pool: Vec<u64>,
     next_id: u64,
 }
@@ -215,7 +215,7 @@ impl Life {
             .collect()
     }
 
-    /// Ids of which some are there.
+    /// Random ids, some of them stored.
     fn some_ids(&mut self) -> Vec<String> {
         let count = 1 + self.random.below(6);
         let all: Vec<String> = self.model.all().into_values().flatten().collect();
@@ -253,8 +253,8 @@ impl Life {
         }
     }
 
-    /// Kills a writer in a process of its own at a random time; the store then holds all of its
-    /// records or none.
+    /// Kills a writer in a separate process at a random time; the store then contains all of its
+    /// records or no record of it.
     fn crash(&mut self) -> String {
         let (records, generation) = (self.records(), Store::open(&self.path).unwrap().generation());
         let label = LABELS[self.random.below(5) as usize];
@@ -284,8 +284,8 @@ impl Life {
         format!("killed while adding {}: {moved}", records.len())
     }
 
-    /// One random change of the store and the model. Merges are not in the model, because no answer
-    /// may change by one.
+    /// One random change of the store and the model. The model has no merges, because a merge must
+    /// not change any answer.
     fn step(&mut self, writer: &mut Writer) -> String {
         match self.random.below(12) {
             0..=4 => {
@@ -327,13 +327,13 @@ impl Life {
                     writer.compact(&Compaction::Tier).unwrap();
                     return "tier".into();
                 }
-                // A compactor beside the writer, which gets no notice of it.
+                // A compactor runs while the writer is open, and the writer is not notified.
                 let what = [Compaction::Tier, Compaction::All][self.random.below(2) as usize];
                 Compactor::open(&self.path).unwrap().compact(&what).unwrap();
                 format!("beside: {what:?}")
             }
             _ => {
-                // Merged segments of different labels expire together, in the model too.
+                // Merged segments of different labels expire together, also in the model.
                 if self.random.below(4) == 0 {
                     writer.compact(&Compaction::One).unwrap();
                     self.model.join();
@@ -347,12 +347,12 @@ impl Life {
     }
 }
 
-/// The store, the label and the records of the process that is killed.
+/// The store, the label and the records of the killed process.
 const KILLED: &str = "FPSTORE_TEST_KILLED";
 const KILLED_LABEL: &str = "FPSTORE_TEST_KILLED_LABEL";
 const KILLED_RECORDS: &str = "FPSTORE_TEST_KILLED_RECORDS";
 
-/// The code of the process that is killed; does nothing where it is run as a test.
+/// The code of the killed process; does nothing when run as an ordinary test.
 #[test]
 fn a_writer_that_is_killed() {
     let Ok(path) = std::env::var(KILLED) else { return };
@@ -375,7 +375,7 @@ fn a_writer_that_is_killed() {
     std::process::abort();
 }
 
-/// Steps of each life.
+/// Number of steps of each life.
 fn step_count() -> u64 {
     std::env::var("FPSTORE_TEST_STEPS").map_or(700, |steps| steps.parse().unwrap())
 }
@@ -415,7 +415,7 @@ fn live(seed: u64) {
         }
     }
     drop(writer);
-    // The exported store holds the same records, and so does a store that imports it.
+    // The exported store contains the same records, and so does a store that imports it.
     reader.refresh().unwrap();
     let shipped = folder.path().join("shipped.fps");
     export(&reader, &shipped, None).unwrap();
@@ -425,7 +425,7 @@ fn live(seed: u64) {
     taker.import(std::slice::from_ref(&shipped)).unwrap();
     check(taker.store(), &life.model, &mut life.random, "imported");
     assert!(matches!(taker.import(&[shipped]), Err(Error::InvalidOptions { .. })));
-    // Once no reader holds them, the next writer removes all old files.
+    // Once no reader has the old files open, the next writer removes all of them.
     drop(reader);
     Writer::open(&life.path).unwrap().compact(&Compaction::One).unwrap();
     assert_eq!(crate::common::names_of(&life.path).len(), 2, "the manifest and one segment");
@@ -451,11 +451,11 @@ fn a_fourth_life_answers_as_a_map_does() {
     live(4);
 }
 
-/// A segment without records: empty from the start, or with all of its records deleted.
+/// A segment without records: initially empty, or with all of its records deleted.
 fn make_hollow(path: &Path, label: &str, deleted: bool) {
     let options = BuildOptions::default().scheme(scheme_named("2")).label(label);
     let mut builder = Builder::with_options(path, options).unwrap();
-    // Two stores do not take the same segment from each other.
+    // Both stores must not create identical segments, so each uses a different value.
     let value = Fingerprint::new(path.as_os_str().len() as u64);
     if deleted {
         builder.push(value, 1).unwrap();
@@ -493,11 +493,12 @@ fn a_segment_without_records_takes_no_label_off_others() {
         assert_eq!(planned[0].label, "2026-03", "'{hollow}', {deleted}");
         writer_of(&path, "").compact(&Compaction::One).unwrap();
         assert_eq!(labels_of(&path), ["2026-03"], "'{hollow}', {deleted}");
-        // The label is one by which they expire.
+        // The merged label supports expiry.
         let expiry = Expiry::before("2026-04").all(true);
         assert_eq!(writer_of(&path, "").expire(&expiry).unwrap().segments.len(), 1);
         assert_eq!(Store::open(&path).unwrap().info().fingerprint_count(), 0);
-        // The expiry left a segment without a label; merged or imported, it says nothing either.
+        // The expiry left a segment without a label; merged or imported, it has no effect on labels
+        // either.
         add_one(&path, "2026-05", 7);
         let other = folder.path().join("other.fps");
         make_hollow(&other, "", false);
@@ -508,7 +509,7 @@ fn a_segment_without_records_takes_no_label_off_others() {
     }
 }
 
-/// Neighbours of one label are merged also where a segment without records lies between them.
+/// Neighbouring segments of one label are merged even if an empty segment lies between them.
 #[test]
 fn a_segment_without_records_keeps_no_neighbours_apart() {
     for what in [Compaction::Tier, Compaction::All] {
@@ -528,7 +529,7 @@ fn a_segment_without_records_neither_forbids_labels_nor_stands_for_records() {
     for deleted in [false, true] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store.fps");
-        // It is a date, and others need not be.
+        // The empty segment has a date as its label, but other labels need not be dates.
         make_hollow(&path, "2026-01-01", deleted);
         add_one(&path, "crawl-7", 7);
         let other = folder.path().join("another.fps");
@@ -536,19 +537,20 @@ fn a_segment_without_records_neither_forbids_labels_nor_stands_for_records() {
         let mut writer = writer_of(&other, "");
         writer.import(std::slice::from_ref(&path)).unwrap();
         assert_eq!(writer.store().query(Fingerprint::new(7), 0).unwrap().len(), 1);
-        // It is no date, and comes into a store of dates.
+        // The empty segment has a label other than a date, and is imported into a store of date
+        // labels.
         let (dates, hollow) = (folder.path().join("dates.fps"), folder.path().join("hollow.fps"));
         make_hollow(&dates, "", false);
         add_one(&dates, "2026-02-01", 9);
         make_hollow(&hollow, "foo", deleted);
         writer_of(&dates, "").import(&[hollow]).unwrap();
-        // Without its own records the store has none, so that all of them expire.
+        // Ignoring the empty segments, the expiry would remove all records of the store.
         let expiry = Expiry::before("2026-02-02");
         let refused = writer_of(&dates, "").expire(&expiry).unwrap_err().to_string();
         assert!(refused.contains("the only segment has a label before '2026-02-02'"), "{refused}");
         let expired = writer_of(&dates, "").expire(&expiry.all(true)).unwrap();
         assert_eq!(expired.segments.len(), 1);
-        // A label without records is no reason to refuse a bound.
+        // A label without records is no reason to reject a bound.
         let store = Store::open(&path).unwrap();
         for (bound, says) in [("d7", "label 'crawl-7', which is not"), ("d-8", "the only segment")]
         {
@@ -558,8 +560,9 @@ fn a_segment_without_records_neither_forbids_labels_nor_stands_for_records() {
     }
 }
 
-/// A merge cannot tell a record without an id from one that lost its ids. So the last id takes all of
-/// the label along, whichever segment it is in, and nothing of other labels.
+/// A merge cannot distinguish a record without an id from a record that lost its ids. So deleting
+/// the last id deletes all records of the fingerprint under that label, in any segment, and no
+/// records of other labels.
 #[test]
 fn the_last_id_of_a_fingerprint_takes_its_records_without_id_along() {
     for order in [[true, false], [false, true]] {

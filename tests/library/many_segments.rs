@@ -1,4 +1,5 @@
-//! A store of many segments is asked and joined as one of few, and an empty segment costs nothing.
+//! A store of many segments returns the same answers and joins as a store of few segments, and an
+//! empty segment costs nothing.
 
 use std::sync::{Arc, Mutex};
 
@@ -30,14 +31,14 @@ fn batch(
     answers
 }
 
-/// Forty segments that share fingerprints, some of them empty, some tiny, of two schemes, and with
-/// deletions.
+/// Forty segments with shared fingerprints, two schemes and deletions; some segments are empty or
+/// tiny.
 fn forty_segments() -> (TempStore, Vec<Record>) {
     let records = clustered(2400, 401);
     let temp = store_of(&records[..60], scheme_named("2"));
     let path = temp.path();
     for part in 1..40_usize {
-        // Each begins with the last ten records of the one before.
+        // Each segment begins with the last ten records of the segment before.
         let range = part * 60 - 10..(part + 1) * 60;
         let range = match part % 10 {
             3 => 0..0,
@@ -113,7 +114,8 @@ fn batches_over_forty_segments_get_the_answers_of_each_query() {
     }
 }
 
-/// Blocks looked up by a search, after three hundred others by the same searcher.
+/// The number of blocks probed by a search, after three hundred other searches of the same
+/// searcher.
 fn late_probes(searcher: &mut Searcher) -> u64 {
     for query in 0..300_u64 {
         let _ = searcher.search(query.into(), 3).unwrap();
@@ -142,7 +144,8 @@ fn a_searcher_that_asks_often_gathers_small_segments_and_finds_the_same() {
             assert_eq!(nearest, expected[..expected.len().min(3)]);
         }
     }
-    // What is gathered stays for later states, and is not found there if it was deleted.
+    // Tables gathered in memory are kept for later snapshots, but deleted records are not found
+    // there.
     let options = WriterOptions::default().compact(false);
     let mut writer = Writer::with_options(temp.path(), options).unwrap();
     let gone = Fingerprint::new(records[3].0);
@@ -151,7 +154,7 @@ fn a_searcher_that_asks_often_gathers_small_segments_and_finds_the_same() {
     searcher.follow(&store);
     assert!(searcher.search(gone, 0).unwrap().is_empty());
     assert_eq!(searcher.search(7.into(), 3).unwrap().outcome().stats.probes, 4);
-    // Other searchers have it at once.
+    // Other searchers use the gathered tables at once.
     for store in [&store, &temp.store] {
         assert_eq!(store.searcher().search(7.into(), 3).unwrap().outcome().stats.probes, 4);
     }
@@ -184,7 +187,8 @@ fn what_is_gathered_follows_a_store_that_grows_is_merged_and_loses_records() {
         if number % 8 == 5 {
             older.push((store.searcher(), live.clone()));
         }
-        // The older ones ask what they were made for, while tables become those of later states.
+        // Older searchers query their own snapshots, while the tables in memory are replaced by
+        // newer ones.
         let states = older.iter_mut().map(|(searcher, live)| (searcher, &*live));
         for (searcher, live) in states.chain([(&mut follower, &live)]) {
             for query in needles(live, 130, 3, 408 + number as u64) {
@@ -197,8 +201,8 @@ fn what_is_gathered_follows_a_store_that_grows_is_merged_and_loses_records() {
     assert!(store.info().segments.len() > least, "segments were merged meanwhile");
 }
 
-/// The tables in memory are those of the newest state that is asked; a searcher of an older one goes on
-/// with what it has, and takes nothing from others.
+/// The tables in memory belong to the newest queried snapshot; a searcher of an older snapshot
+/// keeps using its own tables and shares no others.
 #[test]
 fn a_searcher_of_an_older_state_changes_nothing_for_those_of_a_newer_one() {
     let records = uniform(3_200, 409);
@@ -237,7 +241,7 @@ fn crowded_values_are_not_gathered() {
     assert_eq!((late_probes(&mut searcher), store.info().segments.len()), (first, 2));
 }
 
-/// The phases that a batch of ten queries goes through.
+/// The phases of a batch of ten queries.
 fn phases(store: &Store, mode: BatchMode) -> Vec<Phase> {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let sink = Arc::clone(&seen);
@@ -305,7 +309,7 @@ fn one_segment_can_be_asked_alone() {
     assert!(refused.contains("no segment 9999"), "{refused}");
 }
 
-/// Processes of one job are given different memory; their shares must still fit together.
+/// The processes of a job have different memory limits; their shares must still fit together.
 #[test]
 fn shares_with_different_memory_and_threads_fit_together() {
     let records = clustered(30_000, 406);

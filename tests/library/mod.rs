@@ -1,4 +1,4 @@
-//! The promises of the library.
+//! Tests of the guarantees of the library.
 
 mod append;
 mod architecture;

@@ -1,4 +1,4 @@
-//! A search of real fingerprints finds every known near-duplicate and no other.
+//! A search of real fingerprints finds every known near-duplicate and no other value.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -10,8 +10,7 @@ use fpstore::{Fingerprint, Match};
 
 const SCHEMES: &[&str] = &["1", "2", "4", "10", "14"];
 
-/// A needle and all its matches within the distance up to which the list goes, in the order
-/// that answers have.
+/// A needle and all its matches within the maximum distance of the list, in answer order.
 struct Question {
     needle: u64,
     matches: Vec<Match>,
@@ -40,7 +39,7 @@ fn the_near_pairs_of_emoji_pictures_are_found_as_listed() {
 #[test]
 fn the_full_collection_is_answered_as_listed_or_passed_over_without_fpstore_data() {
     let Some(folder) = full_collection() else {
-        // Not eprintln, which is captured: the message must be seen.
+        // The test harness captures eprintln; this message must stay visible.
         let said = b"real_data: FPSTORE_DATA is not set, the full collection is not tested\n";
         io::stderr().write_all(said).unwrap();
         return;
@@ -52,7 +51,7 @@ fn the_full_collection_is_answered_as_listed_or_passed_over_without_fpstore_data
     assert_pairs(&folder, "text_simhash_all", 3);
 }
 
-/// Queries a store of one edition for every poem of the other.
+/// Searches a store of one edition for every poem of the other edition.
 fn assert_tang_answers(folder: &Path) {
     let stored = records(&folder.join("tang_store.tsv.zst"));
     let queries = records(&folder.join("tang_queries.tsv.zst"));
@@ -86,8 +85,8 @@ fn assert_tang_answers(folder: &Path) {
     assert_answered(&stored, &questions, 10, "tang");
 }
 
-/// Queries a store of the values of `name` for each of them: it must find itself and its partners
-/// in the list of pairs. So each pair must be found from both ends.
+/// Searches a store of the values of `name` for each value: the answer must contain the value and
+/// its partners in the list of pairs. So each pair must be found from both ends.
 fn assert_pairs(folder: &Path, name: &str, k_max: u32) {
     let stored = records(&folder.join(format!("{name}.hex.zst")));
     let mut near: HashMap<u64, Vec<(u32, u64)>> =
@@ -113,8 +112,7 @@ fn assert_pairs(folder: &Path, name: &str, k_max: u32) {
     assert_answered(&stored, &questions, k_max, name);
 }
 
-/// Fails unless a store of each scheme answers every question as listed, for every `k` up to
-/// `k_max`.
+/// Fails unless stores of all schemes answer every question as listed, for every `k` up to `k_max`.
 fn assert_answered(stored: &[Record], questions: &[Question], k_max: u32, case: &str) {
     assert_list_is_sound(questions, k_max, case);
     for &name in SCHEMES {
@@ -131,7 +129,7 @@ fn assert_answered(stored: &[Record], questions: &[Question], k_max: u32, case: 
     }
 }
 
-/// A list that is damaged should not be taken for a fault of the search.
+/// Ensures that a damaged list is not mistaken for a fault of the search.
 fn assert_list_is_sound(questions: &[Question], k_max: u32, case: &str) {
     let mut farthest = 0;
     for Question { needle, matches } in questions {

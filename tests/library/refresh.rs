@@ -1,4 +1,4 @@
-//! A reader sees one state of a store at a time, and a newer one when it refreshes.
+//! A reader sees one snapshot of a store at a time, and a newer one after a refresh.
 
 use std::fs;
 use std::path::Path;
@@ -34,7 +34,7 @@ fn a_state_stays_until_a_newer_one_is_asked_for() {
     assert_eq!((store.generation(), count(&store)), (1, 1));
     assert!(store.refresh().unwrap());
     assert!(!store.refresh().unwrap());
-    // Clones are refreshed too; a searcher only by `follow`.
+    // A refresh also refreshes clones; a searcher changes only by `follow`.
     assert_eq!((clone.generation(), clone.info().generation), (3, 3));
     assert_eq!(clone.query(Fingerprint::new(8), 0).unwrap().len(), 1);
     assert_eq!(searcher.generation(), 1);
@@ -66,7 +66,7 @@ fn a_store_made_anew_in_the_same_place_is_another_one() {
     assert_eq!(store.generation(), 1);
     assert!(store.query(Fingerprint::new(7), 0).unwrap().is_empty());
     assert_eq!(store.query(Fingerprint::new(8), 0).unwrap().len(), 1);
-    // Replaced: the generation goes on.
+    // Replacing the store continues its generation numbers.
     let options = BuildOptions::default().scheme(scheme_named("2")).replace(true);
     let mut builder = Builder::with_options(&path, options).unwrap();
     builder.push(Fingerprint::new(9), 3).unwrap();
@@ -89,7 +89,7 @@ fn a_damaged_newer_state_is_an_error_and_the_old_one_answers_on() {
     assert!(!temp.store.refresh().unwrap());
 }
 
-/// Threads that share a store and refresh it see published states only, and never an older one.
+/// Threads that share a store and refresh it see only published states, and never an older state.
 #[test]
 fn threads_refresh_and_search_side_by_side() {
     let temp = store_of(&[(1 << 40, number(0))], scheme_named("2"));
@@ -98,14 +98,14 @@ fn threads_refresh_and_search_side_by_side() {
     let values: Vec<u64> = (0..60).map(|_| random.next()).collect();
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        // Readers end with the writer, also when it fails.
+        // Readers end with the writer, even if the writer fails.
         let _ends = Ends(&stop);
         for _ in 0..3 {
             scope.spawn(|| {
                 let (mut searcher, mut before) = (temp.store.searcher(), 0);
                 while !stop.load(Ordering::Relaxed) {
-                    // Where a file that is open cannot be replaced, a writer needs a moment in which none
-                    // of them reads.
+                    // On systems that cannot replace an open file, a writer needs a moment without
+                    // any active reader.
                     #[cfg(not(unix))]
                     std::thread::sleep(std::time::Duration::from_millis(1));
                     temp.store.refresh().unwrap();
@@ -129,7 +129,7 @@ fn threads_refresh_and_search_side_by_side() {
     });
 }
 
-/// Readers need no right to write, and leave nothing behind.
+/// Readers need no write permission and leave no files behind.
 #[cfg(unix)]
 #[test]
 fn a_read_only_directory_can_be_read_and_refreshed() {
@@ -144,7 +144,7 @@ fn a_read_only_directory_can_be_read_and_refreshed() {
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// A store that loses its last segment keeps its recipe and the distance it was built for.
+/// A store that loses its last segment keeps its recipe and tuned distance.
 #[test]
 fn a_store_of_which_all_is_gone_keeps_its_recipe_and_its_distance() {
     let recipe = |text: &str| fpstore::Recipe::from_text(text).unwrap();
@@ -196,7 +196,7 @@ fn a_writer_keeps_the_recipe_the_label_and_the_ids_it_is_told() {
     assert_eq!(strict.recipe().text(), "external");
     let store = strict.finish().unwrap();
     assert_eq!(store.info().segments.last().unwrap().label, "x");
-    // Records that were pushed and not committed are lost.
+    // Pushed but uncommitted records are lost.
     let mut writer = Writer::open(&path).unwrap();
     writer.push_bare(Fingerprint::new(99)).unwrap();
     drop(writer);
@@ -205,8 +205,8 @@ fn a_writer_keeps_the_recipe_the_label_and_the_ids_it_is_told() {
     assert!(matches!(Writer::with_options(&path, label), Err(Error::InvalidOptions { .. })));
 }
 
-/// A directory that was swapped for another store with the same fingerprints answers with the ids
-/// of that store after the refresh.
+/// A directory swapped for another store with the same fingerprints returns the ids of the new
+/// store after the refresh.
 #[test]
 fn another_store_in_the_same_place_is_opened_whole() {
     let folder = tempfile::tempdir().unwrap();

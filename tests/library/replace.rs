@@ -1,4 +1,4 @@
-//! Records replace those with the same ids, and runs are remembered, in the step that adds them.
+//! Replacing records and remembering runs happen in the same step as the addition.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use fpstore::{Builder, Error, Fingerprint, Id, IdRef, Store, Writer, WriterOptio
 
 use crate::common::Random;
 
-/// The fingerprints of each id, ascending.
+/// The fingerprints of each id, in ascending order.
 fn by_id(store: &Store) -> BTreeMap<String, Vec<u64>> {
     let mut all: BTreeMap<String, Vec<u64>> = BTreeMap::new();
     store
@@ -29,7 +29,7 @@ fn of_each_id_only_the_last_record_stays() {
         let mut builder = Builder::new(&path).unwrap();
         let mut model: BTreeMap<String, Vec<u64>> = BTreeMap::new();
         for id in 0..60_u64 {
-            // Some ids have two records, which an upsert makes one.
+            // Some ids have two records; an upsert replaces both by one record.
             for copy in 0..=id % 2 {
                 builder.push(Fingerprint::new(id << 8 | copy), id).unwrap();
                 model.entry(id.to_string()).or_default().push(id << 8 | copy);
@@ -48,7 +48,7 @@ fn of_each_id_only_the_last_record_stays() {
                 let id = random.next() % 90;
                 let text =
                     format!("{}{id}", if random.next().is_multiple_of(3) { "page " } else { "" });
-                // A number and its text are one id.
+                // A number and its decimal text are one id.
                 match text.parse() {
                     Ok(number) if random.next().is_multiple_of(2) => {
                         writer.push(Fingerprint::new(fingerprint), IdRef::U64(number)).unwrap();
@@ -59,7 +59,7 @@ fn of_each_id_only_the_last_record_stays() {
             }
             let committed = writer.commit().unwrap();
             assert_eq!(committed.report.record_count, committed.replaced.wanted);
-            // A reader of the state before sees it as it was.
+            // A reader of an earlier snapshot still sees the old records.
             assert_eq!(by_id(&before), shown);
             let store = writer.finish().unwrap();
             assert!(by_id(&store) == model, "seed {seed}, round {round}");
@@ -105,31 +105,31 @@ fn a_run_is_remembered_with_its_records() {
         ));
     }
     let mut writer = Writer::with_options(&path, options("night 1")).unwrap();
-    // Without records nothing changes.
+    // A commit without records changes nothing.
     writer.commit().unwrap();
     assert!(!writer.store().has_run("night 1"));
     writer.push(Fingerprint::new(7), "a").unwrap();
     writer.commit().unwrap();
     assert!(writer.store().has_run("night 1") && !writer.store().has_run("night"));
-    // Other changes keep the name.
+    // Other changes preserve the name of the run.
     writer.delete_ids([IdRef::Text("a")]).unwrap();
     drop(writer);
     let mut writer = Writer::with_options(&path, options("night 2")).unwrap();
     writer.push(Fingerprint::new(8), "b").unwrap();
     writer.commit().unwrap();
-    // The next commit of this writer is no part of the run.
+    // The next commit of this writer is not part of the run.
     writer.push(Fingerprint::new(9), "c").unwrap();
     writer.commit().unwrap();
     writer.compact(&fpstore::writer::Compaction::All).unwrap();
     drop(writer);
     let store = Store::open(&path).unwrap();
     assert!(store.has_run("night 1") && store.has_run("night 2"));
-    // A new store in its place knows none.
+    // A new store at the same path has no run names.
     let replaced = Builder::with_options(&path, fpstore::BuildOptions::default().replace(true));
     assert!(!replaced.unwrap().finish().unwrap().has_run("night 1"));
 }
 
-/// A single replacement changes nothing about what is pushed later.
+/// A single replacement does not affect later pushes.
 #[test]
 fn a_replacement_leaves_the_writer_as_it_was() {
     for replaces in [false, true] {

@@ -1,4 +1,4 @@
-//! What a repair saves of damaged segments: all that any sound page holds, and nothing else.
+//! A repair saves all records of damaged segments that are on intact pages, and no others.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -31,8 +31,9 @@ fn held(store: &Store) -> Held {
     held
 }
 
-/// Repairs a store whose segments are damaged, and compares what is left with what there was: nothing
-/// is made up, what was deleted stays away, and the losses are what was said. Returns those.
+/// Repairs a store with damaged segments and compares the remaining records with the earlier ones:
+/// no record is invented, deleted records are not restored, and the losses match the report.
+/// Returns the reported losses.
 fn repaired(path: &Path, before: &Held, case: &str) -> Salvaged {
     let report = verify(path, &samples(0)).unwrap();
     assert!(!report.is_sound(), "{case}");
@@ -49,13 +50,14 @@ fn repaired(path: &Path, before: &Held, case: &str) -> Salvaged {
     }
     let [salvaged] = done.salvaged.as_slice() else { panic!("{case}: {done:?}") };
     assert_eq!(salvaged.kept, after.len() as u64, "{case}");
-    // A fingerprint whose ids are unknown may have been one without.
+    // A fingerprint with unknown ids may also have had no id.
     assert!(salvaged.without_ids >= without_ids, "{case}: {salvaged:?}");
     assert!(salvaged.lost >= (before.len() - after.len()) as u64, "{case}: {salvaged:?}");
     salvaged.clone()
 }
 
-/// One damaged page of each section of each table, and of the ids: what other pages hold is saved.
+/// One damaged page of each section of each table, and of the ids: the contents of other pages are
+/// saved.
 #[test]
 fn a_page_of_any_section_costs_no_more_than_no_other_page_holds() {
     let records = clustered(20_000, 71);
@@ -75,7 +77,7 @@ fn a_page_of_any_section_costs_no_more_than_no_other_page_holds() {
                 continue;
             }
             if bits > 0 && section == "prefix index of table 0" {
-                // It is one page, and the other table names values without holding them.
+                // The damage is one page, and the other table names values without storing them.
                 let report = verify(temp.path(), &samples(0)).unwrap();
                 let done = repair(&report, Duration::ZERO).unwrap();
                 assert!(done.manifest.is_none() && done.salvaged[0].kept == 0, "{case}");
@@ -91,7 +93,8 @@ fn a_page_of_any_section_costs_no_more_than_no_other_page_holds() {
     }
 }
 
-/// Damage in many places, of stores with ids, texts, sketches or none of these, some records deleted.
+/// Damage in many places, in stores with ids, texts, sketches or without ids; some records are
+/// deleted.
 #[test]
 fn nothing_is_made_up_of_a_store_that_is_damaged_in_many_places() {
     for seed in 0..80 {
@@ -139,8 +142,8 @@ fn nothing_is_made_up_of_a_store_that_is_damaged_in_many_places() {
     }
 }
 
-/// Two tables have lost values. Of those that only one has lost the other one tells what they are, and
-/// not always their ranks: then nobody knows whose ids are theirs, or whether they were deleted.
+/// Two tables lost values. Values lost by only one table are known from the other table, but not
+/// always their ranks: then their ids, and whether they were deleted, cannot be determined.
 #[test]
 fn values_of_unknown_rank_get_no_ids_and_do_not_come_back_deleted() {
     let records = uniform(20_000, 72);

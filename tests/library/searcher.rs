@@ -1,4 +1,4 @@
-//! A program that links the library can rely on these properties of searches.
+//! Guarantees about searches for programs that link the library.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -22,7 +22,7 @@ thread_local! {
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
-        // SAFETY: the caller keeps the promises that `System` asks for.
+        // SAFETY: the caller upholds the contract of `System`.
         unsafe { System.alloc(layout) }
     }
 
@@ -106,8 +106,8 @@ fn a_limit_keeps_the_nearest_and_says_that_it_cut() {
     }
 }
 
-/// There are more near records than a search keeps at once, and the nearest ones are deleted: they
-/// must not push out others, nor be found because others were pushed out.
+/// There are more near records than a search keeps at once, and the nearest are deleted: deleted
+/// records must neither displace other records nor appear in answers.
 #[test]
 fn deleted_records_neither_fill_a_limit_nor_come_back_through_one() {
     let needle = 0x9c3a_51e7_0b6d_f284_u64;
@@ -185,7 +185,7 @@ fn a_warm_store_has_no_page_left_to_check() {
     }
 }
 
-/// One fingerprint with very many ids does not slow those beside it.
+/// A fingerprint with very many ids does not slow searches for its neighbours.
 #[test]
 fn the_ids_of_a_neighbour_of_many_ids_are_found() {
     let mut records: Vec<Record> = (0..40_000).map(|id| (500, number(id))).collect();
@@ -203,7 +203,7 @@ fn counters_tell_what_a_query_took() {
     let temp = store_of(&records, scheme_named("2"));
     let mut searcher = temp.store.searcher();
     let work = searcher.search(Fingerprint::new(records[5].0), 3).unwrap().outcome().stats;
-    // 11 bits name a block, so each table needs 1 + 11 of them.
+    // A block is named by 11 bits, so each table needs 1 + 11 probes.
     assert_eq!(work.probes, 24);
     assert!(work.candidates >= 1 && work.candidates < 100, "{work:?}");
     assert_eq!(work.scanned, 0);

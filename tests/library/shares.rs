@@ -1,4 +1,4 @@
-//! The shares of a join find each pair once together, whether they read ranges or everything, and
+//! The shares of a join together find each pair once, whether they read ranges or whole tables, and
 //! so do the groups of a plan.
 
 use std::collections::BTreeMap;
@@ -13,7 +13,8 @@ use crate::common::{
 use fpstore::join::{JoinOptions, JoinPlan, PlanReads, Share, sorted_pairs};
 use fpstore::{BuildOptions, Error, Fingerprint, Scheme, Store, Writer, WriterOptions};
 
-/// A store of `records` in `count` segments, each of which also has some records of the next one.
+/// A store of `records` in `count` segments; each segment also has some records of the next
+/// segment.
 fn divided(records: &[Record], scheme: &str, k: u32, count: usize) -> TempStore {
     let scheme = Scheme::named(scheme, k).unwrap();
     let len = records.len().div_ceil(count).max(1);
@@ -28,7 +29,7 @@ fn divided(records: &[Record], scheme: &str, k: u32, count: usize) -> TempStore 
     TempStore { store, folder: temp.folder }
 }
 
-/// The pairs of all shares; each pair must come once.
+/// The pairs of all shares; each pair must occur once.
 fn in_shares(store: &Store, k: u32, count: u32) -> Vec<(u64, u64)> {
     let mut found = Vec::new();
     for number in 0..count {
@@ -39,7 +40,7 @@ fn in_shares(store: &Store, k: u32, count: u32) -> Vec<(u64, u64)> {
     found
 }
 
-/// Values of which a tenth agree on their first 26 bits, and another tenth on the last 26.
+/// Values, a tenth of them with equal first 26 bits, and another tenth with equal last 26 bits.
 fn crowds(count: u64, seed: u64) -> Vec<Record> {
     let mut random = Random::new(seed);
     let records = clustered(count, seed + 1).into_iter();
@@ -125,7 +126,7 @@ fn few_and_equal_fingerprints_are_joined_in_shares() {
     }
 }
 
-/// The least and the greatest values, and what is near them: a share ends with all ones.
+/// The extreme values and their neighbours: the last share ends with all ones.
 #[test]
 fn the_first_and_the_last_values_are_in_a_share() {
     let flips = [0, 1, 1 << 63, 1 << 31, 3, 1 << 63 | 1, 7 << 40];
@@ -149,7 +150,7 @@ fn the_first_and_the_last_values_are_in_a_share() {
     }
 }
 
-/// Segments with other tables, and empty ones, beside those with the right tables.
+/// Segments with other tables, and empty segments, next to segments with suitable tables.
 #[test]
 fn a_segment_without_the_tables_makes_shares_read_everything() {
     let records = clustered(1200, 506);
@@ -164,7 +165,7 @@ fn a_segment_without_the_tables_makes_shares_read_everything() {
     let store = add(&records[1000..]);
     assert_eq!(reads(&store, 3), PlanReads::Everything);
     assert_eq!(in_shares(&store, 3, 7), oracle::pairs(values_of(&records), 3));
-    // A plan of the state before does not fit.
+    // A plan of an earlier snapshot does not fit.
     let options = JoinOptions::new(3);
     let refused = plan.pairs_of_share(&store, &options, |_| Ok::<(), Error>(())).unwrap_err();
     assert!(refused.to_string().contains("has no table with the mask"), "{refused}");
@@ -180,7 +181,7 @@ fn delete(store: &Path, records: &[Record]) -> Store {
     writer.finish().unwrap()
 }
 
-/// Few and very many deletions are looked up in different ways.
+/// Few deletions and very many deletions are looked up in different ways.
 #[test]
 fn shares_of_ranges_leave_deleted_fingerprints_out() {
     let records = clustered(4000, 507);
@@ -204,7 +205,7 @@ fn shares_of_ranges_leave_deleted_fingerprints_out() {
     }
 }
 
-/// The pairs of documents of all shares are those of the whole join.
+/// The shares together return the document pairs of the whole join.
 fn assert_documents(store: &Store, counts: &[u32]) {
     for k in [0, 3] {
         for distinct in [false, true] {
@@ -223,7 +224,7 @@ fn assert_documents(store: &Store, counts: &[u32]) {
     }
 }
 
-/// One fingerprint with very many documents is one fingerprint to a join; its pairs at distance 0
+/// A join treats a fingerprint with very many documents as one fingerprint; its pairs at distance 0
 /// come from one share.
 #[test]
 fn pairs_of_documents_come_from_one_share_each() {
@@ -248,12 +249,12 @@ fn the_pairs_of_real_fingerprints_are_found_by_shares() {
     }
 }
 
-/// All pairs by way of groups, as an engine would bring payloads together.
+/// All pairs found through groups, as an engine would shuffle payloads.
 fn grouped(plan: &JoinPlan, records: &[Record], k: u32) -> Vec<(u64, u64)> {
     let mut groups: BTreeMap<u32, Vec<Vec<u8>>> = BTreeMap::new();
     for part in records.chunks(300) {
         let part: Vec<Fingerprint> = part.iter().map(|of| Fingerprint::new(of.0)).collect();
-        // A task that runs twice changes nothing.
+        // A repeated task changes nothing.
         for _ in 0..2 {
             plan.scatter(&part, |group, payload| {
                 groups.entry(group).or_default().push(payload.to_vec());

@@ -1,4 +1,4 @@
-//! Several stores that are asked as one answer as a scan of the records of all, and name the store of
+//! Several stores searched together answer like a scan of all their records, and name the store of
 //! each id.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,10 +18,10 @@ use fpstore::{
     Store, StoreIndex, Stores, Width, Writer, WriterOptions,
 };
 
-/// A match as a plain value: distance, fingerprint, store, ids.
+/// A match as plain values: distance, fingerprint, store, ids.
 type Found = (u32, u64, usize, Vec<Id>);
 
-/// What a scan finds in these stores.
+/// The result of a scan of these stores.
 fn scan(parts: &[Vec<Record>], needle: u64, k: u32) -> Vec<Found> {
     let mut found: BTreeMap<(u32, u64, usize), Vec<Id>> = BTreeMap::new();
     for (store, records) in parts.iter().enumerate() {
@@ -49,7 +49,7 @@ fn handles(temps: &[TempStore]) -> Vec<Store> {
     temps.iter().map(|temp| temp.store.clone()).collect()
 }
 
-/// A store of each part, with schemes and tuned distances that differ.
+/// A store of each part; the schemes and tuned distances differ.
 fn stores_of(parts: &[Vec<Record>]) -> (Vec<TempStore>, Stores) {
     let schemes = [
         scheme_named("2"),
@@ -65,7 +65,7 @@ fn stores_of(parts: &[Vec<Record>]) -> (Vec<TempStore>, Stores) {
     (temps, stores)
 }
 
-/// Cuts records into parts that share some: each begins with the last ones of the part before.
+/// Cuts records into overlapping parts: each part begins with the last records of the part before.
 fn parts_of(records: &[Record], count: usize) -> Vec<Vec<Record>> {
     let len = records.len() / count;
     let part =
@@ -115,7 +115,7 @@ fn searches_of_several_stores_find_what_a_scan_of_all_finds_and_where() {
     }
 }
 
-/// The first `count` fingerprints of an answer, and whether there are more.
+/// The first `count` fingerprints of an answer, and whether the answer has more.
 fn nearest_of(mut found: Vec<Found>, count: usize) -> (Vec<Found>, bool) {
     let all: Vec<(u32, u64)> = found.iter().map(|of| (of.0, of.1)).collect();
     let distinct: Vec<&(u32, u64)> =
@@ -178,7 +178,7 @@ fn batches_over_several_stores_get_the_answers_of_a_scan_in_every_mode() {
     }
 }
 
-/// A record at a distance of exactly k lies in the last store, and one of k + 1 in the first.
+/// A record at a distance of exactly k is in the last store, and a record at k + 1 is in the first.
 #[test]
 fn what_is_k_bits_away_is_found_and_what_is_one_more_is_not() {
     let mut random = Random::new(707);
@@ -217,10 +217,11 @@ fn records_are_found_by_their_ids_in_each_store_that_has_them() {
     }
 }
 
-/// A document: its fingerprint, its store, its id.
+/// A document as plain values: fingerprint, store, id.
 type Document = (u64, usize, Option<Id>);
 
-/// The documents of all stores, in the order of pairs; those without ids count once for each store.
+/// The documents of all stores, in pair order; the records of a fingerprint without ids count once
+/// for each store.
 fn documents_of(parts: &[Vec<Record>]) -> Vec<Document> {
     let mut documents: Vec<(u64, usize, usize, Option<Id>)> = Vec::new();
     for (store, records) in parts.iter().enumerate() {
@@ -315,7 +316,7 @@ fn shares_of_the_pairs_of_several_stores_have_each_pair_once() {
     }
 }
 
-/// New records are compared with the records of all stores, and the one that stays has its store.
+/// New records are compared with the records of all stores, and each kept record names its store.
 #[test]
 fn new_records_are_deduplicated_against_all_stores() {
     for few in [false, true] {
@@ -463,7 +464,7 @@ fn a_refresh_shows_the_new_states_of_all_stores_or_of_none() {
     searcher.follow(stores.as_store());
     assert_eq!(searcher.search(7.into(), 0).unwrap().len(), 1);
 
-    // A store is replaced by one of another width: nothing of it is shown.
+    // A store is replaced by a store of another width: its contents are not returned.
     let narrow =
         BuildOptions::default().replace(true).recipe(Recipe::external_of(Width::new(32).unwrap()));
     let mut builder = Builder::with_options(temps[1].path(), narrow).unwrap();
@@ -473,7 +474,7 @@ fn a_refresh_shows_the_new_states_of_all_stores_or_of_none() {
     assert_eq!(plain(stores.query(7.into(), 0).unwrap()), [(0, 7, 0, vec![Id::U64(1)])]);
 }
 
-/// Two states with one digest of manifests give the same answers, also of several stores.
+/// Two snapshots with equal manifest digests give the same answers, also with several stores.
 #[test]
 fn the_digest_of_several_stores_changes_with_each_of_them() {
     let temps = [uniform(20, 731), uniform(20, 732)].map(|part| store_of(&part, scheme_named("2")));

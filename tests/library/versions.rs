@@ -1,5 +1,5 @@
-//! Stores of each format version: those that this release reads answer, those that it does not read
-//! get an error that says what helps.
+//! Stores of each format version: supported versions answer; unsupported versions give an error
+//! with a remedy.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name)
 }
 
-/// A copy of a golden store, which may be changed.
+/// A writable copy of a golden store.
 fn copy_of(name: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for file in fs::read_dir(golden(name)).unwrap() {
@@ -21,7 +21,7 @@ fn copy_of(name: &str) -> tempfile::TempDir {
     folder
 }
 
-/// The files of a store whose names begin so, in order.
+/// The files of a store whose names begin with `kind`, sorted.
 fn files_of(store: &Path, kind: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(store).unwrap().map(|file| file.unwrap());
     let named = entries.filter(|file| file.file_name().to_str().unwrap().starts_with(kind));
@@ -30,7 +30,7 @@ fn files_of(store: &Path, kind: &str) -> Vec<PathBuf> {
     files
 }
 
-/// The version field of a file: it is at the same place in all of them.
+/// The version field of a file: its position is the same in all files.
 fn version_in(file: &Path) -> u16 {
     u16::from_le_bytes(fs::read(file).unwrap()[8..10].try_into().unwrap())
 }
@@ -74,7 +74,7 @@ fn there_is_a_golden_store_of_each_format_version() {
     }
 }
 
-/// The error names the file, what was found, what is read, and what helps.
+/// The error names the file, the found version, the supported versions, and the remedy.
 fn assert_old(error: &Error) {
     assert!(matches!(error, Error::UnsupportedVersion { found: 1, .. }), "{error:?}");
     let text = error.to_string();

@@ -1,5 +1,5 @@
-//! Stores of fingerprints of fewer than 64 bits: they find what a scan finds, and take nothing that is
-//! wider.
+//! Stores of fingerprints of fewer than 64 bits: searches equal a scan, and wider values are
+//! rejected.
 
 use fpstore::input::{InputFormat, InputOptions, read_records};
 use fpstore::join::{BatchMode, JoinOptions, near_pairs, near_pairs_across, search_many};
@@ -17,7 +17,7 @@ fn width(bits: u32) -> Width {
     Width::new(bits).unwrap()
 }
 
-/// A store of these values, whose ids are their positions.
+/// A store of these values; the ids are their positions.
 fn store_of(values: &[u64], bits: u32) -> (TempDir, Store) {
     let folder = tempfile::tempdir().unwrap();
     let options = BuildOptions::default().recipe(Recipe::external_of(width(bits)));
@@ -29,13 +29,13 @@ fn store_of(values: &[u64], bits: u32) -> (TempDir, Store) {
     (folder, store)
 }
 
-/// Random and clustered values of a width, and sets at the edges.
+/// Random and clustered values of a width, and sets of extreme values.
 fn sets(bits: u32, random: &mut Random) -> Vec<Vec<u64>> {
     let max = width(bits).max().value();
     let spread: Vec<u64> = (0..800).map(|_| random.next() & max).collect();
     let mut clustered = Vec::new();
     for centre in &spread[..40] {
-        // Distances of 0 to 4 bits, so that some lie exactly at k, and some at k + 1.
+        // Distances of 0 to 4 bits, so that some values are exactly at k, and some at k + 1.
         clustered.extend((0..20).map(|at| (random.flip(*centre, at % 5)) & max));
     }
     let ones = vec![max; 3];
@@ -129,7 +129,7 @@ fn nothing_wider_comes_in_or_is_asked() {
     is_too_wide(builder.push_bare(wide).unwrap_err());
     drop(builder);
     store.refresh().unwrap();
-    // The second writer has replaced what the first one added.
+    // The second writer replaced the record of the first.
     assert_eq!(store.query(8.into(), 0).unwrap()[0].ids.len(), 1);
 }
 
@@ -149,7 +149,7 @@ fn stores_of_different_widths_are_never_one() {
     differs(writer.import(&[path]).map(drop).unwrap_err());
 }
 
-/// Merges, an empty store and a store of which all is deleted keep the width.
+/// Merges, an empty store and a store with all records deleted preserve the width.
 #[test]
 fn the_width_stays_through_the_life_of_a_store() {
     let (folder, store) = store_of(&[1, 2, 3], 40);
@@ -186,7 +186,7 @@ fn a_recipe_of_an_unknown_width_is_refused() {
     }
 }
 
-/// Each format gives the same values, and names the place of one that does not fit.
+/// Each format gives the same values, and errors name the place of a value that is too wide.
 #[test]
 fn inputs_are_read_in_the_width() {
     let folder = tempfile::tempdir().unwrap();
@@ -245,7 +245,7 @@ fn inputs_are_read_in_the_width() {
     assert!(done.unwrap_err().to_string().contains("signed number of 32 bits"));
 }
 
-/// Hashes of 32 bits are not taken for 64 in silence, and binary ones of 32 not at all.
+/// Hashes of 32 bits are not silently read as 64 bits, and binary hashes of 32 bits are rejected.
 #[test]
 fn hashes_of_32_bits_need_a_width() {
     let folder = tempfile::tempdir().unwrap();

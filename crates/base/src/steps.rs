@@ -56,15 +56,15 @@ macro_rules! counted_steps {
                 pub(super) static STEPS: Cell<u64> = const { Cell::new(0) };
             }
 
-            /// The number of steps that this thread makes in `act`.
+            /// The number of steps made by this thread in `act`.
             pub(crate) fn steps_of<T>(act: impl FnOnce() -> T) -> u64 {
                 let before = STEPS.get();
                 drop(act());
                 STEPS.get() - before
             }
 
-            /// Runs work on `n` and on four times as many elements. Sorting and trees take a little more
-            /// than four times the steps, a loop within a loop sixteen times.
+            /// Runs work on `n` and on `4 * n` elements. Sorting and trees take slightly more than
+            /// four times the steps, nested loops sixteen times.
             pub(crate) fn assert_not_quadratic(n: usize, steps_for: impl Fn(usize) -> u64) {
                 let (one, four) = (steps_for(n), steps_for(4 * n));
                 assert!(one >= n as u64, "{one} steps for {n}: they are not counted");

@@ -1,5 +1,5 @@
-//! The promises of the program and of the server to their users, one file each, and of the library
-//! where the program stands beside it. All files form one test program.
+//! Tests of the guarantees of the program and the server, one file each, and of the library where
+//! it is compared with the program. All files form one test program.
 
 mod common;
 mod doors;

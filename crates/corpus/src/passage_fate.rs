@@ -146,7 +146,7 @@ mod tests {
                     continue;
                 };
                 let left: Vec<&str> = passages(&rest, unit).map(|passage| passage.text).collect();
-                // A run of words that is shorter than the others may be joined with the next one.
+                // A run of words shorter than the others can be joined with the next run.
                 match unit {
                     PassageUnit::Words(_) => {
                         let words = |parts: &[&str]| parts.join(" ").replace(['.', ',', '\n'], " ");

@@ -322,7 +322,7 @@ mod tests {
 
     use super::*;
 
-    /// All names and contents that a file may have after a loss of power.
+    /// All names and contents that files can have after a loss of power.
     fn states(changes: &[Change]) -> BTreeSet<Vec<(String, Vec<u8>)>> {
         let mut disk = Disk::of(&Tree::default(), Path::new("/store"));
         changes.iter().for_each(|change| disk.change(change));
@@ -354,7 +354,7 @@ mod tests {
         let (lost, empty, whole) = (vec![], vec![file(".tmp-1", b"")], vec![file(".tmp-1", b"ab")]);
         assert_eq!(found, [lost.clone(), empty, whole].into());
 
-        // A name without its bytes, and bytes without a name.
+        // A name without its contents, and contents without a name.
         let found = states(&[&written[..], std::slice::from_ref(&rename)].concat());
         for content in [&b""[..], b"a", b"ab", b"\0\0"] {
             assert!(found.contains(&vec![file("final", content)]), "{content:?}");

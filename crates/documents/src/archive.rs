@@ -271,7 +271,7 @@ mod tests {
         }
     }
 
-    /// The same for plain bytes, read in pieces of several lengths.
+    /// The same for uncompressed bytes, read in pieces of several lengths.
     fn walked(bytes: &[u8], skip_bad: bool) -> Result<Vec<String>, String> {
         let results = [1, 9, 4096].map(|capacity| {
             let reader = io::BufReader::with_capacity(capacity, bytes);
@@ -298,7 +298,7 @@ mod tests {
             let found = walked(bytes.as_bytes(), true);
             assert_eq!(found.unwrap(), expected, "{second}");
         }
-        // A length that is too long swallows the start of the next record, so both are lost.
+        // An excessive length consumes the start of the next record, so both records are lost.
         let long = [&*one, &two.replace("19", "29"), &three, &one].concat();
         assert_eq!(walked(long.as_bytes(), true).unwrap(), ["one", "?", "one"]);
         for len in one.len()..one.len() + two.len() - 4 {
@@ -308,7 +308,7 @@ mod tests {
         }
     }
 
-    /// In a compressed archive each record is a member of its own.
+    /// In a compressed archive each record is a separate member.
     #[test]
     fn a_damaged_member_of_gzip_is_one_record() {
         let blocks = ["the first of all", "two", "the third of all"];
@@ -329,7 +329,7 @@ mod tests {
             let mut damaged = zipped[1].clone();
             damaged[at] ^= 0x55;
             let found = walk(&[&zipped[0][..], &damaged, &zipped[2]].concat()).unwrap();
-            // Changes of some bytes of the header have no effect.
+            // Changes of some header bytes have no effect.
             assert!(found == expected || at < 10 && found == blocks, "{at}: {found:?}");
             let found = walk(&[&zipped[0][..], &zipped[1][..at], &zipped[2]].concat()).unwrap();
             assert!(found == expected || at == 0 && found == [blocks[0], blocks[2]], "{at}");

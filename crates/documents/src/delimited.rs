@@ -329,7 +329,8 @@ mod tests {
         let (line, reason) = (records[1].0, records[1].1.as_ref().unwrap_err());
         assert_eq!(line, 2);
         assert!(reason.contains("opens in line 2 has no end; everything to line 5"), "{reason}");
-        // The next quote seems to close it; the record after that line is correct again.
+        // The next quote closes the field by mistake; the record after that line is read correctly
+        // again.
         let records = csv(b"1,\"oops\n2,\"bar baz\"\n3,y\n");
         let reason = records[0].1.as_ref().unwrap_err();
         assert!(reason.contains("text after a closing quote in line 2"), "{reason}");
@@ -346,7 +347,7 @@ mod tests {
         let records = csv(&quoted);
         assert!(records[0].1.as_ref().unwrap_err().contains("a quote opens in line 1"));
         assert_eq!(records[1..], [good(5002, &["2", "y"])]);
-        // A single bad record, though its quote has no end.
+        // A single bad record, even though its quote is never closed.
         assert_eq!(csv(&quoted[..quoted.len() - 6]).len(), 1);
         let mut reader = FieldReader::csv(BufReader::with_capacity(64, &long[..]), 1000);
         let mut fields = Fields::default();
@@ -354,7 +355,7 @@ mod tests {
         assert!(fields.bytes.capacity() <= 4096);
     }
 
-    /// The records of the csv crate, which accepts everything.
+    /// The records read by the csv crate, which accepts malformed input.
     fn csv_of_others(text: &[u8]) -> Vec<Vec<Vec<u8>>> {
         let mut builder = csv::ReaderBuilder::new();
         let records = builder.flexible(true).has_headers(false).from_reader(text);

@@ -450,7 +450,7 @@ mod tests {
             let found = text_of(br#"{"id":1,"text":"x"}"#, Names { fields: &fields, ..names });
             assert_eq!(found.unwrap().fields, [None, Some(value.into())]);
         }
-        // Several below the same object, and one requested twice.
+        // Several fields in the same object, and one field requested twice.
         let fields = ["meta.b", "meta.a", "c"].map(String::from);
         let names = Names { fields: &fields, ..NAMES };
         let line = br#"{"meta":{"a":1,"b":"x","c":0},"c":null,"id":1,"text":""}"#;

@@ -208,8 +208,8 @@ mod tests {
         writer.close().unwrap();
     }
 
-    /// Three rows: the first has all values, in the second some values are null or empty, in the
-    /// third all are null.
+    /// Three rows: the first row has all values, some values of the second are null or empty, and
+    /// all values of the third are null.
     fn write_nested(path: &Path) {
         let schema = "message docs {
             required int64 id;
@@ -283,8 +283,8 @@ mod tests {
         }
     }
 
-    /// The Parquet reader panics at some hostile bytes. All bytes of a small file are changed in
-    /// turn, in several ways; each file is read, or refused with an error.
+    /// The Parquet reader panics on some invalid bytes. Changes every byte of a small file in turn,
+    /// in several ways; each file is read, or rejected with an error.
     #[test]
     fn a_file_with_any_byte_changed_is_read_or_refused_and_never_ends_the_program() {
         let folder = tempfile::tempdir().unwrap();

@@ -84,7 +84,7 @@ mod tests {
 
     const ROW_COUNT: i64 = 250;
 
-    /// A file of one row group with two columns of some pages; each row has two tags.
+    /// A file of one row group with two columns of several pages; each row has two tags.
     fn write(path: &Path, version: WriterVersion) {
         let schema = "message docs {
             optional binary text (UTF8);
@@ -115,7 +115,7 @@ mod tests {
         writer.close().unwrap();
     }
 
-    /// Rewrites the description of the file, with another number of rows in its row group.
+    /// Rewrites the file metadata with another number of rows in the row group.
     fn set_row_count(path: &Path, row_count: i64) {
         let reader = SerializedFileReader::new(File::open(path).unwrap()).unwrap();
         let metadata = reader.metadata();

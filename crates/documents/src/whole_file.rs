@@ -236,7 +236,7 @@ mod tests {
         for part in ["Section 7", "Fish bite.", "I think so", "Imprint"] {
             assert!(full.contains(part), "{part}: {full}");
         }
-        // Without any other text, the menu is the text.
+        // If there is no other text, the menu is used as the text.
         let page = format!("<title>T</title><ul>{menu}</ul>");
         let text = text_of_page(page.as_bytes(), TextEncoding::UTF_8, HtmlPart::Auto, 1 << 20);
         assert!(text.unwrap().contains("T"));

@@ -1,4 +1,4 @@
-//! Fingerprints beside those of the Python package imagehash; see data/make.py.
+//! Compares fingerprints with the fingerprints of the Python package imagehash; see data/make.py.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ fn data() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data")
 }
 
-/// The ids and fingerprints of the pictures of a folder.
+/// The ids and fingerprints of the pictures in a folder.
 fn hashes(
     folder: &Path,
     options: &PictureOptions,
@@ -31,8 +31,8 @@ fn recipe(hash: PictureHash, orientation: Orientation) -> PictureRecipe {
     PictureRecipe { hash, orientation }
 }
 
-/// Lossless formats have the same pixels everywhere. Decoders of lossy ones round in other ways, by
-/// a grey value or so, which changes few bits.
+/// Lossless formats have the same pixels everywhere. Decoders of lossy formats round differently,
+/// by about one grey value, which changes few bits.
 #[test]
 fn the_fingerprints_are_those_of_imagehash() {
     let table = std::fs::read_to_string(data().join("hashes.tsv")).unwrap();
@@ -74,7 +74,7 @@ fn every_file_that_is_no_good_picture_is_named_or_counted() {
     let at = |name: &str| folder.path().join(name);
     std::fs::create_dir(at("below")).unwrap();
     std::fs::copy(data().join("wide.png"), at("below/A.PNG")).unwrap();
-    // The bytes tell the format.
+    // The format is detected from the bytes.
     std::fs::copy(data().join("wide.png"), at("b.jpg")).unwrap();
     let whole = std::fs::read(data().join("plain.jpg")).unwrap();
     for name in ["cut.png", "turned.gif"] {
@@ -121,7 +121,7 @@ fn an_id_that_is_refused_makes_a_picture_a_bad_one() {
     assert_eq!(summary.unwrap().bad, ["small.png: too small"]);
 }
 
-/// Damaged files never end in a panic, and never take long.
+/// Damaged files never cause a panic, and never take long.
 #[test]
 fn a_damaged_picture_is_read_or_named() {
     let folder = tempfile::tempdir().unwrap();

@@ -66,7 +66,7 @@ pub(super) fn beginning(text: &str, most: usize) -> (&str, bool) {
 pub(super) mod scripts {
     use sha2::{Digest, Sha256};
 
-    /// The 64 digits of base64 as RFC 4648 has them.
+    /// The 64 digits of base64 as defined in RFC 4648.
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
     fn base64(bytes: &[u8]) -> String {
@@ -79,7 +79,8 @@ pub(super) mod scripts {
         bytes.chunks(3).map(four).collect()
     }
 
-    /// Checks that the policy allows the script, and that the script makes no markup of texts.
+    /// Checks that the policy allows the script, and that the script never creates markup from
+    /// text.
     pub(crate) fn assert_policy_names(script: &str, hash: &str, name: &str) {
         assert_eq!(base64(b"any carnal pleas"), "YW55IGNhcm5hbCBwbGVhcw==");
         assert_eq!(hash.trim(), base64(&Sha256::digest(script)), "write it to {name}.sha256");

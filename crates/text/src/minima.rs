@@ -129,7 +129,7 @@ mod tests {
         minima.decide().map(Fingerprint::value)
     }
 
-    /// A literal transcription of the pseudo code.
+    /// A literal transcription of the pseudocode.
     fn slow(hashes: &[u64]) -> Option<u64> {
         let mut least: [Option<u64>; 64] = [None; 64];
         for round in 0..128 {

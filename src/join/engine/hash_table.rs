@@ -167,7 +167,7 @@ mod tests {
         whole.then_some(found)
     }
 
-    /// The same by comparing each value with each other one.
+    /// The same pairs by an exhaustive comparison.
     fn compared(sides: Sides<'_>, mask: u64, k: u32) -> Vec<(u64, u64)> {
         let near = |a: u64, b: u64| (a ^ b) & mask == 0 && (a ^ b).count_ones() <= k;
         let mut found = Vec::new();

@@ -303,8 +303,8 @@ mod tests {
     use crate::join::tests::random::Random;
     use crate::{BuildOptions, Builder, IdPolicy};
 
-    /// Numbers are read with the fingerprints, texts are looked up. `for_each_kept` agrees with
-    /// `for_each_document` for both.
+    /// Numeric ids are read with the fingerprints, text ids are looked up. `for_each_kept` agrees
+    /// with `for_each_document` for both.
     #[test]
     fn what_is_kept_is_the_same_for_numbers_and_texts_on_any_number_of_threads() {
         let folder = tempfile::tempdir().unwrap();
@@ -318,7 +318,7 @@ mod tests {
                 let center = random.pick(&centers);
                 let distance = random.below(6) as u32;
                 let value = random.flip(center, distance);
-                // As texts, the ids have the order of the numbers.
+                // As text, these ids sort like the numbers.
                 builder.push(value.into(), 1_000_000 - 37 * position).unwrap();
             }
             builder.finish().unwrap()

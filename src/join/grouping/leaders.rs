@@ -278,8 +278,7 @@ mod tests {
         led
     }
 
-    /// Equal values that are all dissimilar: each is compared with each other one, however long it
-    /// takes.
+    /// Equal values that are all dissimilar: every pair is compared, however long it takes.
     #[test]
     fn comparing_can_be_ended_at_any_time() {
         use std::ops::ControlFlow;

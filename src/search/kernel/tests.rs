@@ -1,4 +1,4 @@
-//! All kernels of the processor, compared with a walk gap by gap.
+//! All kernels available on this processor, compared with a gap-by-gap implementation.
 
 use proptest::prelude::*;
 
@@ -82,7 +82,7 @@ proptest! {
     fn near_words_are_those_within_some_bits(
         wanted: u64, flips in prop::collection::vec(0..64_u32, 8), ones in any::<[u64; 8]>(), k in 0..=64_u32,
     ) {
-        // Words at any distance, and at about k.
+        // Words at any distance, and at distances around k.
         let mut words = ones;
         for (word, flips) in words.iter_mut().zip(flips) {
             if *word % 4 > 0 {

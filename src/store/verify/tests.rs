@@ -1,4 +1,4 @@
-//! Rules that valid checksums hide: the bytes are changed on pages that were verified before.
+//! Rule violations that valid checksums hide: the bytes change on pages that were already verified.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;

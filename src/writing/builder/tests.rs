@@ -1,5 +1,5 @@
-//! Builds that spill, and builds in which every operation fails once. In unit tests memory limits
-//! and fan-in are tiny, so that small inputs follow the code paths of large ones.
+//! Builds that spill, and builds in which every operation fails once. Unit tests use tiny memory
+//! limits and a tiny fan-in, so that small inputs follow the code paths of large inputs.
 
 use std::fs;
 use std::path::Path;
@@ -40,7 +40,7 @@ fn records(count: u64, ids: Ids) -> Vec<(u64, Option<Id>)> {
     (0..count).map(|i| (value(i), id(i))).collect()
 }
 
-/// Options with two halves, so that hundreds of builds need no planner.
+/// Options with two halves, so that hundreds of builds run without the planner.
 fn halves() -> BuildOptions {
     BuildOptions::default().scheme(Scheme::named("2", 3).unwrap())
 }
@@ -78,7 +78,7 @@ fn all_records(store: &Store) -> Vec<(u64, Vec<Id>)> {
     all
 }
 
-/// The expected contents of a store, from a map.
+/// The expected contents of a store, computed with a map.
 fn expected(records: &[(u64, Option<Id>)]) -> Vec<(u64, Vec<Id>)> {
     let mut map = std::collections::BTreeMap::<u64, Vec<Id>>::new();
     let any_text = records.iter().any(|(_, id)| matches!(id, Some(Id::Text(_))));
@@ -187,7 +187,7 @@ fn an_observer_sees_every_phase_and_may_end_the_build() {
     }
 }
 
-/// A folder with a store to be replaced and a place for a new one.
+/// A folder with a store to be replaced and a path for a new store.
 struct Site {
     folder: tempfile::TempDir,
     new: Vec<(u64, Option<Id>)>,

@@ -1,4 +1,4 @@
-//! Tests of [`super::guess`]: real forms of files, and properties of generated ones.
+//! Tests of [`super::guess`]: common file forms, and properties of generated files.
 
 use std::path::Path;
 
@@ -193,7 +193,7 @@ fn row_numbers_never_become_fingerprints() {
     assert!(read(&late, InputOptions::default()).is_err());
 }
 
-/// A stream has only its first line, and takes the same columns as a file or is rejected.
+/// Of a stream only the first line is known; it gets the same columns as a file or is rejected.
 #[test]
 fn a_stream_takes_the_columns_of_a_file() {
     let stream = |text: &str| {

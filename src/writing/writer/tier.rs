@@ -241,7 +241,7 @@ mod tests {
         assert_eq!(pick(&segments), Some(0..50));
         segments.splice(0..50, [candidate("", 500_000)]);
         assert_eq!(pick(&segments), None);
-        // Older and smaller ones, three of them.
+        // Three older and smaller segments.
         let mut segments: Vec<Candidate> = [10, 200, 20, 4000].map(|len| candidate("", len)).into();
         assert_eq!(pick(&segments), Some(0..4));
         segments.remove(0);
@@ -267,10 +267,10 @@ mod tests {
         segments[3].deleted = 6;
         assert_eq!(pick(&segments), Some(3..4));
         assert_eq!(pick(&[]), None);
-        // An empty one is removed if there are others.
+        // An empty segment is removed if there are other segments.
         assert_eq!(pick(&[candidate("a", 0)]), None);
         assert_eq!(pick(&[candidate("a", 0), candidate("b", 5)]), Some(0..1));
-        // A single segment of a label is left alone, unless records of it are deleted.
+        // The only segment of a label is not rewritten unless some of its records are deleted.
         let mut alone = ["a", "b", "a"].map(|label| candidate(label, 10));
         assert_eq!(pick_label(&alone), None);
         alone[1].deleted = 1;

@@ -1,8 +1,8 @@
-//! The imports between the files of a crate, read from its source.
+//! The imports between the files of a crate, parsed from the source.
 //!
-//! An import runs from a file that names an item to the file that defines it: re-exports are
-//! followed to the definition. Tests are left out, and so are names of other crates, which cargo
-//! keeps free of circles.
+//! An import leads from a file that names an item to the file that defines it: re-exports are
+//! followed to the definition. Tests and names of other crates are ignored; cargo itself forbids
+//! cycles between crates.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,14 +10,14 @@ use std::path::{Path, PathBuf};
 
 use syn::visit::{self, Visit};
 
-/// A module of a crate: a file, or a part of one.
+/// A module of a crate: a file, or an inline module.
 struct Module {
     file: PathBuf,
     parent: Option<usize>,
     children: BTreeMap<String, usize>,
-    /// The names that the module defines by itself.
+    /// The names defined in the module itself.
     items: BTreeSet<String>,
-    /// The names that it imports or re-exports, and the path of each.
+    /// The imported and re-exported names, each with its path.
     uses: Vec<(String, Vec<String>)>,
     /// The paths of its glob imports.
     globs: Vec<Vec<String>>,
@@ -25,16 +25,15 @@ struct Module {
     paths: BTreeSet<Vec<String>>,
 }
 
-/// The modules of a crate; the first is its root.
+/// The modules of a crate; the first module is the root.
 pub struct Crate {
     modules: Vec<Module>,
 }
 
-/// The imports between files, each with the names that it brings.
+/// The imports between files, each with the imported names.
 pub type Imports = BTreeMap<(PathBuf, PathBuf), BTreeSet<String>>;
 
 impl Crate {
-    /// Reads a crate from its root file.
     pub fn read(root: &Path) -> Crate {
         let mut read = Crate { modules: Vec::new() };
         let folder = root.parent().unwrap();
@@ -105,8 +104,8 @@ impl Crate {
         imports
     }
 
-    /// The module that defines what `path` names in the module `from`; none for a module itself,
-    /// and for what another crate defines.
+    /// The module that defines the item `path`, as named in the module `from`; `None` if `path` is
+    /// a module, or an item of another crate.
     fn find(&self, from: usize, path: &[String], depth: usize) -> Option<usize> {
         let (first, rest) = path.split_first()?;
         if depth > 20 {
@@ -126,7 +125,7 @@ impl Crate {
             return Some(from);
         }
         if let Some((_, target)) = module.uses.iter().find(|(name, _)| name == first) {
-            // An import of the name from another crate looks as one of itself.
+            // An import from another crate can look like an import of itself.
             let target: Vec<String> = target.iter().chain(rest).cloned().collect();
             return (target != path).then(|| self.find(from, &target, depth + 1)).flatten();
         }
@@ -171,7 +170,7 @@ impl<'ast> Visit<'ast> for Module {
     fn visit_path(&mut self, path: &'ast syn::Path) {
         let segments: Vec<String> =
             path.segments.iter().map(|segment| segment.ident.to_string()).collect();
-        // A name alone is one of the module itself, or one that it imports.
+        // A single name is defined in the module or imported by it.
         if segments.len() > 1 && path.leading_colon.is_none() {
             self.paths.insert(segments);
         }
@@ -218,7 +217,7 @@ fn name_of(item: &syn::Item) -> Option<String> {
     Some(name.to_string())
 }
 
-/// The imports that lie on a circle, one line each.
+/// The imports that form a cycle, one line for each.
 pub fn circles(imports: &Imports) -> Vec<String> {
     let mut targets: BTreeMap<&Path, Vec<&Path>> = BTreeMap::new();
     for (from, to) in imports.keys() {

@@ -1,4 +1,4 @@
-//! ARCHITECTURE.md is true: its links lead somewhere, its names exist, its layers hold.
+//! ARCHITECTURE.md is correct: link targets and names exist, and no layer imports a higher layer.
 
 mod imports;
 
@@ -29,18 +29,18 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The targets of the links of a page.
+/// The link targets of a page.
 fn links(page: &str) -> Vec<&str> {
     page.split("](").skip(1).filter_map(|rest| rest.split(')').next()).collect()
 }
 
-/// The texts between single backticks outside of indented blocks.
+/// Text between single backticks outside of indented blocks.
 fn code_spans(page: &str) -> Vec<&str> {
     let prose = page.lines().filter(|line| !line.starts_with("    "));
     prose.flat_map(|line| line.split('`').skip(1).step_by(2)).collect()
 }
 
-/// The rooms of the table that begins with this heading, lowest first.
+/// The rooms listed in the table with this heading, lowest first.
 fn rooms<'a>(page: &'a str, heading: &str) -> Vec<&'a str> {
     let rows = page.lines().skip_while(|line| !line.starts_with(&format!("| {heading} |"))).skip(2);
     rows.take_while(|line| line.starts_with("| ["))
@@ -48,7 +48,7 @@ fn rooms<'a>(page: &'a str, heading: &str) -> Vec<&'a str> {
         .collect()
 }
 
-/// The names in a folder, without the ending of Rust files.
+/// The names in a folder, without the `.rs` extension.
 fn names_in(folder: &str) -> Vec<String> {
     let entries = fs::read_dir(root().join(folder)).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -112,7 +112,7 @@ fn no_file_imports_from_a_room_above_its_own() {
     {
         let rooms = rooms(&page, heading);
         let folder = root().join(folder);
-        // What is in no room, such as the root, is above all.
+        // Files outside of all rooms, such as the root, are above all rooms.
         let level = |path: &Path| {
             let below = path.strip_prefix(&folder).ok()?.iter().next()?.to_str()?;
             rooms.iter().position(|room| *room == below.trim_end_matches(".rs"))
@@ -127,14 +127,14 @@ fn no_file_imports_from_a_room_above_its_own() {
     assert!(wrong.is_empty(), "imports that point up:\n{}", wrong.join("\n"));
 }
 
-/// The commands are where a reader looks for them: each group of the help names them.
+/// Each command listed in the help has its own file or folder in `commands`.
 #[test]
 fn each_command_has_a_file_or_folder() {
     let overview = fs::read_to_string(root().join("crates/cli/src/run/overview.rs")).unwrap();
     let list = overview.split("GROUPS: ").nth(1).unwrap().split("];\n").next().unwrap();
     let quoted: Vec<&str> = list.split('"').skip(1).step_by(2).collect();
     let mut commands: Vec<&str> = quoted.into_iter().filter(|name| !name.contains(' ')).collect();
-    // It is `fingerprint` by the first recipe, and shares its file.
+    // It is `fingerprint` with the first recipe, in the same source file.
     commands.retain(|name| *name != "simhash");
     commands.push("mod");
     commands.sort_unstable();
@@ -156,7 +156,7 @@ fn no_files_import_each_other_in_a_circle() {
     assert!(wrong.is_empty(), "imports on circles:\n{wrong}");
 }
 
-/// The words by which code changes files.
+/// Names in code that changes files.
 const CHANGES_OF_FILES: [&str; 22] = [
     "fs::write(",
     "fs::rename(",
@@ -182,8 +182,7 @@ const CHANGES_OF_FILES: [&str; 22] = [
     "TempDir",
 ];
 
-/// What goes past `disk` is neither made to fail nor replayed by the tests of fail points and of
-/// losses of power.
+/// File changes that bypass `disk` are missing from the tests of fail points and power losses.
 #[test]
 fn only_disk_changes_files() {
     let mut wrong = Vec::new();
@@ -192,7 +191,7 @@ fn only_disk_changes_files() {
         let below = path.strip_prefix(root()).unwrap();
         let is_other = ["tests", "tests.rs", "benches", "examples"];
         let is_other = below.iter().any(|part| is_other.iter().any(|other| part == *other));
-        // A lock file holds nothing that a store needs, and a device or pipe no bytes.
+        // A lock file contains no data of the store; devices and pipes store no bytes.
         let free =
             ["crates/disk/src", "src/writing/directory/lock_file.rs", "crates/base/src/waiting.rs"];
         if is_other || free.iter().any(|path| below.starts_with(path)) {
@@ -210,14 +209,14 @@ fn only_disk_changes_files() {
     assert!(wrong.is_empty(), "changes of files outside disk:\n{}", wrong.join("\n"));
 }
 
-/// What systems do differently with files is one function of `disk/system` for each difference.
+/// Each difference between systems in file handling is one function of `disk/system`.
 #[test]
 fn files_differ_between_systems_in_one_place() {
     let mut wrong = Vec::new();
     let folders = ["crates/disk/src", "src/writing"].map(|folder| root().join(folder));
     for path in folders.iter().flat_map(|folder| sources(folder)) {
         let below = path.strip_prefix(root()).unwrap();
-        // There are such sockets on Unix alone.
+        // Only Unix has such sockets.
         if below.starts_with("crates/disk/src/system") || below.ends_with("socket_file.rs") {
             continue;
         }

@@ -1,4 +1,4 @@
-//! All ways to read a store, compared with a scan of the model.
+//! Compares every way of reading a store with a scan of the model.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
@@ -13,27 +13,27 @@ use fpstore::join::{
 };
 use fpstore::{Answer, Error, Fingerprint, Id, IdRef, Limits, Searcher, Store, verify};
 
-/// Up to this many values are compared each with each at every step.
+/// Up to this number of values, all pairs are compared at every step.
 const FEW: usize = 400;
-/// The most values that are compared each with each at all.
+/// Above this number of values, pairs are never compared exhaustively.
 const MANY: usize = 6000;
 
-/// What is compared: a state of one or several stores, and the model of it.
+/// A snapshot of one or several stores, and its model.
 pub struct Check<'a> {
     pub store: &'a Store,
     pub index: &'a Index,
     pub setting: &'a Setting,
-    /// The distances of searches. Plans for one of them may take longer than many searches, and a new
-    /// handle has none.
+    /// The search distances. Planning for one distance can take longer than many searches, and a
+    /// newly opened store has no plans.
     pub ks: &'a [u32],
     pub random: &'a mut Random,
-    /// What is read, for messages.
+    /// Description of the checked snapshot, for messages.
     pub case: &'a str,
     /// The number of comparisons.
     pub compared: &'a mut u64,
 }
 
-/// Fails at the first difference of two lists.
+/// Fails at the first difference between two lists.
 fn assert_same<A: Debug + PartialEq<B>, B: Debug>(
     found: &[A],
     expected: &[B],
@@ -64,7 +64,7 @@ impl Check<'_> {
         1 + self.random.below(2) as usize
     }
 
-    /// Compares an answer, with ids, labels, sketches and stores.
+    /// Compares an answer, including ids, labels, sketches and stores.
     fn compare(&mut self, answer: &Answer<'_>, expected: &[(u32, u64)], case: impl Fn() -> String) {
         let mut found = Vec::new();
         for hit in answer.hits() {
@@ -126,7 +126,7 @@ impl Check<'_> {
                         .hits()
                         .map(|hit| (hit.distance(), hit.fingerprint().value()))
                         .collect();
-                    // Ids of segments that were not reached may be missing, too.
+                    // Ids of unreached segments can be missing, too.
                     if cut {
                         let is_right = found.iter().all(|of| expected.binary_search(of).is_ok());
                         assert!(is_right, "{}: {found:?}", named("search that was cut"));
@@ -144,7 +144,7 @@ impl Check<'_> {
         }
     }
 
-    /// Many queries at once, in a random mode.
+    /// A batch of queries in a random mode.
     pub fn batch(&mut self) {
         let k = if self.index.values.len() > FEW { self.k().min(6) } else { self.k() };
         let count = self.random.below(40);
@@ -170,7 +170,7 @@ impl Check<'_> {
         assert_eq!(next, needles.len());
     }
 
-    /// A distance for joins of all values, if they are not too many.
+    /// A distance for joins of all values, unless there are too many values.
     fn k_of_join(&mut self) -> Option<u32> {
         match self.index.values.len() {
             0..60 => Some([0, 1, 3, 6, 20, 64][self.random.below(6) as usize]),
@@ -198,8 +198,8 @@ impl Check<'_> {
         *self.compared += 1;
     }
 
-    /// The shares of a plan that was made earlier: together they have each pair once, or each of
-    /// them is an error.
+    /// The shares of an older plan: together they contain each pair once, or every share returns an
+    /// error.
     pub fn stale_shares(&mut self, plan: &str) {
         let plan: JoinPlan = plan.parse().unwrap();
         if self.index.values.len() > if plan.reads() == PlanReads::Ranges { MANY } else { FEW } {
@@ -231,7 +231,7 @@ impl Check<'_> {
         assert_same(&found, &expected, named);
     }
 
-    /// Pairs of documents and clusters.
+    /// Compares document pairs and clusters.
     pub fn documents(&mut self) {
         if self.index.values.len() > FEW || self.index.record_count > 2 * FEW {
             return;
@@ -283,7 +283,7 @@ impl Check<'_> {
         *self.compared += 2;
     }
 
-    /// A join with another store.
+    /// Compares a join with another store.
     pub fn across(&mut self, other: &Store, index: &Index) {
         if self.index.values.len() * index.values.len() > FEW * FEW {
             return;
@@ -301,7 +301,7 @@ impl Check<'_> {
         *self.compared += 1;
     }
 
-    /// Records by their ids.
+    /// Looks up records by their ids.
     pub fn ids(&mut self) {
         let mut by_id = BTreeMap::<&str, Vec<(u64, usize)>>::new();
         for (value, store, id) in self.index.documents() {
@@ -330,7 +330,7 @@ impl Check<'_> {
             .filter_map(|(id, found)| Some((found.first()?.fingerprint, Some(*id))));
         let count = found.iter().filter(|found| !found.is_empty()).count() as u64;
         let stored = self.store.count_stored(records.chain([absent])).unwrap();
-        // Of a fingerprint with very many ids the first ones count.
+        // For a fingerprint with very many ids, only the first ids count.
         let are_few = self.index.record_count < 1000;
         assert!(
             stored == count || !are_few && stored < count,
@@ -339,7 +339,7 @@ impl Check<'_> {
         *self.compared += 1;
     }
 
-    /// All records of one store, with the counts and labels that its segments state.
+    /// Compares all records of one store, and the counts and labels stated by its segments.
     pub fn contents(&mut self, records: &Records) {
         let case = self.case;
         let expected: Vec<_> = records.by_value(None).into_iter().collect();
@@ -364,7 +364,7 @@ impl Check<'_> {
                 values += of.fingerprint_count - of.deleted_fingerprints;
                 ids += of.id_count - of.deleted_ids;
             }
-            // A fingerprint in two segments counts twice, until they are merged.
+            // A fingerprint in two segments counts twice until the segments are merged.
             let count = records.0.iter().filter(|of| of.label == label).count() as u64;
             let counts = expected.len() as u64..=count;
             assert!(counts.contains(&values), "{}: {values} counted, not {counts:?}", named());
@@ -374,7 +374,7 @@ impl Check<'_> {
         *self.compared += 1;
     }
 
-    /// Nothing is wrong with a store that nobody damaged.
+    /// An undamaged store has no faults.
     pub fn soundness(&mut self) {
         let path = self.store.info().path;
         let report = verify(&path, &samples(self.random.below(8))).unwrap();

@@ -1,4 +1,5 @@
-//! Damage to a segment: a reader refuses it, a rewrite undoes it, or a repair saves what can be read.
+//! Damage to a segment: a reader rejects the segment, a rewrite undoes the damage, or a repair
+//! saves the readable part.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +12,7 @@ use crate::common::{Random, records_of, samples, take_away};
 use fpstore::writer::{Compaction, repair};
 use fpstore::{Error, Fingerprint, Store, VerifyReport, Writer, verify};
 
-/// Flips some bits of a segment, and then mends the store in one of the ways that there are.
+/// Flips some bits of a segment, and then repairs the store in one of the possible ways.
 pub fn damage(world: &mut World, at: usize, random: &mut Random) {
     world.begin("damage");
     let path = world.stores[at].path.clone();
@@ -51,7 +52,7 @@ pub fn damage(world: &mut World, at: usize, random: &mut Random) {
     }
 }
 
-/// A search of a damaged store has the whole answer or none.
+/// A search of a damaged store returns the complete answer or an error.
 fn search_damaged(world: &mut World, at: usize, random: &mut Random) {
     let kept = &world.stores[at];
     let index = Index::of(std::slice::from_ref(&kept.records));
@@ -76,9 +77,9 @@ fn search_damaged(world: &mut World, at: usize, random: &mut Random) {
     }
 }
 
-/// Puts the repaired manifest in its place and takes over into the model what was saved: nothing is
-/// made up, what was deleted stays away, and what is missing was reported. Returns whether there is
-/// such a manifest.
+/// Installs the repaired manifest and copies the saved records into the model: no record is
+/// invented, deleted records are not restored, and missing records were reported. Returns whether
+/// the repair wrote a manifest.
 fn salvage(world: &mut World, at: usize, report: &VerifyReport) -> bool {
     let done = repair(report, Duration::ZERO).unwrap();
     let Some(manifest) = &done.manifest else { return false };
@@ -101,7 +102,7 @@ fn salvage(world: &mut World, at: usize, report: &VerifyReport) -> bool {
             differing += u64::from(saved.get(&value) != Some(&ids));
         }
     }
-    // Each record of before takes its id from those that were saved.
+    // Each earlier record takes its id from the saved ids.
     let mut found: BTreeMap<(Rc<str>, u64), usize> = BTreeMap::new();
     for of in &before.0 {
         let Some(ids) = left.get(&of.label).and_then(|of_label| of_label.get(&of.value)) else {
@@ -113,7 +114,7 @@ fn salvage(world: &mut World, at: usize, report: &VerifyReport) -> bool {
                 *next += 1;
                 after.push(of.clone());
             }
-            // Its id is lost, or that of a record beside it.
+            // The id of the record, or of an equal fingerprint, is lost.
             _ => after.push(Stored { id: None, ..of.clone() }),
         }
     }

@@ -1,23 +1,23 @@
-//! What a random world is made of: values, ids, labels and tables.
+//! The random inputs of a world: values, ids, labels and tables.
 
 use crate::common::{Random, Record};
 use fpstore::{Id, Scheme, SchemeChoice, Width};
 
-/// Labels of one form, which sort as they expire.
+/// Labels of one form; their sort order is the order of expiry.
 const LABELS: [&str; 4] = ["2026-08", "2026-09", "2026-10", "2026-11"];
-/// A label after all others.
+/// A label that sorts after all others.
 pub const AFTER_ALL: &str = "2027-01";
 
-/// How the values of a world are spread.
+/// The distribution of the values of a world.
 #[derive(Clone, Copy, Debug)]
 enum Spread {
     Uniform,
-    /// Some bits vary, and now and then one of the others.
+    /// Some bits vary; occasionally another bit does.
     Clumped {
         base: u64,
         varying: u64,
     },
-    /// Values that share their lower or their upper half.
+    /// Values with equal lower halves or equal upper halves.
     Halves {
         halves: [u64; 3],
     },
@@ -79,17 +79,17 @@ impl Spread {
     }
 }
 
-/// The ids of a world.
+/// The id kinds of a world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ids {
     None,
     Numbers,
     Texts,
-    /// Numbers, texts, numbers spelled as texts, and records without an id.
+    /// Numbers, texts, numbers spelled as texts, and absent ids.
     Mixed,
 }
 
-/// Tables that a segment can get.
+/// The tables of a segment.
 #[derive(Clone, Debug)]
 pub struct Tables {
     masks: Masks,
@@ -110,7 +110,8 @@ impl Tables {
         let masks = match random.below(16) {
             0..=2 => Masks::Named("2".into()),
             3..=6 => {
-                // Few have many tables: a plan of these takes as long as a thousand searches.
+                // Schemes with many tables are rare: planning for them takes as long as a thousand
+                // searches.
                 let name = match random.below(12) {
                     0 => "8-for-4",
                     1 => "6-for-3",
@@ -145,13 +146,13 @@ impl Tables {
         Tables { masks, syndrome_bits: 0, k }.with_random_syndromes(random)
     }
 
-    /// The same masks, which may have syndromes.
+    /// The same masks, possibly with syndromes.
     fn with_random_syndromes(&self, random: &mut Random) -> Self {
         let bits = if random.below(3) == 0 { 0 } else { 6 + random.below(16) };
         Tables { syndrome_bits: bits, ..self.clone() }
     }
 
-    /// What a build is told; without syndromes where these masks cannot have any.
+    /// The scheme passed to a build; without syndromes if these masks do not support them.
     pub fn choice(&self) -> SchemeChoice {
         let (k, bits) = (self.k, self.syndrome_bits);
         match &self.masks {
@@ -168,16 +169,16 @@ impl Tables {
     }
 }
 
-/// What all stores of a world have in common.
+/// The settings shared by all stores of a world.
 #[derive(Clone, Debug)]
 pub struct Setting {
     pub width: Width,
     pub sketch_len: u8,
     pub labels: Vec<&'static str>,
     pub tables: Vec<Tables>,
-    /// The distances of searches.
+    /// The search distances.
     pub ks: Vec<u32>,
-    /// The most records of an ordinary addition, and of a large one.
+    /// The maximum number of records of an ordinary addition, and of a large addition.
     pub additions: [u64; 2],
     spreads: [Spread; 2],
     ids: Ids,
@@ -190,7 +191,7 @@ impl Setting {
         let mut tables = vec![first.clone(), first.with_random_syndromes(random)];
         (0..random.below(3)).for_each(|_| tables.push(Tables::random(random)));
         let mut labels = LABELS[..1 + random.below(4) as usize].to_vec();
-        // Where some records have no label, all that become one have none.
+        // Where some records have no label, merging all segments removes all labels.
         match random.below(3) {
             0 => labels.push(""),
             1 => {}
@@ -203,13 +204,13 @@ impl Setting {
         let ks =
             vec![2, 3, 2 + random.below(2) as u32, random.below(8) as u32, random.below(65) as u32];
         let width = Width::new(bits as u32).unwrap();
-        // Values of one spread are dense enough for plans that a mixture does not get.
+        // Values of a single distribution are dense enough for plans that a mixture never gets.
         let first = Spread::random(random);
         let spreads = [first, if random.below(2) == 0 { first } else { Spread::random(random) }];
         Setting { width, sketch_len, labels, tables, ks, additions, spreads, ids }
     }
 
-    /// Whether records can be without an id.
+    /// Whether records can have no id.
     pub fn has_bare_records(&self) -> bool {
         matches!(self.ids, Ids::None | Ids::Mixed)
     }
@@ -222,7 +223,7 @@ impl Setting {
         self.tables[random.below(self.tables.len() as u64) as usize].choice()
     }
 
-    /// A value: near a known one, or as the world spreads them.
+    /// A random value: near a known value, or from the distribution of the world.
     pub fn value(&self, known: &[u64], random: &mut Random) -> u64 {
         let value = if !known.is_empty() && random.below(4) == 0 {
             let (near, flips) = (random.pick(known), random.below(5) as u32);
@@ -233,7 +234,8 @@ impl Setting {
         value & self.width.max().value()
     }
 
-    /// A needle: known, near a known value, of the same spread, at an end, or anywhere.
+    /// A needle: a known value, a value near it, a value of the same distribution, an extreme, or
+    /// any value.
     pub fn needle(&self, known: &[u64], k: u32, random: &mut Random) -> u64 {
         let value = match random.below(8) {
             0..=4 if !known.is_empty() => {
@@ -248,7 +250,7 @@ impl Setting {
         value & self.width.max().value()
     }
 
-    /// An id that is new, or now and then an earlier one. Numbers below `next` were given.
+    /// A new id, or occasionally an earlier id. Numbers below `next` are used.
     pub fn id(&self, next: &mut u64, random: &mut Random) -> Option<Id> {
         let number = match random.below(8) {
             0 => random.below(*next + 1),
@@ -264,7 +266,6 @@ impl Setting {
         }
     }
 
-    /// So many records.
     pub fn records(
         &self,
         count: u64,
@@ -275,7 +276,7 @@ impl Setting {
         (0..count).map(|_| (self.value(known, random), self.id(next_id, random))).collect()
     }
 
-    /// The number of records of an addition: few, none, or now and then many.
+    /// The number of records of an addition: few, zero, or occasionally many.
     pub fn record_count(&self, random: &mut Random) -> u64 {
         let [ordinary, large] = self.additions;
         match random.below(9) {
@@ -287,7 +288,7 @@ impl Setting {
     }
 }
 
-/// The sketch of a record, where records have one.
+/// The sketch of a record, if the records have sketches.
 pub fn sketch(value: u64, id: &str, len: u8) -> Vec<u8> {
     let word = id.bytes().fold(value, |word, byte| (word ^ u64::from(byte)).rotate_left(9));
     word.to_le_bytes()[..usize::from(len)].to_vec()

@@ -1,12 +1,13 @@
-//! A model beside the library for everything at once: random operations on some stores and their
-//! readers, and after each of them all ways to read are compared with a scan of a list of records.
+//! A model-based test of the whole library: performs random operations on some stores and their
+//! readers. After each operation, every way of reading is compared with a scan of a list of
+//! records.
 //!
-//! A failure names its seed, its steps, and the fewest of them that fail. Variables of the environment
+//! A failure reports its seed, its steps, and a minimal set of failing steps. Environment variables
 //! run other seeds:
 //!
 //! * `FPSTORE_MODEL_SEED=N` runs that seed;
-//! * `FPSTORE_MODEL_SECONDS=N` runs new seeds for that time, from `FPSTORE_MODEL_SEED` on if it is
-//!   set, and goes on after a failure; `tools/models/model.sh` does so.
+//! * `FPSTORE_MODEL_SECONDS=N` runs new seeds for N seconds, starting at `FPSTORE_MODEL_SEED` if it
+//!   is set, and continues after a failure; `tools/models/model.sh` uses it.
 
 mod check;
 mod damage;
@@ -22,12 +23,12 @@ use std::time::{Duration, Instant, SystemTime};
 use crate::common::Random;
 use world::World;
 
-/// Steps of each seed.
+/// Number of steps of each seed.
 const STEPS: u64 = 30;
-/// Seeds that run with all other tests. Each of the first ones found a fault once.
+/// Seeds that run with all other tests. Each of the first seeds once found a fault.
 const SEEDS: [u64; 8] = [8, 33, 34, 1036, 1037, 1044, 1, 2];
 
-/// A step that failed. Step 0 makes the stores.
+/// A failed step. Step 0 creates the stores.
 struct Finding {
     step: u64,
     message: String,
@@ -36,7 +37,7 @@ struct Finding {
 }
 
 impl Finding {
-    /// What failed, without the numbers: the same fault has the same words in every run.
+    /// The failure message without its numbers: the same fault has the same message in every run.
     fn kind(&self) -> String {
         let words = self.message.split_whitespace();
         let is_word = |word: &&str| word.chars().all(|of| of.is_ascii_alphabetic());
@@ -44,7 +45,7 @@ impl Finding {
     }
 }
 
-/// What runs did.
+/// Statistics of the runs.
 #[derive(Default)]
 struct Done {
     runs: u64,
@@ -53,7 +54,7 @@ struct Done {
     operations: BTreeMap<&'static str, u64>,
 }
 
-/// Runs some steps of a seed. A step that is left out changes nothing about what others draw.
+/// Runs some steps of a seed. Omitting a step does not change the random numbers of other steps.
 fn run(seed: u64, steps: &[u64], done: &mut Done) -> Result<(), Finding> {
     let mut world: Option<World> = None;
     let (mut operations, mut found) = (Vec::new(), Ok(()));
@@ -84,7 +85,7 @@ fn run(seed: u64, steps: &[u64], done: &mut Done) -> Result<(), Finding> {
     found
 }
 
-/// The steps of a finding without those that it does not need.
+/// The steps of a finding, without unnecessary steps.
 fn fewest_steps(seed: u64, finding: &Finding) -> Vec<u64> {
     let mut steps: Vec<u64> = (1..=finding.step).collect();
     let mut len = steps.len().div_ceil(2);
@@ -104,7 +105,7 @@ fn fewest_steps(seed: u64, finding: &Finding) -> Vec<u64> {
     steps
 }
 
-/// Runs new seeds for that time, and prints a line for each finding.
+/// Runs new seeds for the given time, and prints a line for each finding.
 fn explore(first: u64, time: Duration) {
     let all: Vec<u64> = (1..=STEPS).collect();
     let (start, mut done, mut findings) = (Instant::now(), Done::default(), 0);

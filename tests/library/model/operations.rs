@@ -1,4 +1,4 @@
-//! The operations on the stores of a world, each done to the store and to its model.
+//! The operations on the stores of a world, each applied to the store and to its model.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -14,36 +14,36 @@ use fpstore::writer::{
 };
 use fpstore::{Builder, Error, Fingerprint, Id, SegmentReceipt, Store, Writer};
 
-/// Files of tasks that are kept to be committed again.
+/// Number of task files kept for repeated commits.
 const PARTS_MAX: usize = 8;
 
-/// A segment file of a task.
+/// A segment file written by a task.
 #[derive(Clone)]
 pub struct Part {
     receipt: SegmentReceipt,
     records: Vec<Record>,
 }
 
-/// A writer that is open for some operations, and what was pushed to it.
+/// A writer that stays open for some operations, and the records pushed to it.
 struct Session {
     at: usize,
     writer: Writer,
     pending: Vec<Record>,
-    /// Whether all of its records replace others.
+    /// Whether all of its records replace older records.
     replaces: bool,
 }
 
 const COMPACTIONS: [Compaction; 5] =
     [Compaction::Tier, Compaction::All, Compaction::One, Compaction::One, Compaction::Rewrite];
 
-/// The digests of the segments of a store that hold anything.
+/// The digests of the nonempty segments of a store.
 fn digests(store: &Store) -> BTreeSet<[u8; 16]> {
     let segments = store.info().segments.into_iter().filter(|of| of.fingerprint_count > 0);
     segments.map(|of| SegmentReceipt::of(of.path).unwrap().digest).collect()
 }
 
 impl World {
-    /// A new store in the place of the one that is there.
+    /// Replaces the existing store by a new store.
     pub fn build(&mut self, at: usize, random: &mut Random) {
         self.begin("build");
         let records = self.new_records(at, random);
@@ -70,7 +70,7 @@ impl World {
         self.records_mut(at).add(label, &records);
     }
 
-    /// Some operations of one writer.
+    /// Runs some operations of one writer.
     pub fn session(&mut self, at: usize, random: &mut Random) {
         let replaces = !self.setting.has_bare_records() && random.below(4) == 0;
         let label = self.setting.label(random);
@@ -95,7 +95,7 @@ impl World {
             }
         }
         if random.below(4) == 0 {
-            // What was not committed is dropped with the writer.
+            // Uncommitted records are dropped with the writer.
             return self.doing += " dropped";
         }
         if random.below(3) == 0 {
@@ -216,7 +216,7 @@ impl World {
         self.note_compaction(session.at, what);
     }
 
-    /// A compactor in a store that a writer holds, which gets no notice of it.
+    /// Runs a compactor in a store held by a writer; the writer is not notified.
     pub fn compact_beside(&mut self, at: usize, random: &mut Random) {
         self.begin("compact beside");
         let path = self.stores[at].path.clone();
@@ -298,7 +298,7 @@ impl World {
         }
     }
 
-    /// Commits new files of tasks, and now and then earlier ones again.
+    /// Commits new files of tasks, and occasionally repeats an earlier commit.
     pub fn commit(&mut self, at: usize, random: &mut Random) {
         self.begin("commit");
         let mut parts = Vec::new();
@@ -354,7 +354,7 @@ impl World {
     }
 }
 
-/// The records of one segment; its label is that of the store.
+/// The records of one segment; its label is the label of the store.
 fn of_segment(segment: &Store, label: &str) -> Records {
     let mut records = Records::default();
     for (value, ids) in records_of(segment) {

@@ -1,4 +1,4 @@
-//! A world of some stores and their readers, which random steps change together with the model.
+//! A world of some stores and their readers, changed by random steps together with the model.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -16,31 +16,31 @@ use fpstore::writer::NewRecord;
 use fpstore::{BuildOptions, Builder, Fingerprint, Recipe, Searcher, Store, Stores, WriterOptions};
 use tempfile::TempDir;
 
-/// Plans that are kept to be followed later.
+/// Number of plans kept for later use.
 const PLANS_MAX: usize = 6;
-/// A store with this many records gets no more.
+/// A store with this many records does not grow further.
 const RECORDS_MAX: usize = 15_000;
 
-/// A store on disk, and what it should hold.
+/// A store on disk, and its expected contents.
 pub struct Kept {
     pub path: PathBuf,
     pub records: Rc<Records>,
     pub runs: BTreeSet<String>,
 }
 
-/// A handle that is open for several steps, and the records of the state that it shows.
+/// A handle that stays open for several steps, and the records of its snapshot.
 struct Reader {
     /// The positions of its stores.
     of: Vec<usize>,
     shown: Vec<Rc<Records>>,
     store: Store,
-    /// Several stores as one.
+    /// Several stores opened as one store.
     several: Option<Stores>,
     searcher: Searcher,
 }
 
 impl Reader {
-    /// Shows the newest state.
+    /// Moves the reader to the newest snapshot.
     fn refresh(&mut self, kept: &[Kept]) {
         match &self.several {
             Some(stores) => stores.refresh().unwrap(),
@@ -54,9 +54,9 @@ impl Reader {
 pub struct World {
     pub setting: Setting,
     pub stores: Vec<Kept>,
-    /// The step that is under way, for messages.
+    /// The current step, for messages.
     pub doing: String,
-    /// Operations of each kind.
+    /// Number of operations of each kind.
     pub operations: BTreeMap<&'static str, u64>,
     pub compared: u64,
     pub folder: TempDir,
@@ -112,13 +112,13 @@ impl World {
         Rc::make_mut(&mut self.stores[at].records)
     }
 
-    /// A path that nothing has yet.
+    /// An unused path.
     pub fn new_path(&mut self, name: &str) -> PathBuf {
         self.next_name += 1;
         self.folder.path().join(format!("{name}-{}", self.next_name))
     }
 
-    /// New records for a store, none if it has very many.
+    /// New records for a store; empty if the store already has very many records.
     pub fn new_records(&mut self, at: usize, random: &mut Random) -> Vec<Record> {
         let stored = &self.stores[random.below(self.stores.len() as u64) as usize].records.0;
         let known: Vec<u64> = match stored.len() as u64 {
@@ -172,7 +172,7 @@ impl World {
         }
     }
 
-    /// A random change of a store or of what readers hold, and then all checks.
+    /// Performs a random change of a store or of the readers, followed by all checks.
     pub fn step(&mut self, random: &mut Random) {
         let at = random.below(self.stores.len() as u64) as usize;
         self.doing = format!("store {at}:");
@@ -193,7 +193,7 @@ impl World {
         self.follow_plan(random);
     }
 
-    /// Compares a store, opened anew, with its model.
+    /// Compares a newly opened store with its model.
     fn check_store(&mut self, at: usize, random: &mut Random) {
         let kept = &self.stores[at];
         let index = Index::of(from_ref(&kept.records));
@@ -218,7 +218,7 @@ impl World {
         assert!(kept.runs.iter().all(|run| store.has_run(run)), "a run is forgotten");
     }
 
-    /// Compares what each reader shows, now or after a refresh.
+    /// Compares the snapshot of each reader, possibly after a refresh.
     fn check_readers(&mut self, random: &mut Random) {
         let other = random.below(self.stores.len() as u64) as usize;
         for reader in &mut self.readers {
@@ -252,7 +252,7 @@ impl World {
         }
     }
 
-    /// Follows a plan that was made some steps ago.
+    /// Follows an older plan.
     fn follow_plan(&mut self, random: &mut Random) {
         if self.plans.is_empty() || random.below(2) == 0 {
             return;
@@ -271,7 +271,7 @@ impl World {
         check.stale_shares(plan);
     }
 
-    /// Makes a plan to be followed later: if possible one whose shares read ranges.
+    /// Makes a plan for later use: if possible a plan whose shares read ranges.
     fn plan(&mut self, at: usize, random: &mut Random) {
         self.begin("plan");
         let store = Store::open(&self.stores[at].path).unwrap();
@@ -287,7 +287,7 @@ impl World {
         self.plans.push((at, plan));
     }
 
-    /// Has one searcher search so often that it gathers small segments in memory.
+    /// Makes one searcher search so often that it gathers small segments in memory.
     fn burst(&mut self, random: &mut Random) {
         self.begin("burst");
         let reader = random.below(self.readers.len() as u64) as usize;
@@ -310,7 +310,7 @@ impl World {
         check.searches(&mut reader.searcher, count);
     }
 
-    /// Opens another reader in the place of one.
+    /// Replaces a reader by a newly opened reader.
     fn open_again(&mut self, random: &mut Random) {
         self.begin("open");
         let reader = random.below(self.readers.len() as u64) as usize;
@@ -318,7 +318,7 @@ impl World {
         self.open(reader.of, random);
     }
 
-    /// Notes the kind of a step.
+    /// Records the kind of a step.
     pub fn begin(&mut self, kind: &'static str) {
         *self.operations.entry(kind).or_default() += 1;
         self.doing += " ";

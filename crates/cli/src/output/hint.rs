@@ -224,7 +224,8 @@ fn options_for(reason: &str) -> Option<&'static str> {
 mod tests {
     use super::*;
 
-    /// Fails if the text of an error changes and its copy here does not: the hint would disappear.
+    /// Detects changed error messages of the library: with an outdated copy here the hint would
+    /// disappear.
     #[test]
     fn each_part_stands_in_a_reason_of_the_library() {
         let sources = [

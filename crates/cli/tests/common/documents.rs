@@ -1,4 +1,4 @@
-//! Documents of which many are near or equal, and what must be found among them.
+//! Documents, many of them near or equal, and the expected results for them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ pub struct Document {
     /// The letter d and the position.
     pub id: String,
     pub words: Vec<String>,
-    /// A field by which documents are ranked.
+    /// A field used to rank documents.
     pub score: Option<u64>,
     pub fingerprint: u64,
     pub features: BTreeSet<u64>,
@@ -40,8 +40,8 @@ impl Document {
     }
 }
 
-/// Documents of this many words each, most of which are earlier ones with fewer than so many
-/// changes.
+/// Documents with this number of words each; most are copies of earlier documents with fewer than
+/// `changes` changes.
 pub fn documents(count: usize, seed: u64, word_count: u64, changes: u64) -> Vec<Document> {
     let mut random = Random::new(seed);
     let mut documents: Vec<Document> = Vec::new();
@@ -65,13 +65,13 @@ pub fn documents(count: usize, seed: u64, word_count: u64, changes: u64) -> Vec<
     documents
 }
 
-/// A line of JSON for each.
+/// One line of JSON for each document.
 pub fn json_lines(documents: &[Document]) -> String {
     let line = |of: &Document| format!("{{\"id\":\"{}\",\"text\":\"{}\"}}\n", of.id, of.text());
     documents.iter().map(line).collect()
 }
 
-/// The pairs of positions of documents that are near, and alike by this measure.
+/// The pairs of positions of documents that are near and similar by this measure.
 pub fn confirmed_pairs(
     documents: &[Document],
     k: u32,

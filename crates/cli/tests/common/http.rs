@@ -1,4 +1,4 @@
-//! `fpstore serve` as its clients see it: started, asked over plain sockets, ended.
+//! Starts `fpstore serve`, sends requests over plain sockets, and stops the server.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::program::{Desk, signal};
 
-/// A running server, which is killed with the value.
+/// A running server, killed on drop.
 pub struct Server {
     child: Child,
     stderr: BufReader<ChildStderr>,
@@ -17,11 +17,11 @@ pub struct Server {
     pub address: String,
 }
 
-/// An answer.
+/// A response.
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,
-    /// Names in small letters.
+    /// Names in lower case.
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
 }
@@ -37,31 +37,31 @@ impl Answer {
             .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&self.body)))
     }
 
-    /// The stable code of a failure.
+    /// The stable error code.
     pub fn code(&self) -> String {
         self.json()["error"]["code"].as_str().unwrap_or_default().into()
     }
 }
 
 impl Server {
-    /// Serves `store.fps` of a desk at a free port, and waits until it is ready.
+    /// Serves `store.fps` of a desk at a free port, and waits until the server is ready.
     pub fn start(desk: &Desk, args: &[&str]) -> Self {
         let server = Server::begin(desk, &[&["--listen", "127.0.0.1:0"], args].concat());
         server.wait_until_ready();
         server
     }
 
-    /// The same without waiting, at the place that the arguments name.
+    /// Like `start`, but without waiting, at the address given in the arguments.
     pub fn begin(desk: &Desk, args: &[&str]) -> Self {
         Server::begin_as(desk, &[&["serve", "-s", "store.fps"], args].concat())
     }
 
-    /// The same with all arguments.
+    /// Like `begin`, but the caller passes all arguments.
     pub fn begin_as(desk: &Desk, args: &[&str]) -> Self {
         let mut child = desk.command(args).spawn().unwrap();
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
         let mut line = String::new();
-        // What is wrong with the store may be said before.
+        // Faults of the store may be printed earlier.
         while !line.contains(": serving ") && stderr.read_line(&mut line).unwrap() > 0 {}
         assert!(line.contains(": serving "), "{args:?}: {line}");
         let address = line.trim().rsplit_once(" at ").map(|(_, address)| address);
@@ -105,13 +105,13 @@ impl Server {
         signal(&self.child, name);
     }
 
-    /// Ends the server with SIGTERM. Returns its status and what it wrote to standard error.
+    /// Stops the server with SIGTERM. Returns its status and its standard error.
     pub fn end(self) -> (ExitStatus, String) {
         self.signal("TERM");
         self.wait()
     }
 
-    /// Waits until the server has ended. Returns its status and what it wrote to standard error.
+    /// Waits until the server has ended. Returns its status and its standard error.
     pub fn wait(mut self) -> (ExitStatus, String) {
         let status = self.child.wait().unwrap();
         let mut text = String::new();
@@ -119,7 +119,7 @@ impl Server {
         (status, text)
     }
 
-    /// Ends the server at once, as a loss of power would.
+    /// Kills the server at once, like a power loss.
     pub fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
@@ -133,8 +133,8 @@ impl Drop for Server {
     }
 }
 
-/// Waits until something holds. It must come to hold: a test has no time limit of its own, but one
-/// that waits in vain should say for what.
+/// Waits until a condition holds, and fails eventually: tests have no time limit of their own, so
+/// an endless wait must report its condition.
 pub fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
     let start = Instant::now();
     while !holds() {
@@ -143,15 +143,15 @@ pub fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// A connection, on which requests follow each other.
+/// A connection for successive requests.
 pub struct Connection<S> {
     pub stream: S,
-    /// What was read and belongs to no answer yet.
+    /// Received bytes that belong to no response yet.
     rest: Vec<u8>,
 }
 
 impl Connection<TcpStream> {
-    /// Whether something is there to be read, or the connection has ended.
+    /// Whether data can be read, or the connection has ended.
     pub fn is_answered(&self) -> bool {
         self.stream.set_nonblocking(true).unwrap();
         let is_answered = self.stream.peek(&mut [0]).is_ok();
@@ -165,7 +165,7 @@ impl<S: Read + Write> Connection<S> {
         Connection { stream, rest: Vec::new() }
     }
 
-    /// Sends a request with a body and reads the answer.
+    /// Sends a request with a body and reads the response.
     pub fn ask(
         &mut self,
         method: &str,
@@ -187,11 +187,11 @@ impl<S: Read + Write> Connection<S> {
         }
         head += &format!("Content-Length: {}\r\n\r\n", body.len());
         self.stream.write_all(head.as_bytes()).unwrap();
-        // A server may answer before it has read all of a body that is too long.
+        // The server can respond before it has read all of an excessive body.
         let _ = self.stream.write_all(body);
     }
 
-    /// Reads an answer; that to a HEAD request must not be read with it.
+    /// Reads a response. Not for HEAD requests, whose responses have no body.
     pub fn answer(&mut self) -> Answer {
         let end = loop {
             if let Some(at) = find(&self.rest, b"\r\n\r\n") {
@@ -218,7 +218,7 @@ impl<S: Read + Write> Connection<S> {
         answer
     }
 
-    /// The next part of a chunked body; `None` at its end.
+    /// The next chunk of a chunked body; `None` at its end.
     pub fn chunk(&mut self) -> Option<Vec<u8>> {
         let end = loop {
             if let Some(at) = find(&self.rest, b"\r\n") {
@@ -240,7 +240,7 @@ impl<S: Read + Write> Connection<S> {
         self.rest.drain(..len).collect()
     }
 
-    /// Whether there was more before the end of the connection.
+    /// Reads more bytes; returns false at the end of the connection.
     pub fn read_more(&mut self) -> bool {
         let mut buffer = [0; 1 << 14];
         let count = self.stream.read(&mut buffer).unwrap_or(0);
@@ -248,13 +248,13 @@ impl<S: Read + Write> Connection<S> {
         count > 0
     }
 
-    /// All that follows, up to the end.
+    /// All remaining bytes, up to the end of the connection.
     pub fn rest(&mut self) -> String {
         while self.read_more() {}
         String::from_utf8(std::mem::take(&mut self.rest)).unwrap()
     }
 
-    /// Whether the other side ended it, without a further answer.
+    /// Whether the other side closed the connection without a further response.
     pub fn has_ended(&mut self) -> bool {
         self.rest.is_empty() && !self.read_more()
     }

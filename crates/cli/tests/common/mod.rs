@@ -1,4 +1,4 @@
-//! The shared parts of all tests, and those that need the program, the server or documents.
+//! The shared parts of all tests, and of tests that use the program, the server or documents.
 
 pub mod documents;
 #[cfg(unix)]

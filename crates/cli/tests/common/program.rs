@@ -1,4 +1,4 @@
-//! The program as a user runs it: in a folder of its own, with its input, output and exit status.
+//! Runs the program like a user: in a scratch folder, with input, output and exit status.
 
 use std::fs;
 use std::io::Write;
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 pub use super::{names_in, test_process};
 
-/// A scratch folder in which the program runs; it is removed with the value.
+/// A scratch folder in which the program runs, removed on drop.
 pub struct Desk {
     folder: TempDir,
 }
@@ -22,7 +22,7 @@ impl Desk {
         Desk { folder: tempfile::tempdir().unwrap() }
     }
 
-    /// A folder that holds one file.
+    /// A folder that contains one file.
     pub fn with(name: &str, content: &str) -> Self {
         let desk = Desk::new();
         desk.write(name, content);
@@ -37,13 +37,13 @@ impl Desk {
         self.folder().join(name)
     }
 
-    /// Writes a file and the folders that lead to it.
+    /// Writes a file and creates its parent folders.
     pub fn write(&self, name: &str, content: impl AsRef<[u8]>) {
         fs::create_dir_all(self.path(name).parent().unwrap()).unwrap();
         fs::write(self.path(name), content).unwrap();
     }
 
-    /// Writes one line for each fingerprint, with its position as id.
+    /// Writes one line for each fingerprint; the ids are positions.
     pub fn write_fingerprints(&self, name: &str, values: impl Iterator<Item = u64>) {
         let lines: String = values.enumerate().map(|(i, v)| format!("{v:016x}\t{i}\n")).collect();
         self.write(name, lines);
@@ -53,17 +53,17 @@ impl Desk {
         fs::read_to_string(self.path(name)).unwrap()
     }
 
-    /// A list of files, with slashes in their names on every system.
+    /// Reads a list of file names, with slashes in the names on every system.
     pub fn read_names(&self, name: &str) -> String {
         with_slashes(&self.read(name))
     }
 
-    /// Fails unless the folder holds exactly these files and folders, in ascending order.
+    /// Fails unless the folder contains exactly these files and folders, in ascending order.
     pub fn assert_files(&self, expected: &[&str]) {
         assert_eq!(names_in(self.folder()), expected);
     }
 
-    /// The program with these arguments, not started; standard streams are pipes.
+    /// The command for the program with these arguments, not started; standard streams are pipes.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = program(args, self.folder());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -73,13 +73,13 @@ impl Desk {
     /// Runs the program on an input.
     pub fn output(&self, args: &[&str], input: impl AsRef<[u8]>) -> Output {
         let mut child = self.command(args).spawn().unwrap();
-        // The program may end before it reads all of the input.
+        // The program can end before it reads all of the input.
         let _ = child.stdin.take().unwrap().write_all(input.as_ref());
         child.wait_with_output().unwrap()
     }
 
-    /// Runs the program on an input and checks its exit status and that each line on standard error
-    /// begins with the name of the program. Returns standard output and standard error.
+    /// Runs the program on an input and checks its exit status. Each line on standard error must
+    /// begin with the name of the program. Returns standard output and standard error.
     pub fn run_on(&self, args: &[&str], input: impl AsRef<[u8]>, status: i32) -> (String, String) {
         let output = self.output(args, input);
         let (out, err) = (text(output.stdout), text(output.stderr));
@@ -106,8 +106,8 @@ impl Desk {
     }
 }
 
-/// The program with these arguments, not started, without the default store and thread count that
-/// the user of this machine has set.
+/// The command for the program with these arguments, not started, without the user's default store
+/// and thread count.
 pub fn program(args: &[&str], folder: &Path) -> Command {
     let mut command = Command::cargo_bin("fpstore").unwrap();
     command.args(args).current_dir(folder);
@@ -115,19 +115,19 @@ pub fn program(args: &[&str], folder: &Path) -> Command {
     command
 }
 
-/// Names of files as the system writes them, with slashes instead.
+/// Converts the path separators of the system to slashes.
 pub fn with_slashes(names: &str) -> String {
     names.replace(std::path::MAIN_SEPARATOR, "/")
 }
 
-/// Makes a pipe, in the place of a file if there is one.
+/// Creates a named pipe, replacing a file if necessary.
 #[cfg(unix)]
 pub fn make_pipe(path: &Path) {
     let _ = fs::remove_file(path);
     assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
 }
 
-/// Sends a signal to a process, by the name of the signal.
+/// Sends the named signal to a process.
 #[cfg(unix)]
 pub fn signal(child: &std::process::Child, name: &str) {
     let sent = Command::new("kill").args(["-s", name, &child.id().to_string()]).status().unwrap();

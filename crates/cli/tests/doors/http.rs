@@ -1,4 +1,4 @@
-//! The cases through the server, and what its answers and its description have in common with the
+//! The cases through the server. Its responses and its API description have the same names as the
 //! rows of the library.
 
 use fpstore::Store;
@@ -65,7 +65,7 @@ pub fn answer(desk: &Desk, case: &Value) -> Found {
             Ok(body)
         }
         (200, _) => Ok(part(&body["store"], case)),
-        // What is wrong with a request is not the fault of the server.
+        // An error of the request must not be reported as an error of the server.
         (400..500, _) => Err(body.to_string()),
         (status, _) => panic!("status {status}: {body}"),
     }
@@ -82,7 +82,7 @@ fn find(server: &Server, options: &Value) -> Found {
     Ok(super::words(&options["ids"]).into_iter().map(of_id).collect())
 }
 
-/// What was found of an item.
+/// The result for an item.
 fn result(item: &Value) -> Value {
     match word(&item["status"]) {
         "new" => json!({ "added": true }),
@@ -93,7 +93,7 @@ fn result(item: &Value) -> Value {
     }
 }
 
-/// The server writes answers by hand, because that is faster.
+/// The server formats responses without serde, because that is faster.
 #[test]
 fn the_bytes_of_the_server_are_the_row_of_the_library() {
     let table = cases();
@@ -107,7 +107,7 @@ fn the_bytes_of_the_server_are_the_row_of_the_library() {
         for options in ["k=3", "k=64&limit=1", "k=64&ids=0", "k=64&ids=1"] {
             let body = server.get(&format!("/v1/query?fingerprint={fingerprint}&{options}")).body;
             let row: AnswerRow = serde_json::from_slice(&body).unwrap();
-            // What the row did not take would be missing here.
+            // A field unknown to the row would be missing here.
             assert_eq!(serde_json::to_string(&row).unwrap() + "\n", text(body));
         }
         let path = format!("/v1/query?fingerprint={fingerprint}&k=3&explain=true");
@@ -124,7 +124,7 @@ fn the_bytes_of_the_server_are_the_row_of_the_library() {
     }
 }
 
-/// The names that the description of the server gives the parts of its answers.
+/// The field names of responses in the API description.
 #[test]
 fn the_description_of_the_server_has_the_names_of_the_rows() {
     let api: Value =

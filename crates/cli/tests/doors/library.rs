@@ -187,7 +187,6 @@ fn find(store: &Store, case: &Value) -> Found {
     Ok(found.iter().map(of_id).collect())
 }
 
-/// The id of an item.
 fn id_of(item: &Value) -> Id {
     let id = word(&item[1]);
     id.parse().map_or_else(|_| Id::Text(id.into()), Id::U64)
@@ -334,7 +333,7 @@ fn confirmed_pairs(desk: &Desk, case: &Value) -> Found {
 }
 
 fn evaluate(desk: &Desk, store: &Store, case: &Value) -> Found {
-    // The records in their order, as every door takes them.
+    // The records in input order, as for all other doors.
     let lines = desk.read("records.tsv");
     let mut ids = HashMap::new();
     let mut values = Vec::new();
@@ -365,7 +364,7 @@ fn plan(case: &Value) -> Found {
     }
     let plan = request.plan().map_err(told)?;
     let frontier = plan.estimates.iter().filter(|it| it.on_frontier);
-    // What the frontier is: no scheme is both smaller and faster.
+    // Definition of the frontier: no scheme is both smaller and faster.
     for one in frontier.clone() {
         let beats = |other: &&SchemeEstimate| {
             other.tables_len < one.tables_len && other.hot_micros < one.hot_micros

@@ -1,8 +1,9 @@
-//! Every door says the same: the cases of `doors/cases.json` through the library, the program and the
-//! server. `bindings/python/tests/test_doors.py` runs them through Python.
+//! All interfaces (doors) return the same results: runs the cases of `doors/cases.json` through the
+//! library, the program and the server. `bindings/python/tests/test_doors.py` runs them through
+//! Python.
 //!
-//! A case goes through all doors. The table says by name, with the reason, which doors lack an
-//! operation or an option.
+//! A case runs through all doors, except the doors that the table lists as lacking an operation or
+//! an option, with the reason.
 
 #[cfg(unix)]
 mod http;
@@ -21,7 +22,7 @@ fn cases() -> Value {
     serde_json::from_str(include_str!("../../../../tests/doors/cases.json")).unwrap()
 }
 
-/// A desk with `records.tsv` and `store.fps` of a store of the table, `docs.jsonl` with the documents
+/// A desk with `records.tsv` and `store.fps` made from the table, `docs.jsonl` with the documents
 /// of the case, and `labels.tsv` with its labelled pairs.
 fn desk(table: &Value, case: &Value) -> Desk {
     let desk = Desk::new();
@@ -45,7 +46,7 @@ fn desk(table: &Value, case: &Value) -> Desk {
     desk
 }
 
-/// A record as the program reads it.
+/// A record as an input line of the program.
 fn record(record: &Value) -> String {
     match record[1].as_str() {
         Some(id) => format!("{}\t{id}\n", word(&record[0])),
@@ -65,7 +66,7 @@ fn fingerprint(value: &Value) -> Result<Fingerprint, String> {
     word(value).parse().map_err(|error| format!("{error}"))
 }
 
-/// What a door answers otherwise than the case expects, value by value.
+/// Compares the result of a door with the case, considering exceptions listed in the case.
 fn fault(door: &str, case: &Value, found: Found) -> Option<String> {
     let is_same = match &found {
         Ok(found) => *found == case["expected"],
@@ -85,7 +86,7 @@ fn fault(door: &str, case: &Value, found: Found) -> Option<String> {
 /// The names of all doors.
 const DOORS: [&str; 4] = ["library", "program", "http", "python"];
 
-/// Why a case does not go through a door.
+/// The reason why a door does not run a case.
 fn reason<'a>(table: &'a Value, case: &'a Value, door: &str) -> Option<&'a str> {
     let lacking = &table["operations"][word(&case["operation"])][door];
     lacking.as_str().or_else(|| case["without"][door].as_str())
@@ -100,7 +101,7 @@ fn each_case(door: &str, answer: impl Fn(&Desk, &Value) -> Found) {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// The values that a case expects of an object that has more.
+/// The part of an object whose fields the case lists.
 fn part(whole: &Value, case: &Value) -> Value {
     let Some(expected) = case["expected"].as_object() else { return whole.clone() };
     expected.keys().map(|name| (name.clone(), whole[name].clone())).collect()
@@ -111,10 +112,11 @@ fn built(store: &Store) -> Value {
     json!({ "tuned_k": info.tuned_k, "tables": info.segments[0].tables.len() })
 }
 
-/// The points of a curve that a case lists.
+/// The number of curve points listed in a case.
 const POINT_COUNT: usize = 5;
 
-/// Pairs by their ids, because doors list them in other orders; the smaller id comes first.
+/// Pairs in the order of their ids, because doors list them in different orders; the smaller id
+/// comes first.
 fn by_ids(mut rows: Vec<Value>) -> Value {
     for row in &mut rows {
         let (first, second) = (row["first_id"].clone(), row["second_id"].clone());
@@ -126,17 +128,17 @@ fn by_ids(mut rows: Vec<Value>) -> Value {
     rows.into()
 }
 
-/// The records that are left in the store of a desk.
+/// The number of records remaining in the store of a desk.
 fn left(desk: &Desk) -> u64 {
     Store::open(desk.path("store.fps")).unwrap().info().id_count()
 }
 
-/// A similarity as lines have it.
+/// A similarity rounded as in output lines.
 fn four_digits(similarity: f64) -> f64 {
     (similarity * 1e4).round() / 1e4
 }
 
-/// The ids of the documents in `clean.jsonl`, in their order.
+/// The ids of the documents in `clean.jsonl`, in file order.
 fn kept_ids(desk: &Desk) -> Value {
     let line = |line: &str| serde_json::from_str::<Value>(line).unwrap()["id"].clone();
     desk.read("clean.jsonl").lines().map(line).collect()
@@ -158,7 +160,7 @@ fn the_server_answers_every_case() {
     each_case("http", http::answer);
 }
 
-/// An operation of one door alone has nothing to be compared with, and a placeholder compares nothing.
+/// An operation of a single door cannot be compared, and a placeholder compares nothing.
 #[test]
 fn every_case_expects_something_of_two_doors_or_more() {
     let table = cases();

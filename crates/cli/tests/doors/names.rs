@@ -1,4 +1,4 @@
-//! The names of the fields of reports.
+//! The field names of reports.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ fn reports_have_the_names_of_the_table() {
         let expected = expected[name].as_array().unwrap().iter().map(|name| name.as_str().unwrap());
         assert_eq!(names(object), expected.collect(), "{name}");
     }
-    // The program names the store as it was named to it.
+    // The program prints the store name as the user wrote it.
     let printed = desk.json(&["info", "store.fps"]);
     let path = printed["segments"][0]["path"].as_str().unwrap();
     assert_eq!(desk.path(path).display().to_string(), segment["path"]);

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{Found, POINT_COUNT, built, by_ids, kept_ids, left, part, word, words};
 use crate::common::program::{Desk, text};
 
-/// Runs the program; status 1 says that nothing was found.
+/// Runs the program; status 1 means that nothing was found.
 pub fn lines(desk: &Desk, args: &[&str]) -> Result<String, String> {
     lines_on(desk, args, "")
 }
@@ -19,7 +19,7 @@ fn lines_on(desk: &Desk, args: &[&str], input: &str) -> Result<String, String> {
     }
 }
 
-/// The options of cases, and what they are called here.
+/// The options of cases, with their names on the command line.
 const OPTIONS: [(&str, &str); 16] = [
     ("k", "-k"),
     ("n", "-n"),
@@ -39,11 +39,11 @@ const OPTIONS: [(&str, &str); 16] = [
     ("fingerprints", "--fingerprint"),
 ];
 
-/// Options of a case that are there or not.
+/// The boolean options of a case.
 const FLAGS: [(&str, &str); 3] =
     [("dry_run", "--dry-run"), ("unlisted_differ", "--unlisted-differ"), ("within", "--within")];
 
-/// Options of a case as arguments of the program.
+/// The options of a case as arguments of the program.
 fn arguments(case: &Value) -> Vec<String> {
     let options = &case["options"];
     let mut arguments = Vec::new();
@@ -126,7 +126,7 @@ pub fn answer(desk: &Desk, case: &Value) -> Found {
     })
 }
 
-/// A line of fingerprint and id.
+/// Parses a line of fingerprint and id.
 fn record(line: &str) -> Value {
     match line.split_once('\t') {
         Some((fingerprint, id)) => json!({ "fingerprint": fingerprint, "id": id }),
@@ -134,7 +134,7 @@ fn record(line: &str) -> Value {
     }
 }
 
-/// A row for each document of a cluster.
+/// One row for each document of a cluster.
 fn members(cluster: &Value) -> Vec<Value> {
     let mut rows = Vec::new();
     for member in cluster["members"].as_array().unwrap() {

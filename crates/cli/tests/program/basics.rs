@@ -1,4 +1,4 @@
-//! The commands of a simple store keep their columns, exit statuses and messages.
+//! The commands for a simple store keep their columns, exit statuses and messages.
 
 use std::fs;
 use std::io::Write;
@@ -19,7 +19,7 @@ fedcba9876543210:17
 ffffffffffffffff
 ";
 
-/// A folder with `input.tsv` in it.
+/// A folder that contains `input.tsv`.
 fn desk() -> Desk {
     Desk::with("input.tsv", INPUT)
 }
@@ -235,7 +235,7 @@ fn dump_is_input_for_the_same_store() {
         assert_eq!(again.lines().count(), 5, "{separator}");
     }
     assert!(!desk.output(&["dump", "--separator", "x"], "").status.success());
-    // 'build' skips spaces after a comma, so this id would lose its space.
+    // `build` skips spaces after a comma, so this id would lose its leading space.
     desk.write("space.tsv", "0000000000000001\t lead\n");
     desk.run(&["build", "space.tsv", "-s", "space.fps"], 0);
     assert_eq!(desk.run(&["dump", "-s", "space.fps"], 0).0, "0000000000000001\t lead\n");
@@ -285,9 +285,9 @@ fn segments_are_written_read_only_and_nothing_else_is_left() {
     desk.run(&["build", "input.tsv"], 0);
     assert_eq!(names_in(&desk.path("store.fps")), ["MANIFEST", "segment-0000000000000001.fps"]);
     let segment = desk.path("store.fps/segment-0000000000000001.fps");
-    // A file loses that attribute of Windows with its temporary name.
+    // On Windows a file loses this attribute when its temporary name is replaced.
     assert!(cfg!(windows) || fs::metadata(segment).unwrap().permissions().readonly());
-    // The next build removes the files of a killed one.
+    // The next build removes the files of a killed build.
     desk.write(".next.fps.tmp-abcdef/LOCK", "");
     desk.run(&["build", "input.tsv", "-s", "next.fps"], 0);
     desk.assert_files(&["input.tsv", "next.fps", "store.fps"]);
@@ -320,7 +320,7 @@ fn a_closed_pipe_is_no_error() {
     assert_eq!(text(output.stderr), "");
 }
 
-/// A standard error that cannot be written neither stops the program nor changes its status.
+/// A failing write to standard error neither stops the program nor changes its status.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_standard_error_that_takes_nothing_changes_no_answer() {
@@ -338,7 +338,7 @@ fn a_standard_error_that_takes_nothing_changes_no_answer() {
         let code = command.status().unwrap().code();
         assert_eq!(code, Some(status), "{args:?}");
     }
-    // An answer that cannot be written is an error.
+    // A failing write of results is an error.
     let dump = program(&["dump"], desk.folder()).stdout(full()).output().unwrap();
     assert_eq!(dump.status.code(), Some(2));
     assert!(text(dump.stderr).ends_with("\nfpstore: the disk is full; make room there\n"));
@@ -391,7 +391,7 @@ fn the_help_of_every_command_has_examples_and_the_short_one_fits_a_screen() {
         let (long, _) = desk.run(&[command, "--help"], 0);
         assert!(long.contains("Example"), "{command}");
         let (_, status) = long.rsplit_once("\n\nExit status: 0").expect(command);
-        // The way to all options may follow; program::words looks at it.
+        // A hint at the full list of options may follow; program::words tests it.
         let status = status.lines().next().unwrap_or_default();
         assert!(status.contains("2 error") && status.ends_with('.'), "{command}: {status}");
         let (short, _) = desk.run(&[command, "-h"], 0);

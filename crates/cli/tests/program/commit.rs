@@ -1,4 +1,4 @@
-//! Tasks with nothing but a number build segments and join shares; one command commits.
+//! Tasks that only know their number build segments and join shares; a single command commits.
 
 use crate::common::program::Desk;
 

@@ -1,4 +1,4 @@
-//! Near pairs of documents, confirmed by their features, compared with comparing each with each.
+//! Near document pairs confirmed by their features, compared with an exhaustive comparison.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,13 +9,13 @@ use crate::common::documents::{Document, confirmed_pairs, documents, json_lines}
 use crate::common::oracle;
 use crate::common::program::Desk;
 
-/// Pairs of documents by their positions, with what is shown of their similarity.
+/// Pairs of documents by their positions, with the printed similarity.
 type Pairs = BTreeMap<(usize, usize), String>;
 
 /// A folder with documents of a few dozen words, many of them near or equal.
 fn desk(count: usize) -> (Desk, Vec<Document>) {
     let documents = documents(count, 16, 40, 4);
-    // A document without features is in no pair, and shifts no number.
+    // A document without features is in no pair and does not change the numbering.
     let none = "{\"id\":\"none\",\"text\":\" \"}\n";
     (Desk::with("docs.jsonl", &format!("{none}{}", json_lines(&documents))), documents)
 }
@@ -24,7 +24,7 @@ fn shown(pairs: BTreeMap<(usize, usize), f64>) -> Pairs {
     pairs.into_iter().map(|(pair, is)| (pair, format!("{is:.4}"))).collect()
 }
 
-/// The pairs by definition.
+/// The pairs computed by the definition.
 fn alike(documents: &[Document], k: u32, threshold: f64) -> Pairs {
     let similarity = |one: usize, other: usize| documents[one].similarity(&documents[other]);
     shown(confirmed_pairs(documents, k, threshold, similarity))
@@ -40,7 +40,7 @@ fn positions(one: &str, other: &str) -> (usize, usize) {
     (one.min(other), one.max(other))
 }
 
-/// The lines of those that stay, from a position on.
+/// The lines of the kept documents, from a position on.
 fn kept(documents: &[Document], from: usize, dropped: &BTreeMap<usize, usize>) -> Vec<String> {
     let kept = (from..documents.len()).filter(|at| !dropped.contains_key(at));
     kept.map(|at| format!("{:016x}\t{}", documents[at].fingerprint, documents[at].id)).collect()
@@ -64,7 +64,8 @@ fn confirmed_pairs_are_those_of_each_with_each() {
             assert!(found.insert(positions(one, other), similarity.to_string()).is_none());
         }
         assert_eq!(found, expected);
-        // The same as JSON, on one thread with little memory, and from a folder of two files.
+        // The same results as JSON, on one thread with little memory, and from a folder of two
+        // files.
         let json = [&args[..], &["--format", "json", "--memory", "64MiB", "--threads", "1"]];
         let json = desk.ok(&json.concat(), "");
         assert_eq!(json.lines().count(), expected.len());
@@ -89,7 +90,7 @@ fn clusters_of_confirmed_pairs_keep_and_drop_each_document_once() {
         let [one, other] = [one, other].map(|at| &documents[at].id);
         assert!(number_of[one] == number_of[other], "{one} and {other} are a pair");
     }
-    // Earlier numbers stay, whatever the format.
+    // Earlier cluster numbers are preserved, whatever the format.
     desk.write("before.tsv", &out);
     let stable = [&cluster[..], &["--stable", "before.tsv", "-q"]].concat();
     assert_eq!(desk.ok(&stable, ""), out);
@@ -153,7 +154,7 @@ fn documents_are_joined_without_confirmation_too() {
     let dropped: usize = documents.len() - kept.lines().count();
     let clusters: BTreeSet<&str> = same.lines().map(|l| l.split('\t').next().unwrap()).collect();
     assert_eq!(same.lines().count() - clusters.len(), dropped);
-    // Against a store, by its recipe.
+    // Compared with a store, using the recipe of the store.
     desk.ok(&["build", "--docs", "docs.jsonl", "-s", "docs.fps", "--recipe", "simhash", "-q"], "");
     let against = ["dedup", "-s", "docs.fps", "--docs", "docs.jsonl", "--list"];
     let (out, err) = desk.run(&against, 0);
@@ -202,7 +203,7 @@ fn what_cannot_be_confirmed_is_refused_with_the_remedy() {
     }
 }
 
-/// All pairs whose sketches say so, within 12 bits.
+/// All pairs within 12 bits with similar sketches.
 fn alike_by_sketches(documents: &[Document], len: u8) -> Pairs {
     let sketches: Vec<Vec<u8>> = documents
         .iter()
@@ -242,7 +243,7 @@ fn a_store_with_sketches_confirms_without_the_documents() {
             let clusters = desk.ok(&["cluster", &store, "--confirm", "0.8", "-q"], "");
             assert!(clusters.lines().count() > 0);
         }
-        // Each document finds itself and its partners, as a text, a file and a record.
+        // Each document, given as a text, a file and a record, finds itself and its partners.
         let ask = ["query", "-s", &store, "--confirm", "0.8"];
         let from = [&ask[..], &["--from", "docs.jsonl", "--docs"]].concat();
         let from = desk.ok(&from, "");
@@ -265,7 +266,7 @@ fn a_store_with_sketches_confirms_without_the_documents() {
             assert!(json.contains("\"similarities\":["), "{json}");
         }
     }
-    // Without confirmation everything is as without sketches.
+    // Without confirmation, results are the same as without sketches.
     desk.ok(&["build", "--docs", "docs.jsonl", "-s", "plain.fps", "-q"], "");
     let plain = desk.ok(&["dump", "-s", "plain.fps"], "");
     assert_eq!(desk.ok(&["dump", "-s", "128.fps"], ""), plain);
@@ -299,11 +300,11 @@ fn dedup_against_a_store_with_sketches_confirms_and_adds() {
             let [_, _, _, similarity, id, other, _, _] = columns[..] else { panic!("{line}") };
             assert_eq!(similarity, pairs[&positions(id, other)]);
         }
-        // What was added has sketches: everything is known now.
+        // The added documents have sketches, so a repetition finds all documents stored.
         let again = [&args[..], &["-q"]].concat();
         assert_eq!(desk.ok(&again, ""), "");
     }
-    // Without confirmation, too, what is added has a sketch.
+    // Documents added without confirmation have sketches, too.
     desk.ok(&["build", "--docs", "old.jsonl", "-s", "old.fps", "--sketch", "-qf"], "");
     let plain =
         ["dedup", "-s", "old.fps", "--docs", "new.jsonl", "--list", "--add", "-k", "0", "-q"];

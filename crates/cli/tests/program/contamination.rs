@@ -1,5 +1,5 @@
-//! `fpstore contamination`: which items of a benchmark a corpus holds, and the corpus without them.
-//! Unit tests compare what is found with comparing each passage with each item.
+//! `fpstore contamination` finds benchmark items in a corpus and writes the corpus without them.
+//! Unit tests compare the findings with an exhaustive comparison of passages and items.
 
 use std::fs;
 
@@ -67,7 +67,7 @@ fn items_are_found_whole_edited_and_inside_of_long_documents() {
     assert!(err.contains("2 items of fewer than 50 words"), "{err}");
     assert!(err.contains("1 item with fewer than 6 words not looked for: 3;"), "{err}");
 
-    // The offsets are those of the passage.
+    // The offsets delimit the passage.
     let corpus = desk.read("in/all.jsonl");
     for (row, line) in rows.iter().zip(corpus.lines()) {
         let document: Value = serde_json::from_str(line).unwrap();
@@ -113,10 +113,11 @@ fn rules_say_how_much_of_an_item_must_be_held() {
     assert_eq!(count(&[]), 3);
     assert_eq!(count(&["--contains", "1.0"]), 2);
     assert_eq!(count(&["--contains", "1", "--shingle", "1"]), 2);
-    // The other question shares much, and the phrase of an innocent page less.
+    // The other question shares many shingles, and the phrase in an unrelated page fewer.
     assert_eq!(count(&["--short-contains", "0.3"]), 6);
     assert_eq!(count(&["--min-words", "15"]), 2);
-    // Of questions of one pattern each is only itself, unless fewer shingles do.
+    // Of several questions with one pattern, each matches only itself, unless fewer shingles
+    // suffice.
     desk.write("in/all.jsonl", document("near", &SHORT.replace("Passau", "Linz")));
     assert_eq!((count(&[]), count(&["--short-contains", "0.8"])), (1, 0));
     desk.write("in/all.jsonl", document("same", SHORT));
@@ -173,7 +174,7 @@ fn a_corpus_without_the_items_is_the_same_bytes_in_every_format() {
         ["in/page0", "in/page1", "in/page2", "in/page4"]
     );
 
-    // What is there is replaced only by wish, and inputs never are.
+    // Existing outputs are replaced only on request, and inputs never.
     let (_, err) = desk.run(&[&args[..], &["more.tsv"]].concat(), 2);
     assert!(err.contains("exists; --force replaces it"), "{err}");
     desk.run(&[&args[..], &["found.tsv", "-f"]].concat(), 0);

@@ -1,11 +1,11 @@
-//! Ugly documents: each is read right, or refused with its place and what helps. Nothing is lost
-//! in silence, and no document fills the memory.
+//! Malformed documents: each is read correctly, or rejected with its place and a remedy. No
+//! document is lost silently, and no document exhausts the memory.
 
 use std::io::Write;
 
 use crate::common::program::Desk;
 
-/// Lines of `id<TAB>text` that `simhash` read, by the ids that it printed.
+/// The ids printed by `simhash`.
 fn ids(out: &str) -> Vec<&str> {
     out.lines().map(|line| line.split_once('\t').unwrap().1).collect()
 }
@@ -73,7 +73,7 @@ fn a_field_that_is_there_twice_is_refused_and_null_is_an_empty_text() {
     assert!(err.contains("(no features, or a null): 6"), "{err}");
 }
 
-/// The bomb is far larger than the memory, and a few kilobytes on disk.
+/// The bomb is a few kilobytes on disk, but far larger than the memory when decompressed.
 #[test]
 fn a_record_that_is_too_long_is_skipped_without_being_held() {
     const BOMB_LEN: usize = 256 << 20;
@@ -110,13 +110,13 @@ fn a_record_that_is_too_long_is_skipped_without_being_held() {
     args.extend(["a.jsonl.zst", "b.csv.zst", "c.tsv.zst", "d.txt.zst", "e.html.zst", "f.jsonl"]);
     let (_, err) = desk.run(&args, 0);
     assert!(err.contains("5 bad records skipped") && err.contains("4 records"), "{err}");
-    // The report of 'build' ends with the peak of its memory.
+    // The report of `build` ends with its peak memory.
     let memory = err.lines().find_map(|line| line.split_once(") , ").or(line.split_once("), ")));
     let memory = memory.unwrap().1.split_once(" of memory").unwrap().0;
     let (number, unit) = memory.split_once(' ').unwrap();
     assert_eq!(unit, "MiB", "{err}");
     assert!(number.parse::<f64>().unwrap() < 128.0, "{err}");
-    // A limit of one's own.
+    // A limit set by the user.
     let (_, err) = desk.run(&["fingerprint", "f.jsonl", "--max-document", "20"], 2);
     assert!(err.contains("line 1: a line is longer than the 20 bytes"), "{err}");
 }
@@ -163,7 +163,7 @@ fn a_folder_with_bad_files_goes_on_and_names_them() {
         assert!(err.contains(part), "{part}: {err}");
     }
     assert!(err.contains("d.jsonl.gz") && err.contains(&format!("the {taken} documents before")));
-    // A file that the user named must be there and whole.
+    // A file named by the user must exist and be complete.
     desk.run(&["fingerprint", "d/d.jsonl.gz", "--skip-bad"], 2);
     desk.run(&["fingerprint", "d/b.csv", "--skip-bad"], 2);
     let (out, err) = desk.run(&["fingerprint", "d", "--exclude", "*.csv", "--include", "*.txt"], 0);
@@ -203,7 +203,7 @@ fn ids_tell_the_files_of_several_folders_apart() {
     assert!(err.contains("two files would get the id 'a/x.txt'"), "{err}");
     desk.write("x.txt", "seven eight nine");
     desk.run(&["fingerprint", "a", "x.txt"], 2);
-    // Records with ids of their own do not take the names.
+    // Records with explicit ids do not use the file names as ids.
     desk.write("p/r.jsonl", "{\"id\":1,\"text\":\"one two\"}\n");
     desk.run(&["fingerprint", "p", "p/r.jsonl"], 0);
 }

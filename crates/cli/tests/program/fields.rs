@@ -1,11 +1,12 @@
-//! Fingerprints in fields of tables and JSON, and the same records written as such.
+//! Fingerprints in fields of tables and JSON, and output of the same records in these formats.
 
 use crate::common::program::Desk;
 use crate::common::{Record, clustered};
 
 const COUNT: usize = 500;
 
-/// A desk with the same records as lines, CSV (signed), TSV (hex), JSON (numbers, nested) and Parquet.
+/// A desk with the same records as lines, CSV (signed), TSV (hex), JSON (numbers, nested) and
+/// Parquet.
 fn desk() -> Desk {
     let records: Vec<Record> = clustered(COUNT as u64, 11);
     let id = |number: usize| format!("image {number}");
@@ -29,7 +30,7 @@ fn desk() -> Desk {
     desk
 }
 
-/// The files, and the options that read them.
+/// The files, each with the options to read it.
 const FILES: [(&str, &[&str]); 4] = [
     ("signed.csv", &["--fingerprint-field", "phash", "--radix", "sdec"]),
     ("hex.tsv", &["--fingerprint-field", "phash"]),
@@ -61,7 +62,7 @@ fn a_column_of_fingerprints_is_read_as_the_lines_are() {
         desk.ok(&with(&["add", file, "-s", "grown.fps", "-q"]), "");
         assert_eq!(desk.ok(&["dump", "-s", "grown.fps"], ""), dumped, "{file}");
         if file != "dumped.parquet" {
-            // That one is sorted, so other records come first.
+            // `dumped.parquet` is sorted, so other records come first.
             let list = with(&["clean", file, "--list", "-q"]);
             assert_eq!(desk.ok(&list, ""), kept, "{file}");
         }
@@ -80,7 +81,7 @@ fn tables_of_fingerprints_are_cleaned_like_documents() {
     let mut of_input = all.lines();
     assert!(clean.lines().all(|line| of_input.any(|other| other == line)));
     assert_eq!(desk.read("removed.tsv").lines().count(), COUNT - clean.lines().count());
-    // A stream of JSON Lines is answered record by record.
+    // Streamed JSON Lines are answered record by record.
     desk.ok(&["build", "-s", "seen.fps", "-q"], "");
     let stream = ["dedup", "-s", "seen.fps", "--fingerprint-field", "meta.phash", "--add", "-"];
     let answers = desk.ok(&[&stream[..], &["-k", "3", "-q"]].concat(), &all);
@@ -115,7 +116,7 @@ fn what_is_no_fingerprint_is_refused_with_its_place_and_a_remedy() {
     let annotated = ["dedup", "lines.tsv", "--annotate", "of", "-o", "x"];
     let err = String::from_utf8(desk.output(&annotated, "").stderr).unwrap();
     assert!(err.contains("'fpstore clean' cleans documents, and has --annotate"), "{err}");
-    // A null has no fingerprint, which is said and is no fault.
+    // A null has no fingerprint; it is reported, but is not an error.
     let skip = ["build", "more.jsonl", "--fingerprint-field", "fp", "--skip-bad", "-s", "one.fps"];
     let (_, err) = desk.run(&skip, 0);
     assert!(
@@ -141,7 +142,7 @@ fn a_dump_can_be_json_and_as_short_as_asked() {
         assert_eq!(cut, expected);
     }
     desk.run(&["dump", "-s", "lines.fps", "--format", "json", "--separator", ","], 2);
-    // Reports go to files by the same option.
+    // The same option writes reports to files.
     for report in [&["info", "-s", "lines.fps"][..], &["stats", "-s", "lines.fps"]] {
         let printed = desk.ok(&[report, &["--format", "json"]].concat(), "");
         desk.ok(&[report, &["--format", "json", "-q", "-o", "report.json", "-f"]].concat(), "");

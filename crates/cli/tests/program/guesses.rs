@@ -1,11 +1,11 @@
-//! Files as people have them are read without an option, and what was guessed is said in one line.
+//! Common file formats are read without options, and one line reports the guess.
 
 use crate::common::program::Desk;
 
 const A: &str = "f2a74de452e6b430";
 const B: &str = "0c1f789bed2eb9b8";
 
-/// A desk with the same two records in files of many shapes.
+/// A desk with the same two records in many file formats.
 fn desk() -> Desk {
     let desk = Desk::new();
     desk.write("name_first.tsv", format!("a.jpg\t{A}\nb.jpg\t{B}\n"));
@@ -107,7 +107,7 @@ fn folders_and_files_of_documents_are_known_by_their_names() {
     assert!(err.contains("build prints.jsonl -s no.fps --fingerprint-field phash\n"), "{err}");
     let ready = ["build", "prints.jsonl", "-s", "prints.fps", "--fingerprint-field", "phash"];
     desk.ok(&ready, "");
-    // A field that is named stays named.
+    // An explicitly named field is never replaced by a guess.
     desk.write("named.csv", format!("url,phash,size\nu,{A},7\n"));
     let named = ["build", "named.csv", "-s", "named.fps", "--fingerprint-field", "phash"];
     let (_, err) = desk.run(&named, 0);
@@ -123,7 +123,7 @@ fn the_store_is_a_plain_argument_of_every_command() {
     assert_eq!(out, format!("{A}\t{A}\t0\ta.jpg\n"));
     let (same, _) = desk.run(&["query", A, "img.fps", "-k", "0"], 0);
     assert_eq!(same, out);
-    // What comes through a pipe needs no name.
+    // Piped input needs no name.
     assert_eq!(desk.ok(&["query", "-s", "img.fps", "-k", "0"], &format!("{A}\n")), out);
     assert_eq!(desk.ok(&["query", "img.fps", "-k", "0"], &format!("{A}\n")), out);
     desk.write("more.tsv", "00000000000000ff\tc.jpg\n");
@@ -137,7 +137,7 @@ fn the_store_is_a_plain_argument_of_every_command() {
     for command in ["info", "stats", "verify"] {
         desk.ok(&[command, "copy.fps"], "");
     }
-    // One of the two would be ignored.
+    // One of the two stores would be ignored.
     let (_, err) = desk.run(&["query", "img.fps", "-s", "copy.fps", A], 2);
     assert!(err.contains("'img.fps' is not a fingerprint"), "{err}");
 }
@@ -158,7 +158,8 @@ fn a_store_that_is_not_there_is_explained() {
     assert!(err.contains("$FPSTORE names it"), "{err}");
 }
 
-/// One lost digit finds other records, or none, and a name is not taken for a number in silence.
+/// A fingerprint that lacks a digit would find wrong records, so it is reported; a name is not
+/// silently read as a number.
 #[test]
 fn what_is_no_whole_fingerprint_is_told() {
     let desk = desk();
@@ -195,7 +196,7 @@ fn what_is_no_whole_fingerprint_is_told() {
     assert_eq!(desk.run(&from, 0).0.lines().count(), 2);
 }
 
-/// To pass over bad records would lose all of them.
+/// Skipping bad records would skip all records.
 #[test]
 fn documents_that_come_as_fingerprints_get_the_command_that_reads_them() {
     let desk = desk();
@@ -238,7 +239,7 @@ fn documents_that_come_as_fingerprints_get_the_command_that_reads_them() {
     assert!(err.starts_with("fpstore: one.jsonl is JSON Lines, so --docs is meant\n"), "{err}");
 }
 
-/// The same lines give the same columns at every door, those for streams among them.
+/// The same lines are read with the same columns by all commands, streaming commands included.
 #[test]
 fn every_door_reads_the_same_columns() {
     let desk = Desk::with("n.tsv", &format!("20\t{A}\n21\t{B}\n"));
@@ -256,7 +257,7 @@ fn every_door_reads_the_same_columns() {
     desk.ok(&["build", "none.tsv", "-s", "new.fps", "-q"], "");
     desk.run_on(&["add", "--follow", "-s", "new.fps", "-q"], &lines, 0);
     assert_eq!(desk.ok(&["dump", "new.fps"], ""), stored);
-    // What a file cannot tell, a stream cannot either.
+    // If a file is ambiguous, so is a stream.
     let unclear = "9\tkbdYSiJlsfU=\n8\tt7wY9ahpAgw=\n";
     desk.write("unclear.tsv", unclear);
     for args in [
@@ -279,7 +280,8 @@ fn every_door_reads_the_same_columns() {
     assert_eq!(desk.ok(&["dump", "n.fps"], ""), stored);
 }
 
-/// Numbers of 53 bits, in texts: by name, by number and by guess they are in the same doubt.
+/// Numbers of 53 bits in texts: selected by name, by number or by guess, they are equally
+/// ambiguous.
 #[test]
 fn decimals_by_name_are_no_hex_in_silence() {
     let rows = [(1, "9007199254740991"), (2, "9007199254740990"), (3, "4503599627370496")];
@@ -307,7 +309,7 @@ fn decimals_by_name_are_no_hex_in_silence() {
     desk.ok(&["build", "one.tsv", "-s", "x.fps", "-q"], "");
     let (_, err) = desk.run_on(&[&follow[..], &["h"]].concat(), &json, 2);
     assert!(err.contains("hex or decimal"), "{err}");
-    // One hex letter among them tells.
+    // A single hex letter resolves the ambiguity.
     desk.write("hex.csv", "id,h\n1,9007199254740991\n2,90071992547409ab\n");
     desk.ok(&["build", "hex.csv", "-s", "hex.fps", "--fingerprint-field", "h", "-q"], "");
 }

@@ -1,5 +1,5 @@
-//! The commands `pairs`, `cluster` and `dedup` keep their columns and exit statuses; their files
-//! are complete or absent.
+//! The commands `pairs`, `cluster` and `dedup` keep their columns and exit statuses; their output
+//! files are complete or absent.
 
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ ffffffffffffffff\tlonely
 000000000000001f\te
 ";
 
-/// A folder with `pages.tsv` in it.
+/// A folder that contains `pages.tsv`.
 fn desk() -> Desk {
     Desk::with("pages.tsv", PAGES)
 }
@@ -58,7 +58,8 @@ fn results_are_files_that_are_whole_or_not_there() {
     assert!(err.contains("--force"), "{err}");
     desk.run(&["pairs", "pages.tsv", "-k", "0", "-o", "pairs.tsv", "--force"], 0);
     assert_eq!(desk.read("pairs.tsv").lines().count(), 1);
-    // Too many pairs, a bad line or a missing store: neither the file nor a temporary one is left.
+    // Too many pairs, a bad line or a missing store: neither the output file nor a temporary file
+    // is left.
     let (_, err) = desk.run(&["pairs", "pages.tsv", "--max-pairs", "5", "-o", "x"], 2);
     assert!(err.contains("more than 5 near pairs") && err.contains("--max-pairs"), "{err}");
     let far =
@@ -176,7 +177,7 @@ fn new_records_are_compared_with_stored_ones() {
     );
     let (out, _) = desk.run_on(&["dedup", "--within", "-"], new, 0);
     assert_eq!(out, "f0f0f0f0f0f0f0f0\tn1\n0000000000000001\tn2\n");
-    // Without a store they are compared with one another.
+    // Without a store the new records are compared with one another.
     assert_eq!(desk.run(&["dedup", "new.tsv", "-q"], 0).0, out);
     let (last, _) = desk.run_on(&["dedup", "-", "--keep", "last", "-q"], new, 0);
     assert_eq!(last, "0000000000000001\tn2\nf0f0f0f0f0f0f0f0\n");

@@ -1,4 +1,5 @@
-//! The command `join` finds what a scan of both lists finds, whether they are files or stores.
+//! The command `join` finds the same pairs as a scan of both lists, whether the lists are files or
+//! stores.
 
 use crate::common::program::Desk;
 
@@ -8,7 +9,7 @@ fn even(i: u64) -> u64 {
     z ^ z >> 27
 }
 
-/// Values, some of which lie 0 to 4 bits from some of the other list.
+/// Two lists; some values are 0 to 4 bits from a value of the other list.
 fn lists() -> [Vec<(u64, String)>; 2] {
     let near = |i: u64| even(i) ^ ((1 << (i % 5)) - 1) << (i % 59);
     let one = (0..120).map(|i| (even(i % 100), format!("a{i}")));
@@ -21,7 +22,7 @@ fn write(desk: &Desk, name: &str, list: &[(u64, String)]) {
     desk.write(name, lines);
 }
 
-/// The lines of a join, by a scan.
+/// The lines of a join, computed by a scan.
 fn scan([asked, searched]: [&[(u64, String)]; 2], k: u32) -> Vec<String> {
     let mut lines = Vec::new();
     for (query, id) in asked {
@@ -52,7 +53,7 @@ fn files_and_stores_are_joined_as_by_a_scan() {
                 let (out, _) = desk.run(&["join", asked, searched, "-k", &k.to_string()], 0);
                 let mut lines: Vec<&str> = out.lines().collect();
                 if asked == "one.tsv" {
-                    // In the order of the first list.
+                    // Sorted in the order of the first list.
                     let number = |line: &&str| -> u64 {
                         line.split('\t').next().unwrap()[1..].parse().unwrap()
                     };
@@ -63,7 +64,7 @@ fn files_and_stores_are_joined_as_by_a_scan() {
             }
         }
     }
-    // The store's own k where none is given, and 3 for a file.
+    // The default k is the k of the store, or 3 for a file.
     let (out, _) = desk.run(&["join", "one.tsv", "other.fps"], 0);
     assert_eq!(out.lines().count(), scan([&one, &other], 3).len());
     let (out, _) =
@@ -84,7 +85,7 @@ fn documents_of_two_folders_are_joined() {
     assert_eq!((fields[0], fields[3], fields[4]), ("x", "0", "z"), "{out}");
 }
 
-/// What was taken of both lists is one line.
+/// One line reports the fields used for both lists.
 #[test]
 fn fields_of_two_lists_are_told_once() {
     let desk = Desk::new();
@@ -119,7 +120,7 @@ fn edges_and_refusals_of_a_join() {
     assert!(err.contains("missing.tsv"), "{err}");
     let (_, err) = desk.run(&["join", "one.tsv", "far.tsv", "--recipe", "minhash"], 2);
     assert!(err.contains("add --docs"), "{err}");
-    // Fingerprints of two recipes are not compared.
+    // Fingerprints of two different recipes cannot be joined.
     desk.write("docs.jsonl", "{\"id\":\"x\",\"text\":\"some words that make a text\"}\n");
     desk.run(&["build", "--docs", "docs.jsonl", "-s", "docs.fps", "-q"], 0);
     desk.run(&["build", "one.tsv", "-s", "one.fps", "-q"], 0);

@@ -1,4 +1,4 @@
-//! A page of pairs to judge.
+//! The HTML page for judging pairs.
 
 use crate::common::program::Desk;
 
@@ -44,7 +44,7 @@ fn what_says_nothing_about_such_a_page_is_refused() {
     assert!(err.contains("give --html a name"), "{err}");
 }
 
-/// The labels of the page are those of the store that it was made of.
+/// The labels of the page are the labels of the store from which it was made.
 #[test]
 fn a_store_is_measured_as_its_files_are() {
     let desk = Desk::with(
@@ -56,7 +56,7 @@ fn a_store_is_measured_as_its_files_are() {
     let of_files = desk.ok(&["evaluate", "in.tsv", "--pairs", "labels.tsv"], "");
     let of_store = desk.ok(&["evaluate", "photos.fps", "--pairs", "labels.tsv"], "");
     assert_eq!(of_store, of_files);
-    // The same record a second time is no other document.
+    // A repeated record is not another document.
     desk.ok(&["add", "in.tsv", "photos.fps", "--no-compact", "-q"], "");
     assert_eq!(desk.ok(&["evaluate", "photos.fps", "--pairs", "labels.tsv"], ""), of_files);
     desk.write("other.tsv", "000000000000000f\ta\n");

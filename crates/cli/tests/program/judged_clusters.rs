@@ -1,4 +1,4 @@
-//! `cluster --pairs`: what people have judged is obeyed, and said.
+//! `cluster --pairs` obeys the judged pairs and reports them.
 
 use crate::common::program::Desk;
 
@@ -36,7 +36,7 @@ fn judged_pairs_are_obeyed_in_files_and_in_stores() {
                     no document has";
         assert!(err.contains(said), "{err}");
     }
-    // The rules of --keep see the same clusters, also where ids have positions.
+    // The rules of --keep use the same clusters, even if ids are positions.
     for (rule, kept) in [("first", "aced"), ("smallest-id", "aced"), ("largest-cluster", "dfg")] {
         let args = ["cluster", "-k", "1", "in.tsv", "--pairs", "labels.tsv", "--keep", rule, "-q"];
         let out = desk.ok(&args, "");

@@ -1,8 +1,9 @@
-//! Labels in answers, and as a choice of what is searched.
+//! Labels in answers, and labels as a filter for searches.
 
 use crate::common::program::Desk;
 
-/// The same fingerprint under two labels and without one, and one that is under a single label.
+/// The same fingerprint under two labels and without a label, and a fingerprint under a single
+/// label.
 fn desk() -> Desk {
     let desk = Desk::with("old.tsv", "00000000000000ff\ta\n0000000000000f0f\tb\n");
     desk.write("new.tsv", "00000000000000ff\tc\n");
@@ -34,7 +35,7 @@ fn labels_stand_before_the_ids() {
     assert_eq!(desk.ok(&[&from[..], &["--nearest", "2"]].concat(), ""), expected);
 }
 
-/// A merged file is young, and its records are as old as their label says.
+/// A merged file is new, but the age of its records follows from their label.
 #[test]
 fn info_shows_the_age_by_labels_that_are_dates() {
     let desk = desk();

@@ -113,7 +113,7 @@ fn labels_expire() {
     assert_eq!(err, nothing);
 }
 
-/// A segment with such a label would never expire, and nobody would notice.
+/// A segment with such a label would silently never expire.
 #[test]
 fn a_store_of_dates_takes_no_label_of_another_form() {
     let desk = Desk::with("b.tsv", "00000000000000ff\ta\n");
@@ -145,7 +145,7 @@ fn a_store_of_dates_takes_no_label_of_another_form() {
         desk.ok(&["add", "b.tsv", "day.fps", "--no-compact", "--label", label, "-q"], "");
     }
     desk.ok(&["import", "other.fps", "-s", "day.fps", "--label", "2026-11-06", "-q"], "");
-    // Stores of other labels, or of several forms, are as free as ever.
+    // Stores with other labels, or with labels of several forms, accept any label.
     for label in ["x", "2026-11-05", "30d"] {
         desk.ok(&["add", "b.tsv", "other.fps", "--no-compact", "--label", label, "-q"], "");
     }
@@ -154,7 +154,7 @@ fn a_store_of_dates_takes_no_label_of_another_form() {
     assert!(err.ends_with(says), "{err}");
 }
 
-/// A store of days is not emptied by a date in another spelling.
+/// A date in another spelling does not expire all records of a store of dates.
 #[test]
 fn what_expires_is_a_label_of_the_same_form() {
     let desk = desk();
@@ -257,7 +257,7 @@ fn a_stream_is_acknowledged_batch_by_batch() {
         assert!(line.starts_with(&format!("{number}\t")), "{line}");
         assert!(dump(&desk).contains(&format!("slow {number}\n")));
     }
-    // Between two batches others have their turn.
+    // Between two batches other writers get their turn.
     desk.run(&["delete", "--id", "a", "-s", "pages.fps"], 0);
     drop(input);
     assert!(child.wait().unwrap().success());
@@ -285,7 +285,7 @@ fn what_is_new_is_remembered_and_answered_as_it_comes() {
     drop(input);
     assert!(child.wait().unwrap().success());
     assert_eq!(info_of(&desk)["fingerprints"], 5);
-    // Of files, the kept records are printed and added in one step.
+    // With files as input, the kept records are printed and added in one step.
     desk.write("new.tsv", "00000000000000fd\tp\n0000000000abcdef\tq\n0000000000abcdee\tr\n");
     let files = ["dedup", "-s", "pages.fps", "--within", "--add", "new.tsv"];
     let (out, err) = desk.run(&files, 0);
@@ -345,7 +345,7 @@ fn a_dry_run_says_what_would_be_deleted_and_deletes_nothing() {
         assert!(would.contains("would be deleted; nothing was"), "{would}");
         assert_eq!(desk.ok(&["dump", "-s", "pages.fps"], ""), before);
         assert_eq!(generation(), first);
-        // It says what the deletion then says.
+        // The message equals the message of the actual deletion.
         desk.ok(&["build", "pages.tsv", "-s", "copy.fps", "-qf"], "");
         let (_, done) = desk.run(&[&["delete", "-s", "copy.fps"], what].concat(), 0);
         assert_eq!(would.replace("would be deleted; nothing was", "deleted"), done);
@@ -363,7 +363,7 @@ fn a_stored_document_is_searched_for_by_its_id() {
     let by_value = desk.ok(&["query", "00fe", "-s", "pages.fps"], "");
     assert_eq!(out, by_value);
     assert_eq!(out.lines().count(), 2);
-    // An id of two fingerprints asks for both, in the order of the ids.
+    // An id with two fingerprints searches for both, in the order of the ids.
     let out = desk.ok(&["query", "--id", "a", "--id", "c", "-k", "0", "-s", "pages.fps"], "");
     let ids: Vec<&str> = out.lines().map(|line| line.rsplit('\t').next().unwrap()).collect();
     assert_eq!(ids, ["a", "a", "c"]);
@@ -388,7 +388,7 @@ fn a_night_that_is_run_twice_changes_nothing_and_a_page_is_replaced() {
     );
     desk.write("new.tsv", "7777000000000000\tx\n");
     let dedup = ["dedup", "-s", "pages.fps", "--add", "new.tsv", "--run"];
-    // Their list was printed, and cannot be made again.
+    // Their list was already printed and cannot be reproduced.
     let (_, err) = desk.run(&[&dedup[..], &["2026-11-22"]].concat(), 2);
     assert!(err.contains("nothing was changed"), "{err}");
     assert_eq!(desk.ok(&["dump", "-s", "pages.fps"], ""), before);
@@ -398,7 +398,7 @@ fn a_night_that_is_run_twice_changes_nothing_and_a_page_is_replaced() {
     assert_ne!(desk.ok(&["dump", "-s", "pages.fps"], ""), before);
 }
 
-/// Whoever adds a file again gets each id twice, and should hear of it.
+/// Adding a file twice duplicates each id, so a message reports it.
 #[test]
 fn records_that_were_added_before_are_told() {
     let desk = Desk::new();
@@ -408,7 +408,7 @@ fn records_that_were_added_before_are_told() {
     let (_, err) = desk.run(&["add", "a.tsv", "-s", "s.fps"], 0);
     let said = "3 records of the input were in the store before, and are there twice now";
     assert!(err.contains(said) && err.contains("--replace"), "{err}");
-    // Another page with an equal fingerprint is no repetition.
+    // Another page with an equal fingerprint is not a repetition.
     let (_, err) = desk.run(&["add", "b.tsv", "-s", "s.fps"], 0);
     assert!(!err.contains("before"), "{err}");
     for option in [&["--replace"][..], &["--run", "night"]] {
@@ -416,7 +416,7 @@ fn records_that_were_added_before_are_told() {
         let (_, err) = desk.run(&args, 0);
         assert!(!err.contains("twice"), "{option:?}: {err}");
     }
-    // Not all of many are looked at.
+    // Only a part of many records is checked.
     let many: String = (0..2200).map(|i| format!("{:016x}\tn{i}\n", i << 20)).collect();
     desk.write("many.tsv", many);
     desk.ok(&["build", "many.tsv", "-s", "m.fps", "-q"], "");
@@ -462,7 +462,7 @@ fn a_file_that_is_named_twice_is_told() {
     assert!(err.contains("./a.tsv and a.tsv are one file"), "{err}");
 }
 
-/// The first night of a job needs no other command than every later one.
+/// The first run of a nightly job uses the same command as every later run.
 #[test]
 fn add_makes_the_store_on_demand_and_tunes_it_as_build_does() {
     let desk = Desk::with("one.tsv", "00ff00ff00ff00ff\ta\n");
@@ -488,7 +488,8 @@ fn add_makes_the_store_on_demand_and_tunes_it_as_build_does() {
     }
 }
 
-/// A mistyped file must not leave an empty store, and a store with a plain name is none of the inputs.
+/// A mistyped file name must not leave an empty store, and a store given as a plain argument is not
+/// an input.
 #[test]
 fn add_makes_no_store_before_its_inputs_open() {
     let desk = Desk::with("one.tsv", "00ff00ff00ff00ff\ta\n");

@@ -1,8 +1,8 @@
-//! The manual has a page for every command, with all that its help has.
+//! The manual has a page for every command, with all options of its help.
 
 use crate::common::program::{Desk, names_in};
 
-/// The long options in a help or a manual page, which escapes hyphens.
+/// The long options in a help text or a manual page, which escapes hyphens.
 fn options(text: &str) -> Vec<String> {
     let text = ["\\fB", "\\fI", "\\fR", "\\"]
         .iter()
@@ -16,7 +16,8 @@ fn options(text: &str) -> Vec<String> {
     options
 }
 
-/// A topic has the same options in its page and its help, and the page of the program names it.
+/// The manual page of a topic has the same options as its help, and the page of the program lists
+/// it.
 fn assert_topic(desk: &Desk, topic: &str, page: &str, all: &str) {
     let (help, _) = desk.run(&["help", topic], 0);
     let in_page = options(page);
@@ -62,7 +63,7 @@ fn every_command_has_a_page_with_its_options_and_exit_status() {
         for option in options(&help) {
             assert!(in_page.contains(&option), "{name} lacks {option}: {in_page:?}");
         }
-        // What the short help leaves out is explained, too.
+        // Options omitted from the short help are explained, too.
         if command == "build" {
             assert!(page.replace('\\', "").contains("Write one segment to FILE"), "{page}");
         }

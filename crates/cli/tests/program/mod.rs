@@ -1,4 +1,4 @@
-//! The promises of the program: commands, outputs, statuses.
+//! Tests of the guarantees of the program: commands, outputs, exit statuses.
 
 mod basics;
 mod clean;

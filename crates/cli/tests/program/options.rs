@@ -1,4 +1,4 @@
-//! Options do what they say, or are refused.
+//! Options work as documented, or are rejected.
 
 use std::fs;
 
@@ -15,7 +15,7 @@ fn desk() -> Desk {
     desk
 }
 
-/// The bytes of all files of a store.
+/// The contents of all files of a store.
 fn content(desk: &Desk, store: &str) -> Vec<(String, Vec<u8>)> {
     let names = crate::common::names_of(&desk.path(store));
     names
@@ -44,7 +44,7 @@ fn a_full_store_is_not_replaced_by_an_empty_one() {
         let (_, err) = desk.run_on(&build, input, 2);
         assert!(err.contains(expected) && err.contains("--allow-empty"), "{args:?}: {err}");
         assert_eq!(content(&desk, "pages.fps"), before, "{args:?}");
-        // Bad records alone make no store, and an empty input makes an empty one.
+        // Bad records alone create no store, but an empty input creates an empty store.
         let (_, err) = desk.run_on(&[&["build", "-s", "new.fps"], args].concat(), input, {
             if expected == "the input is empty" { 0 } else { 2 }
         });
@@ -117,10 +117,10 @@ fn the_distance_is_that_of_the_store() {
         desk.run(&[command, "-s", "far.fps", "-k", "7"], 1);
         let (_, err) = desk.run(&[command, "far.tsv"], 1);
         assert!(err.contains("within 3 bits"), "{err}");
-        // One of the two would be ignored.
+        // One of the two stores would be ignored.
         let both = desk.output(&[command, "far.tsv", "-s", "far.fps"], "");
         assert_eq!(both.status.code(), Some(2));
-        // The environment names a default, which gives way.
+        // The environment variable sets only a default, so the file takes precedence.
         let mut with_default = desk.command(&[command, "far.tsv", "-k", "8"]);
         assert!(with_default.env("FPSTORE", "missing.fps").output().unwrap().status.success());
     }
@@ -176,7 +176,7 @@ fn options_are_not_ignored() {
     let keep = ["cluster", "pages.tsv", "--keep", "representative", "--format", "json"];
     let (_, err) = desk.run(&keep, 2);
     assert!(err.contains("leave out --format"), "{err}");
-    // A store can be named in either way, and a second one is no other way to name the first.
+    // A store can be given in either way, but two stores given with -s are an error.
     for command in [&["info", "--format", "json"][..], &["dump"], &["verify"], &["stats"]] {
         let of = |store: &[&str]| desk.ok(&[command, store].concat(), "");
         assert_eq!(of(&["pages.fps"]), of(&["-s", "pages.fps"]));
@@ -185,7 +185,7 @@ fn options_are_not_ignored() {
         let both = desk.output(&[command, &["pages.fps", "-s", "docs.fps"]].concat(), "");
         assert_eq!(both.status.code(), Some(2));
     }
-    // An option of one value that is given twice counts once.
+    // Repeating a flag has no further effect.
     desk.ok(&["build", "pages.tsv", "-q", "-q", "-f", "-f", "-s", "pages.fps"], "");
     let (out, _) = desk.run(&["query", "ff", "-s", "pages.fps", "--limit", "1", "-q"], 0);
     assert_eq!(out, "00000000000000ff\t00000000000000ff\t0\ta\n");

@@ -1,4 +1,4 @@
-//! Where results go: files, links, devices and pipes, and what stays of a process that is killed.
+//! Output destinations: files, links, devices and pipes, and the leftovers of a killed process.
 #![cfg(unix)]
 
 use std::fs;
@@ -19,7 +19,7 @@ fn desk() -> Desk {
     desk
 }
 
-/// Every command that writes a file, without the name of the file.
+/// Every command that writes a file, without the file name.
 fn writers() -> Vec<Vec<&'static str>> {
     vec![
         vec!["pairs", "-q", "-o"],
@@ -82,7 +82,7 @@ fn the_target_of_a_link_is_replaced_and_the_link_stays() {
         assert!(desk.path("link").symlink_metadata().unwrap().is_symlink(), "{args:?}");
         assert_ne!(fs::read(desk.path("there/real")).unwrap(), b"old", "{args:?}");
         assert_eq!(fs::metadata(desk.path("link")).unwrap().mode() & 0o777, 0o600, "{args:?}");
-        // A link that leads nowhere yet.
+        // A link with a missing target.
         symlink("there/new", desk.path("dangling")).unwrap();
         desk.run(&[&args[..], &["dangling"]].concat(), 0);
         assert!(desk.path("dangling").symlink_metadata().unwrap().is_symlink(), "{args:?}");
@@ -90,7 +90,7 @@ fn the_target_of_a_link_is_replaced_and_the_link_stays() {
     }
 }
 
-/// The null device of this machine is reached by a link, so that a fault would replace the link.
+/// The null device is opened through a link, so a bug would replace the link and not the device.
 #[test]
 fn devices_and_pipes_are_written_to_and_stay() {
     for args in writers() {
@@ -134,7 +134,7 @@ fn an_output_that_is_full_is_named() {
     assert_eq!(output.status.code(), Some(2));
 }
 
-/// The system would kill a process that writes past this limit.
+/// The system would kill a process that exceeds this file size limit.
 #[test]
 fn a_limit_on_the_length_of_files_is_an_error_and_leaves_nothing() {
     let desk = desk();
@@ -151,7 +151,7 @@ fn a_limit_on_the_length_of_files_is_an_error_and_leaves_nothing() {
     assert!(!names_in(desk.folder()).iter().any(|name| name.starts_with('.') || name == "out"));
 }
 
-/// Wherever the limit of open files is met, the message names the limit and how to raise it.
+/// Wherever the limit of open files is hit, the message names the limit and how to raise it.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_limit_of_open_files_is_named_wherever_it_is_met() {
@@ -173,7 +173,7 @@ fn a_limit_of_open_files_is_named_wherever_it_is_met() {
             let output = shell.current_dir(desk.folder()).output().unwrap();
             let err = text(output.stderr);
             assert!(!err.contains("uncategorized"), "{files}: {command}: {err}");
-            // As glibc says it, and musl.
+            // The wording of glibc, and of musl.
             if ["Too many open files", "No file descriptors available"]
                 .iter()
                 .any(|of| err.contains(of))
@@ -187,7 +187,7 @@ fn a_limit_of_open_files_is_named_wherever_it_is_met() {
         }
     }
     assert!(refused > 3, "{refused}");
-    // What failed left the store as it was.
+    // The failed commands left the store unchanged.
     desk.run(&["verify", "-s", "many.fps", "-q"], 0);
 }
 
@@ -198,7 +198,8 @@ fn what_a_killed_command_leaves_has_no_name_or_is_removed_by_the_next() {
     make_pipe(&desk.path("pipe"));
     let args = ["dedup", "--within", "pipe", "-o", "out", "--removed", "m", "--temp-dir", "tmp"];
     let mut child = desk.command(&args).spawn().unwrap();
-    // The pipe opens when the command reads it, and by then it has all its files.
+    // Opening the pipe blocks until the command reads it; by then the command has created all its
+    // files.
     let writer = fs::File::options().write(true).open(desk.path("pipe")).unwrap();
     signal(&child, "KILL");
     child.wait().unwrap();
@@ -210,7 +211,7 @@ fn what_a_killed_command_leaves_has_no_name_or_is_removed_by_the_next() {
     assert_eq!(names_in(&desk.path("tmp")), [""; 0]);
 }
 
-/// Folders of other people are not taken for leftovers, whatever their names.
+/// Folders of other users are not treated as leftovers, whatever their names.
 #[test]
 fn folders_that_others_made_stay() {
     let desk = desk();
@@ -219,7 +220,7 @@ fn folders_that_others_made_stay() {
     for name in others {
         desk.write(&format!("tmp/{name}/precious"), "data");
     }
-    // This is one that was left, and it goes.
+    // This folder is a leftover, and is removed.
     desk.write("tmp/.fpstore-work-left77/.fpstore-in-use", "");
     desk.write("tmp/.fpstore-work-left77/input.fps/MANIFEST", "");
     desk.run(&["dedup", "--within", "pages.tsv", "--temp-dir", "tmp"], 0);
@@ -231,7 +232,7 @@ fn folders_that_others_made_stay() {
     }
 }
 
-/// What another process uses is not taken for a leftover.
+/// Temporary folders of a running process are not treated as leftovers.
 #[test]
 fn temporary_folders_in_use_stay() {
     let desk = desk();

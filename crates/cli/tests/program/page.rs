@@ -1,5 +1,5 @@
-//! The pages of `cluster --html` and `compare --html`: whole, bounded, and harmless whatever stands
-//! in ids and texts. tools/pages/check_pages.sh looks at them in a browser.
+//! The pages of `cluster --html` and `compare --html` are complete, bounded, and safe for any
+//! contents of ids and texts. tools/pages/check_pages.sh tests them in a browser.
 
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ fn desk() -> Desk {
     Desk::with("docs.jsonl", DOCS)
 }
 
-/// The groups that a page holds for its script.
+/// The groups in the script data of a page.
 fn groups(page: &str) -> Vec<Value> {
     let (_, data) = page.split_once("<script id=\"data\" type=\"application/json\">").unwrap();
     let (json, _) = data.split_once("</script>").unwrap();
@@ -33,7 +33,7 @@ fn ids(groups: &[Value]) -> Vec<Vec<String>> {
     groups.iter().map(of).collect()
 }
 
-/// The text of a document, from its parts and the first text of the group.
+/// The text of a document, rebuilt from its parts and the first text of the group.
 fn text(group: &Value, number: usize) -> String {
     let documents = group["documents"].as_array().unwrap();
     if let Some(text) = documents[number]["text"].as_str() {
@@ -98,7 +98,7 @@ fn rows_come_with_the_page_if_they_are_asked_for() {
     let kept = desk.ok(&[&args[..], &["--keep", "first"]].concat(), "");
     assert_eq!(kept.lines().count(), 3);
     assert_eq!(groups(&desk.read("page.html")).len(), 2);
-    // Confirmed documents, with their similarity.
+    // Confirmed documents with their similarity.
     desk.ok(&[&args[..], &["--confirm", "0.5"]].concat(), "");
     let found = groups(&desk.read("page.html"));
     assert!(found[0]["documents"][1]["similarity"].as_f64().unwrap() > 0.5, "{found:?}");
@@ -119,7 +119,7 @@ fn texts_of_a_store_or_of_fingerprints_come_from_documents_with_their_ids() {
         desk.ok(&[&args[..], &["--texts", "docs.jsonl"]].concat(), "");
         let found = groups(&desk.read("page.html"));
         assert!(text(&found[0], 1).starts_with("Two such documents"));
-        // The options for reading are those of documents.
+        // The reading options are the same as for documents.
         desk.write("other.jsonl", DOCS.replace("\"text\"", "\"body\""));
         let other = ["--texts", "other.jsonl", "--text-field", "body"];
         desk.ok(&[&args[..], &other].concat(), "");
@@ -127,7 +127,7 @@ fn texts_of_a_store_or_of_fingerprints_come_from_documents_with_their_ids() {
         let (_, err) = desk.run(&[&args[..], &["--text-field", "body"]].concat(), 2);
         assert!(err.contains("--text-field is for documents"), "{err}");
     }
-    // Some texts are missing, and one was changed since.
+    // Some texts are missing, and one text has changed.
     let changed = DOCS.replace("An engineer", "Some other person of the town");
     let changed: Vec<&str> = changed.lines().skip(1).take(3).collect();
     desk.write("part.jsonl", changed.join("\n"));
@@ -150,7 +150,7 @@ fn documents_with_one_id_keep_their_own_texts() {
     let mut texts = [text(&found[1], 0), text(&found[1], 1)];
     texts.sort();
     assert!(texts[0].ends_with("river today") && texts[1].ends_with("river twice"), "{texts:?}");
-    // With fingerprints alone nobody knows which text belongs to which, and the page says so.
+    // Fingerprints alone cannot tell which text belongs to which document, and the page says so.
     desk.write("prints.tsv", desk.ok(&["fingerprint", "docs.jsonl", "-q"], ""));
     let args = ["cluster", "prints.tsv", "-k", "12", "-qf", "--html", "page.html", "--texts"];
     desk.ok(&[&args[..], &["docs.jsonl"]].concat(), "");
@@ -216,7 +216,7 @@ fn a_page_is_bounded_and_says_what_it_leaves_out() {
     let shown = groups(&page).len();
     assert!((100..2000).contains(&shown), "{shown}");
     assert!(page.contains(&format!("This page shows the {shown} largest of 3 000 groups")));
-    // Too small for anything is still a page.
+    // A limit below the minimum still gives a page.
     desk.run(&[&args[..], &["--html-max", "1KB"]].concat(), 0);
     assert_eq!(groups(&desk.read("page.html")).len(), 0);
 }
@@ -259,7 +259,7 @@ fn no_groups_are_a_page_too_and_bad_pages_are_refused() {
     let output = desk.output(&["cluster", "--html", "x.html", "--link", "javascript:{id}"], "");
     let err = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.code() == Some(2) && err.contains("the scheme is 'javascript'"), "{err}");
-    // Features have no texts.
+    // Feature records have no texts.
     desk.write("features.jsonl", "{\"id\":\"a\",\"features\":{\"x\":1}}\n".repeat(2));
     let args = ["cluster", "--docs", "features.jsonl", "--docs-format", "features", "-q"];
     desk.ok(&[&args[..], &["--html", "features.html"]].concat(), "");
@@ -305,10 +305,10 @@ fn two_records_of_a_store_are_compared() {
     let report = desk.json(&["compare", "-s", "store.fps", "a", b]);
     assert_eq!((&report["second_id"], &report["second_name"]), (&"b".into(), &b.into()));
     assert_eq!(report["differing_bits"], serde_json::json!(bits));
-    // A fingerprint need not be stored.
+    // A given fingerprint need not be stored.
     let out = desk.ok(&["compare", "-s", "store.fps", "a", "0"], "");
     assert!(out.contains("0000000000000000\t\n"), "{out}");
-    // With the texts, the features are compared as those of documents.
+    // With texts, features are compared as for documents.
     desk.write(
         "a.txt",
         serde_json::from_str::<Value>(DOCS.lines().next().unwrap()).unwrap()["text"]

@@ -1,9 +1,9 @@
-//! Stores of pictures: `--images`, `--image`, and what they say.
+//! Stores of pictures: `--images`, `--image`, and their messages.
 
 use crate::common::program::Desk;
 use crate::common::root;
 
-/// A desk with a folder `photos` of the pictures that imagehash hashed.
+/// A desk with a folder `photos` of pictures hashed by imagehash.
 fn desk() -> Desk {
     let desk = Desk::new();
     let data = root().join("crates/images/tests/data");
@@ -15,7 +15,7 @@ fn desk() -> Desk {
     desk
 }
 
-/// The values are those of imagehash; `turned.jpg` is turned by its EXIF data.
+/// The values equal the values of imagehash; `turned.jpg` is rotated by its EXIF data.
 #[test]
 fn pictures_become_a_store_with_paths_as_ids() {
     let desk = desk();
@@ -40,7 +40,7 @@ fn pictures_become_a_store_with_paths_as_ids() {
 #[test]
 fn a_store_of_pictures_is_asked_with_a_picture_and_takes_more() {
     let desk = desk();
-    // The store is a plain argument, as elsewhere.
+    // The store is given as a plain argument, as for other commands.
     desk.ok(&["build", "--images", "photos", "--image-hash", "dhash", "p.fps", "-q"], "");
     let found = desk.ok(&["query", "--image", "photos/wide.png", "-s", "p.fps"], "");
     assert_eq!(found, "a6a134f0c8cbccdc\ta6a134f0c8cbccdc\t0\twide.png\n");
@@ -49,7 +49,7 @@ fn a_store_of_pictures_is_asked_with_a_picture_and_takes_more() {
     desk.ok(&["add", "--images", "more", "p.fps", "-q"], "");
     let found = desk.ok(&["query", "--image", "photos/wide.png", "-s", "p.fps"], "");
     assert!(found.lines().any(|line| line.ends_with("\tcopy.png")), "{found}");
-    // Another hash is another recipe.
+    // Another hash method is another recipe.
     let other = ["add", "--images", "more", "--image-hash", "phash", "-s", "p.fps"];
     let (_, err) = desk.run(&other, 2);
     assert!(err.contains("recipes differ"), "{err}");

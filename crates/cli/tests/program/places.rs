@@ -1,4 +1,4 @@
-//! Where no output goes: to an input, into a folder that is read, into a store.
+//! Rejected output paths: an input, a folder being read, a store.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ fn a_folder_that_is_no_store_is_told_as_such() {
     assert!(err.contains("a directory without a manifest"), "{err}");
 }
 
-/// Whatever option names an output: it never takes the place of an input, whatever option names that.
+/// An output never overwrites an input, whatever the options that name them.
 #[test]
 fn no_output_takes_the_place_of_an_input() {
     let desk = Desk::new();
@@ -108,7 +108,7 @@ fn no_output_takes_the_place_of_an_input() {
         assert!(err.contains("lies in a store"), "{args:?}: {err}");
         assert!(!desk.path("store.fps/new").exists());
     }
-    // Standard input can be a file, too.
+    // Standard input can be an input file, too.
     let stdin = fs::File::open(desk.path("in/a.jsonl")).unwrap();
     let mut command = desk.command(&["fingerprint", "-", "-o", "in/a.jsonl", "-f"]);
     let done = command.stdin(stdin).output().unwrap();

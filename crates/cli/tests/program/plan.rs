@@ -1,4 +1,5 @@
-//! The command `plan` and `build --scheme auto` choose alike, and refuse impossible requests.
+//! The command `plan` and `build --scheme auto` choose the same scheme, and reject impossible
+//! requests.
 
 use std::fs;
 
@@ -6,7 +7,7 @@ use serde_json::Value;
 
 use crate::common::program::{Desk, text};
 
-/// Writes spread fingerprints under a mask, with ids from 1.
+/// Writes evenly distributed fingerprints under a mask, with ids from 1.
 fn write_fingerprints(desk: &Desk, name: &str, count: u64, mask: u64) {
     let spread = |i: u64| {
         let z = i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -99,7 +100,7 @@ fn what_cannot_be_planned_names_what_would_work() {
             "--budget is for --scheme auto",
         ),
     ] {
-        // Not all of these come from the program: the parser of arguments has messages of its own.
+        // Some of these messages come from the argument parser.
         let output = desk.output(args, "");
         assert_eq!(output.status.code(), Some(2), "{args:?}");
         let (out, err) = (text(output.stdout), text(output.stderr));

@@ -1,5 +1,5 @@
-//! A signal ends every command that waits: for input, for a named pipe, or for the reader of its
-//! output. A test of a command that does not end does not end either.
+//! A signal ends every command that waits for input, for a named pipe, or for the reader of its
+//! output. If the command does not end, the test does not end either.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -43,7 +43,7 @@ const READERS: &[&[&str]] = &[
     &["evaluate", "--docs", "text.txt", "--pairs"],
 ];
 
-/// Waits until the process sleeps, three times in a row, or has ended.
+/// Waits until the process sleeps in three successive checks, or has ended.
 fn wait_until_it_waits(child: &Child) {
     let status = format!("/proc/{}/status", child.id());
     let mut asleep = 0;
@@ -72,7 +72,7 @@ fn assert_ends(mut child: Child, case: &str) {
 #[test]
 fn the_first_signal_ends_a_command_that_waits_for_standard_input() {
     for args in READERS {
-        // A test that runs in the background ignores SIGINT, and so do its children.
+        // A test run in the background ignores SIGINT, and so do its child processes.
         let desk = desk();
         let mut child = desk.command(&[args, &["-"][..]].concat()).spawn().unwrap();
         let input = child.stdin.take();
@@ -86,7 +86,7 @@ fn the_first_signal_ends_a_command_that_waits_for_standard_input() {
 fn the_first_signal_ends_a_command_that_waits_for_a_named_pipe() {
     for args in READERS {
         for file in ["pipe", "folder", "folder/a.txt"] {
-            // In a folder a pipe is passed over, so that nothing waits.
+            // Pipes in folders are skipped, so the command does not wait.
             let takes_folders =
                 args.contains(&"--docs") || args[0] == "fingerprint" || args[0] == "df";
             if file == "folder" && (!takes_folders || args.ends_with(&["--pairs"])) {
@@ -106,7 +106,7 @@ fn the_first_signal_ends_a_command_that_waits_for_a_named_pipe() {
     }
 }
 
-/// The writer has opened the pipe and says nothing.
+/// The writer has opened the pipe but sends no data.
 #[test]
 fn the_first_signal_ends_a_command_whose_pipe_is_silent() {
     for args in READERS {
@@ -144,7 +144,7 @@ fn streams_end_at_the_first_signal_with_what_they_took() {
     }
 }
 
-/// The reader of the output is there and takes nothing.
+/// The reader of the output is open but reads no data.
 #[test]
 fn the_first_signal_ends_a_command_that_waits_for_its_reader() {
     let desk = desk();
@@ -159,7 +159,7 @@ fn the_first_signal_ends_a_command_that_waits_for_its_reader() {
         child.stdout.as_mut().unwrap().read_exact(&mut [0; 100]).unwrap();
         assert_ends(child, &format!("{args:?}"));
     }
-    // Nobody opens the pipe.
+    // The pipe is never opened for reading.
     let child = desk.command(&["dump", "-s", "many.fps", "-o", "pipe"]).spawn().unwrap();
     assert_ends(child, "dump");
 }

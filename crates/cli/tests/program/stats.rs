@@ -1,4 +1,4 @@
-//! The command `stats` keeps its report, its page and its refusals.
+//! The command `stats` keeps its report, its HTML page and its error messages.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::common::program::{Desk, text};
 
-/// As even as random, and the same every time.
+/// Evenly distributed and deterministic values.
 fn even(i: u64) -> u64 {
     let z = (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -44,7 +44,7 @@ fn a_store_and_its_input_are_told_alike() {
 #[test]
 fn a_gap_between_near_copies_and_strangers_proposes_a_k() {
     let desk = Desk::new();
-    // Copies one and two bits away, and one stranger for each.
+    // For each value, copies one and two bits away, and an unrelated value.
     let near = |i: u64| [even(i), even(i) ^ 1 << (i % 60), even(i) ^ 5 << (i % 60), !even(i)];
     desk.write_fingerprints("input.tsv", (0..500).flat_map(near));
     desk.run(&["build", "input.tsv", "-q"], 0);
@@ -55,7 +55,8 @@ fn a_gap_between_near_copies_and_strangers_proposes_a_k() {
     desk.run(&["stats", "--html", "stats.html"], 0);
     let page = fs::read_to_string(desk.path("stats.html")).unwrap();
     assert!(page.contains("within the proposed k = 3"), "{page}");
-    // Without the copies no gap is left, in the store and in a file of what is left.
+    // Without the copies no gap is left, neither in the store nor in a file of the remaining
+    // records.
     let copies = (0..500).flat_map(|i| [even(i) ^ 1 << (i % 60), even(i) ^ 5 << (i % 60)]);
     let copies: String = copies.map(|value| format!("{value:016x}\n")).collect();
     desk.write("copies.txt", &copies);
@@ -225,7 +226,7 @@ fn build_warns_in_two_lines_of_what_matters() {
     let (_, err) =
         desk.run(&["build", "short.tsv", "-s", "a.fps", "--scheme", "2", "--force", "--quiet"], 0);
     assert_eq!(err, "");
-    // A note is no warning.
+    // A note is not a warning.
     desk.write_fingerprints("few.tsv", (0..1000).map(|i| if i == 7 { 0 } else { even(i) }));
     assert_eq!(warnings(&["build", "few.tsv", "-s", "c.fps"]), Vec::<String>::new());
 }

@@ -1,4 +1,5 @@
-//! `-s A -s B`: several stores answer as a scan of the records of all, and each id has its store.
+//! `-s A -s B`: several stores answer like a scan of all their records, and each id names its
+//! store.
 
 use std::collections::BTreeSet;
 
@@ -10,8 +11,8 @@ use crate::common::{Random, clustered, record_lines};
 
 const NAMES: [&str; 3] = ["one.fps", "two.fps", "three.fps"];
 
-/// Three stores with schemes and tuned distances that differ, which share some records; and the records
-/// of each, with the file of all.
+/// Three stores with different schemes and tuned distances and some shared records; and their
+/// records, with the file that contains all of them.
 fn desk() -> (Desk, Vec<(u64, &'static str, String)>) {
     let desk = Desk::new();
     let records = clustered(600, 801);
@@ -88,7 +89,7 @@ fn queries_of_several_stores_are_answered_as_by_a_scan_in_every_format() {
             }
         }
         assert_eq!(of_json, expected, "k={k}");
-        // Single queries give the same, without the id of the query.
+        // Single queries give the same answers, without the id of the query.
         let hex: Vec<String> = asked.iter().map(|query| format!("{query:016x}")).collect();
         let hex: Vec<&str> = hex.iter().map(String::as_str).collect();
         let single = desk.ok(&with_stores(&[&["query", "-k", &number][..], &hex].concat()), "");
@@ -115,7 +116,7 @@ fn with_one_store_no_output_names_it() {
 #[test]
 fn cut_answers_and_ids_and_the_nearest_come_from_all_stores() {
     let (desk, all) = desk();
-    // Record 195 lies in the first store and in the second.
+    // Record 195 is in the first store and in the second.
     let (value, _, id) = &all[195];
     let out = desk.ok(&with_stores(&["query", "--id", id, "-k", "0"]), "");
     let line = |store| format!("{value:016x}\t{value:016x}\t0\t{store}\t{id}\n");
@@ -279,7 +280,8 @@ fn a_corpus_is_cleaned_against_several_stores() {
         let named: Vec<[&str; 3]> = gone.iter().map(|row| [row[4], row[5], row[8]]).collect();
         assert_eq!(named[0], ["copy", "three.fps-own", "three.fps"], "{gone:?}");
         assert_eq!(named[1][0], "shared");
-        // Of equal ones the one with the least id, or of equal similarity the first.
+        // Among equal documents the least id is named, or, among documents of equal similarity, the
+        // first.
         assert_eq!(named[1][1..], ["one.fps-a", "one.fps"], "{gone:?}");
     }
 }

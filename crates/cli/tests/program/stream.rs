@@ -1,4 +1,4 @@
-//! Streams of records: what was answered is kept, and several processes share a store.
+//! Streams of records: answered records are durable, and several processes share a store.
 
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::process::{Child, ChildStdin, ChildStdout};
@@ -16,7 +16,7 @@ fn dump(desk: &Desk) -> String {
     desk.ok(&["dump", "-s", "pages.fps"], "")
 }
 
-/// A process that answers line by line.
+/// A process that answers each line.
 struct Answerer {
     child: Child,
     input: Option<ChildStdin>,
@@ -40,7 +40,7 @@ impl Answerer {
         self.answers.next().unwrap().unwrap()
     }
 
-    /// Reads no more answers, and sends lines until the process ends. Returns its status and
+    /// Stops reading answers, and sends lines until the process ends. Returns its status and
     /// messages.
     fn leave(self) -> (Option<i32>, String) {
         let Answerer { mut child, input, answers } = self;
@@ -105,8 +105,8 @@ fn others_write_between_the_batches_of_a_stream_which_sees_what_they_wrote() {
     let mut follow =
         Answerer::start(&desk, &["add", "--follow", "-s", "pages.fps", "--batch-count", "1"]);
     for number in 0..20_u64 {
-        // Far from one another and from what is stored. A stream ends its turn just after its
-        // answer, so the others wait for theirs.
+        // Far from one another and from the stored records. A stream ends its turn just after its
+        // answer, so the other streams wait for their turns.
         let record = (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         if number % 2 == 0 {
             follow.ask(&format!("{record:016x}\tother"));
@@ -131,7 +131,7 @@ fn others_write_between_the_batches_of_a_stream_which_sees_what_they_wrote() {
     assert!(dump(&desk).contains("0123456789abcdef\tagain\n"));
 }
 
-/// Each record goes to both streams, and is new for exactly one of them.
+/// Each record is sent to both streams, and is new for exactly one of them.
 #[test]
 fn two_streams_of_one_store_agree_on_what_is_new() {
     let desk = desk();
@@ -178,8 +178,8 @@ fn document(id: &str, text: &str) -> String {
     format!("{{\"id\":\"{id}\",\"text\":\"{text}\"}}")
 }
 
-/// Each answer is waited for before the next line is sent, so a line that is kept back would stop
-/// the test for ever.
+/// The test waits for each answer before it sends the next line, so a delayed answer would block
+/// the test forever.
 #[test]
 fn documents_are_answered_line_by_line_and_bad_ones_end_nothing() {
     let first = document("first", "something that is like nothing else");

@@ -1,4 +1,4 @@
-//! Results as Parquet files have the rows of the lines.
+//! Parquet output has the same rows as line output.
 
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
@@ -6,7 +6,7 @@ use parquet::record::Field;
 use crate::common::program::Desk;
 use crate::common::{clustered, record_lines};
 
-/// Each row as a line of its values, in the order of `columns`; numbers that are fingerprints in hex.
+/// Each row as a line of its values, in the order of `columns`; fingerprints are printed in hex.
 fn lines_of(desk: &Desk, name: &str, columns: &[&str]) -> Vec<String> {
     let file = std::fs::File::open(desk.path(name)).unwrap();
     let reader = SerializedFileReader::new(file).unwrap();
@@ -36,7 +36,7 @@ fn desk() -> Desk {
     desk
 }
 
-/// Runs a command twice, for lines and for a table, and compares what it wrote.
+/// Runs a command twice, with line output and with table output, and compares both.
 fn assert_same(desk: &Desk, args: &[&str], columns: &[&str]) {
     let lines = desk.ok(args, "");
     assert!(lines.lines().count() > 3, "{args:?}: {lines}");

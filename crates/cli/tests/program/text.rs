@@ -1,4 +1,4 @@
-//! The commands for documents give the same fingerprints for every kind of input, and name bad
+//! The commands for documents compute the same fingerprints for every kind of input, and report bad
 //! records.
 
 use std::io::Write;
@@ -14,18 +14,18 @@ const DOCS: &str = "\
 {\"id\":\"empty\",\"text\":\"  \"}
 ";
 
-/// A folder with `docs.jsonl` in it.
+/// A folder that contains `docs.jsonl`.
 fn desk() -> Desk {
     Desk::with("docs.jsonl", DOCS)
 }
 
-/// The fingerprints that `fingerprint` prints, without ids.
+/// The fingerprints printed by `fingerprint`, without ids.
 fn fingerprints(desk: &Desk, args: &[&str]) -> Vec<String> {
     let (out, _) = desk.run(&[&["fingerprint"], args].concat(), 0);
     out.lines().map(|line| line.split('\t').next().unwrap().to_string()).collect()
 }
 
-/// The lines of the recipe that `info` prints.
+/// The recipe lines printed by `info`.
 fn recipe_of(info: &str) -> String {
     info.lines()
         .skip_while(|line| !line.starts_with("recipe"))
@@ -49,7 +49,7 @@ fn fingerprints_are_printed_as_lines_that_build_reads() {
     assert!(info.contains("external"), "{info}");
     let (_, err) = desk.run(&["query", "--text", "some text"], 2);
     assert!(err.contains("recipe 'external'"), "{err}");
-    // The user may name the recipe of ready fingerprints.
+    // The user can name the recipe of precomputed fingerprints.
     let told = ["build", "-", "-q", "--recipe", "minhash", "-s", "told.fps"];
     desk.run_on(&told, &out, 0);
     let text = "two such documents differ from each other in a very small part";
@@ -80,7 +80,7 @@ fn a_store_of_documents_is_asked_with_texts_and_files_by_its_own_recipe() {
     assert!(err.contains("no features"), "{err}");
     let (_, err) = desk.run(&["query", "--file", "docs.jsonl"], 2);
     assert!(err.contains("holds 4 documents, expected one"), "{err}");
-    // The recipe that 'info' prints makes the same fingerprints.
+    // The recipe printed by `info` computes the same fingerprints.
     desk.write("recipe.txt", recipe_of(&info));
     let again = fingerprints(&desk, &["docs.jsonl", "--recipe", "recipe.txt"]);
     assert_eq!(again, fingerprints(&desk, &[&["docs.jsonl"], &recipe[..]].concat()));
@@ -151,14 +151,14 @@ fn ready_features_are_taken_with_their_weights() {
                  {\"id\":2,\"features\":{\"alpha\":7}}\n{\"id\":3,\"features\":{\"beta\":0}}\n";
     desk.write("f.jsonl", lines);
     let (out, err) = desk.run(&["fingerprint", "f.jsonl", "--docs-format", "features"], 0);
-    // 2.5 outweighs 1 + 1, so the first feature decides both.
+    // 2.5 outweighs 1 + 1, so the first feature determines both fingerprints.
     let prints: Vec<&str> = out.lines().map(|line| &line[..16]).collect();
     assert_eq!((prints.len(), prints[0]), (2, prints[1]));
     assert!(err.contains("1 document without fingerprint"), "{err}");
     desk.run(&["build", "--docs", "f.jsonl", "--docs-format", "features", "-q"], 0);
     let (info, _) = desk.run(&["info"], 0);
     assert!(info.contains("segment=given"), "{info}");
-    // MinHash takes features without weights.
+    // MinHash accepts only features without weights.
     let minhash = ["--docs-format", "features", "--recipe", "minhash"];
     let (_, err) = desk.run(&[&["fingerprint", "f.jsonl"], &minhash[..]].concat(), 2);
     assert!(err.contains("line 1: feature 'alpha' has a weight that is not 1"), "{err}");
@@ -233,7 +233,7 @@ fn tables_and_lists_are_part_of_the_recipe_and_must_be_given_again() {
     desk.write("stop.txt", "the\nin\na\n");
     let build = ["build", "--docs", "docs.jsonl", "-q", "--df", "docs.df"];
     desk.run(&[&build, &words[..]].concat(), 0);
-    // MinHash knows no weights.
+    // MinHash does not support weights.
     for option in [["--df", "docs.df"], ["--count", "log"], ["--top", "9"], ["--tie", "one"]] {
         let (_, err) = desk.run(&[&["fingerprint", "docs.jsonl"], &option[..]].concat(), 2);
         assert!(err.contains("minhash") && err.contains("simhash"), "{err}");
@@ -288,7 +288,7 @@ fn compare_and_evaluate_tell_distances() {
     let report: Value = serde_json::from_str(&out).unwrap();
     let result = &report["recipes"][0];
     assert_eq!(result["points"].as_array().unwrap().len(), 33);
-    // 6 pairs of 4 documents, of which one has no fingerprint: a and b are duplicates, c and b do
+    // 4 documents have 6 pairs; one document has no fingerprint: a and b are duplicates, c and b do
     // not count.
     assert_eq!((&result["duplicates"], &result["others"]), (&1.into(), &1.into()));
     for (pairs, part) in [
@@ -316,7 +316,7 @@ fn many_documents_come_out_in_order_whatever_the_number_of_threads() {
     let ids: Vec<usize> =
         one.lines().map(|line| line.split_once('\t').unwrap().1.parse().unwrap()).collect();
     assert_eq!(ids, (0..5000).collect::<Vec<_>>());
-    // A reader that closes the pipe is no error.
+    // A closed output pipe is not an error.
     let mut child = desk.command(&["fingerprint", "many.jsonl"]).spawn().unwrap();
     drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
@@ -335,7 +335,7 @@ fn recipes_are_measured_side_by_side_and_for_larger_collections() {
     let two = ["--recipe", "1e0ng", "--recipe", "minhash", "--collection-size", "1e6"];
     let (out, _) = desk.run(&[&args[..], &two, &["--format", "json", "--keys", "2"]].concat(), 0);
     let report: Value = serde_json::from_str(&out).unwrap();
-    // The first one's hash has no keys.
+    // The hash of the first recipe has no keys.
     let keys = |at: usize| report["recipes"][at]["of_keys"].as_array().unwrap().len();
     assert_eq!((keys(0), keys(1)), (1, 2));
     let forecast = &report["recipes"][1]["forecast"];
@@ -351,10 +351,10 @@ fn recipes_are_measured_side_by_side_and_for_larger_collections() {
         let (_, err) = desk.run_on(&[&["evaluate"], wrong].concat(), DOCS, 2);
         assert!(err.contains(part), "{err}");
     }
-    // Standard input is read once, so one key is tried.
+    // Standard input can be read only once, so only one key is tested.
     let (out, _) = desk.run_on(&["evaluate", "--pairs", "pairs.tsv", "--docs", "-"], DOCS, 0);
     assert!(!out.contains("spread"), "{out}");
-    // Ready fingerprints.
+    // Precomputed fingerprints.
     desk.write("hashes.tsv", "00000000000000ff\ta\n00000000000000fe\tb\nffff000000000000\tc\n");
     let ready = ["evaluate", "--pairs", "pairs.tsv", "hashes.tsv", "--unlisted-differ"];
     let (out, _) = desk.run(&ready, 0);
@@ -382,7 +382,7 @@ fn features_show_what_a_recipe_sees() {
     assert_eq!(rows[0][2], "7bcf8b09c87cc52e");
     let (out, _) = desk.run(&[&text[..], &["--words"]].concat(), 0);
     assert_eq!(out, "one\ntwo\none\ntwo\nthree\n");
-    // Seven letters, not two as of words.
+    // The default shingle has seven letters, while word shingles have two words.
     let letters = ["features", "--literal", "One two", "--segment", "letters"];
     let (out, _) = desk.run(&[&letters[..], &["--shingle", "3"]].concat(), 0);
     assert_eq!(out.lines().next().unwrap().split('\t').nth(3), Some("one"));
@@ -420,7 +420,7 @@ fn simhash_is_the_other_method_by_name() {
     let (_, err) =
         desk.run(&["fingerprint", "docs.jsonl", "--recipe", "minhash", "--recipe", "simhash"], 2);
     assert!(err.contains("--recipe is given twice"), "{err}");
-    // Operators and capitals count in source code.
+    // In source code, operators and upper case are significant.
     let compare = ["compare", "--literal", "return a+b", "return A-b", "--format", "json"];
     let jaccard = |recipe: &str| {
         let (json, _) = desk.run(&[&compare[..], &["--recipe", recipe]].concat(), 0);

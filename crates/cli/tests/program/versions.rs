@@ -1,4 +1,5 @@
-//! The program tells its own version from that of the format, and says what an upgrade needs.
+//! The program distinguishes its own version from the format version, and names what an upgrade
+//! needs.
 
 use crate::common::program::Desk;
 use crate::common::root;

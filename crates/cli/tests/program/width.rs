@@ -1,4 +1,4 @@
-//! The program keeps fingerprints of 32 bits as what they are: 8 hex digits in, 8 out.
+//! The program reads and prints fingerprints of 32 bits as 8 hex digits.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use crate::common::Random;
 use crate::common::oracle;
 use crate::common::program::Desk;
 
-/// Random values, some near others, and those at both ends.
+/// Random values, some near others, and the extreme values.
 fn values() -> Vec<u64> {
     let mut random = Random::new(32);
     let mut values: Vec<u64> = (0..300).map(|_| random.next() >> 32).collect();
@@ -21,7 +21,7 @@ fn lines(values: &[u64]) -> String {
     values.iter().enumerate().map(|(id, value)| format!("{value:08x}\t{id}\n")).collect()
 }
 
-/// A folder with `a.tsv` and the store `a.fps` of it.
+/// A folder with `a.tsv` and `a.fps`, a store of it.
 fn desk(values: &[u64]) -> Desk {
     let desk = Desk::with("a.tsv", &lines(values));
     desk.run(&["build", "a.tsv", "-s", "a.fps", "--bits", "32", "-q"], 0);
@@ -153,7 +153,7 @@ fn what_does_not_fit_is_refused_with_its_remedy() {
     desk.run(&["build", "a.tsv", "-s", "a.fps", "--bits", "32", "-q"], 0);
     let (_, err) = desk.run(&["query", "0123456789abcdef", "-s", "a.fps"], 2);
     assert!(err.contains("'0123456789abcdef' has more than 32 bits"), "{err}");
-    // What counts is the value, not its zeros.
+    // The value counts, not leading zeros.
     desk.run(&["query", "00000000deadbeef", "-s", "a.fps"], 0);
     let (_, err) = desk.run_on(&["add", "-s", "a.fps"], "deadbeef\tx\n1deadbeef\ty\n", 2);
     assert!(err.contains("line 2") && err.contains("more than 32 bits"), "{err}");

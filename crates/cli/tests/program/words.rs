@@ -1,8 +1,8 @@
-//! The words of the program: its help, other names, formats of rows, colours, completions, statuses.
+//! The user interface of the program: help, aliases, row formats, colours, completions, statuses.
 
 use crate::common::program::{Desk, text};
 
-/// Lines of a page of help, which is as wide as a terminal of 100 columns.
+/// Maximum number of lines of a help page for a terminal of 100 columns.
 const PAGE: usize = 60;
 
 fn desk() -> Desk {
@@ -12,14 +12,14 @@ fn desk() -> Desk {
     desk
 }
 
-/// What the parser of arguments says of those that it refuses.
+/// The error message of the argument parser for rejected arguments.
 fn refused(desk: &Desk, args: &[&str]) -> String {
     let output = desk.output(args, "");
     assert_eq!(output.status.code(), Some(2), "{args:?}");
     text(output.stderr)
 }
 
-/// The names under the headings of `fpstore help`, of commands or of topics.
+/// The commands or topics listed under the headings of `fpstore help`.
 fn names(desk: &Desk, is_topic: bool) -> Vec<String> {
     let help = desk.ok(&["help"], "");
     let (commands, rest) = help.split_once("\nOptions:").unwrap();
@@ -97,7 +97,7 @@ fn other_words_for_commands_and_options_are_understood() {
     assert_eq!(desk.json(&["ls", "new.fps"])["ids"], desk.json(&["info", "new.fps"])["ids"]);
 }
 
-/// `--segment`, `--link`, `--ids` and `--refresh` have other meanings elsewhere.
+/// `--segment`, `--link`, `--ids` and `--refresh` have other meanings in other commands.
 #[test]
 fn old_names_of_options_are_understood_where_they_stood() {
     let desk = desk();
@@ -142,7 +142,7 @@ fn csv_has_names_and_quotes_and_lines_with_tabs_have_names_on_demand() {
     let tsv = desk.ok(&query, "");
     let named = desk.ok(&[&query[..], &["--header"]].concat(), "");
     assert_eq!(named, format!("query\tfingerprint\tdistance\tid\n{tsv}"));
-    // What a join finds, in the order of its columns.
+    // The results of a join, in column order.
     let csv = desk.ok(&["pairs", "store.fps", "-k", "1", "--csv", "-q"], "");
     assert_eq!(
         csv,
@@ -151,11 +151,11 @@ fn csv_has_names_and_quotes_and_lines_with_tabs_have_names_on_demand() {
     );
     let csv = desk.ok(&["dump", "store.fps", "--csv"], "");
     assert_eq!(csv.lines().next(), Some("fingerprint,id"));
-    // A table that is empty has its names, too.
+    // An empty table still has its column names.
     let (csv, _) =
         desk.run(&["query", "0f0f0f0f0f0f0f0f", "-k", "1", "-s", "store.fps", "--csv"], 1);
     assert_eq!(csv, "query,fingerprint,distance,id\n");
-    // What was printed is read again.
+    // Printed output can be read again.
     desk.write("again.csv", desk.ok(&["dump", "store.fps", "--csv"], ""));
     desk.ok(&["build", "again.csv", "-s", "again.fps", "-q"], "");
     assert_eq!(desk.ok(&["dump", "again.fps"], ""), desk.ok(&["dump", "store.fps"], ""));
@@ -225,7 +225,7 @@ fn statuses_tell_what_is_not_there_from_what_is_wrong() {
     ] {
         desk.run(args, status);
     }
-    // Ids that are read from an empty list are all found.
+    // Ids read from an empty list: every id counts as found.
     desk.write("none.txt", "");
     desk.run(&["delete", "--ids", "none.txt", "-s", "store.fps"], 0);
 }

@@ -1,4 +1,4 @@
-//! What a server changes beside additions: documents replaced, segments that expire, labels, merges.
+//! Server changes other than additions: replaced documents, expired segments, labels, merges.
 
 use fpstore::{IdRef, Store};
 use serde_json::{Value, json};
@@ -25,7 +25,7 @@ fn add(server: &Server, value: u64, id: &str) {
     assert_eq!(added["added"], 1);
 }
 
-/// The fingerprints of an id in the store on the disk.
+/// The fingerprints of an id in the store on disk.
 fn stored(desk: &Desk, id: &str) -> Vec<u64> {
     let store = Store::open(desk.path("store.fps")).unwrap();
     let found = store.find_ids(&[IdRef::Text(id)], None).unwrap();
@@ -37,7 +37,7 @@ fn labels(desk: &Desk) -> Vec<String> {
     store.info().segments.iter().map(|segment| segment.label.clone()).collect()
 }
 
-/// Reading the ids of a large store takes long, and happens beside the writer.
+/// Reading the ids of a large store takes long, and does not block the writer.
 #[test]
 fn ids_of_a_large_store_are_read_before_the_turn_of_the_writer() {
     let records = clustered(260_000, 1);
@@ -74,12 +74,12 @@ fn a_page_that_changed_is_replaced_in_one_step() {
     assert_eq!((&answer["fingerprints"], &answer["ids"]), (&json!(1), &json!(1)));
     let shown = server.get("/v1/ids?id=page").json();
     assert_eq!(shown["fingerprints"], json!(["0000000000000009"]));
-    // Segments may have been merged since.
+    // Segments may have been merged in the meantime.
     assert!(shown["generation"].as_u64() >= answer["generation"].as_u64());
     assert_eq!((stored(&desk, "page"), stored(&desk, "fresh")), (vec![9], vec![8]));
     assert_eq!(stored(&desk, "other"), [1 << 50]);
     assert_eq!(server.metric("fpstore_deleted_ids_total"), 1.0);
-    // Items that wait for their commit are older than the replacement.
+    // Items waiting for their commit are older than the replacement.
     let soon = json!({ "fingerprint": "00000f0000000000", "id": "soon" });
     let body = json!({ "items": [soon], "durable": false });
     done(&server, "POST", "/v1/check-and-add", &body);
@@ -189,7 +189,8 @@ fn only_a_server_that_writes_changes_anything() {
     }
 }
 
-/// What the command line cannot do while a server writes comes in by a store beside it.
+/// Changes that the command line cannot make while a server writes are imported from a store next
+/// to the served store.
 #[test]
 fn segments_of_stores_beside_the_served_one_are_imported() {
     let desk = desk_of(&clustered(50, 1));
@@ -208,13 +209,13 @@ fn segments_of_stores_beside_the_served_one_are_imported() {
     assert_eq!(found["matches"][0]["ids"], json!(["more"]));
     assert_eq!(found["generation"], done["generation"]);
     assert_eq!(stored(&desk, "most"), [0xab]);
-    // A second time, nothing else, and nothing from elsewhere.
+    // A repeated import, other files, and other folders are rejected.
     assert_eq!(import(json!(["more.fps"])).code(), "bad-parameter");
     let before = server.get("/v1/info").json()["store"]["generation"].clone();
     for name in ["../more.fps", "/etc/passwd", "", ".", "..", "a/b", "more.fps/"] {
         assert_eq!(import(json!([name])).code(), "bad-name", "{name}");
     }
-    // A client's mistake is no failure of the served store.
+    // A client error is not a failure of the served store.
     desk.write("page.txt", "one two three four five");
     desk.ok(&["build", "--docs", "page.txt", "-s", "texts.fps", "-q"], "");
     for (name, code) in
@@ -230,6 +231,6 @@ fn segments_of_stores_beside_the_served_one_are_imported() {
         assert_eq!(server.metric("fpstore_commits_failing"), 0.0, "{name}");
     }
     assert_eq!(server.get("/v1/info").json()["store"]["generation"], before);
-    // Writing goes on.
+    // Additions still work.
     add(&server, 1 << 44, "after");
 }

@@ -1,4 +1,5 @@
-//! Clients that are slow, many, gone or rude do not keep `fpstore serve` from answering the others.
+//! Slow, numerous, disconnected or malicious clients do not prevent `fpstore serve` from answering
+//! other clients.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -31,7 +32,7 @@ fn a_head_that_drips_is_ended_and_an_idle_connection_is_not() {
     let mut slow = server.connect();
     let start = Instant::now();
     slow.stream.write_all(b"GET /healthz HT").unwrap();
-    // A byte now and then does not buy more time.
+    // Sending single bytes now and then does not extend the timeout.
     let mut writer = slow.stream.try_clone().unwrap();
     std::thread::spawn(move || {
         while writer.write_all(b"T").is_ok() {
@@ -40,7 +41,7 @@ fn a_head_that_drips_is_ended_and_an_idle_connection_is_not() {
     });
     assert!(slow.has_ended());
     assert!(start.elapsed() >= Duration::from_millis(400));
-    // The second head of a connection drips, too.
+    // The second request head of a connection is sent slowly, too.
     let mut again = server.connect();
     assert_eq!(again.ask("GET", QUERY, &[], b"").status, 200);
     again.stream.write_all(b"GET /heal").unwrap();
@@ -70,7 +71,7 @@ fn a_body_that_does_not_come_is_refused() {
     let answer = slow.answer();
     assert_eq!((answer.status, answer.code().as_str()), (408, "slow-body"));
     assert!(slow.has_ended());
-    // A stream ends with a line that says so.
+    // A stream ends with a line that reports the timeout.
     let mut slow = server.connect();
     let head = head.replace("application/json", "application/x-ndjson");
     slow.stream.write_all(format!("{head}Content-Length: 100\r\n\r\n\"1\"\n").as_bytes()).unwrap();
@@ -97,7 +98,7 @@ fn a_body_over_the_limit_is_answered_though_the_client_writes_first() {
         assert_eq!(answer.header("connection"), Some("close"));
         assert!(connection.has_ended());
     }
-    // Whoever asks first is told before it sends anything.
+    // A client that sends `Expect: 100-continue` gets the error before it sends the body.
     let mut careful = server.connect();
     careful
         .stream
@@ -107,7 +108,7 @@ fn a_body_over_the_limit_is_answered_though_the_client_writes_first() {
         )
         .unwrap();
     assert_eq!(careful.answer().status, 413);
-    // In chunks, of which the length is not announced.
+    // A chunked body, whose length is not announced.
     let mut chunked = server.connect();
     let head = b"POST /v1/query HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
                  Transfer-Encoding: chunked\r\n\r\n";
@@ -143,7 +144,7 @@ fn a_client_that_reads_no_answers_is_not_read_from_and_is_ended() {
     let head = b"POST /v1/query?k=64 HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\
                  Content-Type: application/x-ndjson\r\n\r\n";
     greedy.stream.write_all(head).unwrap();
-    // Each line is answered with tens of kilobytes: far more than any buffer holds.
+    // Each line has an answer of tens of kilobytes: far more than any buffer can contain.
     let chunk = format!("500\r\n{}\r\n", "\"1\"\n".repeat(320));
     let mut is_ended = false;
     for _ in 0..100_000 {
@@ -182,18 +183,19 @@ fn two_thousand_connections_are_served_and_those_over_the_limit_are_told() {
     assert!(answer.header("retry-after").is_some());
     assert_eq!(answer.json()["error"]["limit"]["name"], "max-connections");
     assert!(surplus.has_ended());
-    // Those that were there first are still served.
+    // Earlier connections are still served.
     assert_eq!(connections[7].ask("GET", QUERY, &[], b"").status, 200);
     drop(connections);
     wait_for("there is room again", || server.get(QUERY).status == 200);
 }
 
-/// Telling takes a file and memory, so of very many at once only some are told; all of them end.
+/// A 503 response needs a file descriptor and memory, so only some of very many connections get it;
+/// all are closed.
 #[test]
 fn of_a_crowd_over_the_limit_some_are_told_and_the_others_are_closed() {
     let desk = desk();
     let server = Server::start(&desk, &["--max-connections", "1"]);
-    // The connection by which the server was awaited may have the only place for a while.
+    // The connection that waited for the server may occupy the only slot for a while.
     let mut first = loop {
         let mut one = server.connect();
         if one.ask("GET", QUERY, &[], b"").status == 200 {
@@ -204,7 +206,7 @@ fn of_a_crowd_over_the_limit_some_are_told_and_the_others_are_closed() {
         (0..150).map(|_| TcpStream::connect(&server.address).unwrap()).collect();
     let mut told = 0;
     for mut stream in crowd {
-        // One that is closed at once may end as a reset.
+        // A connection closed at once can end with a reset.
         let mut answer = Vec::new();
         let _ = stream.read_to_end(&mut answer);
         if !answer.is_empty() {
@@ -219,7 +221,7 @@ fn of_a_crowd_over_the_limit_some_are_told_and_the_others_are_closed() {
     assert!(refused.unwrap().parse::<u32>().unwrap() >= 150);
 }
 
-/// A search is not cut in slices, so only its deadline ends it.
+/// A single search is not divided into slices, so only its deadline ends it.
 #[test]
 fn one_search_that_takes_too_long_is_ended_by_the_deadline() {
     let desk = desk_of(&clustered(300_000, 5));
@@ -234,7 +236,7 @@ fn one_search_that_takes_too_long_is_ended_by_the_deadline() {
     assert_eq!((answer.status, &answer.json()["cut"]), (200, &serde_json::Value::Null));
 }
 
-/// Sends a request that keeps the pool busy, and waits until it does.
+/// Sends a request that keeps the pool busy, and waits until it runs.
 fn search_slowly(server: &Server) -> Connection<TcpStream> {
     let slow = json!({ "fingerprints": vec!["1"; 100_000], "k": 30, "ids": 0, "limit": 1 });
     let searched = || server.metric("fpstore_slow_total");
@@ -246,7 +248,7 @@ fn search_slowly(server: &Server) -> Connection<TcpStream> {
         &[("Content-Type", "application/json")],
         slow.to_string().as_bytes(),
     );
-    // The lane may still be full.
+    // The slow lane may still be full.
     wait_for("it is searched for", || searched() > before || busy.is_answered());
     busy
 }
@@ -259,9 +261,9 @@ fn a_search_that_takes_long_holds_nobody_up_and_its_lane_is_bounded() {
     let mut answer = None;
     wait_for("one is refused while the other is searched for", || {
         let mut busy = search_slowly(&server);
-        // What is cheap is still answered by the only thread that reads requests.
+        // Cheap requests are still answered by the only thread that reads requests.
         assert_eq!(server.get(QUERY).status, 200);
-        // What is not finds its lane full, unless it comes at the end of a slice.
+        // Expensive requests find the lane full, unless they arrive at the end of a slice.
         let mut refused = None;
         while refused.is_none() && !busy.is_answered() {
             let body = json!({ "fingerprints": vec!["1"; 300], "k": 30, "ids": 0, "limit": 1 });
@@ -272,7 +274,7 @@ fn a_search_that_takes_long_holds_nobody_up_and_its_lane_is_bounded() {
             assert_eq!(refused.code(), "busy");
             assert!(refused.header("retry-after").is_some());
         }
-        // On a machine with much other work its own thread may have been late, too.
+        // On a heavily loaded machine, the busy request itself may have been late.
         answer = Some(busy.answer()).filter(|it| refused.is_some() && it.status != 503);
         answer.is_some()
     });
@@ -296,7 +298,7 @@ fn the_end_waits_for_what_is_under_way() {
     assert!(TcpStream::connect(address).is_err());
 }
 
-/// Lines are counted over all parts of a stream, and open connections are counted.
+/// The metrics count the lines of all streams, and the open connections.
 #[test]
 fn an_error_of_a_later_part_of_a_stream_has_the_number_of_its_line() {
     let desk = desk();
@@ -310,7 +312,7 @@ fn an_error_of_a_later_part_of_a_stream_has_the_number_of_its_line() {
         let answered = || server.metric("fpstore_queries_total") >= number;
         wait_for("the part is answered", answered);
     }
-    // The stream, and the connection that asks for the metrics.
+    // The stream, and the connection that requests the metrics.
     let open = server.metric("fpstore_open_connections");
     assert!((2.0..10.0).contains(&open), "{open}");
     stream.stream.write_all(b"9\r\nnonsense\n\r\n0\r\n\r\n").unwrap();
@@ -321,7 +323,7 @@ fn an_error_of_a_later_part_of_a_stream_has_the_number_of_its_line() {
     assert!(last["error"]["message"].as_str().unwrap().starts_with("line 3: "), "{text}");
 }
 
-/// A stream that never ends must not keep the server from ending, nor lose a line in silence.
+/// An endless stream must not prevent the server from ending, nor lose a line silently.
 #[test]
 fn a_stream_is_told_that_the_server_ends_after_the_answers_to_what_was_sent() {
     let desk = desk();
@@ -363,13 +365,13 @@ fn a_unix_socket_is_for_its_owner_and_is_removed() {
     assert_eq!(connection.ask("GET", QUERY, &[], b"").status, 200);
     let (_, err) = desk.run(&["serve", "-s", "store.fps", "--listen", &listen], 2);
     assert!(err.contains("another process listens there"), "{err}");
-    // The second one left the socket of the first alone.
+    // The second server did not touch the socket of the first.
     let mut later = Connection::new(UnixStream::connect(&path).unwrap());
     assert_eq!(later.ask("GET", QUERY, &[], b"").status, 200);
     let (status, _) = server.end();
     assert_eq!(status.code(), Some(0));
     assert!(!path.exists());
-    // A server that ends leaves the socket of another one alone that has the name by now.
+    // A server that ends does not remove a newer socket of another server with the same name.
     let first = Server::begin(&desk, &["--listen", &listen]);
     std::fs::remove_file(&path).unwrap();
     let second = Server::begin(&desk, &["--listen", &listen]);
@@ -378,7 +380,7 @@ fn a_unix_socket_is_for_its_owner_and_is_removed() {
     assert_eq!(later.ask("GET", QUERY, &[], b"").status, 200);
     assert_eq!(second.end().0.code(), Some(0));
     assert!(!path.exists());
-    // What a killed server left is in nobody's way; what is no socket is left alone.
+    // A leftover socket of a killed server is replaced; a file other than a socket is not touched.
     Server::begin(&desk, &["--listen", &listen, "--socket-mode", "660"]).kill();
     let server = Server::begin(&desk, &["--listen", &listen, "--socket-mode", "660"]);
     assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o660);
@@ -390,7 +392,7 @@ fn a_unix_socket_is_for_its_owner_and_is_removed() {
     assert_eq!(desk.read("near.sock"), "precious");
 }
 
-/// Clients that begin long bodies and do not end them must not take all memory.
+/// Clients with long unfinished bodies must not exhaust the memory.
 #[test]
 fn bodies_of_all_requests_share_a_budget() {
     let desk = desk_of(&clustered(50, 1));
@@ -412,7 +414,7 @@ fn bodies_of_all_requests_share_a_budget() {
     assert_eq!(refused.code(), "bodies-over-limit");
     assert_eq!(refused.header("retry-after"), Some("1"));
     assert_eq!(server.post("/v1/query", kind, "{\"fingerprint\":\"1\"}").status, 200);
-    // A line of a stream is held until its end has come.
+    // A line of a stream is buffered until it is complete.
     let stream = server.post("/v1/query", "application/x-ndjson", &body);
     assert_eq!(stream.code(), "bodies-over-limit");
     slow.stream.write_all(&body.as_bytes()[600_000..]).unwrap();
@@ -420,13 +422,13 @@ fn bodies_of_all_requests_share_a_budget() {
     assert_eq!(server.post("/v1/query", kind, &body).status, 200);
 }
 
-/// So must clients that ask for much and read nothing.
+/// Neither must clients that request much data and read none of it.
 #[test]
 fn long_answers_that_nobody_reads_share_the_budget_of_bodies() {
     let desk = desk_of(&clustered(1000, 1));
     let args = ["--max-bodies", "1MiB", "--max-body", "1MiB", "--body-timeout", "1h", "--threads"];
     let server = Server::start(&desk, &[&args[..], &["2"]].concat());
-    // Longer than what the system takes for a client that does not read.
+    // Longer than the socket buffers of the system for a client that does not read.
     let body = json!({ "fingerprints": vec!["1"; 1000], "k": 64 }).to_string();
     let kind = [("Content-Type", "application/json")];
     let mut deaf = server.connect();
@@ -443,7 +445,8 @@ fn long_answers_that_nobody_reads_share_the_budget_of_bodies() {
     assert_eq!(server.post("/v1/query", kind[0].1, &body).status, 200);
 }
 
-/// Linux lets clients connect that nobody has accepted, so the test sees none of it at its own end.
+/// Linux completes connections before the server accepts them, so the clients of this test get no
+/// errors.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_server_without_files_to_open_says_so_once_and_recovers() {
@@ -464,11 +467,11 @@ fn a_server_without_files_to_open_says_so_once_and_recovers() {
         (0..FILES).map(|_| UnixStream::connect(desk.path("s.sock")).unwrap()).collect();
     let line = lines.find(|line| line.contains("cannot accept")).unwrap();
     assert!(line.contains("'ulimit -n NUMBER' allows more"), "{line}");
-    // As glibc says it, and musl.
+    // The wording of glibc, and of musl.
     let said = ["Too many open files", "No file descriptors available"];
     assert!(said.iter().any(|of| line.contains(of)) && !line.contains("uncategorized"), "{line}");
     drop(idle);
-    // The line between the two would be another one of the same failure.
+    // A line in between would report the same failure a second time.
     assert!(lines.next().unwrap().ends_with("connections are accepted again"));
     let metrics = ask().ask("GET", "/metrics", &[], b"").body;
     let metrics = String::from_utf8(metrics).unwrap();

@@ -1,4 +1,4 @@
-//! What operators see: metrics of routes and of the process, a log of requests, a server that drains.
+//! Observability: metrics of routes and of the process, a request log, a draining server.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::{FileExt, PermissionsExt};
@@ -34,7 +34,7 @@ fn times_are_counted_by_route_and_the_process_is_described() {
     assert_eq!(info["store"]["segments"][0]["format_version"], *formats.start());
     assert!(server.metric("process_resident_memory_bytes") > 1e6);
     assert!(server.metric("process_start_time_seconds") > 1e9);
-    // Each family is named once, before its numbers.
+    // Each metric family is declared once, before its values.
     let families: Vec<&str> = text.lines().filter(|line| line.starts_with("# TYPE ")).collect();
     let mut distinct = families.clone();
     distinct.sort_unstable();
@@ -96,8 +96,7 @@ fn a_draining_server_says_so_and_goes_on_to_answer() {
     assert_eq!(server.end().0.code(), Some(0));
 }
 
-/// Readers of a store find a page that the disk has damaged only when they need it; a scrub finds it
-/// before.
+/// Readers of a store detect a damaged page only when they need it; a scrub detects it earlier.
 #[test]
 fn a_scrub_counts_what_it_reads_and_finds_damage_that_no_query_met() {
     let desk = desk_of(&clustered(5000, 2));
@@ -116,7 +115,7 @@ fn a_scrub_counts_what_it_reads_and_finds_damage_that_no_query_met() {
     let place = bytes.len() / 2;
     bytes[place] ^= 1;
     let put = |bytes: &[u8]| {
-        // In place, as a disk does it: the server has the file mapped.
+        // In place, like real disk damage: the server has the file mapped.
         let mut rights = std::fs::metadata(&segment).unwrap().permissions();
         rights.set_mode(0o600);
         std::fs::set_permissions(&segment, rights).unwrap();
@@ -146,7 +145,7 @@ fn a_slow_scrub_does_not_hold_up_the_end() {
     assert_eq!(server.end().0.code(), Some(0));
 }
 
-/// Alerts and plots of a number that does not exist would never fire, and nobody would know.
+/// Alerts and plots of a nonexistent metric would silently never fire.
 #[test]
 fn the_shipped_alerts_and_the_dashboard_ask_for_metrics_that_exist() {
     let desk = desk_of(&clustered(50, 1));

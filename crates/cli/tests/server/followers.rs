@@ -1,4 +1,5 @@
-//! Followers: the files of a state over HTTP, and folders that hold the newest one.
+//! Followers: serving the files of a snapshot over HTTP, and folders that mirror the newest
+//! snapshot.
 
 use std::process::{Command, Stdio};
 
@@ -11,7 +12,7 @@ use crate::common::program::Desk;
 use crate::common::{clustered, records_of};
 use crate::server::queries::desk_of;
 
-/// A store with four segments, of which two have deletions.
+/// A store with four segments; two of them have deletions.
 fn desk() -> Desk {
     let desk = desk_of(&clustered(3000, 5));
     let mut writer = Writer::open(desk.path("store.fps")).unwrap();
@@ -89,7 +90,7 @@ fn a_folder_takes_from_a_server_only_what_it_lacks() {
     source.refresh().unwrap();
     copy.refresh().unwrap();
     assert_eq!(records_of(&copy), records_of(&source));
-    // A folder of another store is not touched.
+    // A folder that contains another store is not changed.
     let other = desk.path("other.fps");
     desk.ok(&["build", "-", "-s", "other.fps", "-q"], "0000000000000007\tx\n");
     let before = std::fs::read(other.join("MANIFEST")).unwrap();

@@ -1,4 +1,4 @@
-//! `serve --pairs`: an item is not near what people have judged different from it.
+//! `serve --pairs`: an item is never near records that people have judged different from it.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ fn judged_pairs_are_obeyed_and_read_again_on_a_signal() {
     desk.ok(&["build", "in.tsv", "-s", "store.fps", "-q"], "");
     desk.write("labels.tsv", "new\ta\t0\nnew\ttwin\t0\nx\ty\t1\n");
     let server = Server::start(&desk, &["--writable", "--pairs", "labels.tsv"]);
-    // b has the fingerprint too, and is the one that is named.
+    // b also has this fingerprint, and is reported as the near record.
     let near = add(&server, &[("0f", "new")], 3);
     assert_eq!((&near[0]["status"], &near[0]["near"]["ids"]), (&json!("near"), &json!(["b"])));
     desk.write("labels.tsv", "new\ta\t0\nb\tnew\t0\nnew\ttwin\t0\n");
@@ -31,16 +31,16 @@ fn judged_pairs_are_obeyed_and_read_again_on_a_signal() {
     wait_for("the pairs were read again", || {
         add(&server, &[("0f", "new")], 3)[0]["status"] == "new"
     });
-    // It is stored now, and near itself; others see all that is stored.
+    // The item is stored now, and near itself; other items are compared with all stored records.
     let own = add(&server, &[("0f", "new"), ("0f", "other")], 3);
     assert_eq!(own[0]["near"]["ids"], json!(["new"]));
     assert_eq!(own[1]["near"]["ids"], json!(["a", "b", "new"]));
-    // Pending items count as stored ones do: here both are of one request.
+    // Pending items count like stored items: here both are in one request.
     let both = add(&server, &[("0f00000000000000", "new"), ("0f00000000000000", "twin")], 3);
     assert_eq!([&both[0]["status"], &both[1]["status"]], ["new", "new"]);
     let twin = add(&server, &[("0f0000000000000f", "twin")], 8);
     assert_eq!(twin[0]["near"]["ids"], json!(["a", "b"]), "of three, one is judged different");
-    // A bad file changes nothing.
+    // An invalid file changes nothing.
     desk.write("labels.tsv", "new\ta\t0\na\tnew\t1\n");
     server.signal("HUP");
     std::thread::sleep(Duration::from_millis(500));

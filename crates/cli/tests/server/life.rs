@@ -1,4 +1,4 @@
-//! The server follows its store, says how it is, and lets in whom it should.
+//! The server follows its store, reports its health, and authenticates clients.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -45,7 +45,7 @@ fn a_newer_state_is_shown_by_time_by_signal_and_by_request() {
     let again = by_request.post("/v1/refresh", "text/plain", "").json();
     assert_eq!((&again["changed"], &again["generation"]), (&json!(false), &answer["generation"]));
     assert!(!shows_mark(&never));
-    // A store that replaces this one is shown too.
+    // A store that replaces the served store is served, too.
     desk.run_on(
         &["build", "-", "-s", "store.fps", "-q", "--force"],
         "0000000000000007\tother\n",
@@ -85,7 +85,7 @@ fn a_vanished_or_damaged_store_keeps_its_state_and_readiness_says_so() {
             patient.get("/readyz").json()["refresh"]["message"].is_string()
         });
         assert_eq!(patient.get("/readyz").status, 200);
-        // It recovers by itself.
+        // The server recovers automatically.
         if is_damage {
             fs::write(desk.path("store.fps/MANIFEST"), manifest).unwrap();
         } else {
@@ -123,7 +123,7 @@ fn damage_that_a_search_or_the_warming_meets_is_an_error_and_readiness_says_so()
     });
 }
 
-/// Whatever route meets the damage.
+/// Any route can detect the damage.
 #[test]
 fn damage_that_a_look_up_meets_is_told_by_readiness() {
     let desk = desk();
@@ -140,7 +140,7 @@ fn damage_that_a_look_up_meets_is_told_by_readiness() {
     assert_eq!(server.get("/readyz").code(), "store-damaged");
 }
 
-/// A newer state with the damaged file is as bad as the one before; one without it is good.
+/// A newer snapshot that contains the damaged file is not ready either; a snapshot without it is.
 #[test]
 fn a_server_is_ready_again_once_the_damaged_file_is_in_use_no_more() {
     let desk = desk();
@@ -155,7 +155,7 @@ fn a_server_is_ready_again_once_the_damaged_file_is_in_use_no_more() {
     let code = || server.get("/readyz").json()["error"]["code"].clone();
     wait_for("the damage is met", || code() == "store-damaged");
     desk.ok(&["add", "-", "-s", "store.fps", "--no-compact", "-q"], "0000000000000077\tmore\n");
-    // A state that cannot be warmed is not shown.
+    // A snapshot that cannot be warmed is not served.
     assert!(server.post("/v1/refresh", "", "").status >= 500);
     assert_eq!(code(), "store-damaged");
     desk.ok(&["compact", "--rewrite", "-s", "store.fps", "-q"], "");
@@ -226,7 +226,7 @@ fn other_machines_are_let_in_with_tokens_alone() {
         (&["--token-file", "none"], "holds no token"),
         (&["--token-file", "missing"], "cannot read missing"),
         (&["--token-file", "open"], "chmod o-rwx open"),
-        // That everybody may read does not say that everybody may delete.
+        // Public read access does not imply public delete access.
         (&["--listen", "0.0.0.0:0", "--writable", "--no-auth"], "--anyone-may-write"),
         (&["--listen", "0.0.0.0:0", "--writable", "--no-auth"], "--write-token-file"),
         (&["--listen", "0.0.0.0:0", "--writable", "--anyone-may-write"], "--token-file"),
@@ -251,7 +251,7 @@ fn other_machines_are_let_in_with_tokens_alone() {
     assert_eq!(open.post_json("/v1/check-and-add", &json!({ "items": [] })).status, 200);
 }
 
-/// A file that its owner and group alone may read.
+/// A file readable only by its owner and group.
 fn secret(desk: &Desk, name: &str, text: &str) {
     desk.write(name, text);
     fs::set_permissions(desk.path(name), fs::Permissions::from_mode(0o640)).unwrap();
@@ -278,7 +278,7 @@ fn a_hang_up_has_tokens_read_again_and_keeps_the_old_ones_if_the_files_are_bad()
         server.signal("HUP");
         assert_eq!(ask(&new), 200);
     }
-    // Attempts that failed are counted by their reason.
+    // Failed attempts are counted by reason.
     let bearer = format!("Bearer {new}");
     let headers = [("Authorization", bearer.as_str())];
     let text = || server.connect().ask("GET", "/metrics", &headers, b"").body;
@@ -328,7 +328,7 @@ fn pages_of_other_sites_cannot_ask_through_a_browser() {
     assert_eq!(ask("GET", &[("Host", &own)]), 200);
     assert_eq!(ask("GET", &[("Host", "[::1]")]), 200);
     assert_eq!(ask("GET", &[("Host", "near.example:80")]), 200);
-    // A name that leads here is not a name of this server.
+    // A name that resolves to this server is not necessarily a name of this server.
     assert_eq!(ask("GET", &[("Host", "evil.example")]), 403);
     assert_eq!(ask("POST", &[("Host", &own), ("Origin", &format!("http://{own}"))]), 200);
     assert_eq!(ask("POST", &[("Host", &own)]), 200);
@@ -336,7 +336,7 @@ fn pages_of_other_sites_cannot_ask_through_a_browser() {
     assert_eq!(ask("POST", &[("Host", &own), ("Origin", "null")]), 403);
 }
 
-/// Nobody else may say it: the process is gone at once.
+/// Only the signal handler can print the message, because the process ends at once.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_server_whose_file_was_cut_short_says_why_it_ended() {

@@ -1,4 +1,4 @@
-//! The promises of the server, asked over HTTP.
+//! Tests of the guarantees of the server, over HTTP.
 
 mod changes;
 mod connections;

@@ -1,4 +1,4 @@
-//! The description for programs and the page of the documentation have the options of the library.
+//! The API description and the documentation page list the same options as the library.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::common::root;
 
-/// Over HTTP at least one match is searched for.
+/// Over HTTP the minimum number of matches is one.
 const QUERY_OPTIONS: [NumberOption; 4] = [K, LIMIT, NumberOption { min: 1, ..COUNT }, IDS];
 
 fn file(path: &str) -> String {
@@ -19,7 +19,7 @@ fn description() -> Value {
     serde_json::from_str(&file("crates/server/src/api/openapi.json")).unwrap()
 }
 
-/// The cells of the rows of the documentation whose first cell is this code.
+/// The table cells of the documentation rows whose first cell is this code.
 fn cells(page: &str, code: &str) -> Vec<String> {
     let start = format!("| `{code}` |");
     let row = page.lines().find(|line| line.starts_with(&start));
@@ -27,7 +27,7 @@ fn cells(page: &str, code: &str) -> Vec<String> {
     row.trim_matches('|').split(" | ").map(|cell| cell.trim().to_string()).collect()
 }
 
-/// A sentence as it begins within another one.
+/// A sentence with a lower case first letter.
 fn within_a_sentence(about: &str) -> String {
     about[..1].to_lowercase() + &about[1..]
 }
@@ -36,7 +36,7 @@ fn assert_range(schema: &Value, option: &NumberOption, place: &str) {
     assert_eq!(schema["minimum"].as_u64(), Some(option.min), "{place}: {}", option.name);
     let max = Some(option.max).filter(|max| *max < u64::MAX);
     assert_eq!(schema["maximum"].as_u64(), max, "{place}: {}", option.name);
-    // The distance is that of the store.
+    // The default distance is the distance of the store.
     let default = option.default.filter(|_| option.name != K.name);
     assert_eq!(schema["default"].as_u64(), default, "{place}: {}", option.name);
 }
@@ -107,7 +107,7 @@ fn limits_are_described_as_the_options_of_the_server() {
     }
     assert_eq!(names, &expected);
     assert_eq!(limits["properties"].as_object().unwrap().len(), expected.len());
-    // No row is of a limit that is gone.
+    // No row describes a removed limit.
     let table = page.split("## Limits").nth(1).unwrap().split("\n## ").next().unwrap();
     assert_eq!(table.matches("\n| `--").count(), LIMIT_OPTIONS.len());
 }

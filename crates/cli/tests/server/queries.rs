@@ -1,4 +1,4 @@
-//! What `fpstore serve` answers is what a searcher finds, by every route and in every form.
+//! `fpstore serve` returns the same matches as a searcher, by every route and in every format.
 
 use fpstore::{Answer as Found, Fingerprint, Id, Limits, Match, Store};
 use proptest::prelude::*;
@@ -12,7 +12,7 @@ use crate::common::{Record, clustered, record_lines, scan};
 const NDJSON: &str = "application/x-ndjson";
 const BINARY: &str = "application/octet-stream";
 
-/// Records of which every third has a text as id, and some have the same fingerprint.
+/// Records; every third has a text id, and some have the same fingerprint.
 fn records() -> Vec<Record> {
     let mut records = clustered(3000, 18);
     let text = |at: usize| Id::Text(format!("page \"{at}\" \u{4e2d}\\").into());
@@ -45,7 +45,7 @@ fn matches_of(answer: &Value) -> Vec<Match> {
     answer["matches"].as_array().unwrap().iter().map(one).collect()
 }
 
-/// All ids as texts.
+/// Matches with all ids as texts.
 fn expected(found: &Found<'_>) -> Vec<Match> {
     let mut matches = found.to_matches().unwrap();
     for id in matches.iter_mut().flat_map(|found| &mut found.ids) {
@@ -54,7 +54,7 @@ fn expected(found: &Found<'_>) -> Vec<Match> {
     matches
 }
 
-/// The answers in the binary form: fingerprints with distances, and whether they were cut.
+/// Parses answers in the binary format: fingerprints with distances, and whether they were cut.
 fn binary_answers(mut bytes: &[u8]) -> Vec<(Vec<(u64, u32)>, bool)> {
     let mut answers = Vec::new();
     while let Some((head, rest)) = bytes.split_first_chunk::<4>() {
@@ -68,17 +68,17 @@ fn binary_answers(mut bytes: &[u8]) -> Vec<(Vec<(u64, u32)>, bool)> {
     answers
 }
 
-/// What a request asks, of many fingerprints at once.
+/// A request for several fingerprints.
 #[derive(Clone, Debug)]
 struct Question {
     needles: Vec<u64>,
     k: u32,
-    /// The most matches of each, or the number of nearest.
+    /// The maximum number of matches for each, or the number of nearest.
     count: usize,
     is_nearest: bool,
 }
 
-/// Questions about stored, near, random and extreme fingerprints.
+/// Queries for stored, near, random and extreme fingerprints.
 fn questions(records: &[Record]) -> impl Strategy<Value = Question> {
     let stored: Vec<u64> = records.iter().map(|record| record.0).collect();
     let flips = prop::collection::vec(0..64_u32, 0..8);
@@ -91,7 +91,8 @@ fn questions(records: &[Record]) -> impl Strategy<Value = Question> {
         .prop_map(|(needles, k, count, is_nearest)| Question { needles, k, count, is_nearest })
 }
 
-/// Asks by every route and in every form, and compares each answer with that of a searcher.
+/// Queries by every route and in every format, and compares each answer with the answer of a
+/// searcher.
 fn ask_in_all_forms(server: &Server, store: &Store, records: &[Record], question: &Question) {
     let Question { needles, k, count, is_nearest } = question;
     let (route, limit) = if *is_nearest { ("nearest", "count") } else { ("query", "limit") };
@@ -148,7 +149,7 @@ fn every_route_answers_as_a_searcher() {
     let desk = desk_of(&records);
     let server = Server::start(&desk, &[]);
     let store = Store::open(desk.path("store.fps")).unwrap();
-    // The same questions in each run.
+    // The generated queries are the same in each run.
     let config = ProptestConfig { cases: 64, failure_persistence: None, ..Default::default() };
     let random = TestRng::deterministic_rng(config.rng_algorithm);
     let mut runner = TestRunner::new_with_rng(config, random);
@@ -159,7 +160,7 @@ fn every_route_answers_as_a_searcher() {
     if let Err(error) = asked {
         panic!("{error}");
     }
-    // Without parameters: the one nearest, at any distance.
+    // Without parameters: the nearest fingerprint, at any distance.
     let one = server.get("/v1/nearest?fingerprint=0").json();
     let mut searcher = store.searcher();
     assert_eq!(matches_of(&one), expected(&searcher.nearest(0.into(), 1, 64).unwrap()));
@@ -255,7 +256,7 @@ fn what_is_wrong_is_named_and_nothing_is_guessed() {
     let packed = [("Content-Type", "application/json"), ("Content-Encoding", "gzip")];
     let answer = server.connect().ask("POST", "/v1/query", &packed, b"x");
     assert_eq!(answer.code(), "bad-content-encoding");
-    // Empty lists are questions too.
+    // Empty lists are valid queries.
     assert_eq!(
         server.post_json("/v1/query", &json!({"fingerprints": []})).json()["answers"],
         json!([])
@@ -351,7 +352,7 @@ fn limits_are_named_in_the_errors_and_in_info() {
         let message = answer.json()["error"]["message"].as_str().unwrap().to_string();
         assert!(message.contains(&format!("--{name} {value}")), "{message}");
     }
-    // A fingerprint with more ids than are shown says how many there are.
+    // A fingerprint with more ids than the limit reports the total number.
     let answer = server.get("/v1/query?fingerprint=ffff0000ffff0000&k=0").json();
     let found = &answer["matches"][0];
     assert_eq!((found["ids"].as_array().unwrap().len(), &found["id_count"]), (10, &json!(30)));
@@ -373,7 +374,7 @@ fn a_search_past_its_deadline_says_that_it_was_cut() {
     assert_eq!(last["cut_by"], "deadline");
 }
 
-/// The faults of a value, as a schema of the description sees it.
+/// The violations of a schema of the API description by a value.
 fn faults(schemas: &Value, schema: &Value, value: &Value, at: &str) -> Vec<String> {
     if let Some(name) = schema["$ref"].as_str() {
         let name = name.rsplit('/').next().unwrap();

@@ -1,4 +1,4 @@
-//! A server of a store of 32-bit fingerprints writes 8 digits, and refuses what is wider.
+//! A server of a store of 32-bit fingerprints prints 8 digits, and rejects wider values.
 
 use fpstore::Fingerprint;
 use serde_json::json;
@@ -16,7 +16,7 @@ fn a_store_of_32_bits_is_served_in_8_digits() {
         {"fingerprint": "deadbeef", "distance": 0, "ids": ["a"]},
         {"fingerprint": "deadbeee", "distance": 1, "ids": ["b"]},
     ]);
-    // Zeros in front are no fault.
+    // Leading zeros are accepted.
     for asked in ["deadbeef", "00000000deadbeef"] {
         let answer = server.get(&format!("/v1/query?fingerprint={asked}")).json();
         assert_eq!((&answer["query"], &answer["matches"]), (&json!("deadbeef"), &near));
@@ -39,7 +39,7 @@ fn a_store_of_32_bits_is_served_in_8_digits() {
     assert_eq!(added("beefbeef").json()["results"][0]["fingerprint"], "beefbeef");
     let near = added("deadbeef").json();
     assert_eq!(near["results"][0]["near"]["fingerprint"], "deadbeef");
-    // The program asks with 16 digits, and prints those of the store.
+    // The client sends 16 digits, and prints the number of digits of the store.
     let url = format!("http://{}", server.address);
     let out = desk.ok(&["query", "beefbeef", "--server", &url], "");
     assert_eq!(out, "beefbeef\tbeefbeef\t0\tn\n");

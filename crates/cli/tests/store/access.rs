@@ -1,5 +1,5 @@
-//! A store in memory answers as a mapped one does, and nothing that happens to its files changes an
-//! answer.
+//! A store in memory gives the same answers as a mapped store, and changes of its files do not
+//! affect the answers.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -49,7 +49,7 @@ fn answers_from_memory_are_those_of_a_scan() {
     }
 }
 
-/// Each of these ends a process that has mapped the file, or may change its answers.
+/// Each of these changes kills a process that has mapped the file, or can change its answers.
 #[test]
 fn nothing_that_happens_to_the_file_hurts_a_store_in_memory() {
     let records = clustered(3_000, 7);
@@ -116,7 +116,7 @@ fn damage_is_found_in_memory_as_in_a_map() {
     let store = open(&path, Access::Memory).unwrap();
     let refused = store.warm(fpstore::Warm::All).unwrap_err();
     assert!(matches!(refused, Error::Corrupt { .. }), "{refused}");
-    // Of another length than the manifest states: refused before its length is taken as memory.
+    // A length different from the manifest: rejected before memory of that size is allocated.
     for len in [whole.len() - 4096, 4096, 100, 0] {
         fs::write(&file, &whole[..len]).unwrap();
         let refused = open(&path, Access::Memory).unwrap_err();

@@ -1,4 +1,4 @@
-//! A build gives the same bytes for the same records, and never harms a store that exists.
+//! A build writes the same bytes for the same records, and never damages an existing store.
 
 use std::fs;
 use std::path::Path;
@@ -25,7 +25,7 @@ fn segment_of(records: &[Record], scheme: &str) -> Vec<u8> {
 fn the_order_of_the_input_does_not_change_the_file() {
     let mut random = Random::new(61);
     for mut records in [clustered(5000, 62), skewed(5000, 63)] {
-        // One id a fingerprint: the order of several would be kept.
+        // One id for each fingerprint, because the order of several ids would be preserved.
         records.sort();
         records.dedup_by_key(|(value, _)| *value);
         let sorted = segment_of(&records, "4");
@@ -33,14 +33,14 @@ fn the_order_of_the_input_does_not_change_the_file() {
             records.swap(at, random.below(at as u64 + 1) as usize);
         }
         assert!(sorted == segment_of(&records, "4"));
-        // Bare records of fingerprints that have an id add nothing.
+        // Records without ids add nothing if their fingerprint has an id.
         let mut repeated = records.clone();
         repeated.extend(records.iter().map(|(value, _)| (*value, None)));
         assert!(sorted == segment_of(&repeated, "4"));
     }
 }
 
-/// The third promise, on the smallest set for which it is made.
+/// The third guarantee, tested on the smallest set to which it applies.
 #[test]
 fn ten_million_random_fingerprints_take_at_most_the_limit_and_three_bits() {
     let folder = tempfile::tempdir().unwrap();
@@ -73,7 +73,7 @@ fn one_builder_at_a_time_replaces_a_store_and_readers_keep_theirs() {
     let new = first.finish().unwrap();
     assert_eq!(new.info().generation, 2);
     assert_eq!(new.query(Fingerprint::new(7), 0).unwrap().len(), 1);
-    // The reader that was there before still answers from the old store.
+    // A reader opened earlier still answers from the old store.
     let stored = Fingerprint::new(old[3].0);
     assert_eq!(temp.store.query(stored, 0).unwrap().len(), 1);
     assert!(temp.store.query(stored, 64).unwrap().len() > 900);
@@ -90,11 +90,11 @@ fn a_store_whose_manifest_is_lost_to_damage_can_be_replaced() {
     builder.push_bare(Fingerprint::new(9)).unwrap();
     builder.finish().unwrap();
     assert!(verify(&path, &samples(10)).unwrap().is_sound());
-    // A number that was used is never used again.
+    // Segment numbers are never reused.
     assert!(path.join("segment-0000000000000002.fps").exists());
 }
 
-/// Readers and `verify` that open the store again and again see it before or after each build.
+/// Readers and `verify` repeatedly open the store and see the state before or after each build.
 #[test]
 fn readers_beside_a_writer_never_see_half_a_store() {
     let folder = tempfile::tempdir().unwrap();
@@ -137,7 +137,7 @@ fn readers_beside_a_writer_never_see_half_a_store() {
     });
 }
 
-/// The greatest numbers a manifest can have leave no next one; the store stays as it is.
+/// The greatest numbers in a manifest have no successor; the store is not changed.
 #[test]
 fn a_store_that_has_used_up_its_numbers_is_not_harmed() {
     let records = uniform(100, 69);
@@ -159,16 +159,16 @@ fn a_store_that_has_used_up_its_numbers_is_not_harmed() {
             let found = Store::open(&path).unwrap().query(Fingerprint::new(records[0].0), 0);
             assert_eq!(found.unwrap().len(), 1);
         } else {
-            // An unreadable store may be replaced.
+            // An unreadable store can be replaced.
             assert!(built.is_ok(), "{built:?}");
         }
     }
 }
 
-/// A number of lines that needs temporary files with the least memory.
+/// A number of lines that needs temporary files at the minimum memory.
 const LINE_COUNT: u64 = 500_000;
 
-/// Writes lines for a build that takes some tenths of a second.
+/// Writes the input of a build that takes some tenths of a second.
 fn many_lines(path: &Path) {
     let mut random = Random::new(67);
     let lines: String =
@@ -210,7 +210,7 @@ fn a_killed_build_leaves_the_old_store_or_the_new_one() {
         }
         let _ = fs::remove_dir_all(folder.join("new.fps"));
     }
-    // The next builds remove the files of the killed ones.
+    // The next builds remove the files of the killed builds.
     build(&["few.tsv", "--force"], folder);
     build(&["few.tsv", "-s", "new.fps"], folder);
     let mut names: Vec<String> = fs::read_dir(folder)
@@ -223,7 +223,7 @@ fn a_killed_build_leaves_the_old_store_or_the_new_one() {
     assert_eq!(names, ["MANIFEST", "few.tsv", "many.tsv", "new.fps", "store.fps"]);
 }
 
-/// A build ends at the first signal and leaves no files.
+/// The first signal ends a build, and no files are left.
 #[cfg(unix)]
 #[test]
 fn an_interrupted_build_tidies_up_and_says_so() {
@@ -235,7 +235,7 @@ fn an_interrupted_build_tidies_up_and_says_so() {
     build(&["few.tsv"], folder);
     let before = fs::read(folder.join("store.fps/MANIFEST")).unwrap();
     for name in ["INT", "TERM", "HUP"] {
-        // It waits for an input that never ends.
+        // The build waits for an input that never ends.
         let mut build = program(&["build", "-", "--force"], folder);
         let mut child = build.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut input = child.stdin.take().unwrap();
@@ -259,7 +259,7 @@ fn an_interrupted_build_tidies_up_and_says_so() {
     }
 }
 
-/// A limit on the length of files stands in for a full disk: writes fail in the middle.
+/// A file size limit simulates a full disk: writes fail in the middle.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_build_that_cannot_write_ends_with_an_error_and_the_old_store() {

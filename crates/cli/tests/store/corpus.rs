@@ -1,4 +1,4 @@
-//! The module `corpus` does what the program does: the same bytes, rows and stores.
+//! The module `corpus` gives the same results as the program: the same bytes, rows and stores.
 
 use std::fs;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,7 +24,7 @@ fn cleaner(desk: &Desk, output: &str) -> Cleaner<'static> {
     Cleaner { output, ..Cleaner::new(source(), [desk.path("in")]) }
 }
 
-/// Lines of documents, of which many are near or equal, and one is empty.
+/// Lines of documents; many are near or equal, and one is empty.
 fn lines(count: usize, seed: u64) -> String {
     let none = "{\"id\":\"none\",\"text\":\"\"}\n";
     none.to_string() + &json_lines(&documents(count, seed, 60, 4))
@@ -41,7 +41,7 @@ fn desk() -> Desk {
     desk
 }
 
-/// Asserts that two files or folders hold the same.
+/// Fails unless two files or folders have the same contents.
 fn assert_same(desk: &Desk, one: &str, other: &str) {
     if !desk.path(one).is_dir() {
         return assert!(desk.read(one) == desk.read(other), "{one} and {other}");
@@ -116,19 +116,20 @@ fn a_cleaning_by_the_library_is_that_of_the_program() {
         assert_eq!((account.empty_count, account.file_count), (2, 2));
         assert_same(&desk, &by_program, &by_library);
         assert_eq!(account.near_stored_count > 0, store);
-        // The last one finds almost all documents in the store.
+        // The last run finds almost all documents in the store.
         assert!(account.near_new_count > 0 || number == 3);
         if store {
             assert_eq!(account.added_count, kept_count);
             let dump = |store| desk.ok(&["dump", "-s", store], "");
             assert_eq!(dump("t.fps"), dump("s.fps"));
-            // The run is known, so nothing is done, and nothing is refused.
+            // The run was added before, so nothing is done and no error is returned.
             assert!(of_library().run().unwrap().was_added_before);
         }
     }
 }
 
-/// The table of the program has the counts of the library, and a limit ends the work with them.
+/// The loss table of the program has the counts of the library, and an exceeded limit returns the
+/// same counts.
 #[test]
 fn the_overview_of_the_library_is_that_of_the_program() {
     let desk = desk();
@@ -171,7 +172,7 @@ fn stopped_work_goes_on_with_the_same_settings() {
     cleaner("whole").run().unwrap();
     let cleaning = cleaner("out").begin().unwrap().unwrap();
     assert!(!cleaning.is_resumed());
-    // No file can be put there.
+    // A folder with this name prevents the output file.
     fs::create_dir(desk.path("out/a.jsonl")).unwrap();
     let stopped = cleaning.run().err();
     assert!(matches!(stopped, Some(Error::Store(fpstore::Error::Io { .. }))));
@@ -184,7 +185,7 @@ fn stopped_work_goes_on_with_the_same_settings() {
             assert_eq!((done, count), (1, 1));
             resumed.fetch_add(1, Ordering::Relaxed);
         }
-        // Both files count their documents from 0.
+        // Both files number their documents from 0.
         Event::RepeatedIds(found) => assert_eq!((found.count, found.is_least), (80, false)),
         event => panic!("{event:?}"),
     };

@@ -1,4 +1,4 @@
-//! The doctor names the cause of a fault in the data, and is silent about sound data.
+//! The doctor names the cause of a fault in the data, and reports nothing for sound data.
 
 use std::path::PathBuf;
 
@@ -71,7 +71,7 @@ fn a_store_and_its_input_have_the_same_statistics() {
         for (table, of_store) in input.tables.iter_mut().zip(&store.tables) {
             table.segment = of_store.segment;
         }
-        // Pairs may be counted over other fingerprints where there are very many; not here.
+        // Very many pairs may be counted over different fingerprints; not in this test.
         assert_eq!(input, store, "{name}");
         let text = |findings: &[Finding]| format!("{findings:?}");
         assert_eq!(text(&findings(&input)), text(&findings(&store)), "{name}");
@@ -247,7 +247,8 @@ fn real(name: &str) -> Statistics {
 #[test]
 fn real_fingerprints_give_sensible_findings() {
     use FindingCode::{BiasedBits, CorrelatedBits, EvenDistances, HeavyFingerprint, MedianHash};
-    // SimHash spreads evenly; the known faults of the others are in tests/data/README.md.
+    // SimHash distributes evenly; the known faults of the other methods are in
+    // tests/data/README.md.
     for (name, expected) in [
         ("tang_store.tsv.zst", vec![]),
         ("noto_emoji_phash64.hex.zst", vec![MedianHash, BiasedBits, EvenDistances]),
@@ -256,7 +257,7 @@ fn real_fingerprints_give_sensible_findings() {
     ] {
         let findings = findings(&real(name));
         assert_eq!(codes(&findings), expected, "{name}: {findings:#?}");
-        // Tables for -k 3 do not suit hashes of pictures.
+        // Tables for -k 3 do not suit picture hashes.
         let severity = if name.contains("phash") { Severity::Warning } else { Severity::Note };
         assert_eq!(findings.first().map_or(severity, |it| it.severity), severity, "{name}");
         assert!(

@@ -1,5 +1,5 @@
-//! What differs between systems and must not: files that are removed or replaced while they are
-//! mapped, locks, names, ends of lines.
+//! System differences that must not affect results: files removed or replaced while they are
+//! mapped, locks, names, line endings.
 
 use std::fs;
 use std::io::Write;
@@ -10,14 +10,14 @@ use crate::common::{clustered, needles, number, record_lines, scan, scheme_named
 use fpstore::writer::Compaction;
 use fpstore::{Error, Fingerprint, Store, Writer, WriterOptions};
 
-/// Adds a record, so that there is something to merge.
+/// Adds a record, so that a merge has input.
 fn add(path: &Path, value: u64, id: u64) {
     let mut writer = Writer::open(path).unwrap();
     writer.push(Fingerprint::new(value), id).unwrap();
     writer.finish().unwrap();
 }
 
-/// The first reader follows nothing, so it reads files that no manifest names any more.
+/// The first reader never refreshes, so it reads files that no manifest lists any more.
 #[test]
 fn a_reader_answers_from_segments_that_a_compaction_replaced() {
     let mut records = clustered(2000, 4_100);
@@ -40,7 +40,7 @@ fn a_reader_answers_from_segments_that_a_compaction_replaced() {
             assert_eq!(of(&mut fresh), scan(&records, needle, 3), "{needle:016x}, fresh");
         }
     }
-    // Nobody holds the old files any more, so the next writer leaves one segment and the manifest.
+    // The old files are closed now, so the next writer leaves one segment and the manifest.
     drop((held, temp.store));
     drop(Writer::open(temp.folder.path().join("store.fps")).unwrap());
     assert_eq!(fs::read_dir(temp.folder.path().join("store.fps")).unwrap().count(), 2);
@@ -71,15 +71,15 @@ fn a_second_writer_is_refused_by_name_in_this_process_and_in_others() {
     let writer = Writer::open(&path).unwrap();
     assert!(matches!(Writer::open(&path), Err(Error::Locked { .. })));
     let (_, told) = desk.run(&["add", "one.tsv"], 2);
-    // Windows lets nobody read a file that is locked.
+    // Windows prevents reading a locked file.
     assert!(cfg!(windows) || told.contains(&std::process::id().to_string()), "{told}");
-    // Readers do not wait.
+    // Readers do not wait for the lock.
     assert_eq!(desk.ok(&["query", "1", "-k", "0"], "").lines().count(), 1);
     drop(writer);
     desk.ok(&["add", "one.tsv", "-q"], "");
 }
 
-/// Its input does not end, so it is killed before it commits, while it has the lock.
+/// The input does not end, so the writer is killed while it holds the lock, before it commits.
 #[test]
 fn a_writer_that_is_killed_leaves_the_store_as_it_was_and_the_next_one_tidies_up() {
     let desk = Desk::with("one.tsv", "0000000000000001\ta\n");
@@ -106,7 +106,7 @@ fn a_writer_that_is_killed_leaves_the_store_as_it_was_and_the_next_one_tidies_up
     assert!(names.iter().all(is_live), "{names:?}");
 }
 
-/// The longest path that Windows takes without a prefix has 260 characters.
+/// Without a prefix, Windows limits paths to 260 characters.
 #[test]
 fn long_names_and_names_in_other_scripts_are_names() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What kept states tell of the history of a store.
+//! The history of a store, reconstructed from preserved snapshots.
 
 use std::path::Path;
 
@@ -75,7 +75,7 @@ fn each_change_between_kept_generations_is_told_as_what_it_was() {
     assert_eq!(told[3], "3>4 added []>[4] '2026-11' 0>10 0>10");
     assert_eq!(told[4], "4>5 deleted [1]>[1] 'old' 100>98 100>98");
     assert_eq!(told[5], "4>5 deleted [3]>[3] '2026-11' 10>9 10>9");
-    // What each line says agrees with the states themselves.
+    // Each line agrees with the snapshots.
     let changes = Store::log(&states).unwrap();
     let mut live = 0;
     states.reverse();
@@ -89,7 +89,7 @@ fn each_change_between_kept_generations_is_told_as_what_it_was() {
     for act in [Act::Merged, Act::Expired, Act::Run] {
         assert!(acts.contains(&act), "{act:?} of {told:#?}");
     }
-    // The same at the door of the program; two states far apart are one step.
+    // The same from the program; two distant snapshots are one step.
     let all: Vec<&str> = ["log", "--format", "json", "-s", "store.fps"].into();
     let rows = desk.ok(&[&all[..], &["--kept", "kept-1.fps"]].concat(), "");
     let rows: Vec<serde_json::Value> =
@@ -108,7 +108,7 @@ fn each_change_between_kept_generations_is_told_as_what_it_was() {
     );
 }
 
-/// One record went and another one came between two kept states, and a merge hides both.
+/// Between two snapshots a record was removed and another was added; a merge hides both changes.
 #[test]
 fn a_merge_hides_neither_a_deletion_nor_an_addition() {
     let folder = tempfile::tempdir().unwrap();

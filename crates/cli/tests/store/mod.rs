@@ -1,4 +1,4 @@
-//! Stores and cleanings, by the library and by the program beside each other.
+//! Tests of stores and cleanings that use both the library and the program.
 
 mod access;
 mod build;

@@ -1,4 +1,4 @@
-//! The nearest matches are those of a scan, whatever the tables, segments and deletions.
+//! The nearest matches equal the result of a scan, whatever the tables, segments and deletions.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -58,7 +58,7 @@ fn small_stores_have_all_that_there_is() {
     assert!(matches!(refused, Error::InvalidDistance { k: 65 }));
 }
 
-/// Fingerprints in several segments, with deleted neighbours that must not count.
+/// Fingerprints in several segments, with deleted neighbours that must be ignored.
 #[test]
 fn segments_and_deletions_do_not_change_the_nearest() {
     let folder = tempfile::tempdir().unwrap();
@@ -69,7 +69,7 @@ fn segments_and_deletions_do_not_change_the_nearest() {
     let mut writer = Writer::with_options(&path, WriterOptions::default().compact(false)).unwrap();
     for segment in 0..4_u64 {
         for number in 0..1200_u64 {
-            // Crowds around a few centers, some in every segment.
+            // Dense groups around a few centers, some present in every segment.
             let center = (number % 5).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             let flips =
                 (0..random.next() % 9).fold(0, |flips, _| flips | 1 << (random.next() % 64));
@@ -92,7 +92,7 @@ fn segments_and_deletions_do_not_change_the_nearest() {
     writer.delete_ids(gone.iter().copied().map(fpstore::IdRef::U64)).unwrap();
     let centers: Vec<u64> = (0..5_u64).map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
     check(writer.store(), &records, &centers, "deleted");
-    // A searcher that follows the store chooses other distances.
+    // A searcher that follows the store plans for other distances.
     let _ = searcher.nearest(Fingerprint::new(centers[1]), 3, 12).unwrap();
     store.refresh().unwrap();
     searcher.follow(&store);
@@ -118,7 +118,7 @@ fn the_program_finds_the_nearest_one_by_one_and_from_files() {
             let ask = ["query", "-s", "pages.fps", "--format", format];
             let limit = ["--limit", "3", "-k", bound, "-q"];
             let expected = desk.ok(&[&ask[..], &limit, &["--from", "asked.txt"]].concat(), "");
-            // What a limit cuts, the nearest never had.
+            // Answers of `--nearest` never have the `cut` flag.
             let expected = expected.replace(",\"cut\":true", "");
             let mut nearest = [&ask[..], &["--nearest", "3"]].concat();
             nearest.extend(k.iter().flat_map(|k| ["-k", *k]));
@@ -137,8 +137,8 @@ fn the_program_finds_the_nearest_one_by_one_and_from_files() {
     assert_eq!(out, "");
 }
 
-/// A time in the past and a flag that is set stop a search at its first look, a later time and no
-/// flag never do.
+/// An expired deadline or a set flag stops a search at the first check; a later deadline or an
+/// unset flag never does.
 #[test]
 fn a_deadline_and_a_flag_cut_the_answer() {
     let records = clustered(20_000, 11);
@@ -170,7 +170,7 @@ fn a_deadline_and_a_flag_cut_the_answer() {
     complete(&mut searcher);
 }
 
-/// What is warmed before it is shown has no page left to check.
+/// A store warmed before use has no pages left to check.
 #[cfg_attr(windows, ignore = "no mapped file can be changed there")]
 #[test]
 fn a_warm_refresh_shows_a_state_that_is_warm() {
@@ -180,7 +180,7 @@ fn a_warm_refresh_shows_a_state_that_is_warm() {
     Builder::new(&path).unwrap().finish().unwrap();
     let store = Store::open(&path).unwrap();
     assert!(!store.refresh_warm(Warm::All).unwrap());
-    // Merging would read the damaged segment.
+    // A merge would read the damaged segment.
     let mut writer = Writer::with_options(&path, WriterOptions::default().compact(false)).unwrap();
     for (value, id) in &records {
         writer.push(Fingerprint::new(*value), id.as_ref().unwrap().as_ref()).unwrap();
@@ -193,7 +193,7 @@ fn a_warm_refresh_shows_a_state_that_is_warm() {
         assert_eq!(answer.outcome().stats.pages_checked, 0);
         assert!(!answer.is_empty());
     }
-    // A damaged new state is an error, and the old one answers on.
+    // A damaged new snapshot returns an error, and the old snapshot is still searched.
     writer.push(Fingerprint::new(1), 1).unwrap();
     writer.commit().unwrap();
     let newest = writer.store().info().segments.last().unwrap().path.clone();

@@ -1,4 +1,4 @@
-//! A damaged store is repaired by leaving out what is damaged, on a user's word, and saying what.
+//! A damaged store is repaired on request by leaving out the damaged parts and reporting them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,8 +15,8 @@ use fpstore::{
 };
 use tempfile::TempDir;
 
-/// A store of three segments, `old`, `mid` and `new`, with 100 fingerprints each; the ids of `mid`
-/// from 100 to 109 are deleted.
+/// A store of three segments, `old`, `mid` and `new`, with 100 fingerprints each; the ids 100 to
+/// 109 of `mid` are deleted.
 struct Patient {
     folder: TempDir,
 }
@@ -53,7 +53,7 @@ impl Patient {
         info.segments.iter().find(|segment| segment.label == label).unwrap().path.clone()
     }
 
-    /// The number of fingerprints that answer, of each label.
+    /// The number of fingerprints found for each label.
     fn found(&self) -> [usize; 3] {
         let store = Store::open(self.path()).unwrap();
         [0, 1, 2].map(|number| {
@@ -62,7 +62,7 @@ impl Patient {
         })
     }
 
-    /// Does what the program tells the user to do.
+    /// Follows the instructions printed by the program.
     fn use_repaired(&self) {
         fs::rename(self.path().join("MANIFEST.repaired"), self.path().join("MANIFEST")).unwrap();
     }
@@ -81,7 +81,7 @@ fn damage(path: &Path) {
     fs::write(path, bytes).unwrap();
 }
 
-/// Flips a byte of the head of a read-only file, without which it cannot be opened.
+/// Flips a byte in the header of a read-only file; the file cannot be opened without it.
 fn behead(path: &Path) {
     flip(path, 20);
 }
@@ -108,7 +108,7 @@ fn a_segment_without_its_head_is_left_out_and_the_others_answer() {
         let done = repair(&report, Duration::ZERO).unwrap();
         assert_eq!((done.kept.len(), done.fingerprint_count), (2, 200));
         assert_eq!(done.salvaged, []);
-        // Nothing has changed yet.
+        // No file has changed yet.
         assert_eq!(fs::read(patient.path().join("MANIFEST")).unwrap(), before);
         assert!(!verify(patient.path(), &samples(0)).unwrap().is_sound());
         patient.use_repaired();
@@ -117,7 +117,7 @@ fn a_segment_without_its_head_is_left_out_and_the_others_answer() {
         let mut expected = [100, 90, 100];
         expected[["old", "mid", "new"].iter().position(|&of| of == label).unwrap()] = 0;
         assert_eq!(patient.found(), expected, "{label}");
-        // The store can be written again.
+        // The store accepts changes again.
         let mut writer = Writer::open(patient.path()).unwrap();
         writer.push(value(1000), 1000).unwrap();
         writer.finish().unwrap();
@@ -146,16 +146,16 @@ fn a_repair_never_undoes_a_change() {
     let patient = Patient::new();
     damage(&patient.file("new"));
     let report = verify(patient.path(), &samples(0)).unwrap();
-    // A writer that is at work.
+    // An active writer.
     let mut writer = Writer::open(patient.path()).unwrap();
     assert!(matches!(repair(&report, Duration::ZERO), Err(Error::Locked { .. })));
     writer.push(value(1000), 1000).unwrap();
     drop(writer.finish().unwrap());
-    // The store is another one than was verified.
+    // The store differs from the verified store.
     let refused = repair(&report, Duration::ZERO).unwrap_err().to_string();
     assert!(refused.contains("verify again"), "{refused}");
     assert!(!patient.path().join("MANIFEST.repaired").exists());
-    // A repaired manifest that was not used goes with the next change.
+    // An unused repaired manifest is removed by the next change.
     let report = verify(patient.path(), &samples(0)).unwrap();
     let repaired = repair(&report, Duration::ZERO).unwrap().manifest.unwrap();
     assert!(repaired.exists());
@@ -177,7 +177,7 @@ fn a_store_that_is_sound_or_lost_gets_no_manifest() {
     assert_eq!(report.damaged.len(), 3);
     let done = repair(&report, Duration::ZERO).unwrap();
     assert_eq!((done.manifest, done.kept.len()), (None, 0));
-    // Without a manifest nothing says which segments are live; their files are found.
+    // Without a manifest the live segments are unknown; their files are found.
     let patient = Patient::new();
     damage(&patient.file("mid"));
     damage(&patient.path().join("MANIFEST"));
@@ -187,7 +187,7 @@ fn a_store_that_is_sound_or_lost_gets_no_manifest() {
     assert_eq!((done.manifest, done.kept.len(), done.fingerprint_count), (None, 2, 200));
 }
 
-/// The commands that the program prints are run as they are printed.
+/// Runs the commands exactly as the program prints them.
 #[cfg(unix)]
 #[test]
 fn the_program_says_what_is_missing_and_how_to_go_on() {
@@ -218,7 +218,7 @@ fn the_program_says_what_is_missing_and_how_to_go_on() {
     run(told.lines().find(|line| line.contains("mv ")).unwrap().split("  ").last().unwrap());
     desk.ok(&["verify", "my store.fps", "--repair"], "");
     assert_eq!(desk.ok(&["dump", "-s", "my store.fps"], "").lines().count(), 50);
-    // The manifest itself.
+    // Damages the manifest itself.
     damage(&desk.path("my store.fps/MANIFEST"));
     let (_, told) = desk.run(&["verify", "my store.fps", "--repair"], 1);
     assert!(told.contains("the manifest is lost"), "{told}");
@@ -257,8 +257,8 @@ fn a_rate_makes_verification_wait_and_an_observer_ends_it() {
     assert!(matches!(verify(patient.path(), &options), Err(Error::Interrupted)));
 }
 
-/// A damaged table costs nothing where another one holds its values: it is made again from that,
-/// whichever section of whichever table it is.
+/// A damaged table loses nothing if another table stores its values: any damaged section is rebuilt
+/// from the other table.
 #[test]
 fn damaged_tables_are_made_again_from_another_one() {
     let records = clustered(3000, 71);
@@ -278,7 +278,7 @@ fn damaged_tables_are_made_again_from_another_one() {
             let segment = temp.store.info().segments[0].clone();
             flip_a_byte(&segment, &format!("{name} of table {at}"));
             let report = verify(temp.path(), &samples(0)).unwrap();
-            // Syndromes name values, and do not hold them.
+            // Syndromes name values but do not store them.
             let has_values = at > 0 || bits == 0;
             assert_eq!(report.is_rebuildable(), has_values, "{case}");
             let rewritten = Writer::open(temp.path()).unwrap().compact(&Compaction::Rewrite);
@@ -296,7 +296,7 @@ fn damaged_tables_are_made_again_from_another_one() {
     }
 }
 
-/// Nothing is made up: where no table has all values, or ids are damaged, the store says so.
+/// No record is invented: if no table has all values, or ids are damaged, an error is reported.
 #[test]
 fn what_no_table_holds_is_not_made_again() {
     let records = clustered(3000, 71);
@@ -311,7 +311,7 @@ fn what_no_table_holds_is_not_made_again() {
         assert!(Writer::open(temp.path()).unwrap().compact(&Compaction::Rewrite).is_err());
         assert_eq!(fs::read(temp.path().join("MANIFEST")).unwrap(), before);
         if second == "id records" {
-            // What is on other pages still has a name.
+            // The ids on other pages are still reported.
             let mut found = 0;
             let unread = report.damaged[0].for_each_id(|_| {
                 found += 1;

@@ -1,4 +1,4 @@
-//! Long commands keep to `--memory` and `--threads`, and report their progress.
+//! Long commands respect `--memory` and `--threads`, and report their progress.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -16,7 +16,7 @@ fn stderr(output: &Output) -> String {
     text(output.stderr.clone())
 }
 
-/// Numbers at first, texts after them, and some lines that are no records.
+/// Numeric ids first, text ids later, and some invalid lines.
 fn lines(folder: &Path) {
     let mut random = Random::new(81);
     let mut text = String::new();

@@ -1,5 +1,5 @@
-//! Directories that others may read or write: links, pipes and foreign files in the place of those
-//! of a store, and locks.
+//! Directories that other users can read or write: links, pipes and foreign files in place of store
+//! files, and locks.
 #![cfg(unix)]
 
 use std::fs;
@@ -13,7 +13,7 @@ use fpstore::{BuildOptions, Builder, Error, IdRef, Observer, Phase, Store, Write
 
 use crate::common::program::{Desk, make_pipe, text};
 
-/// A desk with a store of two segments, one of which has a deletion.
+/// A desk with a store of two segments; one has a deletion.
 fn desk() -> Desk {
     let desk = Desk::with("in.tsv", "0123456789abcdef\t1001\n1111111111111111\t1002\n");
     desk.ok(&["build", "in.tsv", "-q"], "");
@@ -22,7 +22,7 @@ fn desk() -> Desk {
     desk
 }
 
-/// A lock and a command that takes it.
+/// The locks, each with a command that takes it.
 const LOCKS: [(&str, &[&str]); 3] = [
     ("LOCK", &["add", "in.tsv", "--no-compact"]),
     ("PUBLISH", &["delete", "--id", "1001"]),
@@ -43,8 +43,8 @@ fn a_link_in_the_place_of_a_lock_is_refused_and_its_target_stays() {
         );
         fs::remove_file(&lock).unwrap();
         fs::hard_link(desk.path("victim"), &lock).unwrap();
-        // Of a second name of another file the name alone is taken away, as of one in a copy that
-        // `cp -al` made of the store.
+        // If the lock file is a hard link to another file, as in a copy made by `cp -al`, only this
+        // name is removed.
         desk.run(command, 0);
         assert!(!lock.exists());
         assert_eq!(desk.read("victim"), "precious\n");
@@ -52,8 +52,7 @@ fn a_link_in_the_place_of_a_lock_is_refused_and_its_target_stays() {
     }
 }
 
-/// A file of somebody else that was moved into the place of a lock is not truncated while it is
-/// held.
+/// A foreign file moved into the place of a lock is not truncated while the lock is held.
 #[test]
 fn a_lock_file_that_holds_anything_but_a_process_number_is_not_written() {
     let desk = desk();
@@ -96,7 +95,7 @@ fn a_pipe_or_directory_in_the_place_of_a_file_is_refused_at_once() {
     }
 }
 
-/// Only what a dead build of this user made is removed; everything else stays and is named.
+/// Only directories left by dead builds of this user are removed; all others are kept and reported.
 #[test]
 fn only_directories_that_are_provably_of_a_dead_build_are_removed() {
     let desk = Desk::with("in.tsv", "0000000000000001\ta\n");
@@ -134,14 +133,15 @@ fn only_directories_that_are_provably_of_a_dead_build_are_removed() {
     desk.assert_files(&names);
 }
 
-/// An advisory lock needs no more than reading. So who may only read must not open the file.
+/// Read access is enough to take an advisory lock. So users with only read access must not be able
+/// to open the lock file.
 #[test]
 fn lock_files_are_only_open_to_those_who_may_write_to_the_directory() {
     let desk = desk();
     let path = desk.path("store.fps");
     for (of_directory, expected) in [(0o755, 0o600), (0o2775, 0o660), (0o777, 0o666)] {
         fs::set_permissions(&path, fs::Permissions::from_mode(of_directory)).unwrap();
-        // One that is too open is closed.
+        // The permissions of a lock file that is too accessible are restricted.
         desk.write("store.fps/LOCK", "");
         fs::set_permissions(path.join("LOCK"), fs::Permissions::from_mode(0o644)).unwrap();
         let mut writer = Writer::open(&path).unwrap();
@@ -155,7 +155,7 @@ fn lock_files_are_only_open_to_those_who_may_write_to_the_directory() {
     }
 }
 
-/// Two writers may open one lock file, of which one is removed: they do not both hold the lock.
+/// Two writers can open one lock file and one can remove it: they must not both hold the lock.
 #[test]
 fn a_lock_whose_file_was_removed_and_made_again_is_held_once() {
     let desk = desk();
@@ -190,7 +190,7 @@ fn a_writer_waits_for_another_and_may_be_told_to_stop() {
     let stop = Observer::new(|_| std::ops::ControlFlow::Break(()));
     let options = WriterOptions::default().wait(Duration::MAX).observer(stop);
     assert!(matches!(Writer::with_options(&path, options), Err(Error::Interrupted)));
-    // The first one ends once the second one waits.
+    // The first writer ends once the second is waiting.
     let (waits, waited) = sync_channel(1);
     let tell = Observer::new(move |progress| {
         if progress.phase == Phase::Wait {
@@ -238,7 +238,7 @@ fn commands_that_write_wait_for_their_turn() {
     }
 }
 
-/// Of two builds of one name the second one ends at its beginning, not after hours of work.
+/// The second of two builds with the same output fails at its start, not after hours of work.
 #[test]
 fn the_name_of_a_new_store_is_reserved_while_it_is_built() {
     let desk = Desk::with("in.tsv", "0000000000000001\ta\n");
@@ -271,7 +271,7 @@ fn the_name_of_a_new_store_is_reserved_while_it_is_built() {
     desk.assert_files(&["in.tsv", "new.fps"]);
 }
 
-/// A deletion file is judged by what its segment can lose before it is read.
+/// The length of a deletion file is checked against its segment before the file is read.
 #[test]
 fn a_deletion_file_of_many_gigabytes_is_refused_unread() {
     let desk = desk();
@@ -286,7 +286,7 @@ fn a_deletion_file_of_many_gigabytes_is_refused_unread() {
     assert!(err.contains("1099511627776 bytes") && err.contains("R-25"), "{err}");
 }
 
-/// Counts of deletions in a forged manifest reserve no memory, and no writer adds to them.
+/// Deletion counts in a forged manifest do not reserve memory, and writers do not add to them.
 #[test]
 fn a_manifest_with_impossible_counts_of_deletions_is_refused() {
     let desk = desk();
@@ -312,7 +312,7 @@ fn a_manifest_with_impossible_counts_of_deletions_is_refused() {
     desk.run(&["verify"], 0);
 }
 
-/// Two equal segments of one store are one state; the same from two sources is a mistake.
+/// Two equal segments of one store are valid; the same segment from two sources is an error.
 #[test]
 fn a_store_with_two_equal_segments_can_be_exported_and_imported_once() {
     let desk = Desk::with("in.tsv", "0000000000000001\ta\n0000000000000002\tb\n");
@@ -331,7 +331,7 @@ fn a_store_with_two_equal_segments_can_be_exported_and_imported_once() {
     desk.run(&["verify", "-s", "other.fps"], 0);
 }
 
-/// `--budget` limits the tables; a few fingerprints do not need it.
+/// `--budget` limits the size of the tables; few fingerprints do not use the whole budget.
 #[test]
 fn a_large_budget_is_not_taken_for_the_space_that_is_needed() {
     let desk = Desk::with("in.tsv", "");
@@ -343,13 +343,13 @@ fn a_large_budget_is_not_taken_for_the_space_that_is_needed() {
     desk.run(&["add", "in.tsv", "--budget", "900TB"], 0);
 }
 
-/// The records are in, so a script must not add them again.
+/// The records are added, so a script must not add them again.
 #[test]
 fn an_add_whose_merge_fails_warns_and_succeeds() {
     let desk = Desk::with("in.tsv", "0000000000000001\ta\n");
     desk.ok(&["build", "in.tsv", "-q"], "");
     desk.ok(&["add", "in.tsv", "--no-compact", "-q"], "");
-    // Values are read when segments are merged, and not before.
+    // Values are read only when segments are merged.
     let segment = desk.path("store.fps/segment-0000000000000001.fps");
     fs::set_permissions(&segment, fs::Permissions::from_mode(0o644)).unwrap();
     let mut bytes = fs::read(&segment).unwrap();
@@ -361,7 +361,7 @@ fn an_add_whose_merge_fails_warns_and_succeeds() {
     assert_eq!(Store::open(desk.path("store.fps")).unwrap().info().segments.len(), 3);
 }
 
-/// A writer removes what looks like an orphan of its own, whatever it is, and waits for nothing.
+/// A writer removes files of any type that look like its orphans, without waiting for them.
 #[test]
 fn a_pipe_or_link_named_like_an_orphan_holds_no_writer_up() {
     let desk = desk();
@@ -381,7 +381,7 @@ fn a_pipe_or_link_named_like_an_orphan_holds_no_writer_up() {
     assert_eq!(desk.read("victim"), "precious\n");
 }
 
-/// Workflow engines stage the files of tasks as symbolic links, and clean up behind them.
+/// Workflow engines stage the files of tasks as symbolic links, and remove them afterwards.
 #[test]
 fn a_commit_of_a_symbolic_link_takes_the_file_that_it_leads_to() {
     let desk = Desk::with("in.tsv", "0123456789abcdef\ta\n");
@@ -405,7 +405,7 @@ fn a_commit_of_a_symbolic_link_takes_the_file_that_it_leads_to() {
     }
 }
 
-/// Whoever could write to a file while it grows could write to it for ever.
+/// A process that opens a growing file for writing could write to it forever.
 #[test]
 fn nobody_else_can_write_to_a_segment_file_while_it_grows() {
     let shared = tempfile::tempdir().unwrap();

@@ -1,4 +1,5 @@
-//! Compares the check with a search that compares each passage of each document with each item.
+//! Compares the check with an exhaustive comparison of all passages of all documents with all
+//! items.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -20,8 +21,8 @@ fn words(text: &str) -> (Vec<String>, Vec<std::ops::Range<usize>>) {
     (words, places)
 }
 
-/// The largest part of the shingles of an item in any passage of a document, if it reaches the
-/// rule; and the shortest first passage with it, in bytes.
+/// The largest part of the shingles of an item found in any passage of a document, if it reaches
+/// the threshold; and the shortest first such passage, in bytes.
 fn oracle(item: &str, text: &str, rules: &ShingleRules) -> Option<(f64, std::ops::Range<usize>)> {
     let (item, (words, places)) = (words(item).0, words(text));
     if item.len() < rules.words_min {
@@ -79,7 +80,7 @@ impl Random {
             .collect()
     }
 
-    /// Items, and documents, some of which contain edited items.
+    /// Items, and documents; some documents contain edited items.
     fn corpus(&mut self, item_count: usize, count: usize) -> (Vec<String>, Vec<String>) {
         let lens = [2, 5, 6, 7, 12, 30, 49, 50, 51, 80];
         let items: Vec<Vec<String>> =
@@ -184,7 +185,7 @@ fn what_is_found_is_what_comparing_each_with_each_finds() {
     assert!(found_count > 200, "{found_count}");
 }
 
-/// A phrase in all items selects none of them; the rest of each item does.
+/// A phrase present in all items selects none of the items; the rest of each item does.
 #[test]
 fn items_that_share_their_beginnings_are_told_apart() {
     let folder = tempfile::tempdir().unwrap();

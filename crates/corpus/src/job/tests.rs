@@ -34,7 +34,7 @@ fn a_job_goes_on_where_it_was_stopped_and_another_is_refused() {
     assert!(job.is_resumed() && job.run() == run);
     assert_eq!((job.output(1), job.output(30)), (Some(output(7)), Some(output(8))));
     assert_eq!((job.output(3), job.output(4)), (None, None));
-    // Lines after the truncated one are separate.
+    // Lines after the truncated line are separate.
     job.note_output(5, output(9)).unwrap();
     drop(job);
     let job = open(&folder, &settings, false).unwrap();
@@ -46,7 +46,7 @@ fn a_job_goes_on_where_it_was_stopped_and_another_is_refused() {
     assert!(refused.ends_with("differs in: k"), "{refused}");
     let job = open(&folder, &other, true).unwrap();
     assert!(!job.is_resumed() && !job.path("spool-0").exists() && job.output(1).is_none());
-    // No work of this job is done.
+    // This job has done no work.
     drop(job);
     let job = open(&folder, &settings, false).unwrap();
     assert!(!job.is_resumed());
@@ -77,7 +77,7 @@ fn a_job_that_had_ended_is_known_by_its_settings() {
 }
 
 /// The description of another job with the same settings is next to the files of a job whose
-/// documents are in the store: all of them would be found stored, and none kept.
+/// documents are in the store: all of them would be found stored, and no document would be kept.
 #[test]
 fn a_job_whose_description_is_that_of_another_is_not_begun_again_if_it_was_added() {
     let parent = tempfile::tempdir().unwrap();
@@ -100,8 +100,7 @@ fn a_job_whose_description_is_that_of_another_is_not_begun_again_if_it_was_added
     assert!(job.read(DECISIONS).unwrap().is_none());
 }
 
-/// A bit of any file of a job is changed, or the file is truncated or missing: it counts as
-/// missing.
+/// A changed bit in any file of a job, truncation, or a missing file: the file counts as missing.
 #[test]
 fn a_damaged_file_of_a_job_counts_as_missing() {
     let parent = tempfile::tempdir().unwrap();

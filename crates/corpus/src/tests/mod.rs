@@ -132,7 +132,7 @@ fn a_cleaning_goes_on_whichever_operation_failed() {
             }
             assert!(result(folder.path()) == expected, "{case}");
             if folder.path().join("out/.fpstore-dedup").exists() {
-                // The work is done; only its folder is left to be removed.
+                // The work is done; only its folder remains to be removed.
                 match cleaner(folder.path()).run() {
                     Ok(_) | Err(Error::Exists { .. } | Error::Ended { .. }) => {}
                     Err(again) => panic!("{case}: {again}"),
@@ -194,7 +194,7 @@ fn a_disk_without_room_for_the_copies_is_told_before_the_first_one() {
         "{refused}"
     );
     assert!(!has_output());
-    // A user who disagrees can continue from there; so can everyone once there is room.
+    // The user can skip the check and continue; with enough space the work continues in any case.
     let is_skipped = Cleaner { skip_space_check: true, ..cleaner(folder.path()) };
     let is_skipped = is_skipped.begin().unwrap().unwrap();
     assert!(is_skipped.is_resumed());
@@ -204,8 +204,8 @@ fn a_disk_without_room_for_the_copies_is_told_before_the_first_one() {
     assert_eq!(result(folder.path()), expected);
 }
 
-/// Ended at any call of the observer, the work can be resumed to the same outputs. Once the join is
-/// done, it is not repeated.
+/// The work can be interrupted at any observer call and resumed with the same outputs. A finished
+/// join is not repeated.
 #[test]
 fn a_cleaning_that_confirms_goes_on_wherever_the_observer_has_ended_it() {
     let similar = |folder: &Path, observer: Option<Observer>| {
@@ -257,7 +257,7 @@ fn a_cleaning_that_confirms_goes_on_wherever_the_observer_has_ended_it() {
     }
 }
 
-/// A bit of each file of the work is changed, or the file is truncated or missing.
+/// Changes a bit of each working file, or truncates or removes the file.
 #[test]
 fn damaged_files_of_the_work_are_made_again() {
     let expected = undisturbed();
@@ -285,7 +285,7 @@ fn damaged_files_of_the_work_are_made_again() {
     }
 }
 
-/// The files of the work, by name.
+/// The working files by name.
 fn work_files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = fs::read_dir(folder.join("out/.fpstore-dedup")).unwrap();
     let file = |entry: fs::DirEntry| {
@@ -295,7 +295,7 @@ fn work_files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     entries.map(|entry| file(entry.unwrap())).collect()
 }
 
-/// Each file is intact by itself, but has the name of another file, or is of the work on other
+/// Each file is intact by itself, but has the name of another file, or belongs to work on other
 /// files.
 #[test]
 fn files_of_the_work_under_other_names_or_of_other_work_are_made_again() {
@@ -328,8 +328,8 @@ fn files_of_the_work_under_other_names_or_of_other_work_are_made_again() {
     }
 }
 
-/// The work was stopped between the last two steps. Begun again, it would find all its documents
-/// stored, and leave no documents in its outputs.
+/// The work was stopped between the last two steps. A restart would find all its documents in the
+/// store and write empty outputs.
 #[test]
 fn work_whose_documents_are_added_is_not_given_up() {
     let expected = undisturbed();
@@ -364,7 +364,7 @@ fn work_whose_documents_are_added_is_not_given_up() {
     }
 }
 
-/// Events and files of the first attempt are not reported and read again.
+/// Events of the first attempt are not reported again, and its files are not read again.
 #[test]
 fn a_resumed_cleaning_reads_each_list_once_and_is_silent_about_what_was_told() {
     let folder = site();
@@ -384,7 +384,7 @@ fn a_resumed_cleaning_reads_each_list_once_and_is_silent_about_what_was_told() {
     let (first, second) = (steps_of_run(), steps_of_run());
     assert_eq!(*told.lock().unwrap(), 1);
     assert!((54..=first).contains(&second), "{first} steps, then {second}");
-    // Everything is decided again, so all lists are read as often as the first time.
+    // All decisions are made again, so all lists are read as often as the first time.
     fs::remove_file(folder.path().join("out/.fpstore-dedup/decisions")).unwrap();
     assert_eq!(steps_of_run(), first);
 }
@@ -410,7 +410,7 @@ fn an_output_that_is_gone_is_written_again_and_one_that_was_changed_is_not_lost(
     assert!(result(folder.path()) == expected);
 }
 
-/// Decisions on another state of the store are made again, with all that depends on them.
+/// Decisions based on another state of the store are repeated, with all dependent steps.
 #[test]
 fn a_store_that_has_changed_is_compared_with_again() {
     let add = |folder: &Path| {
@@ -430,7 +430,7 @@ fn a_store_that_has_changed_is_compared_with_again() {
     let account = cleaner(folder.path()).run().unwrap();
     assert!((account, result(folder.path())) == expected, "{account:?}");
 
-    // Another run is other work.
+    // Another run is separate work.
     let folder = site();
     unfinished(folder.path());
     let options = WriterOptions::default().run(Some("tonight".into()));
@@ -439,7 +439,7 @@ fn a_store_that_has_changed_is_compared_with_again() {
     assert!(refused.ends_with("differs in: run"), "{refused}");
 }
 
-/// Compresses as gzip, without the last bytes.
+/// Compresses with gzip and drops the last bytes.
 fn damaged_gzip(text: &str, cut: usize) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     encoder.write_all(text.as_bytes()).unwrap();
@@ -448,8 +448,8 @@ fn damaged_gzip(text: &str, cut: usize) -> Vec<u8> {
     bytes
 }
 
-/// The documents of a file that cannot be read to its end are in no output, so no other document is
-/// removed for them, and a store does not treat them as known.
+/// The documents of a partly unreadable file are in no output, so they cause no removal of other
+/// documents, and a store does not count them as known.
 #[test]
 fn documents_of_a_damaged_file_displace_no_others() {
     let folder = site();
@@ -473,7 +473,7 @@ fn documents_of_a_damaged_file_displace_no_others() {
     assert!(healthy.lines().count() >= 35, "{}", healthy.lines().count());
     assert!(!files.contains_key(Path::new("out/a.jsonl.gz")));
     assert!(!folder.path().join("out/.fpstore-dedup").exists());
-    // Each record of the store is in an output, or was stored before.
+    // Each record of the store is in an output or was stored before.
     let all: Vec<u8> = files.into_values().flatten().collect();
     let all = String::from_utf8(all).unwrap();
     for id in records.iter().flat_map(|(_, ids)| ids).filter(|id| !id.starts_with("old")) {
@@ -503,7 +503,7 @@ fn the_work_on_outputs_does_not_grow_with_the_square_of_the_files() {
     });
 }
 
-/// A link in the place of the folder of the work, as another user can create it.
+/// A link in place of the work folder, as another user could create it.
 #[cfg(unix)]
 #[test]
 fn nothing_behind_a_link_is_removed() {
@@ -522,7 +522,7 @@ fn nothing_behind_a_link_is_removed() {
     assert!(victim.join("sub").is_dir());
 }
 
-/// All files below a folder, and the files that links lead to.
+/// All files below a folder, and the targets of links.
 #[cfg(unix)]
 fn tree(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut files = BTreeMap::new();
@@ -536,8 +536,8 @@ fn tree(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     files
 }
 
-/// A user who may rename in the folder of the outputs moves the folder of the work away at any
-/// moment, and puts a link to foreign files in its place.
+/// A user with permission to rename in the output folder moves the work folder away at any moment
+/// and puts a link to foreign files in its place.
 #[cfg(unix)]
 #[test]
 fn a_link_that_takes_the_place_of_the_folder_of_the_work_is_not_followed() {
@@ -588,7 +588,7 @@ fn a_link_that_takes_the_place_of_the_folder_of_the_work_is_not_followed() {
     assert!(swapped_count > 5, "{swapped_count}");
 }
 
-/// The folder named by the user may be a link; a folder of an output below it may not.
+/// The output folder named by the user can be a link; a folder below it cannot.
 #[cfg(unix)]
 #[test]
 fn nothing_is_written_through_a_link_below_the_output() {
@@ -618,7 +618,7 @@ fn nothing_is_written_through_a_link_below_the_output() {
     assert!(result(folder.path()) == expected);
 }
 
-/// Another text of the same length, with the same name and the same modification time.
+/// A different text of the same length, with the same file name and modification time.
 #[test]
 fn a_replaced_input_is_another_one_whatever_its_times_say() {
     let folder = site();
@@ -640,8 +640,8 @@ fn a_replaced_input_is_another_one_whatever_its_times_say() {
     assert!(kept.contains("\"z5\"") && !kept.contains("\"a5\""));
 }
 
-/// All its documents are stored: compared with the store, each would be removed as its own
-/// duplicate.
+/// All its documents are stored: compared with the store, each would be removed as a duplicate of
+/// itself.
 #[test]
 fn a_run_that_the_store_knows_is_refused_where_no_output_has_its_documents() {
     let folder = site();
@@ -661,7 +661,8 @@ fn a_run_that_the_store_knows_is_refused_where_no_output_has_its_documents() {
     let (generation, ids) = (stored().generation(), stored().info().id_count());
     let refused = of_run("n1").run().unwrap_err();
     assert!(matches!(&refused, Error::KnownRun { run, .. } if run == "n1"), "{refused}");
-    // Another process ends the same run after this process has checked, and before it has the lock.
+    // Another process ends the same run after this process has checked, but before it takes the
+    // lock.
     let writer = Writer::with_options(
         folder.path().join("store.fps"),
         WriterOptions::default().run(Some("n2".into())),
@@ -677,13 +678,13 @@ fn a_run_that_the_store_knows_is_refused_where_no_output_has_its_documents() {
     assert_eq!((stored().generation(), stored().info().id_count()), (generation + 1, ids));
 }
 
-/// The ids of lines.
+/// The ids in lines.
 fn ids_of(lines: &str) -> Vec<String> {
     let id = |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap()["id"].clone();
     lines.lines().map(|line| id(line).as_str().unwrap().to_string()).collect()
 }
 
-/// The numbers of the documents of the second batch follow those of the first: a document listed as
+/// The numbers of documents in the second batch continue the first batch: a document listed as
 /// removed is in no output, and every other document is in an output.
 #[test]
 fn lists_and_outputs_of_several_batches_agree() {

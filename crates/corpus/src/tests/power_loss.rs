@@ -12,12 +12,11 @@ use fpstore_disk::change::recorder;
 use fpstore_disk::power_loss::{Disk, Replayed};
 use fpstore_disk::tree::Tree;
 
-/// The number of disk states after a loss of power that are tried at each change, if there are
-/// more.
+/// Maximum number of disk states tested after a loss of power at each change.
 const STATES: usize = 60;
 const OUTPUT: &str = "deep/er/out";
 
-/// The paths of a change.
+/// The paths affected by a change.
 fn paths(change: &Change) -> Vec<&Path> {
     match change {
         Change::CreateFile(path)
@@ -31,7 +30,7 @@ fn paths(change: &Change) -> Vec<&Path> {
     }
 }
 
-/// The files below a folder, as far as it exists.
+/// The files below a folder; empty if the folder is missing.
 fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![folder.to_path_buf()];
@@ -48,8 +47,8 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
-/// Replays changes; the error names the change after which a loss of power left documents in the
-/// store alone.
+/// Replays changes; the error names a change after which a loss of power left documents in the
+/// store but not in the outputs.
 fn replay(
     before: &Tree,
     root: &Path,
@@ -96,7 +95,7 @@ fn what_a_store_has_added_is_in_the_outputs_after_a_loss_of_power() {
     let output = Some(root.join(format!("{OUTPUT}/")));
     let account = Cleaner { output, ..cleaner(root) }.run().unwrap();
     recorder::acknowledge(root);
-    // The files of the work are for the next job; the tests of the job cover them.
+    // The working files matter only for the next job; the tests of the job cover them.
     let is_of_work =
         |path: &&Path| path.components().any(|part| part.as_os_str() == ".fpstore-dedup");
     let mut changes = recorder::stop(root);
@@ -107,8 +106,8 @@ fn what_a_store_has_added_is_in_the_outputs_after_a_loss_of_power() {
     println!("{} changes, {tried} states, {with_documents} with documents", changes.len());
     assert!(tried > 100 && with_documents > 5, "{tried}, {with_documents}");
 
-    // Without any single sync of the names above the outputs, some state has documents and no
-    // output.
+    // Omitting any single sync of the names above the outputs gives a state with stored documents
+    // and no output.
     let is_sync = |at: &usize| match &changes[*at] {
         Change::SyncDirectory(path) => !path.ends_with("store.fps"),
         _ => false,

@@ -128,7 +128,8 @@ impl std::error::Error for OtherRecord {}
 pub(super) mod tests {
     use super::*;
 
-    /// Calls `act` with fates of lines: `some` of them have their own, and all others have `other`.
+    /// Calls `act` with the fates of lines: `some` lists individual fates, and all other lines have
+    /// `other`.
     pub(in super::super) fn with_fates<T>(
         some: &[(u64, RecordFate)],
         other: &RecordFate,

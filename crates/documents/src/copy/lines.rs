@@ -122,7 +122,7 @@ mod tests {
         std::mem::take(&mut results[0])
     }
 
-    /// Copies without the lines of these numbers.
+    /// Copies without the lines with these numbers.
     fn without(text: &[u8], dropped: &[u64]) -> Vec<u8> {
         let dropped: Vec<_> = dropped.iter().map(|&line| (line, RecordFate::Drop)).collect();
         copied(text, &[], &dropped, &RecordFate::Keep)
@@ -135,7 +135,7 @@ mod tests {
         assert_eq!(without(text, &[1, 4]), b"\n \xff\nlast");
         assert_eq!(without(text, &[5]), b"one\r\n\n \xff\n{long line}\n");
         assert_eq!(without(b"", &[1]), b"");
-        // Each CR belongs to its line, however many there are.
+        // All CRs belong to their line, whatever their number.
         let many = [b"one", &[b'\r'; 100][..], b"\ntwo\n", &[b'\r'; 100], b"x\nlast"].concat();
         assert_eq!(without(&many, &[]), many);
         assert_eq!(without(&many, &[1, 3]), b"two\nlast");
@@ -173,7 +173,7 @@ mod tests {
                         {\"of\":null,\"n\":null}\nno object\n[1]\n\
                         {\"a\":\"}\",\"of\":\"a\\\"b\",\"n\":3}";
         assert_eq!(String::from_utf8(out).unwrap(), expected);
-        // Too long to be held, so it gets no new field.
+        // The line is too long to be buffered, so it gets no new field.
         let text = b"{\"a\":\"long line\"}\n{}\n";
         let out = copied(text, &fields[..1], &[], &RecordFate::Mark(vec![None]));
         assert_eq!(out, b"{\"a\":\"long line\"}\n{\"of\":null}\n");

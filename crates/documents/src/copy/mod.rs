@@ -246,7 +246,7 @@ mod tests {
     use super::*;
     use fpstore_base::watch::Phase;
 
-    /// The places of the documents in a file, as they are read.
+    /// The places of the documents in a file, as read.
     fn places(path: &Path, options: &DocumentOptions) -> Vec<DocumentPlace> {
         let files = DocumentFiles::find(&[path.into()], options).unwrap();
         let mut places = Vec::new();
@@ -288,8 +288,8 @@ mod tests {
         )
     }
 
-    /// For each format and encoding: a name, the pieces of a file, each of which except the first
-    /// is a document, and whether changing a digit in a piece makes it another record.
+    /// For each format and encoding: a name, the pieces of a file (each piece except the first is a
+    /// document), and whether changing a digit in a piece makes it another record.
     fn files() -> Vec<(&'static str, TextEncoding, Vec<Vec<u8>>)> {
         let cr = "\r".repeat(200);
         let gbk = TextEncoding::named("gbk").unwrap();

@@ -502,8 +502,8 @@ mod tests {
         assert!(entries.iter().all(|entry| entry.key != ARROW_SCHEMA));
     }
 
-    /// The places of the rows as they are read, and the result of copying a file of `bytes` with
-    /// the places in [`file`].
+    /// The places of the rows as read, and the result of copying a file of `bytes` with the places
+    /// in [`file`].
     fn checked(bytes: &[u8], shown: &[DocumentPlace]) -> (Vec<DocumentPlace>, Result<Vec<u8>>) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("docs.parquet");
@@ -546,7 +546,7 @@ mod tests {
         assert!(told.contains("row 6001 is not the record that was read"), "{told}");
     }
 
-    /// The parser panics at some hostile bytes, also in columns that reading skips.
+    /// The parser panics on some invalid bytes, also in columns skipped by reading.
     #[test]
     fn a_file_with_changed_bytes_is_copied_or_refused_and_never_ends_the_program() {
         let schema = "message docs { required int64 id; required binary text (UTF8); \
@@ -576,8 +576,8 @@ mod tests {
                 let mut bytes = intact.clone();
                 bytes[at] = new;
                 let (found, copied) = checked(&bytes, &places);
-                // Texts that are read differently are not copied for them; columns that reading
-                // refuses may be copied.
+                // The copy fails if any text is read differently; columns rejected by the reader
+                // can still be copied.
                 let is_other = found.iter().any(|other| {
                     let known = places.iter().find(|place| place.record() == other.record());
                     known.is_none_or(|known| known.digest != other.digest)

@@ -154,7 +154,7 @@ mod tests {
         let mut fingerprints: Vec<Option<Fingerprint>> =
             values.iter().map(|&value| Some(Fingerprint::new(value))).collect();
         fingerprints.push(None);
-        // At distances 0, 64, 2, and one without a fingerprint.
+        // Pairs at distances 0, 64 and 2, and a pair without a fingerprint.
         let mut pairs = LabelledPairs::default();
         for (number, label) in [
             (4, Label::Duplicate),

@@ -191,7 +191,7 @@ mod tests {
             [Same("the "), Removed("old"), Added("new"), Same("\nbridge over it")]
         );
         assert_eq!((found.space_count, found.is_same()), (2, false));
-        // Words that were joined are a change.
+        // Joining two words is a change.
         assert!(!differences("foot ball", "football").is_same());
     }
 

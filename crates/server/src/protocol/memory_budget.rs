@@ -217,11 +217,11 @@ mod tests {
         assert!(two.push(b"efghij"));
         two.clear();
         assert!(two.is_empty() && two.push(b"0123456789"));
-        // The values parsed from a body count in its place.
+        // The values parsed from a body are charged instead of the body.
         let charge = two.into_charge(3);
         assert_eq!(budget.held(), 3);
         drop(charge);
-        // The announced length counts before the bytes arrive.
+        // The announced length is charged before the bytes arrive.
         let (mut known, mut unknown) = (budget.body(6), budget.body(0));
         assert!(known.push(b"1234") && known.push(b"5") && budget.held() == 6);
         assert!(unknown.push(b"12") && unknown.push(b"3") && budget.held() == 10);
@@ -253,7 +253,7 @@ mod tests {
         drop(first);
         let (mut one, mut two) = (answer(SHORT_LEN), answer(SHORT_LEN));
         assert!(one.has_room(&budget) && two.has_room(&budget));
-        // A step ahead counts while it is written.
+        // A step written ahead is charged.
         assert_eq!(budget.held() as usize, 3 + 3 * SHORT_LEN);
         let one = one.sealed();
         assert_eq!(budget.held() as usize, 3 + 2 * SHORT_LEN);

@@ -164,7 +164,7 @@ mod tests {
         assert_eq!(code(&both, Right::Read, &reader), Some("no-token"));
         assert_eq!(both.check(Right::Read, &HeaderMap::new()).unwrap_err().code, "no-token");
         assert!(both.check(Right::Open, &HeaderMap::new()).is_ok());
-        // Tokens for reading alone do not grant writing to everybody.
+        // Read tokens alone do not grant public write access.
         let reading = Tokens { read: vec![reader.into()], write: Vec::new() };
         assert_eq!(code(&reading, Right::Write, &read), Some("read-only-token"));
         let writing = Tokens { read: Vec::new(), write: vec![writer.into()] };

@@ -209,7 +209,7 @@ mod tests {
         let ended = Arc::clone(&queue);
         let left = AtomicUsize::new(0);
         queue.push(Box::new(move |_| {
-            // The others are before it in each round.
+            // The other jobs run before this job in each round.
             let is_last = left.fetch_add(1, SeqCst) == 2;
             ended.state().is_ended |= is_last;
             is_last

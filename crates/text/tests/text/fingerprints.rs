@@ -1,5 +1,5 @@
-//! Fingerprints equal the results of slow implementations, and have the promised properties of the
-//! methods.
+//! Fingerprints equal the results of slow reference implementations, and have the documented
+//! properties of their methods.
 
 use super::*;
 
@@ -16,7 +16,7 @@ fn the_fast_vote_is_the_slow_one() {
                     2 => Weight::whole(random.below(6)),
                     _ => Weight::from_raw(random.below(1 << 46)).unwrap(),
                 };
-                // Few distinct hashes make ties.
+                // Few distinct hashes cause ties.
                 let hash = if random.below(2) == 0 { random.next() } else { random.below(4) };
                 (hash, weight)
             })
@@ -57,7 +57,7 @@ fn whole_texts_agree_with_the_slow_implementation() {
         assert_eq!(value(hasher.fingerprint(&text)), expected, "round {round}");
         assert_eq!(value(hasher.fingerprint(&text)), expected, "round {round} again");
     }
-    // Real texts, as far as they are ASCII without characters that join words.
+    // Real texts, limited to ASCII without characters that join words.
     let mut compared = 0;
     for (text, _) in texts_of_1e0ng() {
         if text.bytes().any(|b| !b.is_ascii() || b"'._:;,".contains(&b)) {
@@ -102,7 +102,7 @@ fn parts_give_what_the_whole_gives() {
     }
 }
 
-/// The basis of SimHash: the part of differing bits estimates the angle between the vectors.
+/// The basis of SimHash: the proportion of differing bits estimates the angle between the vectors.
 #[test]
 fn the_share_of_differing_bits_is_the_angle_over_pi() {
     let mut random = Random::new(7);
@@ -138,7 +138,8 @@ fn the_share_of_differing_bits_is_the_angle_over_pi() {
         error_sum += (share - expected).abs();
         bias_sum += share - expected;
     }
-    // A single part has a standard deviation of up to 1/16; the mean of 400 must be far nearer.
+    // A single proportion has a standard deviation of up to 1/16; the mean of 400 must be far
+    // closer.
     let (error, bias) = (error_sum / f64::from(ROUNDS), bias_sum / f64::from(ROUNDS));
     assert!(error < 0.06 && bias.abs() < 0.01, "error {error:.4}, bias {bias:.4}");
 }
@@ -161,7 +162,7 @@ fn one_repeated_token_does_not_decide_a_fingerprint() {
             let (plain, plain_other) = (of(article), of(other));
             let (with, with_other) = (of(&walled(article)), of(&walled(other)));
             // The repeated text adds at most ten features to about 250, so about 4 bits may differ;
-            // if it outweighed the rest, 32 would.
+            // if the repetitions dominated, 32 bits would differ.
             assert!(plain.distance(with) <= 12, "{name}: {}", plain.distance(with));
             let apart = plain.distance(plain_other);
             let apart_with = with.distance(with_other);
@@ -170,8 +171,8 @@ fn one_repeated_token_does_not_decide_a_fingerprint() {
     }
 }
 
-/// Texts without a word or letter: by stored recipes they have no fingerprint; now each is compared
-/// as a whole.
+/// Texts without a word or letter: with stored recipes they have no fingerprint; now each is
+/// compared as a whole.
 #[test]
 fn a_text_without_words_is_its_own_feature() {
     let bare = ["... --- !!!", "...", "\u{3002}\u{ff0c}", "\u{1f600}", "\u{1f600}\u{1f600}", "+ ="];
@@ -188,19 +189,19 @@ fn a_text_without_words_is_its_own_feature() {
         for (at, text) in bare.iter().enumerate() {
             assert_eq!(stored.fingerprint(text), None, "{name}: {text:?}");
             assert_eq!(hasher.distinct_features(text).len(), 1);
-            // White space around the text is not part of it, and the parts in which it was fed have
-            // no effect.
+            // Leading and trailing white space is ignored, and the division into pieces has no
+            // effect.
             let padded = format!(" \n{text}\t ");
             assert_eq!(hasher.fingerprint(&padded), Some(found[at]));
             padded.chars().for_each(|c| hasher.feed(c.encode_utf8(&mut [0; 4])));
             assert_eq!(hasher.finish(), Some(found[at]));
-            // Unrelated texts are as far apart as any.
+            // Unrelated texts of this kind are as distant as any unrelated texts.
             for other in &found[..at] {
                 assert!(found[at].distance(*other) > recipe.usual_k(), "{name}: {text:?}");
             }
             let listed = hasher.features(text);
             assert_eq!((listed.len(), listed[0].count), (1, 1));
-            // One word makes it a text like others.
+            // A single word makes it an ordinary text.
             let worded = format!("{text} a {text}");
             assert_eq!(hasher.fingerprint(&worded), hasher.fingerprint("a"));
             assert_eq!(hasher.fingerprint("a"), stored.fingerprint("a"));
@@ -208,13 +209,13 @@ fn a_text_without_words_is_its_own_feature() {
         // A finished text has no effect on the next.
         assert_eq!(hasher.fingerprint(bare[0]), Some(found[0]));
         assert_eq!(hasher.fingerprint(bare[1]), Some(found[1]));
-        // Text that fills many pieces.
+        // Text that needs several pieces.
         let [long, longer] = [20_000, 20_001].map(|count| "-- ".repeat(count));
         assert_ne!(hasher.fingerprint(&long), hasher.fingerprint(&longer));
     }
     assert_eq!(simhash([], TieRule::One), None);
     assert_eq!(simhash([(u64::MAX, Weight::ZERO)], TieRule::One), None);
-    // All words left out.
+    // All words are stop words.
     let list = StopWords::from_list("# of no use\nthe\n\nof\n");
     let recipe = TextRecipe { stop_words: Some(list.id()), ..words_recipe() };
     let resources = TextResources::default().stop_words(list);

@@ -21,7 +21,7 @@ mod scripts;
 
 use random::Random;
 
-/// Pairs of words, each with one vote: easy to follow by hand.
+/// Pairs of words, each with one vote: easy to compute by hand.
 fn words_recipe() -> TextRecipe {
     TextRecipe {
         tokenizer: Tokenizer::Words,
@@ -31,8 +31,8 @@ fn words_recipe() -> TextRecipe {
     }
 }
 
-/// The recipe as stored before recipes had a length for letters, and before a text without features
-/// became a feature.
+/// The recipe as stored by earlier releases, before recipes had a length for letters, and before a
+/// text without features became a feature.
 fn before(recipe: &TextRecipe) -> TextRecipe {
     let text = recipe.to_recipe().text().replace("\nempty=text", "\nempty=nothing");
     let lines = text.lines().filter(|line| !line.starts_with("letter-ngram="));
@@ -58,7 +58,7 @@ fn hex(value: &Value) -> u64 {
     u64::from_str_radix(value.as_str().unwrap(), 16).unwrap()
 }
 
-/// Texts with their fingerprints by 1e0ng/simhash.
+/// Texts with their fingerprints computed by 1e0ng/simhash.
 fn texts_of_1e0ng() -> Vec<(String, u64)> {
     let bytes = std::fs::read(data("simhash_1e0ng_text.jsonl.zst")).unwrap();
     let lines = String::from_utf8(zstd::decode_all(bytes.as_slice()).unwrap()).unwrap();
@@ -109,7 +109,7 @@ fn slow_fingerprint(text: &str, recipe: &TextRecipe) -> Option<u64> {
         counts.insert(whole.into(), 1);
     }
     let Some(rules) = recipe.votes() else {
-        // The minima themselves are tested in their own module.
+        // The minima have separate tests in their module.
         let features = counts.keys().map(|feature| (feature.as_str(), Weight::ONE));
         return value(TextHasher::new(recipe).unwrap().fingerprint_of_features(features));
     };

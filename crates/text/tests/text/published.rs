@@ -22,7 +22,8 @@ fn published_combinations_come_out_with_either_tie_rule() {
         assert_eq!(value(simhash(features, TieRule::Zero)), Some(hex(&case["simhash"])));
         cases += 1;
     }
-    // go-dedup and mfonda: matches of an expression that on these texts finds the words.
+    // go-dedup and mfonda: matches of a regular expression that finds exactly the words of these
+    // texts.
     for case in published["text_words_fnv1"]["cases"].as_array().unwrap() {
         let text = case["text"].as_str().unwrap();
         let features =
@@ -70,7 +71,7 @@ fn every_text_of_1e0ng_has_the_fingerprint_that_1e0ng_gives() {
     assert_eq!(texts.len(), 467);
     for (text, expected) in texts {
         assert_eq!(value(hasher.fingerprint(&text)), Some(expected), "{text:?}");
-        // And in parts, cut anywhere.
+        // The same in pieces, cut anywhere.
         for part in text.split_inclusive(|c: char| u32::from(c).is_multiple_of(3)) {
             hasher.feed(part);
         }

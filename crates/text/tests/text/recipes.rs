@@ -1,4 +1,4 @@
-//! The texts of recipes, and fingerprints that are the same on all machines.
+//! The text forms of recipes, and fingerprints that are the same on all machines.
 
 use super::*;
 
@@ -61,7 +61,7 @@ fn recipes_read_what_they_write_and_refuse_the_rest() {
     assert!(TextRecipe::named("french").unwrap_err().to_string().contains("1e0ng"));
 }
 
-/// Calculated independently of this crate; docs/recipe-spec.md shows it.
+/// Computed independently of this crate, and shown in docs/recipe-spec.md.
 #[test]
 fn the_example_of_the_format_page_comes_out() {
     let spec = include_str!("../../../../docs/recipe-spec.md");
@@ -83,8 +83,8 @@ fn the_example_of_the_format_page_comes_out() {
     assert_eq!(value(hasher.fingerprint(text)), slow_simhash(&features, TieRule::Zero));
 }
 
-/// A single number for all texts of 1e0ng, many of them Chinese, the same on all machines: by the
-/// recipes of this release, and by those of earlier stores.
+/// A digest over all texts of 1e0ng, many of them Chinese, the same on all machines: for the
+/// recipes of this release, and for the recipes of earlier stores.
 #[test]
 fn all_machines_give_the_same_fingerprints() {
     let now = include_str!("../../../../tests/data/text/digests.txt");
@@ -92,7 +92,8 @@ fn all_machines_give_the_same_fingerprints() {
     assert_digests(include_str!("../../../../tests/data/text/digests-before.txt"), before);
 }
 
-/// Compares the number of each recipe with `stored`. If they differ, all numbers are printed.
+/// Compares the digest of each recipe with the stored digest. If any differ, all digests are
+/// printed.
 fn assert_digests(expected: &str, stored: fn(&TextRecipe) -> TextRecipe) {
     let texts = texts_of_1e0ng();
     let digest = |recipe: &TextRecipe| {

@@ -1,4 +1,4 @@
-//! Weights by tables and lists, and damaged tables.
+//! Weights from tables and lists, and damaged tables.
 
 use super::*;
 
@@ -29,7 +29,7 @@ fn weights_come_from_tables_and_lists() {
     resources.name_in(&mut recipe).unwrap();
     let by_idf = VoteRules { factor: Factor::Idf(table.id()), ..counted };
     assert_eq!(recipe, weighed(by_idf));
-    // MinHash has no weights.
+    // MinHash does not support weights.
     let mut minhash = TextRecipe { method: Method::MinHash, ..base.clone() };
     let error = resources.name_in(&mut minhash).unwrap_err().to_string();
     assert!(error.contains("minhash") && error.contains("simhash"), "{error}");
@@ -48,7 +48,7 @@ fn weights_come_from_tables_and_lists() {
     let recipe = weighed(VoteRules { top: Some(1), ..by_idf });
     let mut hasher = TextHasher::with_resources(&recipe, resources.clone()).unwrap();
     assert_eq!(value(hasher.fingerprint("sat new")), Some(hash("new")));
-    // A table for other features is refused, and so is a missing table.
+    // A table for other features is rejected, and so is a missing table.
     let other = TextRecipe { shingle: 2, ..recipe.clone() };
     let error = TextHasher::with_resources(&other, resources).unwrap_err().to_string();
     assert!(error.contains("shingle=1") && error.contains("shingle=2"), "{error}");
@@ -71,7 +71,7 @@ fn weights_come_from_tables_and_lists() {
     }
 }
 
-/// The number of the rule that docs/recipe-spec.md indexes with this phrase.
+/// The number of the rule listed with this phrase in the index of docs/recipe-spec.md.
 fn df_rule(phrase: &str) -> u8 {
     let spec = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/recipe-spec.md");
     let spec = std::fs::read_to_string(spec).unwrap();
@@ -119,7 +119,7 @@ fn each_broken_rule_of_a_df_file_is_named_as_in_the_specification() {
             damaged[at as usize] = !bytes[at as usize];
         }
         if rule == text || rule == lengths {
-            // The checksum is checked before the lengths, and these before the text.
+            // The checksum is checked before the lengths, and the lengths before the text.
             let mut both = damaged.clone();
             *both.last_mut().unwrap() ^= 1;
             let error = DfTable::from_bytes(&both, "a.df").unwrap_err().to_string();

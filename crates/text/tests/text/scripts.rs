@@ -1,4 +1,4 @@
-//! Scripts without spaces between words: unrelated texts are distinguished, edited ones are found,
+//! Scripts without spaces between words: unrelated texts are distinguished, edited texts are found,
 //! and stored recipes yield unchanged fingerprints.
 
 use std::collections::BTreeSet;
@@ -58,7 +58,7 @@ fn a_stored_recipe_without_a_length_for_letters_gives_what_it_gave() {
             assert_ne!(before(recipe).to_recipe(), recipe.to_recipe());
         }
     }
-    // Recipes on which the line has no effect are unchanged.
+    // Recipes unaffected by this line are unchanged.
     for name in ["code", "1e0ng"] {
         let recipe = TextRecipe::named(name).unwrap();
         assert!(!recipe.to_recipe().text().contains("letter-ngram"), "{name}");
@@ -66,7 +66,7 @@ fn a_stored_recipe_without_a_length_for_letters_gives_what_it_gave() {
     }
 }
 
-/// Words of a made-up language in the letters from `first` on: 20 000 words of one to seven letters,
+/// An artificial language with the letters from `first` on: 20 000 words of one to seven letters,
 /// four on average. The word of rank r is drawn with a probability of about 1 / r.
 struct Language {
     words: Vec<String>,
@@ -84,7 +84,7 @@ impl Language {
             let letters = (0..len).map(|_| char::from_u32(first + letter()).unwrap());
             words.insert(letters.collect::<String>());
         }
-        // Rank by a hash, so that rank and spelling are independent.
+        // Words are ranked by a hash, so that rank and spelling are independent.
         let mut words: Vec<String> = words.into_iter().collect();
         for at in (1..words.len()).rev() {
             words.swap(at, random.below(at as u64 + 1) as usize);
@@ -102,7 +102,7 @@ impl Language {
         (0..count).map(|_| self.word()).collect()
     }
 
-    /// The same with every sixtieth word replaced.
+    /// The same text with every sixtieth word replaced.
     fn edited(&mut self, text: &[String]) -> Vec<String> {
         let mut edited = text.to_vec();
         for at in (0..text.len()).step_by(60) {
@@ -117,7 +117,8 @@ fn jaccard(one: &[u64], other: &[u64]) -> f64 {
     one.intersection(&other).count() as f64 / one.union(&other).count() as f64
 }
 
-/// A long text contains nearly all pairs of a few dozen letters, so pairs carried no information.
+/// A long text contains nearly all pairs of a few dozen letters, so letter pairs carried no
+/// information.
 #[test]
 fn unrelated_long_texts_of_letters_are_told_apart_and_edited_ones_found() {
     let scripts = [
@@ -162,7 +163,7 @@ fn unrelated_long_texts_of_letters_are_told_apart_and_edited_ones_found() {
     }
 }
 
-/// UAX #29 treats a run of these signs as a single word, so an edited text became a different one.
+/// UAX #29 treats a run of these signs as a single word, so any edit replaced the only feature.
 #[test]
 fn edited_texts_of_signs_are_found() {
     for (name, first, sign_count) in [("Yi", 0xa000, 1100), ("cuneiform", 0x12000, 900)] {

@@ -36,8 +36,8 @@ fn list(clusters: &ConfirmedClusters) -> Vec<ConfirmedCluster> {
     list
 }
 
-/// Clusters by their definitions, the representative of each first: from documents and their
-/// similar pairs.
+/// Clusters computed by their definitions from documents and their similar pairs; the
+/// representative comes first.
 fn by_definition(
     documents: &[Document],
     pairs: &BTreeMap<(usize, usize), f64>,
@@ -76,7 +76,7 @@ fn by_definition(
     found
 }
 
-/// Near copies of some templates: most are similar to one another, some only to some others.
+/// Near copies of some templates: most are similar to one another, some only to a few others.
 fn templates(count: usize, seed: u64, exchanged: u64) -> Vec<Document> {
     let mut random = Random::new(seed);
     let texts: Vec<Vec<u64>> =

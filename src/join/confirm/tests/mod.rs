@@ -1,4 +1,4 @@
-//! Confirmed pairs, leaders and clusters, compared with comparing each document with each.
+//! Confirmed pairs, leaders and clusters, compared with exhaustive comparisons.
 
 mod clusters;
 
@@ -13,8 +13,8 @@ use crate::{Error, Fingerprint, Id, IdRef};
 /// A document: its fingerprint and its features.
 type Document = (u64, Vec<u64>);
 
-/// Documents with a few features each, many of which are near or equal. The fingerprint depends on
-/// the features.
+/// Documents with a few features each; many are near or equal. The fingerprint depends on the
+/// features.
 fn documents(count: usize, seed: u64) -> Vec<Document> {
     let mut random = Random::new(seed);
     let mut documents: Vec<Document> = Vec::new();
@@ -30,7 +30,8 @@ fn documents(count: usize, seed: u64) -> Vec<Document> {
             features.insert(random.next() % 1000);
             features.pop_first();
         }
-        // Each feature changes one of a few bits, so that different sets have one fingerprint.
+        // Each feature changes one of a few bits, so different feature sets can have the same
+        // fingerprint.
         let value = features.iter().fold(0, |value, feature| value ^ 1 << (feature % 12));
         documents.push((value, features.into_iter().collect()));
     }
@@ -51,7 +52,7 @@ fn confirmed(documents: &[Document], threshold: f64, options: &JoinOptions) -> C
     candidates.confirm(threshold).unwrap()
 }
 
-/// The pairs by definition.
+/// The pairs computed by the definition.
 fn expected(documents: &[Document], k: u32, threshold: f64) -> BTreeMap<(usize, usize), f64> {
     let values: Vec<u64> = documents.iter().map(|document| document.0).collect();
     let features: Vec<BTreeSet<u64>> =
@@ -103,8 +104,7 @@ fn pairs_are_those_of_each_with_each() {
     }
 }
 
-/// Each document is represented by the first leader that it is similar to, by features and by
-/// sketches.
+/// Each document is represented by the first leader similar to it, by features and by sketches.
 #[test]
 fn each_document_goes_by_the_first_leader() {
     for (documents, k, threshold) in [
@@ -223,7 +223,7 @@ fn sketches_lead_as_features_do() {
     }
 }
 
-/// Documents of many features, some of which are copies of earlier ones with a few features
+/// Documents with many features; some are copies of earlier documents with a few features
 /// exchanged. All fingerprints are near, as in a large collection of dissimilar documents.
 fn large_documents(count: u64, seed: u64) -> Vec<Document> {
     let mut random = Random::new(seed);
@@ -321,7 +321,7 @@ fn a_confirmer_reads_twice_and_notices_changes() {
     assert_eq!(pairs_of(&found, false), pairs_of(&confirmed(&documents, 0.7, &options(2)), false));
     assert_eq!(found.id(60).unwrap(), None);
     assert!((0..60).all(|number| found.id(number as u32).unwrap() == Some(id(number))));
-    // The second reading leaves out a document, or has other features.
+    // The second reading lacks a document, or has other features.
     for (count, is_same, part) in [(59, true, "files were changed"), (60, false, "a was changed")] {
         let mut reading = 0;
         let changed = confirmer.features(|take| {
@@ -365,8 +365,8 @@ fn what_is_wrong_is_refused() {
     assert!(list().candidates(&JoinOptions::new(65)).is_err());
 }
 
-/// There is a warning if near documents are dissimilar, and none if all are similar or no document
-/// is near another.
+/// A warning is returned if near documents are dissimilar, but not if all are similar or no
+/// documents are near.
 #[test]
 fn many_unlike_documents_are_told_beforehand() {
     let unlike = |documents: &[Document], pairs_min: u64| {
@@ -395,7 +395,7 @@ fn many_unlike_documents_are_told_beforehand() {
     assert_eq!(unlike(&[], 0), None);
 }
 
-/// A join that is stopped after any of its parts continues there, with the same result.
+/// A join stopped after any of its parts resumes there, with the same result.
 #[test]
 fn a_join_goes_on_after_its_parts() {
     /// Stops the work after some parts.
@@ -441,7 +441,7 @@ fn a_join_goes_on_after_its_parts() {
             assert_eq!(connections(&found), connections(&whole));
             break;
         }
-        // Bytes of other nodes are useless.
+        // Bytes saved for other nodes are ignored.
         let mut other = Kept { left: u32::MAX, ..kept };
         let few = Documents::outlined(0.8).candidates_in_parts(&options(2), &mut other).unwrap();
         assert_eq!((few.pair_count(), other.told.get()), (0, (0, 0)));

@@ -1,4 +1,4 @@
-//! The index compared with a pass over all values, and pending records after failed commits.
+//! The index compared with a scan of all values, and pending records after failed commits.
 
 mod apart;
 
@@ -18,7 +18,7 @@ fn index_of(values: &[u64]) -> NearIndex {
     index
 }
 
-/// The position and distance of the first of the nearest values.
+/// The position and distance of the nearest value, the first among equally near values.
 fn scan(values: &[u64], needle: u64, k: u32) -> Option<(usize, u32)> {
     let distances = values.iter().map(|value| (value ^ needle).count_ones());
     distances.enumerate().filter(|found| found.1 <= k).min_by_key(|found| found.1)
@@ -66,7 +66,7 @@ fn the_index_gives_the_first_of_the_nearest_as_a_pass_does() {
     }
 }
 
-/// With a pass for each, a hundred thousand new records compare 5 * 10^9 pairs.
+/// With a scan for each record, a hundred thousand new records would compare 5 * 10^9 pairs.
 #[test]
 fn what_is_compared_for_each_record_does_not_grow_with_their_number() {
     for (k, most) in [(0, 20), (3, 80), (7, 400)] {
@@ -262,7 +262,7 @@ fn others_write_between_turns_and_what_they_wrote_is_found() {
 }
 
 /// After a failed commit, another process adds one of the pending records, and another id for the
-/// fingerprint of a second one: the first is not added twice, and the second is added.
+/// fingerprint of a second record: the first record is not added twice, and the second is added.
 #[test]
 fn what_is_stored_exactly_after_a_failed_commit_is_not_added_again() {
     let (folder, path) = empty();
@@ -289,7 +289,8 @@ fn what_is_stored_exactly_after_a_failed_commit_is_not_added_again() {
     assert_eq!(stored(&path), ["1", "more", "other", "2", "3"]);
 }
 
-/// A turn begins with the current store, which may be another one of the same generation.
+/// A turn starts with the current store, which may have been replaced by another store of the same
+/// generation.
 #[cfg_attr(windows, ignore = "a store that is mapped cannot be removed there")]
 #[test]
 fn a_turn_that_is_ended_frees_the_lock_and_the_next_one_sees_what_is_there() {

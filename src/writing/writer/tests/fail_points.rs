@@ -52,7 +52,7 @@ const ACTS: [(&str, Act); 13] = [
         let shipped = folder.join("shipped.fps");
         let done = export(&store, &shipped, None);
         assert_new(&shipped, done.as_ref().err());
-        // All of it, or nothing.
+        // Complete, or absent.
         if shipped.exists() {
             assert!(all_records(&shipped) == all_records(&folder.join("store.fps")));
         }
@@ -72,7 +72,7 @@ const ACTS: [(&str, Act); 13] = [
         let shipped = folder.join("shipped.fps");
         let done = commit(&shipped, &receipts, &CommitOptions::default());
         assert_new(&shipped, done.as_ref().err());
-        // Nothing of it remains.
+        // No part of it remains.
         let _ = fs::remove_dir_all(&shipped);
         done.map(drop)
     }),

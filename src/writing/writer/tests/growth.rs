@@ -13,10 +13,10 @@ use crate::writing::builder::SegmentReceipt;
 use crate::writing::writer::merge::CONFLICTS_MAX;
 use fpstore_base::watch::{Observer, Phase};
 
-/// The numbers of segments are this and four times this.
+/// The number of segments in the small case; the large case has four times as many.
 const FEW: usize = 16;
 
-/// The first fingerprint of a part; the other one differs in all bits.
+/// The first fingerprint of a part; the second differs in all bits.
 fn first_of(part: usize) -> Fingerprint {
     Fingerprint::new(value(2 * part as u64 + 2))
 }

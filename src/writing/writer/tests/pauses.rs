@@ -31,7 +31,7 @@ fn goes_on(times: u32) -> Observer {
     })
 }
 
-/// A reader continues with the files that it holds; the first writer after it removes them.
+/// A reader keeps using the files that it has open; the first writer after it removes them.
 #[test]
 fn files_that_a_reader_holds_stay_until_it_lets_go() {
     let (_folder, path) = made();
@@ -108,7 +108,7 @@ fn a_disk_without_room_is_named_before_anything_is_written() {
     assert!(writer.expect(&input, false).is_ok());
 }
 
-/// New records need little room and are added; a merge waits until there is more.
+/// New records need little space and are added; a merge waits until there is enough space.
 #[test]
 fn records_are_added_where_there_is_no_room_for_a_merge_that_is_due() {
     let folder = tempfile::tempdir().unwrap();
@@ -156,7 +156,7 @@ fn without_locks_there_are_readers_and_no_writers() {
     fail_points::refuse_locks(folder.path(), ErrorKind::Unsupported, u64::MAX);
     let reader = Store::open(&path).unwrap();
     fail_points::allow_locks(folder.path());
-    // The files of two locks that could not be taken.
+    // The files of two locks that could not be acquired.
     assert_eq!(names(), before + 2);
     // An interrupting signal is not a refusal.
     fail_points::refuse_locks(folder.path(), ErrorKind::Interrupted, 3);
@@ -173,8 +173,8 @@ fn without_locks_there_are_readers_and_no_writers() {
     fail_points::allow_locks(folder.path());
 }
 
-/// A merge checks deletions before it takes the lock, for which it waits. Records deleted by the
-/// holder of the lock are deleted from the merged segment, too.
+/// A merge checks deletions before it waits for the lock. Records deleted by the lock holder are
+/// deleted from the merged segment, too.
 #[test]
 fn a_deletion_that_is_published_while_a_merge_waits_for_its_turn_is_kept() {
     let (_folder, path) = made();

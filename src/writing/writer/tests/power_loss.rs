@@ -32,8 +32,8 @@ fn build(folder: &Path, values: std::ops::Range<u64>, label: &str) -> Result<()>
     builder.finish().map(drop)
 }
 
-/// A store from its first build to its replacement, through every kind of change. Each makes at
-/// most one change of the records.
+/// A store from its first build to its replacement, through every kind of change. Each act changes
+/// the records at most once.
 const LIFE: [(&str, Act); 14] = [
     ("build", |folder| build(folder, 0..120, "2026-09")),
     ("add", |folder| {
@@ -164,8 +164,8 @@ fn write(folder: &Path, found: &[Option<Records>; 2], case: &str) {
 /// The records found in trees, by their keys.
 type Examined = HashMap<u64, Result<[Option<Records>; 2], String>>;
 
-/// Replays `changes`, losing power at each of them from number `from` on. The error names a tree
-/// that is neither in the state before nor in the state after.
+/// Replays `changes`, losing power at each change from number `from` on. The error names a tree
+/// that matches neither the state before nor the state after.
 fn replay(
     recorded: &Recorded,
     changes: &[Change],
@@ -185,7 +185,7 @@ fn replay(
         if number < from {
             continue;
         }
-        // Acknowledged work is present; the act in progress may be.
+        // Acknowledged work is present; the current act may be.
         let done = disk.acknowledged;
         let allowed = &recorded.states[done..recorded.states.len().min(done + 2)];
         let act = LIFE.get(done).map_or("the end", |(name, _)| name);
@@ -274,8 +274,8 @@ fn a_missing_sync_or_a_rename_too_early_loses_a_store() {
     assert!(fault(&swapped, 0).is_some());
 }
 
-/// A writer that died, or met a broken disk, at any operation of a commit: records that its
-/// successor reports as stored survive a loss of power.
+/// A writer that died or hit a disk error at any operation of a commit: records reported as stored
+/// by its successor survive a loss of power.
 #[test]
 fn what_a_writer_finds_stored_is_durable_whichever_operation_ended_its_predecessor() {
     let record = NewRecord::new(Fingerprint::new(0xff), fpstore_base::Id::U64(1));

@@ -10,7 +10,7 @@ use fpstore_base::watch::{Observer, Phase};
 use fpstore_disk::FailPoint;
 use fpstore_disk::fail_points::{self, Fault};
 
-/// Pushes records, one of which replaces a stored record.
+/// Pushes records; one replaces a stored record.
 fn push_all(writer: &mut Writer) {
     writer.push(Fingerprint::new(1), "page 8").unwrap();
     writer.push(Fingerprint::new(2), "new").unwrap();
@@ -79,8 +79,8 @@ fn a_commit_that_failed_can_be_done_again() {
     assert!(effects >= 2, "the rename and the last sync report errors after the effect");
 }
 
-/// The records are safe before anything is merged, so an observer that ends the merge loses
-/// nothing, and replaced records are replaced.
+/// The records are durable before merging starts, so an observer that ends the merge loses nothing,
+/// and replaced records stay replaced.
 #[test]
 fn a_merge_that_is_stopped_undoes_no_commit() {
     let folder = tempfile::tempdir().unwrap();
@@ -111,13 +111,13 @@ fn a_merge_that_is_stopped_undoes_no_commit() {
     let records = all_records(&path);
     assert_eq!(records.get(&9), Some(&vec!["old".into()]));
     assert_eq!(records.get(&7), None);
-    // The next one merges.
+    // The next commit merges.
     writer.push(Fingerprint::new(10), "next").unwrap();
     assert!(writer.commit().unwrap().unmerged.is_none());
     assert_eq!(Store::open(&path).unwrap().info().segments.len(), 1);
 }
 
-/// Old damage must not keep new records out.
+/// Existing damage must not prevent additions.
 #[test]
 fn records_are_added_to_a_store_whose_segments_cannot_be_merged() {
     let folder = tempfile::tempdir().unwrap();
@@ -150,7 +150,7 @@ fn records_are_added_to_a_store_whose_segments_cannot_be_merged() {
     assert_eq!(Store::open(&path).unwrap().info().fingerprint_count(), 3 + 5);
 }
 
-/// Anything else with the name of a repaired manifest does no harm.
+/// Any other file with the name of a repaired manifest is harmless.
 #[test]
 fn a_directory_named_as_a_repaired_manifest_is_left_alone() {
     let pristine = pristine();
@@ -162,7 +162,7 @@ fn a_directory_named_as_a_repaired_manifest_is_left_alone() {
     assert!(path.join("MANIFEST.repaired").is_dir());
 }
 
-/// An unused repaired manifest is worth keeping as long as the store is unchanged.
+/// An unused repaired manifest is kept while the store is unchanged.
 #[test]
 fn a_change_that_fails_before_its_last_step_keeps_a_repaired_manifest() {
     let pristine = pristine();
@@ -192,7 +192,7 @@ fn a_change_that_fails_before_its_last_step_keeps_a_repaired_manifest() {
 }
 
 /// If the last step fails and the manifest cannot be read, the result is unknown; the next step of
-/// a checked writer finds out, and adds nothing twice.
+/// a checked writer determines it, and adds no record twice.
 #[test]
 fn a_change_that_may_have_taken_effect_is_told_as_such_and_added_once() {
     let mut doubts = 0;

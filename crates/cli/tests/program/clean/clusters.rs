@@ -1,4 +1,4 @@
-//! More than one document of a cluster, and the sizes of clusters in fields.
+//! Keeps several documents of a cluster, and writes cluster sizes to fields.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,7 +10,7 @@ use super::{documents, near_args, removed};
 use crate::common::documents::{Document, json_lines};
 use crate::common::program::Desk;
 
-/// The documents that stay beside the leader of their cluster: those of the smallest keys.
+/// The documents kept in addition to the leader of their cluster: those with the smallest keys.
 fn spared<K: Ord>(
     documents: &[Document],
     removed: &BTreeMap<usize, usize>,
@@ -65,7 +65,7 @@ fn several_of_a_cluster_stay_and_tell_its_size() {
             let found = String::from_utf8(super::decompressed(&desk, "out/a.jsonl.gz")).unwrap();
             assert_eq!(found, expected + empty, "{per_cluster}");
 
-            // The same documents, with the sizes of their clusters.
+            // The same command, with the cluster sizes.
             args.extend(["--cluster-size", "size"]);
             desk.run(&args, 0);
             let found = String::from_utf8(super::decompressed(&desk, "out/a.jsonl.gz")).unwrap();
@@ -82,7 +82,7 @@ fn several_of_a_cluster_stay_and_tell_its_size() {
     }
 }
 
-/// With marks nothing is removed, and each document has both fields.
+/// Annotating removes no documents, and each document has both fields.
 #[test]
 fn marks_have_the_size_beside_the_id() {
     let documents = documents(120, 61);
@@ -104,7 +104,7 @@ fn marks_have_the_size_beside_the_id() {
     assert!(err.contains("per_cluster is 0, expected 1 to 4294967295 documents"), "{err}");
 }
 
-/// What is near a stored document is removed, however many of a cluster may stay.
+/// Documents near a stored document are removed, however many documents of a cluster may be kept.
 #[test]
 fn documents_near_a_stored_one_are_not_spared() {
     let documents = documents(150, 62);

@@ -1,4 +1,4 @@
-//! Documents that go only if the kept one has their features.
+//! Removes documents only if the kept document has their features.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -8,7 +8,8 @@ use crate::common::documents::{Document, json_lines};
 use crate::common::oracle;
 use crate::common::program::{Desk, text};
 
-/// Whether a document has this part of the features of another one, and no fewer.
+/// Whether `kept` has at least this part of the features of `document`, and at least as many
+/// features.
 fn contains(kept: &Document, document: &Document, part: f64) -> bool {
     let (own, other) = (&document.features, &kept.features);
     let common = own.intersection(other).count();

@@ -1,14 +1,14 @@
-//! Copies hold the documents that were kept, and no others, whatever surrounds them in their files.
+//! Copies contain exactly the kept documents, whatever surrounds them in their files.
 
 use std::fs;
 
 use super::formats::{compressed, decompressed, record_of};
 use crate::common::program::Desk;
 
-/// A line has more CRs before its LF than a document may have bytes.
+/// A line has more CRs before its LF than the maximum length of a document.
 const LEN_MAX: &str = "500";
 
-/// Five texts, of which the third is a copy of the second. Each ends in `end`, the first in many CRs.
+/// Five texts; the third is a copy of the second. Each ends in `end`, the first in many CRs.
 fn lines(line: impl Fn(&str, &str) -> String) -> Vec<String> {
     let text = |name: &str| (0..20).map(|at| format!("{name}w{at} ")).collect::<String>();
     let names = [("evil", "e"), ("a", "a"), ("copy", "a"), ("unique", "u"), ("end", "z")];
@@ -40,7 +40,7 @@ fn the_documents_that_were_judged_are_removed_however_many_crs_end_a_line() {
         };
         let copy = || String::from_utf8(decompressed(&desk, &format!("out/{name}"))).unwrap();
         assert_eq!(copy(), without(2), "{name}");
-        // A contaminated document is removed, and no other.
+        // Only the contaminated document is removed.
         desk.write("items.txt", &lines[3]);
         let items = ["--against", "items.txt"];
         let args = ["contamination", "--docs", "in", "--max-document", LEN_MAX, "-o", "out/", "-f"];
@@ -75,7 +75,7 @@ fn marks_cuts_and_stores_are_of_the_documents_that_were_judged() {
     }
 }
 
-/// A file without records is a compressed file, too.
+/// An output without records is still a valid compressed file.
 #[test]
 fn an_archive_of_which_nothing_is_kept_is_still_one() {
     let record = record_of("conversion", "u", "text/plain", "some words of a text, not so few");
@@ -88,13 +88,13 @@ fn an_archive_of_which_nothing_is_kept_is_still_one() {
         let copy = format!("out/{name}");
         assert_eq!(decompressed(&desk, &copy), b"", "{name}");
         assert_eq!(fs::read(desk.path(&copy)).unwrap().is_empty(), name == "b.warc");
-        // The next command reads it.
+        // The next command can read the output.
         let (_, err) = desk.run(&["build", "--docs", "out", "-s", "s.fps"], 0);
         assert!(err.contains("1 record, "), "{err}");
     }
 }
 
-/// A column that nobody reads, but that is copied, makes the parser panic.
+/// A column that is copied but not parsed makes the parser panic.
 #[test]
 fn a_damaged_column_that_is_only_copied_is_a_fault_of_its_file() {
     use ::parquet::data_type::{ByteArray, ByteArrayType};
@@ -146,7 +146,7 @@ fn a_damaged_column_that_is_only_copied_is_a_fault_of_its_file() {
         assert!(err.contains("b.parquet: its parser broke down"), "{err}");
         let err = run(2, &[command, &["--skip-bad"]].concat());
         assert!(err.contains("b.parquet: its parser broke down"), "{err}");
-        // What was removed beside its document is kept.
+        // Only the damaged file is left out.
         assert!(!desk.path("out/b.parquet").exists());
         assert_eq!(desk.read("out/c.jsonl"), all[3..].concat());
     }

@@ -1,12 +1,12 @@
-//! Files that are damaged, whole or in part, beside healthy ones, and texts without words.
+//! Files with partial or complete damage next to intact files, and texts without words.
 
 use super::documents;
 use super::formats::{CSV, JSON_LINES, archived, compressed, decompressed, record_of};
 use crate::common::documents::Document;
 use crate::common::program::Desk;
 
-/// A file that is one document, and cannot be read, is named as left out; the list of the kept files
-/// must not say that it was compared and kept.
+/// An unreadable file that is one document is reported as left out; the list of kept files must not
+/// include it.
 #[test]
 fn a_file_that_cannot_be_read_is_not_among_the_kept_files() {
     let desk = Desk::new();
@@ -22,7 +22,7 @@ fn a_file_that_cannot_be_read_is_not_among_the_kept_files() {
     assert_eq!(desk.read_names("list.txt"), "in/whole.txt\n");
 }
 
-/// The only file of a folder below is left out, so that the folder has no copy.
+/// The only file of a subfolder is left out, so the subfolder has no copy.
 #[test]
 fn a_folder_whose_files_are_all_left_out_does_not_end_the_work() {
     let desk = Desk::new();
@@ -39,7 +39,7 @@ fn a_folder_whose_files_are_all_left_out_does_not_end_the_work() {
     }
 }
 
-/// UTF-16 can be read, but its lines cannot be cut out byte by byte.
+/// UTF-16 can be read, but its lines cannot be copied byte by byte.
 #[test]
 fn a_file_in_utf_16_is_left_out_of_the_copies_of_a_folder() {
     let desk = Desk::new();
@@ -57,7 +57,8 @@ fn a_file_in_utf_16_is_left_out_of_the_copies_of_a_folder() {
     assert_eq!(desk.read("out/z.jsonl"), lines(&[1]));
 }
 
-/// With `--skip-bad`, too: the file is not bad, and its documents would count as marked or cut.
+/// Also with `--skip-bad`: the file is not bad, and its documents would be counted as annotated or
+/// cut.
 #[test]
 fn a_format_that_takes_no_marks_and_no_cuts_is_refused_in_folders() {
     let desk = Desk::new();
@@ -77,7 +78,8 @@ fn a_format_that_takes_no_marks_and_no_cuts_is_refused_in_folders() {
     }
 }
 
-/// Texts without a word are compared as a whole: of equal ones one is kept, and no other is removed.
+/// Texts without words are compared as a whole: one of several equal texts is kept, and other texts
+/// are not removed.
 #[test]
 fn texts_without_words_are_compared_as_a_whole() {
     let texts =
@@ -99,7 +101,7 @@ fn texts_without_words_are_compared_as_a_whole() {
             .collect();
         assert_eq!(pairs, ["2 0 new text", "7 1 new bytes"]);
     }
-    // A store finds them, too, and a store of an older recipe goes on without them.
+    // Stores support such texts, too; a store of an older recipe continues without them.
     desk.ok(&["build", "--docs", "a.jsonl", "-s", "s.fps", "-q"], "");
     assert!(desk.ok(&["query", "--text", "***", "-s", "s.fps"], "").contains("\t0\t0\n"));
     let info = desk.json(&["info", "-s", "s.fps"]);
@@ -110,7 +112,8 @@ fn texts_without_words_are_compared_as_a_whole() {
     assert!(err.contains("9 documents without fingerprint"), "{err}");
 }
 
-/// A file of the documents, by the end of its name; members of `.warc.gz` hold one record each.
+/// A file of the documents in the format of its extension; members of `.warc.gz` contain one record
+/// each.
 fn file_of(name: &str, documents: &[Document]) -> Vec<u8> {
     let records = || documents.iter().enumerate().map(|(at, document)| archived(at, document));
     let plain = match name.split('.').nth(1).unwrap() {
@@ -127,11 +130,11 @@ fn file_of(name: &str, documents: &[Document]) -> Vec<u8> {
 const NAMES: [&str; 6] =
     ["a.jsonl.gz", "a.jsonl.zst", "a.csv.gz", "a.csv.zst", "a.warc", "a.warc.gz"];
 
-/// A file is cut at its third quarter. Beside it lies a healthy one with the same documents. Archives
-/// are read behind damaged records, see below.
+/// A file is truncated at three quarters. Next to it is an intact file with the same documents.
+/// Archives are read past damaged records, see below.
 #[test]
 fn a_cut_file_is_left_out_as_a_whole_or_read_to_where_it_is_sound() {
-    // Long enough that a decompressor gives much before the cut.
+    // Long enough for a decompressor to return much data before the truncation.
     let documents = documents(900, 31);
     for name in NAMES.into_iter().filter(|name| !name.contains("warc")) {
         let desk = Desk::new();
@@ -139,21 +142,21 @@ fn a_cut_file_is_left_out_as_a_whole_or_read_to_where_it_is_sound() {
         let cut = &whole[..whole.len() * 3 / 4];
         desk.write(&format!("in/{name}"), cut);
         desk.write("in/b.jsonl", JSON_LINES.file(&documents, |_| true));
-        // By itself it is an error, which names file and place.
+        // Alone, the damaged file is an error that names the file and the place.
         let one = format!("in/{name}");
         let place = format!("the compressed data is cut: it ends at byte {}", cut.len());
         for args in [&["fingerprint", "in"][..], &["fingerprint", &one, "--skip-bad"]] {
             let (_, err) = desk.run(args, 2);
             assert!(err.contains(name) && err.contains(&place), "{name}: {err}");
         }
-        // Fingerprints are made of what is sound.
+        // The intact part is fingerprinted.
         let (out, err) = desk.run(&["fingerprint", "in", "--skip-bad"], 0);
         let taken =
             err.lines().find_map(|line| line.split_once("; the ")?.1.split_once(" documents"));
         let taken: usize = taken.unwrap_or_else(|| panic!("{name}: {err}")).0.parse().unwrap();
         assert!((300..850).contains(&taken), "{name}: {taken}");
         assert_eq!(out.lines().count(), 900 + taken, "{name}");
-        // A corpus is cleaned without any of it.
+        // Cleaning leaves out the whole file.
         let args = ["clean", "in", "--skip-bad", "-o", "out", "--removed", "r.tsv"];
         let (_, err) = desk.run(&args, 2);
         assert!(err.contains(&format!("{taken} documents before that were left out")), "{err}");
@@ -163,7 +166,7 @@ fn a_cut_file_is_left_out_as_a_whole_or_read_to_where_it_is_sound() {
     }
 }
 
-/// Copies in whole blocks are filled up with NUL bytes, as tapes were.
+/// Copies in whole blocks, as on tapes, are padded with NUL bytes.
 #[test]
 fn nul_bytes_behind_gzip_are_no_fault() {
     let documents = documents(40, 32);
@@ -182,7 +185,7 @@ fn nul_bytes_behind_gzip_are_no_fault() {
     assert_eq!(desk.json(&["info"])["ids"].as_u64(), Some(3 * 40 + 1));
     let (_, err) = desk.run(&["clean", "in", "-o", "out"], 0);
     assert!(err.contains("121 documents"), "{err}");
-    // Other bytes are one: nobody knows what they were to be.
+    // Other trailing bytes are an error: their meaning is unknown.
     let name = "in/a.jsonl.gz";
     let junk = [file_of(name, &documents), b"\0more".to_vec()].concat();
     let at = junk.len() - 4;
@@ -191,7 +194,8 @@ fn nul_bytes_behind_gzip_are_no_fault() {
     assert!(err.contains(&format!("byte {at} of the compressed data is 0x6d")), "{err}");
 }
 
-/// Behind a damaged record of a web archive the next one is found, and the copy is a whole archive.
+/// After a damaged record of a web archive the next record is found, and the copy is a valid
+/// archive.
 #[test]
 fn damaged_records_of_web_archives_are_counted_and_in_no_copy() {
     let texts = ["one text of the first page", "two is another", "three", "and this is the fourth"];
@@ -236,14 +240,14 @@ fn damaged_records_of_web_archives_are_counted_and_in_no_copy() {
         assert!(err.contains("1 damaged record is in no output"), "{err}");
         assert!(desk.read("m.json").contains("\"damaged_records\": 1"));
         assert_eq!(String::from_utf8(decompressed(&desk, &out)).unwrap(), without(lost), "{told}");
-        // So does the removal of a benchmark.
+        // The removal of a benchmark handles it the same way.
         desk.write("items.jsonl", "{\"text\":\"one text of the first page\"}\n");
         let args = ["contamination", "--against", "items.jsonl", name, "-o", &out, "-f"];
         desk.run(&[&args[..], &["--skip-bad"]].concat(), 0);
         let kept = String::from_utf8(decompressed(&desk, &out)).unwrap();
         assert_eq!(kept, without(lost).replace(&records[0], ""));
     }
-    // Of records that share a member nobody knows how many are lost.
+    // If records share a member, the number of lost records is unknown.
     let desk = Desk::new();
     let one = compressed("x.gz", whole.as_bytes());
     desk.write("a.warc.gz", &one[..one.len() - 20]);

@@ -1,4 +1,4 @@
-//! `--dry-run` tells what a cleaning does, and does none of it.
+//! `--dry-run` prints the effects of a cleaning without changing anything.
 
 use crate::common::program::{Desk, names_in};
 

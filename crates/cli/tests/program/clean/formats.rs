@@ -1,4 +1,4 @@
-//! Files of documents in the formats that `clean` gives back.
+//! Document files in the formats that `clean` can write.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::common::documents::Document;
 use crate::common::program::Desk;
 
-/// A format: what stands before the records, and how a record is written.
+/// A format: the bytes before the records, and a function that writes a record.
 pub struct Format {
     pub end: &'static str,
     pub head: &'static str,
@@ -92,7 +92,8 @@ pub fn decompressed(desk: &Desk, name: &str) -> Vec<u8> {
     }
 }
 
-/// The lines of a jsonl document, blank ones before it included, stay where the blank ones are.
+/// The expected copy: a jsonl document is kept or removed as its line; the blank lines before it
+/// are always kept.
 pub fn expected(format: &Format, documents: &[Document], stays: impl Fn(usize) -> bool) -> Vec<u8> {
     if format.end != "jsonl" {
         return format.file(documents, stays);
@@ -109,7 +110,7 @@ pub fn expected(format: &Format, documents: &[Document], stays: impl Fn(usize) -
     bytes.into_bytes()
 }
 
-/// What people have in files called JSON Lines, and what they are told.
+/// Common contents of files wrongly called JSON Lines, and the messages for them.
 #[test]
 fn files_that_are_something_else_are_named() {
     let desk = Desk::new();
@@ -133,13 +134,13 @@ fn files_that_are_something_else_are_named() {
         assert!(err.contains(told), "{told}: {err}");
     }
     assert!(err.lines().all(|line| line.len() < 1000), "{err}");
-    // Bad records stay; the file that is no text is in no output.
+    // Bad records are copied; the binary file is in no output.
     for name in ["a.jsonl", "b.json", "c.jsonl", "e.jsonl"] {
         let name = format!("/{name}");
         assert_eq!(desk.read(&format!("out{name}")), desk.read(&format!("in{name}")));
     }
     assert!(!desk.path("out/d.jsonl").exists());
-    // A rule by a field that no document has keeps by chance.
+    // A rule by a field missing in all documents would keep arbitrary documents.
     let args = ["clean", "in/a.jsonl", "--keep", "newest:nope", "-o", "o.jsonl"];
     let (_, err) = desk.run(&args, 2);
     assert!(
@@ -148,7 +149,7 @@ fn files_that_are_something_else_are_named() {
     );
 }
 
-/// The texts of a chat stand in an array of each document.
+/// The texts of a chat are in an array of each document.
 #[test]
 fn texts_in_arrays_are_compared_and_their_documents_copied() {
     let line = |id: usize, question: &str, answer: &str| {
@@ -177,7 +178,7 @@ fn texts_in_arrays_are_compared_and_their_documents_copied() {
     }
 }
 
-/// Ids that repeat are no fault, but lists by id then say less than they seem to.
+/// Repeated ids are not an error, but they make lists by id ambiguous.
 #[test]
 fn documents_that_share_an_id_are_told() {
     let line = |id: &str, text: &str| format!("{{\"id\":{id},\"text\":\"{text}\"}}\n");

@@ -1,4 +1,4 @@
-//! Pairs of documents that people have judged.
+//! Document pairs judged by people.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,15 +8,15 @@ use crate::common::documents::{Document, json_lines};
 use crate::common::oracle;
 use crate::common::program::Desk;
 
-/// The judged pairs by position: those that are one, and those that are different.
+/// The judged pairs by position: duplicates, and different documents.
 struct Judged {
     one: BTreeSet<(usize, usize)>,
     different: BTreeSet<(usize, usize)>,
 }
 
 impl Judged {
-    /// Documents that would be removed are judged different from the kept one, and some of any kind are
-    /// judged one.
+    /// Documents that would be removed are judged different from the kept document, and some random
+    /// pairs are judged duplicates.
     fn of(documents: &[Document], threshold: Option<f64>) -> Self {
         let mut random = Random::new(90);
         let mut any = || random.next() as usize % documents.len();
@@ -39,13 +39,13 @@ impl Judged {
             format!("{}\t{}\t{label}\n", documents[*a].id, documents[*b].id)
         };
         let one = self.one.iter().map(|pair| line(pair, 1));
-        // In the other order.
+        // With the two ids swapped.
         let different = self.different.iter().map(|&(a, b)| line(&(b, a), 0));
         let unknown = ["x\ty\t1\n".into(), format!("{}\tx\t0\n", documents[0].id)];
         one.chain(different).chain(unknown).collect()
     }
 
-    /// What each document goes by, and whether it was judged.
+    /// For each removed document the kept document, and whether the pair was judged.
     fn removed(
         &self,
         documents: &[Document],

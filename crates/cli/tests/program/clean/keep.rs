@@ -1,4 +1,4 @@
-//! Several rules that say which of near documents is kept.
+//! Several rules that select the kept document among near documents.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! What a cleaning says of what it removes, and how it stops before it removes too much.
+//! The loss report of a cleaning, and the limit that stops it before it removes too much.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,8 +7,8 @@ use super::{documents, removed};
 use crate::common::documents::{Document, json_lines};
 use crate::common::program::{Desk, names_in, text};
 
-/// Two files in which some documents are near, and one with copies of a template; and what of them
-/// is removed, by position.
+/// Two files with some near documents, and one file with copies of a template; and the removed
+/// documents by position.
 struct Site {
     desk: Desk,
     documents: Vec<Document>,
@@ -17,7 +17,7 @@ struct Site {
 
 const NAMES: [&str; 3] = ["a.jsonl", "b.jsonl", "c.jsonl"];
 
-/// The file of a document.
+/// The file of a document, by position.
 fn file_of(at: usize) -> usize {
     [120, 240].iter().filter(|start| at >= **start).count()
 }
@@ -48,7 +48,8 @@ fn site() -> Site {
 }
 
 impl Site {
-    /// Documents and removed documents, of those for which `is_of` is true.
+    /// The number of documents and of removed documents among the documents for which `is_of` is
+    /// true.
     fn counted(&self, is_of: impl Fn(usize) -> bool) -> (usize, usize) {
         let all = (0..self.documents.len()).filter(|&at| is_of(at)).count();
         (all, self.removed.keys().filter(|&&at| is_of(at)).count())
@@ -73,7 +74,7 @@ fn losses_are_counted_by_file_and_by_source() {
         expect("source", source, site.counted(|at| source_of(at) == source));
     }
     assert_eq!(site.desk.read("losses.tsv"), expected.concat());
-    // All copies of the template but one go, and it is the first of the file.
+    // All copies of the template but the first are removed.
     let (all, gone) = site.counted(|at| file_of(at) == 2);
     assert_eq!((all, gone), (130, 129));
     for part in [
@@ -89,13 +90,13 @@ fn losses_are_counted_by_file_and_by_source() {
         largest(&site).iter().map(|size| format!("{size} documents in a cluster of")).collect();
     let places: Vec<usize> = sizes.iter().map(|size| err.find(size).expect(size)).collect();
     assert!(places.is_sorted(), "{err}");
-    // Nothing is said that nobody wants to hear.
+    // With `-q` the report is not printed.
     let (_, err) = site.desk.run(&[&args[..], &["-f", "-q"]].concat(), 0);
     assert_eq!(err, "");
     assert_eq!(site.desk.read("losses.tsv"), expected.concat());
 }
 
-/// The sizes of the largest clusters, with the documents that stay.
+/// The sizes of the largest clusters, kept documents included.
 fn largest(site: &Site) -> Vec<usize> {
     let mut sizes: BTreeMap<usize, usize> = BTreeMap::new();
     site.removed.values().for_each(|&kept| *sizes.entry(kept).or_insert(1) += 1);
@@ -133,8 +134,8 @@ fn too_large_a_loss_stops_before_anything_is_written() {
     assert_eq!(names_in(&desk.path("out")), [".fpstore-dedup"]);
     assert!(!desk.path("r.tsv").exists());
     assert_eq!(desk.json(&["info", "-s", "s.fps"]), before);
-    // The limit is none of the settings by which the work is known, and what was read is not read
-    // again.
+    // The limit is not among the settings that identify the work, so the parts read before are not
+    // read again.
     let loud: Vec<&str> = limited("0.9").into_iter().filter(|arg| *arg != "-q").collect();
     let (_, err) = desk.run(&loud, 2);
     assert!(err.contains("1 of 1 parts are read"), "{err}");
@@ -162,7 +163,7 @@ fn too_large_a_loss_stops_before_anything_is_written() {
     assert!(err.contains("'fpstore clean' cleans documents, and has --max-loss"), "{err}");
 }
 
-/// A list stops, too, and what only records of fingerprints are given has no table of files.
+/// `--list` stops at the limit, too; inputs of fingerprint records get no table of files.
 #[test]
 fn a_list_has_a_limit_of_its_loss() {
     let site = site();
@@ -176,7 +177,7 @@ fn a_list_has_a_limit_of_its_loss() {
     assert_eq!(out.lines().count(), site.documents.len() - site.removed.len());
 }
 
-/// Each document is a file, so that a table of files says nothing.
+/// Each document is a file, so a table of files would carry no information.
 #[test]
 fn files_that_are_documents_are_no_rows() {
     let desk = Desk::new();

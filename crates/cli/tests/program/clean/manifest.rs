@@ -1,4 +1,4 @@
-//! The manifest of a cleaning.
+//! The manifest written by a cleaning.
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -7,7 +7,7 @@ use super::{documents, removed};
 use crate::common::documents::json_lines;
 use crate::common::program::{Desk, with_slashes};
 
-/// The files of a list, with their lengths and digests as the disk has them now.
+/// Fails unless a list names these files with their actual lengths and digests.
 fn assert_files(desk: &Desk, list: &Value, expected: &[&str]) {
     let files = list.as_array().unwrap();
     let paths: Vec<String> =
@@ -47,7 +47,7 @@ fn a_manifest_has_settings_counts_and_digests_of_all_files() {
     assert!(manifest["judgement"].as_str().unwrap().starts_with("by Jaccard similarity 0.8"));
     assert_eq!(manifest["losses"][0]["removed"], gone);
     assert_eq!(manifest["fpstore"], env!("CARGO_PKG_VERSION"));
-    // It is one of the files that are not replaced.
+    // An existing manifest is not replaced without `-f`.
     let args = ["clean", "in", "--list", "--manifest", "m.json"];
     let (_, err) = desk.run(&args, 2);
     assert!(err.contains("m.json exists"), "{err}");

@@ -1,4 +1,4 @@
-//! `clean` gives back the documents that are kept, byte for byte.
+//! `clean` copies the kept documents byte for byte.
 
 mod clusters;
 mod contained;
@@ -32,7 +32,7 @@ use crate::common::oracle;
 use crate::common::program::{Desk, names_in, with_slashes};
 use formats::{CSV, JSON_LINES, TSV, archived, compressed, decompressed, expected, record_of};
 
-/// Documents of which many are near or equal.
+/// Documents, many of them near or equal.
 fn documents(count: usize, seed: u64) -> Vec<Document> {
     documents::documents(count, seed, 40, 3)
 }
@@ -44,12 +44,12 @@ fn are_near(one: &Document, other: &Document, threshold: Option<f64>) -> bool {
         && threshold.is_none_or(|threshold| one.similarity(other) >= threshold)
 }
 
-/// The options for documents that are near as [`are_near`] has it.
+/// The options that define near documents as in `are_near`.
 fn near_args(confirm: Option<&str>) -> [&str; 2] {
     confirm.map_or(["-k", "7"], |is| ["--confirm", is])
 }
 
-/// For each removed document the one that is kept: those of the smallest keys are kept.
+/// For each removed document the kept document: the documents with the smallest keys are kept.
 fn removed<K: Ord>(
     documents: &[Document],
     threshold: Option<f64>,
@@ -81,7 +81,7 @@ fn web_archives_are_cleaned_record_by_record() {
         let args = ["clean", "in", "--confirm", "0.8", "-o", "out", "--removed", "r.tsv"];
         let (_, err) = desk.run(&args, 0);
         assert!(err.contains("1 response that is no page or text passed over"), "{err}");
-        // The title differs, so that similarities do, too.
+        // The titles differ, so the similarities differ, too.
         let rows = desk.read("r.tsv");
         let ids: BTreeSet<&str> =
             rows.lines().map(|line| line.split('\t').nth(4).unwrap()).collect();
@@ -90,7 +90,7 @@ fn web_archives_are_cleaned_record_by_record() {
         let out = format!("out/{name}");
         assert!(decompressed(&desk, &out) == file(&stays).as_bytes());
         if name.ends_with(".gz") {
-            // Each record is a member of its own.
+            // Each record is a separate member.
             let bytes = fs::read(desk.path(&out)).unwrap();
             let mut first = String::new();
             flate2::read::GzDecoder::new(&bytes[..]).read_to_string(&mut first).unwrap();
@@ -152,7 +152,7 @@ fn what_is_kept_is_the_same_bytes_in_every_format_and_compression() {
                     let (document, kept) = (&documents[at], &documents[kept]);
                     assert_eq!(id, document.id);
                     assert_eq!(own, format!("{:016x}", document.fingerprint));
-                    // Several kept ones may be near.
+                    // Several kept documents can be near.
                     let of = documents.iter().find(|document| document.id == kept_id).unwrap();
                     assert!(are_near(of, document, threshold), "{line}, {}", kept.id);
                     assert_eq!(other, format!("{:016x}", of.fingerprint));
@@ -201,7 +201,7 @@ fn the_rule_says_which_of_near_documents_is_kept() {
     assert!(err.contains("in 'text', expected a date such as 2026-11-22"), "{err}");
 }
 
-/// The features of all candidates together would take more than is allowed, so there are rounds.
+/// The features of all candidates together exceed the memory limit, so they are compared in rounds.
 #[test]
 fn large_documents_are_confirmed_in_rounds_with_the_same_result() {
     let documents = documents::documents(300, 23, 900, 69);
@@ -247,7 +247,7 @@ fn documents_are_marked_instead_of_removed() {
             false => assert!(object["copy_of"].is_null()),
         }
     }
-    // The field is new, or nothing is written.
+    // An existing field is an error, and nothing is written.
     let again = ["clean", "out.jsonl.gz", "--annotate", "copy_of", "-o", "x.jsonl.gz"];
     let (_, err) = desk.run(&again, 2);
     assert!(err.contains("line 1: field 'copy_of' is there already"), "{err}");
@@ -281,7 +281,7 @@ fn new_documents_are_compared_with_a_store_and_remembered() {
     assert!(fs::read(desk.path("out/a.csv")).unwrap() == CSV.file(new, stays));
     let count = desk.json(&["info", "-s", "s.fps"])["ids"].as_u64();
     assert_eq!(count, Some((old.len() + kept.len()) as u64));
-    // All of them are known now.
+    // All of them are stored by now.
     let (_, err) = desk.run(&[&args[..], &["-o", "none"]].concat(), 0);
     assert!(err.contains("0 documents kept"), "{err}");
     assert_eq!(fs::read(desk.path("none/a.csv")).unwrap(), CSV.head.as_bytes());
@@ -318,7 +318,7 @@ fn what_cannot_be_compared_stays() {
     let args = ["clean", "a.jsonl", "-o", "b.jsonl", "--max-document", "2KiB"];
     let (_, err) = desk.run(&args, 2);
     assert!(err.contains("a.jsonl: line 2") && err.contains("--skip-bad"), "{err}");
-    // What failed at once leaves nothing behind.
+    // An immediate failure leaves no files behind.
     desk.assert_files(&["a.jsonl"]);
     let (_, err) = desk.run(&[&args[..], &["--skip-bad"]].concat(), 0);
     assert!(
@@ -367,8 +367,8 @@ fn an_output_that_would_do_harm_is_refused() {
     assert_eq!(desk.read("out/b/a.jsonl"), desk.read("in/b/a.jsonl"));
 }
 
-/// A command that is killed goes on when it is given again, and the result is that of one that was
-/// not.
+/// A killed command continues when it is repeated, and gives the same result as an uninterrupted
+/// command.
 #[cfg(unix)]
 #[test]
 fn a_killed_command_goes_on_where_it_was() {
@@ -407,11 +407,11 @@ fn a_killed_command_goes_on_where_it_was() {
         if desk.path("out/.fpstore-dedup/job.json").exists() || !desk.path("out.tsv").exists() {
             let output = desk.command(&part).output().unwrap();
             let told = String::from_utf8_lossy(&output.stderr).into_owned();
-            // It may have been stopped after its end.
+            // The process may have been killed after the end of the work.
             let had_ended = told.contains("the same cleaning had ended when it was stopped");
             assert!(output.status.success() || had_ended, "{told}");
         }
-        // Without its description the folder is what a job that had ended left of itself.
+        // Without its description file, the folder is a leftover of a job that had ended.
         let _ = fs::remove_dir_all(desk.path("out/.fpstore-dedup"));
         assert_eq!(names_in(&desk.path("out")), names_in(&desk.path("whole")));
         for name in names_in(&desk.path("whole")) {
@@ -422,7 +422,7 @@ fn a_killed_command_goes_on_where_it_was() {
         assert_eq!(desk.json(&["info", "-s", "s.fps"])["ids"], whole_info);
     }
     assert!(killed > 0);
-    // Another command does not take over what a stopped one has left.
+    // A different command does not take over the leftovers of a stopped command.
     desk.run(&["clean", "in", "-o", "other", "-k", "5", "--removed", "/dev/full"], 2);
     let (_, err) = desk.run(&["clean", "in", "-o", "other"], 2);
     assert!(

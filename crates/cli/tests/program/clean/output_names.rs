@@ -1,4 +1,4 @@
-//! The name of an output says what is in it, or is refused with a name that does.
+//! The extension of an output name matches its format, or the error suggests a matching name.
 
 use std::fs;
 
@@ -18,7 +18,7 @@ fn the_output_of_one_file_is_compressed_as_its_own_name_says() {
         for to in ["out.jsonl", "out.jsonl.gz", "out.ndjson.zst", "out"] {
             desk.run(&["clean", from, "-o", to, "-f"], 0);
             assert_eq!(decompressed(&desk, to), KEPT.as_bytes(), "{from} to {to}");
-            // The next command reads it by its name.
+            // The next command detects the format from the name.
             if to != "out" {
                 assert_eq!(desk.ok(&["fingerprint", to], "").lines().count(), 1);
             }
@@ -29,7 +29,7 @@ fn the_output_of_one_file_is_compressed_as_its_own_name_says() {
     desk.write("in.warc", &archive);
     desk.run(&["clean", "in.warc", "--judge", "bytes", "-o", "out.warc.gz"], 0);
     assert!(archive.as_bytes().starts_with(&decompressed(&desk, "out.warc.gz")[..100]));
-    // Each record is a member of its own.
+    // Each record is a separate member.
     let bytes = fs::read(desk.path("out.warc.gz")).unwrap();
     let mut first = String::new();
     std::io::Read::read_to_string(&mut flate2::read::GzDecoder::new(&bytes[..]), &mut first)
@@ -72,7 +72,8 @@ fn a_name_of_another_format_is_refused_with_one_that_fits() {
         assert!(err.contains(told), "{args:?}: {err}");
         assert_eq!(names_in(desk.folder()), before, "{args:?}");
     }
-    // A file that is read as another format than its name says keeps its kind of name.
+    // If an option overrides the format of an input, the output can have the extension of the
+    // input.
     let format = ["--docs-format", "jsonl"];
     desk.run(&[&args("in.dat", "x.jsonl")[..], &format].concat(), 0);
     desk.write("odd.csv", LINES);
@@ -104,11 +105,11 @@ fn a_folder_has_no_name_of_a_file_and_standard_output_takes_no_copies() {
     }
     desk.run(&["clean", "in", "-o", "x.jsonl/"], 0);
     assert_eq!(desk.read("x.jsonl/a.jsonl"), KEPT);
-    // What is a folder already is meant as one.
+    // An existing folder is taken as a folder, whatever its name.
     desk.run(&["contamination", "--against", "items.jsonl", "in", "-o", "x.jsonl", "-f"], 0);
 }
 
-/// Lists and rows, too: all files of the program go through one place.
+/// Also for lists and rows: all output files use the same code.
 #[test]
 fn lists_are_compressed_as_their_names_say() {
     let desk = Desk::with("in.jsonl", LINES);

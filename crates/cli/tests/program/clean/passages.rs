@@ -1,4 +1,5 @@
-//! Removed passages are cut out of their documents, named beside them, or take them along.
+//! Removed passages are cut out of their documents, listed in attributes, or remove the whole
+//! document.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,10 +13,10 @@ use crate::common::documents::Document;
 use crate::common::oracle;
 use crate::common::program::Desk;
 
-/// What stands between two passages.
+/// The text between two passages.
 const BETWEEN: &str = "\n \n\n";
 
-/// Documents of one to five passages each, many of which are near.
+/// Documents of one to five passages each; many passages are near-duplicates.
 fn pages(seed: u64) -> Vec<Vec<Document>> {
     let mut random = Random::new(seed);
     let mut passages = documents(300, seed).into_iter();
@@ -35,8 +36,8 @@ fn text(page: &[Document]) -> String {
     format!(" {}\n", texts.join(BETWEEN))
 }
 
-/// For each page its removed passages, each with its likeness to the kept one. Without a threshold
-/// fingerprints decide.
+/// For each page its removed passages, each with its similarity to the kept passage. Without a
+/// threshold fingerprints decide.
 fn removed(pages: &[Vec<Document>], threshold: Option<f64>) -> Vec<BTreeMap<usize, f64>> {
     let all: Vec<&Document> = pages.iter().flatten().collect();
     let near = |one: usize, other: usize| are_near(all[one], all[other], threshold);
@@ -55,7 +56,7 @@ fn removed(pages: &[Vec<Document>], threshold: Option<f64>) -> Vec<BTreeMap<usiz
     pages.iter().map(of_page).collect()
 }
 
-/// The text without its removed passages, by the rule that the help gives; `None` if nothing is left.
+/// The text without its removed passages, by the rule given in the help; `None` if it is empty.
 fn cut(page: &[Document], removed: &BTreeMap<usize, f64>) -> Option<String> {
     let mut rest = " ".to_string();
     for (at, passage) in page.iter().enumerate().filter(|(at, _)| !removed.contains_key(at)) {
@@ -75,7 +76,7 @@ fn row(number: usize, text: &str) -> String {
     format!("\"p{number}\",\"{text}\",x\n")
 }
 
-/// A file of pages, the texts of which a function gives.
+/// A file of pages; a function gives the text of each page.
 fn file(
     pages: &[Vec<Document>],
     record: fn(usize, &str) -> String,
@@ -123,7 +124,7 @@ fn assert_cut_out(pages: &[Vec<Document>], confirm: Option<&str>) {
         let (_, err) = desk.run(&[&args[..], &["out/"], &near].concat(), 0);
         assert_eq!(String::from_utf8(decompressed(&desk, &out)).unwrap(), expected);
         assert!(err.contains(&format!("cut out of {changed} documents; {whole} documents went")));
-        // What is left has no near passages.
+        // The output has no near passages.
         let args = ["clean", &out, "--unit", "paragraph", "--list"];
         let (_, err) = desk.run(&[&args[..], &near].concat(), 0);
         assert!(err.contains(" 0 passages removed"), "{err}");
@@ -150,7 +151,7 @@ fn documents_go_by_the_part_of_them_that_is_repeated() {
         let expected = file(&pages, line, |at| stays(at).then(|| text(&pages[at])));
         assert_eq!(desk.read(&format!("{fate}/a.jsonl")), expected);
     }
-    // Files that are one document each are named, and not copied.
+    // Files of a single document are listed, and not copied.
     fs::remove_file(desk.path("in/a.jsonl")).unwrap();
     let name = |at: usize| format!("in/{at:03}.txt");
     for (at, page) in pages.iter().enumerate() {
@@ -200,11 +201,11 @@ fn assert_annotated(pages: &[Vec<Document>], confirm: Option<&str>) {
     let lines = |name: &str| -> Vec<Value> {
         desk.read(name).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     };
-    // Both are parsed, as the last bit of what is written is not always read again.
+    // Both are parsed, because printed numbers do not always keep the last bit when parsed.
     let parsed = |line: &Value| serde_json::from_str(&line.to_string()).unwrap();
     let expected: Vec<Value> = expected(0).iter().map(parsed).collect();
     assert_eq!(lines("out/a.jsonl"), expected);
-    // A file of another format has attributes beside its name; a document, too, that is a file.
+    // For other formats the attributes are in a separate file, also for files of a single document.
     desk.write("in/b.csv", format!("id,text,x\n{}", row(0, &text(&pages[0]))));
     desk.write("in/c.txt", text(&pages[0]));
     desk.run(&[&args[..], &["-o", "all"], &near].concat(), 0);
@@ -231,7 +232,8 @@ fn attributes_in_one_file_are_compressed_as_its_name_says() {
             assert_eq!(found, expected, "{docs} to {output}");
         }
     }
-    // In a folder they are compressed as their file, or not where they have a name of their own.
+    // In a folder outputs are compressed like their input file; outputs with a new name are not
+    // compressed.
     fs::create_dir(desk.path("in")).unwrap();
     for name in ["b.jsonl.gz", "d.csv"] {
         fs::copy(desk.path(name), desk.path("in").join(name)).unwrap();

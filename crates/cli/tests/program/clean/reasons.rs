@@ -1,4 +1,4 @@
-//! Why documents are removed: by their addresses, as the same bytes or tokens, or as near ones.
+//! The reasons for removing documents: equal addresses, equal bytes, equal tokens, or nearness.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,7 +8,7 @@ use crate::common::Random;
 use crate::common::documents::Document;
 use crate::common::program::Desk;
 
-/// A document with its text and its address: the number of the page, and one of its spellings.
+/// A document with its text and its address: the number of the page, and a spelling of the address.
 struct Page {
     document: Document,
     text: String,
@@ -44,7 +44,7 @@ fn lines(pages: &[Page]) -> Vec<String> {
     pages.iter().map(line).collect()
 }
 
-/// A removed document: the one that is kept, and the reason.
+/// The removed documents, each with the kept document and the reason.
 type Removed = BTreeMap<usize, (usize, &'static str)>;
 
 fn reason_of(one: &Page, other: &Page, is_confirmed: bool) -> &'static str {
@@ -56,7 +56,7 @@ fn reason_of(one: &Page, other: &Page, is_confirmed: bool) -> &'static str {
     }
 }
 
-/// What the rules say, each document with each.
+/// The result of the rules, computed by comparing all documents with each other.
 fn expected(
     pages: &[Page],
     threshold: Option<f64>,
@@ -90,7 +90,7 @@ fn expected(
     all
 }
 
-/// The removed documents in a list, with the kept ones and the reasons.
+/// The removed documents of a list, with the kept documents and the reasons.
 fn listed(rows: &str) -> BTreeMap<usize, (usize, String)> {
     let of = |line: &str| {
         let columns: Vec<&str> = line.split('\t').collect();
@@ -130,7 +130,7 @@ fn each_removed_document_goes_by_the_first_reason_that_holds() {
                 assert_eq!((*kept, reason.as_str()), expected[at], "{case}: {at}");
                 continue;
             }
-            // Several kept ones may be near.
+            // Several kept documents can be near.
             assert!(!found.contains_key(kept), "{case}: {at}");
             if reason != "address" {
                 assert!(are_near(&pages[*at].document, &pages[*kept].document, None));
@@ -203,7 +203,8 @@ fn without_what_is_near_only_the_same_is_removed() {
     }
 }
 
-/// What is kept and its bytes are those without reasons: leaving one out takes only its name.
+/// Reasons do not affect the kept documents: disabling a reason only removes its name from the
+/// list.
 #[test]
 fn leaving_out_equal_texts_leaves_their_name_out() {
     let pages = pages(200, 72);
@@ -229,7 +230,7 @@ fn a_store_is_compared_with_what_is_left_of_an_address() {
     let words = |first: u32| (first..first + 30).map(|at| format!("w{at} ")).collect::<String>();
     let desk = Desk::with("old.jsonl", &line("old", &words(0), "http://a/old"));
     desk.run(&["build", "--docs", "old.jsonl", "-s", "s.fps", "-q", "--sketch"], 0);
-    // The best of the address 1 is stored; that of the address 2 stays.
+    // The best document of address 1 is stored already; the best document of address 2 is kept.
     let new = [
         line("a", &words(0), "http://a/1"),
         line("b", &words(100), "https://A/1/"),

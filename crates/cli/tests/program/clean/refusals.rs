@@ -1,4 +1,4 @@
-//! What `dedup`, `contamination`, `pairs` and `cluster` refuse, and the advice that they give: it works.
+//! Errors of `dedup`, `contamination`, `pairs` and `cluster`; the advice in the messages works.
 
 use std::fs;
 
@@ -20,8 +20,8 @@ fn desk() -> Desk {
 
 const ARGS: [&str; 4] = ["clean", "in.jsonl", "-o", "out.jsonl"];
 
-/// A field that no document has is misspelt. Nothing is left of the work: with other settings it could
-/// not go on.
+/// A field missing in all documents is a typing error. No working files are kept, because the work
+/// could not continue with other settings.
 #[test]
 fn a_field_that_no_document_has_is_refused_and_leaves_nothing() {
     let desk = desk();
@@ -35,9 +35,10 @@ fn a_field_that_no_document_has_is_refused_and_leaves_nothing() {
         assert!(err.contains(told) && err.contains(help), "{option}: {err}");
         desk.assert_files(&["in.jsonl"]);
     }
-    // So the right name works at once.
+    // So the command works at once with the right name.
     desk.run(&[&ARGS[..], &["--source-field", "lang"]].concat(), 0);
-    // What is no address is a bad record; otherwise documents of one number would be one page.
+    // An invalid address is a bad record; otherwise documents with the same number would count as
+    // one page.
     let numbers =
         "{\"id\":1,\"text\":\"one two\",\"url\":5}\n{\"id\":2,\"text\":\"six\",\"url\":5}\n";
     desk.write("n.jsonl", numbers);
@@ -81,11 +82,11 @@ fn fields_of_files_without_fields_and_empty_folders_are_refused() {
         let (_, err) = desk.run(args, 2);
         assert!(err.contains("empty: no file to read: the folder holds none"), "{args:?}: {err}");
     }
-    // Beside files with fields the name has a meaning.
+    // With an additional file that has fields, the option has a meaning.
     desk.run(&["pairs", "--docs", "a.txt", "in.jsonl", "--text-field", "text"], 0);
 }
 
-/// A first line with another label than 1, 0 and -1 is a header only if it says so.
+/// A first line with a label other than 1, 0 and -1 is a header only if it contains column names.
 #[test]
 fn a_label_that_is_spelled_wrong_is_no_header() {
     let desk = desk();
@@ -98,7 +99,7 @@ fn a_label_that_is_spelled_wrong_is_no_header() {
     assert!(err.contains("3 documents kept"), "{err}");
 }
 
-/// What is said after a limit that was exceeded can be done.
+/// The advice after an exceeded limit can be followed.
 #[test]
 fn the_advice_after_a_limit_works() {
     let desk = desk();
@@ -119,8 +120,8 @@ fn the_advice_after_a_limit_works() {
     assert!(err.contains("going on with unfinished work"), "{err}");
 }
 
-/// A report with the name of a copy would take its place at the end, and the documents of the copy would
-/// be nowhere.
+/// A report with the name of a copy would overwrite the copy at the end, and its documents would be
+/// lost.
 #[test]
 fn a_report_that_has_the_place_of_a_copy_is_refused_before_the_work() {
     let line = |id: usize| format!("{{\"id\":{id},\"text\":\"{}\"}}\n", TEXTS[id % 3]);
@@ -156,7 +157,7 @@ fn a_report_that_has_the_place_of_a_copy_is_refused_before_the_work() {
             ("in/new.tsv", "whose files are read"),
         ] {
             for option in options {
-                // Each has something that the other has not.
+                // Each command has an allowed output that the other command rejects.
                 let of_other =
                     if *args == dedup { "items.jsonl" } else { "out/.fpstore-dedup/r.tsv" };
                 if name == of_other {
@@ -173,7 +174,7 @@ fn a_report_that_has_the_place_of_a_copy_is_refused_before_the_work() {
             }
         }
     }
-    // Also where the copy is new: it is known before any work.
+    // Also for a new copy: the conflict is detected before any work.
     let (_, err) = desk.run(&[&fresh[..], &["--removed", "new/sub/a.jsonl"]].concat(), 2);
     assert!(
         err.contains("--removed and the copy of sub/a.jsonl both are new/sub/a.jsonl"),
@@ -187,7 +188,7 @@ fn a_report_that_has_the_place_of_a_copy_is_refused_before_the_work() {
     let into_store = [&dedup[..6], &["-o", "s.fps/out/"]].concat();
     let (_, err) = desk.run(&into_store, 2);
     assert!(err.contains("lies in the store"), "{err}");
-    // Inputs that are no documents.
+    // Inputs other than documents.
     desk.write("out/b.jsonl", "1\t2\t1\n");
     let (_, err) = desk.run(&[&dedup[..], &["--pairs", "out/b.jsonl"]].concat(), 2);
     assert!(err.contains("out/b.jsonl is an input, which would be lost"), "{err}");
@@ -209,7 +210,7 @@ fn a_report_that_has_the_place_of_a_copy_is_refused_before_the_work() {
     assert_eq!(desk.ok(&["dump", "-s", "s.fps"], ""), dump);
 }
 
-/// Any two outputs of a command.
+/// Conflicts between any two outputs of a command.
 #[test]
 fn two_outputs_of_one_name_are_refused_by_every_command() {
     let desk = desk();
@@ -230,7 +231,8 @@ fn two_outputs_of_one_name_are_refused_by_every_command() {
     }
 }
 
-/// Whoever repeats a night gets its list or is told that it cannot be had, and never an empty one.
+/// Repeating a nightly run returns its list or an error that the list is unavailable, and never an
+/// empty list.
 #[test]
 fn a_known_run_without_an_output_is_refused_and_with_one_nothing_is_done() {
     let texts =
@@ -260,7 +262,7 @@ fn a_known_run_without_an_output_is_refused_and_with_one_nothing_is_done() {
     let (out, err) = desk.run(&night(&["--dry-run"]), 0);
     assert!(out.is_empty() && err.contains("run n1 has added its records before"), "{err}");
     assert!(!err.contains("removed"), "{err}");
-    // A list that is there was complete before the store had its documents.
+    // An existing list was completed before the store got its documents.
     desk.write("list.tsv", &first);
     for more in [&["--list", "-o", "list.tsv"][..], &["--list", "-o", "list.tsv", "-f"]] {
         let (_, err) = desk.run(&night(more), 0);
@@ -268,7 +270,7 @@ fn a_known_run_without_an_output_is_refused_and_with_one_nothing_is_done() {
         assert_eq!(desk.read("list.tsv"), first);
     }
     assert_eq!(desk.ok(&["dump", "-s", "s.fps"], ""), stored);
-    // Records of fingerprints.
+    // Fingerprint records as input.
     desk.run(&["build", "old.tsv", "-s", "t.fps", "-q"], 0);
     desk.write("new.tsv", &first);
     let night = |more: &[&'static str]| {
@@ -285,7 +287,7 @@ fn a_known_run_without_an_output_is_refused_and_with_one_nothing_is_done() {
     }
     let (_, err) = desk.run(&night(&["-o", "list.tsv"]), 0);
     assert!(err.contains("run n1 has added its records before"), "{err}");
-    // The advice gives the list again.
+    // The suggested command reproduces the list.
     let ids: String =
         first.lines().map(|line| format!("{}\n", line.split('\t').nth(1).unwrap())).collect();
     desk.write("ids.txt", ids);
@@ -319,7 +321,7 @@ fn outputs_of_one_name_and_outputs_that_are_inputs_are_refused_before_the_work()
     for command in ["pairs", "cluster", "fingerprint"] {
         let docs = if command == "fingerprint" { &[][..] } else { &["--docs"] };
         let args = [&[command][..], docs, &["in.jsonl", "-o", "in.jsonl", "-f"]].concat();
-        // Nothing is read, so nothing is said of what it holds.
+        // Nothing is read, so the message contains nothing about the contents.
         let (_, err) = desk.run(&args, 2);
         assert_eq!(
             err,
@@ -329,7 +331,7 @@ fn outputs_of_one_name_and_outputs_that_are_inputs_are_refused_before_the_work()
     assert_eq!(desk.read("in.jsonl"), before);
 }
 
-/// Hints name options that the command has, those of items for items, and they work.
+/// Hints name options of the command (for items: the options for items), and following them works.
 #[test]
 fn hints_name_options_of_the_command() {
     let desk = desk();
@@ -353,11 +355,11 @@ fn hints_name_options_of_the_command() {
     assert!(err.contains("--id-field and --text-field name the fields; --line-ids"), "{err}");
     let err = told(&[&args[..], &["--format", "parquet"]].concat());
     assert!(err.contains("name it with --found"), "{err}");
-    // A path that does not go on at an array says how it does.
+    // The error for a path that ends at an array suggests the continuation.
     let args = ["clean", "chat.jsonl", "-o", "o.jsonl", "--text-field"];
     let err = told(&[&args[..], &["messages.content"]].concat());
     assert!(err.contains("'messages' is an array; 'messages[].content' names the texts"), "{err}");
-    // Skipping such records would leave nothing.
+    // Skipping these records would skip all records.
     assert!(!err.contains("--skip-bad"), "{err}");
     desk.run(&[&args[..], &["messages[].content"]].concat(), 0);
     desk.write("a.jsonl", "{\"id\":1,\"text\":nope}\n");
@@ -376,7 +378,7 @@ fn hints_name_options_of_the_command() {
     }
 }
 
-/// The manifest has all that decides, by which fields were read, and all files.
+/// The manifest contains all settings that affect the result, the fields read, and all files.
 #[test]
 fn a_manifest_names_unit_fields_limits_pairs_and_the_page() {
     let desk = desk();
@@ -410,7 +412,7 @@ fn documents_without_fingerprint_are_counted_by_file_and_source() {
     assert_eq!(desk.read("l.tsv"), expected);
 }
 
-/// Where standard error is no terminal, progress is lines, and only where it is asked for.
+/// If standard error is not a terminal, progress is printed as lines, and only on request.
 #[test]
 fn progress_is_lines_where_standard_error_is_no_terminal() {
     let desk = desk();
@@ -425,7 +427,7 @@ fn progress_is_lines_where_standard_error_is_no_terminal() {
     }
 }
 
-/// A file with several documents says how to ask with each.
+/// The error for a file with several documents names the command that searches each document.
 #[test]
 fn a_query_with_a_file_of_several_documents_says_how_to_ask_with_each() {
     let desk = desk();

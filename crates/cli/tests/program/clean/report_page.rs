@@ -1,4 +1,5 @@
-//! The page of a cleaning shows counts and a sample of what was removed beside what stays.
+//! The HTML report of a cleaning shows counts and a sample of removed documents, each next to its
+//! kept document.
 
 use fpstore_text::{TextHasher, TextRecipe};
 
@@ -16,7 +17,7 @@ fn each_pair_of_the_page_has_its_exact_similarity() {
     desk.run(&[&args[..], &["-k", "7", "-q", "--html-max", "1000"]].concat(), 0);
     let page = desk.read("page.html");
     assert_eq!(page.matches("<article").count(), removed.len());
-    // Similarities are computed, also where none were asked for.
+    // Similarities are computed even if no option requires them.
     for (&at, &kept) in &removed {
         let similarity = documents[at].similarity(&documents[kept]);
         let start = page.find(&format!("<bdi class=\"id\">d{at}</bdi></span>")).unwrap();
@@ -27,7 +28,7 @@ fn each_pair_of_the_page_has_its_exact_similarity() {
         assert!(article.contains(&format!(">{bits} bit")), "{article}");
         assert!(article.contains(&format!("stays: <bdi class=\"id\">d{kept}</bdi>")));
     }
-    // Fewer are a sample, the same each time, and only of what was removed.
+    // A lower limit gives a sample, the same each time, of removed documents only.
     let few = |name: &str| {
         desk.run(&[&args[..5], &[name, "-f", "-q", "--html-max", "10"]].concat(), 0);
         desk.read(name)

@@ -1,12 +1,12 @@
-//! Copies of several templates, whose features are too many to be compared in one round.
+//! Copies of several templates with too many features for one round of comparison.
 
 use super::removed;
 use crate::common::Random;
 use crate::common::documents::{Document, json_lines};
 use crate::common::program::Desk;
 
-/// In a round there are fewer documents than in all, so that others of them are taken as near without
-/// their pairs; the features of these are read, too.
+/// A round has fewer documents than the whole input, so other documents are taken as near without
+/// enumerating pairs; their features are read, too.
 #[test]
 fn copies_of_templates_are_confirmed_in_rounds_with_the_same_result() {
     let mut random = Random::new(1);

@@ -1,4 +1,4 @@
-//! A corpus comes down to so many documents by one bar for all of it.
+//! A corpus is reduced to a target number of documents by one threshold for all documents.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::common::documents::{Document, json_lines};
 use crate::common::oracle;
 use crate::common::program::Desk;
 
-/// The removed documents at a bar, each with the one that is kept and how far that is.
+/// The removed documents at a threshold, each with its kept document and the distance between them.
 fn removed_at(
     documents: &[Document],
     remoteness: impl Fn(&Document, &Document) -> Option<f64>,
@@ -20,8 +20,9 @@ fn removed_at(
     dropped.iter().map(|(&at, &kept)| (at, of(kept, at).unwrap())).collect()
 }
 
-/// What is removed if `target` documents may be left: by the first bar that leaves no more. Then the
-/// most remote ones come back, at most one of equal documents. `None` if no bar leaves so few.
+/// The removed documents if at most `target` documents may be kept: the first threshold that keeps
+/// no more. Then the most distant documents are restored, at most one of equal documents. `None` if
+/// no threshold keeps so few.
 fn expected(
     documents: &[Document],
     target: usize,
@@ -76,12 +77,12 @@ fn the_strictest_bar_is_taken_that_leaves_so_many() {
         assert_eq!(found, removed, "{target}");
         assert!(err.contains(&format!("judged by Jaccard similarity {bar} or more")), "{err}");
         reached += usize::from(documents.len() - found.len() == target);
-        // What is the same goes in any case.
+        // Equal documents are removed in any case.
         assert!(documents.len() - found.len() == target || bar == 1.0, "{target}");
     }
     assert!(reached > 5, "{reached}");
 
-    // Fewer cannot be reached; the same command with another number goes on.
+    // A smaller target is unreachable; the same command with another number continues.
     let too_few = (least - 1).to_string();
     let own = ["clean", "docs.jsonl", "--confirm", "0.6", "-o", "n.jsonl", "--target"];
     let (_, err) = desk.run(&[&own[..], &[&too_few]].concat(), 2);

@@ -1,4 +1,4 @@
-//! What decides without -k and --confirm, and that the program says so.
+//! The default criterion without -k and --confirm, and its message.
 
 use super::{documents, removed};
 use crate::common::documents::json_lines;
@@ -21,7 +21,7 @@ fn the_shortest_command_compares_features() {
     assert_eq!(usual, listed(&["--confirm", "0.8"]).0);
     let (alone, err) = listed(&["-k", "7"]);
     assert!(alone != usual && err.contains("by fingerprints within 7 bits alone"), "{err}");
-    // A part that is contained is looked for among those.
+    // Contained documents are searched with the same default criterion.
     let (contained, err) = listed(&["--confirm-contains", "1.0"]);
     assert!(err.contains(FEATURES) && contained.lines().count() > usual.lines().count(), "{err}");
     let (_, err) = listed(&["--judge", "bytes"]);

@@ -25,7 +25,7 @@ use super::task::{AddTask, Added, Answered, Items, Verdict};
 use super::writer_thread::{GROUP_COUNT, Task, WriterThread};
 
 fn record(number: u64, id: &str) -> NewRecord {
-    // Far from each other.
+    // The values are far from each other.
     let value = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     NewRecord::new(Fingerprint::new(value), Some(IdRef::Text(id).to_id()))
 }
@@ -57,7 +57,7 @@ async fn add(
     writing.add(live, items, durable, deadline()).await.map(added)
 }
 
-/// Records that are cheap to compare within 3 bits.
+/// Records with cheap comparisons within 3 bits.
 fn cheap(records: Vec<NewRecord>) -> Items {
     Items { records, k: 3, pairs: Default::default(), ahead: None, is_last_try: false }
 }
@@ -96,7 +96,7 @@ impl Model {
     }
 }
 
-/// Commits when it is asked to, or when the server ends.
+/// Commits only on request or when the server ends.
 fn options() -> WritingOptions {
     WritingOptions {
         writer: WriterOptions::default().compact(false),
@@ -105,7 +105,7 @@ fn options() -> WritingOptions {
     }
 }
 
-/// A store without records, and the folder that removes it.
+/// An empty store in a temporary folder.
 fn empty_store() -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.fps");
@@ -243,7 +243,8 @@ fn a_request_that_fails_half_way_adds_nothing() {
     assert_eq!(ids_in(&path), ["again", "kept"]);
 }
 
-/// An item near a pending item is durable once that item is: a loss of power before takes both.
+/// An item near a pending item is durable once the pending item is: an earlier loss of power
+/// removes both.
 #[test]
 fn what_is_near_a_pending_item_is_durable_only_with_it() {
     let (_folder, path) = empty_store();
@@ -376,7 +377,7 @@ fn an_acknowledged_deletion_of_pending_items_holds_whichever_operation_fails() {
 }
 
 /// While the disk accepts no changes, the server reports it, refuses additions that it could not
-/// keep, and continues automatically once the disk works.
+/// store, and continues automatically once the disk works.
 #[test]
 fn while_commits_fail_readiness_says_why_and_the_server_recovers_by_itself() {
     let (folder, path) = empty_store();
@@ -406,12 +407,12 @@ fn while_commits_fail_readiness_says_why_and_the_server_recovers_by_itself() {
         assert!(refused.message.contains("cannot "), "{}", refused.message);
         assert_eq!(live.metrics.pending.load(Relaxed), 1);
         fail_points::forget(folder.path());
-        // No request for a change arrives meanwhile.
+        // No change is requested meanwhile.
         while code().is_some() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         assert_eq!((ids_in(&path), gauge()), (vec!["1".to_string()], false));
-        // Also when nothing is pending.
+        // Also if nothing is pending.
         fail_points::plan(folder.path(), 1, Fault::Broken);
         assert!(delete(writing, live, "1").await.is_err());
         assert_eq!(code(), Some("commits-failing"));
@@ -459,7 +460,7 @@ fn what_would_not_be_durable_is_refused_until_a_commit_succeeds() {
         assert!(writing.send(live, Task::Add(task)).is_ok());
         answer
     };
-    // All of it is one group, so that no time passes between.
+    // Everything is one group, so no time passes between the requests.
     let (pending, deleted) = (add(1, false), {
         let (reply, answer) = oneshot::channel();
         let change = move |thread: &mut WriterThread| {

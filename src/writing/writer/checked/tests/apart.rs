@@ -9,7 +9,7 @@ use fpstore_base::{Fingerprint, Id};
 
 const IDS: u64 = 40;
 
-/// The known records: stored records, then pending ones.
+/// The known records: first stored records, then pending records.
 #[derive(Default)]
 struct Model {
     stored: Vec<(u64, Option<String>)>,
@@ -27,8 +27,8 @@ impl Model {
             id.as_ref().zip(other.as_ref()).is_some_and(|(a, b)| pairs.are_different(a, b))
         };
         let distance = |other: u64| (other ^ value).count_ones();
-        // A stored fingerprint is considered if it has no id at all, or one that is not labelled
-        // different.
+        // A stored fingerprint counts unless all its ids are labelled different; a fingerprint
+        // without ids counts.
         let counts = |of: u64| {
             let own = self.stored.iter().filter(|record| record.0 == of && record.1.is_some());
             let ids: Vec<_> = own.map(|record| &record.1).collect();
@@ -59,7 +59,7 @@ fn random_pairs(random: &mut Random) -> JudgedPairs {
             text += &format!("p{one}\tp{other}\t0\n");
         }
     }
-    // These change nothing.
+    // These labels have no effect.
     text += "q1\tq2\t1\nq3\tq4\t-1\n";
     JudgedPairs::new(&LabelFile::parse(&text).unwrap()).unwrap()
 }
@@ -142,7 +142,7 @@ fn records_that_are_judged_different_are_never_near() {
     assert!(passed > 100, "the pairs matter: {passed}");
 }
 
-/// A record at distance `k` is near and beyond it not, whether it is labelled or not.
+/// A record is near at distance `k` and not beyond it, labelled or not.
 #[test]
 fn a_judged_fingerprint_hides_no_other_one() {
     let folder = tempfile::tempdir().unwrap();
