@@ -2,8 +2,8 @@
  *
  *     interface STORE VALUES DAMAGED ROUNDS
  *
- * VALUES is a file of the 64-bit fingerprints of STORE in the order of the machine, each with the id
- * "page N", N counted from 0. DAMAGED is a damaged store. */
+ * VALUES is a file of the 64-bit fingerprints of STORE in machine byte order; fingerprint N has the id
+ * "page N", counted from 0. DAMAGED is a damaged store. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
