@@ -1,12 +1,17 @@
 #!/usr/bin/env python3
-"""Rebuilds what can be rebuilt of the paper of Manku, Jain and Das Sarma, beside this project.
+"""Reproduces measurements of the paper of Manku, Jain and Das Sarma, next to those of this project.
 
     python3 benches/paper --program target/release/fpstore [--data DATA]
 
-"Detecting Near-Duplicates for Web Crawling", WWW 2007. Parts: texts (precision and recall by k),
-bits (how even fingerprints are), tables (designs for 2^34 fingerprints), compression (bits of a
-fingerprint). All inputs come from fixed seeds and the files of tests/data; DATA is the folder of the
-full collection that tests/data/README.md describes, for four labelled sets and 407 000 fingerprints.
+"Detecting Near-Duplicates for Web Crawling", WWW 2007. Parts:
+
+* texts: precision and recall by k;
+* bits: the uniformity of fingerprints;
+* tables: designs for 2^34 fingerprints;
+* compression: bits per fingerprint.
+
+All inputs come from fixed seeds and the files of tests/data; DATA is the folder of the full
+collection, described in tests/data/README.md, with four labelled sets and 407 000 fingerprints.
 It needs Python 3, NumPy and zstd.
 """
 
