@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Measures a follower of `fpstore serve`, while a writer adds at full speed.
+"""Measures a follower of `fpstore serve` while a writer adds at full speed.
 
     python3 benches/program/follower.py                     # one minute
 
-One client sends check-and-adds of 1 000 random items, each durable before the next one is sent. Beside
-it `fpstore backup --server --every` makes a folder follow. Lag is what the folder is behind the server,
-in generations and seconds: how long ago the server showed the generation that the folder has. Then the
-writer stops, and the time until the folder has the newest state is taken. `copied` is what the follower
-wrote, `added` the length of all segments of the final store, `written` what the server wrote for it,
-merges included (both from /proc/PID/io).
+One client sends check-and-adds of 1 000 random items, each durable before it sends the next one.
+Meanwhile a folder follows the server by `fpstore backup --server --every`. The lag of the folder is
+measured in generations and in seconds since the server published the generation of the folder. Then
+the writer stops, and the time until the folder has the newest generation is measured. `copied` is the
+number of bytes written by the follower, `added` the length of all segments of the final store,
+`written` the number of bytes written by the server, merges included (both from /proc/PID/io).
 """
 
 import argparse
@@ -27,7 +27,7 @@ ITEMS = 1000
 
 
 def generation_of(folder):
-    """The generation of the state in a folder, from its manifest; 0 without one."""
+    """The generation of the manifest in a folder; 0 without a manifest."""
     try:
         return struct.unpack_from("<Q", (folder / "MANIFEST").read_bytes(), 16)[0]
     except FileNotFoundError:
@@ -35,7 +35,7 @@ def generation_of(folder):
 
 
 def written(pid):
-    """Bytes that a process has given to the system to write."""
+    """Bytes that a process has written."""
     lines = pathlib.Path(f"/proc/{pid}/io").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("wchar:"))
 
@@ -94,7 +94,7 @@ def main():
         stop.set()
         writer.join()
         end = time.time()
-        # Merges go on after the last addition.
+        # Merges continue after the last addition.
         while generation_of(copy) != generation_of(store) or time.time() < end + 5:
             if generation_of(copy) < counts["shown"][-1][0]:
                 caught_up = time.time()

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Checks the jobs of .github/workflows: each calls scripts that the project has, with options that
-those know, so that a job does on its machine what anybody can do on another.
+"""Checks that the jobs of .github/workflows call existing scripts with existing options.
+
+A job then does nothing that cannot be done on any other machine.
 
     python3 tools/checks/check_workflows.py
 
-A command of a job is a script of tools or .ci, or begins as one of `OTHERS`. An option of a script is
-known if it stands in the text of the script. Needs nothing but the standard library, so it reads the
-lines `run:` and the blocks below them, and no other YAML.
+A command of a job is a script of tools or .ci, or begins with one of `OTHERS`. An option of a script
+must occur in the text of the script. Needs only the standard library, so it parses only the lines
+`run:` and the blocks below them, and no other YAML.
 """
 
 import pathlib
@@ -26,7 +27,7 @@ RUN = re.compile(r"^(\s*)(?:- )?run: *(.*)$")
 
 
 def commands_of(lines):
-    """The commands of a workflow, with the number of the line of each."""
+    """The commands of a workflow, each with its line number."""
     block = None
     for number, line in enumerate(lines, 1):
         indent = len(line) - len(line.lstrip())
@@ -42,7 +43,7 @@ def commands_of(lines):
 
 
 def fault_of(command):
-    """What is wrong with a command, if anything is."""
+    """The fault of a command, or None."""
     words = shlex.split(command)
     script = words[1] if words[0] in ("sh", "bash", "python3") and len(words) > 1 else words[0]
     if not script.startswith(("tools/", ".ci/")):

@@ -1,7 +1,7 @@
 """Drops near-duplicate texts of a Parquet dataset and writes the rest back, with all columns.
 
-The dataset is read twice, batch by batch, so it need not fit into memory: first to decide which rows
-stay, as `fpstore dedup --docs` does, then to write them. Rows without text stay.
+The dataset is read twice, batch by batch, so it need not fit into memory: first to select the kept
+rows, as `fpstore dedup --docs` does, then to write them. Rows without text are kept.
 """
 
 from __future__ import annotations
