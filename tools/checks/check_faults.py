@@ -38,7 +38,7 @@ TELLS = re.compile(
     r"(was|were|are|is|been|may have been) (added|deleted|replaced|complete|published|committed|"
     r"expired|labelled|compacted|imported|built|written|in the store|there)|took place|took effect"
 )
-# Commands, each after its preparation. The last word of a name describes how it is repeated.
+# Commands, each with the commands that prepare its input.
 SETUP = ["build first.tsv -s store.fps --label 2026-09", "build third.tsv -s other.fps"]
 COMMANDS = {
     "build": ([], "build first.tsv -s new.fps"),

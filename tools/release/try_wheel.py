@@ -1,4 +1,4 @@
-"""Uses an installed fpstore a little: makes a store, asks it, reads texts and documents, changes it.
+"""Tests an installed fpstore briefly: builds a store, queries it, reads texts and documents, changes it.
 
     python tools/release/try_wheel.py
 """
