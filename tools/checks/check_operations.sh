@@ -1,7 +1,7 @@
 #!/bin/sh
-# The files of tools/operations with the tools of their makers: 'promtool' tries the alert rules and
-# reads the metrics of a running server, 'systemd-analyze' rates the unit file. Both are Debian
-# packages (prometheus, systemd); what is not installed is named and left out.
+# Checks the files of tools/operations with third-party tools: 'promtool' tests the alert rules and
+# parses the metrics of a running server, 'systemd-analyze' rates the unit file. Both are Debian
+# packages (prometheus, systemd); checks without an installed tool are skipped with a message.
 set -eu
 cd "$(dirname "$0")/../.."
 fpstore=${FPSTORE_BIN:-$PWD/target/debug/fpstore}

@@ -16,7 +16,7 @@ class Nothing:
     """The stand-in for anything that a test module imports from the library."""
 
     def __call__(self, *_, **__):
-        # Attributes are stand-ins again; using one inside a test skips the test.
+        # Same as an attribute: a stand-in during import; inside a test it skips the test.
         return self.result
 
     def __getattr__(self, name):

@@ -18,8 +18,8 @@ import sys
 import unicodedata
 
 MASK = (1 << 64) - 1
-# Signs and letters of scripts without spaces. In a recipe without the line letter-ngram, the letters
-# of the first list count as signs, and other letters of both lists as parts of words.
+# Signs and letters of scripts without spaces. In a recipe without the line letter-ngram,
+# FIRST_LETTERS count as signs, MORE_SIGNS and MORE_LETTERS as letters of words.
 SIGNS = [(0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x3005, 0x3007), (0xF900, 0xFAFF), (0x20000, 0x3FFFF),
          (0x3041, 0x3096), (0x309D, 0x309F)]
 MORE_SIGNS = [(0xA000, 0xA48C), (0x12000, 0x12399), (0x12400, 0x1246E), (0x12480, 0x12543),
