@@ -96,9 +96,9 @@ def show_cold(model, kept):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--program", default="target/release/fpstore", type=pathlib.Path)
-    parser.add_argument("--folder", help="where temporary files go: a disk, not memory")
-    parser.add_argument("--keep", help="write what was measured to this file")
-    parser.add_argument("--rows", help="compute from this file")
+    parser.add_argument("--folder", help="folder for temporary files: on a disk, not in memory")
+    parser.add_argument("--keep", help="write the measurements to this file")
+    parser.add_argument("--rows", help="compute from the measurements in this file")
     options = parser.parse_args()
     program = options.program.resolve()
     if options.rows:

@@ -75,9 +75,9 @@ def plot(path, rows):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", action="append", type=pathlib.Path, help="may be repeated")
-    parser.add_argument("--folder", help="where files are made: a disk, not memory")
+    parser.add_argument("--folder", help="folder for files: on a disk, not in memory")
     parser.add_argument("--sizes", type=float, nargs="+", default=[1e6, 1e7, 1e8, 1e9])
-    parser.add_argument("--plot", type=pathlib.Path, help="an SVG of the costs, of the last program")
+    parser.add_argument("--plot", type=pathlib.Path, help="an SVG of the costs of the last program")
     options = parser.parse_args()
     sizes = [int(size) for size in options.sizes]
     print(f"needs {35 * max(sizes) / 1e9:.1f} GB of disk and {max(4, 20 * max(sizes) / 1e9):.0f} GiB of memory\n")

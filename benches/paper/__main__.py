@@ -35,9 +35,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--program", default="target/release/fpstore", type=pathlib.Path)
     parser.add_argument("--data", type=pathlib.Path, help="the folder of the full collection")
-    parser.add_argument("--folder", help="where temporary files go")
+    parser.add_argument("--folder", help="folder for temporary files")
     parser.add_argument("--counts", default="1e6,1e7", help="numbers of random fingerprints")
-    parser.add_argument("--part", choices=PARTS, action="append", help="only these; default: all")
+    parser.add_argument("--part", choices=PARTS, action="append", help="only this part; may be repeated")
     options = parser.parse_args()
     program = options.program.resolve()
     counts = [int(float(count)) for count in options.counts.split(",")]

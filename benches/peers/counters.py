@@ -130,8 +130,8 @@ def main():
     parser.add_argument("--data", default="clustered")
     parser.add_argument("--only", type=names, default=["fpstore-2", "raw-ahead"], help="NAME,NAME")
     parser.add_argument("--queries", type=int, default=100_000)
-    parser.add_argument("--memory", type=float, default=14, help="GiB, as of the harness")
-    parser.add_argument("--simulate", action="store_true", help="take callgrind even where perf works")
+    parser.add_argument("--memory", type=float, default=14, help="GiB, passed to the harness")
+    parser.add_argument("--simulate", action="store_true", help="use callgrind even if perf works")
     arguments = parser.parse_args()
     if not PROGRAM.exists():
         sys.exit("counters.py: no harness yet: cargo build --release --locked")

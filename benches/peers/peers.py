@@ -211,14 +211,14 @@ def line(case, contender, cost, rounds, recall, wrong):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=pathlib.Path, help="what --write-files wrote to")
+    parser.add_argument("folder", type=pathlib.Path, help="the folder given to --write-files")
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("results"))
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=0.5, help="for each part of a round")
+    parser.add_argument("--seconds", type=float, default=0.5, help="time limit for each part of a round")
     names = lambda text: text.split(",")
     parser.add_argument("--only", type=names, default=[], help="NAME,NAME")
     parser.add_argument("--leave-out", type=names, default=[], help="NAME,NAME")
-    parser.add_argument("--no-draw", action="store_true", help="leave tables and pictures be")
+    parser.add_argument("--no-draw", action="store_true", help="do not redraw tables and charts")
     arguments = parser.parse_args()
     cases = sorted(path.parent for path in arguments.folder.glob("*/case.json"))
     if not cases:

@@ -82,7 +82,7 @@ def plot(path, rows):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", default="target/release/fpstore")
-    parser.add_argument("--folder", type=pathlib.Path, help="where the documents are made")
+    parser.add_argument("--folder", type=pathlib.Path, help="folder for the documents")
     parser.add_argument("--words", type=int, default=60, help="words of a document")
     parser.add_argument("--sizes", type=int, nargs="+", default=[10**4, 10**5, 10**6, 10**7])
     parser.add_argument("--plot", type=pathlib.Path, help="an SVG of the microseconds a document")

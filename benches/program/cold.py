@@ -118,11 +118,11 @@ mfusepy.FUSE(Slow(), {str(place)!r}, foreground=True, nothreads=False, ro=True, 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", default="target/release/fpstore")
-    parser.add_argument("--folder", help="where the store is made")
+    parser.add_argument("--folder", help="folder for the store")
     parser.add_argument("-n", type=float, default=1e8)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--parts", type=float, nargs="*", default=[0.25, 0.5])
-    parser.add_argument("--queries", type=int, default=20_000, help="of a control group")
+    parser.add_argument("--queries", type=int, default=20_000, help="queries in a control group")
     parser.add_argument("--slow", action="store_true")
     options = parser.parse_args()
     program = os.path.abspath(options.program)

@@ -243,7 +243,7 @@ def by_chance(args):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--items", type=int, default=200, help="items of each kind")
-    parser.add_argument("--documents", type=int, default=20_000, help="documents that hold none")
+    parser.add_argument("--documents", type=int, default=20_000, help="documents without items")
     parser.add_argument("--short", action="store_true")
     parser.add_argument("--texts", help="the folder `text` of a collection of real texts")
     args = parser.parse_args()

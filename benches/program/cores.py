@@ -100,12 +100,12 @@ def commands(program, place, n):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", default="target/release/fpstore")
-    parser.add_argument("--folder", help="where files are made")
+    parser.add_argument("--folder", help="folder for files")
     parser.add_argument("-n", type=float, default=1e7)
     parser.add_argument("--documents", type=int, default=200_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", nargs="+", default=[""], metavar="NAME",
-                        help="commands whose names begin like this")
+                        help="only commands whose names begin with NAME")
     options = parser.parse_args()
     program, n = os.path.abspath(options.program), int(options.n)
     cores = sorted(os.sched_getaffinity(0))[:2]

@@ -58,9 +58,9 @@ def write(server, stop, counts):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", default="target/release/fpstore")
-    parser.add_argument("-n", type=int, default=1_000_000, help="records of the store before")
+    parser.add_argument("-n", type=int, default=1_000_000, help="initial records of the store")
     parser.add_argument("--seconds", type=float, default=40)
-    parser.add_argument("--every", default="200ms", help="the pause of the follower")
+    parser.add_argument("--every", default="200ms", help="the polling interval of the follower")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir="target") as name:
         folder = pathlib.Path(name)
@@ -100,7 +100,7 @@ def main():
                 caught_up = time.time()
             time.sleep(0.02)
             if time.time() > end + 120:
-                raise SystemExit("it does not catch up")
+                raise SystemExit("the follower does not catch up")
         caught_up = locals().get("caught_up", end)
         copied = written(follower.pid) - copied_before
         made = written(server.process.pid) - written_before
@@ -116,7 +116,7 @@ def main():
               f"most {seconds[-1]:.2f}")
         print(f"caught up after the last addition: {max(caught_up - end, 0):.2f} s")
         print(f"added {added / 1e6:.1f} MB, written by the server {made / 1e6:.1f} MB, copied "
-              f"{copied / 1e6:.1f} MB ({copied / max(added, 1):.2f} of what was added)")
+              f"{copied / 1e6:.1f} MB ({copied / max(added, 1):.2f} of the added bytes)")
         print(f"the copy is {'sound' if verified == 0 else 'damaged'}")
         server.process.kill()
 

@@ -131,9 +131,9 @@ CASES = [
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", action="append", help="may be repeated")
-    parser.add_argument("--case", action="append", help="only this one; may be repeated")
+    parser.add_argument("--case", action="append", help="run only this case; may be repeated")
     parser.add_argument("--rows", type=int, default=4)
-    parser.add_argument("--most", type=float, default=60, help="seconds of the last row of a case")
+    parser.add_argument("--most", type=float, default=60, help="a case ends after a row that takes longer")
     options = parser.parse_args()
     programs = [os.path.abspath(name) for name in options.program or ["target/release/fpstore"]]
     print("| work | size |" + "".join(f" program {at} |" for at in range(1, len(programs) + 1)))

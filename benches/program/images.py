@@ -158,7 +158,7 @@ def main() -> None:
             print("| wrong ones a query | " + " | ".join(f"{it / queries:.4f}" for it in wrong) + " |")
             for ending, bits in differing.items() if name in SAME else []:
                 same = sum(it == 0 for it in bits)
-                print(f"beside imagehash, .{ending}: {same} of {len(bits)} equal, at most {max(bits)} bits differ")
+                print(f"compared with imagehash, .{ending}: {same} of {len(bits)} equal, at most {max(bits)} bits differ")
 
 
 if __name__ == "__main__":

@@ -96,7 +96,7 @@ def main():
     parser.add_argument("--program", default="target/release/fpstore")
     parser.add_argument("--beside", metavar="PROGRAM", help="another program, measured in turns")
     parser.add_argument("-n", type=int, default=1_000_000, help="records of the store")
-    parser.add_argument("--seconds", type=float, default=3, help="of each case and turn")
+    parser.add_argument("--seconds", type=float, default=3, help="seconds of each case and turn")
     options = parser.parse_args()
     programs = {"this": options.program}
     if options.beside:

@@ -86,8 +86,8 @@ def run(command, kill_after=None):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--nights", type=int, default=30)
-    parser.add_argument("--documents", type=int, default=100_000, help="of a night")
-    parser.add_argument("--window", type=int, default=20, help="nights that the store remembers")
+    parser.add_argument("--documents", type=int, default=100_000, help="documents per night")
+    parser.add_argument("--window", type=int, default=20, help="number of nights kept in the store")
     parser.add_argument("--no-kills", action="store_true")
     args = parser.parse_args()
     program = os.environ.get("FPSTORE", "target/release/fpstore")

@@ -364,11 +364,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", default="target/release/fpstore")
     parser.add_argument("-n", type=int, default=1_000_000, help="records of the store")
-    parser.add_argument("--seconds", type=int, default=10, help="of each case")
-    parser.add_argument("--go-simstore", metavar="PROGRAM", help="its server simd, to compare with")
+    parser.add_argument("--seconds", type=int, default=10, help="seconds of each case")
+    parser.add_argument("--go-simstore", metavar="PROGRAM", help="the server simd, for comparison")
     parser.add_argument("--mixed", type=float, default=0, metavar="MINUTES")
     parser.add_argument("--pause", type=int, default=0, metavar="MS",
-                        help="with --mixed, of each of the 16 connections between its requests")
+                        help="with --mixed, pause of each of the 16 connections between requests")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir="target") as name:
         folder = pathlib.Path(name)

@@ -29,7 +29,7 @@ def anonymous(pid):
     for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("RssAnon:"):
             return int(line.split()[1]) / 1024
-    raise SystemExit("this system does not tell RssAnon")
+    raise SystemExit("this system does not report RssAnon")
 
 
 def open_socket(server):
@@ -110,8 +110,8 @@ def main():
     parser.add_argument("--program", default="target/release/fpstore")
     parser.add_argument("-n", type=int, default=1_000_000, help="records of the store")
     parser.add_argument("--clients", type=int, default=100)
-    parser.add_argument("--seconds", type=float, default=15, help="after all was sent")
-    parser.add_argument("options", nargs="*", help="of the server, after --")
+    parser.add_argument("--seconds", type=float, default=15, help="seconds after everything was sent")
+    parser.add_argument("options", nargs="*", help="options of the server, after --")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir="target") as name:
         folder = pathlib.Path(name)

@@ -2,8 +2,8 @@
 //! times, for single queries, batches, and queries with ids. One thread, data in memory.
 //!
 //! All stores have the same fingerprints and ids. They take turns, each with queries that differ
-//! from the previous turn, so that the cache is not warmed for any of them; all answers are compared
-//! before the timing.
+//! from the previous turn, so that the cache is not warmed for any of them; all answers are
+//! compared before the timing.
 //!
 //! - `FPSTORE_BENCH_N=100000000` measures only that number of fingerprints.
 //! - `FPSTORE_BENCH_FILE=prints.hex` measures the fingerprints of a file with one per line in hex.

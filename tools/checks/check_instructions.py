@@ -59,7 +59,7 @@ def main():
         print(f"{name:10} {instructions:>13,} instructions, {share:6.3f} of the recorded  {verdict}")
     if slower:
         sys.exit("check_instructions: a workload takes over a tenth more instructions than recorded "
-                 f"in {RECORDED.name}; make it cheaper, or record it and say why in the commit")
+                 f"in {RECORDED.name}; make it cheaper, or record it and give the reason in the commit")
 
 
 if __name__ == "__main__":

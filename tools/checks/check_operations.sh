@@ -19,9 +19,9 @@ if command -v promtool >/dev/null; then
     until curl -sf --unix-socket "$folder/socket" http://localhost/readyz >/dev/null; do sleep 0.1; done
     curl -s --unix-socket "$folder/socket" http://localhost/metrics >"$folder/first"
     curl -s --unix-socket "$folder/socket" http://localhost/metrics | promtool check metrics
-    echo "metrics: as Prometheus wants them"
+    echo "metrics: valid for Prometheus"
 else
-    echo "no promtool: alert rules and metrics were not tried"
+    echo "promtool is not installed: alert rules and metrics were not tested"
 fi
 
 if command -v systemd-analyze >/dev/null; then
@@ -30,5 +30,5 @@ if command -v systemd-analyze >/dev/null; then
     echo "unit file: exposure $rated of 10"
     awk -v rated="$rated" 'BEGIN { exit !(rated != "" && rated < 3) }'
 else
-    echo "no systemd-analyze: the unit file was not rated"
+    echo "systemd-analyze is not installed: the unit file was not rated"
 fi

@@ -47,16 +47,16 @@ def fault_of(command):
     words = shlex.split(command)
     script = words[1] if words[0] in ("sh", "bash", "python3") and len(words) > 1 else words[0]
     if not script.startswith(("tools/", ".ci/")):
-        return None if any(words[: len(of)] == of for of in OTHERS) else "it is no script of the project"
+        return None if any(words[: len(of)] == of for of in OTHERS) else "it is not a script of the project"
     path = ROOT / script
     if not path.is_file():
-        return f"there is no {script}"
+        return f"{script} does not exist"
     if script == words[0] and not path.stat().st_mode & 0o100:
         return f"{script} cannot be executed; call it with sh or python3"
     text = path.read_text()
     options = [word.partition("=")[0] for word in words if word.startswith("--")]
     unknown = [option for option in options if not re.search(re.escape(option) + r"(?![\w-])", text)]
-    return f"{script} knows no {unknown[0]}" if unknown else None
+    return f"{script} has no option {unknown[0]}" if unknown else None
 
 
 def main():
@@ -66,7 +66,7 @@ def main():
             count += 1
             if fault := fault_of(command):
                 faults.append(f"{path.relative_to(ROOT)}:{number}: '{command}': {fault}")
-    print("\n".join(faults) if faults else f"check_workflows: {count} commands are there, with their options")
+    print("\n".join(faults) if faults else f"check_workflows: {count} commands exist, with their options")
     return 1 if faults or count == 0 else 0
 
 

@@ -457,12 +457,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("program")
     parser.add_argument("--rounds", type=int, default=80)
-    parser.add_argument("--seed", type=int, default=1, help="of the first round; each next one has the next")
-    parser.add_argument("--failures", type=int, default=1, help="stop after so many")
+    parser.add_argument("--seed", type=int, default=1, help="first seed; each round uses the next")
+    parser.add_argument("--failures", type=int, default=1, help="stop after this number of failures")
     options = parser.parse_args()
     program = str(Path(options.program).resolve())
     if not pyarrow:
-        print("pyarrow is not there: no Parquet files are tried")
+        print("pyarrow is not installed: no Parquet files are tested")
     if not model.has_zstd():
         sys.exit("zstd cannot be read: install pyarrow or the program zstd")
     check_memory(program)
@@ -478,7 +478,7 @@ def main():
         print(f"{number:8} {name}")
     if failures:
         sys.exit(f"{failures} of {seed - options.seed + 1} rounds differ from the model")
-    print(f"{options.rounds} rounds from seed {options.seed}: all outputs are those of the model")
+    print(f"{options.rounds} rounds from seed {options.seed}: all outputs match the model")
 
 
 if __name__ == "__main__":

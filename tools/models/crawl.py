@@ -290,7 +290,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program")
     parser.add_argument("--minutes", type=float, default=60)
-    parser.add_argument("--rounds", type=int, default=40, help="of a day")
+    parser.add_argument("--rounds", type=int, default=40, help="rounds per day")
     parser.add_argument("--seed", type=int, default=20261122)
     options = parser.parse_args()
     end = time.time() + options.minutes * 60

@@ -294,7 +294,7 @@ def main():
     source = random.Random(options.seed)
     has_strace = shutil.which("strace") is not None
     if not has_strace:
-        print("strace is not here, so syncs never fail")
+        print("strace is not installed, so syncs never fail")
     end = time.time() + options.minutes * 60
     model = Model()
     with tempfile.TemporaryDirectory(prefix="crawl-") as name, \

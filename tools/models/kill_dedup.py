@@ -282,8 +282,8 @@ class Round:
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("program")
-    parser.add_argument("--kills", type=int, default=100, help="at least so many")
-    parser.add_argument("--changes", type=int, default=0, help="and so many changes of files")
+    parser.add_argument("--kills", type=int, default=100, help="minimum number of kills")
+    parser.add_argument("--changes", type=int, default=0, help="minimum number of file changes")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--documents", type=int, default=3000)
     options = parser.parse_args()

@@ -29,7 +29,7 @@ def found(*names):
     """The path of the first installed one of these programs."""
     paths = [path for path in map(shutil.which, names) if path]
     if not paths:
-        sys.exit(f"there is no {' or '.join(names)}; see tools/pages/browser.py")
+        sys.exit(f"{' or '.join(names)} is not installed; see tools/pages/browser.py")
     return paths[0]
 
 

@@ -171,7 +171,7 @@ def main():
             seen = check(browser, page, docs, rows)
         finally:
             browser.close()
-    print(f"{page.name}: {seen} groups read, found, and gone through by keys")
+    print(f"{page.name}: {seen} groups read, found, and visited by keys")
 
 
 if __name__ == "__main__":

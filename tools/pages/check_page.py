@@ -160,7 +160,7 @@ def check(browser, page, pictures):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("pages", nargs="+", type=pathlib.Path)
-    parser.add_argument("--pictures", type=pathlib.Path, help="a folder for pictures of what was seen")
+    parser.add_argument("--pictures", type=pathlib.Path, help="a folder for screenshots")
     args = parser.parse_args()
     if args.pictures:
         args.pictures.mkdir(parents=True, exist_ok=True)

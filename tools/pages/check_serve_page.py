@@ -119,7 +119,7 @@ def fill(browser, **values):
         if seen["summary"] is not None or seen["problem"] is not None:
             return seen
         time.sleep(0.05)
-    sys.exit("check_serve_page: the page did not answer")
+    sys.exit("check_serve_page: the page showed no answer")
 
 
 class Faults(list):

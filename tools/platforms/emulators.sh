@@ -25,7 +25,7 @@ emulator_add() {
         emulator_wine
         ;;
     *)
-        echo "emulators: nothing here runs programs for $1" >&2
+        echo "emulators: no emulator for $1" >&2
         return 2
         ;;
     esac

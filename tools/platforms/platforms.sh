@@ -30,6 +30,6 @@ for target in "$@"; do
     fi
 done
 if [ -n "$failed" ]; then
-    echo "these do not pass:$failed" >&2
+    echo "failed:$failed" >&2
     exit 1
 fi

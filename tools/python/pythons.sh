@@ -11,7 +11,7 @@ python_add() {
     aarch64-unknown-linux-gnu) python_arm64 ;;
     x86_64-pc-windows-gnu) python_windows ;;
     *)
-        echo "pythons: there is no Python for $1 here" >&2
+        echo "pythons: no Python for $1" >&2
         return 2
         ;;
     esac

@@ -71,7 +71,7 @@ class Program:
 def same(ours, theirs, what):
     if ours != theirs:
         sys.exit(f"{what}: the program has status {ours[0]} and {len(ours[1])} bytes, the reader"
-                 f" {theirs[0]} and {len(theirs[1])}, or other ones")
+                 f" {theirs[0]} and {len(theirs[1])}, or different ones")
 
 
 def check(program, folder, name, lines):

@@ -105,7 +105,7 @@ def main():
     lines = (dist / "SHA256SUMS").read_text().splitlines()
     digests = {name: digest for digest, name in (line.split(maxsplit=1) for line in lines)}
     if SOURCE not in digests:
-        print(f"package_recipes: {dist}/SHA256SUMS has no {SOURCE}; make it with tools/release/release.sh", file=sys.stderr)
+        print(f"package_recipes: {dist}/SHA256SUMS lacks {SOURCE}; make it with tools/release/release.sh", file=sys.stderr)
         return 2
     licences = ", ".join(f'"{licence}"' for licence in PACKAGE["license"].split(" OR "))
     of = PACKAGE | {

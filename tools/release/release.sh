@@ -60,7 +60,7 @@ if [ "$rpm" = yes ] && [ -z "$cargo_rpm" ]; then
     exit 2
 fi
 if [ -e "$dist" ] && [ -n "$(ls -A "$dist")" ]; then
-    echo "release: $dist is there already, and not empty; name another folder" >&2
+    echo "release: $dist already exists and is not empty; choose another folder" >&2
     exit 2
 fi
 mkdir -p "$dist"
@@ -151,7 +151,7 @@ build() {
             esac
             [ "$target" = "$host" ] || build_program "$1" "$target"
             if grep -aqF -e "$work" -e "$HOME/" "$folder/$program"; then
-                echo "release: the program for $target holds paths of this machine" >&2
+                echo "release: the program for $target contains paths of this machine" >&2
                 exit 1
             fi
             pack "$1" "$target" "$1/target/release/release-files" "$folder/$program"
@@ -175,7 +175,7 @@ if [ "$twice" = yes ]; then
     build "$work/another-place"
     for file in "$work"/one/out/*; do
         cmp "$file" "$work/another-place/out/${file##*/}"
-        echo "release: ${file##*/} has the same bytes when it is built in another directory"
+        echo "release: ${file##*/} is identical when built in another directory"
     done
 fi
 cp "$work"/one/out/* "$dist"

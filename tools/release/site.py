@@ -236,7 +236,7 @@ def look(site):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=pathlib.Path)
-    parser.add_argument("--look", action="store_true", help="look at the pages in a browser")
+    parser.add_argument("--look", action="store_true", help="also check the pages in a browser")
     options = parser.parse_args()
     site = options.folder.resolve()
     if site.exists() and any(site.iterdir()):

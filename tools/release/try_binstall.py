@@ -91,7 +91,7 @@ def main():
         program = work / "root" / "bin" / "fpstore"
         said = subprocess.run([program, "--version"], check=True, capture_output=True, text=True).stdout
         if not said.startswith(f"fpstore {version}"):
-            sys.exit(f"try_binstall: the program says {said!r}")
+            sys.exit(f"try_binstall: the program printed {said!r}")
         print(f"try_binstall: cargo binstall has installed {said.splitlines()[0]}")
 
 

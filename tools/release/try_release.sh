@@ -86,7 +86,7 @@ for archive in "$dist"/*.tar.gz "$dist"/*.zip; do
         how="under wine"
         ;;
     *)
-        echo "release: $file has been built, and nothing here can run it"
+        echo "release: $file was built, but cannot be run here"
         continue
         ;;
     esac
@@ -118,7 +118,7 @@ done
 for package in "$dist"/*.rpm; do
     [ -e "$package" ] || continue
     if ! command -v rpm >/dev/null; then
-        echo "release: ${package##*/} has been built, and there is no rpm here to install it"
+        echo "release: ${package##*/} was built, but rpm is not installed here"
         continue
     fi
     root=$work/rpm
@@ -132,9 +132,9 @@ for package in "$dist"/*.rpm; do
 done
 
 if ! ls "$dist"/fpstore-*-"$(uname -m)"-unknown-linux-*.tar.gz >/dev/null 2>&1; then
-    echo "release: no archive for this machine, so that cargo binstall has nothing to install"
+    echo "release: no archive for this machine, so cargo binstall is not tested"
 elif command -v cargo-binstall >/dev/null; then
     python3 -B tools/release/try_binstall.py "$dist"
 else
-    echo "release: there is no cargo-binstall here to install the archive"
+    echo "release: cargo-binstall is not installed, so it is not tested"
 fi

@@ -32,7 +32,7 @@ done
 [ "$source" = yes ] || : "${targets:=x86_64-unknown-linux-gnu x86_64-unknown-linux-musl}"
 for python in ${PYTHONS:-python3}; do
     "$python" -c 'import numpy' 2>/dev/null ||
-        { echo "wheels: $python has no numpy to try a wheel with; name Pythons that have it in PYTHONS" >&2; exit 2; }
+        { echo "wheels: $python has no numpy to test a wheel; set PYTHONS to Pythons with numpy" >&2; exit 2; }
 done
 # shellcheck disable=SC2086
 cross_add $targets
@@ -66,7 +66,7 @@ build() {
     rm "$place/THIRD-PARTY.txt"
     python3 -m zipfile -e "$wheel" "$place/unpacked"
     if grep -raqF -e "$HOME/" -e "$PWD/" -e "$CARGO_TARGET_DIR/" "$place/unpacked"; then
-        echo "wheels: ${wheel##*/} holds paths of this machine" >&2
+        echo "wheels: ${wheel##*/} contains paths of this machine" >&2
         exit 1
     fi
     rm -r "$place/unpacked"

@@ -48,7 +48,7 @@ def main() -> None:
     parser.add_argument(
         "hashes", type=Path, help="hashes in hex, one on each line; .gz and .zst too"
     )
-    parser.add_argument("store", type=Path, nargs="?", help="where to make the store")
+    parser.add_argument("store", type=Path, nargs="?", help="path of the new store")
     args = parser.parse_args()
     path = args.store or Path(tempfile.mkdtemp()) / "images.fps"
     print("\n".join(watch(read_hashes(args.hashes), path)))

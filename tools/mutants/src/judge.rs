@@ -66,8 +66,8 @@ impl Programs {
         command
     }
 
-    /// Runs every test alone, to find the changes that it reaches, or uses the notes of an earlier run
-    /// of these programs. Skips tests longer than `most` seconds: they would judge no change.
+    /// Runs every test alone, to find the changes that it reaches, or uses the notes of an earlier
+    /// run of these programs. Skips tests longer than `most` seconds: they would judge no change.
     pub fn tests(&self, skipped: &[&str], most: f64, notes: &Path) -> Result<Vec<Test>> {
         let mut tests = Vec::new();
         for (program, path) in self.paths.iter().enumerate() {

@@ -422,6 +422,6 @@ fn report(
             println!("argued, but no longer there: {file}: {function}: {what}");
         }
     }
-    println!("what nothing noticed is in target/mutants/missed.txt");
+    println!("missed changes are listed in target/mutants/missed.txt");
     Ok(is_clean)
 }
