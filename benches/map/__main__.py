@@ -119,7 +119,7 @@ def main():
     show_check("From the earlier rows at 10^7 and 10^8", quiet)
     show_cold(today, kept)
     machines.report(today, {what: 1.0 for what in PREDICT})
-    # The same prediction scaled to the largest measured rows, by one more factor for each quantity.
+    # The same prediction, scaled to the largest measured rows with one more factor for each quantity.
     machines.report(today, {what: sum(EARLIER[10**9][what]) / 2 / predict(today, 10**9)
                             for what, predict in PREDICT.items()})
 

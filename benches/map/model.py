@@ -59,7 +59,7 @@ class Blocking:
 
     @staticmethod
     def choose(n):
-        """The cheapest blocking for hash tables, by the costs of the library."""
+        """The cheapest blocking for hash tables, according to the costs of the library."""
         return min((Blocking.of(n, agreeing) for agreeing in (1, 2, 3, 4)),
                    key=lambda each: n * each.firsts * MOVE + each.compared(n))
 

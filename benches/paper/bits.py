@@ -34,7 +34,7 @@ def zeros_above(numbers):
 
 
 def leading_positions(values):
-    """For each bit (63 is the highest): number of distinct neighbours whose first difference is there."""
+    """For each bit (63 is the highest): number of sorted neighbours that first differ in it."""
     distinct = np.unique(values)
     return np.bincount(63 - zeros_above(distinct[1:] ^ distinct[:-1]), minlength=64)
 
@@ -50,7 +50,7 @@ def intervals(values):
 
 
 def around_mode(counts):
-    """The most frequent position, the shares of the positions around it, and of those far below."""
+    """The most frequent position, the shares of the positions around it, and of all lower positions."""
     shares, mode = counts / counts.sum(), int(counts.argmax())
     # Position 63 comes first: positions above the mode have larger numbers.
     near = [float(shares[mode - place]) if 0 <= mode - place < 64 else 0.0 for place in PLACES]

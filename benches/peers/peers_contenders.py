@@ -31,7 +31,7 @@ class InProcess:
 
 
 class FaissContender(InProcess):
-    """A binary index. The radius of its range search is exclusive, so k + 1 is passed."""
+    """A binary index. The radius of its range search is exclusive, so it gets k + 1."""
 
     package = "faiss-cpu"
 

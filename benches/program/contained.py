@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures how many partial documents `--confirm-contains` finds, by their length.
+"""Measures how many partial documents of each length `--confirm-contains` finds.
 
     FPSTORE=target/release/fpstore python3 benches/program/contained.py
     FPSTORE=... python3 benches/program/contained.py --documents 200000 --parts 1000

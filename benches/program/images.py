@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures which edits of pictures are found, by k.
+"""Measures which edits of pictures are found within k bits, for several k.
 
 Needs Pillow and imagehash (`pip install pillow imagehash`) and the program `fpstore`:
 
@@ -7,7 +7,7 @@ Needs Pillow and imagehash (`pip install pillow imagehash`) and the program `fps
 
 It draws pictures (600 by default), edits each, builds a store of the originals, and queries every
 edit. For each edit and k a table has the share of edited pictures whose original is found, and the
-number of wrong originals per query. It also compares the hashes with those of imagehash.
+number of wrong originals per query. It also compares the hashes with imagehash.
 
 Other hashes are measured if they are available: imagededup (`pip install imagededup`), and czkawka if
 RIVAL_BIN is the path of the program built from `benches/picture_rival`.

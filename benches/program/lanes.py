@@ -6,7 +6,7 @@
 The store is the same as in benches/program/serve.py. A quick query has one fingerprint within 3 bits
 and runs on the thread that reads the request; a medium one is within 8 bits and runs on another
 thread. A quick addition has one item within 3 bits. Each slow client sends batches of 200
-fingerprints within 16 bits, one after the other; in cases with additions these are check-and-adds.
+fingerprints within 16 bits, one after the other; in cases with additions it sends check-and-adds.
 Each client has its own connection and waits for the answer. A refused request is one with status 503,
 after which the client waits 0.1 s.
 """

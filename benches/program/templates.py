@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures `fpstore clean` on corpora with many near copies of templates, by corpus size.
+"""Measures `fpstore clean` on corpora of several sizes with many near copies of templates.
 
     FPSTORE=target/release/fpstore python3 benches/program/templates.py
     FPSTORE=... python3 benches/program/templates.py --beside OLDER_FPSTORE --sizes 2000 5000

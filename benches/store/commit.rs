@@ -1,8 +1,8 @@
-//! Commits segment files written by tasks, by hard links, and compares with an import, which copies
-//! and verifies each byte: wall-clock seconds.
+//! Compares a commit of segment files, which uses hard links, with an import, which copies and
+//! verifies each byte: wall-clock seconds.
 //!
-//! `FPSTORE_BENCH_SEGMENTS` and `FPSTORE_BENCH_SEGMENT_MB` set the number of files and the megabytes
-//! of each: 200 of 60 by default, 12 GB below the directory of temporary files (`TMPDIR`).
+//! `FPSTORE_BENCH_SEGMENTS` and `FPSTORE_BENCH_SEGMENT_MB` set the number of files and their size
+//! in megabytes: 200 of 60 by default, 12 GB in the directory of temporary files (`TMPDIR`).
 #![deny(unsafe_code)]
 
 #[path = "../../tests/common/random.rs"]

@@ -1,4 +1,4 @@
-//! Compares tables with syndromes with tables of whole values: bytes, and the distribution of query
+//! Compares syndrome tables to tables of whole values: bytes, and the distribution of query
 //! times, for single queries, batches, and queries with ids. One thread, data in memory.
 //!
 //! All stores have the same fingerprints and ids. They take turns, each with queries that differ

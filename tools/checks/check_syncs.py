@@ -24,7 +24,7 @@ TEMPORARY = re.compile(r"/\.[^/]*tmp-[^/]*$")
 
 
 def calls(trace):
-    """The successful calls, as name and paths, in the order of their completion."""
+    """The successful calls, as name and paths, in the order in which they ended."""
     begun = {}
     for line in trace:
         line = line.rstrip("\n")

@@ -459,7 +459,7 @@ class Manifest(File):
         return segments
 
     def check_facts(self, at, rule, path, found, expected):
-        """Compares two counts and the digest of a file with those of its manifest entry."""
+        """Compares two counts and the digest of a file with its manifest entry."""
         found, expected = ((one, other, digest.hex()) for one, other, digest in (found, expected))
         self.need(found == expected, rule, at, f"{path} has {found}, its entry {expected}")
 

@@ -60,7 +60,7 @@ def shuffled(spark: Any) -> int:
 
 
 def processes() -> dict[int, int]:
-    """This process and its descendants, each with its CPU ticks, those of ended children included."""
+    """This process and its descendants, each with its CPU ticks, ended children included."""
     ticks, parents = {}, {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
