@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Prints what it costs to build fpstore from nothing, as tables.
+"""Prints the cost of building fpstore from nothing, as tables.
 
     python3 tools/build_costs.py [SET...]
 
-SET is reader, writer or program; all of them if none is named. Each is a release build in an
-empty folder, without the time to fetch crates. Seconds are those of all processors together, so that
-other work on the machine changes them little. For the library, the bytes are those of a program that
-opens a store and asks it, or that also builds one.
+SET is reader, writer or program; the default is all of them. Each is a release build in an empty
+folder, without the time to fetch crates. Seconds are the processor time of all cores together, so
+that other load on the machine changes them little. For the library, the bytes are the size of a
+program that opens and queries a store, or that also builds one.
 """
 
 import os
@@ -42,8 +42,8 @@ def spent(who):
 
 
 def wrapped():
-    """As the wrapper of rustc: runs it, and notes what it took for which crate."""
-    # With the files by which cargo tells it how many threads it may have.
+    """Acts as the wrapper of rustc: runs it, and records the costs of each crate."""
+    # Keeps the file descriptors of cargo's jobserver open.
     status = subprocess.run(sys.argv[1:], close_fds=False).returncode
     words = sys.argv[1:]
     if "--crate-name" in words:
@@ -54,7 +54,7 @@ def wrapped():
 
 
 def build(features, main, work):
-    """Builds one set; returns seconds of processors, seconds, the program and seconds by crate."""
+    """Builds one set; returns processor seconds, seconds, the program, and seconds by crate."""
     target, log = work / "target", work / "log"
     log.touch()
     if main is None:
@@ -69,7 +69,7 @@ def build(features, main, work):
             f'[dependencies]\nfpstore = {{ path = "{ROOT}", default-features = false, features = [{quoted(features)}] }}\n'
             "[profile.release]\nstrip = true\n"
         )
-        # The versions of the project.
+        # Uses the dependency versions of the project.
         (work / "Cargo.lock").write_bytes((ROOT / "Cargo.lock").read_bytes())
         command = []
     environment = os.environ | {

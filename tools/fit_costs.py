@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Fits the unit costs of the planner to what queries took.
+"""Fits the unit costs of the planner to measured query times.
 
     for run in 1 2 3; do cargo bench --bench fit > steps.$run.tsv; done
     python3 tools/fit_costs.py steps.*.tsv
 
-takes the least time of each row over the runs, since a busy machine only adds to it (the steps
-are those of the last run), and prints the constants for src/plan/unit_costs.rs and how well they
-fit. Every row counts by its relative error. Costs are not negative, and a touch costs no less in
-more memory. Needs numpy and scipy.
+takes the minimum time of each row over the runs, because other load only adds to it (the steps are
+taken from the last run), and prints the constants for src/plan/unit_costs.rs and the quality of the
+fit. Every row is weighted by its relative error. Costs are not negative, and a touch costs at least
+as much in a larger memory region. Needs numpy and scipy.
 """
 
 import csv
@@ -18,13 +18,13 @@ from scipy.optimize import lsq_linear
 
 STEPS = ["query", "table", "probe", "block", "chunk", "whole_chunk", "range", "head_passed",
          "head_compared", "extra_byte", "candidate", "scanned"]
-# Rows cannot separate a look-up from the steps after it; without a minimum one may cost nothing.
+# Rows cannot separate a look-up from the steps after it; without a minimum one cost may become 0.
 LEAST = {"probe": 3, "block": 2, "chunk": 12, "range": 5}
 TOUCH_BITS = [18, 20, 22, 24, 26, 28, 30]
 
 
 def touch_shares(footprint):
-    """The weight of each known footprint for this one, as in UnitCosts::touch_at."""
+    """The weight of each known footprint for this footprint, as in UnitCosts::touch_at."""
     place = min(max((numpy.log2(max(footprint, 1)) - TOUCH_BITS[0]) / 2, 0), 6)
     below = min(int(place), len(TOUCH_BITS) - 2)
     shares = numpy.zeros(len(TOUCH_BITS))
@@ -45,17 +45,17 @@ def main():
     matrix, nanos = [], []
     for row in rows:
         number = {name: float(row[name]) for name in row if name not in ("scheme", "path")}
-        # The expected steps are those of stored queries, and not all queries are.
+        # The expected steps hold for stored queries, and some queries are not stored.
         found = number["work_candidates"]
         steps = [1, number["tables"], number["probes"], number["blocks"], number["chunks"],
                  number["whole_chunks"], number["ranges"],
                  number["heads_passed"], number["heads_compared"], number["extra_bytes"], found,
                  number["scanned"]]
-        # As in UnitCosts::nanos.
+        # Same formula as in UnitCosts::nanos.
         waited = 3 * 12 if number["probes"] else 0
         touched = number["lines"] + number["blocks"] + found + waited
         shares = touched * touch_shares(number["footprint"])
-        # Cumulative, so that non-negative parts make a rising sequence.
+        # Cumulative, so that non-negative parts yield an ascending sequence.
         matrix.append(steps + list(numpy.cumsum(shares[::-1])[::-1]))
         nanos.append(number["nanos"])
     matrix, nanos = numpy.array(matrix), numpy.array(nanos)
@@ -63,7 +63,7 @@ def main():
     least = [LEAST.get(name, 0) for name in STEPS] + [0] * len(TOUCH_BITS)
     for _ in range(5):
         fit = lsq_linear(matrix * weights[:, None], nanos * weights, bounds=(least, numpy.inf))
-        # Rows that a busy machine disturbed count for less.
+        # Outliers from a busy machine get less weight.
         error = numpy.abs(matrix @ fit.x / nanos - 1)
         weights = 1 / nanos / numpy.sqrt(1 + (error / 0.2) ** 2)
     for name, value in zip(STEPS, fit.x):

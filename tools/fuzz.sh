@@ -1,12 +1,12 @@
 #!/bin/sh
-# Runs the fuzz targets of tools/fuzz, each for some seconds: all of them, or those that are named.
+# Runs the fuzz targets of tools/fuzz, each for some seconds; by default all of them.
 #
 #     tools/fuzz.sh [SECONDS] [TARGET]...
-#     tools/fuzz.sh --check      # only whether the targets compile
+#     tools/fuzz.sh --check      # only compiles the targets
 #
-# The fuzzer is guided by coverage, which stable Rust can measure. New inputs are kept in
-# target/fuzz/corpus, beside the seeds in tools/fuzz/corpus; inputs that fail are put into
-# target/fuzz/failures, and the command that repeats one is
+# The fuzzer is guided by coverage, which stable Rust can measure. New inputs are written to
+# target/fuzz/corpus; the seeds are in tools/fuzz/corpus. Failing inputs are written to
+# target/fuzz/failures. To repeat a failure:
 #
 #     FPSTORE_FUZZ_TARGET=NAME target/fuzz/TRIPLE/release/fpstore-fuzz FILE
 #
@@ -22,12 +22,12 @@ seconds=${1:-60}
 [ $# -gt 0 ] && shift
 units=1
 if [ "$seconds" -lt 30 ]; then
-    # Compiled in half the time, it runs half as many inputs a second and more.
+    # Compiles in half the time, and runs at least half as many inputs a second.
     units=16
     export CARGO_PROFILE_RELEASE_OPT_LEVEL=1
 fi
 triple=$(rustc -vV | sed -n 's/^host: //p')
-# Without --target the flags would reach build scripts, which the fuzzer is not linked to.
+# Without --target the flags would also apply to build scripts, which are not linked to the fuzzer.
 RUSTFLAGS="--cfg fuzzing -Cpasses=sancov-module -Ccodegen-units=$units
     -Cllvm-args=-sanitizer-coverage-level=4
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters

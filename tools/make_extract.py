@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Make the extract in tests/data from the full collection of real fingerprints.
+"""Makes the extract in tests/data from the full collection of real fingerprints.
 
     python3 tools/make_extract.py DATA_FOLDER OUT_FOLDER
 
-DATA_FOLDER holds fingerprints/ and licences/. Nothing in the output depends on time, machine
-or file order, so the same collection gives the same lines; with the same zstd program it gives
-the same bytes. Files of the same name in OUT_FOLDER are overwritten; others stay.
+DATA_FOLDER contains fingerprints/ and licences/. The output does not depend on time, machine or file
+order, so the same collection yields the same lines; with the same zstd program it yields the same
+bytes. Files of the same name in OUT_FOLDER are overwritten; other files are left unchanged.
 """
 
 import shutil
@@ -42,13 +42,13 @@ def main() -> None:
 
 
 def extract_tang(data: Path, out: Path) -> None:
-    """The first lines of the store, with the queries and answers that concern these lines."""
+    """The first lines of the store, with the queries and answers for these lines."""
     stored = read(data / "tang_store.tsv.zst")[:STORE_LINES]
     stored_ids = {line.split("\t")[1] for line in stored}
     header, *answers = read(data / "tang_answers_le10.tsv.zst")
     answers = [line for line in answers if line.split("\t")[1] in stored_ids]
     answered = {line.split("\t")[0] for line in answers}
-    # The first queries stay whatever they find: an empty answer is a result, too.
+    # The first queries are kept even if they have no answer: an empty answer is a test case, too.
     queries = [
         line
         for number, line in enumerate(read(data / "tang_queries.tsv.zst"))
@@ -60,7 +60,7 @@ def extract_tang(data: Path, out: Path) -> None:
 
 
 def extract_pairs(data: Path, out: Path, name: str, pairs: str, line_count: int | None) -> None:
-    """The first lines, or all, and the pairs of which both values are in them."""
+    """The first lines, or all, and the pairs whose values are both in them."""
     values = read(data / f"{name}.hex.zst")[:line_count]
     header, *rows = read(data / f"{name}.{pairs}.tsv.zst")
     kept = set(values)
@@ -72,7 +72,7 @@ def extract_pairs(data: Path, out: Path, name: str, pairs: str, line_count: int 
 def copy_licences(data: Path, out: Path) -> None:
     out.mkdir(exist_ok=True)
     for name, origin in LICENCES.items():
-        # The contents only: the collection may be read-only.
+        # Only the contents: the collection may be read-only.
         shutil.copyfile(data / origin, out / name)
 
 
@@ -83,7 +83,7 @@ def read(path: Path) -> list[str]:
 
 def write(path: Path, lines: list[str]) -> None:
     text = "".join(f"{line}\n" for line in lines).encode("utf-8")
-    # One worker, and the length given beforehand: the frame depends on both.
+    # One worker and a known length, because the frame depends on both.
     command = ["zstd", "-19", "-T1", "-cq", f"--stream-size={len(text)}"]
     done = subprocess.run(command, input=text, stdout=subprocess.PIPE, check=True)
     path.write_bytes(done.stdout)

@@ -1,12 +1,12 @@
 //! Writes the golden stores of `tests/golden`: `cargo run --example make_golden tests/golden`.
 //!
-//! The recipes are stated in `tests/golden/README.md`; `tests/library/golden.rs` compares both ways.
+//! `tests/golden/README.md` describes their contents; `tests/library/golden.rs` compares both ways.
 
 use std::path::Path;
 
 use fpstore::{BuildOptions, Builder, Error, Fingerprint, IdRef, Scheme, Writer};
 
-/// The id of all golden stores, in place of random bytes.
+/// The id of all golden stores, instead of random bytes.
 const STORE_ID: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
 
 /// The records of the worked example of format-spec.md.
@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(make(Path::new(&folder))?)
 }
 
-/// Writes all golden stores into a folder that exists.
+/// Writes all golden stores to an existing folder.
 pub fn make(folder: &Path) -> Result<(), Error> {
     worked_example(&folder.join("worked.fps"))?;
     crowded(&folder.join("crowded.fps"))?;
@@ -46,8 +46,8 @@ fn worked_example(path: &Path) -> Result<(), Error> {
     builder.finish().map(drop)
 }
 
-/// Overflow entries, restart points, long varints, several ids and none: 6 000 values of which 5
-/// 000 are neighbours, in one table.
+/// Overflow entries, restart points, long varints, values with several ids or without an id: 6 000
+/// values of which 5 000 are neighbours, in one table.
 fn crowded(path: &Path) -> Result<(), Error> {
     let mut builder = Builder::with_options(path, options("1")?)?;
     for i in 0..5000 {
@@ -58,7 +58,7 @@ fn crowded(path: &Path) -> Result<(), Error> {
         }
     }
     for i in 1..=1000_u64 {
-        // Multiples of 2^64 divided by the golden ratio are spread evenly.
+        // Multiples of 2^64 divided by the golden ratio are evenly distributed.
         builder.push_bare(Fingerprint::new(i.wrapping_mul(0x9e37_79b9_7f4a_7c15))).unwrap();
     }
     builder.finish().map(drop)
@@ -77,8 +77,8 @@ fn lived(path: &Path) -> Result<(), Error> {
     writer.delete_fingerprints(&[Fingerprint::new(u64::MAX)]).map(drop)
 }
 
-/// Two halves, the second with syndromes of 12 bits: spread values, and for each tenth of them one
-/// with an equal key there, whose upper half differs by a word of syndrome 0.
+/// Two halves, the second with syndromes of 12 bits: evenly distributed values, and for each tenth
+/// another value with an equal key there, whose upper half differs by a word of syndrome 0.
 fn syndromes(path: &Path) -> Result<(), Error> {
     let scheme = Scheme::named("2", 3)?.with_syndromes(12)?;
     let options = BuildOptions::default().scheme(scheme).store_id(STORE_ID);
@@ -93,7 +93,7 @@ fn syndromes(path: &Path) -> Result<(), Error> {
     builder.finish().map(drop)
 }
 
-/// A sketch of four bytes with each id: that of id `n` is n, n + 1, n + 2, n + 3.
+/// A four-byte sketch with each id: the sketch of id `n` is n, n + 1, n + 2, n + 3.
 fn sketched(path: &Path) -> Result<(), Error> {
     let mut builder = Builder::with_options(path, options("2")?.sketch_len(4))?;
     for (value, id) in [(5, 10), (u64::MAX, 20), (5, 30), (1 << 63, 40)] {

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Builds fpstore, makes a store of real fingerprints, and searches it for near-duplicates.
-# FPSTORE_BIN names a program that is built already.
+# FPSTORE_BIN is the path of a built program.
 # The fingerprints are SimHashes of Tang poems in two editions, see tests/data/README.md.
 set -eu
 cd "$(dirname "$0")/.."
@@ -12,7 +12,7 @@ mkdir -p target
 
 run() {
     printf '\n$ fpstore %s\n' "$*"
-    # Exit status 1 means that nothing was found, which is an answer.
+    # Exit status 1 means that nothing was found, which is a valid result.
     "$fpstore" "$@" || [ $? -eq 1 ]
 }
 
@@ -20,10 +20,10 @@ run() {
 run build tests/data/tang_store.tsv.zst -s target/tour.fps --force
 # Three poems of the other edition: which stored poems are nearly the same?
 run query d6616c5086e8d3fa 838a482fd44c5ac9 49f4f95bd8ffeea7 -s target/tour.fps
-# A larger distance than the store is built for: as exact, but slower; see --explain.
+# A distance beyond the tuning of the store: as exact, but slower; see --explain.
 run query e9ba6cd3be168840 -k 7 -s target/tour.fps --explain
 run query e9ba6cd3be168840 -k 7 -s target/tour.fps --format json
 run info -s target/tour.fps
-# Are the fingerprints as even as random ones?
+# Are the fingerprints distributed as evenly as random ones?
 run stats -s target/tour.fps
 run verify -s target/tour.fps

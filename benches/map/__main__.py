@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What 8 * 10^9 fingerprints would take, from what 10^7 and 10^8 take: the map of the page.
+"""Predicts the costs of 8 * 10^9 fingerprints from measurements at 10^7 and 10^8.
 
     python3 benches/map --program target/release/fpstore --folder DISK [--keep rows.json]
     python3 benches/map --program target/release/fpstore --rows rows.json
 
-The first command measures, then computes; the second computes from rows that were kept. It needs
-Python 3 and NumPy. 8 * 10^9 is the number of the paper of Manku, Jain and Das Sarma, "Detecting
+The first command measures, then computes; the second computes from stored measurements. It needs
+Python 3 and NumPy. 8 * 10^9 is the number in the paper of Manku, Jain and Das Sarma, "Detecting
 Near-Duplicates for Web Crawling", WWW 2007; `k` = 3, two halves, random fingerprints, no ids.
 """
 
@@ -20,23 +20,23 @@ import machines
 import measured
 from model import Blocking, Model
 
-# Rows of other runs on quiet machines of this kind, as least and most: microseconds of a query,
-# processor seconds of a million queries, all pairs, and a build. 10^9 in 4 GiB. Pairs are of the
-# program that reads tables in their order, on a machine without AVX-512.
+# Earlier measurements on quiet machines of this kind, as minimum and maximum: microseconds per
+# query, processor seconds of a million queries, of all pairs, and of a build. 10^9 in 4 GiB. The
+# pairs were measured with sequential table reads, on a machine without AVX-512.
 EARLIER = {
     10**7: {"query": (1.2, 1.9), "batch": (0.9, 1.43), "pairs": (1.46, 1.56), "build": (0.62, 1.57)},
     10**8: {"query": (2.6, 3.1), "batch": (1.2, 1.76), "pairs": (20.7, 21.4), "build": (12, 14.4)},
     10**9: {"query": (5.1, 6.5), "batch": (4.3, 5.2), "pairs": (234, 234), "build": (130, 233)},
 }
 MEMORY = 4 << 30
-# Its join divides values as that of 10^9, into hash tables that outgrow the cache.
+# This join partitions values like the join of 10^9, into hash tables larger than the cache.
 JOINED = 4 * 10**8
 PREDICT = {"query": Model.query, "batch": Model.batch, "build": Model.build,
            "pairs": lambda model, n: model.pairs(n, MEMORY)}
 
 
 def rows_of(kept):
-    """The rows of the model from what was measured."""
+    """Converts the measurements to the rows of the model."""
     rows = []
     for row in kept["rows"]:
         n, tight, spare = row["n"], row["pairs_tight"]["cpu"], row["pairs_spare"]["cpu"]
@@ -49,7 +49,7 @@ def rows_of(kept):
 
 
 def earlier_rows(rows):
-    """Earlier rows at 10^7 and 10^8; what they lack is of this run."""
+    """The earlier measurements at 10^7 and 10^8; gaps are filled from this run."""
     middle = lambda n: {name: sum(range_) / 2 for name, range_ in EARLIER[n].items()}
     return [{**row, **middle(row["n"])} for row in rows]
 
@@ -71,7 +71,7 @@ def show_measured(kept, rows):
 
 
 def show_check(name, model):
-    """Predictions beside the rows of earlier runs."""
+    """Prints predictions next to earlier measurements."""
     print(f"\n## {name}: predicted / earlier\n")
     print(f"speed {model.speed:.2f}, join {model.join_speed:.2f}, beyond the cache {model.grouped_speed:.2f}, page"
           f" {model.page:.2f} us, answer {model.answer * 1e6:.2f} us, build {model.build_nanos:.0f} ns, read {model.read:.1f} ns\n")
@@ -96,9 +96,9 @@ def show_cold(model, kept):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--program", default="target/release/fpstore", type=pathlib.Path)
-    parser.add_argument("--folder", help="where temporary files go: a disk, not memory")
-    parser.add_argument("--keep", help="write what was measured to this file")
-    parser.add_argument("--rows", help="compute from this file")
+    parser.add_argument("--folder", help="folder for temporary files: on a disk, not in memory")
+    parser.add_argument("--keep", help="write the measurements to this file")
+    parser.add_argument("--rows", help="compute from the measurements in this file")
     options = parser.parse_args()
     program = options.program.resolve()
     if options.rows:
@@ -119,7 +119,7 @@ def main():
     show_check("From the earlier rows at 10^7 and 10^8", quiet)
     show_cold(today, kept)
     machines.report(today, {what: 1.0 for what in PREDICT})
-    # The same resting on the largest rows there are, by one more factor for each quantity.
+    # The same prediction, scaled to the largest measured rows with one more factor for each quantity.
     machines.report(today, {what: sum(EARLIER[10**9][what]) / 2 / predict(today, 10**9)
                             for what, predict in PREDICT.items()})
 

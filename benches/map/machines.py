@@ -1,7 +1,7 @@
-"""Four ways to keep 8 * 10^9 fingerprints, as the model and some assumptions see them.
+"""Four ways to store 8 * 10^9 fingerprints, computed from the model and some assumptions.
 
-What is assumed and not measured stands in one place: the disk and the network of machines that
-nobody had here. Processor seconds are those of one core of the machine that was measured.
+The constants below list all unmeasured assumptions: the disk, and the network between machines,
+which were not available. Processor seconds refer to one core of the measured machine.
 """
 
 from model import Blocking
@@ -9,26 +9,26 @@ from model import Blocking
 N = 8 * 10**9
 GIB = 1 << 30
 
-# Assumed: an NVMe disk reads and writes this many bytes a second in long pieces.
+# Assumption: an NVMe disk sequentially reads and writes this many bytes a second.
 DISK_RATE = 2e9
-# docs/measurements/queries.md: 0.09 ms a query at 10^8 with index and heads in memory, at 3.2 pages
-# of tails; pages are announced before they are read.
+# docs/measurements/queries.md: 0.09 ms a query at 10^8 with index and heads in memory and 3.2 pages
+# of tails; pages are prefetched.
 TAIL_PAGE_MICROS = 0.09e3 / 3.2
-# docs/measurements/queries.md: 0.6 ms a query at 10^8 with nothing in memory, at 61 pages.
+# docs/measurements/queries.md: 0.6 ms a query at 10^8 with a cold page cache, at 61 pages.
 COLD_PAGE_MICROS = 0.6e3 / 61
 # docs/measurements/server.md: processor time of a request with one query.
 REQUEST_MICROS = 17.5
 # `build` of 10^7 in 64 MiB reports 162.5 MiB of temporary files; each byte is written and read.
 TEMPORARY_BYTES = 17.0
-# docs/measurements/shares.md, 10^7 on two executors: processor seconds of `pairs(DataFrame)` and of
-# `build(DataFrame)`, of a session of Spark alone, and of each task.
+# docs/measurements/shares.md, 10^7 on two executors: processor seconds of `pairs(DataFrame)`, of
+# `build(DataFrame)`, of an idle Spark session, and of each task.
 SPARK_PAIRS, SPARK_BUILD, SPARK_SESSION, SPARK_TASK = 21.3, 28.6, 8.5, 0.1
 # The paper: 10^6 queries against 8 * 10^9 fingerprints.
 PAPER_MAPPERS, PAPER_SECONDS, PAPER_BYTES = 200, 100, 32e9
 
 
 class Scaled:
-    """The model, each quantity times the factor by which it missed the row at 10^9."""
+    """The model, with each quantity multiplied by its prediction error at 10^9."""
 
     def __init__(self, model, factors):
         self.model, self.factors = model, factors
@@ -48,7 +48,7 @@ class Scaled:
 
 
 def build_disk(model, n):
-    """Seconds of the disk: input read, temporary files written and read, the store written."""
+    """Disk seconds: reading the input, writing and reading temporary files, and writing the store."""
     return n * (8 + 2 * TEMPORARY_BYTES) / DISK_RATE + model.bytes(n) / DISK_RATE
 
 
@@ -66,10 +66,10 @@ def one_large(model):
 
 
 def eight(model):
-    """Eight machines with an eighth of the fingerprints each, and 4 GiB for work."""
+    """Eight machines, each with an eighth of the fingerprints, and 4 GiB of work memory."""
     part = N // 8
     cold, _ = model.cold_pages(part)
-    # All pairs: each two parts as one set, so that pairs inside a part are found seven times.
+    # All pairs: every two parts are joined as one set, so pairs inside a part are found seven times.
     pairs = 28 * model.pairs(2 * part, 4 * GIB)
     return {
         "bytes": f"8 of {model.bytes(part) / 1e9:.2f} GB",
@@ -85,7 +85,7 @@ def one_small(model):
     """One machine with 32 GiB and NVMe: index and heads in memory, tails on disk, 8 GiB for work."""
     row = model.plan(N)
     _, tails = model.cold_pages(N)
-    # A join reads both tables in their order; the first one to count, and for each pass over others.
+    # A join reads both tables sequentially; the first table once to count and once per pass over others.
     reads = 2 + Blocking.choose(N).more_reads(N, 8 * GIB)
     table = model.bytes(N) / 2
     return {
@@ -100,7 +100,7 @@ def one_small(model):
 
 
 def spark(model):
-    """Spark: each task joins or builds what fits its core; what it costs beside one process."""
+    """Spark: each task joins or builds as many values as one core can handle, plus the Spark overhead."""
     each = lambda seconds: (seconds - SPARK_SESSION) / 1e7 * N
     # k + 1 tasks for each 10^7 values.
     tasks = N // 10**7 * 4
@@ -115,7 +115,7 @@ def spark(model):
 
 
 def report(model, factors):
-    """Prints the map, and the headline of the paper beside it."""
+    """Prints the map, and the main figure of the paper for comparison."""
     scaled = Scaled(model, factors)
     ways = {"128 GiB": one_large(scaled), "eight of 10^9": eight(scaled),
             "32 GiB, NVMe": one_small(scaled), "Spark": spark(scaled)}

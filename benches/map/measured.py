@@ -1,8 +1,8 @@
-"""What a program takes at one number of fingerprints: the constants of the model.
+"""Measures the program at one number of fingerprints: the constants of the model.
 
-Everything is measured through the commands of the program, so nothing but the program, Python and
-NumPy is needed. Processor time is that of the system for the process and its threads, user and
-system. All fingerprints are random with a fixed seed.
+All measurements use the commands of the program, so they need only the program, Python and NumPy.
+Processor time is user plus system time, as the system reports it for the process and its threads.
+All fingerprints are random with a fixed seed.
 """
 
 import ctypes
@@ -20,18 +20,18 @@ import numpy as np
 
 SEED = 20261126
 PAGE = 4096
-# The unit in which the system counts what was read.
+# Unit of the read counter of the system.
 BLOCK = 512
-# Bytes of memory for each fingerprint where work does not fit: 4 GiB at 10^9.
+# Bytes of memory per fingerprint when work does not fit into memory: 4 GiB at 10^9.
 TIGHT = 4.295
-# Needles of one run of single queries. Each run has others, so that no cache holds its answers.
+# Query fingerprints per run of single queries. Each run uses new ones, so that no cache has answers.
 NEEDLES = 400_000
 QUERY_TURNS = 7
 COLD_QUERIES = 40
 
 
 def tight_memory(n):
-    """Bytes of memory in which the work on n fingerprints does not fit."""
+    """Bytes of memory that are too few for the work on n fingerprints."""
     return max(64 << 20, int(TIGHT * n))
 
 
@@ -45,8 +45,8 @@ def write_random(path, count, seed):
 
 
 def run(command, allowed=(0, 1), **options):
-    """Of a command the seconds of the clock and of the processor, how often its threads waited, the bytes
-    that it read from a disk, and what it said."""
+    """Runs a command and returns its wall-clock and processor seconds, the number of voluntary thread
+    switches, the bytes read from a disk, and its output."""
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     done = subprocess.run(list(map(str, command)), stderr=subprocess.PIPE, check=False, **options)
     seconds = time.monotonic() - start
@@ -60,27 +60,27 @@ def run(command, allowed=(0, 1), **options):
 
 
 def median_cpu(rounds, measure):
-    """The run with the median of the processor time."""
+    """Returns the run with the median processor time."""
     runs = sorted((measure() for _ in range(rounds)), key=lambda each: each["cpu"])
     return runs[len(runs) // 2]
 
 
 def evict(path):
-    """Asks the system to forget the pages of a file."""
+    """Drops the pages of a file from the page cache."""
     with open(path, "rb") as opened:
         os.fsync(opened.fileno())
         os.posix_fadvise(opened.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def read_back(path):
-    """Reads a file, so that its pages are in memory."""
+    """Reads a file to load its pages into memory."""
     with open(path, "rb", buffering=0) as opened:
         while opened.read(1 << 24):
             pass
 
 
 def resident(path):
-    """The pages of a file that are in memory."""
+    """Number of pages of a file in the page cache."""
     libc = ctypes.CDLL(None, use_errno=True)
     length = os.path.getsize(path)
     with open(path, "rb") as opened:
@@ -96,7 +96,7 @@ def resident(path):
 
 
 class At:
-    """The program at `n` fingerprints, in a folder that is removed by the caller."""
+    """The program at `n` fingerprints, in a folder that the caller removes."""
 
     def __init__(self, program, folder, n, rounds):
         self.program, self.n, self.rounds = program, n, rounds
@@ -104,7 +104,7 @@ class At:
         self.input, self.store = self.folder / f"{n}.u64", self.folder / f"{n}.fps"
 
     def all(self):
-        """Measures everything."""
+        """Takes all measurements."""
         write_random(self.input, self.n, SEED)
         row = {"n": self.n}
         tight = f"{tight_memory(self.n)}B"
@@ -116,7 +116,7 @@ class At:
         row["batch"] = {q: self.batch(q) for q in (100_000, 1_000_000)}
         row["pairs_spare"] = median_cpu(self.rounds, lambda: self.pairs("3GiB"))
         row["pairs_tight"] = median_cpu(self.rounds, lambda: self.pairs(tight))
-        # Last: a file that was evicted comes back in small pages, and a query of it takes longer.
+        # Last: an evicted file is reloaded in small pages, which slows down its queries.
         row["cold_pages"], row["cold_micros"] = self.cold()
         return row
 
@@ -135,7 +135,7 @@ class At:
         return segment["file_len"], segment["tables"]
 
     def needles(self, count, seed):
-        """Fingerprints to ask for: a third stored, a third 1 to 3 bits off, a third random."""
+        """Query fingerprints: a third stored, a third with 1 to 3 bits flipped, a third random."""
         source = np.random.default_rng(seed)
         stored = np.memmap(self.input, dtype=np.uint64, mode="r")
         chosen = np.array(stored[np.sort(source.integers(0, self.n, count))])
@@ -149,18 +149,18 @@ class At:
         return chosen
 
     def ask(self, store, needles, **options):
-        """A process that asks for all needles, one by one."""
+        """Runs a process that queries all needles, one by one."""
         lines = "".join(f"{each:016x}\n" for each in needles.tolist()).encode()
         return run([self.program, "query", "-", "-s", store, "-k", "3", "--access", "map"],
                    input=lines, stdout=subprocess.DEVNULL, **options)
 
     def single_queries(self):
-        """Microseconds of the processor for a warm query, one by one: median, least, most.
+        """Processor microseconds of a single warm query: median, minimum, maximum.
 
-        The needles are random, so nothing is printed. A process that asks for the same needles
-        twice takes the time of a warm query more than one that asks once: starting, opening and
-        first touches cancel. What reading a line takes is measured with the same lines on a store
-        of one fingerprint, and taken off.
+        The needles are random, so nothing is printed. The time of a warm query is the difference
+        between a process that runs the needles twice and a process that runs them once: startup,
+        opening and page faults cancel out. The time to read a line is measured with the same lines
+        on a store of one fingerprint, and subtracted.
         """
         small = self.folder / "small.fps"
         subprocess.run([self.program, "build", "-", "-s", small, "-f", "-q"], check=True,
@@ -175,10 +175,10 @@ class At:
         return statistics.median(warm), min(warm), max(warm)
 
     def scans(self):
-        """Nanoseconds to decode and compare a value, and microseconds to touch a page first.
+        """Nanoseconds to decode and compare a value, and microseconds of the first access to a page.
 
-        At k = 22 a query is a scan of one table. The second scan of a process takes what decoding
-        takes; the first one also the faults of the mapping and the checks of all checksums.
+        At k = 22 a query scans one table. The second scan of a process measures decoding; the first
+        scan also includes page faults and the verification of all checksums.
         """
         needles = [f"{0x123456789abcdef * (at + 1) % 2**64:016x}" for at in range(4)]
         def cpu(count):
@@ -191,7 +191,7 @@ class At:
         return scan / self.n * 1e9, (one - scan) / pages * 1e6
 
     def batch(self, count):
-        """Processor seconds of `count` queries at once, from a file to nowhere."""
+        """Processor seconds of a batch of `count` queries from a file, with discarded output."""
         questions = self.folder / "questions.u64"
         questions.write_bytes(self.needles(count, SEED + 100).tobytes())
         return median_cpu(max(3, self.rounds), lambda: run(
@@ -203,7 +203,7 @@ class At:
                     "--temp-dir", self.folder, "-q"], stdout=subprocess.DEVNULL)
 
     def cold(self, store=None, seed=SEED + 50):
-        """Pages of the file that come into memory for a query, and microseconds of the clock."""
+        """Pages of the file that a query loads into memory, and wall-clock microseconds."""
         segment = self.segment(store)
         counts, micros = [], []
         for needles in (self.needles(3, seed), self.needles(COLD_QUERIES, seed + 1)):
@@ -216,7 +216,7 @@ class At:
 
 
 def join_row(program, n, folder=None):
-    """All pairs of n fingerprints in memory, and nothing else: where hash tables outgrow the cache."""
+    """An in-memory join of n fingerprints: measures hash tables that are larger than the cache."""
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         at = At(program, scratch, n, 1)
         write_random(at.input, n, SEED)
@@ -226,7 +226,7 @@ def join_row(program, n, folder=None):
 
 
 def measure(program, counts, rounds_of, folder=None):
-    """A row for each number of fingerprints."""
+    """Returns a row for each number of fingerprints."""
     rows = []
     for n in counts:
         with tempfile.TemporaryDirectory(dir=folder) as scratch:

@@ -1,10 +1,10 @@
-"""The model: what work takes at n fingerprints, from its causes and measured constants.
+"""The model: predicts costs at n fingerprints from operation counts and measured constants.
 
 Each quantity is a sum of counts times costs. The counts follow from n: table lines, pages, passes,
-inserts into hash tables. `plan` says those of a query and the bytes; those of a join follow the rule
-by which the library chooses its blocking. The costs are those that the program itself counts with,
-times one factor for each quantity that is measured at 10^7 and 10^8 (`measured`); each has its
-source beside it. `k` is 3 and the scheme two halves throughout.
+inserts into hash tables. `plan` reports the counts of a query and the bytes; the counts of a join
+follow the rule by which the library chooses its blocking. The costs are the unit costs of the
+program, times one factor per quantity, measured at 10^7 and 10^8 (`measured`); a comment at each
+constant names its source. `k` is 3 and the scheme two halves throughout.
 """
 
 import dataclasses
@@ -17,7 +17,7 @@ PAGE, LINE = 4096, 64
 # Queries of a batch.
 BATCH = 10**6
 # src/plan/unit_costs.rs, nanoseconds: a query, each of its steps by their names in `plan`, and a
-# cache line among 2^18, 2^20, ... 2^30 bytes; lines that a query waits for beside those it reads.
+# cache line among 2^18, 2^20, ... 2^30 bytes; cache misses of a query besides its table lines.
 QUERY = 53.4
 STEPS = {"tables": 54.5, "probes": 4.8, "blocks": 2.0, "chunks": 12.0, "whole_chunks": 51.5,
          "ranges": 5.2, "heads_passed": 0.33, "heads_compared": 0.8, "extra_bytes": 0.1,
@@ -25,22 +25,22 @@ STEPS = {"tables": 54.5, "probes": 4.8, "blocks": 2.0, "chunks": 12.0, "whole_ch
 TOUCH_BITS = (18, 20, 22, 24, 26, 28, 30)
 TOUCH = (0.0, 0.2, 1.5, 4.6, 8.0, 14.5, 22.0)
 WAITED = 36
-# src/join/engine/costs.rs and blocking.rs, nanoseconds: insert a value into a hash table and compare
-# two values in it, where few values agree on the first block, and where they leave the cache; move a
+# src/join/engine/costs.rs and blocking.rs, nanoseconds: insert a value into a hash table; compare
+# two values in it, if few values agree on the first block, and in tables beyond the cache; move a
 # value to its partition.
 FEW, MANY, MOVE = (3.5, 1.0), (11.0, 0.3), 5.0
-# src/join/engine/hash_table.rs: the few.
+# src/join/engine/hash_table.rs: the limit for "few values".
 FEW_VALUES = 1 << 14
-# src/join/engine/finder.rs: values of a partition that stay in a core's cache; the most partitions.
+# src/join/engine/finder.rs: values of a partition that fit into a core's cache; most partitions.
 CACHED_VALUES, PARTITIONS = 1 << 13, 1 << 10
-# src/join/engine/cut.rs: first blocks with which one of the two tables leads.
+# src/join/engine/cut.rs: first blocks that are the leading block of one of the two tables.
 LED = 2
-# src/join/batch/query_batch.rs: the cost of a probe after its neighbour in the table.
+# src/join/batch/query_batch.rs: the cost of a probe that follows its neighbour in the table.
 SORTED = 0.5
 
 
 def schemes(program, n):
-    """The planner's rows at n random fingerprints, by the names of schemes."""
+    """The planner's rows at n random fingerprints, keyed by scheme name."""
     said = subprocess.run([program, "plan", "-n", str(int(n)), "-k", "3", "--all", "--format", "json"],
                           check=True, capture_output=True).stdout
     return {each["name"]: each for each in json.loads(said)["schemes"]}
@@ -48,7 +48,7 @@ def schemes(program, n):
 
 @dataclasses.dataclass
 class Blocking:
-    """How a join of n values with themselves is divided: pairs agree on `agreeing` of `blocks`."""
+    """Blocking of a self-join of n values: the values of a pair agree on `agreeing` of `blocks`."""
 
     blocks: int
     agreeing: int
@@ -59,7 +59,7 @@ class Blocking:
 
     @staticmethod
     def choose(n):
-        """The cheapest blocking into hash tables, by the costs of the library."""
+        """The cheapest blocking for hash tables, according to the costs of the library."""
         return min((Blocking.of(n, agreeing) for agreeing in (1, 2, 3, 4)),
                    key=lambda each: n * each.firsts * MOVE + each.compared(n))
 
@@ -72,26 +72,26 @@ class Blocking:
         return Blocking(blocks, agreeing, blocks - agreeing + 1, combinations, candidates, is_grouped)
 
     def compared(self, n):
-        """Nanoseconds of the hash tables."""
+        """Nanoseconds of hash-table work."""
         insert, candidate = MANY if self.is_grouped else FEW
         return self.combinations * n * insert + self.candidates * candidate
 
     def moves(self, n):
         """Moves of a value to a partition: once for each first block, twice beyond 2^10 partitions;
-        not for those that a table leads with."""
+        none for the leading blocks of the tables."""
         return n * (self.firsts - LED) * (2 if n > CACHED_VALUES * PARTITIONS else 1)
 
     def more_reads(self, n, memory):
-        """How often the values are read again, if not all fit: for each pass over each first block, and
-        in the order of the first table."""
+        """Number of additional passes over the values if they do not all fit into memory: one for each
+        pass over each first block, in the order of the first table."""
         passes = math.ceil(8 * n / memory)
         return 0 if passes == 1 else 1 + (self.firsts - LED) * passes
 
 
 def touch(footprint):
-    """Nanoseconds for a cache line in random order, by the bytes among which it lies.
+    """Nanoseconds of a random access to a cache line, by the size of the memory region.
 
-    As the planner, which knows no more than 2^30 bytes: beyond, the cost stays.
+    Like the planner, uses the cost at 2^30 bytes for larger regions.
     """
     place = min(max(math.log2(max(footprint, 1)), TOUCH_BITS[0]), TOUCH_BITS[-1] - 1e-9)
     at = int((place - TOUCH_BITS[0]) // 2)
@@ -100,31 +100,31 @@ def touch(footprint):
 
 
 def query_steps(row):
-    """Nanoseconds for the steps of a query in the cache, and how many lines it waits for."""
+    """Nanoseconds of the steps of a query in the cache, and its number of cache misses."""
     steps = QUERY + sum(cost * row[name] for name, cost in STEPS.items())
     return steps, row["lines"] + row["blocks"] + row["candidates"] + WAITED
 
 
 def distinct(cells, touches):
-    """How many of `cells` cells are touched at least once."""
+    """Expected number of distinct cells after random accesses to `cells` cells."""
     return cells * -math.expm1(-touches / cells)
 
 
 class Model:
-    """Costs from rows at 10^7 and 10^8, and what they predict."""
+    """Costs from rows at 10^7 and 10^8, and the predictions from them."""
 
     def __init__(self, program, rows, join):
         self.program, self.plans = program, {}
-        # What this machine takes, as times the unit costs of the program.
+        # Costs on this machine, relative to the unit costs of the program.
         self.speed = statistics.median(row["query"] * 1e3 / self.planned_nanos(row["n"]) for row in rows)
         self.page = statistics.median(row["page"] for row in rows)
         small, large = rows[0], rows[-1]
-        # What a query of a batch takes beside its steps: to be read, sorted, and its answer printed.
+        # Cost per query of a batch besides its steps: reading, sorting, and printing the answer.
         each = self.speed * query_steps(self.plan(small["n"]))[0] / 1e9
         self.answer = max(0.0, (small["batch"] - self.batch_store(small["n"])) / BATCH - each)
-        # Sorting beyond memory: records and the second table are written, read and merged once.
+        # External sort: records and the second table are written, read and merged once.
         self.build_nanos = large["build"] / large["n"] * 1e9
-        # What a join takes here, as times the unit costs: where few values agree, and beyond the cache.
+        # Join costs here, relative to the unit costs: with few agreeing values, and beyond the cache.
         speed_of = lambda row: row["pairs"] / self.join_seconds(row["n"])
         self.join_speed = statistics.median(speed_of(row) for row in rows)
         self.grouped_speed = speed_of(join)
@@ -136,7 +136,7 @@ class Model:
         return self.plans[n]
 
     def planned_nanos(self, n):
-        """Nanoseconds of a warm query by the unit costs of the program."""
+        """Nanoseconds of a warm query according to the unit costs of the program."""
         row = self.plan(n)
         steps, lines = query_steps(row)
         return steps + lines * touch(row["hot_len"])
@@ -149,16 +149,16 @@ class Model:
         return self.speed * self.planned_nanos(n) / 1e3
 
     def pages(self, n, queries):
-        """Pages of the store that queries touch, each counted once."""
+        """Number of distinct pages of the store that the queries access."""
         row = self.plan(n)
         hot, tails = row["hot_len"], row["tables_len"] - row["hot_len"]
         return (distinct(hot / PAGE, queries * (row["cold_pages"] - row["tail_pages"]))
                 + distinct(tails / PAGE, queries * row["tail_pages"]))
 
     def batch_store(self, n):
-        """Seconds for the lines and pages of the store that a batch touches, each once.
+        """Seconds for the distinct table lines and pages of the store that a batch accesses.
 
-        A sorted batch touches a line once, whoever of its queries asks for it, and goes forward.
+        A sorted batch reads each line once for all its queries, in ascending order.
         """
         row = self.plan(n)
         touched = BATCH * (row["lines"] + row["blocks"] + row["candidates"])
@@ -167,26 +167,26 @@ class Model:
         return waiting / 1e9 + self.pages(n, BATCH) * self.page / 1e6
 
     def batch(self, n):
-        """Processor seconds of a batch, from a file, pages touched first."""
+        """Processor seconds of a batch from a file, including page faults."""
         each = self.speed * query_steps(self.plan(n))[0] / 1e9 + self.answer
         return BATCH * each + self.batch_store(n)
 
     @staticmethod
     def join_seconds(n):
-        """Seconds of a join by the costs of the library."""
+        """Seconds of a join according to the costs of the library."""
         way = Blocking.choose(n)
         return (way.moves(n) * MOVE + way.compared(n)) / 1e9
 
     def pairs(self, n, memory):
-        """Processor seconds of all pairs; the store is read again where it does not fit."""
+        """Processor seconds of all pairs; the store is read repeatedly if it does not fit into memory."""
         way = Blocking.choose(n)
         speed = self.grouped_speed if way.is_grouped else self.join_speed
         return speed * self.join_seconds(n) + way.more_reads(n, memory) * n * self.read / 1e9
 
     def build(self, n):
-        """Processor seconds of a build in half of the bytes of its input."""
+        """Processor seconds of a build with memory for half of its input."""
         return self.build_nanos * n / 1e9
 
     def cold_pages(self, n):
-        """Pages of a query when nothing is in memory, and when the index and heads are."""
+        """Pages read by a query with an empty page cache, and with index and heads in memory."""
         return self.plan(n)["cold_pages"], self.plan(n)["tail_pages"]

@@ -5,13 +5,18 @@
                                  [--sizes 1e6 1e7 1e8 1e9] [--plot growth.svg]
     python3 benches/map/sizes.py --program OLDER --program target/release/fpstore ...
 
-Random fingerprints, k = 3, two halves, no ids. A row has the bytes of the store; processor time and
-the clock of a build in 4 GiB; microseconds of a warm query (see measured.py); processor seconds of
-10^6 queries at once, by a process that has touched no page yet; processor time and the clock of all
-pairs in 1 GiB, from 10^9 on in 4 GiB, and then with 10 bytes for each fingerprint, in which all fit.
+Random fingerprints, k = 3, two halves, no ids. A row contains:
+
+* the bytes of the store;
+* processor and wall-clock time of a build in 4 GiB;
+* microseconds of a warm query (see measured.py);
+* processor seconds of a batch of 10^6 queries, page faults included;
+* processor and wall-clock time of all pairs in 1 GiB, from 10^9 on in 4 GiB;
+* the same with 10 bytes for each fingerprint, which is enough for all of them.
+
 Up to 10^7 a cell is the median of three runs. Needs Python 3, NumPy, for --plot matplotlib, 35 bytes
 of disk for each fingerprint of the largest size, and memory: 20 GiB at 10^9, where the page cache
-holds the store beside a join. That takes about fifteen minutes on two cores.
+holds the store in addition to the join. That takes about fifteen minutes on two cores.
 """
 
 import argparse
@@ -26,14 +31,14 @@ import measured
 
 
 def row_of(program, n, folder):
-    """What a row has, by name."""
+    """Returns a row as a dictionary."""
     rounds = 3 if n <= 10**7 else 1
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         at = measured.At(program, scratch, n, rounds)
         measured.write_random(at.input, n, measured.SEED)
         build = measured.median_cpu(rounds, lambda: at.build("4GiB"))
         size = at.segment().stat().st_size
-        # What the build wrote besides would push the store out of the page cache.
+        # Other files written by the build would evict the store from the page cache.
         measured.evict(at.input)
         measured.read_back(at.segment())
         query, *spread = at.single_queries()
@@ -45,7 +50,7 @@ def row_of(program, n, folder):
 
 
 def plot(path, rows):
-    """Draws nanoseconds for each fingerprint, and microseconds for each query, by their number."""
+    """Plots nanoseconds per fingerprint, and microseconds per query, against the number of fingerprints."""
     from matplotlib import pyplot, ticker
 
     figure, axes = pyplot.subplots(figsize=(6.4, 3.8))
@@ -70,9 +75,9 @@ def plot(path, rows):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", action="append", type=pathlib.Path, help="may be repeated")
-    parser.add_argument("--folder", help="where files are made: a disk, not memory")
+    parser.add_argument("--folder", help="folder for files: on a disk, not in memory")
     parser.add_argument("--sizes", type=float, nargs="+", default=[1e6, 1e7, 1e8, 1e9])
-    parser.add_argument("--plot", type=pathlib.Path, help="an SVG of the costs, of the last program")
+    parser.add_argument("--plot", type=pathlib.Path, help="an SVG of the costs of the last program")
     options = parser.parse_args()
     sizes = [int(size) for size in options.sizes]
     print(f"needs {35 * max(sizes) / 1e9:.1f} GB of disk and {max(4, 20 * max(sizes) / 1e9):.0f} GiB of memory\n")

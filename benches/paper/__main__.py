@@ -1,12 +1,17 @@
 #!/usr/bin/env python3
-"""Rebuilds what can be rebuilt of the paper of Manku, Jain and Das Sarma, beside this project.
+"""Reproduces measurements of the paper of Manku, Jain and Das Sarma, next to those of this project.
 
     python3 benches/paper --program target/release/fpstore [--data DATA]
 
-"Detecting Near-Duplicates for Web Crawling", WWW 2007. Parts: texts (precision and recall by k),
-bits (how even fingerprints are), tables (designs for 2^34 fingerprints), compression (bits of a
-fingerprint). All inputs come from fixed seeds and the files of tests/data; DATA is the folder of the
-full collection that tests/data/README.md describes, for four labelled sets and 407 000 fingerprints.
+"Detecting Near-Duplicates for Web Crawling", WWW 2007. Parts:
+
+* texts: precision and recall by k;
+* bits: the uniformity of fingerprints;
+* tables: designs for 2^34 fingerprints;
+* compression: bits per fingerprint.
+
+All inputs come from fixed seeds and the files of tests/data; DATA is the folder of the full
+collection, described in tests/data/README.md, with four labelled sets and 407 000 fingerprints.
 It needs Python 3, NumPy and zstd.
 """
 
@@ -30,9 +35,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--program", default="target/release/fpstore", type=pathlib.Path)
     parser.add_argument("--data", type=pathlib.Path, help="the folder of the full collection")
-    parser.add_argument("--folder", help="where temporary files go")
+    parser.add_argument("--folder", help="folder for temporary files")
     parser.add_argument("--counts", default="1e6,1e7", help="numbers of random fingerprints")
-    parser.add_argument("--part", choices=PARTS, action="append", help="only these; default: all")
+    parser.add_argument("--part", choices=PARTS, action="append", help="only this part; may be repeated")
     options = parser.parse_args()
     program = options.program.resolve()
     counts = [int(float(count)) for count in options.counts.split(",")]

@@ -1,4 +1,4 @@
-"""How even fingerprints are: figures 2(a) and 2(b) of the paper, and the share of ones of bits."""
+"""Uniformity of fingerprints: figures 2(a) and 2(b) of the paper, and the share of ones per bit."""
 
 import pathlib
 
@@ -8,24 +8,25 @@ from texts import unpacked
 
 SEED = 20261126
 RANDOM_COUNT = 1 << 20
-# The intervals of equal width into which the paper divided the space.
+# The paper divided the value range into this many intervals of equal width.
 INTERVALS = 128
-# Distances from the most frequent position for which the share is shown.
+# Distances from the most frequent position that the table shows.
 PLACES = (-6, -4, -3, -2, -1, 0, 1, 2, 3, 4, 6, 8, 12)
 FILES = ("tang_store.tsv.zst", "tlsh_malware_w0.hex.zst", "pdq_video_frames_a.hex.zst")
 
 
 def read(path):
-    """The fingerprints of a file of lines, repeats kept, in order of value."""
+    """The fingerprints of a file with one per line, repeats kept, in ascending order."""
     values = [int(line[:16], 16) for line in unpacked(path).split("\n")
               if line and not line.startswith("#")]
     return np.sort(np.array(values, dtype=np.uint64))
 
 
 def zeros_above(numbers):
-    """Leading zeros of numbers of 64 bits, none of which is 0.
+    """Leading zeros of non-zero 64-bit numbers.
 
-    In halves, because the logarithm of a float may round up to the next power of two.
+    Each 32-bit half is handled separately, because the logarithm of a float may round up to the next
+    power of two.
     """
     high = numbers >> np.uint64(32)
     half = np.where(high > 0, high, numbers & np.uint64(0xFFFFFFFF)).astype(np.float64)
@@ -33,7 +34,7 @@ def zeros_above(numbers):
 
 
 def leading_positions(values):
-    """For each bit, 63 the highest, how many neighbours first differ there; repeats left out."""
+    """For each bit (63 is the highest): number of sorted neighbours that first differ in it."""
     distinct = np.unique(values)
     return np.bincount(63 - zeros_above(distinct[1:] ^ distinct[:-1]), minlength=64)
 
@@ -44,14 +45,14 @@ def ones(values):
 
 
 def intervals(values):
-    """Fingerprints in each of 128 intervals of equal width."""
+    """Number of fingerprints in each of 128 intervals of equal width."""
     return np.bincount((values >> np.uint64(57)).astype(np.int64), minlength=INTERVALS)
 
 
 def around_mode(counts):
-    """The most frequent position, and the shares of the positions around it and far below it."""
+    """The most frequent position, the shares of the positions around it, and of all lower positions."""
     shares, mode = counts / counts.sum(), int(counts.argmax())
-    # Position 63 comes first: what is above the mode has larger numbers.
+    # Position 63 comes first: positions above the mode have larger numbers.
     near = [float(shares[mode - place]) if 0 <= mode - place < 64 else 0.0 for place in PLACES]
     return mode, near, float(shares[:max(mode - PLACES[-1], 0)].sum())
 

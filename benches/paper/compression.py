@@ -1,12 +1,12 @@
-"""Bits of a fingerprint: section 3.2 of the paper as a baseline, go-simstore, and fpstore.
+"""Bits per fingerprint: section 3.2 of the paper as a baseline, go-simstore, and fpstore.
 
-The scheme of the paper: a table is sorted. A block of 1024 bytes begins with a whole value. Then
-follows, for each next value, the Huffman code of the position of the highest bit in which it
-differs from the value before, and all bits below that position. Where the next value does not fit,
-a new block begins. Beside the blocks stands one key of 64 bits for each of them.
+The scheme of the paper: a table is sorted and divided into blocks of 1024 bytes. A block begins with
+an uncompressed value. Each next value is stored as the Huffman code of the highest bit in which it
+differs from its predecessor, followed by all lower bits. If the next value does not fit, a new block
+begins. The paper also stores one key of 64 bits for each block.
 
-go-simstore keeps 64 bits a value, or with its option -z these same blocks with a code for their
-end. Both are counted here from its source, not run.
+go-simstore stores 64 bits per value, or with its option -z the blocks above with an additional
+end-of-block code. Both sizes are computed here from its source, without running it.
 """
 
 import heapq
@@ -23,7 +23,7 @@ CHECKED_BLOCKS = 500
 
 
 def code_lengths(counts):
-    """Lengths of the Huffman codes of symbols with these counts; 0 where a symbol never occurs."""
+    """Lengths of the Huffman codes of symbols with these counts; 0 for unused symbols."""
     lengths = [0] * len(counts)
     number = itertools.count()
     heap = [(count, next(number), [symbol]) for symbol, count in enumerate(counts) if count]
@@ -41,7 +41,7 @@ def code_lengths(counts):
 
 
 def codes_of(lengths):
-    """Canonical codes: a number for each symbol, of as many bits as its length; none begins another."""
+    """Canonical prefix codes: for each symbol a number with as many bits as its length."""
     codes, code, before = {}, 0, 0
     for length, symbol in sorted((length, s) for s, length in enumerate(lengths) if length):
         code <<= length - before
@@ -57,7 +57,7 @@ class Paper:
         self.values = values
         self.zeros = zeros_above(values[1:] ^ values[:-1])
         counts = np.bincount(self.zeros, minlength=64).tolist()
-        # go-simstore codes the end of a block as well; it counts as once.
+        # go-simstore also encodes the end of a block; that symbol counts as one occurrence.
         self.lengths = code_lengths(counts + [1] if with_end else counts)
         self.codes = codes_of(self.lengths)
         self.end_bits = self.lengths[64] if with_end else 0
@@ -74,7 +74,7 @@ class Paper:
         return starts
 
     def bits(self):
-        """Bits of a value: of the blocks, and of their keys."""
+        """Bits per value of the blocks, and of their keys."""
         blocks = len(self.starts)
         return blocks * BLOCK_BITS / len(self.values), blocks * 64 / len(self.values)
 
@@ -95,7 +95,7 @@ class Paper:
         return "".join(parts), stop - start
 
     def decoded(self, bits, count):
-        """The values of a block, from its bits."""
+        """Decodes the values of a block."""
         symbols = {f"{code:0{self.lengths[s]}b}": s for s, code in self.codes.items()}
         values, at = [int(bits[:64], 2)], 64
         while len(values) < count:
@@ -103,14 +103,14 @@ class Paper:
             zeros = symbols[bits[at:at + length]]
             at += length
             rest, before = 63 - zeros, values[-1]
-            # The bit at that position is 1: the values ascend.
+            # The bit at that position is 1, because the values ascend.
             value = before >> (rest + 1) << (rest + 1) | 1 << rest
             values.append(value | int(bits[at:at + rest] or "0", 2))
             at += rest
         return values
 
     def check(self):
-        """Some blocks come back, and each fits into 1024 bytes."""
+        """Checks that some blocks decode to their values and that each fits into 1024 bytes."""
         step = max(1, len(self.starts) // CHECKED_BLOCKS)
         for block in range(0, len(self.starts), step):
             bits, count = self.encoded(block)
@@ -120,18 +120,18 @@ class Paper:
 
 
 def limit(n):
-    """The least bits a value that any code needs for n random values out of 2^64, as a set."""
+    """Lower bound in bits per value for any encoding of a set of n random 64-bit values."""
     return 64 - np.log2(n) + 1 / np.log(2)
 
 
 def of_program(at):
-    """Bits a value of a table of a store, the mean of its tables."""
+    """Bits per value in the tables of a store, averaged over the tables."""
     _, tables = at.info()
     return statistics.mean(table["bits_per_fingerprint"] for table in tables)
 
 
 def report(program, folder, counts):
-    """Prints bits a fingerprint of all schemes, for each number of random fingerprints."""
+    """Prints bits per fingerprint of all schemes, for each number of random fingerprints."""
     print("\n## Bits of a fingerprint in one table\n")
     print("| n | limit | paper, without blocks | paper, blocks of 1024 bytes | with keys | go-simstore -z |"
           " go-simstore | fpstore |")

@@ -1,15 +1,15 @@
-"""Tables, prefix bits and matches of a probe: section 3 of the paper, beside what `plan` picks."""
+"""Tables, prefix bits and matches of a probe: section 3 of the paper, next to the planner's choice."""
 
 from model import schemes
 
 # 2^34 fingerprints: the number for which the paper chose its tables.
 LOG2_COUNT = 34
-# The schemes here that have the masks of the paper: 4, 10, 16 and 20 tables.
+# Schemes of this project with the same masks as the paper: 4, 10, 16 and 20 tables.
 PAPER = ("blocks-4", "choose-5", "nested-16", "choose-6")
 
 
 def row(name, scheme, count):
-    """A row: the scheme, what a query meets by the prefixes alone, and what the planner expects."""
+    """A row: the scheme, the expected prefix matches of a query, and the prediction of the planner."""
     bits = [int(mask, 16).bit_count() for mask in scheme["masks"]]
     asked = [(b, prefixes_within(b, r)) for b, r in zip(bits, scheme["radii"]) if r is not None]
     met = sum(prefixes * count / 2 ** b for b, prefixes in asked)
@@ -23,7 +23,7 @@ def row(name, scheme, count):
 
 
 def prefixes_within(bits, radius):
-    """How many prefixes lie within a radius of one."""
+    """Number of prefixes within a radius of a prefix."""
     total, choose = 0, 1
     for flips in range(radius + 1):
         total += choose

@@ -1,8 +1,8 @@
 """Precision and recall by k: figure 1 of the paper, on labelled texts.
 
-The paper drew pairs of web pages at each distance from 1 to 10 and had people judge them. Here
-labels are the exact Jaccard similarity of the features of all pairs of a set, or edits that are
-known because they were made.
+The paper sampled pairs of web pages at each distance from 1 to 10, and people judged them. Here
+labels are the exact Jaccard similarity of the features of all pairs of a set, or known synthetic
+edits.
 """
 
 import json
@@ -11,7 +11,7 @@ import random
 import subprocess
 
 SEED = 20261126
-# Sets of the full collection whose licences the repository ships.
+# Sets of the full collection whose licences are shipped in the repository.
 SETS = ("bible_en_a_chapters", "cve_1999_2020", "tang_two_editions_a", "tldr_en_zh")
 RECIPES = ("simhash", "1e0ng", "minhash")
 KS = (0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12)
@@ -32,7 +32,7 @@ def evaluate(program, documents, labels):
 
 
 def unpacked(path):
-    """The text of a file that zstd has compressed."""
+    """The decompressed text of a zstd file."""
     return subprocess.run(["zstd", "-dc", path], check=True, capture_output=True).stdout.decode()
 
 
@@ -40,7 +40,7 @@ def of_collection(program, data, name, folder):
     """A set of the full collection, without copies that have the same features."""
     source = pathlib.Path(data) / "text" / name
     rows = [line.split("\t") for line in unpacked(source / "near.tsv.zst").splitlines()[1:]]
-    # A later copy is linked to the first one alone, so that its other pairs have no label.
+    # A later copy is linked only to the first document, so that its other pairs have no label.
     copies = {row[1] for row in rows if row[4].startswith(("same-text", "same-shingles"))}
     documents, labels = folder / f"{name}.jsonl", folder / f"{name}.tsv"
     count = 0
@@ -57,11 +57,11 @@ def of_collection(program, data, name, folder):
 
 
 def made(program, folder):
-    """Pages of a made-up site: a template and a text, of which some get a small edit.
+    """Pages of a synthetic site: a template and a text; some pages get a small edit.
 
-    Half of the pages are a text of their own inside one of 40 templates, as those of a site; each
-    of them has a near-duplicate in which 1 to 12 words of the text are others, as a date, an
-    advertisement or a counter would be. Two pages of one template with other texts are different.
+    Half of the pages consist of a unique text inside one of 40 templates; each of them has a
+    near-duplicate in which 1 to 12 words of the text are replaced, like a date, an advertisement or
+    a counter. Two pages with the same template and different texts count as different.
     """
     source = random.Random(SEED)
     words = [f"w{at}" for at in range(30_000)]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Cleans one corpus with `fpstore clean` and with Python packages, side by side.
+"""Cleans one corpus with `fpstore clean` and with Python packages, and compares the results.
 
     python3 -m venv peers && peers/bin/pip install text-dedup datatrove orjson spacy tokenizers "xxhash<4"
     peers/bin/python benches/peers/clean.py --documents 100000 [--only fpstore]
@@ -8,31 +8,32 @@
 It makes a corpus of documents about 5 KB long, in ten files of JSON Lines. A fifth of them are
 copies of an earlier document: a quarter of these are exact, the others have 1 to 10 % of their words
 changed. Words follow Zipf's law. For each tool it prints documents and MB a second, the peak memory
-of all its processes, the working space on disk beside input and output, and what was found:
+of all its processes, the temporary disk space in addition to input and output, and:
 
-* recall: copies of which all features have a Jaccard similarity of 0.85 or more with the original
-  (so that the threshold of 0.8 cannot decide by chance) and that were removed, of all such;
-* precision: removed documents that are copies or originals of copies, of all removed.
+* recall: the share of removed copies among all copies whose features have a Jaccard similarity of
+  0.85 or more to the original (so that results do not depend on chance near the threshold of 0.8);
+* precision: the share of copies and of originals with copies among the removed documents.
 
-With --exact near are all pairs of documents whose word pairs have a Jaccard similarity of 0.8 or
-more, each compared exactly, and all tools get word pairs. Recall is then the share of near pairs of
-which not both documents are kept, precision that of removed documents that are in a near pair.
+With --exact the truth is the set of all pairs of documents whose word pairs have a Jaccard similarity
+of 0.8 or more, found by exact comparison, and all tools use word pairs. Recall is then the share of
+near pairs that lost at least one document, precision the share of removed documents that belong to a
+near pair.
 
 With --template 0.25 a quarter of the documents, before copies are made, are one text of 600 words
-with 1.5 % of them changed, as product and error pages of a crawl are. With --before an older fpstore
-runs beside.
+with 1.5 % of them changed, like product and error pages of a crawl. With --before an older fpstore
+takes part in the comparison.
 
-With --set it takes the documents of a file with fields id and text, and the truth from a file of
-pairs: two ids and a label, 1 for near-duplicates, -1 for pairs that do not count. Recall is then the
-share of near pairs of which not both documents are kept, precision that of removed documents that
-are in a near pair.
+With --set it reads the documents from a file with fields id and text, and the truth from a file of
+pairs: two ids and a label, 1 for near-duplicates, -1 for pairs that are ignored. Recall and precision
+are defined as with --exact.
 
-Packages that find pairs (datasketch, rensa, FAISS) get a loop over them that keeps a document unless
-an earlier kept one is near. They and fpstore get --threads threads; text-dedup and datatrove take a
-process for each core. With --rounds the tools run in turn as often, and the medians are printed.
+Packages that find pairs (datasketch, rensa, FAISS) run in a loop that keeps a document unless it is
+near an earlier kept one. These packages and fpstore use --threads threads; text-dedup and datatrove
+start a process for each core. With --rounds N the tools run N times in turn, and the medians are
+printed.
 
-text-dedup keeps one document of each connected component, datatrove too; a copy counts as removed if
-of its family any but one is left out. FPSTORE names the program.
+text-dedup and datatrove keep one document of each connected component; a copy counts as removed if at
+most one document of its family is kept. FPSTORE is the path of the program.
 """
 
 import argparse
@@ -54,13 +55,13 @@ from clean_truth import WORDS, Exact, Labelled, MadeUp, lines_of
 
 SEED = 7
 FILES = 10
-# The share of the words of a template that are changed in each of its copies.
+# The share of changed words in each copy of a template.
 TEMPLATE_RATE = 0.015
 CONTENDERS = Path(__file__).with_name("clean_contenders.py")
 
 
 def make(folder, count, of_template):
-    """Writes the corpus; returns for each id the id of its original, and the share of words changed."""
+    """Writes the corpus; for each id returns the id of its original and the share of changed words."""
     rng = np.random.default_rng(SEED)
     letters = "abcdefghijklmnopqrstuvwxyz"
     words = ["".join(rng.choice(list(letters), size=rng.integers(2, 10))) for _ in range(WORDS)]
@@ -101,7 +102,7 @@ def make(folder, count, of_template):
                         kept.append((number, text))
                     else:
                         kept[rng.integers(len(kept))] = (number, text)
-                # A text: datatrove leaves out the number 0.
+                # A string, because datatrove drops the number 0.
                 line = {"id": str(number), "text": " ".join(map(words.__getitem__, text))}
                 out.write(json.dumps(line) + "\n")
                 number += 1
@@ -109,7 +110,7 @@ def make(folder, count, of_template):
 
 
 def copy_set(folder, path):
-    """Writes the documents of a set with numbers as ids; returns the number of each id."""
+    """Writes the documents of a set with numbers as ids; returns the number of each original id."""
     folder.mkdir()
     number_of, lines = {}, lines_of(path)
     for part in range(FILES):
@@ -122,8 +123,8 @@ def copy_set(folder, path):
 
 
 class Watch(threading.Thread):
-    """The largest memory of a process and its children, and of their working files. What will be
-    output is no working space, even before it has its name."""
+    """Peak memory of a process and its children, and peak size of their temporary files. Output files
+    are not counted, even before they get their final name."""
 
     def __init__(self, process, folders, out):
         super().__init__(daemon=True)
@@ -138,7 +139,7 @@ class Watch(threading.Thread):
             time.sleep(0.1)
 
     def disk(self, pids):
-        """The bytes of all files in the folders, and of open files without names."""
+        """The bytes of all files in the folders, and of open unlinked files."""
         found = {}
         paths = [path for folder in self.folders for path in folder.rglob("*")]
         for pid in pids:
@@ -176,7 +177,7 @@ class Watch(threading.Thread):
 
 
 def kept_ids(folder):
-    """The ids in all JSON Lines below a folder."""
+    """The ids in all JSON Lines files below a folder."""
     ids = set()
     for path in folder.rglob("*.jsonl*"):
         opened = path.open("rb")
@@ -219,7 +220,7 @@ def text_dedup(corpus, out, work, module, options):
 
 
 def datatrove(corpus, out, work, shingle):
-    """The four steps of its MinHash, with one worker for each core."""
+    """The four steps of datatrove's MinHash, with one worker for each core."""
     script = work.parent / "datatrove_steps.py"
     script.write_text(
         f"""
@@ -248,7 +249,7 @@ if __name__ == "__main__":
 
 
 def tools_of(corpus, shingle, threads, before):
-    """A function for each tool, which gives its command and what reads the ids that it keeps."""
+    """For each tool, a function that returns its command and a reader of the kept ids."""
     own = ["--threads", str(threads)]
     words = ["--ngram", str(shingle)]
     minhash = ["--threshold", "0.8", "--num_perm", "128", *words]
@@ -283,7 +284,7 @@ def tools_of(corpus, shingle, threads, before):
 
 
 def measured(prepare, root, size):
-    """The seconds, memory and working space of a tool, and the ids that it keeps; `None` if it fails."""
+    """The seconds, memory and temporary space of a tool, and the kept ids; `None` if it fails."""
     out, work = root / "out", root / "work"
     shutil.rmtree(out, ignore_errors=True)
     shutil.rmtree(work, ignore_errors=True)
@@ -303,15 +304,15 @@ def measured(prepare, root, size):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--documents", type=int, default=100_000)
-    parser.add_argument("--set", metavar="FILE", help="documents, instead of made-up ones")
+    parser.add_argument("--set", metavar="FILE", help="documents, instead of synthetic ones")
     parser.add_argument("--near", metavar="FILE", help="with --set: its labelled pairs")
     parser.add_argument("--exact", action="store_true", help="compare all documents, by word pairs")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--only", help="names of tools, separated by commas")
-    parser.add_argument("--template", type=float, default=0, metavar="PART", help="near copies of one")
-    parser.add_argument("--before", metavar="PROGRAM", help="an older fpstore, to run beside")
-    parser.add_argument("--folder", help="where to work; it is emptied")
+    parser.add_argument("--template", type=float, default=0, metavar="PART", help="share of template pages")
+    parser.add_argument("--before", metavar="PROGRAM", help="an older fpstore, for comparison")
+    parser.add_argument("--folder", help="work folder; it is emptied")
     args = parser.parse_args()
     root = Path(args.folder or tempfile.mkdtemp(prefix="clean-"))
     shutil.rmtree(root, ignore_errors=True)

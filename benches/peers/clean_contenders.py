@@ -1,9 +1,9 @@
-"""Packages of Python that find near texts, each as a program that cleans a folder of JSON Lines.
+"""Python packages that find similar texts, each as a program that cleans a folder of JSON Lines.
 
     python clean_contenders.py NAME CORPUS OUT THREADS
 
-Run by clean.py. Each reads all files, finds the pairs that it takes as near, keeps a document unless
-an earlier kept one is near, and writes the lines that stay. Features are word pairs.
+Started by clean.py. Each program reads all files, finds near pairs, keeps a document unless it is near
+an earlier kept one, and writes the lines of the kept documents. Features are word pairs.
 """
 
 import json
@@ -22,7 +22,7 @@ def word_pairs(text):
 
 
 def clean(corpus, out, threads):
-    """What the program does, from Python."""
+    """The command-line interface as a Python function."""
     import fpstore
 
     fpstore.clean(corpus, f"{out}/", confirm=0.8, threads=threads)
@@ -49,14 +49,14 @@ def near_pairs(texts, threads):
 
 
 def by_faiss(index, texts, threads):
-    """The pairs by an index of FAISS, of the fingerprints that fpstore makes, in one call."""
+    """The pairs from one call of a FAISS index of fpstore's fingerprints."""
     import faiss
     import numpy as np
 
     faiss.omp_set_num_threads(threads)
     values = fingerprints(texts, threads).view(np.uint8).reshape(-1, 8)
     index.add(values)
-    # FAISS finds what is below a radius.
+    # The radius of FAISS is exclusive.
     ends, _, found = index.range_search(values, K + 1)
     rows = np.repeat(np.arange(len(values)), np.diff(ends.astype(np.int64)))
     return zip(rows.tolist(), found.tolist())
@@ -66,7 +66,7 @@ def faiss_hash(texts, threads):
     import faiss
 
     index = faiss.IndexBinaryMultiHash(64, 4, 16)
-    # Of 7 bits at most one is in one of four parts.
+    # If 7 bits differ, one of four blocks has at most one of them.
     index.nflip = 1
     return by_faiss(index, texts, threads)
 

@@ -1,18 +1,18 @@
-"""What is known of the documents of a corpus, and how well a tool that cleans it knows the same."""
+"""The true near-duplicates of a corpus, and the recall and precision of a cleaning tool."""
 
 import json
 import subprocess
 
 import numpy as np
 
-# Words of a corpus that is made up.
+# Vocabulary of a synthetic corpus.
 WORDS = 60_000
-# The similarity of near documents.
+# The similarity threshold of near documents.
 NEAR = 0.8
 
 
 def similarity(one, other):
-    """The Jaccard similarity of two texts, given as numbers of words, by shingles of three words."""
+    """The Jaccard similarity of the three-word shingles of two texts, given as word numbers."""
     sets = [
         np.unique((words[:-2] * WORDS + words[1:-1]) * WORDS + words[2:]) for words in (one, other)
     ]
@@ -21,7 +21,7 @@ def similarity(one, other):
 
 
 def near_copies(folder, families):
-    """The copies that are near enough to their originals to be found for sure."""
+    """The copies that are similar enough to their originals that every tool should find them."""
     texts, number_of = {}, {}
     number = lambda word: number_of.setdefault(word, len(number_of))
     wanted = set(families) | {original for original, _ in families.values()}
@@ -39,7 +39,7 @@ def near_copies(folder, families):
 
 
 class MadeUp:
-    """The truth about a corpus that was made up."""
+    """The truth about a synthetic corpus."""
 
     def __init__(self, folder, families):
         self.near = near_copies(folder, families)
@@ -51,7 +51,7 @@ class MadeUp:
         return f"{len(self.copies)} copies, {len(self.near)} with a similarity of 0.85 or more"
 
     def measure(self, kept, removed):
-        """Recall and precision. Of each family one may stay, whichever it is."""
+        """Recall and precision. A tool may keep any one document of each family."""
         family_of = lambda number: self.originals.get(number, number)
         left = {}
         for number in kept:
@@ -82,7 +82,7 @@ class Labelled:
         return f"{len(self.near)} near pairs"
 
     def measure(self, kept, removed):
-        """Recall and precision. Documents in pairs that do not count are left out."""
+        """Recall and precision. Documents in ignored pairs are not counted."""
         found = sum(one not in kept or other not in kept for one, other in self.near)
         members = {number for pair in self.near for number in pair}
         counted = [number for number in removed if number in members or number not in self.grey]
@@ -91,19 +91,19 @@ class Labelled:
 
 
 def lines_of(path):
-    """The lines of a file, which may be compressed."""
+    """The lines of a plain or compressed file."""
     command = ["zstd", "-dcq", path] if path.endswith(".zst") else ["cat", path]
     out = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout
     return out.decode().rstrip("\n").split("\n")
 
 
 class Exact:
-    """All pairs of documents whose word pairs have a Jaccard similarity of 0.8 or more, each found and
+    """All pairs of documents whose word pairs have a Jaccard similarity of 0.8 or more, found and
     compared exactly.
 
-    Documents are so similar only if they share one of their rarest features: of n features any
-    n - 0.8 n + 1 (Chaudhuri and others, "A Primitive Operator for Similarity Joins in Data Cleaning",
-    ICDE 2006).
+    Two documents that similar share one of their rarest features: of n features, it suffices to look
+    at n - 0.8 n + 1 (Chaudhuri and others, "A Primitive Operator for Similarity Joins in Data
+    Cleaning", ICDE 2006).
     """
 
     def __init__(self, folder):
@@ -134,8 +134,8 @@ class Exact:
         return f"{len(self.near)} pairs with a similarity of {NEAR} or more"
 
     def measure(self, kept, removed):
-        """The share of near pairs of which not both stay, and that of the removed documents that are in
-        a near pair."""
+        """The share of near pairs that lost at least one document, and the share of removed documents
+        that belong to a near pair."""
         found = sum(one not in kept or other not in kept for one, other in self.near)
         members = {number for pair in self.near for number in pair}
         right = sum(number in members for number in removed)

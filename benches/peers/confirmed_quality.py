@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""What `fpstore pairs --confirm` finds, beside the truth.
+"""Compares the pairs from `fpstore pairs --confirm` with the true near-duplicates.
 
     pip install zstandard
     confirmed_quality.py PROGRAM DATA [OPTION]...
 
-PROGRAM is the program of fpstore, DATA the folder of the collection with text/SET/docs.jsonl.zst and
+PROGRAM is the fpstore program, DATA the folder of the collection with text/SET/docs.jsonl.zst and
 near.tsv.zst, which lists all pairs of documents whose exact Jaccard similarity is 0.8 or more
-(label 1), and those between a lower bound and 0.8, which do not count (label -1). OPTIONs go to the
+(label 1), and ignored pairs between a lower bound and 0.8 (label -1). OPTIONs are passed to the
 program, such as `--confirm 0.75 --shingle 3`. With `--sketch=128` the similarities are estimated from
-the sketches of a store. Documents with equal shingles are one document here.
+the sketches of a store. Documents with equal shingles are treated as one document.
 """
 
 import io
@@ -28,7 +28,7 @@ def lines(path):
 
 
 def truth(path):
-    """The label of each pair, and the first document with the shingles of each other one."""
+    """The label of each pair, and for each document the first document with the same shingles."""
     first, rows = {}, []
     for line in lines(path):
         one, other, label, _, kind = line.rstrip("\n").split("\t")[:5]

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Instructions and cache misses of a query, of each contender.
+"""Counts instructions and cache misses of a query, for each contender.
 
     cargo build --release --locked && python3 counters.py              # 10^6 and 10^7
     python3 counters.py --n 1e8 --only fpstore-2,raw-ahead             # half an hour
 
-Where `perf stat` reads the counters of the processor, those are printed. Virtual machines often
-have none; there callgrind simulates a processor with two caches, once with a second cache of 1 MiB
-and once with one of 32 MiB. It supports AVX2 but not AVX-512. It ignores prefetches, so a
-prefetched line counts as a miss too, and it does not simulate address translation.
-Each contender answers half of the queries first, which is not counted.
+If `perf stat` can read the counters of the processor, the counts come from it. Virtual machines often
+have no counters; then callgrind simulates a processor with two caches, once with a second cache of
+1 MiB and once with one of 32 MiB. callgrind supports AVX2 but not AVX-512. It ignores prefetches, so
+a prefetched line counts as a miss too, and it does not simulate address translation.
+Each contender first answers half of the queries as a warm-up, which is not counted.
 """
 
 import argparse
@@ -23,13 +23,13 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 PROGRAM = HERE / "target" / "release" / "fpstore-peers"
 EVENTS = ["instructions", "cycles", "branch-misses", "L1-dcache-load-misses", "cache-misses", "dTLB-load-misses"]
-# Size, ways, bytes of a line: of the first cache, and of the second in one run each.
+# Size, associativity and line length of the first cache, and of the second cache in each run.
 FIRST = "32768,8,64"
 SECOND = {"1 MiB": "1048576,16,64", "32 MiB": "33554432,16,64"}
 
 
 class Steps:
-    """The harness, as far as a step of it."""
+    """Runs the harness step by step."""
 
     def __init__(self, command):
         self.command = command
@@ -42,7 +42,7 @@ class Steps:
         if found != word:
             self.process.stdin.close()
             said = self.process.stderr.read().splitlines()
-            # The simulator prints much else.
+            # Drops the other output of the simulator.
             reasons = [line for line in said if line.startswith("fpstore-peers: ")] or said
             sys.exit("\n".join(["counters.py: the harness ended before it was " + word, *reasons]))
 
@@ -51,12 +51,12 @@ class Steps:
         self.process.stdin.flush()
 
     def end(self):
-        """The lines that the program wrote to standard error."""
+        """Waits for the end and returns the lines of standard error."""
         return self.process.communicate()[1]
 
 
 def harness(name, n, arguments):
-    """The queries are doubled: half of them only warm."""
+    """Starts the harness with twice the queries: the first half is the warm-up."""
     queries = str(2 * arguments.queries)
     return [
         *[str(PROGRAM), "--n", n, "--data", arguments.data, "--memory", str(arguments.memory)],
@@ -99,7 +99,7 @@ def by_callgrind(name, n, arguments):
         with tempfile.TemporaryDirectory() as scratch:
             valgrind = [
                 *["valgrind", "--tool=callgrind", "--cache-sim=yes", f"--D1={FIRST}", f"--LL={cache}"],
-                # Without instrumentation, which starts later, the program runs ten times as fast.
+                # Instrumentation starts later: without it the program runs ten times as fast.
                 *["--instr-atstart=no", "--toggle-collect=*counted_asks*"],
                 f"--callgrind-out-file={scratch}/out",
             ]
@@ -114,7 +114,7 @@ def by_callgrind(name, n, arguments):
             said = steps.end()
         events = re.search(r"Events *: (.*)", said).group(1).split()
         numbers = map(int, re.search(r"Collected *: (.*)", said).group(1).split())
-        # Zeros at the end are left out.
+        # callgrind omits trailing zeros.
         found = dict.fromkeys(events, 0) | dict(zip(events, numbers))
         counts["instructions"] = found["Ir"]
         counts["reads and writes"] = found["Dr"] + found["Dw"]
@@ -130,8 +130,8 @@ def main():
     parser.add_argument("--data", default="clustered")
     parser.add_argument("--only", type=names, default=["fpstore-2", "raw-ahead"], help="NAME,NAME")
     parser.add_argument("--queries", type=int, default=100_000)
-    parser.add_argument("--memory", type=float, default=14, help="GiB, as of the harness")
-    parser.add_argument("--simulate", action="store_true", help="take callgrind even where perf works")
+    parser.add_argument("--memory", type=float, default=14, help="GiB, passed to the harness")
+    parser.add_argument("--simulate", action="store_true", help="use callgrind even if perf works")
     arguments = parser.parse_args()
     if not PROGRAM.exists():
         sys.exit("counters.py: no harness yet: cargo build --release --locked")

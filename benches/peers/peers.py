@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""FAISS, DuckDB, SQLite and Postgres on the files that `fpstore-peers --write-files DIR` wrote.
+"""Measures FAISS, DuckDB, SQLite and Postgres on the files of `fpstore-peers --write-files DIR`.
 
-    pip install faiss-cpu duckdb 'psycopg[binary]'        # missing packages are named and left out
+        pip install faiss-cpu duckdb 'psycopg[binary]'        # missing packages are reported and skipped
     python3 peers.py DIR --out results
 
-The same measures as the Rust harness takes, one line of JSON each, added to
-OUT/peers.jsonl; then all tables and charts are drawn again. Contenders take turns among
-themselves; fpstore is not in this process, so ratios to it stand in brackets.
+It takes the same measurements as the Rust harness, appends them to OUT/peers.jsonl, one line of JSON
+each, and redraws all tables and charts. Contenders take turns. fpstore does not run in this process,
+so ratios to fpstore are printed in brackets.
 """
 
 import argparse
@@ -35,7 +35,7 @@ QUERIES_MIN = 12
 
 
 def memory():
-    """Bytes that the process has in memory, after it has freed unused pages."""
+    """Resident bytes of the process after it has freed unused pages."""
     gc.collect()
     try:
         ctypes.CDLL(None).malloc_trim(0)
@@ -69,7 +69,7 @@ def clock_cost():
 
 
 def measure(built, queries, count, rounds, seconds):
-    """Rounds in turn; a list of measures for each."""
+    """Measures the contenders in turn for some rounds; returns a list of measurements for each."""
     clock = clock_cost()
     plans, results = [], [[] for _ in built]
     for contender, _ in built:
@@ -82,7 +82,7 @@ def measure(built, queries, count, rounds, seconds):
                 break
         fitting = int(seconds * asked / (time.perf_counter() - start))
         singles = max(QUERIES_MIN, min(fitting, count))
-        # A join of two tables costs little more for more queries, so trials grow until one is long.
+        # A join of two tables costs little more with more queries, so trials grow until one takes long.
         batch = min(max(singles, 1000), len(queries))
         while True:
             start = time.perf_counter()
@@ -128,7 +128,7 @@ def measure(built, queries, count, rounds, seconds):
 
 
 def check(contender, queries, truth):
-    """Recall, and how many answers are wrong or given twice."""
+    """Recall, and the number of wrong or repeated answers."""
     right = total = reported = 0
     for needle, answer in zip(contender.prepare(queries[: len(truth)]), truth):
         found = contender.found(needle)
@@ -211,14 +211,14 @@ def line(case, contender, cost, rounds, recall, wrong):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=pathlib.Path, help="what --write-files wrote to")
+    parser.add_argument("folder", type=pathlib.Path, help="the folder given to --write-files")
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("results"))
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=0.5, help="for each part of a round")
+    parser.add_argument("--seconds", type=float, default=0.5, help="time limit for each part of a round")
     names = lambda text: text.split(",")
     parser.add_argument("--only", type=names, default=[], help="NAME,NAME")
     parser.add_argument("--leave-out", type=names, default=[], help="NAME,NAME")
-    parser.add_argument("--no-draw", action="store_true", help="leave tables and pictures be")
+    parser.add_argument("--no-draw", action="store_true", help="do not redraw tables and charts")
     arguments = parser.parse_args()
     cases = sorted(path.parent for path in arguments.folder.glob("*/case.json"))
     if not cases:

@@ -1,8 +1,8 @@
-"""The contenders of peers.py: FAISS, DuckDB and SQLite; Postgres is in a file of its own.
+"""The contenders of peers.py: FAISS, DuckDB and SQLite; Postgres is in peers_postgres.py.
 
-Each contender is built (which gives the bytes on disk, if any), finished (opened from its file, if
-it has one) and queried. `prepare` gives queries the form that `ask` takes, so that the time does
-not include turning numbers into Python objects.
+Each contender is built (which returns the bytes on disk, if any), finished (opened from its file, if
+it has one) and queried. `prepare` converts queries to the input format of `ask`, so that the time
+does not include the conversion of numbers into Python objects.
 """
 
 import os
@@ -31,7 +31,7 @@ class InProcess:
 
 
 class FaissContender(InProcess):
-    """A binary index. Its range search takes what is *below* a radius, so it gets k + 1."""
+    """A binary index. The radius of its range search is exclusive, so it gets k + 1."""
 
     package = "faiss-cpu"
 
@@ -47,7 +47,7 @@ class FaissContender(InProcess):
         return None
 
     def finish(self, folder):
-        """Seconds to read it from a file, and seconds of overhead in Python."""
+        """Seconds to read the index from a file, and seconds of Python overhead."""
         path = str(folder / self.name)
         self.faiss.write_index_binary(self.index, path)
         start = time.perf_counter()
@@ -78,7 +78,7 @@ class FaissContender(InProcess):
 
 
 class SqliteContender(InProcess):
-    """A table for each block, in the order of block and value, in a file."""
+    """A table for each block, sorted by block and value, in a file."""
 
     package = "sqlite"
     name = "sqlite"
@@ -123,7 +123,7 @@ class SqliteContender(InProcess):
         seconds = time.perf_counter() - start
         parts = [f"SELECT v FROM t{b} WHERE b = ?{b + 2} AND near(v, ?1)" for b in BLOCKS]
         self.one = " UNION ".join(parts)
-        # CROSS JOIN keeps the order: a look-up for each query.
+        # CROSS JOIN fixes the join order: one look-up per query.
         parts = [
             f"SELECT q.v, t.v FROM q CROSS JOIN t{b} t ON t.b = q.b{b} WHERE near(t.v, q.v)"
             for b in BLOCKS
@@ -177,7 +177,7 @@ class DuckdbContender(InProcess):
         self.base.execute("SELECT 1").fetchall()
         seconds = time.perf_counter() - start
         near = f"bit_count(xor({{}}, {{}})) <= {self.k}"
-        # The equality alone, or no index is used; without MATERIALIZED the two are joined again.
+        # Only the equality, because DuckDB uses no index otherwise; without MATERIALIZED it joins twice.
         parts = [f"SELECT v FROM f WHERE b{b} = ?::USMALLINT" for b in BLOCKS]
         self.one = (
             f"WITH c AS MATERIALIZED ({' UNION ALL '.join(parts)}) "
@@ -212,7 +212,7 @@ def say(text):
 
 
 def rows(values):
-    """Fingerprints as FAISS takes them: eight bytes each."""
+    """Fingerprints in FAISS's format: eight bytes each."""
     return values.view(numpy.uint8).reshape(-1, 8)
 
 
@@ -221,7 +221,7 @@ def block_of(values, block):
 
 
 def contenders(k):
-    """The contenders whose packages are installed, and the versions."""
+    """The contenders with installed packages, and their versions."""
     found, versions = [], {"python": platform.python_version(), "numpy": numpy.__version__}
     try:
         import faiss

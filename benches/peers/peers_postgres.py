@@ -1,8 +1,7 @@
-"""Postgres as a contender of peers.py: a cluster of its own in a temporary folder, with a socket
-there.
+"""Postgres as a contender of peers.py: its own cluster and socket in a temporary folder.
 
-The server refuses to run as root, so root starts it as the user `postgres`; any other user starts
-it as that user.
+The server refuses to run as root, so root starts it as the user `postgres`; other users start it
+under their own name.
 """
 
 import atexit
@@ -23,7 +22,7 @@ BLOCKS = range(4)
 MASK = (1 << 64) - 1
 SERVER_USER = "postgres"
 MIB = 1 << 20
-# The fastest settings for a store that is only read.
+# The fastest settings for a read-only store.
 SETTINGS = {
     "listen_addresses": "",
     "autovacuum": "off",
@@ -44,7 +43,7 @@ SETTINGS = {
 
 
 def programs():
-    """The folder of the newest initdb and pg_ctl; None where Postgres is not installed."""
+    """The folder of the newest initdb and pg_ctl; None if Postgres is not installed."""
     found = shutil.which("initdb")
     if found:
         return pathlib.Path(found).resolve().parent
@@ -54,7 +53,7 @@ def programs():
 
 
 def obstacle():
-    """Why Postgres cannot take part, or None."""
+    """The reason why Postgres cannot take part, or None."""
     if programs() is None:
         return "install the server (Debian: postgresql)"
     if os.geteuid() == 0:
@@ -75,11 +74,11 @@ def server_version():
 
 
 def run_server(command, **more):
-    """Runs a program of the server as a user other than root."""
+    """Runs a server program as a user other than root."""
     command = [str(programs() / command[0]), *map(str, command[1:])]
     if os.geteuid() == 0:
         command = ["runuser", "-u", SERVER_USER, "--", *command]
-    # The server reports an error in a folder that it may not enter.
+    # The server fails in a folder without access rights.
     done = subprocess.run(command, text=True, capture_output=True, cwd="/", **more)
     if done.returncode != 0:
         sys.exit(f"peers.py: {' '.join(command)} failed: {done.stderr.strip() or done.stdout.strip()}")
@@ -87,7 +86,7 @@ def run_server(command, **more):
 
 
 class PostgresContender:
-    """A table with an index for each block that holds all that a query reads."""
+    """A table with a covering index for each block."""
 
     package = "postgres"
 
@@ -110,7 +109,7 @@ class PostgresContender:
             shutil.chown(self.folder, SERVER_USER, SERVER_USER)
         quick = ["--no-sync", "--auth=trust", "--encoding=UTF8", "--locale=C"]
         run_server(["initdb", "-D", self.data(), "-U", SERVER_USER, *quick])
-        # The whole table fits: 160 to 230 bytes a fingerprint, and some for the server itself.
+        # Memory for the whole table: 160 to 230 bytes a fingerprint, and some for the server itself.
         pages = 128 * MIB + 260 * len(values)
         most = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
         buffers = f"{min(pages, most) // MIB}MB"
@@ -132,7 +131,7 @@ class PostgresContender:
                 f"CREATE INDEX i{block} ON f (({block_of('v', block)})) "
                 f"INCLUDE ({', '.join(self.columns)}) WITH (fillfactor = 100)"
             )
-        # Index-only scans ask which pages everybody may see.
+        # Index-only scans need the visibility map.
         base.execute("VACUUM (ANALYZE, FREEZE) f")
         base.execute("CHECKPOINT")
         taken = base.execute("SELECT pg_total_relation_size('f')").fetchone()[0]
@@ -159,7 +158,7 @@ class PostgresContender:
         )
 
     def finish(self, folder):
-        """Seconds to start the server and connect. Then loads everything into its buffers."""
+        """Seconds to start the server and connect. Then loads the whole table into shared buffers."""
         start = time.perf_counter()
         self.start()
         self.connection = self.connect()
@@ -190,7 +189,7 @@ class PostgresContender:
         return seconds
 
     def check_plan(self):
-        """Without index-only scans the figures would not be Postgres at its best."""
+        """Fails unless the plan has index-only scans, without which Postgres would be slower."""
         needle = self.prepare(numpy.zeros(1, dtype=numpy.uint64))[0]
         plan = self.cursor.execute(f"EXPLAIN {self.one}", needle).fetchall()
         plan = "\n".join(line.decode() if isinstance(line, bytes) else line for (line,) in plan)
@@ -198,7 +197,7 @@ class PostgresContender:
             sys.exit(f"peers.py: Postgres does not answer from the indexes alone:\n{plan}")
 
     def passage(self):
-        """Seconds of a query that finds nothing to look up."""
+        """Seconds of a query without any look-up."""
         needle, times = self.prepare(numpy.zeros(1, dtype=numpy.uint64))[0], []
         for _ in range(1000):
             start = time.perf_counter()
@@ -251,7 +250,7 @@ def block_of(value, block):
 
 
 def copy_binary(values, column_count):
-    """Values, and their positions if there are two columns, as COPY reads them; in parts."""
+    """The COPY input for values, and for their positions if there are two columns; in parts."""
     kind = [("count", ">i2"), ("v_len", ">i4"), ("v", ">i8"), ("id_len", ">i4"), ("id", ">i8")]
     yield b"PGCOPY\n\xff\r\n\0" + bytes(8)
     step = 1 << 18

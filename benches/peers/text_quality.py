@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Quality, speed and size of fpstore's fingerprints of texts beside Python packages.
+"""Compares quality, speed and size of fpstore's text fingerprints with Python packages.
 
     pip install datasketch rensa simhash "numpy<2" zstandard
     text_quality.py PROGRAM DATA [SET]...
 
-PROGRAM is the program of fpstore, DATA the folder of the collection with text/SET/docs.jsonl.zst and
-near.tsv.zst. The truth is the exact Jaccard similarity of the documents: 0.8 or more is a duplicate,
-pairs below the threshold of the list are none, what lies between is left out. For each method the
-table has the best F1 over all thresholds, documents and MB a second of CPU time, and bytes a
-document. The program reads and parses a file within that time.
-Every pair of documents is compared, so that no index loses any.
+PROGRAM is the fpstore program, DATA the folder of the collection with text/SET/docs.jsonl.zst and
+near.tsv.zst. The truth is the exact Jaccard similarity of the documents: pairs of 0.8 or more are
+duplicates, pairs below the lower bound of the list are not, and pairs in between are ignored. For each
+method the table has the best F1 over all thresholds, documents and MB a second of CPU time, and bytes
+a document. The time of fpstore includes reading and parsing the file.
+Every pair of documents is compared, so that no index can miss any.
 """
 
 import io
@@ -53,7 +53,7 @@ def read(folder):
 
 
 def features(text):
-    """Pairs of words, or of characters where most of a text is Han."""
+    """Pairs of words, or of characters if most of a text is Han."""
     text = text.lower()
     if len(HAN.findall(text)) * 2 > len(text):
         run = "".join(WORD.findall(text))
@@ -124,7 +124,7 @@ METHODS = [
 
 
 def best_f1(sketches, kind, labels, later):
-    """The best F1 over all thresholds of the number of bits or values that differ."""
+    """The best F1 over all thresholds of the number of differing bits or values."""
     steps = 64 if kind == "bits" else sketches.shape[1]
     first = np.array([number not in later for number in range(len(sketches))])
     good, grey, every = (np.zeros(steps + 1, np.int64) for _ in range(3))

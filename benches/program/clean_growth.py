@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Measures what cleaning costs as a corpus grows from 10^4 to 10^7 documents.
+"""Measures how the cost of cleaning grows with the corpus, from 10^4 to 10^7 documents.
 
     python3 benches/program/clean_growth.py [--program target/release/fpstore] [--folder DIR]
                                     [--words 60] [--sizes 10000 100000 1000000 10000000]
                                     [--plot FILE.svg]
 
-Documents have 60 words of 20 000, or as many as --words says; a fifth are one of the 10 000
-documents before with one word changed. A row has processor time (children included, as the system
-accounts it), time on the clock, the most memory that was resident, and how many documents stay: by
-fingerprints alone, and by features in 256 MiB. Needs numpy, for --plot matplotlib, and 13 bytes of
-disk for each word.
+Documents have 60 words from a vocabulary of 20 000, or the number of words from --words; a fifth are
+copies of one of the preceding 10 000 documents with one word changed. A row has processor time
+(children included, as the system accounts it), wall-clock time, peak resident memory, and the number
+of kept documents: by fingerprints alone, and by features in 256 MiB. Needs numpy, for --plot
+matplotlib, and 13 bytes of disk for each word.
 """
 
 import argparse
@@ -28,7 +28,7 @@ BATCH = 10_000
 
 
 def write(path, count, length):
-    """Documents from a fixed seed; those of fewer are the first of those of more."""
+    """Writes documents from a fixed seed; a smaller corpus is a prefix of a larger one."""
     source = numpy.random.default_rng(SEED)
     words = numpy.array([f"w{number}" for number in range(VOCABULARY)], dtype=object)
     before = None
@@ -47,7 +47,7 @@ def write(path, count, length):
 
 
 def clean(program, folder, options):
-    """Seconds of processor and clock, MiB of memory, and what the program says."""
+    """Returns processor and wall-clock seconds, MiB of memory, and the output of the program."""
     out = folder / "out.jsonl"
     command = [program, "clean", "in.jsonl", *options, "-o", out.name]
     began = time.monotonic()
@@ -63,7 +63,7 @@ def clean(program, folder, options):
 
 
 def plot(path, rows):
-    """Draws the microseconds for each document by the number of documents, for each way."""
+    """Plots microseconds per document against the number of documents, for each way."""
     from matplotlib import pyplot, ticker
 
     figure, axes = pyplot.subplots(figsize=(6.4, 3.6))
@@ -82,7 +82,7 @@ def plot(path, rows):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", default="target/release/fpstore")
-    parser.add_argument("--folder", type=pathlib.Path, help="where the documents are made")
+    parser.add_argument("--folder", type=pathlib.Path, help="folder for the documents")
     parser.add_argument("--words", type=int, default=60, help="words of a document")
     parser.add_argument("--sizes", type=int, nargs="+", default=[10**4, 10**5, 10**6, 10**7])
     parser.add_argument("--plot", type=pathlib.Path, help="an SVG of the microseconds a document")

@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
-"""Queries of a store of which little or nothing is in memory: pages, bytes and time.
+"""Measures queries of a store with a cold page cache: pages, bytes and time.
 
     python3 benches/program/cold.py --program target/release/fpstore --folder DISK [-n 1e8] [--slow]
 
-Three ways to be cold: the page cache was dropped before the first query; a control group has memory
-for a part of the store (`--parts`, needs the right to make groups of version 1 or 2); and, with
-`--slow`, a file system whose every read takes a millisecond, as over a network. That one is made by
-FUSE and needs root, libfuse and the Python package mfusepy.
+There are three setups:
 
-Beside each row stands what the same number of pages would take if they were read one after the other,
-measured with `pread` on the same file in the same run. Needs Python 3, NumPy, 10 n bytes of disk and
-8 n of memory.
+* the page cache is dropped before the first query;
+* a control group has memory for a part of the store (`--parts`; needs permission to create groups of
+  version 1 or 2);
+* with `--slow`, every read of the file system takes a millisecond, as over a network. This file
+  system uses FUSE and needs root, libfuse and the Python package mfusepy.
+
+Each row also has the time to read the same number of pages one after the other, measured with `pread`
+on the same file in the same run. Needs Python 3, NumPy, 10 n bytes of disk and 8 n of memory.
 """
 
 import argparse
@@ -32,7 +34,7 @@ SLOW = 0.001
 
 
 def random_read(path, count=400):
-    """Microseconds to read a page of a file, one after the other, while none is in memory."""
+    """Microseconds to read a page of a cold file, one page at a time."""
     measured.evict(path)
     pages = os.path.getsize(path) // measured.PAGE
     chosen = np.random.default_rng(measured.SEED).choice(pages, min(count, pages), replace=False)
@@ -45,14 +47,14 @@ def random_read(path, count=400):
 
 
 def nothing_in_memory(at, store, rounds):
-    """Pages and microseconds of a query, where nothing is in memory before the first one: medians."""
+    """Pages and microseconds of a query with an empty page cache before the first query: medians."""
     rows = [at.cold(store, measured.SEED + 60 + 2 * turn) for turn in range(rounds)]
     return [statistics.median(column) for column in zip(*rows)]
 
 
 @contextlib.contextmanager
 def control_group(limit):
-    """A control group whose memory, page cache and all, is limited."""
+    """A control group with a memory limit that includes the page cache."""
     base = pathlib.Path("/sys/fs/cgroup/memory")
     name = "memory.limit_in_bytes"
     if not base.is_dir():
@@ -67,13 +69,13 @@ def control_group(limit):
 
 
 def partly_in_memory(at, part, count):
-    """Pages and microseconds of a query, once a group with memory for a part of the store is full."""
+    """Pages and microseconds of a query when a group with memory for a part of the store is full."""
     segment = at.segment()
     measured.evict(segment)
-    # The process itself takes some megabytes.
+    # Memory of the process itself: some megabytes.
     with control_group(int(os.path.getsize(segment) * part) + (24 << 20)) as group:
         enter = lambda: group.joinpath("cgroup.procs").write_text(str(os.getpid()))
-        # The second run has others, so that what they need is in memory by chance alone.
+        # The second run has other queries, so that their pages are in memory only by chance.
         for seed in (measured.SEED + 70, measured.SEED + 71):
             asked = at.ask(at.store, at.needles(count, seed), preexec_fn=enter)
     return asked["read"] / measured.PAGE / count, asked["seconds"] / count * 1e6
@@ -81,7 +83,7 @@ def partly_in_memory(at, part, count):
 
 @contextlib.contextmanager
 def slow_file_system(folder, place):
-    """The files of a folder at another place, where each read takes a millisecond."""
+    """A mount of a folder in which each read takes a millisecond."""
     code = f"""
 import os, sys, time
 import mfusepy
@@ -116,11 +118,11 @@ mfusepy.FUSE(Slow(), {str(place)!r}, foreground=True, nothreads=False, ro=True, 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", default="target/release/fpstore")
-    parser.add_argument("--folder", help="where the store is made")
+    parser.add_argument("--folder", help="folder for the store")
     parser.add_argument("-n", type=float, default=1e8)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--parts", type=float, nargs="*", default=[0.25, 0.5])
-    parser.add_argument("--queries", type=int, default=20_000, help="of a control group")
+    parser.add_argument("--queries", type=int, default=20_000, help="queries in a control group")
     parser.add_argument("--slow", action="store_true")
     options = parser.parse_args()
     program = os.path.abspath(options.program)

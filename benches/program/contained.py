@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""How many documents that are part of another one `--confirm-contains` finds, by their length.
+"""Measures how many partial documents of each length `--confirm-contains` finds.
 
     FPSTORE=target/release/fpstore python3 benches/program/contained.py
     FPSTORE=... python3 benches/program/contained.py --documents 200000 --parts 1000
 
-The corpus has made-up documents of 400 words, and documents that are a part of one of them: some of
-its words in a row, as of a page that was cut, or quoted. `edited` parts have one word in a hundred
-changed. `fpstore clean --keep longest --confirm-contains 1.0` (0.9 for edited ones) should
-remove each part and nothing else. What it compares are documents whose fingerprints are near, by the
-distance that the similarity of `--confirm` needs: so a part that is short beside its whole is not
-found. For each share of the words and each `--confirm` the table has the percentage that was found;
-below it stand seconds of processor time, and how many others went. FPSTORE names the program.
+The corpus has synthetic documents of 400 words, and partial documents: some consecutive words of
+another document, like a truncated page or a quotation. `edited` parts have one word in a hundred
+changed. `fpstore clean --keep longest --confirm-contains 1.0` (0.9 for edited parts) should remove
+each part and nothing else. It compares only documents whose fingerprints are within the distance
+that the similarity of `--confirm` requires, so it misses parts that are short relative to the whole
+document. The table has the percentage of found parts for each share of the words and each
+`--confirm`; below it are the processor seconds and the number of other removed documents. FPSTORE is
+the path of the program.
 """
 
 import argparse
@@ -29,7 +30,7 @@ CHANGED = 0.01
 
 
 def make(path, count, parts, is_edited):
-    """Writes `count` documents, and for each share `parts` parts of some of them."""
+    """Writes `count` documents, and for each share of the words `parts` partial documents."""
     rng = random.Random(SEED)
     words, weights = vocabulary(rng)
     lines = []
@@ -52,7 +53,7 @@ def make(path, count, parts, is_edited):
 
 
 def removed(program, corpus, folder, bar, contains):
-    """Returns the ids that are removed, and processor seconds."""
+    """Returns the removed ids, and processor seconds."""
     listed = folder / "removed.tsv"
     command = [program, "clean", corpus, "-o", folder / "clean.jsonl", "--keep", "longest"]
     command += ["--confirm", bar, "--confirm-contains", contains, "--removed", listed, "-f", "-q"]

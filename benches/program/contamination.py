@@ -1,20 +1,19 @@
 #!/usr/bin/env python3
-"""Looks for planted items of a benchmark with `fpstore contamination`, and by shared 13-grams.
+"""Looks for planted benchmark items with `fpstore contamination`, and by shared 13-grams.
 
     FPSTORE=target/release/fpstore python3 benches/program/contamination.py
     FPSTORE=... python3 benches/program/contamination.py --short --texts COLLECTION
 
-Generated documents hold generated items: word for word, with some of their words exchanged, dropped
-or added, as a document of their own or within one of 2 000 words; others are not held at all. For
-each kind it prints how many are found by the program, and how many by the usual practice: an item
-counts as held if a document shares a run of 13 words with it (the whole item if it is shorter),
-ignoring case and punctuation. Then the seconds of processor time and the peak memory of both.
+Generated documents contain generated items: verbatim, or with some words replaced, deleted or
+inserted; as a separate document or within one of 2 000 words. Other items are not planted. For each
+kind it prints how many items the program finds, and how many the usual practice finds: an item counts
+as found if a document shares a run of 13 words with it (the whole item if it is shorter), ignoring
+case and punctuation. Then it prints the processor seconds and the peak memory of both.
 
---short measures rules for items of few words: how many edited items are found, and how many
-questions are taken for others of which only the last word differs. With --texts it also looks for
-runs of words of one set of real texts in others, which have nothing to do with them: what is found
-is there by chance.
-FPSTORE names the program.
+--short measures rules for items of few words: how many edited items are found, and how many questions
+are mistaken for others that differ only in the last word. With --texts it also searches real texts of
+one set for runs of words of unrelated sets: every match is a coincidence.
+FPSTORE is the path of the program.
 """
 
 import argparse
@@ -35,7 +34,7 @@ PROGRAM = os.environ.get("FPSTORE", "target/release/fpstore")
 
 
 class Words:
-    """Words with the frequencies of a language."""
+    """Words with the frequencies of a natural language."""
 
     def __init__(self, seed=SEED):
         self.rng = random.Random(seed)
@@ -50,7 +49,7 @@ class Words:
         return self.rng.choices(self.words, cum_weights=self.weights, k=count)
 
     def edited(self, words, part):
-        """The words with a part of them exchanged, dropped, or followed by another one."""
+        """The words, of which a part is replaced, deleted, or followed by an inserted word."""
         out = []
         places = set(self.rng.sample(range(len(words)), max(1, round(part * len(words)))))
         for at, word in enumerate(words):
@@ -63,7 +62,7 @@ class Words:
 
 
 def shown(words, rng):
-    """The words as a text: with sentences and lines."""
+    """The words as a text with sentences and lines."""
     out = []
     for at, word in enumerate(words):
         out.append(word.capitalize() if at % 11 == 0 else word)
@@ -78,7 +77,7 @@ def write(path, texts):
 
 
 def contamination(against, corpus, *options):
-    """The items found, each with its documents; processor seconds and megabytes."""
+    """The found items, each with its documents; processor seconds and megabytes."""
     command = [PROGRAM, "contamination", "--against", against, "--against-id-field", "id", "--docs"]
     run = subprocess.Popen([*command, corpus, "-q", *options], stdout=subprocess.PIPE, text=True)
     found = {}
@@ -93,7 +92,7 @@ def contamination(against, corpus, *options):
 
 
 def by_grams(against, corpus):
-    """The same by shared runs of words."""
+    """Like contamination(), but by shared runs of words."""
     before = time.process_time()
     words_of = lambda line: re.findall(r"\w+", json.loads(line)["text"].lower())
     owners, found = {}, {}
@@ -114,7 +113,7 @@ def by_grams(against, corpus):
 
 
 def planted(args):
-    """What is found of planted items, by kind."""
+    """Prints the number of planted items found, by kind."""
     words = Words()
     rng = words.rng
     kinds = {
@@ -162,7 +161,7 @@ def planted(args):
 
 
 def short(args):
-    """What rules for short items find, rightly and wrongly."""
+    """Prints the correct and false matches of rules for short items."""
     words = Words()
     rules = [(shingle, part) for shingle in (2, 3, 4) for part in (0.6, 0.7, 0.8, 0.9, 1.0)]
     lengths = [6, 8, 10, 14, 20, 30, 40]
@@ -204,7 +203,7 @@ def short(args):
 
 
 def by_chance(args):
-    """How many sentences of one set others hold that have nothing to do with it."""
+    """Prints how many sentences of one set are found in unrelated sets."""
     rng = random.Random(SEED)
     texts = lambda name: [
         json.loads(line)["text"]
@@ -244,7 +243,7 @@ def by_chance(args):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--items", type=int, default=200, help="items of each kind")
-    parser.add_argument("--documents", type=int, default=20_000, help="documents that hold none")
+    parser.add_argument("--documents", type=int, default=20_000, help="documents without items")
     parser.add_argument("--short", action="store_true")
     parser.add_argument("--texts", help="the folder `text` of a collection of real texts")
     args = parser.parse_args()

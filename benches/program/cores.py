@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""What a second core gives each command, and what many would give by the parts that are serial.
+"""Measures the speed-up of each command by a second core, and extrapolates to more cores.
 
     python3 benches/program/cores.py --program target/release/fpstore --folder DISK [-n 1e7]
 
-Each command runs with one core and with two, in turn (`sched_setaffinity`: a command that takes no
---threads sees the cores that it has). By Amdahl's law two runs give the part that is serial, and this
-part gives what 16 and 64 cores can give at most. Beside it stands what else would stop them: how often a
-thread waited for another or for a disk (voluntary switches a second), and the bytes of its input that a
-command takes a second. Needs Python 3, NumPy, 80 n bytes of disk and two cores.
+Each command runs with one core and with two, in turn (`sched_setaffinity`: a command without
+--threads uses the cores assigned to it). By Amdahl's law the two runs give the serial part, and this
+part bounds the speed-up with 16 and 64 cores. The table also has other possible bottlenecks: voluntary
+thread switches a second (waits for another thread or for a disk), and the input bytes that a command
+reads a second. Needs Python 3, NumPy, 80 n bytes of disk and two cores.
 """
 
 import argparse
@@ -26,7 +26,7 @@ import numpy as np
 
 
 def write_clustered(path, count):
-    """Random fingerprints, a fifth of which are an earlier one with 0 to 6 bits flipped."""
+    """Random fingerprints; a fifth are copies of an earlier one with 0 to 6 bits flipped."""
     source = np.random.default_rng(measured.SEED)
     values = source.integers(0, 1 << 64, count, dtype=np.uint64)
     copies = np.sort(source.choice(np.arange(1, count), count // 5, replace=False))
@@ -40,7 +40,7 @@ def write_clustered(path, count):
 
 
 def write_documents(path, count):
-    """Made-up documents of 60 words, a fifth of which are an earlier one with two other words."""
+    """Synthetic documents of 60 words; a fifth are copies of an earlier one with two words changed."""
     source = np.random.default_rng(measured.SEED)
     texts = []
     with open(path, "w", encoding="ascii") as out:
@@ -56,21 +56,21 @@ def write_documents(path, count):
 
 
 def write_records(path, values):
-    """A line for each value, with a text as its id."""
+    """Writes a line for each value, with a text as its id."""
     with open(path, "w", encoding="ascii") as out:
         for number, value in enumerate(values.tolist()):
             out.write(f"{value:016x}\tdoc-{number}\n")
 
 
 def run(command, cores, prepare):
-    """What a command takes on these cores."""
+    """Measures a command on these cores."""
     prepare()
     return measured.run(command, stdout=subprocess.DEVNULL,
                         preexec_fn=lambda: os.sched_setaffinity(0, cores))
 
 
 def commands(program, place, n):
-    """Each command with what it needs before it runs."""
+    """The commands, each with its preparation."""
     values, store, grown, other = (place / name for name in ("all.u64", "all.fps", "grown.fps", "new.fps"))
     documents, questions, cleaned = place / "docs.jsonl", place / "q.u64", place / "clean.jsonl"
     records, binary = place / "ids.tsv", ["--input-format", "u64le"]
@@ -100,12 +100,12 @@ def commands(program, place, n):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", default="target/release/fpstore")
-    parser.add_argument("--folder", help="where files are made")
+    parser.add_argument("--folder", help="folder for files")
     parser.add_argument("-n", type=float, default=1e7)
     parser.add_argument("--documents", type=int, default=200_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", nargs="+", default=[""], metavar="NAME",
-                        help="commands whose names begin like this")
+                        help="only commands whose names begin with NAME")
     options = parser.parse_args()
     program, n = os.path.abspath(options.program), int(options.n)
     cores = sorted(os.sched_getaffinity(0))[:2]

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Measures a follower of `fpstore serve`, while a writer adds at full speed.
+"""Measures a follower of `fpstore serve` while a writer adds at full speed.
 
     python3 benches/program/follower.py                     # one minute
 
-One client sends check-and-adds of 1 000 random items, each durable before the next one is sent. Beside
-it `fpstore backup --server --every` makes a folder follow. Lag is what the folder is behind the server,
-in generations and seconds: how long ago the server showed the generation that the folder has. Then the
-writer stops, and the time until the folder has the newest state is taken. `copied` is what the follower
-wrote, `added` the length of all segments of the final store, `written` what the server wrote for it,
-merges included (both from /proc/PID/io).
+One client sends check-and-adds of 1 000 random items, each durable before it sends the next one.
+Meanwhile a folder follows the server by `fpstore backup --server --every`. The lag of the folder is
+measured in generations and in seconds since the server published the generation of the folder. Then
+the writer stops, and the time until the folder has the newest generation is measured. `copied` is the
+number of bytes written by the follower, `added` the length of all segments of the final store,
+`written` the number of bytes written by the server, merges included (both from /proc/PID/io).
 """
 
 import argparse
@@ -27,7 +27,7 @@ ITEMS = 1000
 
 
 def generation_of(folder):
-    """The generation of the state in a folder, from its manifest; 0 without one."""
+    """The generation of the manifest in a folder; 0 without a manifest."""
     try:
         return struct.unpack_from("<Q", (folder / "MANIFEST").read_bytes(), 16)[0]
     except FileNotFoundError:
@@ -35,7 +35,7 @@ def generation_of(folder):
 
 
 def written(pid):
-    """Bytes that a process has given to the system to write."""
+    """Bytes that a process has written."""
     lines = pathlib.Path(f"/proc/{pid}/io").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("wchar:"))
 
@@ -58,9 +58,9 @@ def write(server, stop, counts):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", default="target/release/fpstore")
-    parser.add_argument("-n", type=int, default=1_000_000, help="records of the store before")
+    parser.add_argument("-n", type=int, default=1_000_000, help="initial records of the store")
     parser.add_argument("--seconds", type=float, default=40)
-    parser.add_argument("--every", default="200ms", help="the pause of the follower")
+    parser.add_argument("--every", default="200ms", help="the polling interval of the follower")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir="target") as name:
         folder = pathlib.Path(name)
@@ -94,13 +94,13 @@ def main():
         stop.set()
         writer.join()
         end = time.time()
-        # Merges go on after the last addition.
+        # Merges continue after the last addition.
         while generation_of(copy) != generation_of(store) or time.time() < end + 5:
             if generation_of(copy) < counts["shown"][-1][0]:
                 caught_up = time.time()
             time.sleep(0.02)
             if time.time() > end + 120:
-                raise SystemExit("it does not catch up")
+                raise SystemExit("the follower does not catch up")
         caught_up = locals().get("caught_up", end)
         copied = written(follower.pid) - copied_before
         made = written(server.process.pid) - written_before
@@ -116,7 +116,7 @@ def main():
               f"most {seconds[-1]:.2f}")
         print(f"caught up after the last addition: {max(caught_up - end, 0):.2f} s")
         print(f"added {added / 1e6:.1f} MB, written by the server {made / 1e6:.1f} MB, copied "
-              f"{copied / 1e6:.1f} MB ({copied / max(added, 1):.2f} of what was added)")
+              f"{copied / 1e6:.1f} MB ({copied / max(added, 1):.2f} of the added bytes)")
         print(f"the copy is {'sound' if verified == 0 else 'damaged'}")
         server.process.kill()
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Measures how the cost of work grows with its size, where it once grew with the square.
+"""Measures how costs grow with the size of the work, in cases that once grew quadratically.
 
     python3 benches/program/growth.py --program OLDER --program target/release/fpstore
 
-Each row is twice the work of the row before; linear work then takes twice the processor time. A cell
-is the processor time of the program in seconds, as the system accounts it, children included; a case
-ends with the first row that takes longer than --most. The inputs are made from a fixed seed.
+Each row has twice the work of the previous row; linear work then takes twice the processor time. A
+cell is the processor time of the program in seconds, as the system accounts it, children included; a
+case ends with the first row that takes longer than --most. The inputs come from a fixed seed.
 """
 
 import argparse
@@ -39,7 +39,7 @@ def words(source, count):
 
 
 def files(program, folder, count):
-    """A folder of files of two documents each, cleaned."""
+    """Cleans a folder of files with two documents each."""
     source = random.Random(SEED)
     (folder / "in").mkdir()
     for at in range(count):
@@ -49,7 +49,7 @@ def files(program, folder, count):
 
 
 def copies(program, folder, count):
-    """Near copies of one template: 200 words, of which 3 differ."""
+    """Near copies of one template: 200 words, 3 of them different."""
     source = random.Random(SEED)
     template = words(source, 200).split()
     with open(folder / "in.jsonl", "w") as out:
@@ -62,7 +62,7 @@ def copies(program, folder, count):
 
 
 def ordinary(program, folder, count, *options):
-    """Documents of 200 words, of which a fifth are an earlier one with 2 words changed."""
+    """Documents of 200 words; a fifth are copies of an earlier one with 2 words changed."""
     source, made = random.Random(SEED), []
     with open(folder / "in.jsonl", "w") as out:
         for at in range(count):
@@ -95,7 +95,7 @@ def segments(program, folder, count):
 
 
 def chunks(program, folder, count):
-    """A line of a stream that comes in chunks of one byte, to a server."""
+    """Sends a line of a stream to a server, in chunks of one byte."""
     (folder / "in.tsv").write_text("0000000000000001\ta\n")
     subprocess.run([program, "build", "in.tsv", "-s", "store.fps", "-q"], cwd=folder, check=True)
     server = subprocess.Popen([program, "serve", "-s", "store.fps", "--listen", "127.0.0.1:0"],
@@ -131,9 +131,9 @@ CASES = [
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", action="append", help="may be repeated")
-    parser.add_argument("--case", action="append", help="only this one; may be repeated")
+    parser.add_argument("--case", action="append", help="run only this case; may be repeated")
     parser.add_argument("--rows", type=int, default=4)
-    parser.add_argument("--most", type=float, default=60, help="seconds of the last row of a case")
+    parser.add_argument("--most", type=float, default=60, help="a case ends after a row that takes longer")
     options = parser.parse_args()
     programs = [os.path.abspath(name) for name in options.program or ["target/release/fpstore"]]
     print("| work | size |" + "".join(f" program {at} |" for at in range(1, len(programs) + 1)))

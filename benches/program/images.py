@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Measures which edits of pictures are found at which k.
+"""Measures which edits of pictures are found within k bits, for several k.
 
 Needs Pillow and imagehash (`pip install pillow imagehash`) and the program `fpstore`:
 
     FPSTORE_BIN=target/release/fpstore python3 benches/program/images.py [PICTURES]
 
-It draws pictures (600 unless told), edits each, builds a store of the originals, and asks with
-every edit. A table says for each edit and k which share of edits finds its original, and how many
-wrong originals a query finds. It also compares the values with those of imagehash.
+It draws pictures (600 by default), edits each, builds a store of the originals, and queries every
+edit. For each edit and k a table has the share of edited pictures whose original is found, and the
+number of wrong originals per query. It also compares the hashes with imagehash.
 
-Beside them the hashes of others, where they are there: imagededup (`pip install imagededup`), and
-those of czkawka, if RIVAL_BIN names the program that `benches/picture_rival` builds.
+Other hashes are measured if they are available: imagededup (`pip install imagededup`), and czkawka if
+RIVAL_BIN is the path of the program built from `benches/picture_rival`.
 """
 
 import functools
@@ -26,7 +26,7 @@ import imagehash
 from PIL import Image, ImageDraw, ImageEnhance, ImageFilter, ImageOps
 
 BIN = os.environ.get("FPSTORE_BIN", "fpstore")
-# What makes the same values in Python.
+# The Python functions that compute the same hashes.
 SAME = {"phash": imagehash.phash, "dhash": imagehash.dhash}
 DISTANCES = [0, 2, 3, 4, 6, 8, 10, 12, 16]
 
@@ -90,7 +90,7 @@ def dump(folder: Path, name: str) -> dict[str, int]:
 
 
 def of_imagededup(folder: Path) -> dict[str, int]:
-    """The hashes of the pictures in a folder, as imagededup makes them unless told otherwise."""
+    """The hashes of the pictures in a folder, with the default options of imagededup."""
     from imagededup.methods.hashing import PHash
 
     hasher = PHash(verbose=False)
@@ -103,7 +103,7 @@ def of_czkawka(folder: Path) -> dict[str, int]:
 
 
 def rivals() -> dict[str, Callable[[Path], dict[str, int]]]:
-    """Those that are there."""
+    """The available rivals."""
     found: dict[str, Callable[[Path], dict[str, int]]] = {}
     try:
         import imagededup.methods.hashing  # noqa: F401
@@ -158,7 +158,7 @@ def main() -> None:
             print("| wrong ones a query | " + " | ".join(f"{it / queries:.4f}" for it in wrong) + " |")
             for ending, bits in differing.items() if name in SAME else []:
                 same = sum(it == 0 for it in bits)
-                print(f"beside imagehash, .{ending}: {same} of {len(bits)} equal, at most {max(bits)} bits differ")
+                print(f"compared with imagehash, .{ending}: {same} of {len(bits)} equal, at most {max(bits)} bits differ")
 
 
 if __name__ == "__main__":

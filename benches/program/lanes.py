@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Measures quick requests to `fpstore serve` beside slow ones.
+"""Measures the latency of quick requests to `fpstore serve` during slow ones.
 
     python3 benches/program/lanes.py --beside OLDER      # another program, in turns: four minutes
 
-The store is that of benches/program/serve.py. A quick query is one fingerprint within 3 bits, on the thread
-that reads the request; a middling one is within 8 bits, and goes to another thread. A quick addition
-has one item within 3 bits. Each slow asker sends batches of 200 fingerprints within 16 bits, one after
-the other; with additions these are check-and-adds. Each asks over one connection of its own, and waits
-for the answer. A refused request is one with status 503, after which the client waits 0.1 s.
+The store is the same as in benches/program/serve.py. A quick query has one fingerprint within 3 bits
+and runs on the thread that reads the request; a medium one is within 8 bits and runs on another
+thread. A quick addition has one item within 3 bits. Each slow client sends batches of 200
+fingerprints within 16 bits, one after the other; in cases with additions it sends check-and-adds.
+Each client has its own connection and waits for the answer. A refused request is one with status 503,
+after which the client waits 0.1 s.
 """
 
 import argparse
@@ -47,7 +48,7 @@ def slow(server, path, seed, stop, counts):
 
 
 def requests_of(kind, stored, source):
-    """Requests of a kind without end: method, path, body."""
+    """An endless sequence of requests of a kind: method, path, body."""
     while True:
         value = source.choice(stored) ^ 1 << source.randrange(64)
         if kind == "addition":
@@ -60,7 +61,7 @@ def requests_of(kind, stored, source):
 
 
 def measure(server, kind, stored, beside, seconds):
-    """Milliseconds of the requests that were answered, sorted; and counts."""
+    """Sorted milliseconds of the answered requests; and counts."""
     stop, counts = threading.Event(), {"slow": 0, "slow refused": 0, "refused": 0}
     path = "/v1/check-and-add" if kind == "addition" else "/v1/query"
     askers = [threading.Thread(target=slow, args=(server, path, seed, stop, counts))
@@ -95,7 +96,7 @@ def main():
     parser.add_argument("--program", default="target/release/fpstore")
     parser.add_argument("--beside", metavar="PROGRAM", help="another program, measured in turns")
     parser.add_argument("-n", type=int, default=1_000_000, help="records of the store")
-    parser.add_argument("--seconds", type=float, default=3, help="of each case and turn")
+    parser.add_argument("--seconds", type=float, default=3, help="seconds of each case and turn")
     options = parser.parse_args()
     programs = {"this": options.program}
     if options.beside:

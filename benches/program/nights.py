@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""A crawl that is cleaned night after night with `fpstore clean`: what each night costs.
+"""Measures each night of a crawl that is cleaned every night with `fpstore clean`.
 
     FPSTORE=target/release/fpstore python3 benches/program/nights.py               # thirty nights of 10^5
     FPSTORE=... python3 benches/program/nights.py --nights 5 --documents 2000      # a minute
 
-Each night has new documents of 100 words. Of these a third are near copies (one word exchanged) of
-documents of any earlier night within the window, a tenth near copies within the night, the rest are
-new. One command cleans them against all before and adds the others with the label of the night;
-another removes what is older than the window. For each night the table has processor seconds and
-peak memory of the cleaning, seconds of `expire`, segments and bytes of the store for each document
-in it, and how many documents were kept. Every night the command is killed once, when it has taken
-half the time of the night before, and given again; the seconds are those of both. A copy is looked for among those that were kept,
-and every miss is counted. FPSTORE names the program.
+Each night has new documents of 100 words. A third of them are near copies (one word replaced) of
+documents of any earlier night within the window, a tenth are near copies within the night, the rest
+are new. One command cleans them against all earlier documents and adds the kept ones with the label of
+the night; another command removes documents older than the window. For each night the table has
+processor seconds and peak memory of the cleaning, seconds of `expire`, the number of segments, bytes
+of the store per document, and the number of kept documents. Every night the command is killed once,
+after half the time of the previous night, and repeated; the seconds include both runs. The originals
+of copies are kept documents, and every missed copy is counted. FPSTORE is the path of the program.
 """
 
 import argparse
@@ -32,7 +32,7 @@ FIRST = datetime.date(2026, 1, 1)
 
 
 class Crawl:
-    """Documents with the ids of those that they are near."""
+    """Documents, with the ids of the copies."""
 
     def __init__(self, window):
         self.rng = random.Random(SEED)
@@ -42,11 +42,11 @@ class Crawl:
         self.weights = list(itertools.accumulate(1 / (rank + 1) ** 0.9
                                                  for rank in range(len(self.words))))
         self.window = window
-        # Of each night in the window the originals: id and words.
+        # For each night in the window the originals: id and words.
         self.nights = []
 
     def night(self, number, count, path):
-        """Writes a night, and returns the ids of its copies."""
+        """Writes the documents of a night, and returns the ids of its copies."""
         originals, copies = [], set()
         with open(path, "w") as out:
             for at in range(count):
@@ -64,7 +64,7 @@ class Crawl:
                     text[self.rng.randrange(WORDS)] = self.rng.choice(self.words)
                     copies.add(name)
                 out.write(json.dumps({"id": name, "text": " ".join(text)}) + "\n")
-        # Some originals are enough to copy from, and thirty nights fit into memory.
+        # A sample of originals suffices for copies, and thirty nights then fit into memory.
         self.nights = (self.nights + [self.rng.sample(originals, min(len(originals), 2_000))])
         self.nights = self.nights[-self.window:]
         return copies
@@ -86,8 +86,8 @@ def run(command, kill_after=None):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--nights", type=int, default=30)
-    parser.add_argument("--documents", type=int, default=100_000, help="of a night")
-    parser.add_argument("--window", type=int, default=20, help="nights that the store remembers")
+    parser.add_argument("--documents", type=int, default=100_000, help="documents per night")
+    parser.add_argument("--window", type=int, default=20, help="number of nights kept in the store")
     parser.add_argument("--no-kills", action="store_true")
     args = parser.parse_args()
     program = os.environ.get("FPSTORE", "target/release/fpstore")

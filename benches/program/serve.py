@@ -2,14 +2,14 @@
 """Measures `fpstore serve` on loopback with the load tool wrk (Debian package wrk).
 
     python3 benches/program/serve.py                        # requests, batches, additions: three minutes
-    python3 benches/program/serve.py --mixed 10             # ten minutes of queries beside a writer
+        python3 benches/program/serve.py --mixed 10             # ten minutes of queries during writes
 
-The store holds clustered fingerprints (a fifth are an earlier one with 0 to 6 flips) with u64 ids, in
-two halves, from a fixed seed. Of the queries a third are stored, a third stored with 1 to 3 flips, a
-third random; k is 3. The server has one thread, wrk another one. CPU is that of the server process,
-from /proc, for each request or query; on a busy machine it is the fair figure. Items to check and add
-are random; each turn begins with a copy of the store, where all are new until their requests come
-again.
+The store holds clustered fingerprints (a fifth are copies of an earlier one with 0 to 6 flipped bits)
+with u64 ids, in two halves, from a fixed seed. Of the queries a third are stored, a third are stored
+with 1 to 3 flipped bits, a third are random; k is 3. The server has one thread, wrk another one. CPU
+is the processor time of the server, from /proc, for each request or query; on a busy machine it is
+more reliable than the rate. Items to check and add are random; each turn begins with a copy of the
+store, so that all items are new until the requests repeat.
 """
 
 import argparse
@@ -32,7 +32,7 @@ import time
 
 TICKS = os.sysconf("SC_CLK_TCK")
 SEED = 20261122
-# Connections, and how often each case is measured.
+# Connections, and the number of measurements of each case.
 COUNTS = (1, 16, 128)
 TURNS = 3
 
@@ -95,7 +95,7 @@ class Server:
         return (int(fields[11]) + int(fields[12])) / TICKS
 
     def memory(self):
-        """MB that are in memory and belong to the process alone (not the map of the store)."""
+        """MB of private resident memory of the process (without the mapping of the store)."""
         text = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
         return int(re.search(r"RssAnon:\s+(\d+)", text)[1]) / 1000
 
@@ -105,7 +105,7 @@ class Server:
 
 
 class Simd(Server):
-    """The server of go-simstore, on one processor as the other one."""
+    """The server of go-simstore, limited to one processor like fpstore."""
 
     def __init__(self, program, records):
         with socket.socket() as free:
@@ -123,7 +123,7 @@ class Simd(Server):
                 time.sleep(0.1)
 
 
-# The requests are made before the load starts: the load tool must not be what is measured.
+# The requests are prepared before the load starts, so that their preparation is not measured.
 GET = """
 local needles = {%s}
 local requests = {}
@@ -188,7 +188,7 @@ def load(server, script, connections, seconds):
 
 
 def write_scripts(folder, queries, pause):
-    """The load scripts by name, with the number of queries in a request."""
+    """The load scripts by name, each with the number of queries per request."""
     scripts = {}
 
     def add(name, count, text):
@@ -214,7 +214,7 @@ def write_scripts(folder, queries, pause):
 
 
 def post(folder, kind, path, bodies):
-    """The load script that sends these bodies in turn."""
+    """A load script that sends these bodies in turn."""
     inner = pathlib.Path(tempfile.mkdtemp(dir=folder))
     for at, body in enumerate(bodies, 1):
         (inner / str(at)).write_bytes(body)
@@ -238,7 +238,7 @@ def requests(server, simd, scripts, seconds):
     for name, script, of, counts in cases:
         for count in counts:
             turns = [load(of, scripts[script][0], count, seconds) for _ in range(TURNS)]
-            # The turn in the middle by rate: other work on the machine comes and goes.
+            # The turn with the median rate, because other load on the machine varies.
             rate, half, most, spent, errors = sorted(turns)[TURNS // 2]
             print(f"| {name}, {count} | {rate:.0f} | {half:.2f} | {most:.2f} | {spent:.1f} | {errors} |")
     print("\n| batches, 4 connections | queries/s | CPU us a query | errors |")
@@ -298,7 +298,7 @@ def latencies(server, queries):
 
 
 def refreshes(program, server, store, folder, stored, queries):
-    """p99 of 1 000 queries: steady, and right after the store was merged and refreshed."""
+    """p99 of 1 000 queries: in steady state, and right after a merge and refresh of the store."""
     steady, fresh = [], []
     for turn in range(5):
         steady.append(latencies(server, queries[turn * 1000 : (turn + 1) * 1000])[989])
@@ -314,7 +314,7 @@ def refreshes(program, server, store, folder, stored, queries):
 
 
 def mixed(program, store, scripts, minutes):
-    """Queries by wrk beside two clients that check and add, and a look at memory and errors."""
+    """Queries by wrk during check-and-adds of two clients; reports memory and errors."""
     server = Server(program, store, "--threads", "1", "--writable")
     end = time.time() + minutes * 60
     counts = {"new": 0, "near": 0, "errors": 0}
@@ -364,11 +364,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", default="target/release/fpstore")
     parser.add_argument("-n", type=int, default=1_000_000, help="records of the store")
-    parser.add_argument("--seconds", type=int, default=10, help="of each case")
-    parser.add_argument("--go-simstore", metavar="PROGRAM", help="its server simd, to compare with")
+    parser.add_argument("--seconds", type=int, default=10, help="seconds of each case")
+    parser.add_argument("--go-simstore", metavar="PROGRAM", help="the server simd, for comparison")
     parser.add_argument("--mixed", type=float, default=0, metavar="MINUTES")
     parser.add_argument("--pause", type=int, default=0, metavar="MS",
-                        help="with --mixed, of each of the 16 connections between its requests")
+                        help="with --mixed, pause of each of the 16 connections between requests")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir="target") as name:
         folder = pathlib.Path(name)

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Measures the memory of `fpstore serve` under clients that are slow, beside one that is not.
+"""Measures the memory of `fpstore serve` with slow clients and one normal client.
 
     python3 benches/program/serve_memory.py                 # one minute
 
-The store is that of benches/program/serve.py. `bodies` sends all but the last byte of a batch of 16 MiB, from
-each client; `answers` asks for a batch whose answer is long, and reads nothing of it. All clients stay
-until the memory no longer grows. Memory is that of the process alone, without mapped files (RssAnon);
-beside it one client asks for one fingerprint after the other.
+The store is the same as in benches/program/serve.py. With `bodies`, each slow client sends all but the
+last byte of a batch of 16 MiB; with `answers`, it requests a batch with a long answer and reads none of
+it. All clients stay connected until the memory no longer grows. Memory is that of the process, without
+mapped files (RssAnon); meanwhile a normal client queries one fingerprint after the other.
 """
 
 import argparse
@@ -25,11 +25,11 @@ BATCH = 100_000
 
 
 def anonymous(pid):
-    """MiB of memory of the process that is no mapped file."""
+    """MiB of anonymous memory of the process."""
     for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("RssAnon:"):
             return int(line.split()[1]) / 1024
-    raise SystemExit("this system does not tell RssAnon")
+    raise SystemExit("this system does not report RssAnon")
 
 
 def open_socket(server):
@@ -43,7 +43,7 @@ def head(path, length, kind):
 
 
 def send(client, data, counts):
-    """Sends what is taken; an answer before the end is one that refuses."""
+    """Sends as much data as the server accepts; an early answer is a refusal."""
     client.settimeout(5)
     try:
         client.sendall(data)
@@ -68,7 +68,7 @@ def slow_clients(server, kind, count, stored):
 
 
 def watch(server, stored, until):
-    """The largest memory, and the times of single queries, until a moment."""
+    """The peak memory, and the times of single queries, until the given moment."""
     connection, most, times, refused = server.connect(), 0, [], 0
     at = 0
     while time.time() < until():
@@ -87,7 +87,7 @@ def watch(server, stored, until):
 def measure(server, kind, count, stored, seconds):
     before = anonymous(server.process.pid)
     clients, threads, counts = slow_clients(server, kind, count, stored)
-    # As long as the clients send, and then a while for the answers.
+    # While the clients send, and some seconds longer for the answers.
     end = [time.time() + 600]
 
     def ended():
@@ -110,8 +110,8 @@ def main():
     parser.add_argument("--program", default="target/release/fpstore")
     parser.add_argument("-n", type=int, default=1_000_000, help="records of the store")
     parser.add_argument("--clients", type=int, default=100)
-    parser.add_argument("--seconds", type=float, default=15, help="after all was sent")
-    parser.add_argument("options", nargs="*", help="of the server, after --")
+    parser.add_argument("--seconds", type=float, default=15, help="seconds after everything was sent")
+    parser.add_argument("options", nargs="*", help="options of the server, after --")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir="target") as name:
         folder = pathlib.Path(name)

@@ -5,11 +5,11 @@
     python3 benches/program/simhash_rival.py target/release/fpstore DOCS.jsonl
 
 Texts: the package has its defaults (windows of four characters, MD5), and fpstore gets
-`--recipe 1e0ng`, which gives the same fingerprints. Features: the words of each text, lower-cased,
+`--recipe 1e0ng`, which yields the same fingerprints. Features: the lower-cased words of each text,
 with their counts. The package gets them as dictionaries in memory, its best case; fpstore reads and
 parses them as JSON Lines. The fingerprints by MD5 must be equal; fpstore then runs once more with
-its own hash. Times are CPU times, medians of rounds in turn; those of fpstore include starting the
-program.
+its own hash. Times are CPU times, medians of rounds in turn; for fpstore they include the start of
+the program.
 """
 
 import json
@@ -74,7 +74,7 @@ def main() -> None:
 
 
 def cpu_time() -> float:
-    """CPU seconds of this process and of the children that it waited for."""
+    """CPU seconds of this process and of its ended children."""
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     return time.process_time() + children.ru_utime + children.ru_stime
 

@@ -1,18 +1,22 @@
 #!/usr/bin/env python3
-"""Cleans near copies of templates with `fpstore clean`: what each costs as they grow.
+"""Measures `fpstore clean` on corpora of several sizes with many near copies of templates.
 
     FPSTORE=target/release/fpstore python3 benches/program/templates.py
     FPSTORE=... python3 benches/program/templates.py --beside OLDER_FPSTORE --sizes 2000 5000
 
-A crawl has pages that differ in a few words only: products, errors, licences. Each corpus here is
-documents of 200 words, made of one template with 3 words exchanged (`near`) or 7 (`far`, of which
-many pairs lie below a similarity of 0.8), or of ordinary documents of which a tenth are copies of
-one template (`mixed`). For each size and rule it prints the seconds of processor time, the peak
-memory, the microseconds for each document, and how many documents are kept. Up to --check documents,
-what is removed is compared with comparing each document with each: in their order, a document that
-is near one that is kept goes by the first such one. With --clusters `fpstore cluster --confirm 0.8`
-is measured, too, by each of its methods. With --beside, an older program cleans the same
-files, and the lists of what was removed are compared byte for byte. FPSTORE names the program.
+A crawl has pages that differ only in a few words: products, errors, licences. Each corpus here has
+documents of 200 words:
+
+* `near`: copies of one template with 3 words replaced;
+* `far`: the same with 7 words replaced, so that many pairs have a similarity below 0.8;
+* `mixed`: ordinary documents, and a tenth copies of one template.
+
+For each size and rule it prints the processor seconds, the peak memory, the microseconds for each
+document, and the number of kept documents. Up to --check documents, the removed documents are compared
+with a brute-force model: each document in order is removed if it is near a kept one, and assigned to
+the first such one. With --clusters, each method of `fpstore cluster --confirm 0.8` is measured, too.
+With --beside, an older program cleans the same files, and the lists of removed documents are compared
+byte for byte. FPSTORE is the path of the program.
 """
 
 import argparse
@@ -29,7 +33,7 @@ METHODS = ["leader", "components", "star"]
 
 
 def vocabulary(rng):
-    """Returns made-up words, and the sums of their weights, by which frequent ones are drawn."""
+    """Returns synthetic words, and their cumulative weights for sampling."""
     letters = "abcdefghijklmnopqrstuvwxyz"
     words = ["".join(rng.choices(letters, k=rng.randint(2, 9))) for _ in range(30_000)]
     return words, list(itertools.accumulate(1 / (rank + 1) ** 0.9 for rank in range(len(words))))
@@ -63,7 +67,7 @@ def measure(command):
 
 
 def clean(program, corpus, folder, rule):
-    """Returns processor seconds, megabytes, the documents kept, and the list of removed ones."""
+    """Returns processor seconds, megabytes, the number of kept documents, and the list of removed ones."""
     removed = folder / "removed.tsv"
     command = [program, "clean", corpus, "-o", folder / "clean.jsonl", *rule, "-q"]
     seconds, memory = measure([*command, "--removed", removed])
@@ -81,7 +85,7 @@ def cluster(program, corpus, folder, rule):
 
 
 def expected(program, corpus):
-    """The documents that go by an earlier one, by their fingerprints, each with each."""
+    """Brute force over fingerprints: for each removed document the earlier one kept in its place."""
     lines = subprocess.check_output([program, "fingerprint", corpus], text=True)
     documents = [line.split("\t") for line in lines.splitlines()]
     kept, gone = [], {}

@@ -1,9 +1,9 @@
-//! Compares the scheme that the planner chooses with every other scheme within the same budget.
+//! Compares the scheme chosen by the planner with every other scheme within the same budget.
 //! Prints a table of median times for all kinds of data, n and k. Times are CPU times of the
-//! thread, so other jobs on the machine disturb little.
+//! thread, so other load on the machine changes them little.
 //!
 //!     cargo bench --bench auto                            # up to 10^6
-//!     FPSTORE_BENCH_N=10000000 cargo bench --bench auto   # one n; 0 for the shipped data alone
+//!     FPSTORE_BENCH_N=10000000 cargo bench --bench auto   # one n; 0: only the repository's data
 #![deny(unsafe_code)]
 
 mod clock;
@@ -18,11 +18,11 @@ use fpstore::{BuildOptions, Builder, Fingerprint, Scheme, Searcher, Store, Warm}
 use tempfile::TempDir;
 
 const COUNTS: [usize; 3] = [10_000, 100_000, 1_000_000];
-/// The number of fingerprints under `cargo test`, which only checks that everything runs.
+/// The number of fingerprints under `cargo test`, which only checks that the bench runs.
 const COUNT_IN_TESTS: usize = 2_000;
 const DISTANCES: std::ops::RangeInclusive<u32> = 1..=7;
 const QUERY_COUNT: usize = 3_000;
-/// Rounds of all contenders in turn, and then of the fastest of them.
+/// Rounds of all contenders in turn, and then of the fastest contenders.
 const ROUNDS: usize = 3;
 const FINAL_ROUNDS: usize = 15;
 const FINALISTS: usize = 4;
@@ -51,7 +51,7 @@ fn main() {
     println!("\nThe largest ratio is {worst:.2}.");
 }
 
-/// Data that are made up.
+/// Synthetic data.
 fn made(count: usize) -> Vec<(&'static str, Vec<u64>)> {
     let even = Spread::Uniform.fingerprints(count);
     let keep = |mask: u64| even.iter().map(|value| value & mask).collect::<Vec<u64>>();
@@ -80,7 +80,7 @@ fn shipped(name: &str) -> Vec<u64> {
     values
 }
 
-/// Stores of one data set by their masks, made at the first use.
+/// Stores of one data set, keyed by their masks, built at the first use.
 struct Stores {
     values: Vec<u64>,
     folder: TempDir,
@@ -105,7 +105,7 @@ impl Stores {
     }
 }
 
-/// Prints a row for each k and gives the largest ratio.
+/// Prints a row for each k and returns the largest ratio.
 fn compare(name: &str, mut values: Vec<u64>) -> f64 {
     values.sort_unstable();
     values.dedup();
@@ -156,7 +156,7 @@ fn compare(name: &str, mut values: Vec<u64>) -> f64 {
 
 struct Contender {
     searcher: Searcher,
-    /// Whether it takes part in the next turns.
+    /// Whether it takes part in further turns.
     stays: bool,
     nanos: Vec<f64>,
 }
@@ -172,7 +172,7 @@ impl Contender {
         sorted.get(sorted.len() / 2).copied().unwrap_or(f64::INFINITY)
     }
 
-    /// Nanoseconds per query; a round that takes long ends early.
+    /// Nanoseconds per query; ends early if the round takes long.
     fn round(&mut self, queries: &[u64], k: u32) -> f64 {
         let start = clock::nanos();
         let mut asked = 0_u32;
@@ -190,12 +190,12 @@ impl Contender {
     }
 }
 
-/// All contenders take part in the first turns, and those with `stays` in later ones.
+/// All contenders take part in the first turns, only those with `stays` in later ones.
 fn take_turns(contenders: &mut [Contender], queries: &[u64], k: u32, rounds: usize) {
     let first = rounds == ROUNDS;
     for round in 0..rounds {
         for contender in contenders.iter_mut().filter(|c| first || c.stays) {
-            // Each round has other queries, but all contenders get the same.
+            // Queries differ between rounds, but all contenders get the same queries.
             let from = round * 997 % queries.len();
             let nanos = contender.round(&queries[from..], k);
             contender.nanos.push(nanos);

@@ -1,4 +1,4 @@
-//! A million queries in a batch, compared with one after the other: medians of rounds in turn.
+//! Batches of a million queries, compared with single queries: medians of rounds in turn.
 #![deny(unsafe_code)]
 
 mod data;

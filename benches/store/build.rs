@@ -1,4 +1,4 @@
-//! Building a store of a million fingerprints with numbers as ids, from memory to disk.
+//! Building a store of a million fingerprints with numeric ids, from memory to disk.
 #![deny(unsafe_code)]
 
 mod data;
@@ -28,7 +28,7 @@ fn main() {
             bencher.iter_batched(
                 || tempfile::tempdir().expect("the system gives a directory"),
                 |folder| (build(&folder, &fingerprints), folder),
-                // One store at a time; it is removed outside of what is timed.
+                // One store at a time; its removal is not timed.
                 BatchSize::PerIteration,
             );
         });

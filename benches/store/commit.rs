@@ -1,8 +1,8 @@
-//! Committing segment files that tasks have written, by links, beside importing, which copies and
-//! verifies each byte: seconds that passed.
+//! Compares a commit of segment files, which uses hard links, with an import, which copies and
+//! verifies each byte: wall-clock seconds.
 //!
-//! `FPSTORE_BENCH_SEGMENTS` and `FPSTORE_BENCH_SEGMENT_MB` set the number of files and the megabytes
-//! of each: 200 of 60 by default, 12 GB below the directory of temporary files (`TMPDIR`).
+//! `FPSTORE_BENCH_SEGMENTS` and `FPSTORE_BENCH_SEGMENT_MB` set the number of files and their size
+//! in megabytes: 200 of 60 by default, 12 GB in the directory of temporary files (`TMPDIR`).
 #![deny(unsafe_code)]
 
 #[path = "../../tests/common/random.rs"]
@@ -15,10 +15,10 @@ use fpstore::writer::{CommitOptions, commit};
 use fpstore::{BuildOptions, Builder, Fingerprint, Scheme, SegmentReceipt, Writer, WriterOptions};
 use random::Random;
 
-/// Long ids make large files quickly; a commit does not look at them.
+/// Long ids make large files quickly; a commit does not read them.
 const ID_LEN: usize = 60_000;
 const ROUNDS: usize = 5;
-/// Importing all of them would take as much space again.
+/// An import of all segments would need the same space again.
 const IMPORTED: usize = 10;
 
 fn main() {
@@ -61,7 +61,7 @@ fn options() -> BuildOptions {
     BuildOptions::default().scheme(Scheme::named("1", 3).expect("it is a family")).threads(1)
 }
 
-/// A segment file of about so many bytes.
+/// A segment file of about `len` bytes.
 fn segment(folder: &Path, part: usize, len: usize) -> SegmentReceipt {
     let mut random = Random::new(part as u64 + 1);
     let path = folder.join(format!("part-{part:03}.fps"));

@@ -1,4 +1,4 @@
-//! The time of queries and the steps that the cost model expects, a row for each scheme, n and k.
+//! Query times and the steps expected by the cost model, a row for each scheme, n and k.
 //! `tools/fit_costs.py` fits the unit costs to these rows.
 //!
 //!     for run in 1 2 3; do cargo bench --bench fit > steps.$run.tsv; done
@@ -16,18 +16,18 @@ use fpstore::{
     BuildOptions, Builder, Fingerprint, Scheme, Searcher, Section, Store, TableIndex, Warm,
 };
 
-/// The schemes that are timed at each n.
+/// The schemes timed at each n.
 const CASES: [(usize, &[&str]); 4] = [
     (10_000, &["1", "2", "3", "4", "6", "10", "14", "20"]),
     (100_000, &["1", "2", "3", "4", "6", "10", "14", "20"]),
     (1_000_000, &["1", "2", "3", "4", "6", "10", "14"]),
     (10_000_000, &["1", "2", "3", "4", "6"]),
 ];
-/// The cases under `cargo test`, which only checks that everything runs.
+/// The cases under `cargo test`, which only checks that the bench runs.
 const CASES_IN_TESTS: [(usize, &[&str]); 1] = [(10_000, &["2", "4"])];
 const QUERY_COUNT: usize = 30_000;
 const ROUNDS: usize = 9;
-/// A round ends after this time, even if some queries are left.
+/// Time limit of a round; the remaining queries are skipped.
 const ROUND_NANOS: f64 = 25e6;
 
 fn main() {
@@ -44,7 +44,7 @@ fn main() {
             time(name, &fingerprints, &scheme, None);
         }
     }
-    // Crowded data: dead bits leave long gaps, or crowded blocks where masks hold them.
+    // Crowded data: constant bits cause long gaps, or crowded blocks where masks contain them.
     for (kind, mask) in [("crowded", u64::MAX >> 20), ("extended", 0xffff_ffff)] {
         for count in if measuring { vec![10_000, 100_000, 1_000_000] } else { vec![2_000] } {
             let mut fingerprints = Spread::Uniform.fingerprints(count);
@@ -95,12 +95,12 @@ fn row(store: &Store, queries: &[u64], estimate: &SchemeEstimate, k: u32) {
         PlanPath::Probe { tables } => ("probe", tables.iter().map(|t| t.table).collect()),
         PlanPath::Scan { table } => ("scan", vec![*table]),
     };
-    // Estimates may be a bit off how tables are cut, and readers then take another access path.
+    // An estimate may slightly miss the actual block boundaries; then readers choose another path.
     if (path == "scan") != estimate.radii.is_none() {
         return;
     }
     let mut searcher = store.searcher();
-    // The minimum, because disturbance only adds to the time of a round.
+    // The minimum, because other load only adds to the time of a round.
     let rounds = (0..ROUNDS).map(|_| ask(&mut searcher, queries, k).0);
     let nanos = rounds.fold(f64::INFINITY, f64::min);
     let (_, probes, candidates) = ask(&mut searcher, queries, k);
@@ -122,7 +122,7 @@ fn row(store: &Store, queries: &[u64], estimate: &SchemeEstimate, k: u32) {
     );
 }
 
-/// Bytes of indexes and heads of these tables.
+/// Bytes of the indexes and heads of these tables.
 fn footprint(store: &Store, tables: &[TableIndex]) -> u64 {
     let info = store.info();
     let hot = |section: &Section| match section {

@@ -69,8 +69,8 @@ fn bounded(count: usize, rounds: usize) {
     take_turns(&format!("join/k3/{}/store", count_name(count)), &contenders, rounds);
 }
 
-/// Clusters of values that are distinct up to a tenth, and of as many values of which a million, or
-/// a tenth, are equal.
+/// Clusters of distinct values, compared with clusters of the same values plus a tenth that are all
+/// equal.
 fn crowded(count: usize, rounds: usize) {
     let folder = tempfile::tempdir().expect("the system gives a directory");
     let equal = count / 10;
@@ -156,7 +156,7 @@ fn distinct(spread: Spread, count: usize) -> Vec<u64> {
 
 type Contender<'a, R> = (&'a str, &'a dyn Fn() -> R);
 
-/// Lets the contenders take turns; all must give the same result. Prints medians and the medians of
+/// Runs the contenders in turn; all must return the same result. Prints medians and the medians of
 /// ratios.
 fn take_turns<R: Copy + PartialEq + Debug>(
     case: &str,
@@ -194,7 +194,7 @@ fn joined(fingerprints: &[Fingerprint], k: u32, threads: usize) -> Sum {
     sum
 }
 
-/// A count of pairs and a number that does not depend on their order.
+/// The number of pairs and a checksum that does not depend on their order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Sum(u64, u64);
 

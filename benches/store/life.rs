@@ -1,5 +1,5 @@
-//! Compares a store that grew in small batches, with merges, with one built at once: bytes written
-//! and query times.
+//! Compares a store that grew in small batches, with merges, with a store built at once: bytes
+//! written and query times.
 #![deny(unsafe_code)]
 
 mod clock;
@@ -29,12 +29,12 @@ fn main() {
     }
 }
 
-/// The writers that add the batches.
+/// How the batches are added.
 #[derive(Clone, Copy, PartialEq)]
 enum Writers {
-    /// One writer for all batches, as `add --follow` has.
+    /// One writer for all batches, as in `add --follow`.
     One,
-    /// A new writer for each batch, as one `add` command per batch has.
+    /// A new writer for each batch, as with one `add` command per batch.
     Each,
 }
 
@@ -76,8 +76,8 @@ fn compare(folder: &Path, fingerprints: &[u64], scheme: Option<&Scheme>, writers
             writer.finish().expect("the disk has room");
             writer = open();
         }
-        // One searcher follows the store, and is asked as often as there are new records: what it
-        // gathers in memory is in its time.
+        // One searcher follows the store and runs one query per new record: its time includes the
+        // data that it caches in memory.
         let start = clock::nanos();
         followed.refresh().expect("the store is whole");
         follower.follow(&followed);
@@ -102,7 +102,7 @@ fn compare(folder: &Path, fingerprints: &[u64], scheme: Option<&Scheme>, writers
     let mut ratios = Vec::new();
     let mut times = Vec::new();
     for round in 0..ROUNDS {
-        // Another one goes first each time.
+        // The first store alternates.
         let (grown, whole) = match round % 2 {
             0 => (time(&mut one, &queries), time(&mut other, &queries)),
             _ => {

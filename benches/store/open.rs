@@ -1,5 +1,5 @@
-//! Opening a store whose files are in the page cache: mapped, which takes the same time for few and
-//! many fingerprints, and read into memory; and queries of both.
+//! Opens a store whose files are in the page cache: mapped, in constant time for any number of
+//! fingerprints, or read into memory; and compares queries of both.
 #![deny(unsafe_code)]
 
 mod data;
@@ -13,7 +13,7 @@ use fpstore::{Access, Builder, Fingerprint, OpenOptions, Store, Warm};
 
 const K: u32 = 3;
 const COUNTS: [usize; 2] = [10_000, 10_000_000];
-/// Stores open at a time; they are closed outside of what is timed.
+/// Number of stores open at a time; closing them is not timed.
 const OPEN_MAX: u64 = 64;
 
 fn main() {
@@ -63,7 +63,7 @@ fn time_open(criterion: &mut Criterion, path: &Path, count: usize, queries: &[u6
             batch,
         );
     });
-    // Nothing has changed: a refresh reads and compares the manifest.
+    // Without changes, a refresh only reads and compares the manifest.
     let store = open();
     group.bench_function("refresh-unchanged", |bencher| {
         bencher.iter(|| store.refresh().expect("the store is whole"));

@@ -1,8 +1,8 @@
-//! The program building stores from files, compared with `sort -u`: time, CPU time, memory and
-//! temporary files, with ample memory and with little.
+//! Builds stores from files with the program, compared with `sort -u`: time, CPU time, memory and
+//! temporary files, with ample memory and with little memory.
 //!
 //! `FPSTORE_BENCH_N` sets the number of fingerprints, `FPSTORE_BENCH_DIR` the folder of the
-//! files, and `FPSTORE_BENCH_MEMORY` the little memory (512MiB).
+//! files, and `FPSTORE_BENCH_MEMORY` the small memory limit (512MiB).
 #![deny(unsafe_code)]
 
 mod data;
@@ -65,7 +65,7 @@ fn main() {
     println!("\nhex lines: {ratio:.1} times as fast as sort -u");
 }
 
-/// The same fingerprints in three spellings.
+/// The same fingerprints in three formats.
 struct Files {
     bare: PathBuf,
     with_ids: PathBuf,
@@ -105,7 +105,7 @@ struct Contender {
     seconds: Vec<f64>,
     cpu_seconds: Vec<f64>,
     anonymous_kib: u64,
-    /// Of the segment file.
+    /// Checksum of the segment file.
     sum: u32,
 }
 
@@ -201,20 +201,20 @@ fn median(values: &[f64]) -> f64 {
     sorted[sorted.len() / 2]
 }
 
-/// Memory of the process that is not mapped from files, where the system reports it.
+/// Anonymous memory of the process, where the system reports it.
 fn anonymous_kib(process: u32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;
     line.trim().strip_suffix("kB")?.trim().parse().ok()
 }
 
-/// User and system time of all children that have ended, where the system reports it.
+/// User and system time of all ended child processes, where the system reports it.
 fn children_cpu_seconds() -> f64 {
     const TICKS_PER_SECOND: f64 = 100.0;
     let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let after_name = stat.rsplit(") ").next().unwrap_or_default();
     let fields: Vec<&str> = after_name.split(' ').collect();
     let ticks = |field: usize| fields.get(field).and_then(|text| text.parse::<f64>().ok());
-    // cutime and cstime are fields 16 and 17 of the line, of which two are before this part.
+    // cutime and cstime are fields 16 and 17 of the line; the first two fields were cut off.
     (ticks(13).unwrap_or(0.0) + ticks(14).unwrap_or(0.0)) / TICKS_PER_SECOND
 }

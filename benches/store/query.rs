@@ -1,8 +1,8 @@
-//! One query at a time, data in memory, one thread: fpstore, raw tables, a linear scan.
+//! Single queries, data in memory, one thread: fpstore, raw tables, a linear scan.
 //!
-//! Criterion times each contender alone. For the table at the end they take turns over the same
-//! queries, so that other load of the machine slows all of them alike.
-//! `FPSTORE_BENCH_N=100000000` prints the table for that many fingerprints, and no more.
+//! Criterion times each contender separately. For the final table they take turns over the same
+//! queries, so that other load on the machine slows down all of them equally.
+//! `FPSTORE_BENCH_N=100000000` prints only the table for that many fingerprints.
 #![deny(unsafe_code)]
 
 mod baseline;
@@ -21,11 +21,11 @@ use turns::{Contender, Turns};
 
 const K: u32 = 3;
 const COUNTS: [usize; 3] = [100_000, 1_000_000, 10_000_000];
-/// The number of fingerprints under `cargo test`, which only checks that everything runs.
+/// The number of fingerprints under `cargo test`, which only checks that the bench runs.
 const COUNT_IN_TESTS: usize = 10_000;
-/// Queries on which all must agree before they are timed.
+/// Number of queries whose answers are compared between all contenders before the timing.
 const CHECKED_COUNT: usize = 6_000;
-/// Values that a scan compares in a round; it answers as few queries as that allows.
+/// Values compared by a scan in a round; limits the number of its queries.
 const SCANNED_PER_ROUND: usize = 20_000_000;
 
 fn main() {
@@ -52,14 +52,14 @@ fn main() {
     criterion.final_summary();
 }
 
-/// One data set in all forms, with its queries.
+/// One data set in all representations, with its queries.
 struct Case {
     spread: Spread,
     count: usize,
     queries: Vec<u64>,
-    /// Its checksum bits were set by queries and are tested by each.
+    /// Earlier queries set its checksum bits; each query tests them.
     touched: Store,
-    /// The same files, verified whole: no checksum bit is tested any more.
+    /// The same files, completely verified: queries no longer test checksum bits.
     warmed: Store,
     bucketed: RawBucketed,
     linear: LinearScan,

@@ -1,5 +1,5 @@
-//! A join in 200 shares beside one join, and stores of many segments beside those of one: medians of
-//! rounds in turn, in seconds of processor time on one thread.
+//! Compares a join in 200 shares with one join, and stores of many segments with stores of one:
+//! medians of rounds in turn, in seconds of processor time on one thread.
 //!
 //! `FPSTORE_BENCH_N` sets the number of fingerprints, `FPSTORE_BENCH_ROUNDS` the rounds.
 #![deny(unsafe_code)]
@@ -49,7 +49,7 @@ fn main() {
     empty(&name, &folder.path().join("many"), &many, &values, rounds);
 }
 
-/// One join beside all shares of it, of which each reads its ranges.
+/// One join, compared with all its shares, each of which reads only its ranges.
 fn ranges(case: &str, store: &Store, rounds: usize) {
     let plan = JoinPlan::of(store, K).expect("there is a plan for 3 bits");
     assert_eq!(plan.reads(), PlanReads::Ranges);
@@ -65,7 +65,7 @@ fn ranges(case: &str, store: &Store, rounds: usize) {
     println!("| {case} | the slowest share | {:.4} | | |", slowest / 1e9);
 }
 
-/// The same values, but a tenth agree on their first 16 bits.
+/// The same values, except that a tenth agree on their first 16 bits.
 fn crowded(values: &[u64]) -> Vec<u64> {
     let crowd = |(at, &value): (usize, &u64)| match at % 10 {
         0 => value & (u64::MAX >> 16) | 0x1234 << 48,
@@ -74,14 +74,14 @@ fn crowded(values: &[u64]) -> Vec<u64> {
     values.iter().enumerate().map(crowd).collect()
 }
 
-/// One join beside eight shares that each read everything.
+/// One join, compared with eight shares that each read everything.
 fn everything(case: &str, store: &Store, rounds: usize) {
     let whole = || joined(store, &options());
     let shares = || all_shares(store, 8);
     take_turns(case, &[("one join", &whole), ("8 shares, of everything", &shares)], rounds);
 }
 
-/// Joins and batches over one segment, and over as many fingerprints in 128.
+/// Joins and batches over one segment, compared with the same fingerprints in 128 segments.
 fn passes(name: &str, one: &Store, many: &Store, values: &[u64], rounds: usize) {
     let case = format!("join/k3/{name}/in-memory");
     let [of_one, of_many] = [one, many].map(|store| move || joined(store, &options()));
@@ -151,7 +151,7 @@ fn batch(store: &Store, queries: &[Fingerprint], mode: BatchMode) -> Sum {
     sum
 }
 
-/// A store without ids, in so many segments.
+/// A store without ids, with the given number of segments.
 fn store_of(path: &Path, values: &[u64], scheme: &str, segments: usize) -> Store {
     let scheme = Scheme::named(scheme, K).expect("it is a family");
     let mut store = None;
@@ -172,7 +172,7 @@ fn store_of(path: &Path, values: &[u64], scheme: &str, segments: usize) -> Store
 
 type Contender<'a> = (&'a str, &'a dyn Fn() -> Sum);
 
-/// Lets the contenders take turns; all must give the same result. Prints medians and the medians of
+/// Runs the contenders in turn; all must return the same result. Prints medians and the medians of
 /// ratios.
 fn take_turns(case: &str, contenders: &[Contender<'_>], rounds: usize) {
     let mut seconds = vec![Vec::new(); contenders.len()];
@@ -195,7 +195,7 @@ fn take_turns(case: &str, contenders: &[Contender<'_>], rounds: usize) {
     }
 }
 
-/// A count of pairs and a number that does not depend on their order.
+/// The number of pairs and a checksum that does not depend on their order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Sum(u64, u64);
 

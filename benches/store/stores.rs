@@ -1,4 +1,4 @@
-//! Queries of twelve stores that are asked as one, beside one store of all their records: medians of
+//! Queries of twelve stores opened as one, compared with one store of all their records: medians of
 //! rounds in turn.
 #![deny(unsafe_code)]
 
@@ -14,7 +14,7 @@ const K: u32 = 3;
 const STORES: usize = 12;
 const ROUNDS: usize = 9;
 
-/// Asks a store all queries, and gives a checksum of what it finds.
+/// Runs all queries on a store, and returns a checksum of the answers.
 type Way<'a> = &'a dyn Fn(&Store) -> u64;
 
 fn main() {
@@ -71,7 +71,7 @@ fn compare(spread: Spread, count: usize, query_count: usize, rounds: usize) {
         .expect("the store is sound");
         sum
     };
-    // Each way of asking: first one store, then twelve.
+    // Each way of querying: first one store, then twelve.
     let ways: [(&str, Way<'_>); 2] =
         [("one by one, 1 thread", &one_by_one), ("at once, 2 threads", &at_once)];
     for (way, ask) in ways {

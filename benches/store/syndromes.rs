@@ -1,13 +1,13 @@
-//! Tables with syndromes beside tables of whole values: bytes, and the time of queries with their
-//! spread, one at a time, in batches, and with ids read. One thread, data in memory.
+//! Compares syndrome tables to tables of whole values: bytes, and the distribution of query
+//! times, for single queries, batches, and queries with ids. One thread, data in memory.
 //!
-//! All stores hold the same fingerprints and ids. They take turns, each with other queries in its
-//! turn than the one before, so that none finds the cache warmed for it; all answers are compared
-//! before.
+//! All stores have the same fingerprints and ids. They take turns, each with queries that differ
+//! from the previous turn, so that the cache is not warmed for any of them; all answers are
+//! compared before the timing.
 //!
-//! - `FPSTORE_BENCH_N=100000000` measures that many fingerprints, and no other number.
-//! - `FPSTORE_BENCH_FILE=prints.hex` measures the fingerprints of a file, one a line in hex.
-//! - `FPSTORE_BENCH_K=5` asks for another distance than 3, which the stores are then tuned for.
+//! - `FPSTORE_BENCH_N=100000000` measures only that number of fingerprints.
+//! - `FPSTORE_BENCH_FILE=prints.hex` measures the fingerprints of a file with one per line in hex.
+//! - `FPSTORE_BENCH_K=5` queries within 5 bits instead of 3, with stores tuned for it.
 //! - `FPSTORE_BENCH_SCHEMES=halves,halves-syndrome12` compares these schemes.
 #![deny(unsafe_code)]
 
@@ -25,11 +25,11 @@ use tempfile::TempDir;
 const COUNTS: [usize; 2] = [1_000_000, 10_000_000];
 const COUNT_IN_TESTS: usize = 10_000;
 const SCHEMES: &str = "halves,halves-syndrome11,halves-syndrome12,halves-syndrome14";
-/// Queries of a turn.
+/// Number of queries in a turn.
 const TURN: usize = 500;
 const QUERIES: usize = 60_000;
 const CHECKED: usize = 20_000;
-/// Queries of a batch.
+/// Number of queries in a batch.
 const BATCH: usize = 100_000;
 const BATCHES: usize = 3;
 
@@ -63,7 +63,7 @@ fn read(path: &str) -> Vec<u64> {
     text.lines().filter(|line| !line.is_empty()).map(value).collect()
 }
 
-/// A store of one scheme, and the times of its queries.
+/// A store with one scheme, and its query times.
 struct Contender {
     name: String,
     store: Store,
@@ -122,7 +122,7 @@ impl Contender {
         std::hint::black_box(ids);
     }
 
-    /// The answers to a batch, as a sum, and nanoseconds a query.
+    /// A checksum of the answers to a batch, and nanoseconds per query.
     fn batch(&self, needles: &[Fingerprint], k: u32) -> (u64, f64) {
         let (start, mut sum) = (Instant::now(), 0_u64);
         let (options, limits) = (JoinOptions::new(k).threads(1), Limits::default());

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""The program on a console: keys, names in other scripts, and what is left after Ctrl-C.
+"""Checks the program on a console: keys, names in other scripts, and the state after Ctrl-C.
 
     python3 -B tools/checks/check_console.py target/debug/fpstore
     python3 -B tools/checks/check_console.py target/emulators/wine fpstore.exe
 
-The last argument is the program, those before it start it. It gets a console of its own, on which
-this types; under wine that is a console of Windows with the events of one. Needs Python 3 on Unix.
+The last argument is the program; earlier arguments are the command that starts it. The program runs on
+its own console, and this script types on it; under wine it is a Windows console with its events. Needs
+Python 3 on Unix.
 """
 
 import os
@@ -22,9 +23,9 @@ import urllib.request
 PROGRAM = sys.argv[1:]
 IS_WINDOWS = PROGRAM[-1:] and PROGRAM[-1].endswith(".exe")
 CTRL_C = b"\x03"
-# How a console moves, colours and hides.
+# Escape sequences for cursor movement, colours and hiding.
 ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\][^\x07]*\x07)")
-# Only so that a failure ends; the first start of wine alone takes seconds.
+# A limit for failures only; the first start of wine alone takes seconds.
 PATIENCE = 120
 
 
@@ -38,12 +39,12 @@ class Console:
             os.execvp(command[0], command)
 
     def read(self, most):
-        """Takes what the command prints; False at its end."""
+        """Reads output of the command; False at its end."""
         if not select.select([self.keys], [], [], most)[0]:
             return True
         try:
             printed = os.read(self.keys, 1 << 16)
-        except OSError:  # of Linux: the other end is closed
+        except OSError:  # on Linux, if the other end is closed
             return False
         self.shown += printed.decode("utf-8", "replace")
         return bool(printed)
@@ -52,7 +53,7 @@ class Console:
         return re.sub(r"\s+", " ", ESCAPES.sub("", self.shown))
 
     def wait_for(self, pattern):
-        """Waits until the command has printed this, and returns the match."""
+        """Waits until the command has printed the pattern, and returns the match."""
         start = time.monotonic()
         while time.monotonic() - start < PATIENCE and self.read(0.2):
             if found := re.search(pattern, self.text()):
@@ -63,7 +64,7 @@ class Console:
         os.write(self.keys, keys)
 
     def end(self):
-        """The exit status, once the command ends."""
+        """Waits for the end of the command and returns its exit status."""
         start = time.monotonic()
         while self.read(0.2):
             if time.monotonic() - start > PATIENCE:
@@ -78,7 +79,7 @@ class Console:
 
 
 def run(*arguments):
-    """Runs a command without a console, and returns what it prints."""
+    """Runs a command without a console, and returns its output."""
     done = subprocess.run([*PROGRAM, *arguments], stdin=subprocess.DEVNULL, capture_output=True)
     if done.returncode != 0:
         raise SystemExit(f"{arguments}: {done.stderr.decode('utf-8', 'replace')}")
@@ -86,7 +87,7 @@ def run(*arguments):
 
 
 def files_of(store):
-    """The files of a store and their bytes, without those that processes lock."""
+    """The files of a store and their bytes, without lock files."""
     files = (path for path in pathlib.Path(store).rglob("*") if path.is_file())
     return {path.name: path.read_bytes() for path in files if path.name not in ("LOCK", "PUBLISH")}
 
@@ -97,7 +98,7 @@ def write_fingerprints(path, first, count):
 
 
 def serve_ends_in_order():
-    """A server on a console answers, and Ctrl-C ends it in order."""
+    """A server on a console answers requests, and Ctrl-C shuts it down cleanly."""
     server = Console(*PROGRAM, "serve", "pages.fps", "--listen", "127.0.0.1:0")
     address = server.wait_for(r"at (http://127\.0\.0\.1:\d+)")[1]
     with urllib.request.urlopen(f"{address}/healthz", timeout=PATIENCE) as answer:
@@ -112,7 +113,7 @@ def serve_ends_in_order():
 
 
 def interrupted_job_changes_nothing():
-    """Ctrl-C ends a long job in order: status 130, a word, and the store as it was."""
+    """Ctrl-C ends a long job cleanly: status 130, a message, and an unchanged store."""
     before = files_of("parts.fps")
     job = Console(*PROGRAM, "compact", "--all", "-s", "parts.fps", "--max-rate", "100kB/s")
     job.wait_for("read|tables|%")
@@ -124,12 +125,12 @@ def interrupted_job_changes_nothing():
 
 
 def no_command_waits_for_keys():
-    """A command that would read what is typed says where input comes from."""
+    """A command that would read keys from the console reports how to pass the input."""
     Console(*PROGRAM, "query", "--from", "-", "-s", "pages.fps").check_end(2, "no input: name a file")
 
 
 def names_in_other_scripts():
-    """Names and ids come out as they are, on consoles of any code page and in pipes."""
+    """Names and ids are printed unchanged, on consoles of any code page and in pipes."""
     name = "größe-鳥.fps"
     pathlib.Path("bird.tsv").write_text("00000000000000ff\tVögel/鳥\n", encoding="utf-8")
     run("build", "bird.tsv", "-s", name)

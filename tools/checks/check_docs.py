@@ -5,28 +5,28 @@
     python3 tools/checks/check_docs.py README.md    # these pages only
 
 It needs Python 3, git, bash and zstd. It builds the program with `cargo build --release --locked`,
-or takes the one that the environment variable FPSTORE_BIN names. It checks four things.
+unless the environment variable FPSTORE_BIN is the path of a program. It checks four things.
 
-Lines: at most 100 characters. Table rows and fenced code may be longer, and so may a line that is
-too long only because of the target of a link.
+Lines: at most 100 characters. Table rows and fenced code may be longer, and so may a line that exceeds
+the limit only because of the target of a link.
 
-Links: the file of a relative link exists, and so does the heading behind its `#`.
+Links: the file of a relative link exists, and so does the heading after its `#`.
 
 Length: README.md has at most 150 lines.
 
-Commands of README.md and docs/*.md (not of docs/measurements, which says what was run on one day):
-each page gets a fresh copy of the tracked files of the project, in which its fenced blocks marked
-`sh` are run in order, each by a new `bash -euo pipefail`, with `fpstore` on the path. Each must
-succeed. A block is left out if an HTML comment `<!-- not run: REASON -->` stands before it.
+Commands of README.md and docs/*.md (without docs/measurements, which records past runs): each page
+gets a fresh copy of the tracked files of the project. Its fenced blocks marked `sh` run there in
+order, each by a new `bash -euo pipefail`, with `fpstore` on the path. Each must succeed. A block is
+skipped if an HTML comment `<!-- not run: REASON -->` precedes it.
 
-A block marked `text` that follows a block marked `sh` is what that block prints, standard error
-included. What is printed must agree line by line, but for two exceptions:
+A block marked `text` after a block marked `sh` is the expected output of that block, standard error
+included. The output must match line by line, with two exceptions:
 
-* `...` on a line of its own stands for any number of lines, within a line for any text;
-* a number before a unit of time or space (ns us ms s B KiB MiB GiB) stands for any number with
-  any unit of the same kind: `12.5 us` agrees with `3 ms`.
+* `...` on a line of its own matches any number of lines, within a line any text;
+* a number before a unit of time or space (ns us ms s B KiB MiB GiB) matches any number with
+  any unit of the same kind: `12.5 us` matches `3 ms`.
 
-Blocks of other languages must be marked `rust`, `toml` or `python`, so that no command escapes.
+Other blocks must be marked `rust`, `toml` or `python`, so that no command remains unchecked.
 """
 
 import os
@@ -61,7 +61,7 @@ class Block:
     line: int
     language: str
     text: str
-    follows_block: bool  # only blank lines stand between the block before and this one
+    follows_block: bool  # only blank lines separate it from the previous block
     not_run: bool
 
 
@@ -135,7 +135,7 @@ def check_links(page, prose):
 
 
 def line_pattern(line):
-    """The regular expression for one line that a page shows."""
+    """The regular expression for one line of expected output."""
     parts, last = [], 0
     for found in re.finditer(r"\.\.\.|" + MEASURED.pattern, line):
         parts.append(re.escape(line[last:found.start()]))
@@ -145,7 +145,7 @@ def line_pattern(line):
 
 
 def disagreement(shown, printed):
-    """The first shown line that `printed` does not hold at its place, or None."""
+    """The first expected line that is missing at its place in `printed`, or None."""
     def pattern(lines):
         return "".join(
             r"(?:.*\n)*?" if line.strip() == "..." else line_pattern(line) + r"[ \t]*\n"
@@ -169,7 +169,7 @@ def copy_project(folder):
 
 
 def run_block(text, folder, home, program):
-    """Runs the lines of one block. Returns the exit status and all that they printed."""
+    """Runs the lines of one block. Returns the exit status and the combined output."""
     environment = {key: value for key, value in os.environ.items() if "FPSTORE" not in key}
     environment["PATH"] = f"{program.parent}{os.pathsep}{environment['PATH']}"
     environment["HOME"] = str(home)
@@ -187,7 +187,7 @@ def run_block(text, folder, home, program):
 
 
 def check_commands(page, blocks, program):
-    """Runs the commands of one page; stops at the first that fails, as later ones need it."""
+    """Runs the commands of one page; stops at the first failure, because later commands depend on it."""
     with tempfile.TemporaryDirectory() as scratch:
         folder, home = Path(scratch, "project"), Path(scratch, "home")
         home.mkdir()

@@ -1,15 +1,15 @@
-"""Lets each change of files that the program asks the system for fail once, and looks at what is left.
+"""Makes each file-changing system call of the program fail once, and checks the resulting files.
 
-The tests of the library do so at the library's own fail points. This is the other half: the program as
-it is, and whatever writes past these points. Takes the path of the program; needs strace.
+The tests of the library do the same at the library's own fail points. This script covers the complete
+program, and writes that bypass these points. Takes the path of the program; needs strace.
 
     python3 tools/checks/check_faults.py target/debug/fpstore
 
-Each command runs on the same files, undisturbed first, then once for each of its calls that change
-files in its folder, with this call failing. Each file and each store must then be what it was before
-or what the command leaves undisturbed, and sound. A command that failed says why, and if all of its
-effect took place all the same, it says that. Given again, it ends what was begun, and no temporary
-file is left.
+Each command runs on the same files: first undisturbed, then once for each call that changes files in
+its folder, with this call failing. Afterwards each file and each store must be valid, and equal either
+to its state before or to the result of the undisturbed command. A failed command reports the reason,
+and if its whole effect took place nevertheless, it reports that. The repeated command completes the
+work, and no temporary file is left.
 """
 
 import collections
@@ -24,7 +24,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-# How calls fail. A disk is full, or broken, or a folder belongs to somebody else.
+# Injected errors: a full disk, a broken disk, or a folder of another user.
 ERRORS = {
     "write": "ENOSPC", "writev": "ENOSPC", "pwrite64": "ENOSPC", "copy_file_range": "ENOSPC",
     "sendfile": "ENOSPC", "fallocate": "ENOSPC", "ftruncate": "EIO", "fsync": "EIO",
@@ -33,12 +33,12 @@ ERRORS = {
 }
 CALL = re.compile(r"(\d+) +(\w+)\((.*)")
 TEMPORARY = re.compile(r"(^|/)\.[^/]*(tmp-|\.lock$)|/#\d+$")
-# What tells that an effect took place, or may have.
+# Messages that an effect took place, or may have.
 TELLS = re.compile(
     r"(was|were|are|is|been|may have been) (added|deleted|replaced|complete|published|committed|"
     r"expired|labelled|compacted|imported|built|written|in the store|there)|took place|took effect"
 )
-# Commands, each with those that come before it. The last word of a name is what it is given again with.
+# Commands, each with the commands that prepare its input.
 SETUP = ["build first.tsv -s store.fps --label 2026-09", "build third.tsv -s other.fps"]
 COMMANDS = {
     "build": ([], "build first.tsv -s new.fps"),
@@ -105,12 +105,12 @@ class Place:
         return done.stdout
 
     def state(self):
-        """All that a user finds: what stores hold, and the bytes of other files."""
+        """The visible state: the contents of stores, and the bytes of other files."""
         found = {}
         for path in sorted(self.folder.iterdir()):
             name = path.name
             if name.endswith(".fps") and path.is_dir() and not (path / "MANIFEST").exists():
-                # A backup that has not ended is no store yet.
+                # An incomplete backup is not yet a store.
                 continue
             if path.is_dir() and (path / "MANIFEST").exists():
                 self.ok(f"verify {name} -q")
@@ -131,8 +131,8 @@ class Place:
         return [path for path in paths if TEMPORARY.search(path) or "/.fpstore-" in path]
 
     def changes(self, command):
-        """For each call that changes files of the folder its name, and which of this name it is. Of a
-        row of like calls on one file the first and the last."""
+        """For each call that changes files of the folder: its name, and its number among calls of this
+        name. Of consecutive similar calls on one file only the first and the last."""
         trace = self.folder.with_name("trace")
         done = self.run(command, ["strace", "-f", "-y", "-o", trace, "-e", "trace=" + ",".join(ERRORS)])
         if done.returncode != 0:
@@ -157,7 +157,7 @@ class Place:
 
 
 def quietly(command):
-    """Options of a command: on one thread, whose calls are counted."""
+    """Options that make a command run on one thread, so that its calls can be counted."""
     return " -q" if command.split()[0] in ("expire", "import", "commit", "backup") else " -q --threads 1"
 
 
@@ -166,7 +166,7 @@ def differing(one, other):
 
 
 def check(program, folder, title):
-    """Lets each call of a command fail once. Returns the number of calls and the faults found."""
+    """Makes each call of a command fail once. Returns the number of calls and the faults found."""
     setup, command = COMMANDS[title]
     base, place = folder / "base", Place(program, folder / "place")
     base.mkdir(parents=True)

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Counts the instructions of fixed workloads and compares them with what is recorded.
+"""Counts the instructions of fixed workloads and compares them with the recorded numbers.
 
-    python3 tools/checks/check_instructions.py PROGRAM           # fails where one takes a tenth more
-    python3 tools/checks/check_instructions.py PROGRAM --write   # records what they take now
+        python3 tools/checks/check_instructions.py PROGRAM           # fails if a workload takes a tenth more
+        python3 tools/checks/check_instructions.py PROGRAM --write   # records the current numbers
 
-PROGRAM is the example `workload` as `cargo test` builds it: target/debug/examples/workload. The
-recorded numbers are valid for that profile alone. Instructions, unlike seconds, are the same on a
-busy machine; they differ a little between versions of the compiler and of the C library, hence the
-tolerance. Needs valgrind, which supports AVX2 but not AVX-512.
+PROGRAM is the example `workload`, built by `cargo test`: target/debug/examples/workload. The recorded
+numbers are valid only for that profile. Unlike seconds, instructions are the same on a busy machine;
+they differ a little between versions of the compiler and of the C library, hence the tolerance. Needs
+valgrind, which supports AVX2 but not AVX-512.
 """
 
 import pathlib
@@ -59,7 +59,7 @@ def main():
         print(f"{name:10} {instructions:>13,} instructions, {share:6.3f} of the recorded  {verdict}")
     if slower:
         sys.exit("check_instructions: a workload takes over a tenth more instructions than recorded "
-                 f"in {RECORDED.name}; make it cheaper, or record it and say why in the commit")
+                 f"in {RECORDED.name}; make it cheaper, or record it and give the reason in the commit")
 
 
 if __name__ == "__main__":

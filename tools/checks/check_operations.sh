@@ -1,7 +1,7 @@
 #!/bin/sh
-# The files of tools/operations with the tools of their makers: 'promtool' tries the alert rules and
-# reads the metrics of a running server, 'systemd-analyze' rates the unit file. Both are Debian
-# packages (prometheus, systemd); what is not installed is named and left out.
+# Checks the files of tools/operations with third-party tools: 'promtool' tests the alert rules and
+# parses the metrics of a running server, 'systemd-analyze' rates the unit file. Both are Debian
+# packages (prometheus, systemd); checks without an installed tool are skipped with a message.
 set -eu
 cd "$(dirname "$0")/../.."
 fpstore=${FPSTORE_BIN:-$PWD/target/debug/fpstore}
@@ -19,9 +19,9 @@ if command -v promtool >/dev/null; then
     until curl -sf --unix-socket "$folder/socket" http://localhost/readyz >/dev/null; do sleep 0.1; done
     curl -s --unix-socket "$folder/socket" http://localhost/metrics >"$folder/first"
     curl -s --unix-socket "$folder/socket" http://localhost/metrics | promtool check metrics
-    echo "metrics: as Prometheus wants them"
+    echo "metrics: valid for Prometheus"
 else
-    echo "no promtool: alert rules and metrics were not tried"
+    echo "promtool is not installed: alert rules and metrics were not tested"
 fi
 
 if command -v systemd-analyze >/dev/null; then
@@ -30,5 +30,5 @@ if command -v systemd-analyze >/dev/null; then
     echo "unit file: exposure $rated of 10"
     awk -v rated="$rated" 'BEGIN { exit !(rated != "" && rated < 3) }'
 else
-    echo "no systemd-analyze: the unit file was not rated"
+    echo "systemd-analyze is not installed: the unit file was not rated"
 fi

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""Compares the size of each package with its limit in tools/checks/size.tsv: a change that makes one larger raises
-the limit in the same commit and gives the reason; a change that makes one smaller lowers it.
+"""Compares the size of each package with its limit in tools/checks/size.tsv.
+
+A change that makes a package larger raises the limit in the same commit and gives the reason; a change
+that makes a package smaller lowers it.
 
     python3 tools/checks/check_size.py            # fails if a package is larger than its limit
-    python3 tools/checks/check_size.py --write    # writes the sizes of today as limits
+        python3 tools/checks/check_size.py --write    # records the current sizes as limits
     python3 tools/checks/check_size.py --names fpstore-base    # prints the public names of a package
 
-Lines are lines of Rust code: neither empty, nor comments, nor tests. Names are the public items that
-rustdoc lists, methods, fields and variants included, re-exports counted once. Crates are the packages
-that a build compiles, without build scripts. Needs cargo and nothing but the standard library.
+Lines are lines of Rust code: not empty, no comments, no tests. Names are the public items listed by
+rustdoc, methods, fields and variants included, re-exports counted once. Crates are the packages
+compiled by a build, without build scripts. Needs cargo and only the standard library.
 """
 
 import json
@@ -21,7 +23,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 LIMITS = ROOT / "tools/checks/size.tsv"
 TESTS = re.compile(r"^\s*#\[cfg\((all\()?test")
-# What a `cargo tree` of these options compiles.
+# Builds whose crates are counted, with their options for `cargo tree`.
 BUILDS = {
     "reader": ["--package=fpstore", "--no-default-features"],
     "library": ["--package=fpstore"],
@@ -37,7 +39,7 @@ def packages():
 
 
 def code_lines(path):
-    """The lines of code of a file, up to its module of tests, without items that are for tests alone."""
+    """The lines of code of a file, up to its test module, without items that only tests use."""
     count, block, skipped = 0, False, None
     for line in path.read_text().splitlines():
         text = line.strip()
@@ -64,9 +66,9 @@ def lines_of(folder):
 
 
 def names_of(package):
-    """The public names of a library, as paths, by the JSON that rustdoc writes."""
+    """The public names of a library, as paths, from rustdoc's JSON output."""
     target = ROOT / "target"
-    # The JSON of rustdoc is not stable yet, so its compiler must be told to write it.
+    # The JSON output of rustdoc is unstable: the compiler needs a flag to write it.
     environment = os.environ | {"RUSTC_BOOTSTRAP": "1", "CARGO_TARGET_DIR": str(target)}
     features = ["--all-features"] if package != "fpstore" else ["--features=serde"]
     subprocess.run(
@@ -126,7 +128,7 @@ def crate_count(options):
 
 
 def measured():
-    """Each size: its package or build, what is counted, and the number."""
+    """Each size: its package or build, the counted thing, and the number."""
     for package, folder in packages():
         yield package, "lines", lines_of(folder)
         if package not in ("fpstore-cli", "fpstore-python"):

@@ -1,8 +1,8 @@
-"""Watches the system calls of the program, and checks that it syncs what it publishes.
+"""Traces the system calls of the program, and checks that it syncs the files that it publishes.
 
-The tests of the library replay what a loss of power leaves of the changes that the library
-recorded. This is the other half: that the system was really asked for each of them. Takes the path
-of the program; needs strace.
+The tests of the library replay the possible effects of a power loss from the changes that the library
+recorded. This script checks that the library really requested each of these changes from the system.
+Takes the path of the program; needs strace.
 
     python3 tools/checks/check_syncs.py target/debug/fpstore
 """
@@ -18,13 +18,13 @@ CALLS = "fcntl,write,pwrite64,writev,copy_file_range,sendfile,ftruncate,fsync,fd
     "rename,renameat,renameat2,linkat,unlink,unlinkat,mkdir,mkdirat"
 LINE = re.compile(r"(\d+) +(\w+)\((.*)\) += (-?\d+)")
 RESUMED = re.compile(r"(\d+) +<\.\.\. \w+ resumed>(.*)")
-# Outputs are files without names until they are whole.
+# Outputs are unlinked files until they are complete.
 OUTPUT = re.compile(r"/#\d+$")
 TEMPORARY = re.compile(r"/\.[^/]*tmp-[^/]*$")
 
 
 def calls(trace):
-    """The calls that succeeded, as name and paths, in the order in which they ended."""
+    """The successful calls, as name and paths, in the order in which they ended."""
     begun = {}
     for line in trace:
         line = line.rstrip("\n")
@@ -49,9 +49,9 @@ class Checker:
     def __init__(self, folder):
         self.folder = folder
         self.unsynced_files = set()
-        # For each directory the names in it that a loss of power may take back.
+        # For each directory the names in it that a power loss may undo.
         self.unsynced_names = {}
-        # The file without a name of each descriptor.
+        # The unlinked file of each descriptor.
         self.unnamed = {}
         self.faults = []
         self.count = {"sync": 0, "rename": 0}
@@ -79,14 +79,14 @@ class Checker:
         elif name == "unlink":
             self.unlink(path)
         elif name == "mkdir" and not os.path.basename(path).startswith("."):
-            # Folders of work have names with a dot, and none has to outlive a loss of power.
+            # Work folders have names with a dot, and need not survive a power loss.
             self.changed(path)
         elif name not in ("mkdir", "fcntl") and re.search(r"/(MANIFEST|\.tmp-[^/]*|(segment|deletion)-[^/]*)$", path) \
                 or OUTPUT.search(path):
             self.unsynced_files.add(path)
 
     def link(self, path, to):
-        """A file without a name gets one through its descriptor."""
+        """Links an unlinked file to a name through its descriptor."""
         if not to.startswith(self.folder + "/"):
             return
         self.count["rename"] += 1
@@ -103,13 +103,13 @@ class Checker:
         if inner:
             self.faults.append(f"{path} got the name {to} before {sorted(inner)} in it were synced")
         if os.path.basename(to) == "MANIFEST":
-            # What a store records as added must be in an output after a loss of power, too.
+            # Documents recorded as added in a store must also be in an output after a power loss.
             outputs = sorted(name for directory, names in self.unsynced_names.items()
                              if directory != os.path.dirname(to) for name in names)
             if outputs:
                 self.faults.append(f"the manifest was replaced before {outputs} were synced")
             others = self.unsynced_names.get(os.path.dirname(to), set()) - {"MANIFEST"}
-            # In a new directory the rename of the directory publishes.
+            # In a new directory the rename of the directory publishes the files.
             if others and not TEMPORARY.search(os.path.dirname(to)):
                 self.faults.append(f"the manifest was replaced before {sorted(others)} were synced")
         self.changed(to)

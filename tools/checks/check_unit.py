@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Runs 'fpstore serve' under the filters of system calls of its systemd unit.
+"""Runs 'fpstore serve' under the system call filters of its systemd unit.
 
     python3 -B tools/checks/check_unit.py target/debug/fpstore [tools/operations/fpstore.service]
 
 SystemCallFilter, RestrictAddressFamilies and MemoryDenyWriteExecute are read from the unit and applied
-as systemd applies them: 'systemd-analyze syscall-filter' expands the groups, libseccomp loads the
-filters (both come with Debian's package systemd). The command is that of ExecStart, with other paths.
-Under the filters the server commits, merges, answers a slow query, rereads its tokens on the signal
-of ExecReload, and drains; a call outside of the list kills it, whatever SystemCallErrorNumber says. A
-second run refuses setpriority with an error, which must not end the server.
+in the same way as by systemd: 'systemd-analyze syscall-filter' expands the groups, libseccomp loads the
+filters (both come with Debian's package systemd). The command is taken from ExecStart, with other
+paths. Under the filters the server commits, merges, answers a slow query, rereads its tokens on the
+signal of ExecReload, and drains; a call outside of the list kills it, regardless of
+SystemCallErrorNumber. In a second run setpriority fails with an error, which must not end the server.
 """
 
 import ctypes
@@ -27,7 +27,7 @@ import time
 
 UNIT = pathlib.Path(__file__).resolve().parent.parent / "operations/fpstore.service"
 DATA = pathlib.Path(__file__).resolve().parent.parent.parent / "tests/data/tang_store.tsv.zst"
-# Only so that a failure ends.
+# A limit for failures only.
 PATIENCE = 60
 # From seccomp.h.
 KILL_PROCESS, ALLOW, ERRNO = 0x80000000, 0x7FFF0000, 0x00050000
@@ -51,7 +51,7 @@ class Filter:
 
     def add(self, action, name, *compared):
         number = self.lib.seccomp_syscall_resolve_name(name.encode())
-        # Groups name calls of all processors; negative numbers are those of others.
+        # Groups include the calls of all processors; negative numbers belong to other processors.
         if number >= 0:
             rules = (Compared * len(compared))(*compared)
             done = self.lib.seccomp_rule_add_array(
@@ -64,7 +64,7 @@ class Filter:
 
 
 def settings(unit, name):
-    """The values of a setting, in their order."""
+    """The values of a setting, in file order."""
     lines = (line.partition("=") for line in unit.read_text().splitlines())
     return [value.strip() for key, _, value in lines if key == name]
 
@@ -84,8 +84,8 @@ def calls_of(words):
 
 
 def allowed_by(unit):
-    """The system calls that the lines of SystemCallFilter leave, the first of which is a list of
-    allowed ones."""
+    """The system calls permitted by the lines of SystemCallFilter, the first of which is a list of
+    allowed calls."""
     allowed = calls_of(["@default"])
     for line in settings(unit, "SystemCallFilter"):
         named = calls_of(line.removeprefix("~").split())
@@ -94,7 +94,7 @@ def allowed_by(unit):
 
 
 def exec_filtered(unit, refused, command):
-    """Becomes the command, under the filters of the unit."""
+    """Replaces this process by the command, under the filters of the unit."""
     allowed = allowed_by(unit)
     listed, others = Filter(KILL_PROCESS), Filter(ALLOW)
     for name in allowed:
@@ -201,7 +201,7 @@ def check(unit, program):
             assert reload == "/bin/kill -HUP $MAINPID", reload
             item = {"items": [{"fingerprint": "838a482fd44c5ac9"}], "k": 0}
             second = ("POST", "/v1/check-and-add", item, "second-token-of-the-check")
-            # A server that refuses may close the connection before it has read the body.
+            # A server that refuses a request may close the connection before it has read the body.
             early = server.ask(*second)
             assert early[0] in (0, 401), f"a token before its time: {early}"
             server.process.send_signal(signal.SIGHUP)

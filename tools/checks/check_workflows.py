@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Checks the jobs of .github/workflows: each calls scripts that the project has, with options that
-those know, so that a job does on its machine what anybody can do on another.
+"""Checks that the jobs of .github/workflows call existing scripts with existing options.
+
+A job then does nothing that cannot be done on any other machine.
 
     python3 tools/checks/check_workflows.py
 
-A command of a job is a script of tools or .ci, or begins as one of `OTHERS`. An option of a script is
-known if it stands in the text of the script. Needs nothing but the standard library, so it reads the
-lines `run:` and the blocks below them, and no other YAML.
+A command of a job is a script of tools or .ci, or begins with one of `OTHERS`. An option of a script
+must occur in the text of the script. Needs only the standard library, so it parses only the lines
+`run:` and the blocks below them, and no other YAML.
 """
 
 import pathlib
@@ -26,7 +27,7 @@ RUN = re.compile(r"^(\s*)(?:- )?run: *(.*)$")
 
 
 def commands_of(lines):
-    """The commands of a workflow, with the number of the line of each."""
+    """The commands of a workflow, each with its line number."""
     block = None
     for number, line in enumerate(lines, 1):
         indent = len(line) - len(line.lstrip())
@@ -42,20 +43,20 @@ def commands_of(lines):
 
 
 def fault_of(command):
-    """What is wrong with a command, if anything is."""
+    """The fault of a command, or None."""
     words = shlex.split(command)
     script = words[1] if words[0] in ("sh", "bash", "python3") and len(words) > 1 else words[0]
     if not script.startswith(("tools/", ".ci/")):
-        return None if any(words[: len(of)] == of for of in OTHERS) else "it is no script of the project"
+        return None if any(words[: len(of)] == of for of in OTHERS) else "it is not a script of the project"
     path = ROOT / script
     if not path.is_file():
-        return f"there is no {script}"
+        return f"{script} does not exist"
     if script == words[0] and not path.stat().st_mode & 0o100:
         return f"{script} cannot be executed; call it with sh or python3"
     text = path.read_text()
     options = [word.partition("=")[0] for word in words if word.startswith("--")]
     unknown = [option for option in options if not re.search(re.escape(option) + r"(?![\w-])", text)]
-    return f"{script} knows no {unknown[0]}" if unknown else None
+    return f"{script} has no option {unknown[0]}" if unknown else None
 
 
 def main():
@@ -65,7 +66,7 @@ def main():
             count += 1
             if fault := fault_of(command):
                 faults.append(f"{path.relative_to(ROOT)}:{number}: '{command}': {fault}")
-    print("\n".join(faults) if faults else f"check_workflows: {count} commands are there, with their options")
+    print("\n".join(faults) if faults else f"check_workflows: {count} commands exist, with their options")
     return 1 if faults or count == 0 else 0
 
 

@@ -1,8 +1,8 @@
-//! Fixed small workloads, whose instructions `tools/checks/check_instructions.py` counts.
+//! Fixed small workloads; `tools/checks/check_instructions.py` counts their instructions.
 //!
 //!     cargo run --release --example workload -- query-2
 //!
-//! Only instructions in functions whose names start with `counted` count; making the data does not.
+//! Only instructions in functions whose names start with `counted` are counted, not the data setup.
 
 #[path = "../../benches/store/data/mod.rs"]
 mod data;
@@ -28,7 +28,7 @@ fn main() -> Result<()> {
     let mut values = Spread::Clustered.fingerprints(COUNT);
     let scheme = if name == "query-4" { "4" } else { "2" };
     if name == "crowded" {
-        // Twenty dead bits crowd the blocks of the first table.
+        // Twenty constant bits crowd the blocks of the first table.
         values.iter_mut().for_each(|value| *value >>= 20);
     }
     let queries: Vec<Fingerprint> =
@@ -57,7 +57,7 @@ fn main() -> Result<()> {
 fn warmed(path: &Path, scheme: &str, values: &[u64]) -> Result<Store> {
     let store = counted_build(path, scheme, values)?;
     store.warm(Warm::All)?;
-    // The plan for the distance is made once.
+    // Computes the query plan for this distance in advance.
     store.query(Fingerprint::new(0), K)?;
     Ok(store)
 }

@@ -1,7 +1,7 @@
 """Makes the seeds in tools/fuzz/corpus from the golden stores, from tests/data and from scratch.
 
-Inputs that the fuzzer found are there, too; this replaces only the seeds named `seed-*`. Takes the
-path of the program, which makes segments with recipes and df tables. Parquet needs pyarrow.
+The folder also has inputs found by the fuzzer; this script replaces only the seeds named `seed-*`.
+Takes the path of the program, which writes segments with recipes and df tables. Parquet needs pyarrow.
 
     python3 tools/fuzz/seeds.py target/debug/fpstore
 """
@@ -45,7 +45,7 @@ for store in sorted(golden.glob("*.fps")):
         if file.suffix == ".fpd":
             seed("deletions", f"{store.stem}-{int(file.stem[-4:], 16)}", file.read_bytes())
 
-# Kernels: needle, places of blocks, and gaps in varints.
+# Kernels: needle, positions of blocks, and gaps in varints.
 rng = random.Random(1)
 for number in range(6):
     gaps = bytes(rng.choice([rng.randrange(128), rng.randrange(128), 0x80 | rng.randrange(128)])
@@ -56,7 +56,7 @@ for number in range(6):
     needle = struct.pack(">QQBB", 2**64 - 1 if number % 2 else 0xfff, rng.randrange(2000), 3, count)
     seed("kernels", number, needle + places + gaps)
 
-# Fingerprint files; the first byte chooses options.
+# Fingerprint files; the first byte selects options.
 lines = "# comment\n0123456789abcdef\tpage 1\n\n0xfedcba9876543210,17\r\n1111111111111111:a b\n2\n"
 seed("records", "hex", "0" + lines)
 seed("records", "dec", "1" + "18446744073709551615\tx\n0 0\n17,y\n")
@@ -64,7 +64,7 @@ seed("records", "bad", "0" + lines + "no fingerprint\n" + "f" * 17 + "\n\t102\n"
 seed("binary", "u64", b"0" + struct.pack("<5Q", 0, 1, 2**63, 2**64 - 1, 7) + b"rest")
 seed("binary", "u64-id", b"1" + struct.pack("<6Q", 0, 1, 2**63, 2**64 - 1, 7, 9))
 
-# Recipes: the one of each tokenizer, out of segments.
+# Recipes: one for each tokenizer, extracted from segments.
 options = [[], ["--recipe", "simhash"], ["--recipe", "code"], ["--recipe", "1e0ng"]]
 for number, option in enumerate(options):
     (folder / "texts.txt").write_text("one text of six words here\nanother text of six words\n")
@@ -102,8 +102,8 @@ seed("html", "page", "<!doctype html><html><head><title>Title</title><style>p{}<
      "</article></body></html>")
 seed("html", "broken", "<div><div><p>a<table><b>b<td>c</p></div></span><svg><math><mi>x</svg></body>d")
 seed("plain", "text", "one text of some words\nanother line, \u9c7c \u0e01\u0e02 \U0001f41f\r\n\n")
-# Copies: the format, the options (bad records are skipped, the longest document), the documents that
-# are dropped, and the file.
+# Copies: the format, the options (skip bad records, length limit of documents), the dropped
+# documents, and the file.
 conversion = "WARC/1.0\r\nWARC-Type: conversion\r\nWARC-Target-URI: %s\r\nContent-Type: text/plain\r\n" \
              "Content-Length: 7\r\n\r\none two\r\n\r\n"
 for name, choice, content in [

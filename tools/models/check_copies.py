@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Cleans and copies hostile files at random, and compares each byte that comes out with a model.
+"""Cleans and copies random hostile files, and compares each output byte with a model.
 
     python3 tools/models/check_copies.py PROGRAM [--rounds N] [--seed N]
 
 Each round makes a small corpus: JSON Lines, CSV, TSV, lines, whole files, web archives and Parquet,
 plain or of several members of gzip or zstd, with runs of carriage returns, byte order marks, blank
-lines, cut ends, damaged members, long records, odd quotes, nulls, bad ids and other encodings. One
-command cleans or copies it. The model (tools/models/copy_model.py) reads the inputs by itself. Texts are
-nearly the same or have no word in common, so that it knows which documents are kept. The outputs,
-the list of removed documents, the counts, the store and the status must be those of the model, and
-the outputs must decompress. A round prints its seed if they are not; the smallest corpus that still
-shows the difference stays in a folder. Parquet needs pyarrow, and zstd pyarrow or the program zstd.
+lines, truncations, damaged members, long records, odd quotes, nulls, bad ids and other encodings. One
+command cleans or copies it. The model (tools/models/copy_model.py) has its own readers. Texts are
+either nearly equal or share no word, so that the kept documents are known. The outputs, the list of
+removed documents, the counts, the store and the status must match the model, and the outputs must
+decompress. If they do not, the round prints its seed, and the smallest corpus that reproduces the
+difference is left in a folder. Parquet needs pyarrow, and zstd pyarrow or the program zstd.
 """
 
 import argparse
@@ -33,7 +33,7 @@ from copy_model import Ambiguous, Record, Unknown, Unreadable, pyarrow
 from hostile_files import PASSAGES, Maker
 
 SECONDS_MAX = 120
-# The bytes between two records where memory is measured.
+# The bytes between two records in the memory test.
 FLOOD_LEN = 32 << 20
 PEAK_OF = """import os, sys
 process = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ)
@@ -44,11 +44,11 @@ sys.exit(os.waitstatus_to_exitcode(status))
 
 
 class Failed(Exception):
-    """The program did what it must not."""
+    """The program violated the model."""
 
 
 def inputs(case, folder):
-    """Writes the files; returns their arguments, in the order in which they are read."""
+    """Writes the files; returns their arguments in reading order."""
     base = folder / "in"
     base.mkdir()
     names = sorted((file.name for file in case.files), key=lambda name: name.split("/"))
@@ -59,7 +59,7 @@ def inputs(case, folder):
 
 
 def model_of(case, folder, left_out):
-    """All records of each file by its name, in the order of reading; None for one that is left out."""
+    """All records of each file by its name, in reading order; None for a skipped file."""
     files = sorted(case.files, key=lambda file: file.name.split("/"))
     corpus = {}
     for file in files:
@@ -79,13 +79,13 @@ def model_of(case, folder, left_out):
 
 
 def units_of(corpus):
-    """What is compared: all documents with a text, or their passages."""
+    """The compared units: all documents with a text, or their passages."""
     documents = [one for records in corpus.values() for one in records or [] if one.kind == "doc"]
     return [unit for one in documents for unit in one.passages or [one]]
 
 
 class Run:
-    """A case that runs in a folder."""
+    """The run of a case in a folder."""
 
     def __init__(self, program, case, folder):
         self.program, self.case, self.folder = program, case, folder
@@ -133,7 +133,7 @@ class Run:
         return args
 
     def go(self):
-        """Raises Failed, or Ambiguous for a case that says nothing."""
+        """Raises Failed, or Ambiguous for an inconclusive case."""
         case, folder = self.case, self.folder
         args = self.command()
         try:
@@ -143,7 +143,7 @@ class Run:
             self.call(*args)
             raise Ambiguous from unknown
         status, out, told = self.call(*args)
-        # What is damaged outside of the columns that are read, nobody knows before.
+        # Damage outside of the columns that are read is found only during the copy.
         loose = [file.name for file in case.files if file.format == "parquet" and file.damage[0] == "flip"]
         left_out = {name for name in loose if status == 2 and not self.outputs(name)}
         if left_out:
@@ -156,7 +156,7 @@ class Run:
         return [path for path in self.folder.glob("out*/**/*") if path.name == Path(name).name]
 
     def decide(self, corpus):
-        """What becomes of each document: a list of (record, fate)."""
+        """Decides about each document: a list of (record, fate)."""
         case = self.case
         documents = units_of(corpus)
         if case.job == "contamination":
@@ -172,12 +172,12 @@ class Run:
         if case.job in ("contamination", *PASSAGES) and any(one.reason == "bad id" for one in records):
             raise Ambiguous
         if case.job == "list" and None in corpus.values():
-            # It takes the documents before the fault.
+            # The program adds the documents before the fault.
             raise Ambiguous
         kinds = collections.Counter(one.kind for one in records)
         bad_count = kinds["bad"] + kinds["damaged"]
         unreadable = [name for name, found in corpus.items() if found is None]
-        # Records of these formats take no marks and no cuts.
+        # Records of these formats cannot be marked or cut.
         takes_all = case.job not in ("annotate", "size", "cut")
         is_fit = takes_all or all(file.format not in ("text", "warc") for file in case.files)
         is_sound = not unreadable and (not bad_count or case.rules.skip_bad)
@@ -198,7 +198,7 @@ class Run:
             if name not in told:
                 raise Failed(f"{name} is left out and not named")
         fates = self.decide(corpus)
-        # Those of a file that is left out are counted, too.
+        # The count includes bad records of skipped files.
         skipped = sum(int(number) for number in re.findall(r"(\d+) bad records? skipped", told))
         if skipped < bad_count or skipped > bad_count and not unreadable:
             raise Failed(f"{skipped} records are bad, {bad_count} by the model: {told[-800:]}")
@@ -230,7 +230,7 @@ class Run:
             pairs = itertools.product(case.known, documents)
             held = {(item, shown(one.id)) for (item, text), one in pairs if model.contains(one.text, text)}
             rows = [line.split("\t") for line in self.read("found.tsv").split("\n") if line]
-            # Files that are left out were searched, as far as they could be read.
+            # Skipped files were searched up to the fault.
             left_out = {name for name, records in corpus.items() if records is None}
             if {(row[0], row[3]) for row in rows if row[2] not in left_out} != held:
                 raise Failed(f"found {rows}, by the model {held}")
@@ -245,7 +245,7 @@ class Run:
                 expected.append((shown(one.id), shown(fate), "stored"))
         if rows != expected:
             raise Failed(f"removed {rows}, by the model {expected}")
-        # Here an id is the rest of the line.
+        # In this output the id is the rest of the line.
         kept = [str(one.id) for one in documents if fates[id(one)] is None]
         ids_of = lambda lines: [line.split("\t", 1)[1] for line in lines.split("\n") if line]
         if case.job == "list" and ids_of(out) != kept:
@@ -258,7 +258,7 @@ class Run:
     def check_outputs(self, corpus, fates):
         case = self.case
         files = {file.name: file for file in case.files}
-        # Below the folder that all inputs share.
+        # Names are relative to the common folder of all inputs.
         is_below = case.is_named and all(file.name.startswith("b/") for file in case.files)
         below = lambda name: name[2:] if is_below else name
         sizes = collections.Counter(id(fate) for fate in fates.values() if fate is not None)
@@ -292,7 +292,7 @@ class Run:
                 self.check_bytes(found[name], parts, file)
 
     def stays(self, one, fates):
-        """Whether a record is in the output, whole or in part."""
+        """Whether a record is in the output, as a whole or in part."""
         is_removed = [fates.get(id(unit)) is not None for unit in one.passages]
         if one.kind == "damaged" or self.case.job == "cut" and is_removed and all(is_removed):
             return False
@@ -356,7 +356,7 @@ class Run:
 
 
 def check_memory(program):
-    """What stands between records is not held: blank lines, and carriage returns before a line end."""
+    """Checks that blank lines and carriage returns between records are not buffered."""
     cases = [
         ("blank.csv.gz", b"id,text\n1,one two three\n" + b"\n" * FLOOD_LEN + b"2,four five six\n"),
         ("returns.jsonl.gz", b'{"id":1,"text":"one two three"}' + b"\r" * FLOOD_LEN + b"\n"),
@@ -367,7 +367,7 @@ def check_memory(program):
             with tempfile.TemporaryDirectory(prefix="fpstore-copies-") as folder:
                 (Path(folder) / name).write_bytes(gzip.compress(plain, mtime=0))
                 args = [program, "clean", name, "-o", f"out-{name}", "--max-document", "1MiB", "-q"]
-                # A child begins with the memory of its parent, so the parent must be small.
+                # A child starts with the memory of its parent, so the parent must be small.
                 args[:0] = [sys.executable, "-SE", "-c", PEAK_OF]
                 done = subprocess.run(args, cwd=folder, capture_output=True)
                 out = Path(folder) / f"out-{name}"
@@ -425,7 +425,7 @@ def shrink(program, case, failed, limit=150):
 
 
 def round(program, seed, count):
-    """Runs the case of a seed; returns why it failed."""
+    """Runs the case of a seed; returns the failure."""
     case = Maker(random.Random(seed)).case()
     with tempfile.TemporaryDirectory(prefix="fpstore-copies-") as folder:
         run = Run(program, case, Path(folder))
@@ -457,12 +457,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("program")
     parser.add_argument("--rounds", type=int, default=80)
-    parser.add_argument("--seed", type=int, default=1, help="of the first round; each next one has the next")
-    parser.add_argument("--failures", type=int, default=1, help="stop after so many")
+    parser.add_argument("--seed", type=int, default=1, help="first seed; each round uses the next")
+    parser.add_argument("--failures", type=int, default=1, help="stop after this number of failures")
     options = parser.parse_args()
     program = str(Path(options.program).resolve())
     if not pyarrow:
-        print("pyarrow is not there: no Parquet files are tried")
+        print("pyarrow is not installed: no Parquet files are tested")
     if not model.has_zstd():
         sys.exit("zstd cannot be read: install pyarrow or the program zstd")
     check_memory(program)
@@ -478,7 +478,7 @@ def main():
         print(f"{number:8} {name}")
     if failures:
         sys.exit(f"{failures} of {seed - options.seed + 1} rounds differ from the model")
-    print(f"{options.rounds} rounds from seed {options.seed}: all outputs are those of the model")
+    print(f"{options.rounds} rounds from seed {options.seed}: all outputs match the model")
 
 
 if __name__ == "__main__":

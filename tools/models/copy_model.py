@@ -1,7 +1,7 @@
-"""The independent reader of check_copies.py: which records a file of documents holds, by the rules of
-docs/texts.md and docs/clean.md, and what cleaning makes of them.
+"""The independent reader of check_copies.py: the records of a file of documents, by the rules of
+docs/texts.md and docs/clean.md, and the expected result of cleaning.
 
-A record is a piece of the decompressed file. The pieces, one after the other, are the whole file.
+A record is a piece of the decompressed file. The concatenation of all pieces is the whole file.
 """
 
 import collections
@@ -23,7 +23,7 @@ except ImportError:
 MARK = b"\xef\xbb\xbf"
 HEAD_LEN = 1 << 16
 ID_LEN_MAX = 65535
-# The bytes of a raw block of zstd.
+# The length of a raw block of zstd.
 BLOCK_LEN = 1 << 16
 
 
@@ -38,30 +38,36 @@ ZSTD = b"\x28\xb5\x2f\xfd"
 
 
 class Ambiguous(Exception):
-    """The model cannot say what must come out, as of two texts that are somewhat alike."""
+    """The expected output is undefined, for example for two moderately similar texts."""
 
 
 class Unknown(Exception):
-    """The file is damaged in a way that readers may see or not."""
+    """The file has damage that readers may or may not detect."""
 
 
 @dataclasses.dataclass
 class Record:
-    """`kind`: "doc"; "empty", a document without text; "bad", which stays; "damaged", which does not;
-    "between", which is no record of a document."""
+    """`kind` is one of:
+
+    * "doc", a document;
+    * "empty", a document without text;
+    * "bad", a bad record that is copied;
+    * "damaged", a damaged record that is dropped;
+    * "between", bytes outside of documents.
+    """
 
     raw: bytes
     kind: str = "between"
     id: object = None
     text: str = ""
     reason: str = ""
-    # Those of a document, where passages are compared.
+    # The passages of a document, if passages are compared.
     passages: list = dataclasses.field(default_factory=list)
 
 
 @dataclasses.dataclass
 class Rules:
-    """The options that decide how files are read."""
+    """The options that control reading."""
 
     max_len: int = 64 << 20
     encoding: str = "utf-8"
@@ -76,7 +82,7 @@ class Rules:
 
 
 def zstd_frame(plain):
-    """A frame of raw blocks, which needs no compressor."""
+    """A zstd frame of raw blocks, which needs no compressor."""
     blocks = [plain[at:at + BLOCK_LEN] for at in range(0, len(plain), BLOCK_LEN)] or [b""]
     head = lambda at, block: (len(block) << 3 | (at == len(blocks) - 1)).to_bytes(3, "little")
     body = b"".join(head(at, block) + block for at, block in enumerate(blocks))
@@ -87,8 +93,8 @@ SKIPPABLE_FRAME = b"\x5a\x2a\x4d\x18\x03\x00\x00\x00abc"
 
 
 def gunzip(raw, is_resumed=False):
-    """The members, each decompressed; NUL bytes may stand behind them. If it is resumed, a damaged
-    member is None."""
+    """The decompressed members; NUL bytes may follow them. With `is_resumed`, a damaged member is
+    None."""
     members = []
     while True:
         unpack = zlib.decompressobj(31)
@@ -129,14 +135,14 @@ def unzstd(raw):
 
 
 def compression_of(name, raw):
-    """By the name, or by the first bytes."""
+    """The compression, determined from the name or from the first bytes."""
     if name.endswith(".gz") or raw.startswith(b"\x1f\x8b\x08"):
         return "gz"
     return "zst" if name.endswith(".zst") or raw.startswith(ZSTD) else ""
 
 
 def unpacked(name, raw, is_resumed=False):
-    """The compression, and the members or frames."""
+    """The compression, and the decompressed members or frames."""
     compression = compression_of(name, raw)
     if compression == "gz":
         return compression, gunzip(raw, is_resumed)
@@ -170,7 +176,7 @@ def is_utf8(head):
 
 
 def recoded(content, encoding):
-    """Returns a function from bytes of the file to those of UTF-8. UTF-8 itself is checked record by
+    """Returns a function that converts bytes of the file to UTF-8. UTF-8 input is validated record by
     record, other encodings as a whole."""
     if encoding == "utf-8":
         return lambda raw: raw
@@ -185,7 +191,7 @@ def recoded(content, encoding):
 
 
 def document(raw, id, text):
-    """A record with an id and a text, both of them bytes of UTF-8 or what JSON has."""
+    """A record with an id and a text, both as UTF-8 bytes or JSON values."""
     try:
         id = id.decode() if isinstance(id, bytes) else id
         text = text.decode() if isinstance(text, bytes) else text
@@ -197,7 +203,7 @@ def document(raw, id, text):
 
 
 class Pairs(list):
-    """An object of JSON: pairs of names and values."""
+    """A JSON object: pairs of names and values."""
 
 
 def no_constant(name):
@@ -205,7 +211,7 @@ def no_constant(name):
 
 
 def object_of(line):
-    """The object on a line; None if there is none."""
+    """The object on a line; None if the line is not an object."""
     try:
         value = json.loads(line.decode(), object_pairs_hook=Pairs, parse_constant=no_constant)
     except ValueError:
@@ -233,7 +239,7 @@ def split_lines(content):
 
 
 def line_records(content, is_json, prefix, rules):
-    """A document a line. CR and LF at its end are no part of it, and blank lines hold none."""
+    """A document per line. Trailing CR and LF are not part of it, and blank lines are skipped."""
     encoding, mark_len = check_head(content, rules)
     if mark_len:
         yield Record(content[:mark_len])
@@ -251,15 +257,15 @@ def line_records(content, is_json, prefix, rules):
 
 
 def is_too_long(length, rules):
-    """Whether a record is too long; a few bytes more are no matter."""
+    """Whether a record is too long; a few bytes more are accepted."""
     if 0 < length - rules.max_len < 9:
         raise Ambiguous
     return length > rules.max_len
 
 
 def split_rows(content, delimiter, has_quotes, rules, to_utf8):
-    """The rows of a table by RFC 4180, as (bytes, fields or a fault, number of the line). A row ends in CR,
-    LF or both. After a fault of quotes, it goes to the end of its line."""
+    """The rows of a table by RFC 4180, as (bytes, fields or a fault, line number). A row ends in CR, LF
+    or both. A row with a quoting fault extends to the end of its line."""
     at, line = 0, 1
     while at < len(content):
         start, first_line, fields, fault = at, line, [], ""
@@ -294,7 +300,7 @@ def split_rows(content, delimiter, has_quotes, rules, to_utf8):
 
 
 def row_records(content, is_tsv, prefix, rules):
-    """A document a row of a table with a header, which is its first row."""
+    """A document per row of a table whose first row is the header."""
     encoding, mark_len = check_head(content, rules)
     if mark_len:
         yield Record(content[:mark_len])
@@ -324,7 +330,7 @@ def row_records(content, is_tsv, prefix, rules):
 
 
 def archive_records(members, is_gzip, rules):
-    """The records of a web archive. A copy has an empty line behind each, whatever stood there."""
+    """The records of a web archive. In a copy an empty line follows each record, whatever the input had."""
     content = b"".join(members)
     ends = set()
     for member in members:
@@ -372,13 +378,13 @@ def archive_records(members, is_gzip, rules):
 
 
 def members_records(members, is_gzip, rules):
-    """The records of an archive, of which a damaged member is a damaged record if each of the others
-    holds one record."""
+    """The records of an archive. A damaged member is a damaged record if each other member has exactly
+    one record."""
     if None not in members:
         return archive_records(members, is_gzip, rules)
     count_of = lambda member: sum(1 for _ in archive_records([member], True, rules))
     if rules.max_len < 64 << 20:
-        # One may be too long to be held.
+        # A record may exceed the length limit.
         raise Ambiguous
     if len(members) == 1 or any(member is not None and count_of(member) != 1 for member in members):
         raise Unreadable("gzip is damaged")
@@ -392,7 +398,7 @@ def members_records(members, is_gzip, rules):
 
 
 def numbered(records, prefix, rules):
-    """Gives documents the numbers of their records as ids, if the rules say so."""
+    """Replaces ids of documents by record numbers, if the rules require it."""
     for number, record in enumerate(records, 1):
         if rules.line_ids and record.kind in ("doc", "empty"):
             record.id = f"{prefix}{number}"
@@ -444,7 +450,7 @@ def read(name, format, raw, prefix, rules):
     try:
         compression, members = unpacked(name, raw, format == "warc" and rules.skip_bad)
     except Unreadable as fault:
-        # The damage may stand behind the end of what may be read.
+        # The damage may be beyond the end of the part that is read.
         raise (Ambiguous if format == "text" and rules.max_len < 64 << 20 else fault) from fault
     if format == "warc":
         records = members_records(members, compression == "gz", rules)
@@ -477,7 +483,7 @@ def shingles(words, count=2):
 
 
 def decide(documents, stored=(), near_min=0.87):
-    """For each document the one that is kept in its place, or None: the first that is near."""
+    """For each document the first near document, which is kept in its place, or None."""
     kept = [(words(text), shingles(words(text)), id) for id, text in stored]
     by_word = collections.defaultdict(list)
     for number, (tokens, _, _) in enumerate(kept):
@@ -505,7 +511,7 @@ def decide(documents, stored=(), near_min=0.87):
 
 
 def contains(text, item):
-    """Whether a text holds an item of a benchmark, of 50 words or more."""
+    """Whether a text contains a benchmark item of 50 words or more."""
     asked = shingles(words(item), 5)
     part = len(asked & shingles(words(text), 5)) / len(asked)
     if 0.15 < part < 0.5:
@@ -517,7 +523,7 @@ def contains(text, item):
 
 
 def split_passages(record):
-    """The paragraphs of a document: lines without a blank one between them."""
+    """The paragraphs of a document, which are separated by blank lines."""
     found = re.finditer(r"\S(?:[^\n]|\n(?=[^\S\n]*\S))*(?<=\S)", record.text)
     record.passages = [
         Record(at.span(), record.kind, f"{record.id}#{number}", at[0]) for number, at in enumerate(found, 1)
@@ -525,14 +531,14 @@ def split_passages(record):
 
 
 def cut(record, format, is_removed):
-    """The bytes of a record without passages of its text, of which some are left."""
+    """The bytes of a record after some, but not all, passages of its text are removed."""
     spans = [one.raw for one in record.passages]
     if not any(is_removed):
         return record.raw
     text = record.text
     for at in reversed(range(len(spans))):
         if is_removed[at]:
-            # With what follows it; the last one with what stands before it.
+            # A passage is removed with the bytes after it; the last one with the bytes before it.
             is_last = all(is_removed[at:])
             begin = spans[at - 1][1] if is_last else spans[at][0]
             end = spans[-1][1] if is_last else spans[at + 1][0]
@@ -547,7 +553,7 @@ def cut(record, format, is_removed):
 
 
 def is_dropped(record, is_removed):
-    """Whether half of the characters in passages are in removed ones."""
+    """Whether removed passages have half of the characters of all passages."""
     lengths = [end - begin for begin, end in (one.raw for one in record.passages)]
     removed = sum(length for length, gone in zip(lengths, is_removed) if gone)
     return removed > 0 and 2 * removed >= sum(lengths)
@@ -557,7 +563,7 @@ def is_dropped(record, is_removed):
 
 
 def marked(record, format, name, value, encoding):
-    """A record with a new field at its end. A line that is not held gets none."""
+    """A record with a new field at its end. A line that is too long is not marked."""
     if record.reason == "too long" and encoding != "utf-8":
         raise Ambiguous
     if format == "jsonl":
@@ -579,5 +585,5 @@ def marked(record, format, name, value, encoding):
 
 
 def is_object(line, encoding):
-    """Whether a line is an object of JSON, also with characters that cannot be decoded."""
+    """Whether a line is a JSON object, even with characters that cannot be decoded."""
     return object_of(line.decode(encoding, errors="replace").encode()) is not None

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Plays a crawl against a store, with everything at once, beside a model.
+"""Simulates a crawl with concurrent changes and queries of a store, and compares it with a model.
 
     python3 tools/models/crawl.py target/release/fpstore --minutes 60
 
-For as long as it runs, one process follows what the crawler finds (add --follow), one answers what is
-new (dedup --add -), and one answers queries from the newest state (query - --refresh). Meanwhile pages
-are crawled again (add --replace, the same run given twice), ids are deleted, old labels expire, and
-segments are merged. A 'day' is a label; each day the first two processes begin anew.
+During the whole run, one process follows the output of the crawler (add --follow), one finds new pages
+(dedup --add -), and one answers queries from the newest state (query - --refresh). Meanwhile pages are
+crawled again (add --replace, the same run given twice), ids are deleted, old labels expire, and
+segments are merged. A 'day' is a label; each day the first two processes are restarted.
 
-What is asked meanwhile must hold every record that was durable before the question, and nothing that
-never was there or was removed. After each day, when all is quiet, the whole store is compared with the
-model, and verified. Any difference ends the run with status 1; the seed repeats it.
+Answers must contain every record that was durable before the query, and no record that was never added
+or was removed. At the end of each day, after all processes are idle, the whole store is compared with
+the model, and verified. Any difference ends the run with status 1; the seed reproduces it.
 """
 
 import argparse
@@ -37,7 +37,7 @@ def line_of(fingerprint, name):
 
 
 class Model:
-    """What the store must hold. `durable` is what was acknowledged, `sent` what may be there, too."""
+    """The expected content of the store. `durable` are acknowledged records, `sent` possible records."""
 
     def __init__(self):
         self.durable = {}
@@ -72,7 +72,7 @@ class Model:
 
 
 class Process:
-    """A program that reads lines and prints lines."""
+    """A process that reads and prints lines."""
 
     def __init__(self, *command):
         self.command = command
@@ -135,7 +135,7 @@ class Crawl:
             return self.model.durable.get(name, (otherwise,))[0]
 
     def follow(self, stop):
-        """Sends what the crawler finds until it is stopped, and notes what is durable."""
+        """Sends pages of the crawler until it is stopped, and records which are durable."""
         source = random.Random(self.random.getrandbits(64))
         follower = Process(self.program, "add", "--follow", "-s", self.store, "-q", "--label",
                            self.label, "--batch-count", "50", "--batch-seconds", "0.3")
@@ -209,7 +209,7 @@ class Crawl:
         pages = [(name, self.page(self.random)[1]) for name in names]
         path = self.folder / "again.tsv"
         path.write_text("".join(line_of(value, name) for name, value in pages))
-        # Between the two both states may be seen, so nobody asks.
+        # Both states may be visible in between, so no query runs.
         for _ in range(2):
             self.run("add", str(path), "--replace", "--run", run, "--label", self.label, "--wait")
         for name, value in pages:
@@ -227,7 +227,7 @@ class Crawl:
         self.counts["deleted"] += len(names)
 
     def compact(self):
-        # Not --one, which gives everything one label, so that days could not expire alone.
+        # Not --one, which merges all labels into one, so that days could not expire separately.
         self.run("compact", *self.random.choice([[], ["--all"]]))
         self.counts["merges"] += 1
 
@@ -290,7 +290,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program")
     parser.add_argument("--minutes", type=float, default=60)
-    parser.add_argument("--rounds", type=int, default=40, help="of a day")
+    parser.add_argument("--rounds", type=int, default=40, help="rounds per day")
     parser.add_argument("--seed", type=int, default=20261122)
     options = parser.parse_args()
     end = time.time() + options.minutes * 60

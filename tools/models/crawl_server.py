@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Plays a crawl against a server that writes, on a disk that fills and fails, beside a model.
+"""Simulates a crawl against a writing server on a disk that fills and fails, with a model.
 
     python3 tools/models/crawl_server.py target/release/fpstore --minutes 10
 
 Clients add (durable and pending), replace, delete and look up; meanwhile the disk is full for a while,
-or its syncs fail, and the server is killed or ended and started again. After each server the whole
-store is compared with the model and verified: what was acknowledged is there, what was deleted is not,
-and nothing else is. Where an answer says that something may have been done, both count until the
-store is compared. Any difference ends the run with status 1; the seed repeats what is asked, not how
-the threads meet.
+or its syncs fail, and the server is killed or shut down and restarted. After each server the whole
+store is compared with the model and verified: it must contain all acknowledged records, no deleted
+records, and nothing else. If an answer reports a possible effect, both states are accepted until the
+store is compared. Any difference ends the run with status 1; the seed reproduces the requests, but not
+the timing of the threads.
 
-A full disk needs a small file system (mount, so root), failing syncs need strace; what cannot be had
-here is left out with a word.
+A full disk needs a small file system (mount, so root), failing syncs need strace; tests whose
+requirements are missing are skipped with a message.
 """
 
 import argparse
@@ -29,10 +29,10 @@ import tempfile
 import threading
 import time
 
-# Room for the segments of ten minutes, also where none can be merged.
+# Space for the segments of ten minutes without merges.
 SPACE = "48m"
 CLIENTS = 3
-# What a failure of the server says of its effect; anything else means that nothing was done.
+# The effect reported with a failure of the server; any other value means no effect.
 DONE, OPEN = "in-effect", "in-doubt"
 
 
@@ -42,7 +42,7 @@ def fail(message):
 
 
 class Model:
-    """What may stand under each id: a set of fingerprints, or None where the id may be missing."""
+    """The possible state of each id: a set of fingerprints, with None if the id may be missing."""
 
     def __init__(self):
         self.ids = {}
@@ -70,7 +70,7 @@ class Server:
         command = [program, "serve", "-s", str(store), "--listen", "127.0.0.1:0", "--writable",
                    "--commit-every", "200ms", "--refresh-every", "1h"]
         if failing:
-            # Each call from one on fails, as on a disk that died.
+            # From some call on, each call fails, as on a dead disk.
             call = f"inject=fsync,fdatasync:error=EIO:when={failing}"
             command = ["strace", "-f", "-o", "/dev/null", "-e", "trace=fsync,fdatasync", "-e", call,
                        *command]
@@ -89,11 +89,11 @@ class Server:
         self.reader.start()
 
     def end(self, name):
-        """Ends all of its processes; returns the status of the first."""
+        """Ends all processes of the server; returns the status of the first."""
         if name == signal.SIGKILL:
             os.killpg(self.process.pid, name)
         else:
-            # strace hands no signal on; the server is its child.
+            # strace does not forward signals; the server is its child.
             children = pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
             child = children.read_text().split()
             os.kill(int(child[0]) if child else self.process.pid, name)
@@ -103,7 +103,7 @@ class Server:
 
 
 class Client(threading.Thread):
-    """Asks until it is stopped. Each has ids of its own, so that the model has one writer for each."""
+    """Sends requests until it is stopped. Each client has its own ids, so each id has one writer."""
 
     def __init__(self, number, server, model, seed, stop):
         super().__init__()
@@ -113,7 +113,7 @@ class Client(threading.Thread):
         self.made = seed * 1_000_000
 
     def ask(self, method, path, body):
-        """The status, or 0 if the connection broke off; the body; and the code of a failure."""
+        """The status, or 0 if the connection was lost; the body; and the error code."""
         try:
             connection = http.client.HTTPConnection(*self.server.place, timeout=60)
             connection.request(method, path, json.dumps(body), {"Content-Type": "application/json"})
@@ -138,7 +138,7 @@ class Client(threading.Thread):
         return f"{self.number}-{self.made}", self.random.getrandbits(64)
 
     def note(self, status, code, before, after, names):
-        """Notes what may stand under ids after a change from `before` to `after`."""
+        """Records the possible states of ids after a change from `before` to `after`."""
         for name in names:
             if status == 200 or code == DONE:
                 self.model.set(name, after[name])
@@ -154,13 +154,13 @@ class Client(threading.Thread):
         names = [name for name, _ in items]
         self.own += names
         after = {name: {value} for name, value in items}
-        # Before the request, so that the comparison knows of it whatever happens.
+        # Before the request, so that the comparison includes it in any case.
         for name, value in items:
             self.model.set(name, {None})
         earlier = self.earlier()
         status, found, code = self.ask("POST", "/v1/check-and-add", body)
         if status == 200 and not found["durable"]:
-            # Lost by a crash; by nothing else without a word.
+            # Only a crash may lose it without a message.
             with self.model.lock:
                 self.model.pending.update(after)
             for name in names:
@@ -180,7 +180,7 @@ class Client(threading.Thread):
             return list(self.model.pending)
 
     def durable(self, names):
-        """A commit has these, which were pending before it was asked for."""
+        """Marks records as committed that were pending before the commit was requested."""
         with self.model.lock:
             for name in names:
                 self.model.pending.pop(name, None)
@@ -211,7 +211,7 @@ class Client(threading.Thread):
         self.settle(status, code, earlier, before, {name: {None} for name in names})
 
     def settle(self, status, code, earlier, before, after):
-        """What was pending before a change that took effect is committed before it."""
+        """A change that took effect also commits the earlier pending changes."""
         if status == 200 or code == DONE:
             self.durable([*earlier, *after])
         self.note(status, code, before, after, list(after))
@@ -228,7 +228,7 @@ class Client(threading.Thread):
             found = json.loads(answer.read())
         except (OSError, http.client.HTTPException, ValueError):
             return
-        # What is pending is not found yet.
+        # Pending records are not found yet.
         with self.model.lock:
             is_pending = name in self.model.pending
         if answer.status == 200 and not is_pending:
@@ -239,7 +239,7 @@ class Client(threading.Thread):
 
 
 def compare(program, store, model, lost_pending):
-    """Compares the whole store with the model, which then knows what may have been done."""
+    """Compares the whole store with the model, and resolves uncertain changes in the model."""
     done = subprocess.run([program, "verify", "-s", str(store)], capture_output=True, text=True)
     if done.returncode != 0:
         fail(f"verify: {done.stderr}")
@@ -263,7 +263,7 @@ def compare(program, store, model, lost_pending):
 
 @contextlib.contextmanager
 def small_disk(folder):
-    """A folder on a small file system of its own, if one can be had."""
+    """A folder on its own small file system, if mounting is possible."""
     place = folder / "disk"
     place.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", f"size={SPACE}", "crawl", str(place)]
@@ -294,7 +294,7 @@ def main():
     source = random.Random(options.seed)
     has_strace = shutil.which("strace") is not None
     if not has_strace:
-        print("strace is not here, so syncs never fail")
+        print("strace is not installed, so syncs never fail")
     end = time.time() + options.minutes * 60
     model = Model()
     with tempfile.TemporaryDirectory(prefix="crawl-") as name, \

@@ -1,7 +1,7 @@
-"""The corpus of kill_dedup.py, and the model of what `fpstore clean` may leave of it.
+"""The corpus of kill_dedup.py, and a model of the permitted results of `fpstore clean`.
 
-It reads files of documents by itself, record by record, and knows nothing of fingerprints: a list
-of the program says which documents it has removed, and for which others.
+The model has its own readers, record by record, and does not compute fingerprints: the program's list
+reports which documents were removed, and which were kept in their place.
 """
 
 import gzip
@@ -11,17 +11,17 @@ import tempfile
 import zlib
 from pathlib import Path
 
-# Longer than what is read as one part, so that the files behind it are another one; no text either.
+# Longer than one unit of work, so that the files after it are in the next unit; it has no text.
 LONG = "m.txt"
 LONG_LEN = 66 << 20
-# How files are changed.
+# Kinds of file changes.
 HOW = ["bit", "cut", "empty", "gone", "swap", "tail", "old", "link"]
-# What is read of inputs that are damaged in other ways is no matter of this command.
+# Changes of inputs. The reading of inputs with other damage is outside the scope of this test.
 HOW_INPUT = ["cut", "empty", "gone", "tail", "more", "more"]
 
 
 def documents(count, source):
-    """Ids and texts; a third is near to earlier ones."""
+    """Ids and texts; a third are near earlier ones."""
     made = []
     for _ in range(count):
         if made and source.random() < 0.33:
@@ -48,10 +48,10 @@ def page(id, text):
 
 
 def write(folder, made):
-    """Writes the documents to files of all kinds, in turn, before and behind the long one."""
+    """Writes the documents to files of all formats, in turn, before and after the long one."""
     folder.mkdir()
     parts = [made[at::10] for at in range(10)]
-    # A document without text and a bad record stay where they are.
+    # A document without text and a bad record, which must be kept in place.
     rest = b'{"id":"no text","text":""}\nno document\n'
     for number, part in enumerate(parts[:4]):
         name = f"{'a' if number % 2 else 'z'}{number}.jsonl"
@@ -70,7 +70,7 @@ def write(folder, made):
 
 
 def one_more(path, source):
-    """Another document for the end of a file."""
+    """Appends another document to a file."""
     id, text = f"more-{source.getrandbits(40):x}", " ".join(f"y{source.randrange(999)}" for _ in range(50))
     if path.name.endswith(".gz"):
         return gzip.compress(lines([(id, text)]), mtime=0)
@@ -83,7 +83,7 @@ def one_more(path, source):
 
 
 def damage(rng, how, one, other, older, folder):
-    """Changes a file; a link leads into `folder`. Returns whether there is another one now."""
+    """Changes a file; a link points into `folder`. Returns whether the file is different now."""
     before = one.read_bytes()
     if how == "gone":
         one.unlink()
@@ -116,7 +116,7 @@ def damage(rng, how, one, other, older, folder):
 
 
 def is_whole_page(record):
-    """Whether a record of a web archive is not cut: a cut one is damaged, and in no output."""
+    """Whether a record of a web archive is complete: a truncated record is damaged, and never copied."""
     head, end, block = record.partition(b"\r\n\r\n")
     length = re.search(rb"Content-Length: (\d+)", head)
     return bool(end and length) and len(block) >= int(length[1])
@@ -134,8 +134,8 @@ def id_of(line):
 
 
 def records(name, raw):
-    """The records of a file in their order, each with its id; None for what has none, as a head. As far
-    as the file is sound."""
+    """The records of the undamaged part of a file, in order, each with its id; None for records without
+    an id, such as a header."""
     if name.endswith(".gz"):
         unpack, raw_left, unpacked = zlib.decompressobj(31), raw, b""
         while raw_left.strip(b"\0"):
@@ -158,7 +158,7 @@ def records(name, raw):
 
 
 def read(folder):
-    """All documents of a corpus: a list of records for each file; a text is one, without its bytes."""
+    """All documents of a corpus: a list of records per file; a text file is one record without bytes."""
     def of_file(path):
         if path.name == LONG:
             return [(None, None)]
@@ -171,8 +171,8 @@ def read(folder):
 
 
 def check(corpus, folder, before, stored, said):
-    """What must hold of the outputs in `folder`, whatever has happened. `before` are the ids that the store
-    had, `stored` those that it has now; None without a store. `said` is all that the program said."""
+    """Checks the outputs in `folder` after any disturbance. `before` are the ids stored before the run,
+    `stored` the ids stored now; None without a store. `said` is the whole output of the program."""
     out = folder / "out"
     assert not (out / ".fpstore-dedup").exists(), "the work has not ended"
     rows = [line.split("\t") for line in (folder / "out.tsv").read_text().splitlines()]
@@ -190,7 +190,7 @@ def check(corpus, folder, before, stored, said):
             left = records(name, (out / name).read_bytes())
             expected = [one for one in found if one[0] not in removed]
             if ".warc" in name:
-                # NUL bytes behind the last record are a damaged record of their own, in no output, and
+                # NUL bytes after the last record are a separate damaged record, which is never copied, and
                 # a missing line end is added.
                 bare = lambda of: [(id, raw.rstrip(b"\r\n\0")) for id, raw in of]
                 left, expected = bare(left), bare(expected)
@@ -208,7 +208,7 @@ def check(corpus, folder, before, stored, said):
     for id, (other, side) in removed.items():
         assert other in (before if side == "stored" else kept), f"{id} is removed for {other}, which is gone"
     same = [id for id in kept if id != "no text"]
-    # Nothing is said where the outputs of a command that was killed are complete.
+    # A killed command whose outputs are complete printed no summary.
     for counts in re.findall(r"(\d[\d ]*) documents?: (\d[\d ]*) documents? kept", said)[-1:]:
         counts = [int(count.replace(" ", "")) for count in counts]
         assert counts == [len(same) + len(removed), len(same)], f"{counts} are counted, {len(same)} kept"

@@ -17,7 +17,7 @@ SNIPPETS = [
 
 @dataclasses.dataclass
 class File:
-    """A file that is made: its pieces, of which `every` are a member, and what is damaged then."""
+    """A generated file: its pieces, `every` pieces per compressed member, and the damage applied last."""
 
     name: str
     format: str
@@ -37,10 +37,10 @@ class File:
         elif self.pack == "zst":
             members = [model.zstd_frame(member) for member in members]
             if self.name.endswith(".zst"):
-                # Such a frame is not told by its first bytes.
+                # Such a frame is not recognised by its first bytes.
                 members.insert(number % len(members), model.SKIPPABLE_FRAME)
         if how == "flip":
-            # In one member, often in its head.
+            # In one member, often in its header.
             at = number % len(members)
             member = bytearray(members[at])
             member[number // 8 % (len(member) if number % 3 else 4)] ^= 1 << number % 8
@@ -84,7 +84,7 @@ class Case:
 
 
 class Maker:
-    """Makes cases."""
+    """Generates cases."""
 
     def __init__(self, rng):
         self.rng = rng
@@ -94,7 +94,7 @@ class Maker:
         return " ".join(f"{key}w{at}" for at in range(60 + sum(key.encode()) % 30))
 
     def variant(self, key, is_exact):
-        """A text that is the same, has the same words, or is near."""
+        """A variant of a text: equal, with the same words, or near."""
         text, kind = self.words(key), self.rng.random()
         if kind < 0.1:
             return text.upper()
@@ -111,14 +111,14 @@ class Maker:
         rules.copies = job != "list"
         rules.new_field = "mark" if job in ("annotate", "size") else ""
         formats = ["jsonl", "csv"] * 4 + ["tsv"] * 4 * (job not in PASSAGES)
-        # A text has no line, and marks and cuts are refused.
+        # Text files have no lines, and marks and cuts are rejected.
         is_fit = job not in ("annotate", "size", "cut")
         formats += ["warc"] * (3 if is_fit else 1)
         formats += ["text"] * (3 if is_fit and job != "file" and not rules.line_ids else 0)
         if pyarrow and rules.max_len > 2000 and job not in PASSAGES:
             formats += ["parquet"] * 3
         if rng.random() < 0.15 and not rules.new_field and job not in PASSAGES:
-            # The format is named, so all files have it.
+            # The format is set by an option, so all files have it.
             formats, rules.line_ids = ["lines"], False
         self.keys = [f"k{rng.randrange(1000)}" for _ in range(rng.randrange(2, 8))]
         if rng.random() < 0.2 and job not in PASSAGES:
@@ -152,11 +152,11 @@ class Maker:
         if format != "warc" or rng.random() < 0.3:
             self.spoil(pieces, format, rules)
         if format == "jsonl" and rng.random() < 0.03:
-            # An array of JSON, of which no line is a document.
+            # A JSON array, in which no line is a document.
             pieces[:] = [b"[\n", *(piece.rstrip(b"\r\n") + b",\n" for piece in pieces), b"]\n"]
         is_utf16 = rng.random() < 0.03 and format != "warc" and rules.encoding == "utf-8"
         if is_utf16 and rules.copies:
-            # It can be read, but not copied byte by byte.
+            # UTF-16 can be read, but not copied byte by byte.
             pieces[:] = [b"".join(pieces).decode(errors="replace").encode("utf-16")]
         pack = rng.choice(["", "", "gz", "zst"])
         if pack and rng.random() < 0.9:
@@ -167,7 +167,7 @@ class Maker:
         return File(name, format, pieces, pack, every, damage)
 
     def spoil(self, pieces, format, rules):
-        """Puts hostile bytes in some places."""
+        """Inserts hostile bytes in some places."""
         rng = self.rng
         if format != "warc" and rng.random() < 0.1:
             pieces.insert(0, model.MARK)
@@ -194,7 +194,7 @@ class Maker:
     def id(self, case):
         self.count += 1
         kind = self.rng.random()
-        # A document that has no place in a store is no bad one where none is added.
+        # An id that a store rejects is valid if nothing is added to a store.
         if kind < 0.7 or case.job in ("contamination", *PASSAGES):
             return f"d{self.count}"
         return self.rng.choice([
@@ -203,14 +203,14 @@ class Maker:
         ])
 
     def content(self, case):
-        """A text, or none."""
+        """A text, or None."""
         kind = self.rng.random()
         if kind < 0.85 and case.job in PASSAGES:
             return self.paragraphs()
         if kind < 0.85:
             text = self.variant(self.rng.choice(self.keys), case.job == "add")
             if kind < 0.1:
-                # In GBK two of these end in a backslash, and one in a bar.
+                # In GBK the last byte of two of these is a backslash, and of one a bar.
                 is_western = case.rules.encoding == "windows-1252"
                 sign = self.rng.choice("\u00ff" if is_western else "\u00ff\u4e2d\u4e57\u8c4c")
                 text += (" " + sign * 5) * self.rng.choice([1, 60])

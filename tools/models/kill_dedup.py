@@ -1,20 +1,26 @@
 #!/usr/bin/env python3
-"""Disturbs `fpstore clean` at random, lets it go on, and compares what it leaves with a model.
+"""Disturbs `fpstore clean` at random, resumes it, and compares the result with a model.
 
     python3 tools/models/kill_dedup.py PROGRAM [--kills N] [--changes N] [--seed N] [--documents N]
 
-The corpus is made up: JSON Lines, plain and compressed, CSV, TSV, a web archive and plain texts, of
-which a third are near to earlier ones. The command compares it with itself and with a store, adds
-what it keeps, and lists what it removes. In each round it is killed, ended, or meets a full disk,
-some times. In every other round, files of the unfinished work, outputs, inputs and the store are
-changed between two attempts: a bit, a cut, a tail, an older one, another one, a link, or gone.
+The corpus is synthetic: JSON Lines, plain and compressed, CSV, TSV, a web archive and plain texts; a
+third of the documents are near earlier ones. The command compares the corpus with itself and with a
+store, adds the kept documents, and lists the removed ones. In each round it is killed, ended, or meets
+a full disk, several times. In every other round, files of the unfinished work, outputs, inputs and the
+store are changed between two attempts: a flipped bit, a truncation, appended bytes, an older file,
+another file, a link, or a deletion.
 
-The model (tools/models/dedup_model.py) reads the inputs by itself. At the end of a round each document of
-them must be byte for byte in the outputs, or in the list of removed ones beside one that is kept or
-was stored, or in a file that was named as unreadable; the store must have what it had and what is
-kept, each once; and the counts that were printed must be those. Unless others added to the store,
-the result must also be that of a run that nobody disturbed. A refusal must be one of REFUSALS, after
-a change that explains it, and what it advises must help. The status is 1 if anything differs.
+The model (tools/models/dedup_model.py) has its own readers. At the end of a round each input document
+must be:
+
+* byte for byte in the outputs,
+* or in the list of removed documents, next to a kept or stored one,
+* or in a file that was reported as unreadable.
+
+The store must contain its earlier records and the kept documents, each once, and the printed counts
+must match. Unless other records were added to the store meanwhile, the result must be equal to the
+result of an undisturbed run. A refusal must be one of REFUSALS, after a change that explains it, and
+its advice must work. The status is 1 if anything differs.
 """
 
 import argparse
@@ -32,7 +38,7 @@ from pathlib import Path
 import dedup_model as model
 
 ENDED = "had ended when it was stopped"
-# What a refusal says, which changes explain it, and what the user does then.
+# The message of a refusal, the changes that explain it, and the reaction of the user.
 REFUSALS = [
     ("has lost its decisions", {"job"}, "begin"),
     (ENDED, set(), "begin"),
@@ -47,11 +53,11 @@ JOB = ".fpstore-dedup"
 
 
 class Failed(Exception):
-    """The program did what it must not."""
+    """The program violated the model."""
 
 
 class Desk:
-    """A folder with a corpus, a store, and what the command makes."""
+    """A folder with a corpus, a store, and the outputs of the command."""
 
     def __init__(self, options, folder):
         self.program, self.folder = str(Path(options.program).resolve()), folder
@@ -87,7 +93,7 @@ class Desk:
             self.restore()
 
     def restore(self, name="sound"):
-        """Gives the inputs back as they were, with their times."""
+        """Restores the original inputs, with their times."""
         self.copy(name, "in")
 
     def copy(self, one, other):
@@ -109,7 +115,7 @@ class Desk:
         return self.run("dump", "-s", "s.fps", folder=folder)
 
     def result(self, confirms, folder=None):
-        """All that the command leaves."""
+        """The complete result of the command."""
         out = (folder or self.folder) / "out"
         left = {str(path.relative_to(out)): path.read_bytes() for path in out.rglob("*") if path.is_file()}
         left["removed"] = out.with_name("out.tsv").read_bytes()
@@ -132,7 +138,7 @@ def command(confirms, force=False):
 
 
 class Round:
-    """One command, disturbed and given again until it is done."""
+    """One command, disturbed and repeated until it is done."""
 
     def __init__(self, desk, confirms, changes):
         self.desk, self.rng, self.confirms, self.changes = desk, desk.rng, confirms, changes
@@ -140,10 +146,10 @@ class Round:
 
     def begin(self):
         self.causes, self.said, self.log, self.force = set(), "", [], False
-        # The records that others have added to the store.
+        # The records that others added to the store.
         self.others = []
         self.is_restored = False
-        # Whether the store has added the documents, and whether their inputs had been changed.
+        # Whether the documents were added to the store, and whether their inputs had been changed before.
         self.was_added = self.added_changed = False
         self.desk.clear()
 
@@ -160,7 +166,7 @@ class Round:
         raise Failed("it is refused without end")
 
     def attempt(self, fault):
-        """Runs the command. Returns whether all is done."""
+        """Runs the command. Returns whether the work is done."""
         desk, limit = self.desk, None
         if fault == "full":
             # A write beyond this length fails, as on a full disk.
@@ -178,7 +184,7 @@ class Round:
             except subprocess.TimeoutExpired:
                 pass
         while fault == "late" and process.poll() is None and desk.manifest() == before:
-            # Beside the commit, and what follows it.
+            # Close to the commit, and to the steps after it.
             time.sleep(self.rng.uniform(0, 0.001))
         if fault in ("kill", "end", "late") and process.poll() is None:
             desk.count["ended" if fault == "end" else "kills"] += 1
@@ -200,19 +206,19 @@ class Round:
         return self.heed(status, text)
 
     def heed(self, status, text):
-        """Does what helps after a refusal. Returns whether that is all."""
+        """Follows the advice of a refusal. Returns whether the work is done."""
         known = [it for it in REFUSALS if it[0] in text]
         if status != 2 or not known:
             raise Failed("an error that nothing explains")
         says, causes, cure = known[0]
-        # A kill after the last step leaves a finished output.
+        # A kill after the last step leaves a complete output.
         is_done = says == ENDED or (
             says == " exists;" and not (self.desk.folder / "out" / JOB).exists()
         )
         if not causes & self.causes and not is_done:
             raise Failed(f"refused without a cause, after changes of {sorted(self.causes)}")
         self.desk.count[f"refused: {says.strip(' ;')}"] += 1
-        # What was lost was all that said so: the outputs are complete, as the message says they may be.
+        # Only the record of completion was lost: the outputs are complete, as the message states.
         is_complete = says == " exists;" and self.was_added
         if cure == "begin" or is_done or (self.is_restored or is_complete) and "output" in self.causes:
             self.begin()
@@ -221,7 +227,7 @@ class Round:
             if not self.added_changed:
                 self.causes.discard("input")
             if self.is_restored or is_complete:
-                # Of the two ways out the second: the outputs are taken as they are.
+                # Of the two remedies the second: the outputs are accepted as complete.
                 shutil.rmtree(self.desk.folder / "out" / JOB)
                 return True
             self.is_restored = True
@@ -230,12 +236,12 @@ class Round:
             [path.unlink() for path in links if path.is_symlink()]
         self.force = cure == "force" and not is_done
         if self.force and "input" in self.causes:
-            # Outputs of files that are not read any more would stay.
+            # Otherwise outputs of removed inputs would remain.
             [path.unlink() for path in self.desk.files("output")]
         return False
 
     def change(self):
-        """Changes something between two attempts."""
+        """Changes a file between two attempts."""
         kind = self.rng.choice(["job"] * 5 + ["output", "output", "input", "store"])
         if kind == "store":
             name = f"other-{len(self.others)}"
@@ -276,8 +282,8 @@ class Round:
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("program")
-    parser.add_argument("--kills", type=int, default=100, help="at least so many")
-    parser.add_argument("--changes", type=int, default=0, help="and so many changes of files")
+    parser.add_argument("--kills", type=int, default=100, help="minimum number of kills")
+    parser.add_argument("--changes", type=int, default=0, help="minimum number of file changes")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--documents", type=int, default=3000)
     options = parser.parse_args()

@@ -1,9 +1,9 @@
 """Kills commands at random while they change a store, and compares the store with a model.
 
 In each round several writers, a compactor and readers run at once, and some of them are killed
-(SIGKILL) at random. Afterwards the store must hold each batch of records wholly or not at all, all
-that a command said to be done, and nothing that a command said to be deleted. So must what each
-reader saw meanwhile. Now and then the store is verified.
+(SIGKILL) at random. Afterwards the store must contain each batch of records completely or not at all,
+all changes that a command reported as done, and no record that a command reported as deleted. The same
+holds for the output of readers during the round. Now and then the store is verified.
 
     python3 tools/models/kill_loop.py PROGRAM [--kills N] [--seed N] [--folder DIR]
 """
@@ -29,7 +29,7 @@ class Batch:
         self.label = label
         values = [rng.getrandbits(64) for _ in range(BATCH - len(shared))] + shared
         self.records = {(f"{value:016x}", f"b{number}-{at}") for at, value in enumerate(values)}
-        # What a reader may find: {True}, {False}, or both while a command is under way.
+        # Possible results of a reader: {True}, {False}, or both while a command is running.
         self.may_be = {False}
 
     def lines(self):
@@ -46,13 +46,13 @@ class Loop:
         self.folder = folder
         self.store = os.path.join(folder, "store.fps")
         self.batches = []
-        # What is labelled below this expires in this round, also what is added meanwhile.
+        # Labels below this expire in this round, also records added meanwhile.
         self.expires_before = ""
-        # Seconds that a round takes.
+        # Typical seconds of a round.
         self.typical = 0.2
         self.count = dict.fromkeys(
             ["rounds", "kills", "commands", "refused", "reads", "verified", "undecided"], 0)
-        # Commands that can wait for each other do.
+        # Commands that support waiting for each other use it.
         help = self.run(["add", "--help"])[1]
         self.wait = ["--wait=5"] if "--wait" in help else []
         self.run(["build", "-", "-s", self.store], input="ffffffffffffffff\tfirst\n", expect=0)
@@ -76,7 +76,7 @@ class Loop:
             file.write(text)
         return path
 
-    # The commands of a round: what they are, and which batches they touch.
+    # The commands of a round, each with the batches that it changes.
 
     def add(self, busy):
         label = max(f"2026-{self.rng.randint(1, 12):02}", self.expires_before)
@@ -102,7 +102,7 @@ class Loop:
     def expire(self, busy):
         month = self.rng.randint(2, 3)
         before = f"2026-{month:02}"
-        # What has no label never expires.
+        # Records without a label never expire.
         old = [one for one in self.batches if "" < one.label < before]
         touched = [one for one in old if one.may_be == {True}]
         under_way = [one for one in old if one in busy]
@@ -112,7 +112,7 @@ class Loop:
         return ["expire", "--before", before, "-s", self.store] + self.wait, touched, False
 
     def transfer(self, busy):
-        """Imports a batch from a store of its own."""
+        """Imports a batch from another store."""
         batch = Batch(len(self.batches), "", self.rng, [])
         self.batches.append(batch)
         path = os.path.join(self.folder, f"part-{batch.number}.fps")
@@ -120,7 +120,7 @@ class Loop:
         return ["import", path, "-s", self.store] + self.wait, [batch], True
 
     def compact(self, busy):
-        # Labels stay, so that the model knows what expires.
+        # Labels are preserved, so that the model knows which records expire.
         kind = self.rng.choice(["--all", "--tier"])
         return ["compact", kind, "-s", self.store], [], None
 
@@ -128,7 +128,7 @@ class Loop:
         return ["dump", "-s", self.store], [], None
 
     def state_of(self, text, when):
-        """For each batch whether it is there; all of it or nothing."""
+        """For each batch whether it is present; fails if only a part of it is."""
         found = {}
         for line in text.splitlines():
             value, _, id = line.partition("\t")
@@ -176,7 +176,7 @@ class Loop:
                                      stdin=subprocess.DEVNULL)
             running.append((child, args, touched, after, out, err))
             self.count["commands"] += 1
-        # The kills spread over the time that a round takes on this machine as busy as it is now.
+        # The kills are spread over the duration of a round on this machine at its current load.
         victims = rng.sample(running, rng.randint(1, len(running)))
         started = time.monotonic()
         for child, when in zip(victims, sorted(rng.random() for _ in victims)):
@@ -192,7 +192,7 @@ class Loop:
         self.typical += 0.1 * (time.monotonic() - started - self.typical)
         for status, args, _, _, out, _ in ended:
             if status == 0 and args[0] == "dump":
-                # What a reader sees was the state at some time of this round.
+                # A reader must see a state of the store from some time in this round.
                 self.state_of(out, "a reader")
                 self.count["reads"] += 1
         for status, args, touched, after, out, err in ended:
@@ -220,7 +220,7 @@ class Loop:
         self.count["verified"] += 1
 
     def end(self):
-        # The next writer removes what the dead left.
+        # The next writer removes the leftovers of killed processes.
         self.run(["compact", "--one", "-s", self.store], expect=0)
         self.run(["add", "-", "-s", self.store, "--no-compact"], input="", expect=None)
         self.verify()

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Runs the model of tests/library/model with new seeds: random operations on stores, and after each of
-# them all ways to read compared with a scan. Prints a line for each finding, and what was done.
+# Runs the model test of tests/library/model with new seeds: random operations on stores, and after
+# each operation all ways to read are compared with a scan. Prints a line for each failure, and a summary.
 #
 #     tools/models/model.sh [SECONDS] [FIRST_SEED]
 #
-# The command that repeats a finding and prints the fewest steps that fail is
+# To repeat a failure and print the smallest failing sequence of steps:
 #
 #     FPSTORE_MODEL_SEED=SEED cargo test --package fpstore library::model -- --nocapture
 set -eu

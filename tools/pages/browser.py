@@ -1,5 +1,5 @@
-"""As much of WebDriver as the checks of pages need: headless Chromium over chromedriver, or Firefox over
-geckodriver where FPSTORE_BROWSER is 'firefox'. Nothing but the standard library.
+"""The part of WebDriver that the page checks need: headless Chromium with chromedriver, or Firefox with
+geckodriver if FPSTORE_BROWSER is 'firefox'. Uses only the standard library.
 
 On Debian: apt-get install chromium chromium-driver, or firefox-esr and 'cargo install geckodriver'.
 """
@@ -17,7 +17,7 @@ import urllib.request
 
 
 def start(profile):
-    """The browser that is asked for, with a new profile in this folder."""
+    """Starts the selected browser, with a new profile in this folder."""
     kinds = {"chromium": Chromium, "firefox": Firefox}
     name = os.environ.get("FPSTORE_BROWSER", "chromium")
     if name not in kinds:
@@ -26,10 +26,10 @@ def start(profile):
 
 
 def found(*names):
-    """The first of these programs that is there."""
+    """The path of the first installed one of these programs."""
     paths = [path for path in map(shutil.which, names) if path]
     if not paths:
-        sys.exit(f"there is no {' or '.join(names)}; see tools/pages/browser.py")
+        sys.exit(f"{' or '.join(names)} is not installed; see tools/pages/browser.py")
     return paths[0]
 
 
@@ -101,14 +101,14 @@ class Chromium(Browser):
         return self.call("POST", "/goog/cdp/execute", {"cmd": command, "params": params})
 
     def view(self, width, height, theme="light"):
-        """Shows pages in this size and theme from now on; those of a telephone are narrow."""
+        """Sets the window size and theme of pages; small sizes emulate a telephone."""
         self.devtools("Emulation.setDeviceMetricsOverride", width=width, height=height,
                       deviceScaleFactor=1, mobile=width < 500)
         self.features = [{"name": "prefers-color-scheme", "value": theme}]
         self.on_paper(False)
 
     def on_paper(self, is_printed):
-        """Shows the page as it is printed, or on the screen again."""
+        """Switches between print and screen rendering of the page."""
         media = "print" if is_printed else ""
         self.devtools("Emulation.setEmulatedMedia", media=media, features=self.features)
 
@@ -116,7 +116,7 @@ class Chromium(Browser):
         self.devtools("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(folder))
 
     def log(self):
-        """The messages in the console since the last call."""
+        """The console messages since the last call."""
         return [entry["message"] for entry in self.call("POST", "/se/log", {"type": "browser"})]
 
     def picture(self):
@@ -137,7 +137,7 @@ class Firefox(Browser):
             "args": ["-headless", "-profile", profile],
             "prefs": {"ui.useOverlayScrollbars": 1},
         }
-        # The settings of a page, as its theme, are those of the browser around it.
+        # Settings of a page, such as its theme, belong to the surrounding browser.
         self.theme = "none"
         super().__init__([found("geckodriver"), "--allow-system-access"], {
             "browserName": "firefox",
@@ -145,7 +145,7 @@ class Firefox(Browser):
         })
 
     def around(self, script, *args):
-        """Runs a script in the browser around the page."""
+        """Runs a script in the browser's own context."""
         self.call("POST", "/moz/context", {"context": "chrome"})
         try:
             return self.run(script, *args)
@@ -154,7 +154,7 @@ class Firefox(Browser):
 
     def open(self, address):
         super().open(address)
-        # A page of another origin is shown by another process, which does not know the theme.
+        # A page of another origin runs in another process, which does not have the theme yet.
         self.show(self.theme)
 
     def show(self, theme):
@@ -163,7 +163,7 @@ class Firefox(Browser):
                     "arguments[0]", theme)
 
     def view(self, width, height, theme="light"):
-        # A window is not as narrow as a telephone, but what it shows can be.
+        # A window cannot be as narrow as a telephone, but its content can.
         self.call("POST", "/window/rect", {"width": max(width, 600), "height": height + 200})
         self.around(
             "const [width, height] = arguments, { style } = gBrowser.selectedBrowser;"
@@ -181,7 +181,7 @@ class Firefox(Browser):
                     "Services.prefs.setStringPref('browser.download.dir', arguments[0])", str(folder))
 
     def log(self):
-        # Of the browser itself, which has no page, nothing is told.
+        # Messages of the browser itself are filtered out: they belong to no page.
         return self.around("""
             const all = Services.console.getMessageArray().filter(it => it instanceof Ci.nsIScriptError);
             Services.console.reset();

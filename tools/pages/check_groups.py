@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Uses a page of 'fpstore cluster --html' as a reader does, in headless Chromium: finds, pages,
-unfolds, goes by keys and links, and compares each text on the page with the document it came from.
+"""Uses a page of 'fpstore cluster --html' like a reader, in headless Chromium: searches, pages,
+unfolds, navigates by keys and links, and compares each text on the page with its source document.
 
     python3 tools/pages/check_groups.py PAGE.html DOCS.jsonl ROWS.tsv
 
-DOCS has the texts of the ids, ROWS is the TSV of the same 'fpstore cluster'. Needs what
-tools/pages/check_page.py needs.
+DOCS has the texts of the ids, ROWS is the TSV of the same 'fpstore cluster'. Needs a browser, see
+tools/pages/check_page.py.
 """
 
 import collections
@@ -17,8 +17,8 @@ import time
 
 from browser import start
 
-# All documents that are shown, with all folds open. What the page added to a text is left out of
-# the first text, what it removed out of the second.
+# All displayed documents, with all folds open. Text marked as added is excluded from the first text,
+# text marked as removed from the second.
 READ = """
 for (let more; (more = document.querySelector('#groups .fold, #groups button.more:not([aria-expanded=true])'));) more.click();
 const without = (box, names) => {
@@ -44,14 +44,14 @@ return [...document.querySelectorAll('article')].map(box => ({
 
 
 def key(browser, name):
-    """Presses a key, as the browser gets it from a keyboard."""
+    """Sends a key press through the browser's keyboard input."""
     action = {"type": "key", "id": "keyboard", "actions": [{"type": "keyDown", "value": name}, {"type": "keyUp", "value": name}]}
     browser.call("POST", "/actions", {"actions": [action]})
     return browser.run("return document.activeElement.id")
 
 
 def bare(text):
-    """A text without white space, which is no difference."""
+    """A text without white space, which is ignored in comparisons."""
     return "".join(text.split())
 
 
@@ -105,7 +105,7 @@ def check(browser, page, docs, rows):
             browser.run("document.querySelector('.pager button:last-child').click()")
     assert seen == len(order), f"{seen} of {len(order)} groups were shown"
 
-    # Finding: an id, words across a change, nothing, and everything again.
+    # Search: an id, words across a change, a query without results, and an empty query.
     some = order[len(order) // 2]
     identity = groups[some][-1][0]
     assert "1 group of" in find(browser, identity) or identity in "".join(name for name, *_ in sum(groups.values(), []))
@@ -117,7 +117,7 @@ def check(browser, page, docs, rows):
     assert browser.run("return document.querySelectorAll('article').length") == 0
     assert find(browser, "").startswith(f"{len(order):,}".replace(",", " ") + " group")
 
-    # Order, and groups that differ.
+    # Sort order, and groups that differ.
     choose = "const it = document.getElementById(arguments[0]); it.value = arguments[1]; it.dispatchEvent(new Event('change'));"
     browser.run(choose, "order", "number")
     lowest = min(int(number) for number in groups)
@@ -126,7 +126,7 @@ def check(browser, page, docs, rows):
     browser.run("document.getElementById('differing').click()")
     browser.run("document.getElementById('differing').click()")
 
-    # Keys: into the search and out of it, from group to group, from page to page.
+    # Keys: into and out of the search field, between groups, and between pages.
     browser.run("document.activeElement.blur()")
     assert key(browser, "/") == "find"
     assert key(browser, "j") == "find", "letters that are typed are no commands"
@@ -141,20 +141,20 @@ def check(browser, page, docs, rows):
         key(browser, "n")
         assert browser.run("return document.querySelector('article').id") == f"group-{order[20]}"
         assert key(browser, "k") == f"group-{order[19]}", "the last group of the page before"
-        # A link to a group, on whatever page it is.
+        # A link to a group, which may be on another page.
         last = order[-1]
         browser.run("location.hash = arguments[0]", f"#group-{last}")
         time.sleep(0.3)
         assert browser.run("return document.activeElement.id") == f"group-{last}"
 
-    # Every control can be reached by keyboard and has a name.
+    # Every control is reachable by keyboard and has a name.
     unnamed = browser.run(
         "return [...document.querySelectorAll('button, input, select, a')].filter(each => "
         "each.tabIndex < 0 || !(each.textContent.trim() || each.labels?.length || each.getAttribute('aria-label')))"
         ".map(each => each.outerHTML.slice(0, 80))"
     )
     assert not unnamed, unnamed
-    # Nothing that stands in a document became an element or ran.
+    # No text of a document became an element or a running script.
     assert browser.run("return window.ran === undefined && !document.querySelector('main img, main script, main b')")
     addresses = browser.run("return [...document.querySelectorAll('a')].map(each => each.protocol)")
     assert set(addresses) <= {"https:", "http:", "file:"}, addresses
@@ -171,7 +171,7 @@ def main():
             seen = check(browser, page, docs, rows)
         finally:
             browser.close()
-    print(f"{page.name}: {seen} groups read, found, and gone through by keys")
+    print(f"{page.name}: {seen} groups read, found, and visited by keys")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Judges the pairs of a page of 'fpstore pairs --html' as a person does, by keys and by buttons, in
-headless Chromium: the judgements outlive the page, and what is saved has each of them once.
+"""Judges the pairs of a page of 'fpstore pairs --html' like a person, by keys and by buttons, in
+headless Chromium: judgements survive a reload, and the saved file has each of them once.
 
     python3 tools/pages/check_judge.py PAGE.html LABELS.tsv
 
-LABELS is what the browser saves, for 'fpstore evaluate'. Needs what tools/pages/check_page.py needs.
+LABELS is the file saved by the browser, for 'fpstore evaluate'. Needs a browser, see
+tools/pages/check_page.py.
 """
 
 import pathlib
@@ -30,7 +31,7 @@ def check(browser, page, folder):
     assert browser.run(STATUS) == f"0 of {count} judged" and count > 20, browser.run(STATUS)
     assert browser.run("return document.getElementById('save').disabled")
     expected = {}
-    # All of them by keys, also those of the next page, and none is passed over.
+    # All pairs by keys, also those on the next page; no pair is skipped.
     for number in range(count):
         here = browser.run(
             "const boxes = [...document.querySelectorAll('article')];"
@@ -43,7 +44,7 @@ def check(browser, page, folder):
         expected[here] = {"y": "1", "d": "0", "u": "-1"}[name]
     assert browser.run(STATUS) == f"{count} of {count} judged", browser.run(STATUS)
 
-    # Another judgement, and one that is taken back, by buttons.
+    # By buttons: a changed judgement, and a withdrawn one.
     browser.call("POST", "/refresh", {})
     assert browser.run(STATUS) == f"{count} of {count} judged", "the browser kept them"
     names = browser.run(NAMES)
@@ -59,7 +60,7 @@ def check(browser, page, folder):
     browser.run("document.getElementById('save').click()")
     saved = folder / "labels.tsv"
     for _ in range(100):
-        # Firefox holds its name with an empty file, until all is there.
+        # Firefox reserves the name with an empty file until the download is complete.
         if saved.exists() and saved.stat().st_size > 0 and not list(folder.glob("*.part")):
             break
         time.sleep(0.1)

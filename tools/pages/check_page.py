@@ -1,11 +1,16 @@
 #!/usr/bin/env python3
-"""Opens pages that fpstore wrote in a headless browser, wide and narrow, light and dark.
+"""Opens pages written by fpstore in a headless browser, wide and narrow, light and dark.
 
-The pages of all commands with --html are checked here; tools/pages/check_groups.py uses those of 'cluster'
-as a reader does. Fails on anything in the console of the browser, on any request to a network, on a plot that is not
-drawn (no box, no marks, marks or words outside of it), on a page that scrolls sideways, and on a
-dark page that looks like the light one. It also fails on folds that hide nothing, and on a page
-whose marks or controls are wrong on paper.
+The pages of all commands with --html are checked here; tools/pages/check_groups.py uses the pages of
+'cluster' interactively. The check fails on:
+
+* any message in the console of the browser;
+* any network request;
+* a plot that is not drawn (no box, no marks, marks or words outside of it);
+* a page that scrolls sideways;
+* a dark page that looks like the light one;
+* folds that hide nothing;
+* wrong marks or controls in print.
 
     python3 tools/pages/check_page.py PAGE.html... [--pictures DIR]
 
@@ -63,7 +68,7 @@ return {
 };
 """
 
-# What is wrong with the page on paper.
+# The faults of the printed page.
 PAPER = """
 const shown = query => [...document.querySelectorAll(query)].some(each => each.getClientRects().length);
 const faults = [];
@@ -92,11 +97,11 @@ return [...new Set(faults)];
 
 
 def look(browser, page, size, theme, picture):
-    """The faults of one page at one size in one theme, and what was seen."""
+    """The faults of one page at one size in one theme, and a screenshot."""
     width, height = SIZES[size]
     browser.view(width, height, theme)
     browser.open(page.resolve().as_uri())
-    # Once as it opens, and once with all tables unfolded.
+    # Once in its initial state, and once with all tables unfolded.
     seen = browser.run(PROBE)
     browser.run("document.querySelectorAll('details').forEach(d => d.open = true)")
     unfolded = browser.run(PROBE)
@@ -155,7 +160,7 @@ def check(browser, page, pictures):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("pages", nargs="+", type=pathlib.Path)
-    parser.add_argument("--pictures", type=pathlib.Path, help="a folder for pictures of what was seen")
+    parser.add_argument("--pictures", type=pathlib.Path, help="a folder for screenshots")
     args = parser.parse_args()
     if args.pictures:
         args.pictures.mkdir(parents=True, exist_ok=True)

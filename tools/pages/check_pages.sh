@@ -1,7 +1,7 @@
 #!/bin/sh
-# Makes pages of 'stats', 'cluster', 'pairs' and 'compare' with --html for many kinds of data and
-# checks them in a browser; see tools/pages/check_page.py, check_groups.py and check_judge.py. With a folder
-# as argument it writes screenshots to it. FPSTORE_BIN names a program that is built already.
+# Makes pages with 'stats', 'cluster', 'pairs' and 'compare' --html for many kinds of data and checks
+# them in a browser; see tools/pages/check_page.py, check_groups.py and check_judge.py. With a folder as
+# argument it writes screenshots to it. FPSTORE_BIN is the path of a built program.
 set -eu
 cd "$(dirname "$0")/../.."
 if [ -z "${FPSTORE_BIN:-}" ]; then
@@ -42,8 +42,8 @@ done
 "$fpstore" build tests/data/tang_store.tsv.zst -s "$folder/store" --id-type none --force --quiet
 "$fpstore" stats -s "$folder/store" --html "$folder/no-ids.html" >/dev/null 2>&1
 
-# Groups of near-duplicates: versions of texts in several scripts, with ids and texts that would be
-# markup if they were not escaped, and with pictures.
+# Groups of near-duplicates: versions of texts in several scripts, with pictures, and with ids and
+# texts that would be parsed as markup if they were not escaped.
 python3 - "$folder" <<'PYTHON'
 import json, random, sys
 random.seed(20261122)
@@ -97,7 +97,7 @@ python3 tools/pages/check_judge.py "$folder/judge.html" "$folder/labels.tsv"
 "$fpstore" evaluate --docs "$folder/versions.jsonl" --pairs "$folder/labels.tsv" --keys 1 --quiet \
     >/dev/null
 
-# A check that always passes proves nothing: it must catch each of these faults.
+# Checks the checks: each of these injected faults must be detected.
 broken() {
     name=$1 expected=$2
     mkdir -p "$folder/broken"
@@ -110,7 +110,7 @@ broken() {
     echo "$name: caught"
 }
 broken console-error 'console: ' 's|</body>|<script>throw 1</script></body>|'
-# Firefox says nothing of a picture that is not there.
+# Firefox reports no missing pictures.
 [ "${FPSTORE_BROWSER:-}" = firefox ] ||
     broken request 'console: ' 's|</body>|<img src="file:///missing.png" alt=""></body>|'
 broken no-marks 'marks are drawn' 's|</style>|.marks { display: none }</style>|'
@@ -129,7 +129,7 @@ broken_compare open-folds 'folds hide nothing' 's/:not(\[open\])::details-conten
 broken_compare no-paper 'on paper: ' 's/@media print/@media none/'
 broken no-title 'no title or description' 's|-title plot-[a-z0-9-]*-text"|-none"|'
 
-# A page in which one text lost a word on its way to the reader.
+# A page in which one displayed text has a wrong word.
 sed '0,/"parts":\[\([0-9]*\),/s//"parts":[\1,"lost",/' "$folder/versions.html" >"$folder/broken/parts.html"
 if python3 tools/pages/check_groups.py "$folder/broken/parts.html" "$folder/versions.jsonl" \
     "$folder/versions.rows" >/dev/null 2>&1; then
@@ -137,7 +137,7 @@ if python3 tools/pages/check_groups.py "$folder/broken/parts.html" "$folder/vers
     exit 1
 fi
 echo "wrong-text: caught"
-# A script that was changed does not run.
+# A modified script must not run.
 sed "s/'use strict'/'use  strict'/" "$folder/versions.html" >"$folder/broken/script.html"
 if python3 tools/pages/check_page.py "$folder/broken/script.html" >/dev/null 2>"$folder/faults"; then
     echo "check_pages: another script ran" >&2

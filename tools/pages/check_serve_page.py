@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
-"""Uses the page of 'fpstore serve' in headless Chromium as a person would, wide and narrow, light and
-dark.
+"""Uses the page of 'fpstore serve' in headless Chromium like a person, wide and narrow, light and dark.
 
-It asks by fingerprint, by text and by file, for all within k and for the nearest, and compares what the
-page shows with what the server answers. It fails on anything in the console of the browser, on a
-request to another place, on a page that scrolls sideways, on text that is hard to read against its
-ground, on a dark page that looks like the light one, and on an id that becomes markup.
+It queries by fingerprint, by text and by file, for all matches within k and for the nearest, and
+compares the page with the answers of the server. It fails on any message in the console of the browser,
+on a request to another origin, on a page that scrolls sideways, on text with low contrast to its
+background, on a dark page that looks like the light one, and on an id that is parsed as markup.
 
     python3 tools/pages/check_serve_page.py [--pictures DIR]
 
-FPSTORE_BIN names the program; else it is built. Needs a browser and its driver, see
+FPSTORE_BIN is the path of the program; by default it is built. Needs a browser and its driver, see
 tools/pages/browser.py.
 """
 
@@ -81,7 +80,7 @@ return {
 
 
 class Server:
-    """A server with a store of its own, at a free port."""
+    """A server with its own store, at a free port."""
 
     def __init__(self, program, store, *options):
         command = [program, "serve", "-s", str(store), "--listen", "127.0.0.1:0", *options]
@@ -100,7 +99,7 @@ class Server:
 
 
 def fill(browser, **values):
-    """Sets the fields of the form and sends it; waits for the answer."""
+    """Fills in the form and submits it; waits for the answer."""
     browser.run(
         "const values = " + json.dumps(values) + """;
         for (const [id, value] of Object.entries(values)) {
@@ -120,7 +119,7 @@ def fill(browser, **values):
         if seen["summary"] is not None or seen["problem"] is not None:
             return seen
         time.sleep(0.05)
-    sys.exit("check_serve_page: the page did not answer")
+    sys.exit("check_serve_page: the page showed no answer")
 
 
 class Faults(list):
@@ -130,7 +129,7 @@ class Faults(list):
 
 
 def same(seen, answer):
-    """Whether the page shows what the server answers."""
+    """Whether the page shows the answer of the server."""
     shown = [(m["fingerprint"], m["distance"], m["ids"]) for m in seen["matches"]]
     return shown == [(m["fingerprint"], m["distance"], m["ids"]) for m in answer["matches"]]
 
@@ -166,12 +165,12 @@ def use_fingerprints(browser, server, faults):
 
 
 def at(browser):
-    """The part of the address that asks."""
+    """The query part of the address."""
     return browser.run("return location.search")
 
 
 def wait(browser, holds):
-    """What is seen once it holds, or after ten seconds."""
+    """The visible state of the page once the condition holds, or after ten seconds."""
     for _ in range(200):
         seen = browser.run(PROBE)
         if holds(seen):
@@ -181,7 +180,7 @@ def wait(browser, holds):
 
 
 def use_addresses(browser, server, faults):
-    """Goes back, forth and to an address, asks by id, and uses keys."""
+    """Goes back, forward and to an address, queries by id, and uses keys."""
     fill(browser, by="fingerprint", fingerprint=QUERY, which="near", k="3")
     first = at(browser)
     faults.expect(first == f"?fingerprint={QUERY}&k=3", f"the address is {first}")
@@ -258,7 +257,7 @@ def check(browser, server, name, use, picture):
             away = [at for at in seen["requests"] if not at.startswith((server.url, "data:"))]
             faults.extend(f"asks another place: {at}" for at in away if not at.startswith("https://pictures.invalid"))
     faults.expect(grounds["light"] != grounds["dark"], "the dark page looks like the light one")
-    # A refused request is an entry too, and this check makes one on purpose.
+    # The console also logs refused requests, and this check makes one on purpose.
     loud = [message for message in browser.log() if "400 (Bad Request)" not in message]
     faults.extend(f"console: {message}" for message in loud)
     return faults
@@ -285,7 +284,7 @@ def main():
         page.write_text(f"<title>A page</title><body><p>{text}</p></body>")
         subprocess.run([program, "build", "--docs", texts, "-s", documents, "-q"], check=True)
         browser = start(folder / "profile")
-        # Pictures are asked of the server itself, which has none of them, but answers.
+        # Pictures are requested from this server, which answers although it has none of them.
         near = Server(program, store, "--link", "{id}", "--image", "/page.css?{id}")
         by_text = Server(program, documents)
         try:

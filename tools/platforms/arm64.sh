@@ -1,19 +1,19 @@
 #!/bin/sh
 # Builds and runs fpstore for 64-bit ARM on an x86-64 machine, under an emulator.
 #
-#     sh tools/platforms/arm64.sh                                  # the tests of the library but for three
+#     sh tools/platforms/arm64.sh                                  # all but three tests of the library
 #     sh tools/platforms/arm64.sh test --locked --test exact       # any command of cargo
 #     sh tools/platforms/arm64.sh clippy --locked --all-targets -- -D warnings
 #     sh tools/platforms/arm64.sh count query-2 batch              # instructions of the fixed workloads
-#     QEMU_PAGESIZE=65536 sh tools/platforms/arm64.sh              # as under a system with pages of 64 KiB
+#     QEMU_PAGESIZE=65536 sh tools/platforms/arm64.sh              # emulates memory pages of 64 KiB
 #
 # Needs Debian on x86-64 (or another system with its apt-get, dpkg and archive keyring), cargo, a C
 # compiler and 2 GB of disk; the first run fetches about 260 MB. Nothing is installed: the packages
-# of Debian 12 named below and their dependencies are unpacked in target/arm64, from an apt root of
-# their own, and cargo is told to use them. Removing that folder removes everything. Exit status 3
+# of Debian 12 listed below and their dependencies are unpacked in target/arm64, from a separate apt
+# root, and cargo is configured to use them. Removing that folder removes everything. Exit status 3
 # means that the packages or the network are missing.
 #
-# rustc-web is the newer compiler that Debian keeps for its browsers. The compiler and the standard
+# rustc-web is the newer compiler that Debian provides for its browsers. The compiler and the standard
 # library for arm64 must have the same version, so the compiler of the host cannot be used.
 set -eu
 
@@ -35,7 +35,7 @@ cannot() {
     exit 3
 }
 
-# An apt root that knows nothing of the host, and the packages in it.
+# A separate apt root, independent of the host, and the packages in it.
 fetch() {
     [ "$(uname -m)" = x86_64 ] || cannot "this machine is no x86-64 one; on arm64 plain cargo does"
     for program in apt-get dpkg; do
@@ -47,7 +47,7 @@ fetch() {
     mkdir -p "$apt/lists/partial" "$apt/archives/partial" "$apt/etc/apt.conf.d" "$apt/etc/preferences.d" \
         "$apt/etc/sources.list.d" "$root" "$bin"
     : >"$apt/status"
-    # From where the machine has its own packages.
+    # The mirror that the host uses for its own packages.
     apt-get indextargets --format '$(REPO_URI) $(RELEASE)' 'Created-By: Packages' | sort -u |
         grep -E ' bookworm(-security)?$' |
         while read -r archive; do
@@ -79,17 +79,17 @@ END
     say "unpacking them in $home"
     for package in "$apt"/archives/*.deb; do
         case ${package##*/} in
-        # The C library of the host is used, and its compiler.
+        # The C library and the compiler of the host are used instead.
         libc6_* | libc6-dev_* | gcc-12_* | cpp-12_*) ;;
         *) dpkg-deb --extract "$package" "$root" ;;
         esac
     done
     rm -rf "$apt"
-    # The linker reads where the C library lies from here.
+    # The linker reads the path of the C library from this file.
     sed -i "s# /usr/aarch64-linux-gnu/# $root/usr/aarch64-linux-gnu/#g" "$root/usr/aarch64-linux-gnu/lib/libc.so"
 }
 
-# Programs of the folder that find their libraries there, whatever else runs without.
+# Wrappers for programs of the folder, which use the libraries of the folder.
 wrap() {
     {
         echo '#!/bin/sh'
@@ -108,7 +108,7 @@ prepare() {
         done
         wrap aarch64-linux-gnu-gcc aarch64-linux-gnu-gcc-12 ""
         wrap qemu qemu-aarch64 "-L '$root/usr/aarch64-linux-gnu'"
-        # What links for the host is a program of the host.
+        # The host linker must not use the libraries of the folder.
         printf '#!/bin/sh\nunset LD_LIBRARY_PATH\nexec cc "$@"\n' >"$bin/host-cc"
         chmod +x "$bin/host-cc"
         : >"$bin/ready"
@@ -122,7 +122,7 @@ prepare() {
     export AR_aarch64_unknown_linux_gnu="$bin/aarch64-linux-gnu-ar"
 }
 
-# Instructions, those of all threads, between the first entry of a function and its return.
+# Counts instructions on all threads between the first entry of a function and its return.
 count() {
     cargo build --locked --quiet --profile test --package fpstore --example workload
     cc -O2 -Wall -shared -fPIC -o "$home/count.so" tools/platforms/arm64_count.c

@@ -1,8 +1,8 @@
 /* A plugin of qemu-aarch64: counts the instructions from each entry of a function to its return,
    its callees and all threads included. tools/platforms/arm64.sh builds and uses it.
 
-   The header of the interface is in no package, so the used declarations stand here, as of
-   version 1 (https://www.qemu.org/docs/master/devel/tcg-plugins.html). */
+   No package contains the header of the plugin interface, so the required declarations are copied
+   here, from version 1 (https://www.qemu.org/docs/master/devel/tcg-plugins.html). */
 
 #include <stdint.h>
 #include <stdio.h>

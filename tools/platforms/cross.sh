@@ -1,9 +1,9 @@
-# Building for other platforms. Scripts read this file with `.`, in the root of the project.
+# Builds for other platforms. Scripts read this file with `.`, in the root of the project.
 #
-# `cross_add TARGET...` fetches what builds for these targets of Rust need; `cross_cargo` then takes
-# the place of cargo. rustup has the standard libraries. zig, of the Python package ziglang, compiles
-# and links C, and cargo-zigbuild makes cargo use it: both are put into target/zig, or into the folder
-# that CROSS_TOOLS names. Needs rustup, python3 and, the first time, the network.
+# `cross_add TARGET...` fetches the tools for builds of these Rust targets; `cross_cargo` then replaces
+# cargo. The standard libraries come from rustup. zig, from the Python package ziglang, compiles and
+# links C, and cargo-zigbuild makes cargo use it: both are installed in target/zig, or in the folder
+# CROSS_TOOLS. Needs rustup, python3 and, the first time, the network.
 
 cross_tools=${CROSS_TOOLS:-$PWD/target/zig}
 
@@ -23,9 +23,9 @@ cross_cc() {
     "$cross_tools/bin/python" -m ziglang cc -target "$@"
 }
 
-# `cross_frameworks FOLDER NAME...` describes frameworks of macOS, which zig has not, in a folder for
-# `-F`. What is linked with them loads them there. They name no functions, so link with `-undefined
-# dynamic_lookup`, by which functions are found when they are first called, as those of Python are.
+# `cross_frameworks FOLDER NAME...` writes stubs of macOS frameworks, which zig lacks, to a folder for
+# `-F`. Programs linked to a stub load the framework at run time. The stubs contain no functions, so link
+# with `-undefined dynamic_lookup`, which resolves functions at their first call, like those of Python.
 cross_frameworks() {
     frameworks=$1
     shift
@@ -42,8 +42,8 @@ TBD
     done
 }
 
-# `cross_remap` prints what names the source of the standard library as it is named where the component
-# rust-src is not installed.
+# `cross_remap` prints flags that replace local source paths of the standard library by the paths used
+# where the component rust-src is not installed.
 cross_remap() {
     printf '%s' "--remap-path-prefix=$(rustc --print sysroot)/lib/rustlib/src/rust=/rustc/$(rustc -vV | sed -n 's/^commit-hash: //p')"
 }

@@ -4,13 +4,14 @@
 #     sh tools/platforms/emulated.sh x86_64-unknown-linux-musl     # all tests, without an emulator
 #     sh tools/platforms/emulated.sh aarch64-unknown-linux-musl    # tests of the library, under qemu
 #     sh tools/platforms/emulated.sh s390x-unknown-linux-gnu       # the same, with big-endian numbers
-#     sh tools/platforms/emulated.sh x86_64-pc-windows-gnu         # tests of the library and the program, under wine
+#     sh tools/platforms/emulated.sh x86_64-pc-windows-gnu         # tests of library and program, under wine
 #     sh tools/platforms/emulated.sh TARGET --test all golden      # any arguments of `cargo test`
-#     sh tools/platforms/emulated.sh TARGET --write-golden         # writes the golden stores there, compares bytes
-#     sh tools/platforms/emulated.sh TARGET --console              # the program on a console: tools/checks/check_console.py
+#     sh tools/platforms/emulated.sh TARGET --write-golden         # writes the golden stores, compares bytes
+#     sh tools/platforms/emulated.sh TARGET --console              # runs tools/checks/check_console.py
 #
-# docs/platforms.md says what passes and what is left out. tools/platforms/cross.sh and tools/platforms/emulators.sh say
-# what this needs. Several gigabytes of disk; the first build takes ten minutes and more.
+# docs/platforms.md lists passing and skipped tests. The requirements are listed in
+# tools/platforms/cross.sh and tools/platforms/emulators.sh. Needs several gigabytes of disk; the first
+# build takes at least ten minutes.
 set -eu
 cd "$(dirname "$0")/../.."
 . tools/platforms/cross.sh
@@ -52,8 +53,8 @@ after=true
 if [ $# -eq 0 ]; then
     case $target in
     x86_64-unknown-linux-musl) set -- --workspace --lib --tests ;;
-    # Starting programs is slow under wine, and so is each of the very many changes of files in the
-    # tests that let every operation fail. See docs/platforms.md.
+    # Under wine, starting programs is slow, and so is each of the many file operations in the tests
+    # that make every operation fail. See docs/platforms.md.
     x86_64-pc-windows-gnu)
         after=check_console
         cross_cargo test --locked --target "$target" --workspace --lib -- \

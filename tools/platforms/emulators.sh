@@ -1,15 +1,15 @@
 # Emulators of other processors and systems. Scripts read this file with `.`, in the root of the
 # project, after tools/platforms/cross.sh.
 #
-# `emulator_add TARGET` fetches what runs programs for this target of Rust, and sets `emulator` to the
-# command, which is empty where this machine runs them itself. Nothing is installed: packages of Debian
-# are unpacked in target/emulators, or in the folder that EMULATORS names. Removing that folder removes
-# everything. Needs apt-get and dpkg-deb, whose lists of packages are there (`apt-get update`).
+# `emulator_add TARGET` fetches an emulator for programs of this Rust target, and sets `emulator` to its
+# command, which is empty if this machine runs the programs natively. Nothing is installed: Debian
+# packages are unpacked in target/emulators, or in the folder EMULATORS. Removing that folder removes
+# everything. Needs apt-get and dpkg-deb, with downloaded package lists (`apt-get update`).
 
 emulators=${EMULATORS:-$PWD/target/emulators}
 
-# The tests of the library that qemu cannot run, as options: two that start programs of their kind, and
-# one that starts so many threads that what the emulator keeps of each fills the memory.
+# Options that skip tests of the library that qemu cannot run: two start programs for the target, and
+# one starts so many threads that the emulator runs out of memory.
 emulator_skips="--skip dies_at_any_operation --skip join::tests::pairs_are_those_of_each_with_each"
 
 emulator_add() {
@@ -25,7 +25,7 @@ emulator_add() {
         emulator_wine
         ;;
     *)
-        echo "emulators: nothing here runs programs for $1" >&2
+        echo "emulators: no emulator for $1" >&2
         return 2
         ;;
     esac
@@ -45,18 +45,18 @@ emulator_unpack() {
     done
 }
 
-# A Windows of wine in a folder of its own, and `emulator` for programs there.
+# A wine prefix in a separate folder, and `emulator` for Windows programs.
 emulator_wine() {
     emulator=$emulators/wine
     [ ! -e "$emulators/windows/ready" ] || return 0
     libraries=$emulators/usr/lib/x86_64-linux-gnu
-    # The script in its place looks for the program where it is installed.
+    # The script of this name looks for the program in the installation path.
     ln -sf wineserver64 "$emulators/usr/lib/wine/wineserver"
     zlib=$emulators/usr/x86_64-w64-mingw32/lib/zlib1.dll
     cp "$zlib" "$libraries/wine/x86_64-windows"
     cat >"$emulator" <<SCRIPT
 #!/bin/sh
-# No page of Gecko or Mono, no menu, no screen.
+# Without Gecko, Mono, menu entries and a display.
 export WINEPREFIX='$emulators/windows' WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml,winemenubuilder.exe='
 export LD_LIBRARY_PATH='$libraries'
 unset DISPLAY
@@ -64,7 +64,7 @@ exec '$emulators/usr/lib/wine/wine64' "\$@"
 SCRIPT
     chmod +x "$emulator"
     rm -rf "$emulators/windows"
-    # It complains of what nothing here needs, such as programs of 32 bits.
+    # Hides complaints about unneeded features, such as 32-bit programs.
     "$emulator" wineboot --init >/dev/null 2>&1 || true
     system=$emulators/windows/drive_c/windows/system32
     cp "$zlib" "$system"

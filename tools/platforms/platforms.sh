@@ -4,7 +4,7 @@
 #     sh tools/platforms/platforms.sh                              # all platforms of docs/platforms.md
 #     sh tools/platforms/platforms.sh aarch64-apple-darwin         # one or more
 #
-# Needs what tools/platforms/cross.sh says. Nothing is linked or run; a warning is an error.
+# The requirements are listed in tools/platforms/cross.sh. Nothing is linked or run; a warning is an error.
 set -eu
 
 cd "$(dirname "$0")/../.."
@@ -22,7 +22,7 @@ for target in "$@"; do
     echo "== $target"
     said=target/platforms/$target.log
     mkdir -p target/platforms
-    # All that touches the code of this repository is said again, also if nothing has changed.
+    # Warnings about the code of this repository are repeated, even if nothing has changed.
     if ! cross_cargo check --locked --target "$target" --target-dir target/platforms \
         >"$said" 2>&1 || grep -q '^warning' "$said"; then
         grep -A12 -E '^(warning|error)' "$said" || cat "$said"
@@ -30,6 +30,6 @@ for target in "$@"; do
     fi
 done
 if [ -n "$failed" ]; then
-    echo "these do not pass:$failed" >&2
+    echo "failed:$failed" >&2
     exit 1
 fi

@@ -1,9 +1,9 @@
-/* bcryptprimitives.dll for versions of wine that lack it, such as that of Debian 12: the standard
-   library of Rust takes random numbers from it. tools/platforms/emulators.sh builds it. */
+/* bcryptprimitives.dll for versions of wine that lack it, such as wine of Debian 12: the standard
+   library of Rust reads random numbers from it. tools/platforms/emulators.sh builds it. */
 
 #include <windows.h>
 
-/* RtlGenRandom, as advapi32 has it. */
+/* RtlGenRandom of advapi32. */
 BOOLEAN NTAPI SystemFunction036(PVOID bytes, ULONG len);
 
 __declspec(dllexport) BOOL WINAPI ProcessPrng(PBYTE bytes, SIZE_T len)

@@ -1,7 +1,7 @@
-"""Stands in the place of a library that has no wheel for a Python, in tests with that Python.
+"""Replaces a library without a wheel for a Python version, in tests with that Python.
 
-Copied into the packages under the name of the library, and given to pytest as a plugin (`-p NAME`):
-a test that uses the library is skipped, and those beside it run.
+Copied to the packages under the name of the library, and passed to pytest as a plugin (`-p NAME`):
+tests that use the library are skipped, and the other tests run.
 """
 
 import os
@@ -13,10 +13,10 @@ WHY = f"{__name__} is not there for this Python"
 
 
 class Nothing:
-    """What a module of tests gets of the library."""
+    """The stand-in for anything that a test module imports from the library."""
 
     def __call__(self, *_, **__):
-        # As any attribute: nothing again, or the end of the test.
+        # Same as an attribute: a stand-in during import; inside a test it skips the test.
         return self.result
 
     def __getattr__(self, name):

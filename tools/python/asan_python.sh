@@ -1,12 +1,12 @@
 #!/bin/sh
-# The tests of the Python package under AddressSanitizer: what reads or writes memory that is not its
-# own ends them. By hand: it builds all crates once more, with flags that stable Rust takes only so.
+# Runs the tests of the Python package under AddressSanitizer, which aborts on invalid memory accesses.
+# Run it manually: it rebuilds all crates with flags that stable Rust accepts only in this way.
 #
 #     tools/python/asan_python.sh [TEST]...
 #
-# TEST is a file of bindings/python/tests or any other argument of pytest; without any, all files run
-# but those for pages, examples and Spark. It needs the libasan of gcc, and the program: FPSTORE_BIN,
-# else target/debug/fpstore.
+# TEST is a file of bindings/python/tests or any other argument of pytest; the default is all files
+# except those for pages, examples and Spark. Needs the libasan of gcc, and the program: FPSTORE_BIN, or
+# target/debug/fpstore by default.
 set -eu
 cd "$(dirname "$0")/../.."
 FPSTORE_BIN=${FPSTORE_BIN:-$PWD/target/debug/fpstore}
@@ -19,7 +19,7 @@ triple=$(rustc -vV | sed -n 's/^host: //p')
 [ -x "$environment/bin/python" ] || python3 -m venv "$environment"
 PATH=$environment/bin:$PATH
 pip install --quiet --disable-pip-version-check -r bindings/python/requirements-test.txt
-# Without --target the flags would reach build scripts, which load no libasan.
+# Without --target the flags would also apply to build scripts, which do not load libasan.
 (
     cd bindings/python
     RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address CARGO_TARGET_DIR=$environment/build \
@@ -35,5 +35,5 @@ if [ $# -eq 0 ]; then
         set -- "$@" "tests/test_$name.py"
     done
 fi
-# The interpreter frees nothing at its end, which is no leak of ours.
+# The interpreter frees nothing at exit, which is not a leak of this package.
 LD_PRELOAD=$(cc -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 python -m pytest "$@"

@@ -1,9 +1,9 @@
 #!/bin/sh
-# The Python package without the global lock: tools/python/check_free_threaded.sh PYTHON
+# Tests the Python package without the global lock: tools/python/check_free_threaded.sh PYTHON
 #
-# PYTHON is a free-threaded interpreter from 3.14 on, such as python3.14t. Builds a wheel for it, and
-# runs the tests of the package with the lock disabled, in a clean environment. Libraries that have no
-# wheel for it are left out, and the tests that need them skipped. FPSTORE_BIN names the program.
+# PYTHON is a free-threaded interpreter, version 3.14 or later, such as python3.14t. Builds a wheel for
+# it, and runs the tests of the package with the lock disabled, in a clean environment. Libraries without
+# a wheel for it are not installed, and their tests are skipped. FPSTORE_BIN is the path of the program.
 set -eu
 cd "$(dirname "$0")/../.."
 python=${1:?check_free_threaded: name a free-threaded Python, such as python3.14t}
@@ -29,7 +29,7 @@ for library in pyarrow pandas polars duckdb hypothesis imagehash matplotlib nbcl
         echo "check_free_threaded.sh: $library has no wheel for $python" >&2
         cp tools/python/absent_library.py "$site/$library.py"
         left_out="${left_out:+$left_out and }not $library" plugins="$plugins -p $library"
-        # A test with a pool of processes and that of a docstring need it; their names do not say so.
+        # A test with a process pool and a doctest need polars, which their names do not show.
         [ "$library" != polars ] || left_out="$left_out and not come_back_from_other_processes" \
             docstring='--deselect tests/test_docs.py::test_docstrings_are_there_and_true[Store]'
     fi
@@ -37,6 +37,6 @@ done
 install_package "$wheels" --interpreter "$environment/bin/python"
 copy_tests
 cd "$copy/bindings/python"
-# Libraries that do not declare that they need no lock, such as DuckDB, do not bring it back.
+# Libraries that are not declared thread-safe, such as DuckDB, do not enable the lock again.
 # shellcheck disable=SC2086
 PYTHON_GIL=0 python -m pytest $plugins --ignore tests/engines ${left_out:+-k "$left_out"} $docstring

@@ -1,7 +1,7 @@
 #!/bin/sh
-# The Python package: builds the wheel, installs it into a clean environment, and runs its tests
-# there, with the examples of the docstrings and the README, the scripts of examples/, and all checks
-# of types. Takes no input. FPSTORE_BIN names the program, which must make the same bytes.
+# Tests the Python package: builds the wheel, installs it into a clean environment, and runs its tests
+# there, with the examples of the docstrings and the README, the scripts of examples/, and all type
+# checks. Reads no input. FPSTORE_BIN is the path of the program, which must write the same bytes.
 set -eu
 cd "$(dirname "$0")/../.."
 FPSTORE_BIN=${FPSTORE_BIN:-$PWD/target/debug/fpstore}

@@ -1,10 +1,11 @@
 #!/bin/sh
-# fpstore.spark with real executors: tools/python/check_spark.sh [VERSION of pyspark, 4.3.0 by default]
+# Tests fpstore.spark with real executors: tools/python/check_spark.sh [VERSION of pyspark, 4.3.0 by default]
 #
 # Makes an environment with this package and pyspark below target/tools, and runs the tests of
-# bindings/python/tests/engines there, on two executors of which one is killed in the middle. Then a
-# standalone cluster of two workers, whose executors have only a packed environment. WITH_ENGINES=1
-# also installs Ray and Dask and runs their examples. Takes some minutes and 1 GB of downloads.
+# bindings/python/tests/engines there, on two executors, one of which is killed during a job. Then it
+# runs them on a standalone cluster of two workers, whose executors have only a packed environment.
+# WITH_ENGINES=1 also installs Ray and Dask and runs their examples. Takes some minutes and 1 GB of
+# downloads.
 set -eu
 cd "$(dirname "$0")/../.."
 version=${1:-4.3.0}
@@ -24,7 +25,7 @@ install_package "$wheels"
 copy_tests
 (cd "$copy/bindings/python" && timeout 3000 python -m pytest tests/engines)
 
-# An environment as it is shipped: fpstore and what it needs, and the Python half of pyspark.
+# The environment that is shipped: fpstore with its dependencies, and the Python part of pyspark.
 python3 -m venv "$copy/small"
 "$copy/small/bin/pip" install --quiet --disable-pip-version-check numpy pyarrow "$wheels"/fpstore-*.whl
 site=$(python -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')

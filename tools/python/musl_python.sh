@@ -1,15 +1,15 @@
 #!/bin/sh
-# A Python that uses musl, and tests of the Python package in it.
+# Builds a Python with musl, and tests the Python package with it.
 #
 #     sh tools/python/musl_python.sh FOLDER
 #     MUSL_PYTHON=FOLDER/python3 sh tools/release/wheels.sh --target x86_64-unknown-linux-musl WHEELS
 #     sh tools/python/musl_python.sh FOLDER WHEEL [ARGUMENT OF PYTEST]...
 #
-# FOLDER gets the Python of this Debian, compiled with zig (tools/platforms/cross.sh) from its source package,
-# zlib, the musl of Debian, and the wheels for musl of NumPy, PyArrow and pytest, and `python3`, which
-# finds them; what is there is not made again. It has neither ctypes nor ssl, so that tests which need
-# them, as pandas does, fail to be read. Nothing is installed. Takes some minutes and 1 GB of disk;
-# needs Debian with its Python, apt-get and dpkg-deb.
+# FOLDER gets the Python of this Debian, compiled with zig (tools/platforms/cross.sh) from its source
+# package, zlib, the musl of Debian, the musl wheels of NumPy, PyArrow and pytest, and a `python3` that
+# uses them; existing parts are not rebuilt. This Python has neither ctypes nor ssl, so test files that
+# need them, for example through pandas, fail to import. Nothing is installed. Takes some minutes and
+# 1 GB of disk; needs Debian with its Python, apt-get and dpkg-deb.
 set -eu
 cd "$(dirname "$0")/../.."
 . tools/platforms/cross.sh
@@ -26,7 +26,7 @@ version=$($native -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 loader=$folder/ld-musl-x86_64.so.1
 python=$folder/python/bin/python$version
 
-# apt-get with sources, whose lists are in the folder.
+# apt-get with its own sources, whose lists are in the folder.
 apt_sources() {
     apt-get --quiet --quiet -o "Dir::Etc::sourcelist=$folder/sources.list" -o Dir::Etc::sourceparts=- \
         -o "Dir::State::lists=$folder/lists" -o APT::Sandbox::User=root "$@"
@@ -38,8 +38,8 @@ compile() {
     rm -rf "$work"
     mkdir -p "$folder/lists/partial" "$work"
     suite=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
-    # Wheels use relocations that musl knows from 1.2.4 on, which Debian has from trixie on.
-    # From where this machine has its own packages.
+    # Wheels use relocations that need musl 1.2.4, which is in Debian since trixie.
+    # The mirror that this machine uses for its own packages.
     mirror=$(apt-get indextargets --format '$(REPO_URI)' "Codename: $suite" | head -1)
     cat >"$folder/sources.list" <<LIST
 deb-src $mirror $suite main
@@ -47,14 +47,14 @@ deb $mirror trixie main
 LIST
     apt_sources update
     cd "$work"
-    # Without the patches of Debian, which are made for its own builds.
+    # Without the patches of Debian, which are specific to its own builds.
     apt_sources source --download-only "python$version" zlib
     for source in *.orig.tar.*; do tar -xf "$source"; done
     apt_sources download musl/trixie
     dpkg-deb --extract musl_*.deb musl
     cp "musl/usr/lib/$triple/libc.so" "$loader"
-    # Python has the date of its build in it, which zig refuses; and when it asks for the folders of
-    # headers, zig names those of this machine's own library.
+    # Python contains its build date, which zig rejects; and for the header search path, zig prints
+    # folders of the C library of this machine.
     cat >"$triple-cc" <<SCRIPT
 #!/bin/sh
 case " \$* " in *" -v "*) exit 1 ;; esac
@@ -63,7 +63,7 @@ SCRIPT
     printf '#!/bin/sh\nexec "%s" -m ziglang ar "$@"\n' "$cross_tools/bin/python" >"$triple-ar"
     chmod +x "$triple-cc" "$triple-ar"
     ln -s "$(command -v readelf)" "$triple-readelf"
-    # It would name them, too.
+    # It would print such folders, too.
     printf '#!/bin/sh\nexit 1\n' >dpkg-architecture
     chmod +x dpkg-architecture
     PATH=$work:$PATH
@@ -73,7 +73,7 @@ SCRIPT
         CC="$triple-cc -fPIC" AR="$triple-ar" RANLIB=: ./configure --static --prefix="$work/zlib"
         make -s libz.a install
     )
-    # The name that modules for musl have in their wheels.
+    # The platform suffix of modules in musl wheels.
     sed -i 's/^\( *\)x86_64-linux-gnu$/\1x86_64-linux-musl/' Python-*/configure
     mkdir build
     cd build

@@ -1,8 +1,9 @@
-# Read by check_python.sh, check_spark.sh and check_free_threaded.sh, from the project's root, with an environment on the path.
+# Read with `.` by check_python.sh, check_spark.sh and check_free_threaded.sh, in the root of the project,
+# with an activated environment.
 
-# Builds the wheel into the folder $1, as the tests of the workspace are built, with what these have
-# built already, with the program that FPSTORE_BIN names and a bill of materials without paths of this
-# machine, and installs it. What follows the folder are options of maturin.
+# Builds the wheel into the folder $1, with the profile and the build cache of the workspace tests, with
+# the program FPSTORE_BIN and a bill of materials without local paths, and installs it. Further arguments
+# are options of maturin.
 install_package() {
     wheel_folder=$1
     shift
@@ -18,8 +19,8 @@ install_package() {
         "$wheel_folder"/fpstore-*.whl
 }
 
-# Copies tests, examples and pages of the package to a new folder, $copy, which is removed at the
-# end: there the installed package is tested and not the folder of its sources.
+# Copies tests, examples and pages of the package to a new folder, $copy, which is removed at exit:
+# tests there use the installed package and not the source folder.
 copy_tests() {
     copy=$(mktemp -d)
     trap 'rm -rf "$copy"' EXIT

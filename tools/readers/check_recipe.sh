@@ -1,7 +1,7 @@
 #!/bin/sh
-# Makes fingerprints of texts in many scripts with the program and with tools/readers/fpstore_recipe.py,
-# which was written from docs/recipe-spec.md alone. Both must give the same. FPSTORE_BIN names a
-# program that is built already; FPSTORE_PYTHON a Python that has the package uniseg.
+# Computes fingerprints of texts in many scripts with the program and with
+# tools/readers/fpstore_recipe.py, which was written only from docs/recipe-spec.md, and compares them.
+# FPSTORE_BIN is the path of a built program; FPSTORE_PYTHON a Python with the package uniseg.
 set -eu
 cd "$(dirname "$0")/../.."
 if [ -z "${FPSTORE_BIN:-}" ]; then
@@ -12,7 +12,7 @@ python=${FPSTORE_PYTHON:-python3}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
-# 467 texts, many of them short or odd, and a few that are longer.
+# 467 texts, many of them short or unusual, and a few longer ones.
 "$fpstore" fingerprint tests/data/text/simhash_1e0ng_text.jsonl.zst --id-field simhash --show-text --quiet \
     >"$folder/texts.jsonl"
 "$fpstore" fingerprint tests/data/licences --show-text --quiet >>"$folder/texts.jsonl"
@@ -34,7 +34,7 @@ with open(f"{folder}/texts.jsonl", encoding="utf-8") as lines, \
         open(f"{folder}/plain", "w", encoding="utf-8") as plain, \
         open(f"{folder}/numbered.jsonl", "w", encoding="utf-8") as numbered:
     for number, line in enumerate(lines):
-        # The start is enough, and Python is slow.
+        # A prefix suffices, and Python is slow.
         text = json.loads(line)["text"][:500]
         plain.write(json.dumps(text) + "\n")
         numbered.write(json.dumps({"id": number, "text": text}) + "\n")
@@ -65,7 +65,7 @@ print(f"same fingerprints of {len(theirs)} texts: {options or 'the default recip
 PYTHON
 done
 
-# The sketches that a store keeps, as the second reader of stores finds them.
+# Compares sketches with those that the independent reader finds in a store.
 for set in "32:" "128:--recipe code" "64:--recipe simhash"; do
     length=${set%%:*} options=${set#*:}
     # shellcheck disable=SC2086

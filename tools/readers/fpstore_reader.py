@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""A plain reader of fpstore stores, written from format-spec.md alone to keep that page honest.
+"""A simple reader of fpstore stores, written only from format-spec.md to verify that document.
 
-    fpstore_reader.py dump STORE           every fingerprint and id, as 'fpstore dump' prints them
+        fpstore_reader.py dump STORE           every fingerprint and id, in the format of 'fpstore dump'
     fpstore_reader.py verify STORE         check rules R-1 to R-30
     fpstore_reader.py query STORE HEX K    fingerprints within K bits, by a full read of table 0
 
 Exit status: 0 found or done, 1 nothing within K (query) or damaged (verify), 2 could not answer.
-It holds whole files in memory and is meant for small stores.
+It reads whole files into memory and is meant for small stores.
 """
 
 import os
@@ -32,7 +32,7 @@ class Fault(Exception):
 
 
 class File:
-    """The bytes of one file, and errors that say where they break a rule."""
+    """The bytes of one file, and errors that name the broken rule and its place."""
 
     def __init__(self, path):
         self.path = path
@@ -50,7 +50,7 @@ class File:
             self.need(False, rule, at, "a text is not UTF-8")
 
     def check_start(self, magic, least_len, len_rule, newest=VERSION):
-        """The checks that are needed to find the CRC."""
+        """The checks that must precede the CRC check."""
         self.need(self.data[:8] == magic, 1, 0, f"starts with '{self.data[:8].hex(' ')}'")
         self.need(len(self.data) >= least_len, len_rule, len(self.data), "the file is cut short")
         version, = struct.unpack_from("<H", self.data, 8)
@@ -65,7 +65,7 @@ class File:
         self.need(not any(self.data[10:reserved_end]), 5, 10, "reserved bytes are not zero")
 
     def varint(self, data, at, end, start, cut_rule):
-        """The varint at `data[at:end]` and where it ends; `start` is the place of `data[0]`."""
+        """The varint at `data[at:end]` and its end; `start` is the file offset of `data[0]`."""
         value, first, byte = 0, at, 128
         while byte > 127 and at - first < 10:
             self.need(at < end, cut_rule, start + first, "a varint is cut short")
@@ -78,7 +78,7 @@ class File:
 
 
 class Segment(File):
-    """One segment file. The constructor makes the checks of open."""
+    """One segment file. The constructor performs the checks of opening."""
 
     deletions = None
 
@@ -124,11 +124,11 @@ class Segment(File):
             self.tables.append((mask, tail_bits, block_bits, syndrome_bits, hashed_bits))
         self.read_directory(directory_at, header_len)
         recipe, start = self.section(RECIPE)
-        # The control characters are those of Unicode, category Cc.
+        # Control characters are the characters of Unicode category Cc.
         plain = all(c == "\n" or c >= " " and not "\x7f" <= c <= "\x9f"
                     for c in self.text(recipe, 21, start))
         need(plain, 21, start, "the recipe has a control character")
-        # Fingerprints that were made elsewhere may have fewer than 64 bits (R-31).
+        # Imported fingerprints may have fewer than 64 bits (R-31).
         lines = recipe.split(b"\n")
         self.bits = 64
         if lines[0] == b"external" and len(lines) > 1:
@@ -164,7 +164,7 @@ class Segment(File):
         self.need(start == len(self.data), 9, at - DIRECTORY_ENTRY, "bytes after the last section")
 
     def section(self, kind, table=0):
-        """The bytes of a section, whose pages are checked first (R-11), and where they start."""
+        """The bytes of a section, after its pages are checked (R-11), and its file offset."""
         offset, length = self.directory[kind, table]
         first_page = (offset - self.directory[RECIPE, 0][0]) // PAGE
         for page in range(pages(length)):
@@ -178,7 +178,7 @@ class Segment(File):
         return self.data[offset:offset + length], offset
 
     def ends(self, number):
-        """The ends of all blocks of a table, as pairs of ranks and bytes (R-15)."""
+        """The ends of all blocks of a table, as pairs of a rank and a byte offset (R-15)."""
         index, start = self.section(INDEX, number)
         overflow, overflow_start = self.section(OVERFLOW, number)
         ends, last, used = [], (0, 0), 0
@@ -218,7 +218,7 @@ class Segment(File):
         return ends
 
     def table(self, number):
-        """All values of a table, as fingerprints in order of rank; of one with syndromes all keys.
+        """All values of a table: fingerprints in order of rank; all keys for a table with syndromes.
         Checks R-12 to R-17."""
         mask, tail_bits, block_bits, syndrome_bits, hashed_bits = self.tables[number]
         stored_bits = tail_bits - hashed_bits + syndrome_bits
@@ -256,7 +256,7 @@ class Segment(File):
         return fingerprints
 
     def keys(self, number, fingerprints):
-        """What a table has for these fingerprints: themselves, or their keys."""
+        """The values stored in a table for these fingerprints: the fingerprints themselves, or keys."""
         mask, _, _, syndrome_bits, hashed_bits = self.tables[number]
         if syndrome_bits == 0:
             return fingerprints
@@ -271,7 +271,7 @@ class Segment(File):
         return keys
 
     def ids(self):
-        """The ids of each fingerprint in order of rank, as bytes to print (R-18, R-19)."""
+        """The ids of each fingerprint in order of rank, as printable bytes (R-18, R-19)."""
         return [[text for text, _ in ids] for ids in self.ids_and_sketches()]
 
     def ids_and_sketches(self):
@@ -345,7 +345,7 @@ class Segment(File):
 
 
 class Deletions(File):
-    """What is deleted of one segment: whole fingerprints by rank, and positions of ids by rank."""
+    """The deletions of one segment: whole fingerprints by rank, and positions of ids by rank."""
 
     def __init__(self, path, segment):
         super().__init__(path)
@@ -391,7 +391,7 @@ class Deletions(File):
 
 
 class Manifest(File):
-    """The manifest and the segments that it names."""
+    """The manifest and its segments."""
 
     def __init__(self, store):
         super().__init__(os.path.join(store, "MANIFEST"))
@@ -459,7 +459,7 @@ class Manifest(File):
         return segments
 
     def check_facts(self, at, rule, path, found, expected):
-        """Compares two counts and the digest of a file with those of its entry."""
+        """Compares two counts and the digest of a file with its manifest entry."""
         found, expected = ((one, other, digest.hex()) for one, other, digest in (found, expected))
         self.need(found == expected, rule, at, f"{path} has {found}, its entry {expected}")
 
@@ -473,7 +473,7 @@ def ceil(a, b):
 
 
 def natural_bits(mask):
-    """The inverse of the permutation by `mask`, from a lookup for each byte."""
+    """The inverse of the permutation by `mask`, by a table lookup for each byte."""
     order = [bit for bit in range(64) if not mask >> bit & 1]
     order += [bit for bit in range(64) if mask >> bit & 1]
     tables = []
@@ -493,7 +493,7 @@ def permuted_bits(mask):
 
 
 def column(bit, syndrome_bits):
-    """What a bit adds to a syndrome (4.6)."""
+    """The contribution of a bit to a syndrome (4.6)."""
     def product(a, b):
         total = 0
         for shift in range(5):
@@ -527,9 +527,9 @@ def sip_hash(data):
             c = (c << 32 | c >> 32) & ones
         return a, b, c, d
 
-    # The last word ends in the number of bytes, modulo 256.
+    # The last byte of the last word is the length of the data, modulo 256.
     padded = data + bytes(-(len(data) + 1) % 8) + bytes([len(data) % 256])
-    # The two 0xee and the 0xdd set the 128-bit output apart from the 64-bit one.
+    # The two 0xee and the 0xdd distinguish the 128-bit output from the 64-bit one.
     a, b = 0x736f6d6570736575, 0x646f72616e646f6d ^ 0xee
     c, d = 0x6c7967656e657261, 0x7465646279746573
     for word, in struct.iter_unpack("<Q", padded):
@@ -542,7 +542,7 @@ def sip_hash(data):
 
 
 def open_store(store):
-    """All segments. If a file is missing and the manifest has changed, starts over (6.1)."""
+    """All segments. Starts over if a file is missing and the manifest has changed (6.1)."""
     manifest = Manifest(store)
     while True:
         try:
@@ -556,7 +556,7 @@ def open_store(store):
 
 
 def union(store):
-    """Each fingerprint once and in order, with the ids of all segments in the order of those."""
+    """Each fingerprint once, in order, with its ids from all segments in segment order."""
     ids_of = {}
     for segment in open_store(store):
         deletions = segment.deletions
@@ -570,7 +570,7 @@ def union(store):
 
 
 def digits_of(store):
-    """The hex digits of each fingerprint."""
+    """The number of hex digits of each fingerprint."""
     return min((segment.bits // 4 for segment in open_store(store)), default=16)
 
 
@@ -583,7 +583,7 @@ def dump(store):
 
 
 def sketches(store):
-    """Prints each id and its sketch, in no particular order. Of deletions it knows nothing."""
+    """Prints each id and its sketch, in no particular order. Ignores deletions."""
     for segment in open_store(store):
         for ids in segment.ids_and_sketches():
             for text, sketch in ids:
@@ -625,7 +625,7 @@ def main(words):
         sys.stdout.flush()
         return status
     except BrokenPipeError:
-        # The interpreter flushes once more at exit, which must not fail then.
+        # The interpreter flushes once more at exit, and that flush must not fail.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 0
     except (Fault, OSError, ValueError) as error:

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Fingerprints of texts by a recipe, written from docs/recipe-spec.md alone to keep that page
-honest. Far slower than the program.
+"""Fingerprints of texts by a recipe, written only from docs/recipe-spec.md to verify that document.
+Far slower than the program.
 
-    fpstore_recipe.py RECIPE < LINES    RECIPE holds the lines of a recipe, as 'fpstore fingerprint
-                                        -v' prints them; LINES has one text on each line, as JSON.
-                                        Prints a fingerprint for each, or - for a text without
+        fpstore_recipe.py RECIPE < LINES    RECIPE contains the lines of a recipe, as printed by
+                                            'fpstore fingerprint -v'; LINES has one text per line, as JSON.
+                                            Prints a fingerprint for each, or - for a text without
                                         features.
 
-The segments that need a dictionary, lists and tables are left out. The segment 'words' needs the
-package 'uniseg'. Unicode tables are those of Python and of that package: texts with characters that
-are younger may be cut otherwise.
+Segments that need a dictionary, lists and tables are not supported. The segment 'words' needs the
+package 'uniseg'. Unicode tables come from Python and from that package: texts with newer characters
+may be split differently.
 """
 
 import hashlib
@@ -18,8 +18,8 @@ import sys
 import unicodedata
 
 MASK = (1 << 64) - 1
-# Signs and letters of scripts without spaces; in a recipe without the line letter-ngram, the first
-# letters are signs, and the other ones of both lists are words.
+# Signs and letters of scripts without spaces. In a recipe without the line letter-ngram,
+# FIRST_LETTERS count as signs, MORE_SIGNS and MORE_LETTERS as letters of words.
 SIGNS = [(0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x3005, 0x3007), (0xF900, 0xFAFF), (0x20000, 0x3FFFF),
          (0x3041, 0x3096), (0x309D, 0x309F)]
 MORE_SIGNS = [(0xA000, 0xA48C), (0x12000, 0x12399), (0x12400, 0x1246E), (0x12480, 0x12543),
@@ -41,8 +41,8 @@ def is_in(c, ranges):
 
 
 def line_of(c, recipe):
-    """The line of the recipe that says how long a feature is which starts at this character, where it
-    is a token of its own: ngram or letter-ngram, or None for a letter of a word."""
+    """The recipe line with the length of features that start at this character, if the character is a
+    token by itself: ngram or letter-ngram; None for a letter of a word."""
     if "letter-ngram" not in recipe:
         return "ngram" if is_in(c, SIGNS + FIRST_LETTERS) else None
     if is_in(c, FIRST_LETTERS + MORE_LETTERS):
@@ -55,7 +55,7 @@ def is_letter(c):
 
 
 def tokens(text, recipe):
-    """The tokens, each with the line for features that start at it."""
+    """The tokens, each with the recipe line for features that start at it."""
     segment = recipe["segment"]
     if segment == "letters":
         return [(c, line_of(c, recipe) or "shingle") for c in text if is_letter(c)]
@@ -79,7 +79,7 @@ def tokens(text, recipe):
 
 
 def words(text, recipe):
-    """Words of UAX #29 that hold a letter or digit, the runs of single characters cut up first."""
+    """Words by UAX #29 that contain a letter or digit; runs of single characters are split first."""
     from uniseg.wordbreak import words as cut
 
     found, run = [], ""
@@ -178,7 +178,7 @@ def mix(z):
 
 
 def minima(hashes, bits, hash_in_round):
-    """The minima of 2^bits bins, whose low bits are zero."""
+    """The minima of 2^bits bins, with cleared low bits."""
     least, number = [None] * (1 << bits), 0
     while None in least:
         empty = [value is None for value in least]
@@ -220,7 +220,7 @@ def log2_steps(number):
 
 def simhash(counts, recipe):
     def weight(count):
-        """In steps of 2^-16."""
+        """Weight in steps of 2^-16."""
         if recipe["count"] == "once":
             return 1 << 16
         return (1 << 16) + (log2_steps(count) >> 8) if recipe["count"] == "log" else count << 16
@@ -240,7 +240,7 @@ def simhash(counts, recipe):
 
 
 def fingerprint(text, recipe, sketch_len=0):
-    """The fingerprint of a text, or its sketch, or None without features."""
+    """The fingerprint or the sketch of a text; None for a text without features."""
     if recipe.get("stop", "none") != "none":
         sys.exit("stop words are not implemented here")
     counts = {}

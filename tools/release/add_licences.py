@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Adds the licences of others to a wheel of the Python package.
+"""Adds third-party licences to a wheel of the Python package.
 
     python3 tools/release/add_licences.py WHEEL THIRD_PARTY
 
-THIRD_PARTY is what tools/release/third_party.py printed. It goes beside the licence of the package, and the
-metadata name it, as PEP 639 asks. The wheel is replaced.
+THIRD_PARTY is the output of tools/release/third_party.py. It is stored next to the licence of the
+package, and listed in the metadata, as PEP 639 requires. The wheel is replaced.
 """
 
 import pathlib

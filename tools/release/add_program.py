@@ -3,8 +3,8 @@
 
     python3 tools/release/add_program.py WHEEL PROGRAM
 
-A file in `NAME-VERSION.data/scripts/` of a wheel goes to the folder of the commands of the
-environment. The wheel is written anew; a program that it has already is replaced.
+pip installs the files in `NAME-VERSION.data/scripts/` of a wheel to the folder of commands of the
+environment. The wheel is rewritten; a program that is already in it is replaced.
 """
 
 import pathlib

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Prints the bill of materials of the program for a target, in the form of CycloneDX 1.5: each crate
-that is linked, with its version, licence and digest, and which crate needs which.
+"""Prints the bill of materials of the program for a target, in CycloneDX 1.5 format: each linked crate
+with its version, licence, digest and dependencies.
 
     python3 tools/release/bill_of_materials.py TARGET
 
-The digests are those of Cargo.lock. The same commit gives the same bytes: the serial number follows
-from the content, and the time is that of `SOURCE_DATE_EPOCH`, or left out.
+The digests come from Cargo.lock. The output is reproducible: the serial number is derived from the
+content, and the time is `SOURCE_DATE_EPOCH`, or omitted.
 """
 
 import json
@@ -21,7 +21,7 @@ ROOT = pathlib.Path(__file__).parent.parent.parent
 
 def component_of(package, digests):
     name, version = package["name"], package["version"]
-    # Old crates write `/` where others write OR.
+    # Old crates write `/` instead of OR.
     licence = (package["license"] or "").replace("/", " OR ")
     component = {
         "type": "library",

@@ -1,6 +1,6 @@
-"""The crates that are linked into what a package of this project builds, as cargo tells them.
+"""The crates that are linked into a package of this project, as reported by cargo.
 
-Needs cargo, and nothing but the standard library.
+Needs cargo, and only the standard library.
 """
 
 import json
@@ -9,8 +9,8 @@ import subprocess
 
 def linked(target, manifest):
     """The packages of `cargo metadata` that are compiled into the package of a manifest for a target:
-    normal dependencies, without those of build scripts and tests. Those of this project are among
-    them; their `source` is None. Sorted by name and version."""
+    normal dependencies, without those of build scripts and tests. Packages of this project are
+    included; their `source` is None. Sorted by name and version."""
     of = ["--locked", f"--manifest-path={manifest}"]
     read = ["cargo", "metadata", "--format-version=1", f"--filter-platform={target}", *of]
     metadata = json.loads(subprocess.check_output(read))

@@ -1,8 +1,8 @@
-"""Fails if the extension module of a wheel needs other shared libraries than those that are named.
+"""Fails if the extension module of a wheel needs shared libraries other than the given ones.
 
     python3 tools/release/needed.py WHEEL LIBRARY...
 
-Reads the module itself, ELF or Mach-O, so that no readelf and no otool is needed.
+Parses the module itself, ELF or Mach-O, so it needs neither readelf nor otool.
 """
 
 import pathlib
@@ -11,12 +11,12 @@ import sys
 import zipfile
 
 DYNAMIC, NEEDED, STRTAB, LOAD = 2, 1, 5, 1
-# The commands of Mach-O that load a library: as usual, weakly, for others, upward.
+# The load commands of Mach-O for a library: normal, weak, re-exported, upward.
 LOAD_LIBRARY = {0xC, 0x80000018, 0x8000001F, 0x80000023}
 
 
 def needed(module):
-    """The names of the shared libraries that a module of 64 bits, little-endian, needs."""
+    """The names of the shared libraries that a 64-bit little-endian module needs."""
     if module[:6] == b"\x7fELF\x02\x01":
         return needed_by_elf(module)
     if module[:4] == b"\xcf\xfa\xed\xfe":

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Writes recipes by which package managers install a release: for Homebrew and conda, which build it
-from source, and for Scoop on Windows.
+"""Writes package recipes of a release: for Homebrew and conda, which build it from source, and for
+Scoop on Windows.
 
     python3 tools/release/package_recipes.py DIST ADDRESS HOMEPAGE
 
-DIST is the folder that tools/release/release.sh made; ADDRESS and HOMEPAGE are URLs, of the place to which its
-files are uploaded and of the project. Digests come from DIST/SHA256SUMS, all else from Cargo.toml. The
-recipes go into DIST/recipes. docs/releasing.md says how each is checked.
+DIST is the folder made by tools/release/release.sh; ADDRESS is the URL of its uploaded files, HOMEPAGE
+the URL of the project. Digests come from DIST/SHA256SUMS, all other values from Cargo.toml. The recipes
+are written to DIST/recipes. docs/releasing.md describes how to check each recipe.
 """
 
 import json
@@ -105,7 +105,7 @@ def main():
     lines = (dist / "SHA256SUMS").read_text().splitlines()
     digests = {name: digest for digest, name in (line.split(maxsplit=1) for line in lines)}
     if SOURCE not in digests:
-        print(f"package_recipes: {dist}/SHA256SUMS has no {SOURCE}; make it with tools/release/release.sh", file=sys.stderr)
+        print(f"package_recipes: {dist}/SHA256SUMS lacks {SOURCE}; make it with tools/release/release.sh", file=sys.stderr)
         return 2
     licences = ", ".join(f'"{licence}"' for licence in PACKAGE["license"].split(" OR "))
     of = PACKAGE | {

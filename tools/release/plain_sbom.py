@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Removes what is of the machine and the moment from the bill of materials in a wheel.
+"""Removes machine-dependent and time-dependent data from the bill of materials in a wheel.
 
     python3 tools/release/plain_sbom.py WHEEL
 
 maturin writes `NAME-VERSION.dist-info/sboms/*.json` with the absolute paths of the packages of this
-project, a random serial number and the time. Names and versions take the place of the paths, the
-serial number follows from the content, and the time is that of `SOURCE_DATE_EPOCH`, or left out. The
-wheel is written anew. Fails if a path is left.
+project, a random serial number and the time. Paths are replaced by names and versions, the serial
+number is derived from the content, and the time is `SOURCE_DATE_EPOCH`, or omitted. The wheel is
+rewritten. Fails if a path is left.
 """
 
 import datetime
@@ -20,14 +20,14 @@ import zipfile
 
 import wheel
 
-# How cargo names a package that lies in a folder, and where maturin says that it can be had.
+# cargo's id of a package in a local folder, and maturin's download URL of it.
 PACKAGE = re.compile(r"path\+file://[^#]*#")
 PLACE = re.compile(r"[?&]download_url=file://[^#&]*")
 LEFT = re.compile(r"file:|(?:^|[\s'\"=])(?:/[\w.-]+/|[A-Za-z]:\\)")
 
 
 def plain(value):
-    """The same with names in place of paths."""
+    """The same value with names in place of paths."""
     if isinstance(value, dict):
         return {name: plain(of) for name, of in value.items()}
     if isinstance(value, list):

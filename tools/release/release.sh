@@ -1,17 +1,23 @@
 #!/bin/sh
-# Makes the files of a release of the last commit in a folder, target/dist if none is named: the source,
-# from which all else is built; for each target an archive with the program, completions, manual pages
-# and licences, and a bill of materials; packages for Debian and for systems with RPM; and SHA256SUMS.
-# Then it tries them where nothing else is installed.
+# Makes the release files of the last commit in a folder, by default target/dist:
+#
+# - the source, from which everything else is built;
+# - for each target an archive with the program, completions, manual pages and licences;
+# - for each target a bill of materials;
+# - packages for Debian and for RPM systems;
+# - SHA256SUMS.
+#
+# Then it tests them in environments where nothing else is installed.
 # docs/releasing.md explains it.
 #
 #   sh tools/release/release.sh [--twice] [--no-deb] [--no-rpm] [--target TARGET]... [FOLDER]
 #
-# Without --target it is the one of this machine; --target all stands for all of docs/releasing.md.
-# --twice builds again in another directory and fails if a byte differs. The packages need cargo-deb 3
-# and cargo-generate-rpm (on the path, or CARGO_DEB and CARGO_GENERATE_RPM name them); that of Debian
-# is of the program of this machine, that for RPM of x86_64-unknown-linux-musl. MAINTAINER overrides
-# that of the Debian package. Other targets than that of this machine need what tools/platforms/cross.sh says.
+# The default --target is this machine; --target all selects all targets of docs/releasing.md. --twice
+# builds again in another directory and fails if a byte differs. The packages need cargo-deb 3 and
+# cargo-generate-rpm (on the path, or at the paths CARGO_DEB and CARGO_GENERATE_RPM). The Debian package
+# has the program of this machine, the RPM package the one of x86_64-unknown-linux-musl. MAINTAINER
+# overrides the maintainer of the Debian package. Targets other than this machine have the requirements
+# of tools/platforms/cross.sh.
 set -eu
 umask 022
 export LC_ALL=C TZ=UTC
@@ -54,7 +60,7 @@ if [ "$rpm" = yes ] && [ -z "$cargo_rpm" ]; then
     exit 2
 fi
 if [ -e "$dist" ] && [ -n "$(ls -A "$dist")" ]; then
-    echo "release: $dist is there already, and not empty; name another folder" >&2
+    echo "release: $dist already exists and is not empty; choose another folder" >&2
     exit 2
 fi
 mkdir -p "$dist"
@@ -71,8 +77,8 @@ version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# The program for a target, in the source of a place. Paths of this machine stand in messages of
-# panics, in Rust and in C.
+# Builds the program for a target from the source in a folder. Local paths are remapped, because panic
+# messages of Rust and C contain source paths.
 build_program() {
     place=$1 target=$2 cargo_home=${CARGO_HOME:-$HOME/.cargo}
     export CARGO_TARGET_DIR="$place/target" CARGO_INCREMENTAL=0
@@ -86,7 +92,7 @@ build_program() {
     fi
 }
 
-# The files that the program itself writes: manual pages and completions.
+# Files written by the program itself: manual pages and completions.
 write_pages() {
     fpstore=$1 made=$2
     mkdir -p "$made/completions"
@@ -96,21 +102,21 @@ write_pages() {
     "$fpstore" completions fish >"$made/completions/fpstore.fish"
     "$fpstore" completions elvish >"$made/completions/fpstore.elv"
     "$fpstore" completions powershell >"$made/completions/_fpstore.ps1"
-    # As the packages want them.
+    # The packages need compressed pages.
     mkdir "$made/man.gz"
     for page in "$made"/man/man1/*.1; do
         gzip --no-name -9 --stdout "$page" >"$made/man.gz/${page##*/}.gz"
     done
 }
 
-# The archive for a target: the program and all that is not of it alone.
+# The archive for a target: the program and the common files.
 pack() {
     place=$1 target=$2 made=$3 program=$4
     name=fpstore-$version-$target
     python3 tools/release/third_party.py "$target" >"$made/THIRD-PARTY.txt"
     mkdir "$place/$name"
     cp -R "$program" "$made/completions" "$made/man" "$made/THIRD-PARTY.txt" LICENSE "$place/$name"
-    # The pages where they are in the project, so that their links hold.
+    # The pages keep their paths from the project, so that links between them work.
     tar --create README.md CHANGELOG.md ARCHITECTURE.md format-spec.md docs tools/operations \
         benches/README.md benches/peers/README.md bindings/python/README.md \
         bindings/python/benches/README.md tests/data/README.md |
@@ -133,7 +139,7 @@ build() {
     tar -xzf "$source" -C "$1/source" --strip-components=1
     (
         cd "$1/source"
-        # It writes the pages of all targets.
+        # This program writes the manual pages for all targets.
         build_program "$1" "$host"
         write_pages "$1/target/release/fpstore" "$1/target/release/release-files"
         for target in $targets; do
@@ -145,12 +151,12 @@ build() {
             esac
             [ "$target" = "$host" ] || build_program "$1" "$target"
             if grep -aqF -e "$work" -e "$HOME/" "$folder/$program"; then
-                echo "release: the program for $target holds paths of this machine" >&2
+                echo "release: the program for $target contains paths of this machine" >&2
                 exit 1
             fi
             pack "$1" "$target" "$1/target/release/release-files" "$folder/$program"
             python3 tools/release/bill_of_materials.py "$target" >"$1/out/fpstore-$version-$target.cdx.json"
-            # Each holds what was linked into its own program.
+            # Each package contains the licences of its own program.
             if [ "$target" = "$host" ] && [ "$deb" = yes ]; then
                 "$cargo_deb" --package fpstore-cli --no-build --no-strip --locked --quiet \
                     ${MAINTAINER:+--maintainer "$MAINTAINER"} --output "$1/out/"
@@ -169,7 +175,7 @@ if [ "$twice" = yes ]; then
     build "$work/another-place"
     for file in "$work"/one/out/*; do
         cmp "$file" "$work/another-place/out/${file##*/}"
-        echo "release: ${file##*/} has the same bytes when it is built in another directory"
+        echo "release: ${file##*/} is identical when built in another directory"
     done
 fi
 cp "$work"/one/out/* "$dist"

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Makes a site of the Markdown pages with mdBook: search, light and dark, one page for printing.
+"""Builds a site of the Markdown pages with mdBook: search, light and dark, one page for printing.
 
     python3 tools/release/site.py FOLDER             # the site, and a check of all its links
     python3 tools/release/site.py FOLDER --look      # and of its pages in a browser, 360 and 1280 pixels wide
 
-The shelves and their order are those of docs/README.md. Pages keep their places, so that links
-between them hold; a link to a file that is no page becomes its text. MDBOOK names a program that is
-installed already; without it, `cargo install` puts one into target/tools. --look needs what
-tools/pages/check_page.py needs.
+The sections and their order come from docs/README.md. Pages keep their paths, so that links between
+them work; a link to a file that is not a page is replaced by its text. MDBOOK is the path of an
+installed mdBook; by default, `cargo install` puts one into target/tools. --look needs a browser, see
+tools/pages/check_page.py.
 """
 
 import argparse
@@ -56,19 +56,19 @@ def mdbook():
 
 
 def links(text):
-    """The relative links of a page: text, and path without the part behind #."""
+    """The relative links of a page: text, and path without the fragment."""
     for _, name, target in LINK.findall(text):
         if "://" not in target and not target.startswith(("#", "mailto:")):
             yield " ".join(name.split()), target.partition("#")[0]
 
 
 def place(page, target):
-    """The path in the project of what a page links."""
+    """The path in the project of a link target on a page."""
     return pathlib.Path(os.path.normpath(page.parent / target))
 
 
 def shelves():
-    """The pages by their shelves, as the page of the shelves has them."""
+    """The pages by section, in the order of the overview page."""
     text = (ROOT / SHELVES).read_text(encoding="utf-8")
     found, seen = [], {"README.md"}
     for part in re.split(r"^\*\*(.+)\*\*$", text, flags=re.M)[1:]:
@@ -93,7 +93,7 @@ def title(page):
 
 
 def stage(folder):
-    """Copies the pages, and the files that they show, to a folder for mdBook."""
+    """Copies the pages, and the files that they embed, to a folder for mdBook."""
     found, seen = shelves()
     rest = []
     waiting = [pathlib.Path("README.md"), pathlib.Path(SHELVES)]
@@ -118,14 +118,14 @@ def stage(folder):
     lines = ["# Summary", "", "[fpstore](README.md)", f"[All pages]({SHELVES})"]
     for name, pages in [*found, ("More", rest)]:
         lines += ["", f"# {name}", ""]
-        # A link in a sentence begins with a small letter.
+        # Link texts inside sentences begin with a small letter.
         lines += [f"- [{text[:1].upper()}{text[1:]}]({page.as_posix()})" for text, page in pages]
     (folder / "src/SUMMARY.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
     (folder / "book.toml").write_text(BOOK.lstrip(), encoding="utf-8")
 
 
 def without_sources(page, text, folder):
-    """The text of a page, in which a link to a file that is no page is its text alone."""
+    """The text of a page; links to files that are not pages are replaced by their text."""
 
     def changed(link):
         picture, name, target = link.groups()
@@ -138,7 +138,7 @@ def without_sources(page, text, folder):
             shutil.copyfile(ROOT / path, goal)
             return link[0]
         if path.name == "README.md":
-            # mdBook gives such a page this name.
+            # mdBook renames such a page.
             return f"[{name}]({target.replace('README.md', 'index.html')})"
         return link[0] if path.suffix == ".md" else name
 
@@ -174,7 +174,7 @@ class Anchors(html.parser.HTMLParser):
 
 
 def check_links(site):
-    """The links of all pages that lead nowhere."""
+    """The broken links of all pages."""
     pages = {path: Anchors(path.read_text(encoding="utf-8")) for path in site.rglob("*.html")}
     faults = []
     for path, page in pages.items():
@@ -194,7 +194,7 @@ def check_links(site):
     return len(pages), faults
 
 
-# What stands out of the page, but for what scrolls by itself.
+# Elements wider than the page, unless they scroll by themselves.
 WIDE = """
 const html = document.documentElement;
 return [html.scrollWidth > html.clientWidth && `scrolls sideways: ${html.scrollWidth} > ${html.clientWidth}`,
@@ -205,7 +205,7 @@ return [html.scrollWidth > html.clientWidth && `scrolls sideways: ${html.scrollW
 
 
 def look(site):
-    """The faults that a browser sees, wide and narrow, light and dark."""
+    """The rendering faults in a browser, wide and narrow, light and dark."""
     from check_page import Browser
 
     faults = []
@@ -236,7 +236,7 @@ def look(site):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=pathlib.Path)
-    parser.add_argument("--look", action="store_true", help="look at the pages in a browser")
+    parser.add_argument("--look", action="store_true", help="also check the pages in a browser")
     options = parser.parse_args()
     site = options.folder.resolve()
     if site.exists() and any(site.iterdir()):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Prints the licences of the crates that are compiled into the program for a target, as those
-licences ask of who passes the program on; with --python, of those in the Python package.
+"""Prints the licences of the crates that are compiled into the program for a target, as these licences
+require of distributors; with --python, of the crates in the Python package.
 
     python3 tools/release/third_party.py [--python] TARGET
 """

@@ -3,10 +3,10 @@
 
     python3 tools/release/try_binstall.py DIST
 
-DIST is the folder that tools/release/release.sh made. A server on this machine has its files where a release
-would have them, by HTTPS with a certificate of its own, and Cargo.toml names that server as the place
-of the project: `[package.metadata.binstall]` and the layout of the archives are what is tried. Needs
-cargo-binstall and openssl. Nothing is compiled and nothing else is asked.
+DIST is the folder made by tools/release/release.sh. A local server offers its files at the paths of a
+release, over HTTPS with a self-signed certificate, and Cargo.toml uses that server as the URL of the
+project: this tests `[package.metadata.binstall]` and the layout of the archives. Needs cargo-binstall
+and openssl. Nothing is compiled and no other server is contacted.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
 
 def certificate(folder):
-    """A certificate of `localhost`, and its key."""
+    """A certificate for `localhost`, and its key."""
     files = folder / "certificate.pem", folder / "key.pem"
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost",
@@ -36,13 +36,13 @@ def certificate(folder):
 
 
 class Handler(http.server.SimpleHTTPRequestHandler):
-    """Gives files without a word."""
+    """Serves files without logging."""
 
     def log_message(self, *_):
         pass
 
     def copyfile(self, source, outputfile):
-        # The first request for an archive only asks whether it is there, and hangs up.
+        # The first request for an archive only checks that it exists, and closes the connection.
         with contextlib.suppress(OSError):
             super().copyfile(source, outputfile)
 
@@ -91,7 +91,7 @@ def main():
         program = work / "root" / "bin" / "fpstore"
         said = subprocess.run([program, "--version"], check=True, capture_output=True, text=True).stdout
         if not said.startswith(f"fpstore {version}"):
-            sys.exit(f"try_binstall: the program says {said!r}")
+            sys.exit(f"try_binstall: the program printed {said!r}")
         print(f"try_binstall: cargo binstall has installed {said.splitlines()[0]}")
 
 

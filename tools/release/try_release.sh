@@ -1,8 +1,8 @@
 #!/bin/sh
-# Tries the files that tools/release/release.sh made in roots that hold nothing else: the archives, and the
-# packages, installed by dpkg, by rpm and by cargo-binstall where they are there. What runs on another
-# system or another processor is tried under an emulator; what nothing here can run is named, and its
-# digest checked. Needs the rights to change the root, or user namespaces.
+# Tests the files made by tools/release/release.sh in otherwise empty roots: the archives, and the
+# packages, installed by dpkg, by rpm and by cargo-binstall if available. Programs for another system or
+# processor run under an emulator; for programs without an emulator it prints a message and checks only
+# the digest. Needs the right to change the root, or user namespaces.
 #
 #   sh tools/release/try_release.sh FOLDER
 set -eu
@@ -21,7 +21,7 @@ fi
 
 (cd "$dist" && sha256sum --check --quiet SHA256SUMS)
 
-# Copies the libraries that a program needs into a root.
+# Copies the shared libraries of a program into a root.
 add_libraries() {
     ldd "$2" | sed -n 's/.*=> \(\/[^ ]*\) .*/\1/p; s/^[[:space:]]*\(\/[^ ]*\) .*/\1/p' | while read -r library; do
         mkdir -p "$1$(dirname "$library")"
@@ -29,7 +29,7 @@ add_libraries() {
     done
 }
 
-# What a user does first, with nothing but the program, which `run` runs in the folder.
+# The first steps of a user, with only the program, which `run` runs in the folder.
 use() {
     tmp=$1/tmp
     mkdir -p "$tmp"
@@ -45,7 +45,7 @@ use() {
     grep -q 'one two three' "$tmp/page.html"
     run clean tmp/docs.jsonl --within -o tmp/kept.jsonl --quiet
     run man tmp/man --quiet
-    # The segments of all are those of the first; the manifest has the id of a store, which is random.
+    # All archives must write the same segments; the manifest differs, because its store id is random.
     (cd "$tmp/docs.fps" && sha256sum -- *.fps) >"$tmp/segments"
     [ -e "$work/segments" ] || cp "$tmp/segments" "$work/segments"
     cmp "$work/segments" "$tmp/segments"
@@ -86,7 +86,7 @@ for archive in "$dist"/*.tar.gz "$dist"/*.zip; do
         how="under wine"
         ;;
     *)
-        echo "release: $file has been built, and nothing here can run it"
+        echo "release: $file was built, but cannot be run here"
         continue
         ;;
     esac
@@ -100,7 +100,7 @@ for package in "$dist"/*.deb; do
     root=$work/debian
     mkdir -p "$root/var/lib/dpkg/updates" "$root/var/lib/dpkg/info" "$root/var/lib/dpkg/triggers"
     : >"$root/var/lib/dpkg/status"
-    # The libraries on which it depends are copied, not installed.
+    # The required libraries are copied, not installed.
     dpkg --root="$root" --force-depends --force-not-root --log=/dev/null --install "$package" >/dev/null 2>&1
     dpkg --root="$root" --status fpstore | grep -E '^(Version|Depends|Maintainer)'
     add_libraries "$root" "$root/usr/bin/fpstore"
@@ -118,7 +118,7 @@ done
 for package in "$dist"/*.rpm; do
     [ -e "$package" ] || continue
     if ! command -v rpm >/dev/null; then
-        echo "release: ${package##*/} has been built, and there is no rpm here to install it"
+        echo "release: ${package##*/} was built, but rpm is not installed here"
         continue
     fi
     root=$work/rpm
@@ -132,9 +132,9 @@ for package in "$dist"/*.rpm; do
 done
 
 if ! ls "$dist"/fpstore-*-"$(uname -m)"-unknown-linux-*.tar.gz >/dev/null 2>&1; then
-    echo "release: no archive for this machine, so that cargo binstall has nothing to install"
+    echo "release: no archive for this machine, so cargo binstall is not tested"
 elif command -v cargo-binstall >/dev/null; then
     python3 -B tools/release/try_binstall.py "$dist"
 else
-    echo "release: there is no cargo-binstall here to install the archive"
+    echo "release: cargo-binstall is not installed, so it is not tested"
 fi

@@ -1,4 +1,4 @@
-"""Uses an installed fpstore a little: makes a store, asks it, reads texts and documents, changes it.
+"""Tests an installed fpstore briefly: builds a store, queries it, reads texts and documents, changes it.
 
     python tools/release/try_wheel.py
 """
@@ -40,7 +40,7 @@ def main():
     except FileNotFoundError as error:
         assert isinstance(error, fpstore.NoStoreError)
     libc = " ".join(platform.libc_ver()) or "no glibc"
-    print(f"fpstore {fpstore.__version__} on Python {platform.python_version()}, {libc}: all right")
+    print(f"fpstore {fpstore.__version__} on Python {platform.python_version()}, {libc}: ok")
 
 
 if __name__ == "__main__":

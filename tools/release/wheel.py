@@ -1,7 +1,6 @@
-"""Wheels of the Python package, written anew with some of their files changed.
+"""Rewrites wheels of the Python package with some files changed.
 
-A wheel is an archive whose RECORD has the digest of every file. Needs nothing but the standard
-library.
+A wheel is an archive whose RECORD has the digest of every file. Needs only the standard library.
 """
 
 import base64
@@ -17,17 +16,17 @@ def line_of(name, content):
 
 
 def distribution_of(wheel):
-    """The name and version with which the folders of a wheel begin."""
+    """The name and version at the start of the folder names of a wheel."""
     return "-".join(wheel.name.split("-")[:2])
 
 
 def rewrite(wheel, changed, mode=0o100644):
-    """Gives files of a wheel new contents, by name; a file that it has not is added, with the mode."""
+    """Replaces the contents of files of a wheel, by name; a missing file is added, with the mode."""
     record = f"{distribution_of(wheel)}.dist-info/RECORD"
     new = wheel.with_suffix(".new")
     with zipfile.ZipFile(wheel) as old, zipfile.ZipFile(new, "w", zipfile.ZIP_DEFLATED) as out:
         names = old.namelist()
-        # RECORD is the last one by custom.
+        # RECORD is the last file by convention.
         for entry in old.infolist():
             if entry.filename != record:
                 out.writestr(entry, changed.get(entry.filename) or old.read(entry))

@@ -1,17 +1,17 @@
 #!/bin/sh
-# Builds wheels of the Python package into a folder, target/wheels if none is named: for Linux on x86-64,
-# with glibc from 2.17 on and with musl. --target names others, such as aarch64-unknown-linux-gnu or
-# x86_64-pc-windows-gnu. --source makes the source distribution instead, or beside the targets that are
-# named, and builds and tries a wheel from its unpacked files alone, in an empty folder.
+# Builds wheels of the Python package into a folder, by default target/wheels. The default targets are
+# Linux on x86-64, with glibc 2.17 or later and with musl. --target selects other targets, such as
+# aarch64-unknown-linux-gnu or x86_64-pc-windows-gnu. --source makes the source distribution, in addition
+# to any given targets, and builds and tests a wheel only from its unpacked files, in an empty folder.
 #
 #     sh tools/release/wheels.sh [--source] [--target TARGET]... [FOLDER]
 #
-# They have the library alone; tools/release/add_program.py adds a program. The build needs rustup, python3 and
-# the network: maturin and zig, which compiles and links C, are packages of Python in target/zig.
-# PROFILE=dev builds faster and runs slower. Each wheel is tried, if something here runs it: that for
-# this machine by python3, or what PYTHONS names with spaces between; that for musl by MUSL_PYTHON, a
-# Python of a musl system with numpy; those for glibc on arm64 and for Windows by what tools/python/pythons.sh
-# fetches.
+# The wheels contain only the library; tools/release/add_program.py adds a program. The build needs
+# rustup, python3 and the network: maturin and zig, which compiles and links C, are Python packages in
+# target/zig. PROFILE=dev builds faster, and the result is slower. Each wheel is tested if possible: the
+# wheel for this machine by python3, or by the Pythons in PYTHONS, separated by spaces; the musl wheel by
+# MUSL_PYTHON, a Python of a musl system with numpy; glibc wheels for arm64 and Windows wheels by the
+# Pythons of tools/python/pythons.sh.
 set -eu
 umask 022
 export LC_ALL=C
@@ -32,26 +32,26 @@ done
 [ "$source" = yes ] || : "${targets:=x86_64-unknown-linux-gnu x86_64-unknown-linux-musl}"
 for python in ${PYTHONS:-python3}; do
     "$python" -c 'import numpy' 2>/dev/null ||
-        { echo "wheels: $python has no numpy to try a wheel with; name Pythons that have it in PYTHONS" >&2; exit 2; }
+        { echo "wheels: $python has no numpy to test a wheel; set PYTHONS to Pythons with numpy" >&2; exit 2; }
 done
 # shellcheck disable=SC2086
 cross_add $targets
-# From 1.13 on it exports `PyInit_fpstore._fpstore` from a library for windows-gnu, which has no such
-# function: the module is `_fpstore` of the package.
+# From 1.13 on maturin exports `PyInit_fpstore._fpstore` from a library for windows-gnu. The library has
+# no such function: the module is `_fpstore` of the package.
 "$cross_tools/bin/pip" install --quiet --disable-pip-version-check maturin==1.12.6
 mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# The same wheel from every folder: no path of this machine, and the time of the commit in its files.
+# Reproducible wheels: no local paths, and the time of the commit in all files.
 cargo_home=${CARGO_HOME:-$HOME/.cargo}
 export RUSTFLAGS="--remap-path-prefix=$PWD=/fpstore --remap-path-prefix=$CARGO_TARGET_DIR=/target --remap-path-prefix=$cargo_home=/cargo $(cross_remap)"
 export CFLAGS="-ffile-prefix-map=$CARGO_TARGET_DIR=/target -ffile-prefix-map=$cargo_home=/cargo"
 : "${SOURCE_DATE_EPOCH:=$(git log -1 --format=%ct)}"
 export SOURCE_DATE_EPOCH
 
-# Builds one, says what it was linked with, and prints its path.
+# Builds a wheel, checks its contents, and prints its path.
 build() {
     target=$1 kind=$2 asked=${3:-}
     place=$(mktemp -d "$work/build.XXXXXX")
@@ -66,7 +66,7 @@ build() {
     rm "$place/THIRD-PARTY.txt"
     python3 -m zipfile -e "$wheel" "$place/unpacked"
     if grep -raqF -e "$HOME/" -e "$PWD/" -e "$CARGO_TARGET_DIR/" "$place/unpacked"; then
-        echo "wheels: ${wheel##*/} holds paths of this machine" >&2
+        echo "wheels: ${wheel##*/} contains paths of this machine" >&2
         exit 1
     fi
     rm -r "$place/unpacked"
@@ -75,7 +75,7 @@ build() {
     printf '%s\n' "$folder/${wheel##*/}"
 }
 
-# Uses a wheel with a Python, without installing it.
+# Tests a wheel with a Python, without installing it.
 try() {
     wheel=$1 python=$2
     place=$work/tried
@@ -91,8 +91,8 @@ if [ "$source" = yes ]; then
     archive=$(ls "$empty"/fpstore-*.tar.gz)
     mkdir "$empty/unpacked"
     tar -xzf "$archive" -C "$empty/unpacked" --strip-components=1
-    # In a copy, cargo finds nothing of the project but what the archive has. Without --locked, because
-    # cargo removes the packages of the crates that the archive lacks from Cargo.lock.
+    # In a copy, so that cargo finds only the files of the archive. Without --locked, because cargo
+    # removes packages from Cargo.lock whose crates are not in the archive.
     (cd "$empty/unpacked" && PATH=$cross_tools/bin:$PATH maturin build --profile "$profile" --out "$empty")
     for python in ${PYTHONS:-python3}; do try "$(ls "$empty"/fpstore-*.whl)" "$python"; done
     mv "$archive" "$folder"
@@ -112,14 +112,14 @@ for target in $targets; do
             ;;
         *-linux-musl)
             wheel=$(build "$target" musllinux_1_2)
-            # Nothing of glibc.
+            # No library of glibc.
             python3 tools/release/needed.py "$wheel" libc.so libgcc_s.so.1 libunwind.so.1
             if [ "${target%%-*}" = "$(uname -m)" ] && [ -n "${MUSL_PYTHON:-}" ]; then
                 try "$wheel" "$MUSL_PYTHON"
             fi
             ;;
         x86_64-pc-windows-gnu)
-            # It wants to know one for Windows by its number, and takes nothing from it.
+            # maturin requires a version number of a Python for Windows, but uses no files of it.
             wheel=$(build "$target" "" python3.11)
             python_add "$target"
             try "$wheel" "$python"
@@ -127,7 +127,7 @@ for target in $targets; do
         *-apple-darwin)
             cross_frameworks "$CARGO_TARGET_DIR/frameworks" CoreFoundation IOKit
             wheel=$(RUSTFLAGS="$RUSTFLAGS -L framework=$CARGO_TARGET_DIR/frameworks" build "$target" "")
-            # Nothing but the system.
+            # Only system libraries.
             python3 tools/release/needed.py "$wheel" /usr/lib/libSystem.B.dylib /usr/lib/libiconv.2.dylib /usr/lib/libcharset.1.dylib \
                 /System/Library/Frameworks/CoreFoundation.framework/Versions/A/CoreFoundation \
                 /System/Library/Frameworks/IOKit.framework/Versions/A/IOKit

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Makes a ZIP archive of a folder, which bears the name of the folder. The same files give the same
-bytes: names are sorted, and all have the time SOURCE_DATE_EPOCH.
+"""Makes a ZIP archive of a folder, named after the folder. The output is reproducible: names are
+sorted, and all files have the time SOURCE_DATE_EPOCH.
 
     python3 tools/release/zip_folder.py FOLDER ARCHIVE
 """
@@ -14,7 +14,7 @@ from pathlib import Path
 
 def main():
     folder, archive = Path(sys.argv[1]), sys.argv[2]
-    # Times of ZIP begin in 1980.
+    # The earliest time in a ZIP file is in 1980.
     when = max(time.gmtime(int(os.environ["SOURCE_DATE_EPOCH"]))[:6], (1980, 1, 1, 0, 0, 0))
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     with zipfile.ZipFile(archive, "w") as packed:

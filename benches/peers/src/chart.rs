@@ -15,7 +15,7 @@ pub fn draw(rows: &[Row], path: &Path) -> Result<()> {
 }
 
 fn svg(rows: &[Row]) -> String {
-    // A logarithm has no place for 0, which a clock may report for a very short time.
+    // The logarithm of 0 is undefined, and the clock may measure 0 for a very short time.
     let bytes = |row: &Row| row.bytes_per_fingerprint.max(0.01);
     let micros = |row: &Row| row.p50_us.max(0.001);
     let axis = |of: &dyn Fn(&Row) -> f64| {

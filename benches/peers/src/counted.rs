@@ -1,4 +1,4 @@
-//! Runs one contender in steps that another program starts, so that only those are counted.
+//! Runs one contender in steps controlled by another program, so that single steps can be counted.
 
 use std::hint::black_box;
 use std::io::{self, BufRead, Write};
@@ -7,8 +7,8 @@ use anyhow::{Context, Result};
 
 use crate::contenders::{Built, Session};
 
-/// Prints a word after each step and waits for a line on standard input: `built`; after the first
-/// half of the queries, which fills the caches, `warm`; after the other half `asked`.
+/// Prints a word after each step and waits for a line on standard input: `built`; `warm` after the
+/// first half of the queries, which fills the caches; `asked` after the other half.
 pub fn ask_in_steps(built: &Built, queries: &[u64]) -> Result<()> {
     let (warming, counted) = queries.split_at(queries.len() / 2);
     let mut session = built.index.session();

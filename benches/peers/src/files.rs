@@ -1,4 +1,4 @@
-//! The same case as files, for contenders in other languages.
+//! Writes a case to files, for contenders in other languages.
 
 use std::fs;
 use std::path::Path;
@@ -22,9 +22,9 @@ struct Case<'a> {
     sample_count: usize,
 }
 
-/// Writes a folder such as `DIR/uniform-n1e6`: `fingerprints.u64le` distinct and in random order,
-/// `queries.u64le`, and `truth.u64le`: for each of the first queries the number of its answers and
-/// then the answers, ascending.
+/// Writes a folder such as `DIR/uniform-n1e6`: distinct `fingerprints.u64le` in random order,
+/// `queries.u64le`, and `truth.u64le`: for each of the first queries the number of its answers,
+/// followed by the answers in ascending order.
 pub fn write(
     folder: &Path,
     set: &Set,

@@ -1,4 +1,4 @@
-//! The context of every figure: machine, date, versions.
+//! The context of all measurements: machine, date, versions.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -10,7 +10,7 @@ pub struct Machine {
     pub name: String,
     /// Year, month and day.
     pub date: String,
-    /// By name of the crate or program.
+    /// Versions by name of the crate or program.
     pub versions: BTreeMap<String, String>,
 }
 
@@ -51,7 +51,7 @@ fn locked(name: &str) -> Option<String> {
     Some(after.split_once('"')?.0.to_string())
 }
 
-/// The output of a program that runs in the folder of this package, on one line.
+/// The output of a program started in the folder of this package, on one line.
 fn said(program: &str, arguments: &[&str]) -> Option<String> {
     let mut command = Command::new(program);
     command.args(arguments).current_dir(env!("CARGO_MANIFEST_DIR"));

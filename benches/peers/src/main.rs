@@ -1,4 +1,4 @@
-//! fpstore and its peers in one run: the same fingerprints, the same queries, turn by turn.
+//! Measures fpstore and its peers in one run: the same fingerprints and queries, in turn.
 //!
 //! Each contender is built from the same distinct fingerprints in the same random order, gets the
 //! same queries, and is compared with a scan on a sample of them. The output is a line of JSON for
@@ -37,7 +37,7 @@ use rounds::RoundLimits;
 use set::{Set, Source};
 use truth::Truth;
 
-/// Measures fpstore beside its peers.
+/// Measures fpstore and its peers.
 #[derive(Debug, Parser)]
 #[command(version, about)]
 struct Arguments {
@@ -50,40 +50,40 @@ struct Arguments {
     /// Hamming distance of the queries, inclusive
     #[arg(short, long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(0..=64))]
     k: u32,
-    /// Rounds in turn; the median of an odd number is one of them
+    /// Rounds in turn; an odd number makes the median the result of one round
     #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
-    /// Seconds at most that a contender has for each part of a round
+    /// Maximum seconds for a contender in each part of a round
     #[arg(long, default_value_t = 0.5)]
     seconds: f64,
-    /// Queries that are timed one by one in a round
+    /// Queries timed individually in a round
     #[arg(long, default_value_t = data::QUERY_COUNT, value_parser = count)]
     queries: usize,
     /// Queries in a batch
     #[arg(long, default_value = "300000", value_parser = count)]
     batch: usize,
-    /// Queries whose answers are compared with a scan
+    /// Queries whose answers are verified by a scan
     #[arg(long, default_value_t = 300)]
     sample: usize,
-    /// Only these contenders; `none` only writes files
+    /// Run only these contenders; `none` only writes files
     #[arg(long, value_delimiter = ',', value_name = "NAME")]
     only: Vec<String>,
-    /// Without these contenders
+    /// Skip these contenders
     #[arg(long, value_delimiter = ',', value_name = "NAME")]
     leave_out: Vec<String>,
-    /// GiB that all contenders of a case may take together; contenders beyond it are left out
+    /// Maximum memory in GiB of all contenders of a case together; further contenders are skipped
     #[arg(long, default_value_t = 14.0, value_name = "GIB")]
     memory: f64,
     /// The folder of the results; lines are appended to existing ones
     #[arg(long, default_value = "results", value_name = "DIR")]
     out: PathBuf,
-    /// Also write fingerprints, queries and true answers, as peers.py reads them
+    /// Also write fingerprints, queries and true answers, in the format of peers.py
     #[arg(long, value_name = "DIR")]
     write_files: Option<PathBuf>,
-    /// Time nothing; run QUERIES queries on the one contender in --only, in steps, for counters.py
+    /// Time nothing; run QUERIES queries on the only contender in --only, in steps, for counters.py
     #[arg(long, value_name = "QUERIES", value_parser = count)]
     in_steps: Option<usize>,
-    /// Measure nothing; draw tables and charts of the results in --out
+    /// Measure nothing; only draw tables and charts of the results in --out
     #[arg(long)]
     draw: bool,
 }
@@ -165,7 +165,7 @@ fn measure(arguments: &Arguments, machine: &Machine, source: Source, count: usiz
     report::append(&arguments.out, &rows)
 }
 
-/// Builds the one contender in the one case that the arguments name, and queries it.
+/// Builds the selected contender for the selected case, and queries it.
 fn ask_in_steps(arguments: &Arguments, queries: usize) -> Result<()> {
     let ([count], [source], [name]) = (&arguments.n[..], &arguments.data[..], &arguments.only[..])
     else {
@@ -183,7 +183,7 @@ fn ask_in_steps(arguments: &Arguments, queries: usize) -> Result<()> {
     counted::ask_in_steps(&built, &queries)
 }
 
-/// A whole number, also as `1e6`.
+/// A whole number, possibly written as `1e6`.
 fn count(text: &str) -> Result<usize, String> {
     let number: f64 = text.parse().map_err(|_| format!("'{text}' is not a number"))?;
     let whole = number.fract() == 0.0 && (1.0..=1e10).contains(&number);

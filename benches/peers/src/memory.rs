@@ -5,16 +5,16 @@ use std::path::Path;
 
 use cap::Cap;
 
-/// Counts the requested bytes; one atomic addition for each allocation.
+/// Counts the requested bytes; costs one atomic addition for each allocation.
 #[global_allocator]
 static ALLOCATED: Cap<System> = Cap::new(System, usize::MAX);
 
-/// Requested bytes of heap that are in use, without the overhead of `malloc`.
+/// Requested heap bytes in use, without the overhead of `malloc`.
 pub fn allocated() -> u64 {
     ALLOCATED.allocated() as u64
 }
 
-/// Runs `make` and returns the bytes of heap that its result keeps.
+/// Runs `make` and returns its result and the heap bytes that the result keeps.
 pub fn kept<T>(make: impl FnOnce() -> T) -> (T, u64) {
     let before = allocated();
     let made = make();
@@ -32,7 +32,7 @@ pub fn resident_of(path: &Path) -> Option<u64> {
     sum_of("/proc/self/smaps", |header| header.ends_with(path.to_str().unwrap_or("\0")))
 }
 
-/// Adds up the `Rss:` of the mappings whose first line `wanted` accepts.
+/// Sums the `Rss:` of all mappings whose first line satisfies `wanted`.
 fn sum_of(smaps: &str, wanted: impl Fn(&str) -> bool) -> Option<u64> {
     let text = std::fs::read_to_string(smaps).ok()?;
     let mut inside = false;

@@ -1,4 +1,4 @@
-//! Filters near values with the best instructions that the processor has.
+//! Filters near values with the best instruction set of the processor.
 
 use multiversion::multiversion;
 
@@ -6,9 +6,8 @@ use multiversion::multiversion;
 const GROUP_LEN: usize = 32;
 
 /// Appends the values within `k` bits of `needle`.
-///
-/// Chosen at run time: AVX-512 counts the bits of eight values at once, AVX2 looks up half bytes
-/// of four, elsewhere the processor's or the compiler's way to count one.
+/// Selected at run time: AVX-512 counts the bits of eight values at once, AVX2 looks up half bytes
+/// of four; other processors use their own or the compiler's popcount.
 #[multiversion(targets(
     "x86_64+avx512f+avx512vl+avx512bw+avx512dq+avx512vpopcntdq+avx2+popcnt+bmi1+bmi2+lzcnt",
     "x86_64+avx2+popcnt+bmi1+bmi2+lzcnt",
@@ -18,7 +17,7 @@ pub fn scan(values: &[u64], needle: u64, k: u32, found: &mut Vec<u64>) {
     push_near(values, needle, k, found);
 }
 
-/// As [`scan`], compiled for the instruction set of its caller.
+/// Same as [`scan`], compiled for the instruction set of its caller.
 #[inline(always)]
 pub fn push_near(values: &[u64], needle: u64, k: u32, found: &mut Vec<u64>) {
     let (groups, rest) = values.as_chunks::<GROUP_LEN>();
@@ -27,7 +26,7 @@ pub fn push_near(values: &[u64], needle: u64, k: u32, found: &mut Vec<u64>) {
             push_each(group, needle, k, found);
         }
     }
-    // Short buckets, and the ends of long ones, get vectors too.
+    // Short buckets, and the ends of long buckets, are also vectorised.
     let (eights, rest) = rest.as_chunks::<8>();
     for eight in eights {
         if any_near(eight, needle, k) {

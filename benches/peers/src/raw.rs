@@ -1,5 +1,5 @@
-//! Four raw sorted tables with the best instructions: bounds or binary search, with and without
-//! reading ahead.
+//! Four raw sorted tables with the best instruction set: bounds or binary search, with and without
+//! prefetching.
 
 use std::hint::black_box;
 use std::rc::Rc;
@@ -8,21 +8,21 @@ use multiversion::multiversion;
 
 use crate::near::push_near;
 
-/// The distance that four blocks of 16 bits answer.
+/// The maximum distance of queries to four blocks of 16 bits.
 pub const K: u32 = 3;
 const TABLE_COUNT: usize = 4;
 const BLOCK_BITS: u32 = 16;
 /// Values in a cache line.
 const LINE_VALUES: usize = 8;
-/// Values of a bucket that are prefetched before any is used, as in `baseline`.
+/// Number of values of a bucket that are prefetched before the first use, as in `baseline`.
 const AHEAD_MAX: usize = 32 * LINE_VALUES;
 
-/// The distinct fingerprints rotated to bring another block in front, ascending.
+/// The distinct fingerprints, rotated to bring another block to the front, ascending.
 pub type Values = [Vec<u64>; TABLE_COUNT];
-/// Where the bucket of each block starts in each table, and at last the end.
+/// The start of each block's bucket in each table, followed by the end of the last bucket.
 pub type Bounds = [Vec<u32>; TABLE_COUNT];
 
-/// The way to find a bucket.
+/// The method to find a bucket.
 #[derive(Clone, Debug)]
 pub enum Find {
     /// By two array accesses.
@@ -31,7 +31,7 @@ pub enum Find {
     Search,
 }
 
-/// Tables and how to enter them.
+/// Tables and the method to find buckets.
 #[derive(Clone, Debug)]
 pub struct RawTables {
     pub values: Rc<Values>,
@@ -65,7 +65,7 @@ pub fn bound(values: &Values) -> Bounds {
 }
 
 impl RawTables {
-    /// Replaces `found` by the fingerprints within 3 bits of `needle`, each once, in no order.
+    /// Replaces `found` by the distinct fingerprints within 3 bits of `needle`, in any order.
     pub fn search(&self, needle: u64, found: &mut Vec<u64>) {
         found.clear();
         search(self, needle, found);
@@ -89,7 +89,7 @@ impl RawTables {
     }
 }
 
-/// Where a bucket ends: steps that double from its start, then halving, since it is short.
+/// The end of a bucket: doubles the step from its start, then bisects, because buckets are short.
 #[inline(always)]
 fn end_of(values: &[u64], block: usize) -> usize {
     let mut step = 1;
@@ -100,7 +100,7 @@ fn end_of(values: &[u64], block: usize) -> usize {
     reach.partition_point(|value| block_of(*value) == block)
 }
 
-/// Compiled as a whole for each set of instructions, so a bucket costs no call.
+/// Compiled separately for each instruction set, so that scanning a bucket needs no call.
 #[multiversion(targets(
     "x86_64+avx512f+avx512vl+avx512bw+avx512dq+avx512vpopcntdq+avx2+popcnt+bmi1+bmi2+lzcnt",
     "x86_64+avx2+popcnt+bmi1+bmi2+lzcnt",
@@ -139,7 +139,7 @@ fn block_of(rotated: u64) -> usize {
     (rotated >> (64 - BLOCK_BITS)) as usize
 }
 
-/// Whether the query finds this match in the bucket of an earlier table, too.
+/// Whether the query also finds this match in the bucket of an earlier table.
 #[inline(always)]
 fn seen_before(diff: u64, table: usize) -> bool {
     (0..table).any(|earlier| diff << (BLOCK_BITS * earlier as u32) >> (64 - BLOCK_BITS) == 0)
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn every_way_into_the_tables_finds_what_a_plain_loop_finds() {
         let mut stored = Spread::Clustered.fingerprints(20_000);
-        // Two buckets of thousands, one of them the last.
+        // Two buckets of thousands of values, one of them the last.
         stored.extend((0..3000).map(|low| low * 0x1_0001));
         stored.extend((0..3000).map(|low| u64::MAX - low));
         stored.sort_unstable();

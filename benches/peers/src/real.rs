@@ -1,4 +1,4 @@
-//! The shipped real fingerprints, repeated with noise.
+//! The real fingerprints in the repository, repeated with noise.
 
 use std::io::Read;
 use std::path::Path;
@@ -16,11 +16,12 @@ const FILES: [&str; 4] = [
 ];
 const SEED: u64 = 0x6670_7374_6f72_6503;
 
-/// `count` values: the shipped ones, then copies of all of them in turn, with each bit flipped with
+/// `count` values: the real ones, then copies of all of them in turn, with each bit flipped with
 /// probability 1/8.
 ///
-/// Copies keep much of the uneven bits and of the crowded prefixes of the originals, but they lie 8
-/// bits from the original on average and 14 from one another: most queries still have few answers.
+/// Copies preserve much of the bias of bits and of the crowded prefixes of the originals, but they
+/// differ from the original in 8 bits on average and from one another in 14: most queries still
+/// have few answers.
 pub fn fingerprints(count: usize) -> Result<Vec<u64>> {
     let mut originals = Vec::new();
     for name in FILES {

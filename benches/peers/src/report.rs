@@ -1,4 +1,4 @@
-//! Lines of JSON, and the tables and charts made of them.
+//! JSON lines, and the tables and charts drawn from them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -19,7 +19,7 @@ use crate::truth::Checked;
 
 const LINES: &str = "peers.jsonl";
 
-/// One measurement: a contender in a case. `peers.py` writes the same.
+/// One measurement: a contender in a case. `peers.py` writes the same format.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Row {
     pub contender: String,
@@ -38,9 +38,9 @@ pub struct Row {
     pub p50_most_us: f64,
     pub p99_us: f64,
     pub mean_us: f64,
-    /// Over the queries with at most ten matches.
+    /// 99th percentile over the queries with at most ten matches.
     pub p99_few_us: Option<f64>,
-    /// Its median over that of fpstore-2, by rounds; none if they did not take turns.
+    /// Its median relative to fpstore-2, by rounds; `None` if they did not take turns.
     pub p50_ratio: Option<f64>,
     pub loop_per_cpu_second: f64,
     pub batch_per_cpu_second: Option<f64>,
@@ -100,13 +100,13 @@ impl Row {
         }
     }
 
-    /// The case of a row; a table has the rows of one case.
+    /// The case of a row; each table contains the rows of one case.
     fn case(&self) -> (u32, String, u64) {
         (self.k, self.data.clone(), self.n)
     }
 }
 
-/// Adds the rows to the lines in `folder`.
+/// Appends the rows to the lines in `folder`.
 pub fn append(folder: &Path, rows: &[Row]) -> Result<()> {
     fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     let path = folder.join(LINES);
@@ -119,8 +119,8 @@ pub fn append(folder: &Path, rows: &[Row]) -> Result<()> {
     file.write_all(&text).with_context(|| path.display().to_string())
 }
 
-/// Makes `peers.md` and a chart of each case of the lines in `folder`, and prints the tables. Of
-/// two measurements of the same case and contender the later counts.
+/// Writes `peers.md` and a chart of each case from the lines in `folder`, and prints the tables. A
+/// later measurement of the same case and contender replaces an earlier one.
 pub fn draw_all(folder: &Path) -> Result<()> {
     let path = folder.join(LINES);
     if !path.exists() {
@@ -195,7 +195,7 @@ fn table(text: &mut String, case: &str, rows: &[Row]) -> Result<()> {
     Ok(())
 }
 
-/// Three digits or more.
+/// Formats with at least three digits.
 fn digits(value: f64) -> String {
     match value {
         v if v >= 100.0 => format!("{v:.0}"),

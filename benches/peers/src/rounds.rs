@@ -1,4 +1,4 @@
-//! Rounds in turn: queries one by one, then many of them, each contender after the other.
+//! Rounds in turn: single queries, then many queries, each contender after the other.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -7,34 +7,34 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::contenders::{Built, Session};
 
-/// Pairs of clock readings that measure the cost of a reading.
+/// Number of pairs of clock readings that measure the cost of a reading.
 const CLOCK_PAIRS: usize = 10_001;
-/// Answers of more matches than this are long, and may take long.
+/// Answers with more matches are excluded from the percentile of short answers.
 const FEW: usize = 10;
-/// The least number of queries that a contender answers in a part, however slow it is.
+/// The minimum number of queries for a contender in a part, however slow it is.
 const QUERIES_MIN: usize = 12;
 
 /// The length of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct RoundLimits {
     pub rounds: u32,
-    /// For each contender and part of a round.
+    /// Time limit for each contender and part of a round.
     pub seconds: f64,
 }
 
-/// Medians over the rounds; times of single queries in microseconds, less the clock's own.
+/// Medians over the rounds; times of single queries in microseconds, without the clock overhead.
 #[derive(Clone, Debug, Default)]
 pub struct Timing {
     pub p50: f64,
     pub p99: f64,
     pub mean: f64,
-    /// Over the queries with at most ten matches.
+    /// 99th percentile over the queries with at most ten matches.
     pub p99_few: Option<f64>,
-    /// Least and greatest median of a round.
+    /// Minimum and maximum of the medians of the rounds.
     pub p50_range: (f64, f64),
-    /// Median of the ratios, within a round, of its median to that of the first contender.
+    /// Median over the rounds of the ratio of its median to the median of the first contender.
     pub p50_ratio: f64,
-    /// Queries per second of CPU time, one after the other, without reading the clock in between.
+    /// Queries per second of CPU time, one after the other, without clock readings in between.
     pub loop_rate: f64,
     /// Queries per second of CPU time by the batch interface of the library.
     pub many_rate: Option<f64>,
@@ -55,7 +55,7 @@ struct Rounds {
     many_rate: Vec<f64>,
 }
 
-/// Lets the contenders take turns, another one first each round.
+/// Runs the contenders in turn, with a different first contender in each round.
 pub fn take(built: &[Built], singles: &[u64], many: &[u64], limits: RoundLimits) -> Vec<Timing> {
     let clock = clock_cost();
     let mut timings = vec![Timing::default(); built.len()];
@@ -135,7 +135,7 @@ fn time_singles(
     }
 }
 
-/// Runs queries for a few milliseconds or to the end of `needles`; returns the mean time of one.
+/// Runs queries for a few milliseconds or to the end of `needles`; returns the mean query time.
 fn seconds_of_one(session: &mut dyn Session, needles: &[u64]) -> f64 {
     let start = Instant::now();
     let mut count = 0;
@@ -167,7 +167,7 @@ fn cpu<T>(work: impl FnOnce() -> T) -> (f64, T) {
     (now() - start, done)
 }
 
-/// The median; 0 of an empty list.
+/// The median; 0 for an empty list.
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_unstable_by(f64::total_cmp);
     values.get((values.len().max(1) - 1) / 2).copied().unwrap_or(0.0)

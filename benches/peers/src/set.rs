@@ -13,14 +13,14 @@ const SHUFFLE_SEED: u64 = 0x6670_7374_6f72_6504;
 pub enum Source {
     /// Independent random bits
     Uniform,
-    /// A fifth are an earlier value with 0 to 6 random bits flipped
+    /// A fifth are copies of an earlier value with 0 to 6 random bits flipped
     Clustered,
-    /// The shipped real sets, repeated with noise
+    /// The real sets in the repository, repeated with noise
     Real,
 }
 
 impl Source {
-    /// As the command line has it.
+    /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Source::Uniform => "uniform",
@@ -40,7 +40,7 @@ pub struct Set {
 }
 
 impl Set {
-    /// The same values in the same order for the same arguments.
+    /// Draws values deterministically: equal arguments yield the same values in the same order.
     ///
     /// # Errors
     ///
@@ -61,7 +61,7 @@ impl Set {
         Ok(Set { source, drawn, values })
     }
 
-    /// A third stored, a third stored with 1 to 3 flips, a third random.
+    /// A third are stored, a third are stored with 1 to 3 flips, a third are random.
     pub fn queries(&self, count: usize) -> Vec<u64> {
         query_mix(&self.values, count)
     }

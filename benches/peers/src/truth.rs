@@ -1,4 +1,4 @@
-//! The true answers, by a plain loop.
+//! The true answers, computed by a linear scan.
 
 use crate::contenders::Built;
 use crate::set::Set;
@@ -7,17 +7,17 @@ use crate::set::Set;
 pub struct Truth<'a> {
     pub k: u32,
     pub sample: &'a [u64],
-    /// For each query the values within `k`, ascending.
+    /// For each query the values within `k`, in ascending order.
     pub answers: Vec<Vec<u64>>,
 }
 
-/// The result of comparing the answers of a contender with the true ones.
+/// The result of comparing a contender's answers with the true answers.
 #[derive(Clone, Copy, Debug)]
 pub struct Checked {
     pub sample_count: u64,
-    /// The share of the true matches that were found; 1 if there are none.
+    /// The share of true matches that were found; 1 if there are no true matches.
     pub recall: f64,
-    /// Reported, but beyond `k`, not stored or reported twice.
+    /// Number of reported values that are beyond `k`, not stored, or reported twice.
     pub wrong_count: u64,
 }
 

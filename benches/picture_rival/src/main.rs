@@ -1,5 +1,5 @@
-//! Prints the hash of each picture in a folder and its name, as czkawka makes it unless told otherwise
-//! but with 8 by 8 bits: `Gradient` of `image_hasher`, with the Lanczos filter.
+//! Prints the hash and name of each picture in a folder, with the default settings of czkawka
+//! except for 8 by 8 bits: `Gradient` of `image_hasher`, with the Lanczos filter.
 
 use std::error::Error;
 

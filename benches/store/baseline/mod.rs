@@ -1,6 +1,6 @@
-//! The rivals of fpstore: uncompressed tables in memory, and a linear scan.
+//! Baselines for fpstore: uncompressed tables in memory, and a linear scan.
 
-/// The distance that four blocks of 16 bits answer: three flips leave one block as it was.
+/// The maximum distance for four blocks of 16 bits: three flips leave one block unchanged.
 const K: u32 = 3;
 const TABLE_COUNT: usize = 4;
 const BLOCK_BITS: u32 = 16;
@@ -8,13 +8,14 @@ const BLOCK_BITS: u32 = 16;
 const GROUP_LEN: usize = 8;
 /// Values in a cache line.
 const LINE_VALUES: usize = 8;
-/// Values of a bucket that are prefetched before any is used. More do not stay in the L1 cache.
+/// Number of values of a bucket that are prefetched before the first use. More would not fit into
+/// the L1 cache.
 const AHEAD_MAX: usize = 32 * LINE_VALUES;
 
 /// Matches by distance, then fingerprint.
 pub type Matches = Vec<(u32, u64)>;
 
-/// The rival: four raw sorted tables, each with another 16-bit block in front.
+/// The baseline: four raw sorted tables, each with another 16-bit block in front.
 ///
 /// A query at k = 3 compares one bucket of each table, value by value: no searching, no
 /// decoding, no checksums, and at n fingerprints `32 n + 2^20` bytes of memory.
@@ -30,16 +31,16 @@ pub struct RawBucketed {
 
 #[derive(Debug)]
 struct RawTable {
-    /// How far left a fingerprint is rotated to bring the block to the front.
+    /// The left rotation of a fingerprint that brings the block to the front.
     rotation: u32,
-    /// Rotated, ascending, each once.
+    /// Rotated distinct values, ascending.
     values: Vec<u64>,
-    /// Where the bucket of each block starts, and at last the end.
+    /// The start of each block's bucket, followed by the end of the last bucket.
     bounds: Vec<u32>,
 }
 
 impl RawBucketed {
-    /// Tables of the different ones among at most 2^32 - 1 fingerprints.
+    /// Tables of the distinct values among at most 2^32 - 1 fingerprints.
     pub fn new(fingerprints: &[u64]) -> Self {
         let table = |number: usize| RawTable::new(fingerprints, BLOCK_BITS * number as u32);
         RawBucketed { tables: std::array::from_fn(table) }
@@ -59,8 +60,9 @@ impl RawBucketed {
             let rotated = needle.rotate_left(table.rotation);
             (rotated, table.bucket(rotated))
         });
-        // All buckets are under way before the first is compared. Without this the tables wait
-        // for memory one after the other, and the rival loses a quarter to a half of its speed.
+        // All buckets are prefetched before the first comparison. Without this the tables would
+        // wait for memory one after the other, and the baseline would lose a quarter to a half of
+        // its speed.
         let mut touched = 0;
         for (_, bucket) in buckets {
             let near = &bucket[..bucket.len().min(AHEAD_MAX)];
@@ -108,7 +110,7 @@ fn block_of(rotated: u64) -> usize {
     (rotated >> (64 - BLOCK_BITS)) as usize
 }
 
-/// Whether the query finds this match in the bucket of an earlier table, too.
+/// Whether the query also finds this match in the bucket of an earlier table.
 fn seen_before(diff: u64, table_number: usize) -> bool {
     (0..table_number).any(|earlier| diff << (BLOCK_BITS * earlier as u32) >> (64 - BLOCK_BITS) == 0)
 }
@@ -131,10 +133,10 @@ fn for_each_near(values: &[u64], needle: u64, mut report: impl FnMut(u64)) {
 
 /// Whether a value that differs by `diff` can be within 3 bits.
 ///
-/// Where the processor is not known to count bits, clearing the lowest set bit three times is
-/// faster, and faster still on the low 32 bits alone, because SSE2 takes four of them at a time.
-/// The low 32 bits of a far value have at most 3 flips only once in a million. Choosing the
-/// instruction at run time would take `unsafe`, so that is left to `-C target-cpu=native`.
+/// On targets without a popcount instruction, clearing the lowest set bit three times is faster,
+/// and faster still on only the low 32 bits, because SSE2 processes four of them at a time. The
+/// low 32 bits of a distant value have at most 3 flips only once in a million. Selecting the
+/// instruction at run time would need `unsafe`; use `-C target-cpu=native` instead.
 #[inline]
 fn may_be_near(diff: u64) -> bool {
     if cfg!(any(target_feature = "popcnt", not(target_arch = "x86_64"))) {
@@ -147,14 +149,14 @@ fn may_be_near(diff: u64) -> bool {
     low == 0
 }
 
-/// Every fingerprint compared in turn: the slowest way, and the one that cannot be wrong.
+/// Compares every fingerprint in turn: the slowest method, and the reference for correctness.
 #[derive(Debug)]
 pub struct LinearScan {
     values: Vec<u64>,
 }
 
 impl LinearScan {
-    /// A scan of the different ones among `fingerprints`.
+    /// A scan of the distinct values among `fingerprints`.
     pub fn new(fingerprints: &[u64]) -> Self {
         let mut values = fingerprints.to_vec();
         values.sort_unstable();

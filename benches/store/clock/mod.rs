@@ -1,6 +1,6 @@
-//! CPU time of this thread, for machines that have other work as well.
+//! CPU time of this thread, for machines with other load.
 
-/// Nanoseconds that this thread has run, where the system reports them.
+/// CPU nanoseconds of this thread, where the system reports them.
 #[cfg(unix)]
 pub fn nanos() -> f64 {
     use rustix::time::{ClockId, clock_gettime};
@@ -8,7 +8,7 @@ pub fn nanos() -> f64 {
     time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
 }
 
-/// Nanoseconds that have passed.
+/// Wall-clock nanoseconds.
 #[cfg(not(unix))]
 pub fn nanos() -> f64 {
     use std::sync::OnceLock;

@@ -6,20 +6,20 @@ mod random;
 
 pub use random::Random;
 
-/// The seed of each data set; any fixed number would do.
+/// The seed of each data set; the value is arbitrary.
 const DATA_SEED: u64 = 0x6670_7374_6f72_6501;
 const QUERY_SEED: u64 = 0x6670_7374_6f72_6502;
 
-/// The number of different queries in a round. Ten million fingerprints then do not stay in the
-/// cache from one round to the next: a round touches more bytes than the cache has.
+/// The number of distinct queries in a round: enough that ten million fingerprints do not remain in
+/// the cache from one round to the next.
 pub const QUERY_COUNT: usize = 30_000;
 
-/// How fingerprints are spread.
+/// The distribution of fingerprints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spread {
     /// Independent random bits.
     Uniform,
-    /// A fifth are an earlier value with 0 to 6 random bits flipped, as near-duplicates are.
+    /// A fifth are copies of an earlier value with 0 to 6 random bits flipped.
     Clustered,
 }
 
@@ -33,7 +33,7 @@ impl Spread {
         }
     }
 
-    /// `count` fingerprints in random order; clustered ones repeat some.
+    /// `count` fingerprints in random order; clustered ones have repeats.
     pub fn fingerprints(self, count: usize) -> Vec<u64> {
         let mut random = Random::new(DATA_SEED);
         let mut values: Vec<u64> = Vec::with_capacity(count);
@@ -52,7 +52,7 @@ impl Spread {
     }
 }
 
-/// Queries in turn: a stored fingerprint, a stored one with 1 to 3 bits flipped, a random one.
+/// Alternating queries: a stored fingerprint, a stored one with 1 to 3 bits flipped, a random one.
 pub fn query_mix(stored: &[u64], count: usize) -> Vec<u64> {
     let mut random = Random::new(QUERY_SEED);
     (0..count)
@@ -68,7 +68,7 @@ pub fn query_mix(stored: &[u64], count: usize) -> Vec<u64> {
         .collect()
 }
 
-/// `n1e7` for ten million, as bench names have it.
+/// Formats ten million as `n1e7`, the form in bench names.
 pub fn count_name(count: usize) -> String {
     let zeros = count.max(1).ilog10();
     match 10_usize.pow(zeros) {
@@ -77,17 +77,17 @@ pub fn count_name(count: usize) -> String {
     }
 }
 
-/// The numbers of fingerprints that a bench measures.
+/// The numbers of fingerprints for a bench.
 pub struct Counts {
     pub counts: Vec<usize>,
     /// The value of `FPSTORE_BENCH_N`.
     pub chosen: Option<usize>,
-    /// Whether `cargo bench` runs, not `cargo test`.
+    /// Whether it runs under `cargo bench`, not `cargo test`.
     pub measuring: bool,
 }
 
 impl Counts {
-    /// `FPSTORE_BENCH_N` if it is set, else `all`, or `in_tests` alone under `cargo test`.
+    /// `FPSTORE_BENCH_N` if it is set; otherwise `all`, or only `in_tests` under `cargo test`.
     ///
     /// # Panics
     ///

@@ -1,17 +1,17 @@
-//! All pairs by the published method: for each choice of two of five blocks, permute, sort, and
-//! compare the values that agree on both.
+//! All pairs by the published method: for each combination of two of five blocks, permute, sort,
+//! and compare the values that agree on both.
 
-/// First bit and length of the five blocks, from the least significant on.
+/// First bit and length of the five blocks, starting at the least significant bit.
 const BLOCKS: [(u32, u32); 5] = [(0, 12), (12, 13), (25, 13), (38, 13), (51, 13)];
 /// Three passes sort the leading 25 or 26 bits.
 const DIGIT_BITS: u32 = 9;
 
 /// Calls `found` once with every pair of values within 3 bits; the values must be distinct.
 ///
-/// These settings were the fastest on the machine of the measurements. The sort key is the leading
-/// bits alone, since values that agree on them are compared in any order. Radix passes take 9 bits
-/// each, and all counts are taken in one pass. Permuted values move with the key, so a comparison
-/// needs no other table.
+/// These settings were the fastest on the machine of the measurements. The sort key consists of
+/// only the leading bits, because values that agree on them are compared in any order. Radix passes
+/// take 9 bits each, and all counts are collected in one pass. Permuted values are moved with the
+/// key, so a comparison needs no other table.
 pub fn near_pairs(values: &[u64], mut found: impl FnMut(u64, u64)) {
     let mut permuted = vec![0; values.len()];
     let mut scratch = vec![0; values.len()];
@@ -93,7 +93,7 @@ impl Order {
         out
     }
 
-    /// Whether no earlier choice of two blocks finds this difference, too.
+    /// Whether no earlier combination of two blocks also finds this difference.
     fn is_first(&self, diff: u64) -> bool {
         let mut agreeing = (0..5).filter(|&block| {
             let (shift, bits) = BLOCKS[block];

@@ -1,4 +1,4 @@
-//! Contenders that take turns over the same queries, and the table of their medians.
+//! Runs contenders in turn over the same queries, and prints the table of their medians.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -18,7 +18,7 @@ pub struct Contender<'a> {
     pub run: AnswerAll<'a>,
 }
 
-/// The times of all contenders of one case.
+/// The times of all contenders in one case.
 pub struct Turns {
     case: String,
     fingerprint_count: u64,
@@ -28,11 +28,11 @@ pub struct Turns {
 struct Times {
     name: &'static str,
     len: u64,
-    /// Nanoseconds a query, by round.
+    /// Nanoseconds per query, by round.
     nanos: Vec<f64>,
 }
 
-/// Lets the contenders take turns. All contenders with the same queries must return the same sum.
+/// Runs the contenders in turn. Contenders with the same queries must return the same sum.
 pub fn take(case: String, fingerprint_count: u64, mut contenders: Vec<Contender<'_>>) -> Turns {
     let mut rows: Vec<Times> = contenders
         .iter()
@@ -41,8 +41,8 @@ pub fn take(case: String, fingerprint_count: u64, mut contenders: Vec<Contender<
     let mut told: Option<(usize, u64)> = None;
     for round in 0..ROUNDS {
         for place in 0..contenders.len() {
-            // Another contender goes first each time, so none always finds the cache in the state
-            // in which one other left it.
+            // The first contender rotates, so that each contender runs after different
+            // predecessors, which leave the cache in different states.
             let number = (round + place) % contenders.len();
             let contender = &mut contenders[number];
             let start = Instant::now();
@@ -63,7 +63,7 @@ pub fn take(case: String, fingerprint_count: u64, mut contenders: Vec<Contender<
 
 /// Prints medians with quartiles, and ratios to the first contender of each case.
 ///
-/// The ratio is the median of the ratios of single rounds, whose two times were taken within
+/// The ratio is the median of the ratios of single rounds, whose two times were measured within
 /// the same second.
 pub fn print(cases: &[Turns]) {
     if cases.is_empty() {
@@ -90,7 +90,7 @@ pub fn print(cases: &[Turns]) {
     println!();
 }
 
-/// The value below which `quarter` quarters of the values lie.
+/// The `quarter`-th quartile of the values.
 fn quartile(values: &[f64], quarter: usize) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);

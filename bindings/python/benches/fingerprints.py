@@ -2,8 +2,9 @@
 
     python fingerprints.py 1e6 1e7
 
-Fingerprints are clustered: a fifth are others with up to 6 flipped bits, as are half of the queries.
-Times are of CPU, the median of three; bytes are the size of the file, or the growth of the process.
+Fingerprints are clustered: a fifth are copies of others with up to 6 flipped bits, and so are half of
+the queries. Times are CPU times, the median of three; bytes are the size of the file, or the growth
+of the process.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ def faiss_rows(values: Any, asked: Any, found: int) -> None:
     faiss.omp_set_num_threads(1)
     as_bytes = values.view(np.uint8).reshape(-1, 8)
     bytes_asked = asked.view(np.uint8).reshape(-1, 8)
-    # Four blocks of 16 bits: within 3 bits one of them is equal.
+    # Four blocks of 16 bits: values within 3 bits agree on one of them.
     index = faiss.IndexBinaryMultiHash(64, 4, 16)
     before = resident()
     build = median(lambda: index.add(as_bytes), 1)
@@ -105,7 +106,7 @@ def faiss_rows(values: Any, asked: Any, found: int) -> None:
     batch = time.process_time() - start
     single = median(lambda: [index.range_search(few[at : at + 1], K + 1) for at in range(2000)], 1)
     limits, _, labels = index.range_search(few, K + 1)
-    # Positions of equal fingerprints are matches of their own there.
+    # Equal fingerprints at different positions are separate matches.
     distinct = sum(
         len(np.unique(values[labels[limits[at] : limits[at + 1]]])) for at in range(SINGLE)
     )

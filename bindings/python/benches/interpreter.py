@@ -1,4 +1,4 @@
-"""Calls of microseconds, and the cost of a busy Python thread for single queries and batches.
+"""Microsecond calls, and the cost of a busy Python thread for single queries and batches.
 
 python interpreter.py 1e6
 """

@@ -12,22 +12,22 @@ Pairs = set[tuple[int, int]]
 
 @dataclass
 class Labelled:
-    """Texts, and pairs of their positions: the duplicates, and those that do not count."""
+    """Texts, and pairs of their positions: the duplicates, and the ignored pairs."""
 
     texts: list[str]
     duplicates: Pairs
     ignored: Pairs
 
     def scores(self, pairs: Pairs) -> tuple[float, float]:
-        """Recall and precision of the pairs that were found."""
+        """Recall and precision of the given pairs."""
         found, wrong = pairs & self.duplicates, pairs - self.duplicates - self.ignored
         recall = len(found) / max(1, len(self.duplicates))
         return recall, len(found) / max(1, len(found) + len(wrong))
 
 
 def read(documents: str, near: str, most: int | None = None) -> Labelled:
-    """Reads the first documents of a file, `id` and `text` each, and a list of two ids and a label on
-    each line: 1 for duplicates, 0 for others, -1 for pairs that do not count."""
+    """Reads the first documents of a file with `id` and `text`, and a list with two ids and a label on
+    each line: 1 for duplicates, 0 for others, -1 for ignored pairs."""
     found = [json.loads(line) for line in _lines(documents)[:most]]
     row_of = {document["id"]: row for row, document in enumerate(found)}
     labels: dict[tuple[int, int], int] = {}

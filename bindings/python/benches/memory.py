@@ -1,10 +1,10 @@
-"""Memory of calls in addition to the arrays given.
+"""Memory of calls in addition to their input arrays.
 
-    python memory.py 1e7          # with the memory that calls take by themselves
+    python memory.py 1e7          # with the default memory limit
     python memory.py 1e7 128      # with memory=128 MiB
 
-Each call runs in a process of its own, on one thread. `taken` is how much the greatest size of that
-process (VmHWM) is above its size before the call; the copy of the array and the result count.
+Each call runs in a separate process, on one thread. `taken` is the peak memory of that process (VmHWM)
+less its memory before the call; it includes the copy of the array and the result.
 """
 
 from __future__ import annotations

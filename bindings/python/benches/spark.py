@@ -1,13 +1,13 @@
 """fpstore.spark on two executors of one core each, compared with one process and other ways.
 
-    python spark.py texts 200            # MB of made-up texts to fingerprints
+        python spark.py texts 200            # MB of synthetic texts to fingerprint
     python spark.py pairs 1e7            # all pairs of fingerprints: ways of dividing the join
     python spark.py rivals docs.jsonl.zst near.tsv.zst 20000
                                          # against MinHashLSH of pyspark.ml and datasketch
 
 The ways run in turn, FPSTORE_BENCH_ROUNDS times; figures are medians. CPU seconds are measured for this
-process and its children, so another load of the machine changes them little. Shuffled bytes are
-reported by Spark.
+process and its children, so other load on the machine changes them little. Spark reports the shuffled
+bytes.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def session() -> Any:
 
 
 def shuffled(spark: Any) -> int:
-    """Bytes that all stages so far have written to shuffles."""
+    """Bytes written to shuffles by all stages so far."""
     context = spark.sparkContext
     url = f"{context.uiWebUrl}/api/v1/applications/{context.applicationId}/stages"
     with urllib.request.urlopen(url) as answer:
@@ -60,7 +60,7 @@ def shuffled(spark: Any) -> int:
 
 
 def processes() -> dict[int, int]:
-    """This process and all below it, with the ticks of CPU of each, the ended ones below it included."""
+    """This process and its descendants, each with its CPU ticks, ended children included."""
     ticks, parents = {}, {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -77,7 +77,7 @@ def processes() -> dict[int, int]:
 
 
 def cpu_seconds() -> float:
-    """The CPU time of this process and all that it started."""
+    """The CPU time of this process and its descendants."""
     return sum(processes().values()) / os.sysconf("SC_CLK_TCK")
 
 
@@ -106,7 +106,7 @@ def rows(title: str, ways: dict[str, Callable[[], Any]], spark: Any, size: float
 
 
 def made_up(megabytes: float, parts: int = 16) -> tuple[Path, float, list[str]]:
-    """Texts of 100 to 300 words of a vocabulary in which few words are frequent."""
+    """Texts of 100 to 300 words from a vocabulary with few frequent words."""
     random = np.random.default_rng(5)
     letters = np.array(list("abcdefghijklmnopqrstuvwxyz"))
     words = np.array(

@@ -1,9 +1,9 @@
-"""fpstore.spark on two executors, one of them killed in the middle, compared with one process.
+"""fpstore.spark on two executors, one of them killed during the job, compared with one process.
 
-    python spark_kills.py clean 150            # MB of made-up texts and changed copies, cleaned
+    python spark_kills.py clean 150            # MB of synthetic texts and changed copies, cleaned
     python spark_kills.py pairs 1e7            # all pairs of fingerprints
 
-The results must be the same. Rounds and figures are the same as in spark.py.
+The results must be equal. Rounds and figures are the same as in spark.py.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from fpstore import spark as fs
 
 
 def with_a_kill(way: Callable[[], Any], after: float) -> Callable[[], Any]:
-    """The same while one executor is killed after some seconds."""
+    """Wraps `way`: one executor is killed after some seconds."""
 
     def kill() -> None:
         for pid in processes():

@@ -3,8 +3,8 @@
     python texts.py docs.jsonl.zst near.tsv.zst
 
 The documents have `id` and `text`; the list has two ids and a label on each line: 1 for duplicates,
-0 for others, -1 for pairs that do not count. A method finds a pair if it says that both are near
-each other. Times are of CPU, from texts in memory to the index, and to all pairs.
+0 for others, -1 for ignored pairs. A method finds a pair if it reports both texts as near-duplicates.
+Times are CPU times, from texts in memory to the index, and to all pairs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ WORD = re.compile(r"\w+")
 
 
 def word_pairs(text: str) -> set[str]:
-    """The features of the recipe `minhash`, approximated by a line of Python."""
+    """The features of the recipe `minhash`, approximated in Python."""
     words = WORD.findall(text.lower())
     return {f"{a} {b}" for a, b in zip(words, words[1:])} or set(words)
 
@@ -90,7 +90,7 @@ def rensa(texts: list[str]) -> tuple[float, Pairs]:
 def simhash(texts: list[str]) -> tuple[float, Pairs]:
     from simhash import Simhash, SimhashIndex
 
-    # It warns of each large bucket, thousands of times.
+    # datasketch prints thousands of warnings, one for each large bucket.
     logging.disable()
     objects = [(str(row), Simhash(text)) for row, text in enumerate(texts)]
     hashed = time.process_time()

@@ -1,7 +1,7 @@
 """Drops near-duplicate texts of a Parquet dataset and writes the rest back, with all columns.
 
-The dataset is read twice, batch by batch, so it need not fit into memory: first to decide which rows
-stay, as `fpstore dedup --docs` does, then to write them. Rows without text stay.
+The dataset is read twice, batch by batch, so it need not fit into memory: first to select the kept
+rows, as `fpstore dedup --docs` does, then to write them. Rows without text are kept.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def main() -> None:
     parser.add_argument("target", type=Path, help="the Parquet file to write")
     parser.add_argument("--column", default="text")
     parser.add_argument("--confirm", type=float, help="the similarity of near texts; 0.8 without -k")
-    parser.add_argument("-k", type=int, help="bits, within which fingerprints are enough")
+    parser.add_argument("-k", type=int, help="distance in bits within which fingerprints alone decide")
     args = parser.parse_args()
     before, after = clean(args.source, args.target, args.column, args.confirm, args.k)
     print(f"{before} rows, {after} kept")

@@ -1,6 +1,7 @@
-"""Hashes of images with labels: a store that grows by months, is queried, and drops old months.
+"""Labelled hashes of images: a store that grows every month, is queried, and drops old months.
 
-The hashes are the 64 bits of `imagehash.phash`; here they are hex, the usual form in databases. `fpstore.from_bits` takes the objects of `imagehash` themselves.
+The hashes are the 64 bits of `imagehash.phash`; here they are hex, the usual form in databases.
+`fpstore.from_bits` converts the objects of `imagehash`.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ import fpstore
 
 
 def read_hashes(path: Path) -> list[str]:
-    """One hash on each line, in a file that may be compressed."""
+    """Reads one hash per line from a plain or compressed file."""
     with pa.input_stream(str(path)) as file:
         return [line.split()[0] for line in file.read().decode().splitlines() if line]
 
 
 def watch(hashes: list[str], path: Path) -> list[str]:
-    """Adds the hashes month by month, and says of each month how many pictures were seen before."""
+    """Adds the hashes month by month; returns for each month how many pictures were seen before."""
     report: list[str] = []
     months = {month: hashes[at::3] for at, month in enumerate(["2026-09", "2026-10", "2026-11"])}
     store = fpstore.build(path, [], k=6, id_type="str")
@@ -32,7 +33,7 @@ def watch(hashes: list[str], path: Path) -> list[str]:
         with fpstore.Writer(path, label=month, id_type="str", compact=False) as writer:
             writer.add(values, [f"{month}/{at}.png" for at in range(len(values))])
         store.refresh()
-    # The five nearest of a picture that nobody has stored, however far they are.
+    # The five nearest matches of a picture that is not stored, at any distance.
     nearest = store.nearest("f0f0f0f00f0f0f0f", count=5)
     report += [f"{match.distance} bits: {match.ids[0]}" for match in nearest]
     with fpstore.Writer(path) as writer:
@@ -47,7 +48,7 @@ def main() -> None:
     parser.add_argument(
         "hashes", type=Path, help="hashes in hex, one on each line; .gz and .zst too"
     )
-    parser.add_argument("store", type=Path, nargs="?", help="where to make the store")
+    parser.add_argument("store", type=Path, nargs="?", help="path of the new store")
     args = parser.parse_args()
     path = args.store or Path(tempfile.mkdtemp()) / "images.fps"
     print("\n".join(watch(read_hashes(args.hashes), path)))

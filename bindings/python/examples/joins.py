@@ -1,7 +1,7 @@
-"""Near-duplicate joins in DuckDB and polars: `query_many` gives the pairs, they do the rest.
+"""Near-duplicate joins in DuckDB and polars: `query_many` returns the pairs, the engines join them.
 
 Yesterday's pages are in a store, today's in a table. Which of today's pages are new, and which pages
-of yesterday do the others repeat?
+of yesterday do the other ones repeat?
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def join_in_duckdb(
         order by n.query
         """
     ).pl()
-    # DuckDB finds these three by their names.
+    # DuckDB finds these three variables by their names.
     del rows, numbered, yesterday
     return joined
 
@@ -82,7 +82,7 @@ def main() -> None:
         recipe=recipe,
         k=recipe.usual_k,
     )
-    # polars takes anything with an Arrow interface, which its types do not say.
+    # polars accepts any object with an Arrow interface, which its type annotations omit.
     column: Any = recipe.fingerprints(today["text"])
     today = today.with_columns(fingerprint=pl.Series(column))
     joined = join_in_polars(store, today, yesterday)

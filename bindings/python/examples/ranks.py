@@ -1,12 +1,12 @@
-"""Near-duplicate texts in a job of many ranks, as datatrove, Slurm or `xargs -P` run them.
+"""Near-duplicate texts in a job of many ranks, with datatrove, Slurm or `xargs -P`.
 
     python ranks.py hash   WORK FILE.parquet   # one rank for each file, anywhere
     python ranks.py merge  WORK                 # one rank, when all have hashed
     python ranks.py filter WORK FILE.parquet OUT.parquet
 
-A rank that hashes makes a store of its own, whose ids are `file:row`. The merge takes all of them
-into one store in one step and writes for each file the rows to drop. Every step can be repeated:
-it replaces what it made before.
+Each hashing rank makes its own store with ids `file:row`. The merge imports all of them into one store
+in one step and writes for each file the rows to drop. Every step can be repeated: it replaces its
+earlier output.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 import fpstore
 
 RECIPE = fpstore.Recipe()
-# The resources of a rank: engines start one for each core.
+# The resources of a rank: engines start one rank for each core.
 THREADS, MEMORY = 1, 256 << 20
 
 
@@ -64,7 +64,7 @@ def merge(work: Path) -> int:
 
 
 def filter_file(work: Path, file: Path, target: Path) -> int:
-    """Returns the number of rows that stay."""
+    """Returns the number of kept rows."""
     table = pq.read_table(file)
     keep = np.ones(len(table), bool)
     keep[np.load(work / "drop" / f"{file.stem}.npy")] = False

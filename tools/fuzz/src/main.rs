@@ -1,4 +1,4 @@
-//! One program with all fuzz targets; `FPSTORE_FUZZ_TARGET` names the one to run. See
+//! One program with all fuzz targets; `FPSTORE_FUZZ_TARGET` selects the target to run. See
 //! tools/fuzz.sh.
 
 #![no_main]
@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
 use targets::{TARGETS, Target};
 
-/// The target that the environment names.
+/// The target selected by the environment.
 fn chosen() -> &'static Target {
     static CHOSEN: OnceLock<&Target> = OnceLock::new();
     CHOSEN.get_or_init(|| {
@@ -29,7 +29,7 @@ fuzz_target!(|data: &[u8]| (chosen().run)(data));
 
 fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
     let size = match chosen().mutate {
-        // Half of the inputs are changed by the general rules of the fuzzer.
+        // Half of the inputs are mutated by the general rules of the fuzzer.
         Some(mutate) if seed & 1 == 0 => mutate(&mut data[..size], seed >> 1),
         _ => fuzzer_mutate(data, size, max_size),
     };

@@ -1,5 +1,5 @@
-//! Right checksums for changed bytes, as a forger would make them: faults behind the checksums are
-//! only found by files that pass them.
+//! Corrects the checksums of mutated bytes, like an attacker would: bugs in the code after the
+//! checksum tests are only found by files with correct checksums.
 
 use std::hash::Hasher;
 
@@ -34,10 +34,10 @@ pub fn entry(bytes: &[u8], number: usize) -> usize {
     80 + 16 * u16_at(bytes, 44) + 24 * number
 }
 
-/// Leaves the bytes as they are.
+/// Leaves the bytes unchanged.
 pub fn nothing(_: &mut [u8]) {}
 
-/// Sets the CRC-32 in the last four bytes, as of manifests, deletion files and df tables.
+/// Sets the CRC-32 in the last four bytes, for manifests, deletion files and df tables.
 pub fn crc_at_end(bytes: &mut [u8]) {
     if let Some(body) = bytes.len().checked_sub(4) {
         let crc = crc32fast::hash(&bytes[..body]).to_le_bytes();

@@ -8,8 +8,8 @@ use std::sync::OnceLock;
 use fpstore::{Error, Fingerprint, Store, verify};
 use tempfile::TempDir;
 
-/// A folder of this process. libFuzzer ends the process without destructors, so that tools/fuzz.sh
-/// removes the folder around it.
+/// A folder of this process. libFuzzer ends the process without running destructors, so
+/// tools/fuzz.sh removes the parent folder.
 pub fn folder() -> &'static Path {
     static FOLDER: OnceLock<TempDir> = OnceLock::new();
     FOLDER.get_or_init(|| tempfile::tempdir().unwrap()).path()
@@ -22,13 +22,13 @@ pub fn file(name: &str, bytes: &[u8]) -> PathBuf {
     path
 }
 
-/// Hostile files give typed errors.
+/// Hostile files must cause typed errors.
 fn assert_typed(error: &Error) {
     assert!(matches!(error, Error::Corrupt { .. } | Error::UnsupportedVersion { .. }), "{error:?}");
 }
 
-/// Opens a store and reads all of it. If `verify` finds nothing wrong with it, all answers are
-/// those of a linear scan.
+/// Opens a store and reads all of it. If `verify` finds no problem, all answers must equal a linear
+/// scan.
 pub fn check_store(path: &Path) {
     let report = match verify(path, &fpstore::VerifyOptions::default().samples(2)) {
         Ok(report) => report,

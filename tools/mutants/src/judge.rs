@@ -1,4 +1,4 @@
-//! Runs tests, with and without a change.
+//! Runs tests, with and without a mutation.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -15,11 +15,11 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::tree::output;
 
-/// A test, and what it reaches when nothing is changed.
+/// A test, and the changes that it reaches in the original program.
 pub struct Test {
     pub program: usize,
     pub name: String,
-    /// Of the processor.
+    /// Seconds of processor time.
     pub seconds: f64,
     reached: Vec<bool>,
 }
@@ -36,18 +36,18 @@ pub struct Programs {
     pub scratch: PathBuf,
 }
 
-/// How a run with a change ended.
+/// The result of a run with a change.
 pub enum Verdict {
     Caught(String),
     Endless,
     Missed,
 }
 
-/// Memory in KiB, length of a file in blocks of 512 bytes: what a test with a change may take.
+/// Limits for a test with a change: memory in KiB, file length in blocks of 512 bytes.
 const LIMITS: &str = "ulimit -v 16000000 -f 8000000";
 
 impl Programs {
-    /// Tests of a program that may take `seconds` of the processor.
+    /// A command that runs tests of a program with a limit of `seconds` of processor time.
     fn command(&self, program: usize, seconds: f64) -> Command {
         let mut command = Command::new("sh");
         let script = format!(
@@ -66,8 +66,8 @@ impl Programs {
         command
     }
 
-    /// Every test alone, to see what it reaches; from a file where these programs ran before. A test
-    /// that takes more than `most` seconds is left out: it would judge no change.
+    /// Runs every test alone, to find the changes that it reaches, or uses the notes of an earlier
+    /// run of these programs. Skips tests longer than `most` seconds: they would judge no change.
     pub fn tests(&self, skipped: &[&str], most: f64, notes: &Path) -> Result<Vec<Test>> {
         let mut tests = Vec::new();
         for (program, path) in self.paths.iter().enumerate() {
@@ -116,7 +116,7 @@ impl Programs {
         Ok(Some(Test { program, name: name.to_owned(), seconds, reached }))
     }
 
-    /// Runs tests one after the other until one fails.
+    /// Runs tests one after the other until a test fails.
     pub fn judge(&self, number: u32, tests: &[&Test], stop: &AtomicBool) -> Result<Verdict> {
         let mut by_program: HashMap<usize, Vec<&Test>> = HashMap::new();
         for test in tests {
@@ -124,7 +124,7 @@ impl Programs {
         }
         for program in 0..self.paths.len() {
             let Some(tests) = by_program.get(&program) else { continue };
-            // The quickest first: many fail at once. Within a run the order is that of the names.
+            // The quickest first: many fail at once. Within a run the tests are sorted by name.
             let mut rest = tests.as_slice();
             let mut count = 4;
             while !rest.is_empty() {
@@ -173,9 +173,9 @@ impl Programs {
     }
 }
 
-/// What the output says, or nothing where it ends. No limit of time, which a busy machine would
-/// break: a run is endless when none of its threads has worked or waited for a core for a while,
-/// or when it has taken far longer than before.
+/// The verdict from the output, or `None` if the output ends. There is no time limit, which a busy
+/// machine would exceed: a run is endless if none of its threads has run or waited for a core for a
+/// while, or if it has taken far longer than before.
 fn watch(
     child: &mut Child,
     group: Pid,
@@ -209,16 +209,16 @@ fn watch(
     }
 }
 
-/// The processor time of the programs that this process has started and that have ended.
+/// The processor time of all ended child processes.
 fn seconds_of_children() -> Result<f64> {
-    // proc(5): fields 16 and 17, of which the second one is a name in parentheses.
+    // proc(5): fields 16 and 17; the second field is a name in parentheses.
     let stat = fs::read_to_string("/proc/self/stat")?;
     let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
     let ticks: u64 = fields.skip(13).take(2).filter_map(|field| field.parse::<u64>().ok()).sum();
     Ok(ticks as f64 / rustix::param::clock_ticks_per_second() as f64)
 }
 
-/// A number that grows while a process of a group works, or waits for a core or a disk.
+/// A number that grows while any process of a group runs, or waits for a core or a disk.
 fn work_of(group: Pid) -> u64 {
     let group = group.as_raw_nonzero().get().to_string();
     let mut sum = 0;

@@ -1,10 +1,10 @@
-//! Changes the program in small ways and says which changes no test notices. tools/mutants.sh has
-//! the options.
+//! Changes the program in small ways and reports the changes that no test notices. tools/mutants.sh
+//! lists the options.
 //!
-//! The sources are changed once, in a copy: every place that can be changed asks whether its
-//! change is on, by a number in the environment. So the program is built once for all changes. A
-//! first run of every test notes which changes it reaches; then each change is judged by the tests
-//! that reach it, the quickest first.
+//! The sources are modified once, in a copy: code at every changeable place checks whether its
+//! change is active, by a number in the environment. So the program is built once for all changes.
+//! A first run of every test records which changes it reaches; then each change is judged by the
+//! tests that reach it, the quickest first.
 
 mod judge;
 mod sites;
@@ -25,8 +25,8 @@ use judge::{Programs, Test, Verdict};
 use sites::Site;
 use tree::{Tree, output};
 
-/// Advice to the system, texts of pages and help, kernels that are compared with
-/// others on the machines that have them, and what is there for tests.
+/// Advice to the system, texts of pages and help, kernels that are only tested on machines that
+/// support them, and test code.
 const LEFT_OUT: [&str; 5] = [
     "src/fuzzing.rs",
     "src/search/kernel/avx",
@@ -35,7 +35,7 @@ const LEFT_OUT: [&str; 5] = [
     "src/segment/advice.rs",
 ];
 
-/// Those fail or kill at each operation, for minutes.
+/// Tests that inject a failure or a kill at each operation, for minutes.
 const SLOW_TESTS: [&str; 3] = ["whichever_operation", "that_dies_at", "power_loss"];
 
 struct Options {
@@ -81,8 +81,8 @@ impl Options {
     }
 }
 
-/// A change, as it is known from run to run: file, function, what it does, and the number of the
-/// like in that function.
+/// Identifies a change across runs: file, function, description, and its number among equal
+/// descriptions in that function.
 type Key = (String, String, String, usize);
 
 fn line_of((file, function, what, nth): &Key) -> String {
@@ -96,7 +96,7 @@ struct Change {
 }
 
 impl Change {
-    /// File, function and what it does: by these it is argued, with all its like in a function.
+    /// File, function and description: a reason in argued.tsv applies to all equal changes.
     fn like(&self) -> (String, String, String) {
         let (file, function, what, _) = &self.key;
         (file.clone(), function.clone(), what.clone())
@@ -132,7 +132,7 @@ fn run() -> Result<bool> {
     let copy = folder.join("tree");
     let mut tree = Tree::new(&root, &copy, &files, is_wanted)?;
     let all = changes(&tree);
-    // What did not compile in an earlier run does not now.
+    // Changes that did not compile in an earlier run do not compile now either.
     let off = folder.join("off.tsv");
     let known_off = fs::read_to_string(&off).unwrap_or_default();
     let known_off: HashSet<&str> = known_off.lines().collect();
@@ -202,8 +202,8 @@ fn run() -> Result<bool> {
             !is_argued && (!options.only_missed || outcome == Some("missed"))
         })
         .collect();
-    // In an order that is the same each time and mixes all files: what is judged when the time is
-    // over is a sample of all.
+    // A fixed order that mixes all files: the changes judged before the time limit are a sample of
+    // all.
     chosen.sort_by_key(|change| change.number.wrapping_mul(0x9e37_79b1).reverse_bits());
     let results = Mutex::new(OpenOptions::new().create(true).append(true).open(&table)?);
     judge_all(&options, &programs, &tests, &chosen, &results)?;
@@ -212,7 +212,7 @@ fn run() -> Result<bool> {
     report(&folder, &all, &known, &argued, options.paths.is_empty() && changed.is_none())
 }
 
-/// Judges changes until all are, or the time is over.
+/// Judges changes until all are judged, or the time limit is reached.
 fn judge_all(
     options: &Options,
     programs: &Programs,
@@ -295,7 +295,7 @@ fn changes(tree: &Tree) -> Vec<Change> {
     all
 }
 
-/// The sources below `paths`, without those of tests.
+/// The sources below `paths`, without test sources.
 fn files(root: &Path, paths: &[String]) -> Result<Vec<String>> {
     let listed = output(Command::new("git").arg("-C").arg(root).args([
         "ls-files",
@@ -315,7 +315,7 @@ fn files(root: &Path, paths: &[String]) -> Result<Vec<String>> {
     Ok(listed.lines().filter(|file| is_wanted(file)).map(str::to_owned).collect())
 }
 
-/// The first and last line of each piece of a file that differs from `base`.
+/// The first and last line of each hunk of a file that differs from `base`.
 fn changed_lines(root: &Path, base: &str) -> Result<HashMap<String, Vec<(usize, usize)>>> {
     let told = output(Command::new("git").arg("-C").arg(root).args([
         "diff",
@@ -358,7 +358,7 @@ fn read_results(path: &Path) -> Result<HashMap<Key, String>> {
     Ok(all)
 }
 
-/// Changes that no test can notice, or need not: file, function, change, reason.
+/// Changes that no test can notice, or need not notice: file, function, change, reason.
 fn read_argued(path: &Path) -> Result<HashMap<(String, String, String), String>> {
     let mut all = HashMap::new();
     for line in fs::read_to_string(path).unwrap_or_default().lines() {
@@ -375,14 +375,15 @@ fn read_argued(path: &Path) -> Result<HashMap<(String, String, String), String>>
     Ok(all)
 }
 
-/// The folder by which results are told.
+/// The folder by which results are grouped.
 fn room(file: &str) -> String {
     let parts: Vec<&str> = file.split('/').collect();
     let depth = if matches!(parts[1], "writing" | "http" | "report") { 3 } else { 2 };
     parts[..depth.min(parts.len() - 1)].join("/")
 }
 
-/// Prints the numbers of each room, and writes what was missed; whether nothing was.
+/// Prints the counts of each folder, and writes the missed changes. Returns whether no change is
+/// missed.
 fn report(
     folder: &Path,
     all: &[Change],
@@ -421,6 +422,6 @@ fn report(
             println!("argued, but no longer there: {file}: {function}: {what}");
         }
     }
-    println!("what nothing noticed is in target/mutants/missed.txt");
+    println!("missed changes are listed in target/mutants/missed.txt");
     Ok(is_clean)
 }

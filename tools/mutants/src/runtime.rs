@@ -1,7 +1,7 @@
-//! Which change of the program is on. This file is compiled into the changed copy of a crate.
+//! Selects the active change of the program. The changed copy of a crate includes this file.
 //!
-//! Every function takes the number of a change and does what the program did before, unless that
-//! change is on.
+//! Every function takes the number of a change and behaves like the original program, unless that
+//! change is active.
 
 #![allow(missing_docs, dead_code)]
 
@@ -12,7 +12,7 @@ use std::ops::*;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
-/// Not read from the environment yet; no change is on, but those reached are noted; none is on.
+/// Values of `ACTIVE`: not yet read from the environment; recording the reached changes; no change.
 const UNREAD: u32 = u32::MAX;
 const NOTING: u32 = u32::MAX - 1;
 const NONE: u32 = u32::MAX - 2;
@@ -21,14 +21,14 @@ static ACTIVE: AtomicU32 = AtomicU32::new(UNREAD);
 static REACHED: [AtomicBool; 1 << 16] = [const { AtomicBool::new(false) }; 1 << 16];
 static NOTES: Mutex<Option<File>> = Mutex::new(None);
 
-/// Whether change `number` is on.
+/// Whether change `number` is active.
 #[inline(always)]
 pub fn on(number: u32) -> bool {
     let active = ACTIVE.load(Relaxed);
     if active >= NOTING { without_number(number) } else { active == number }
 }
 
-/// Whether one of `count` changes from `number` on is on: which.
+/// The index of the active change among `count` changes from `number` on; larger if none is active.
 #[inline(always)]
 fn which(number: u32, count: u32) -> u32 {
     let active = ACTIVE.load(Relaxed);
@@ -59,13 +59,13 @@ fn without_number(number: u32) -> bool {
     false
 }
 
-/// Whether a statement or an arm of a `match` is kept.
+/// Whether a statement or an arm of a `match` is executed.
 #[inline(always)]
 pub fn keep(number: u32) -> bool {
     !on(number)
 }
 
-/// A condition, or its opposite.
+/// A condition, or its negation.
 #[inline(always)]
 pub fn flip(number: u32, value: bool) -> bool {
     value ^ on(number)

@@ -1,6 +1,6 @@
-//! Where a source can be changed, and how. Each place is found once in the syntax tree; what it
-//! becomes is text before, within and after the tokens that stand there, so that all lines keep
-//! their numbers.
+//! Finds the places where a source can be changed, and the changes. Each place is found once in the
+//! syntax tree; a change inserts text before, within and after the tokens at that place, so that
+//! all lines keep their numbers.
 
 use std::ops::Range;
 
@@ -15,16 +15,16 @@ use syn::{
 
 /// One or more changes of the same tokens.
 pub struct Site {
-    /// The function, with the type that it belongs to.
+    /// The function, qualified by the type that it belongs to.
     pub function: String,
     pub line: usize,
     pub last_line: usize,
-    /// What each change does.
+    /// The description of each change.
     pub changes: Vec<String>,
     pub edits: Vec<Edit>,
 }
 
-/// Text for a source; [`NUMBER`] in it stands for the number of the first change of the site.
+/// An edit of a source; [`NUMBER`] in its text stands for the first change number of the site.
 pub enum Edit {
     Before(usize, String),
     After(usize, String),
@@ -44,7 +44,7 @@ pub fn find(source: &str) -> Result<Vec<Site>> {
 
 struct Finder<'s> {
     source: &'s str,
-    /// The modules, types and functions around.
+    /// The enclosing modules, types and functions.
     scope: Vec<String>,
     function: String,
     sites: Vec<Site>,
@@ -54,7 +54,7 @@ fn bytes(span: Span) -> Range<usize> {
     span.byte_range()
 }
 
-/// Whether an item is compiled for tests alone, or only on some machines.
+/// Whether an item is compiled only for tests, or only on some machines.
 fn is_left_out(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         attribute.path().is_ident("test")
@@ -88,7 +88,7 @@ impl Finder<'_> {
         });
     }
 
-    /// Puts a call of the runtime around an expression.
+    /// Wraps an expression in a call of the runtime.
     fn wrap(&mut self, expr: &Expr, call: &str, changes: Vec<String>) {
         let range = bytes(expr.span());
         let edits = vec![
@@ -98,7 +98,7 @@ impl Finder<'_> {
         self.push(expr.span(), range, changes, edits);
     }
 
-    /// A condition that has no operator of its own: its opposite.
+    /// Negates a condition without an operator of its own.
     fn condition(&mut self, expr: &Expr) {
         let mut bare = expr;
         while let Expr::Paren(paren) = bare {
@@ -158,7 +158,7 @@ impl Finder<'_> {
             if has_let(&binary.left) || has_let(&binary.right) {
                 return;
             }
-            // a || b is !(!a && !b), so that each operand is evaluated when it was before.
+            // a || b is !(!a && !b), so that the operands are evaluated as before.
             let flip = |open: usize, close: usize| {
                 [
                     Edit::Before(open, format!("crate::mutants::flip({NUMBER}, ")),
@@ -222,7 +222,7 @@ impl Finder<'_> {
         }
     }
 
-    /// A function, which gives a plain value instead of what it does.
+    /// Makes a function return a plain value instead of running its body.
     fn function(&mut self, signature: &Signature, block: &Block) {
         let body = bytes(block.span());
         let inner = self.text(body.clone());
@@ -265,7 +265,7 @@ impl Finder<'_> {
     }
 }
 
-/// Whether an expression is a chain of conditions with `let`.
+/// Whether an expression is a chain of `let` conditions.
 fn has_let(expr: &Expr) -> bool {
     match expr {
         Expr::Let(_) => true,
@@ -275,7 +275,7 @@ fn has_let(expr: &Expr) -> bool {
     }
 }
 
-/// Whether a statement is there for what it does.
+/// Whether a statement has a side effect.
 fn acts(expr: &Expr) -> bool {
     match expr {
         Expr::Call(_) | Expr::MethodCall(_) | Expr::Assign(_) | Expr::Await(_) => true,
@@ -353,7 +353,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
             Item::Impl(item) => &item.attrs,
             Item::Mod(item) => &item.attrs,
             Item::Trait(item) => &item.attrs,
-            // Constants are evaluated while compiling; macros are not parsed.
+            // Constants are evaluated at compile time; macros are not parsed.
             _ => return,
         };
         if !is_left_out(attributes) {
@@ -379,7 +379,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
 
     fn visit_item_impl(&mut self, item: &'ast syn::ItemImpl) {
         let named = item.trait_.as_ref().and_then(|(_, path, _)| path.segments.last());
-        // What only a message or a debugger shows.
+        // Visible only in messages and debuggers.
         if named.is_some_and(|last| last.ident == "Debug" || last.ident == "Display") {
             return;
         }

@@ -1,4 +1,4 @@
-//! A copy of the project in which every site can be switched.
+//! A copy of the project in which every site can be activated.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -11,27 +11,27 @@ use serde_json::Value;
 
 use crate::sites::{self, Edit, NUMBER, Site};
 
-/// A site of a file, and its number: the first of as many as it has changes.
+/// A site of a file, and the number of its first change; its other changes have the next numbers.
 pub struct Placed {
     pub file: String,
     pub site: Site,
     pub number: u32,
-    /// It does not compile.
+    /// Whether it is left out, because it does not compile.
     pub is_off: bool,
 }
 
 pub struct Tree {
     copy: PathBuf,
-    /// The files with sites as they are, so that work on the project can go on meanwhile.
+    /// The original contents of files with sites, so that the project can be edited meanwhile.
     sources: BTreeMap<String, String>,
     pub sites: Vec<Placed>,
 }
 
-/// Where the text of sites stands in a changed file.
+/// Positions of the inserted texts in a changed file, each with the index of its site.
 type Written = Vec<(Range<usize>, usize)>;
 
 impl Tree {
-    /// Copies the project and finds the sites of `files` that `is_wanted` takes.
+    /// Copies the project and finds the sites of `files` that `is_wanted` accepts.
     pub fn new(
         root: &Path,
         copy: &Path,
@@ -44,7 +44,7 @@ impl Tree {
             "--exclude-standard",
         ]))?;
         let listed: HashSet<&str> = listed.lines().collect();
-        // What will be changed is written once, so that a second run finds it as it is.
+        // Changed files are written only once, so that a second run finds them unchanged.
         let is_changed = |file: &str| file == "src/lib.rs" || files.iter().any(|of| of == file);
         for file in listed.iter().filter(|file| !is_changed(file)) {
             let (from, to) = (root.join(file), copy.join(file));
@@ -78,7 +78,7 @@ impl Tree {
         Ok(Self { copy: copy.to_owned(), sources, sites: all })
     }
 
-    /// Writes the changed files, and leaves out what does not compile until the rest does.
+    /// Writes the changed files, and leaves out sites with compile errors until the rest compiles.
     pub fn write_what_compiles(&mut self, cargo: &dyn Fn(&[&str]) -> Command) -> Result<()> {
         for round in 1.. {
             let written = self.write()?;
@@ -108,7 +108,7 @@ impl Tree {
         self.sites.iter().filter(|placed| placed.is_off).count()
     }
 
-    /// Writes every file, and gives where the texts of its sites are.
+    /// Writes every file, and returns the positions of the inserted texts.
     fn write(&self) -> Result<BTreeMap<String, Written>> {
         let mut by_file: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         for (index, placed) in self.sites.iter().enumerate() {
@@ -124,7 +124,7 @@ impl Tree {
     }
 
     fn change(&self, source: &str, indexes: &[usize]) -> (String, Written) {
-        // At one place: what ends, innermost first; what begins, outermost first; what is replaced.
+        // Order at one position: ends, innermost first; starts, outermost first; then replacements.
         let mut edits = Vec::new();
         for &index in indexes.iter().filter(|index| !self.sites[**index].is_off) {
             let placed = &self.sites[index];
@@ -151,7 +151,7 @@ impl Tree {
         (changed, written)
     }
 
-    /// Leaves out the site that an error of the compiler is about.
+    /// Leaves out the site that caused a compiler error.
     fn turn_off(&mut self, error: &Value, all: &BTreeMap<String, Written>) -> Result<()> {
         let mut spans = Vec::new();
         collect_spans(error, &mut spans);
@@ -171,7 +171,7 @@ impl Tree {
                 return Ok(());
             }
         }
-        // Somewhere near: all of the function before the place.
+        // No site contains the error: leave out the whole function of the last site before it.
         for (file, span) in &spans {
             let Some(written) = all.get(file) else { continue };
             let before = written.iter().rfind(|(range, _)| range.start <= span.start);
@@ -187,7 +187,7 @@ impl Tree {
     }
 }
 
-/// The places of an error, the one that it points at first.
+/// The positions of an error, the primary position first.
 fn collect_spans(message: &Value, spans: &mut Vec<(String, Range<usize>)>) {
     let mut of_message: Vec<&Value> = message["spans"].as_array().into_iter().flatten().collect();
     of_message.sort_by_key(|span| span["is_primary"] != true);
@@ -203,7 +203,7 @@ fn collect_spans(message: &Value, spans: &mut Vec<(String, Range<usize>)>) {
     }
 }
 
-/// Leaves a file with the same bytes as it is, so that nothing is compiled again for it.
+/// Writes a file only if its contents differ, so that unchanged files are not compiled again.
 fn write_if_other(path: &Path, bytes: &[u8]) -> Result<()> {
     if fs::read(path).is_ok_and(|found| found == bytes) {
         return Ok(());
@@ -212,7 +212,7 @@ fn write_if_other(path: &Path, bytes: &[u8]) -> Result<()> {
     fs::write(path, bytes).with_context(|| path.display().to_string())
 }
 
-/// What a command prints.
+/// Runs a command and returns its standard output.
 pub fn output(command: &mut Command) -> Result<String> {
     let output = command.stderr(Stdio::inherit()).output()?;
     ensure!(output.status.success(), "{command:?}: {}", output.status);

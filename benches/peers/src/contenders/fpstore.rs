@@ -1,4 +1,4 @@
-//! fpstore, from a file that is mapped and in the page cache.
+//! fpstore, with a memory-mapped file in the page cache.
 
 use std::path::Path;
 use std::time::Instant;
@@ -18,10 +18,10 @@ struct Mapped {
     k: u32,
 }
 
-/// A store by a given scheme, or by the choice of the planner within the default budget.
+/// A store with a given scheme, or with the planner's choice within the default budget.
 ///
-/// The file is dropped from memory after opening has been timed. `Store::warm` then reads and
-/// verifies it before the first query, as in a frontend that has just started.
+/// The file is evicted from the page cache after the opening is timed. `Store::warm` then reads and
+/// verifies it before the first query, as in a freshly started frontend.
 pub fn build(
     name: &'static str,
     scheme: Option<&str>,
@@ -48,7 +48,7 @@ pub fn build(
     drop(Store::open(&path)?);
     let open_seconds = start.elapsed().as_secs_f64();
     for segment in std::fs::read_dir(&path)? {
-        // Only flushed pages can be dropped from memory; others stay as they were written.
+        // Only flushed pages can be evicted from the page cache.
         let file = std::fs::File::open(segment?.path())?;
         let _ = rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed);
     }

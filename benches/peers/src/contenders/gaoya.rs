@@ -1,4 +1,4 @@
-//! `gaoya`: its SimHash index, hash tables over choices of blocks.
+//! `gaoya`: its SimHash index, hash tables over combinations of blocks.
 
 use ::gaoya::simhash::SimHashIndex;
 use anyhow::Result;
@@ -11,10 +11,10 @@ struct Gaoya {
     values: Vec<u64>,
 }
 
-/// An index of all choices of `blocks - k - 1` of `blocks` blocks.
+/// An index of all combinations of `blocks - k - 1` of `blocks` blocks.
 ///
-/// It keeps what is *below* the distance that it is made with, so it is made with `k + 1`; then
-/// it is exact, with tables for one flip more than `k`.
+/// Its distance limit is exclusive, so it is built with `k + 1`; then its answers are exact, with
+/// tables for one flip more than `k`.
 pub fn build(name: &'static str, blocks: usize, set: &Set, k: u32) -> Result<Built> {
     let distance = k as usize + 1;
     let (index, cost) = timed(|| {

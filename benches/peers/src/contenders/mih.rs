@@ -20,7 +20,7 @@ struct Mih {
 }
 
 /// An index of `blocks` blocks. It is written to a file and read back, and both are timed. Queries
-/// go to the copy that was read, so that there are never two in memory.
+/// use the index that was read, so that there are never two in memory.
 ///
 /// It gets the values in ascending order, its best case: values with the same leading block are
 /// then adjacent.

@@ -1,4 +1,4 @@
-//! The contenders: their names, their settings, and the cases that they cannot take part in.
+//! The contenders: their names, their settings, and the cases that they do not support.
 
 mod fpstore;
 mod gaoya;
@@ -14,7 +14,7 @@ use crate::memory;
 use crate::raw;
 use crate::set::Set;
 
-/// All contenders; the others are compared with the first.
+/// All contenders; the first one is the reference for the others.
 pub const NAMES: [&str; 13] = [
     "fpstore-2",
     "fpstore-syndrome",
@@ -37,13 +37,13 @@ pub trait Index {
     fn session(&self) -> Box<dyn Session + '_>;
 }
 
-/// Queries to an index. The timed part leaves the answer in the form of the index.
+/// Queries to an index. The timed part leaves the answer in the index's own format.
 pub trait Session {
     /// Answers one query and returns the number of matches.
     fn ask(&mut self, needle: u64) -> usize;
 
-    /// Answers many queries with the batch interface of the library, on one thread; `None` if it
-    /// has none.
+    /// Answers many queries with the batch interface of the library, on one thread; `None` if the
+    /// library has no such interface.
     fn ask_many(&mut self, _needles: &[u64]) -> Option<usize> {
         None
     }
@@ -57,7 +57,7 @@ pub struct Built {
     pub name: &'static str,
     pub settings: String,
     pub index: Box<dyn Index>,
-    /// The heap that it keeps, plus its file if queries read a mapping of the file.
+    /// The heap that the index keeps, plus its file if queries read a mapping of the file.
     pub bytes: u64,
     /// Its resident memory, where the system reports it separately.
     pub resident_bytes: Option<u64>,
@@ -66,11 +66,11 @@ pub struct Built {
     pub open_seconds: Option<f64>,
 }
 
-/// The most memory of a contender during its build, in bytes a fingerprint: a rough estimate that
-/// keeps the machine from swapping, never printed as a result.
+/// A rough estimate of the peak memory of a contender during its build, in bytes a fingerprint. It
+/// prevents the machine from swapping and is never printed as a result.
 fn expected_bytes(name: &str, count: usize) -> f64 {
     let n = count as f64;
-    // Sparse hash tables: a bitmap and counts over all keys of a block, ids of all.
+    // Sparse hash tables: a bitmap and counts for all keys of a block, and all ids.
     let mih = |blocks: i32| f64::from(blocks) * 2_f64.powi(64 / blocks) / 2.0 + 60.0 * n;
     match name {
         "fpstore-2" | "fpstore-syndrome" | "fpstore-auto" => 40.0 * n,
@@ -84,7 +84,7 @@ fn expected_bytes(name: &str, count: usize) -> f64 {
     }
 }
 
-/// Why a contender cannot take part.
+/// The reason why a contender cannot take part.
 pub fn obstacle(name: &str, set: &Set, k: u32, memory_gib: f64) -> Option<String> {
     if name.starts_with("raw-") && k != raw::K {
         return Some(format!("four blocks of 16 bits answer k = {} only", raw::K));
@@ -133,14 +133,14 @@ pub fn build(
     }
 }
 
-/// The cost of making something.
+/// The cost of building something.
 #[derive(Clone, Copy, Debug)]
 struct Cost {
     seconds: f64,
     /// Heap that the result keeps.
     bytes: u64,
-    /// The growth of the memory of the process; too little if it reused pages that others had
-    /// freed.
+    /// The growth of the process memory; too small if the build reused memory freed by other
+    /// contenders.
     resident: Option<u64>,
 }
 

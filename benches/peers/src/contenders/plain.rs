@@ -10,15 +10,15 @@ use crate::near;
 use crate::raw::{self, Bounds, Find, RawTables, Values};
 use crate::set::Set;
 
-/// Tables that the contenders of one case share, made once, and their cost.
+/// Tables shared by the contenders of one case, built once, and their cost.
 #[derive(Default)]
 pub struct Shared {
     values: Option<(Rc<Values>, Cost)>,
     bounds: Option<(Rc<Bounds>, Cost)>,
 }
 
-/// Four raw tables with the instructions chosen at run time. Each counts the tables as its own,
-/// although they share them.
+/// Four raw tables with the instruction set selected at run time. The tables are shared, but each
+/// contender reports their whole size.
 pub fn raw(
     name: &'static str,
     set: &Set,
@@ -107,7 +107,7 @@ impl Index for RawTables {
     }
 }
 
-/// A closure that replaces a vector by the answer.
+/// A closure that replaces the contents of a vector by the answer.
 struct Asking<F> {
     found: Vec<u64>,
     search: F,

@@ -2,7 +2,7 @@
 
     python dask_shares.py STORE.fps SHARES PAIRS.parquet
 
-The store goes to the workers as its path and generation: one that changes meanwhile ends the job.
+The workers get the path and generation of the store: the job fails if the store changes meanwhile.
 """
 
 from __future__ import annotations

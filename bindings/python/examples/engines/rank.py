@@ -1,4 +1,4 @@
-"""Near pairs as ranks find them: a task that knows its number and the count of tasks.
+"""Near pairs in a job of many ranks: each task has its number and the number of tasks.
 
     python rank.py build WORK FINGERPRINTS.npy RANK WORLD   # each rank, anywhere
     python rank.py commit WORK                              # one process
@@ -6,8 +6,8 @@
     python rank.py clusters WORK                            # one process
 
 datatrove calls a step with `rank` and `world_size`, Slurm sets SLURM_ARRAY_TASK_ID and
-SLURM_ARRAY_TASK_COUNT, `xargs -P` passes numbers. WORK is a folder that all of them see. Every step
-can be repeated: it replaces what it made before.
+SLURM_ARRAY_TASK_COUNT, `xargs -P` passes numbers. WORK is a folder shared by all ranks. Every step
+can be repeated: it replaces its earlier output.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ K = 3
 def build(work: Path, fingerprints: str, rank: int, world: int) -> None:
     values = np.load(fingerprints, mmap_mode="r")[rank::world]
     rows = np.arange(rank, rank + world * len(values), world)
-    # Tables that shares need, to read their part only.
+    # With these tables a share reads only its part of the store.
     receipt = tasks.write_segment(
         work / f"{rank:05}.fps", np.array(values), rows, recipe=None, scheme=f"blocks-{K + 1}"
     )
@@ -44,7 +44,7 @@ def commit(work: Path) -> None:
 def pairs(work: Path, rank: int, world: int) -> None:
     store = fpstore.open(work / "store.fps")
     plan = tasks.JoinPlan.of(store, K)
-    # The links of its pairs are all that clusters need, one for each fingerprint at most.
+    # Clusters need only the links of the pairs, at most one for each fingerprint.
     links = tasks.forest(tasks.join_share(store, plan, rank, world))
     pq.write_table(pa.table(links), work / f"{rank:05}.links.new")
     os.replace(work / f"{rank:05}.links.new", work / f"{rank:05}.links")

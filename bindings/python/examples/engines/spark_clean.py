@@ -2,9 +2,9 @@
 
     spark-submit spark_clean.py SOURCE TARGET [RULES]
 
-SOURCE has the columns id and text. TARGET/kept gets the rows that stay, with all columns, and
-TARGET/removed the ids of the others with the row that stays in their place. RULES say which of near
-rows stays, such as newest:date,longest; without them it is the one with the smallest id.
+SOURCE has the columns id and text. TARGET/kept gets the kept rows with all columns, TARGET/removed the
+ids of the removed rows, each with the row kept in its place. RULES select the row to keep among near
+rows, such as newest:date,longest; the default is the smallest id.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-//! Copies of files of documents, without some of these.
+//! Copies document files without some of their documents.
 
 use std::path::Path;
 
@@ -19,12 +19,12 @@ const FORMATS: [DocumentFormat; 6] = [
     DocumentFormat::Warc,
     DocumentFormat::Parquet,
 ];
-/// Small ones, so that records of a few bytes are too long.
+/// Small limits, so that records of a few bytes are too long.
 const LEN_MAX: [u64; 4] = [8, 40, 500, 1 << 20];
 
 type Documents = Vec<(DocumentPlace, String)>;
 
-/// The places and texts of the documents in a file that can be copied: one in UTF-16 cannot.
+/// The places and texts of the documents in a file, if it can be copied: UTF-16 cannot.
 fn read(path: &Path, options: &DocumentOptions) -> Result<Documents, Error> {
     let mut documents = Documents::new();
     let files = DocumentFiles::find(&[path.into()], options)?;
@@ -36,7 +36,7 @@ fn read(path: &Path, options: &DocumentOptions) -> Result<Documents, Error> {
     Ok(documents)
 }
 
-/// Copies a file whose documents are these, without those that `is_kept` drops.
+/// Copies a file with these documents, without those that `is_kept` rejects.
 fn copy_of(
     path: &Path,
     options: &DocumentOptions,
@@ -55,8 +55,8 @@ fn copy_of(
     Ok(out)
 }
 
-/// The first bytes choose the format, the options and the documents that are dropped. The others are
-/// kept in their order; all are recognised, and without drops plain files are the same bytes.
+/// The first bytes select the format, the options and the dropped documents. The other documents
+/// must be kept in order and be readable; without drops, copies of plain files must be identical.
 pub fn copy(bytes: &[u8]) {
     let Some((&[format, options, seed], bytes)) = bytes.split_first_chunk() else { return };
     without_hook(|| check(bytes, FORMATS[format as usize % FORMATS.len()], options, seed));
@@ -72,13 +72,13 @@ fn check(bytes: &[u8], format: DocumentFormat, options: u8, seed: u8) {
     let is_kept = |at: usize| (at as u64 + 1).wrapping_mul(2 * u64::from(seed) + 1) >> 2 & 1 > 0;
     let copied = match copy_of(&path, &options, &documents, is_kept) {
         Ok(copied) => copied,
-        // Other columns may be damaged, and what is too long to be held may turn out to be.
+        // Other columns may be damaged, and a record may turn out to exceed the length limit.
         Err(_) if matches!(format, DocumentFormat::Parquet | DocumentFormat::Warc) => return,
         Err(error) => panic!("read, and not copied: {error:?}"),
     };
     let kept = || documents.iter().enumerate().filter(|(at, _)| is_kept(*at)).map(|(_, it)| &it.1);
     let again = match read(&file("copy", &copied), &options) {
-        // A few NUL bytes among many others are no reason to refuse a text, and many among few are.
+        // A text is rejected for many NUL bytes among few others, but not for few among many.
         Err(error) if error.to_string().contains("byte 0 is not") => return,
         again => again.expect("what is kept is read again"),
     };
@@ -89,7 +89,7 @@ fn check(bytes: &[u8], format: DocumentFormat, options: u8, seed: u8) {
         assert_eq!(copy_of(&path, &options, &documents, |_| true).unwrap(), bytes);
     }
     if is_lines && !is_compressed {
-        // Another walk: a line ends at each LF.
+        // An independent parser: a line ends at each LF.
         let dropped = |number| {
             let of = documents.iter().position(|(place, _)| place.record() == number);
             of.is_some_and(|at| !is_kept(at))

@@ -13,7 +13,7 @@ use crate::site::file;
 
 type Documents = Vec<(String, Option<u64>)>;
 
-/// The documents of a file, and the summary or the error. Fields are guessed unless they are `named`.
+/// The documents of a file, and the summary or the error. Fields are guessed unless `named` is set.
 fn read(
     bytes: &[u8],
     format: DocumentFormat,
@@ -41,7 +41,7 @@ fn read(
 /// Reads a file with and without skipping, and checks that both agree.
 fn check(bytes: &[u8], format: DocumentFormat) -> Documents {
     use DocumentFormat::{Csv, JsonLines, Parquet, Tsv};
-    // Nothing is guessed where bad records are skipped, so both read the same fields.
+    // Fields are not guessed if bad records are skipped, so both reads get the names of the fields.
     let has_columns = matches!(format, Csv | JsonLines | Parquet | Tsv);
     if has_columns {
         let _ = read(bytes, format, false, false);
@@ -63,7 +63,7 @@ fn check(bytes: &[u8], format: DocumentFormat) -> Documents {
     all
 }
 
-/// JSON Lines: another parser reads the same ids and texts.
+/// JSON Lines: another parser must read the same ids and texts.
 pub fn json(bytes: &[u8]) {
     let documents = check(bytes, DocumentFormat::JsonLines);
     let mut hasher = TextHasher::new(&TextRecipe::default()).unwrap();
@@ -74,7 +74,7 @@ pub fn json(bytes: &[u8]) {
             expected.push(hasher.fingerprint(text).map(|of| of.value()));
         }
     }
-    // Some lines are bad for other reasons, so the found ones are some of the expected ones.
+    // Some lines are bad for other reasons, so the found lines are a subset of the expected ones.
     let mut expected = expected.into_iter();
     for (id, fingerprint) in documents {
         assert!(expected.any(|other| other == fingerprint), "document {id}");
@@ -89,7 +89,7 @@ pub fn csv(bytes: &[u8]) {
     check(bytes, DocumentFormat::Csv);
 }
 
-/// Without quoting, each row is a line, and its fields lie between tabs.
+/// Without quoting, each row is a line, and its fields are separated by tabs.
 pub fn tsv(bytes: &[u8]) {
     check(bytes, DocumentFormat::Tsv);
 }
@@ -110,11 +110,11 @@ pub fn parquet(bytes: &[u8]) {
     });
 }
 
-/// The parser of Parquet is known to panic; the library has to catch that. Another panic ends the
+/// The parser of Parquet is known to panic; the library must catch that. Any other panic ends the
 /// process.
 pub fn without_hook(act: impl FnOnce()) {
     static QUIET: Once = Once::new();
-    // The hook of the fuzzer ends the process even where a panic is caught.
+    // The hook of the fuzzer ends the process even if a panic is caught.
     QUIET.call_once(|| panic::set_hook(Box::new(|_| {})));
     if let Err(reason) = panic::catch_unwind(AssertUnwindSafe(act)) {
         let text = reason.downcast_ref::<String>().map(String::as_str);

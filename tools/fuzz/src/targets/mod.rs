@@ -1,4 +1,4 @@
-//! The targets: each reads one kind of bytes, and says what must hold of any.
+//! The targets: each reads one kind of input, and checks the properties that hold for all inputs.
 
 mod copies;
 mod documents;
@@ -11,9 +11,9 @@ use crate::sign;
 pub struct Target {
     pub name: &'static str,
     pub run: fn(&[u8]),
-    /// Changes an input where it hurts.
+    /// A mutator that changes the critical fields of an input.
     pub mutate: Option<fn(&mut [u8], u32) -> usize>,
-    /// Makes the checksums of a changed input right.
+    /// Corrects the checksums of a mutated input.
     pub sign: fn(&mut [u8]),
 }
 

@@ -7,7 +7,7 @@ use fpstore::{Error, IdRef, Radix};
 
 use crate::site::file;
 
-/// The records of a file, as they would be written, and the summary.
+/// The records of a file, in written form, and the summary.
 fn read(
     path: &Path,
     options: &InputOptions,
@@ -42,13 +42,13 @@ fn check(path: &Path, options: InputOptions) -> Vec<(u64, Option<String>)> {
     all
 }
 
-/// Lines of text: what is read can be written and read again.
+/// Lines of text: records that were read can be written and read again.
 pub fn lines(bytes: &[u8]) {
     let Some((&first, bytes)) = bytes.split_first() else { return };
     let radix = if first & 1 == 0 { Radix::Hex } else { Radix::Decimal };
     let options = InputOptions::default().radix(radix);
     let mut records = check(&file("records.txt", bytes), options);
-    // A store refuses these ids when the record is pushed.
+    // A store rejects these ids when the record is pushed.
     records.retain(|(_, id)| id.as_ref().is_none_or(|id| IdRef::fault_of_text(id).is_none()));
     let written: String = records
         .iter()
@@ -60,13 +60,13 @@ pub fn lines(bytes: &[u8]) {
             id.as_ref().map_or(format!("{value}\n"), |id| format!("{value}\t{id}\n"))
         })
         .collect();
-    // Without guesses: a decimal with a decimal for its id could be two columns of either.
+    // Without guessing: of two decimal columns either could be the fingerprint or the id.
     let (again, done) = read(&file("written.txt", written.as_bytes()), &options.exact(true));
     assert_eq!(done.unwrap().record_count, records.len() as u64);
     assert_eq!(again, records);
 }
 
-/// Binary records: their bytes say what is read.
+/// Binary records: the records must match the bytes.
 pub fn binary(bytes: &[u8]) {
     let Some((&first, bytes)) = bytes.split_first() else { return };
     let (format, len) =

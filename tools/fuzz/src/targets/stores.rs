@@ -1,4 +1,4 @@
-//! Files of stores, with right checksums.
+//! Files of stores, with correct checksums.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ fn copy_of(name: &'static str) -> &'static Path {
     })
 }
 
-/// A segment, with a manifest that names it.
+/// A segment, with a manifest that contains it.
 pub fn segment(bytes: &[u8]) {
     static MANIFEST: OnceLock<Vec<u8>> = OnceLock::new();
     let manifest =
@@ -49,8 +49,8 @@ pub fn segment(bytes: &[u8]) {
     check_store(store);
 }
 
-/// Sets a field of the header, of a table or of the directory, or a few bytes of one section, to a
-/// value from the edges of its range.
+/// Sets a field of the header, of a table or of the directory, or a few bytes of one section, to an
+/// extreme value.
 pub fn mutate_segment(bytes: &mut [u8], seed: u32) -> usize {
     let mut state = u64::from(seed).wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut below = |limit: usize| {
@@ -72,7 +72,7 @@ pub fn mutate_segment(bytes: &mut [u8], seed: u32) -> usize {
                 (entry(bytes, below(sections)) + field, len)
             }
             _ => {
-                // Half of the time at the start, where counts and first entries are.
+                // Half of the mutations are at the start, where counts and first entries are.
                 let place = entry(bytes, below(sections));
                 let len = u64_at(bytes, place + 16);
                 let limit = if below(2) == 0 { len.min(128) } else { len };
@@ -109,7 +109,7 @@ pub fn manifest(bytes: &[u8]) {
     }
 }
 
-/// A deletion file of a golden store, with a manifest that names it.
+/// A deletion file of a golden store, with a manifest that contains it.
 pub fn deletions(bytes: &[u8]) {
     static MANIFEST: OnceLock<Vec<u8>> = OnceLock::new();
     let manifest = MANIFEST.get_or_init(|| fs::read(golden("lived.fps").join("MANIFEST")).unwrap());

@@ -1,4 +1,4 @@
-//! Recipes, and the lists and tables that they name.
+//! Recipes, and the lists and tables that they reference.
 
 use fpstore_text::{
     DfTable, GivenWeights, Recipe, StopWords, TextHasher, TextRecipe, TextResources,
@@ -6,7 +6,7 @@ use fpstore_text::{
 
 use crate::sign;
 
-/// A recipe that is read is written the same, and makes fingerprints.
+/// A recipe that was read is written identically, and can make fingerprints.
 pub fn recipe(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let _ = TextRecipe::named(text);
@@ -22,7 +22,7 @@ pub fn recipe(bytes: &[u8]) {
 /// Weights and stop words: the order of the lines does not change the id.
 pub fn weights(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    // In another place a CR can be part of the end of a line, and a byte order mark of a line.
+    // At another position a CR can become part of a line end, and a byte order mark part of a line.
     let text = text.replace(['\r', '\u{feff}'], "");
     let text = text.as_str();
     let backwards: Vec<&str> = text.lines().rev().collect();
@@ -43,7 +43,7 @@ pub fn weights(bytes: &[u8]) {
     }
 }
 
-/// A table of document frequencies that is read is written the same.
+/// A table of document frequencies that was read is written identically.
 pub fn df(bytes: &[u8]) {
     let mut bytes = bytes.to_vec();
     sign::crc_at_end(&mut bytes);
@@ -56,7 +56,7 @@ pub fn df(bytes: &[u8]) {
     let resources = TextResources::default().df_table(table);
     resources.name_in(&mut recipe).unwrap();
     if let Ok(mut hasher) = TextHasher::with_resources(&recipe, resources) {
-        // In no documents all features weigh nothing.
+        // If the table covers no documents, all features have weight 0.
         assert!(hasher.fingerprint("one two three four five six").is_some() || is_empty);
     }
 }
