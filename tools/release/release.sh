@@ -122,7 +122,7 @@ pack() {
         bindings/python/benches/README.md tests/data/README.md |
         tar --extract --directory "$place/$name"
     case $target in
-        *-windows-*) python3 "$root/tools/zip_folder.py" "$place/$name" "$place/out/$name.zip" ;;
+        *-windows-*) python3 "$root/tools/release/zip_folder.py" "$place/$name" "$place/out/$name.zip" ;;
         *)
             tar --create --sort=name --format=gnu --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 \
                 --numeric-owner --mode=u=rwX,go=rX --directory "$place" "$name" |
