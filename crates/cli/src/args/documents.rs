@@ -25,7 +25,7 @@ use crate::session::monitor::Monitor;
 /// Documents for 'build'.
 #[derive(Args, Debug)]
 pub(crate) struct DocumentArgs {
-    /// The files hold documents, not fingerprints; folders are searched
+    /// The input is documents, not fingerprints; folders are searched
     #[arg(long, help_heading = "Documents")]
     docs: bool,
     #[command(flatten)]
@@ -39,14 +39,15 @@ pub(crate) struct DocumentArgs {
 /// Fingerprints in tables.
 #[derive(Args, Debug)]
 pub(crate) struct FieldArgs {
-    /// The files are tables or JSON Lines with ready fingerprints in this field or column
+    /// Field or column of ready fingerprints, in tables or JSON Lines
     ///
-    /// A number is a column of lines, counted from 1, as is then that of --id-field; columns are
-    /// separated by tabs, semicolons or commas, and a header is passed over. Else it is a name. Texts are spelled as --radix says; whole numbers of 64 bits stand for themselves, negative ones
-    /// for their bits. --id-field names the column of ids. A null or an empty text is a record
-    /// without fingerprint. Formats are jsonl, csv, tsv and parquet, as with --docs. Without this option, the
-    /// fingerprints are the column with 13 to 16 hex digits, or 17 or more decimal ones, in three of
-    /// four lines.
+    /// A number is a column of lines, counted from 1; --id-field is then a number, too. Columns are
+    /// separated by tabs, semicolons or commas, and a header is skipped. Otherwise NAME is the name
+    /// of a field in a file of the format jsonl, csv, tsv or parquet, as with --docs; --id-field
+    /// names the field of ids. Texts are read as set by --radix. A whole number of 64 bits is the
+    /// fingerprint itself, a negative number its bits. A null or an empty text is a record without
+    /// fingerprint. Without this option, the fingerprints are the column with 13 to 16 hex digits, or
+    /// 17 or more decimal digits, in three of four lines.
     #[arg(
         long,
         value_name = "NAME",

@@ -21,14 +21,13 @@ use crate::session::choice::{choice, width};
 /// How records are read from files.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ReadArgs {
-    /// The spelling of fingerprints in files; output is hex [default: hex]
+    /// Number base of fingerprints in the input; output is always hex [default: hex]
     #[arg(long, value_parser = choice::<Radix>())]
     radix: Option<Radix>,
-    /// How records are laid out in files
+    /// Layout of records in files
     #[arg(long, value_parser = choice::<InputFormat>(), default_value_t, hide_short_help = true)]
     input_format: InputFormat,
-    /// The bits of each fingerprint: a multiple of 8 from 8 to 64 [default: those of the store, else
-    /// 64]
+    /// Bits of each fingerprint: a multiple of 8 from 8 to 64 [default: as in the store, else 64]
     #[arg(long, value_parser = width(), hide_short_help = true)]
     bits: Option<Width>,
     #[command(flatten)]
@@ -38,7 +37,7 @@ pub(crate) struct ReadArgs {
 /// Whether bad records are allowed.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct SkipBadArgs {
-    /// Count bad records, show the first ten, and go on
+    /// Count bad records, show the first ten, and continue
     #[arg(long)]
     pub(crate) skip_bad: bool,
 }

@@ -19,16 +19,16 @@ use crate::session::monitor::Monitor;
 pub(crate) struct PictureArgs {
     /// Hash the pictures in a folder; ids are paths below DIR
     ///
-    /// Folders below DIR are searched, too. JPEG, PNG, GIF (the first frame), WebP, BMP and TIFF are read. A picture that cannot be read
-    /// is named; then no record is written, unless --skip-bad leaves such pictures out. Hidden files
-    /// are passed over.
+    /// Folders below DIR are searched, too. Formats: JPEG, PNG, GIF (the first frame), WebP, BMP and
+    /// TIFF. After an unreadable picture no record is written; --skip-bad skips such pictures. Their
+    /// names are printed. Hidden files are skipped.
     #[arg(long, value_name = "DIR", help_heading = "Documents", conflicts_with_all = [
         "docs", "recipe", "fingerprint_field", "radix", "input_format",
         "bits",
     ])]
     images: Option<PathBuf>,
-    /// The hash of pictures: phash or dhash, 64 bits each, as Python's imagehash makes them
-    /// [default: phash, or that of the store]
+    /// Hash of pictures: phash or dhash, 64 bits each, the same as in Python's imagehash [default:
+    /// phash, or as in the store]
     #[arg(
         long,
         value_name = "HASH",
@@ -37,8 +37,7 @@ pub(crate) struct PictureArgs {
         hide_short_help = true
     )]
     image_hash: Option<PictureHash>,
-    /// Hash the pixels as they are stored, as imagehash does; else pictures are turned as their EXIF
-    /// data say
+    /// Hash the pixels as stored, like imagehash; the default is to turn pictures by their EXIF data
     #[arg(long, help_heading = "Documents", requires = "images", hide_short_help = true)]
     ignore_exif: bool,
 }

@@ -21,7 +21,7 @@ const LINKS_MAX: usize = 40;
 /// The destination of the results.
 #[derive(Args, Debug)]
 pub(crate) struct OutputArgs {
-    /// Write to FILE, which appears when it is complete [default: -, standard output]
+    /// Write to FILE, which appears when complete [default: -, standard output]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// Replace existing files

@@ -19,7 +19,7 @@ use crate::session::stores::Asked;
 pub(crate) struct QueryDocumentArgs {
     #[command(flatten)]
     resources: RecipeFileArgs,
-    /// The files of --from hold documents, not fingerprints; folders are searched
+    /// The files of --from are documents, not fingerprints; folders are searched
     #[arg(long, help_heading = "Documents", requires = "from")]
     docs: bool,
     #[command(flatten)]
