@@ -19,7 +19,7 @@ pub(crate) struct NearArgs {
     /// Maximum distance in bits, inclusive [default: by the store or recipe, else 3]
     #[arg(short, long = "distance", value_name = "K", value_parser = distance())]
     pub(crate) k: Option<u32>,
-    /// Keep only near documents with a Jaccard similarity of features of S or more
+    /// Keep only near documents with a Jaccard similarity of S or more
     ///
     /// The similarity is exact with --docs, and estimated from the sketches of a store. Without -k the
     /// distance is chosen so that one in a hundred pairs of similarity S is missed, and fewer of more

@@ -11,7 +11,7 @@ use super::command::{AccessArgs, open_map, variable};
 /// The stores that a command asks: the one declaration of `-s`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct StoresArg {
-    /// Store directory; repeat it to use several as one [default: $FPSTORE, else store.fps]
+    /// One or more stores [default: $FPSTORE, else store.fps]
     #[arg(short = 's', long = "store", id = "store", value_name = "DIR")]
     named: Vec<PathBuf>,
 }

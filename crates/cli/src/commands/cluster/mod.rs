@@ -59,7 +59,7 @@ Examples:
   fpstore cluster pages.fps --stable clusters.tsv --format json
   fpstore cluster --docs corpus.jsonl.zst --html groups.html --link 'https://example.org/{id}'
 
-Exit status: 0 if there is any cluster, or with --keep; 1 if there is none; 2 error.";
+Exit status: 0 clusters found, or with --keep; 1 no clusters; 2 error.";
 
 /// Find clusters of near-duplicates, and which documents to keep
 #[derive(Args, Debug)]

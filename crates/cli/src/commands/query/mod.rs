@@ -48,7 +48,7 @@ Examples:
   fpstore query --from new.tsv.zst -s pages.fps > near.tsv
   fpstore query --nearest 5 c0f1789bed2eb9b8 -s pages.fps
 
-Exit status: 0 if anything was found; 1 if nothing was; 2 error.";
+Exit status: 0 found; 1 nothing found; 2 error.";
 
 /// Alternatives to fingerprints as queries.
 const NEEDLES: [&str; NEEDLE_COUNT] = ["text", "file", "from", "id", "image"];
