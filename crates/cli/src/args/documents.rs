@@ -46,8 +46,8 @@ pub(crate) struct FieldArgs {
     /// of a field in a file of the format jsonl, csv, tsv or parquet, as with --docs; --id-field
     /// names the field of ids. Texts are read as set by --radix. A whole number of 64 bits is the
     /// fingerprint itself, a negative number its bits. A null or an empty text is a record without
-    /// fingerprint. Without this option, the fingerprints are the column with 13 to 16 hex digits, or
-    /// 17 or more decimal digits, in three of four lines.
+    /// fingerprint. Without this option, the fingerprints are the column with 13 to 16 hex digits,
+    /// or 17 or more decimal digits, in three of four lines.
     #[arg(
         long,
         value_name = "NAME",

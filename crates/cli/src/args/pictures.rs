@@ -19,9 +19,9 @@ use crate::session::monitor::Monitor;
 pub(crate) struct PictureArgs {
     /// Hash the pictures in a folder; ids are paths below DIR
     ///
-    /// Folders below DIR are searched, too. Formats: JPEG, PNG, GIF (the first frame), WebP, BMP and
-    /// TIFF. After an unreadable picture no record is written; --skip-bad skips such pictures. Their
-    /// names are printed. Hidden files are skipped.
+    /// Folders below DIR are searched, too. Formats: JPEG, PNG, GIF (the first frame), WebP, BMP
+    /// and TIFF. After an unreadable picture no record is written; --skip-bad skips such pictures.
+    /// Their names are printed. Hidden files are skipped.
     #[arg(long, value_name = "DIR", help_heading = "Documents", conflicts_with_all = [
         "docs", "recipe", "fingerprint_field", "radix", "input_format",
         "bits",
@@ -37,7 +37,8 @@ pub(crate) struct PictureArgs {
         hide_short_help = true
     )]
     image_hash: Option<PictureHash>,
-    /// Hash the pixels as stored, like imagehash; the default is to turn pictures by their EXIF data
+    /// Hash the pixels as stored, like imagehash; the default is to turn pictures by their EXIF
+    /// data
     #[arg(long, help_heading = "Documents", requires = "images", hide_short_help = true)]
     ignore_exif: bool,
 }

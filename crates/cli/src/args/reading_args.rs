@@ -61,8 +61,8 @@ pub(crate) struct ReadingArgs {
         hide_short_help = true
     )]
     html_part: HtmlPart,
-    /// Maximum size of a document, record or page after decompression; larger ones are bad [default:
-    /// 64MiB, or an eighth of --memory if that is less]
+    /// Maximum size of a document, record or page after decompression; larger ones are bad
+    /// [default: 64MiB, or an eighth of --memory if that is less]
     #[arg(long, value_name = "SIZE", hide_short_help = true)]
     max_document: Option<ByteSize>,
     /// Of folders, read only matching files; GLOB is a name, or with a slash a path below

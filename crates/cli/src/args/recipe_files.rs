@@ -15,8 +15,8 @@ pub(crate) struct RecipeFileArgs {
     /// Weight features by a table of document frequencies, made by 'fpstore df'
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) df: Option<PathBuf>,
-    /// Ignore the words of a list: a language with a built-in list, such as en or zh, or a file with
-    /// one word on each line
+    /// Ignore the words of a list: a language with a built-in list, such as en or zh, or a file
+    /// with one word on each line
     #[arg(long, value_name = "LANG|FILE", hide_short_help = true)]
     pub(crate) stop_words: Option<PathBuf>,
     /// Weight features by a list of 'word<TAB>weight', weights from 1 to 5

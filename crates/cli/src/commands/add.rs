@@ -70,9 +70,9 @@ pub(crate) struct AddArgs {
     store: StoreArg,
     /// Create the store if it does not exist
     ///
-    /// An empty store is created once the inputs are open, then the records are added. If this fails,
-    /// the empty store is kept, and the next command can add to it. It is tuned for -k, or for the
-    /// default distance of 'build'.
+    /// An empty store is created once the inputs are open, then the records are added. If this
+    /// fails, the empty store is kept, and the next command can add to it. It is tuned for -k, or
+    /// for the default distance of 'build'.
     #[arg(long)]
     create: bool,
     #[command(flatten)]

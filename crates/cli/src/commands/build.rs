@@ -86,7 +86,7 @@ pub(crate) struct BuildArgs {
     /// Replace an existing store
     #[arg(short, long)]
     force: bool,
-    /// Make an empty store even if all records are bad, or in place of a full store
+    /// Make an empty store if all records are bad, or in place of a full store
     #[arg(long)]
     allow_empty: bool,
     #[command(flatten)]

@@ -60,7 +60,7 @@ pub(crate) struct JoinArgs {
     searched: Option<PathBuf>,
     #[command(flatten)]
     stores: StoresArg,
-    /// Maximum distance in bits, inclusive [default: by the searched store or recipe, else 3]
+    /// Distance in bits, inclusive [default: by the searched store or recipe, else 3]
     #[arg(short, long = "distance", value_name = "K", value_parser = distance())]
     k: Option<u32>,
     /// Print the N nearest matches of each record, with all their ids, and report cut answers

@@ -16,14 +16,14 @@ use crate::session::monitor::Monitor;
 /// The criterion for near-duplicates: a distance of fingerprints, and a similarity of documents.
 #[derive(Args, Debug)]
 pub(crate) struct NearArgs {
-    /// Maximum distance in bits, inclusive [default: by the store or recipe, else 3]
+    /// Distance in bits, inclusive [default: by the store or recipe, else 3]
     #[arg(short, long = "distance", value_name = "K", value_parser = distance())]
     pub(crate) k: Option<u32>,
     /// Keep only near documents with a Jaccard similarity of S or more
     ///
-    /// The similarity is exact with --docs, and estimated from the sketches of a store. Without -k the
-    /// distance is chosen so that one in a hundred pairs of similarity S is missed, and fewer of more
-    /// similar pairs.
+    /// The similarity is exact with --docs, and estimated from the sketches of a store. Without -k
+    /// the distance is chosen so that one in a hundred pairs of similarity S is missed, and fewer
+    /// of more similar pairs.
     #[arg(long, value_name = "S", value_parser = similarity)]
     pub(crate) confirm: Option<f64>,
 }

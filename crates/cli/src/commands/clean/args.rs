@@ -18,11 +18,11 @@ pub(super) struct CleaningArgs {
     pub(super) confirm_contains: Option<f64>,
     /// With --unit: treatment of removed passages: cut, annotate, or drop:PART of a document
     ///
-    /// cut removes the passages from their texts, and keeps the rest of each record. drop:0.5 removes
-    /// documents with half or more of their characters in removed passages, and keeps the others
-    /// whole. annotate copies nothing: it writes for each file the ids of its documents and the
-    /// places of their removed passages, in characters, with 1 less the part of the bits in which
-    /// they differ from the kept passage.
+    /// cut removes the passages from their texts, and keeps the rest of each record. drop:0.5
+    /// removes documents with half or more of their characters in removed passages, and keeps the
+    /// others whole. annotate copies nothing: it writes for each file the ids of its documents and
+    /// the places of their removed passages, in characters, with 1 less the part of the bits in
+    /// which they differ from the kept passage.
     #[arg(
         long,
         value_name = "FATE",
@@ -47,17 +47,17 @@ pub(super) struct CleaningArgs {
     pub(super) judge: Option<Reasons>,
     /// Pairs judged by people: id, id and 1 for the same document, 0 for different documents
     ///
-    /// The format is the same as for 'evaluate'. Of the same documents the best by --keep is kept. A
-    /// document judged different from the document that would replace it is kept, whatever else it is
-    /// near. Unknown ids have no effect.
+    /// The format is the same as for 'evaluate'. Of the same documents the best by --keep is kept.
+    /// A document judged different from the document that would replace it is kept, whatever else
+    /// it is near. Unknown ids have no effect.
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(super) pairs: Option<PathBuf>,
     /// Of near documents keep the first, last, longest, newest:FIELD, best:FIELD or source:A,B
     ///
-    /// The field contains a date (newest) or a number (best); source:A,B prefers documents of source
-    /// A, then of B, see --source-field. Several rules, separated by commas, are applied in order, as
-    /// in source:curated,wiki,best:quality,longest. Documents without the field of a rule come last,
-    /// and of equal documents the first is kept.
+    /// The field contains a date (newest) or a number (best); source:A,B prefers documents of
+    /// source A, then of B, see --source-field. Several rules, separated by commas, are applied in
+    /// order, as in source:curated,wiki,best:quality,longest. Documents without the field of a rule
+    /// come last, and of equal documents the first is kept.
     #[arg(long, value_name = "RULES", default_value = "first")]
     pub(super) keep: KeepRules,
     /// Field of the source of a document [default: source, with --keep source:]
@@ -65,10 +65,10 @@ pub(super) struct CleaningArgs {
     pub(super) source_field: Option<String>,
     /// Relax the threshold, from equal documents on, until at most N documents are left
     ///
-    /// The threshold goes from similarity 1 down to --confirm, or from distance 0 up to -k, and is the
-    /// same for all documents. At the reached threshold, the documents least similar to their kept
-    /// document are kept until N are left. If even the last threshold leaves more than N, nothing is
-    /// written. Documents without fingerprint count among the N, and are always kept.
+    /// The threshold goes from similarity 1 down to --confirm, or from distance 0 up to -k, and is
+    /// the same for all documents. At the reached threshold, the documents least similar to their
+    /// kept document are kept until N are left. If even the last threshold leaves more than N,
+    /// nothing is written. Documents without fingerprint count among the N, and are always kept.
     #[arg(long, value_name = "N", hide_short_help = true)]
     pub(super) target: Option<u64>,
     /// Stop before anything is written if more is removed, such as 50%
@@ -82,15 +82,15 @@ pub(super) struct CleaningArgs {
     pub(super) losses: Option<PathBuf>,
     /// Write a manifest to FILE, as JSON: settings, counts, SHA-256 of input and output files
     ///
-    /// The files are read again for it. 'jq -r \'.inputs[], .outputs[] | "\(.sha256)  \(.path)"\' FILE
-    /// | sha256sum -c' checks them later.
+    /// The files are read again for it. 'jq -r \'.inputs[], .outputs[] | "\(.sha256)  \(.path)"\'
+    /// FILE | sha256sum -c' checks them later.
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(super) manifest: Option<PathBuf>,
-    /// Write a page for a browser: counts, plots, and removed next to kept documents
+    /// Write a page for a browser: counts, plots, removed and kept documents
     ///
-    /// A slider shows the number of documents of the sample that a higher similarity would keep. The
-    /// similarity in the sample is exact, also without --confirm. The texts of the sample are read
-    /// again.
+    /// A slider shows the number of documents of the sample that a higher similarity would keep.
+    /// The similarity in the sample is exact, also without --confirm. The texts of the sample are
+    /// read again.
     #[arg(long, value_name = "FILE", value_parser = page_path)]
     pub(super) html: Option<PathBuf>,
     /// Number of removed documents on the page; a sample if there are more

@@ -78,8 +78,8 @@ pub(crate) struct ClusterArgs {
     method: ClusterMethod,
     /// Pairs judged by people: id, id and 1 for the same document, 0 for different documents
     ///
-    /// The format is the same as for 'evaluate'. The same documents are in one cluster, near or not;
-    /// different documents never are, see 'fpstore help clusters'. Unknown ids have no effect.
+    /// The format is the same as for 'evaluate'. The same documents are in one cluster, near or
+    /// not; different documents never are, see 'fpstore help clusters'. Unknown ids have no effect.
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pairs: Option<PathBuf>,
     /// Keep the cluster numbers of an earlier output

@@ -95,8 +95,8 @@ pub(crate) struct ServeArgs {
     anyone_may_write: bool,
     /// Further name of this server, as in requests from a proxy; may be repeated
     ///
-    /// On this machine without a token, only requests to localhost are answered, because a page in a
-    /// browser could send other requests.
+    /// On this machine without a token, only requests to localhost are answered, because a page in
+    /// a browser could send other requests.
     #[arg(long, value_name = "NAME")]
     host: Vec<String>,
     #[command(flatten)]
@@ -203,7 +203,7 @@ struct WritingArgs {
         requires = "writable"
     )]
     commit_every: Time,
-    /// Memory for commits, and the same amount for merging segments
+    /// Memory for commits, and as much for merging segments
     #[arg(long, value_name = "SIZE", default_value = "512MiB", requires = "writable")]
     memory: ByteSize,
     /// Merge segments only on request of a client
