@@ -68,8 +68,8 @@ impl ReadArgs {
     pub(crate) fn of_width(&self, stored: Width) -> anyhow::Result<ReadArgs> {
         if let Some(given) = self.bits.filter(|given| *given != stored) {
             bail!(
-                "--bits {given}: the fingerprints of the store have {stored} bits, and those of another \
-                 width cannot be compared with them; leave --bits out"
+                "--bits {given}: the fingerprints of the store have {stored} bits, and cannot be \
+                 compared with another width; leave --bits out"
             );
         }
         let bits = Some(stored).filter(|width| *width != Width::FULL);
@@ -166,7 +166,7 @@ pub(crate) fn check_open(files: &[PathBuf], are_documents: bool) -> anyhow::Resu
             open_input(file)?;
         } else if file.is_dir() && !are_documents {
             bail!(
-                "{} is a folder; --docs reads the documents in it, --images the pictures",
+                "{} is a folder; --docs reads its documents, --images its pictures",
                 file.display()
             );
         }
@@ -208,7 +208,7 @@ pub(crate) fn estimate(
 pub(crate) fn report_guess(file: &Path, summary: &InputSummary) {
     if let Some(guess) = &summary.guess {
         let name = name_of(file);
-        message!("{name}: {guess}; --fingerprint-field N and --id-field N name other columns");
+        message!("{name}: {guess}; --fingerprint-field N and --id-field N select other columns");
     }
 }
 

@@ -62,13 +62,13 @@ impl PictureArgs {
         let Some(folder) = &self.images else { return Ok(()) };
         if let Some(file) = files.first() {
             bail!(
-                "--images reads the pictures of one folder, and {} would be another input; -s names \
-                 the store",
+                "--images reads the pictures of one folder, so {} is one input too many; give the \
+                 store with -s",
                 file.display()
             );
         }
         if !folder.is_dir() {
-            bail!("{} is no folder; --images reads the pictures of one", folder.display());
+            bail!("{} is not a folder; --images reads the pictures of a folder", folder.display());
         }
         Ok(())
     }
@@ -155,8 +155,8 @@ impl Pictures {
                     let all =
                         counted(summary.picture_count + summary.bad_count, "picture", "pictures");
                     bail!(
-                        "{} of {all} cannot be read, so nothing was written; --skip-bad leaves such \
-                         pictures out and counts them",
+                        "{} of {all} cannot be read, so nothing was written; --skip-bad skips and \
+                         counts such pictures",
                         summary.bad_count
                     )
                 }
@@ -177,12 +177,12 @@ fn report(summary: &PictureSummary, quiet: bool) {
         return;
     }
     if summary.other_count > 0 {
-        let files = counted(summary.other_count, "other file", "other files");
-        message!("{files} passed over, by the endings of their names");
+        let files = counted(summary.other_count, "file", "files");
+        message!("skipped {files} with other extensions");
     }
     if summary.passed_over_count > 0 {
         let what = counted(summary.passed_over_count, "hidden file", "hidden files");
-        message!("{what}, links to folders or devices passed over");
+        message!("skipped {what}, links to folders or devices");
     }
 }
 
@@ -200,8 +200,8 @@ pub(crate) fn fingerprint_of(store: &Store, file: &Path) -> anyhow::Result<Finge
     let recipe = store.recipe().context("the store is empty and has no recipe")?;
     let Some(recipe) = PictureRecipe::of_recipe(&recipe) else {
         bail!(
-            "the store was not made by --images, so it is not known how its fingerprints were made; \
-             ask with a fingerprint"
+            "the store was not made by --images, so the hash of its pictures is unknown; search \
+             for a fingerprint"
         );
     };
     let picture = read_gray(file, recipe.orientation)

@@ -109,8 +109,8 @@ impl ReadingArgs {
         match id_field.parse() {
             Ok(column) if column > 0 => Ok(Some(column)),
             _ => bail!(
-                "--fingerprint-field is the number of a column, so --id-field must be one too, and \
-                 is '{id_field}'"
+                "--fingerprint-field is the number of a column, so --id-field must be a number \
+                 too, not '{id_field}'"
             ),
         }
     }
@@ -143,7 +143,7 @@ impl ReadingArgs {
     /// Rejects options for files if texts are given as arguments.
     pub(crate) fn check_unused(&self) -> anyhow::Result<()> {
         match self.first_given() {
-            Some(option) => bail!("{option} is for files; with --literal none are read"),
+            Some(option) => bail!("{option} is for files; --literal reads no files"),
             None => Ok(()),
         }
     }
@@ -163,7 +163,7 @@ impl ReadingArgs {
             .exclude(&self.exclude)?
             .hidden(self.hidden);
         if self.line_ids && self.id_field.is_some() {
-            bail!("--line-ids takes no field as id; leave --id-field out");
+            bail!("--line-ids uses no field as id; leave --id-field out");
         }
         let mut options = DocumentOptions::default()
             .line_ids(self.line_ids)

@@ -124,7 +124,8 @@ impl RecipeArgs {
         self.change(&mut changed)?;
         if changed != *hasher.recipe() {
             bail!(
-                "the recipe of the store decides how its texts are cut and weighed; leave that out"
+                "the recipe of the store sets the units and weights of its texts; leave out \
+                 options for them"
             );
         }
         Ok(hasher)
@@ -133,7 +134,7 @@ impl RecipeArgs {
     /// Prints the default recipe, if the user gave no recipe.
     pub(crate) fn report_default(&self, default: DefaultRecipe, for_features: bool) {
         if !self.is_given() && self.segment.is_none() && self.shingle.is_none() && !for_features {
-            message!("used recipe {}; --recipe names another", default.name());
+            message!("used recipe {}; --recipe selects another", default.name());
         }
     }
 

@@ -51,8 +51,8 @@ impl RecipeFileArgs {
     pub(crate) fn hasher_of(&self, recipe: &Recipe) -> anyhow::Result<TextHasher> {
         if recipe.text().starts_with("fpstore-images=") {
             bail!(
-                "the store holds fingerprints of pictures, not of texts: 'fpstore query --image FILE' \
-                 asks it with a picture, and 'fpstore add --images DIR' adds pictures"
+                "the store holds fingerprints of pictures, not of texts: 'fpstore query --image \
+                 FILE' searches for a picture, and 'fpstore add --images DIR' adds pictures"
             );
         }
         let recipe = TextRecipe::from_recipe(recipe)?;

@@ -75,8 +75,8 @@ impl ShareArgs {
     pub(crate) fn check(&self, has_files: bool, confirms: bool) -> anyhow::Result<()> {
         match self.first_given() {
             Some(option) if has_files => bail!(
-                "{option} is for a store, and these are files; 'build' one of them first, with \
-                 --scheme blocks-4 for k = 3"
+                "{option} is for a store, and the input is files; 'build' a store from them \
+                 first, with --scheme blocks-4 for k = 3"
             ),
             Some(option) if confirms => bail!(
                 "{option} divides pairs of fingerprints; --confirm compares all documents at once"
@@ -94,7 +94,7 @@ impl ShareArgs {
 /// The plan of shares within `k` bits of a store, and a description of its reads.
 pub(crate) fn plan_of(store: &Store, k: u32) -> anyhow::Result<(JoinPlan, String)> {
     if k > 63 {
-        bail!("within 64 bits every two fingerprints are a pair; shares are for a k up to 63");
+        bail!("within 64 bits all fingerprints are pairs; shares are for a k up to 63");
     }
     let plan = JoinPlan::of(store, k)?;
     let words = match plan.reads() {

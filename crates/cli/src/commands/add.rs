@@ -197,7 +197,7 @@ pub(crate) fn run(args: &AddArgs) -> anyhow::Result<ExitStatus> {
 fn created(args: &AddArgs, files: &[PathBuf]) -> anyhow::Result<Store> {
     let path = &args.store.store;
     check_open(files, args.documents.are_given())
-        .context("no store was made, which -s names, or a name that ends in .fps")?;
+        .context("no store was created; name it with -s, or by a name that ends in .fps")?;
     let documents = args.documents.prepare(&args.read, args.work.resources.reading()?)?;
     let (recipe, usual_k) = match (args.pictures.of_new(), documents) {
         (Some(pictures), _) => pictures,
@@ -213,7 +213,7 @@ fn created(args: &AddArgs, files: &[PathBuf]) -> anyhow::Result<Store> {
     match Builder::with_options(path, options).and_then(Builder::finish) {
         Ok(store) => {
             if !args.work.is_quiet() {
-                message!("{}: made, because there was no store", path.display());
+                message!("{}: created, because there was no store", path.display());
             }
             Ok(store)
         }

@@ -97,7 +97,7 @@ pub(crate) fn run(args: &BackupArgs) -> anyhow::Result<ExitStatus> {
             Err(error) => {
                 let why = format!("{error:#}");
                 if told.as_ref() != Some(&why) {
-                    monitor.suspend(|| message!("not copied, the state before stays: {why}"));
+                    monitor.suspend(|| message!("not copied, the last state is kept: {why}"));
                 }
                 told = Some(why);
             }
@@ -141,7 +141,7 @@ impl Source {
 
 fn report(done: &BackedUp) {
     message!(
-        "{} holds generation {}: {} copied, {}; {} there already",
+        "{} holds generation {}: {} copied, {}; {} already there",
         done.path.display(),
         done.generation,
         counted(done.copied, "segment", "segments"),

@@ -127,7 +127,7 @@ pub(crate) fn run(args: &BuildArgs) -> anyhow::Result<ExitStatus> {
     }
     let sketch_len = args.sketch.unwrap_or_default();
     if sketch_len > 0 && !documents.as_ref().is_some_and(Documents::have_texts) {
-        bail!("--sketch keeps sketches of documents; add --docs to read them");
+        bail!("--sketch stores sketches of documents; add --docs to read them");
     }
     let documents = documents.map(|documents| documents.sketched(sketch_len));
     options = options.sketch_len(sketch_len);
@@ -183,7 +183,7 @@ pub(crate) fn run(args: &BuildArgs) -> anyhow::Result<ExitStatus> {
         monitor.finish();
         let mut out = stdout();
         writeln!(out, "{receipt}").and_then(|()| out.flush()).with_context(|| {
-            format!("{} is complete, but its receipt could not be told", path.display())
+            format!("{} is complete, but its receipt could not be printed", path.display())
         })?;
         if !args.work.is_quiet() {
             report_segment(&receipt);
@@ -194,8 +194,8 @@ pub(crate) fn run(args: &BuildArgs) -> anyhow::Result<ExitStatus> {
     monitor.finish();
     for left in &report.left {
         message!(
-            "{}: left there; it looks like that of a killed build, but holds other files or has \
-             another owner",
+            "{}: not removed; it looks like the folder of a killed build, but contains other \
+             files or has another owner",
             left.display()
         );
     }
@@ -244,7 +244,7 @@ fn refuse_empty(args: &BuildArgs, useless: u64) -> anyhow::Result<()> {
     };
     if args.force && holds_any() {
         bail!(
-            "the input is empty, so {path} stays as it is; --allow-empty replaces it by an empty \
+            "the input is empty, so {path} is not changed; --allow-empty replaces it by an empty \
              store"
         );
     }

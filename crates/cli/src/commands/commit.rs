@@ -89,10 +89,7 @@ fn report(args: &CommitArgs, done: &SegmentsCommitted) {
         }
     };
     say(done.repeated, "already there, left out");
-    say(
-        done.differing,
-        "of these keep another label, or have deleted records: what is there stays as it is",
-    );
+    say(done.differing, "of these have another label, or deleted records, and were not changed");
     say(done.empty, "without fingerprints left out");
     say(done.copied, "copied: the store and the files are on different file systems");
     if done.tables_differ {

@@ -214,8 +214,8 @@ pub(crate) fn run(args: &ContaminationArgs) -> anyhow::Result<ExitStatus> {
     }
     if account.uncopied_count > 0 && args.output.is_some() {
         bail!(
-            "{} could not be read to the end, see above: none of the documents in them is in an \
-             output; the others are complete",
+            "{} could not be read to the end, see above: none of their documents is in an output; \
+             the others are complete",
             counted(account.uncopied_count, "file", "files"),
         );
     }
@@ -224,7 +224,7 @@ pub(crate) fn run(args: &ContaminationArgs) -> anyhow::Result<ExitStatus> {
 
 fn report_account(args: &ContaminationArgs, account: &Contamination) {
     if let Some(guess) = &account.items_read.guess {
-        message!("items: {guess}; --against-text-field names another");
+        message!("items: {guess}; --against-text-field selects another");
     }
     if account.items_read.skipped_count > 0 {
         report(&account.items_read);
@@ -239,8 +239,8 @@ fn report_account(args: &ContaminationArgs, account: &Contamination) {
     );
     if account.short_count > 0 {
         message!(
-            "{} of fewer than {SHORT_WORDS} words: a passage must hold {} of the shingles of {} words, or \
-             all where that leaves no room for an exchanged word",
+            "{} of fewer than {SHORT_WORDS} words: a passage must hold {} of the shingles of {} \
+             words, or all if these allow no exchanged word",
             counted(account.short_count, "item", "items"),
             args.rules.short_contains,
             args.rules.short_shingle,
@@ -250,7 +250,7 @@ fn report_account(args: &ContaminationArgs, account: &Contamination) {
         let ids: Vec<String> = account.unjudged.iter().map(ToString::to_string).collect();
         let more = if account.unjudged_count > ids.len() as u64 { ", ..." } else { "" };
         message!(
-            "{} with fewer than {} words not looked for: {}{more}; --min-words changes that",
+            "{} with fewer than {} words not searched: {}{more}; --min-words sets the limit",
             counted(account.unjudged_count, "item", "items"),
             args.rules.min_words,
             ids.join(", "),

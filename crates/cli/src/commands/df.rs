@@ -72,9 +72,7 @@ pub(crate) fn run(args: &DfArgs) -> anyhow::Result<ExitStatus> {
     }
     let mut out = Sink::open(&args.output, args.force)?;
     if out.is_compressed() {
-        bail!(
-            "--df reads the table where it lies; leave .gz or .zst out of the name of the output"
-        );
+        bail!("--df reads the file directly; leave .gz or .zst out of the name of the output");
     }
     let monitor = Monitor::on_documents(args.quiet.is_on(), false)?;
     let options = args

@@ -101,7 +101,7 @@ struct Document<'a> {
 
 fn show_texts(args: &FingerprintArgs) -> anyhow::Result<ExitStatus> {
     if args.recipe.is_given() || args.recipe.first_change().is_some() {
-        bail!("--show-text prints texts as they are read; no recipe has a part in that");
+        bail!("--show-text prints texts as they are read, without a recipe");
     }
     let files = inputs(&args.files)?;
     let monitor = Monitor::on_documents(args.quiet.is_on(), true)?;
@@ -139,7 +139,7 @@ pub(crate) fn run_simhash(SimhashArgs { args }: &SimhashArgs) -> anyhow::Result<
     if hasher.recipe().votes().is_none() {
         bail!(
             "this command prints SimHash fingerprints, and the recipe has the method {}; 'fpstore \
-             fingerprint' follows any recipe",
+             fingerprint' accepts any recipe",
             hasher.recipe().method.name()
         );
     }
@@ -201,7 +201,7 @@ fn print(
     }
     if summary.skipped_count > 0 && !args.bad.skip_bad {
         let count = counted(summary.skipped_count, "bad record", "bad records");
-        bail!("{count} among the documents; --skip-bad makes that no error");
+        bail!("{count} among the documents; with --skip-bad this is no error");
     }
     // The reader threads may still share the output.
     std::mem::replace(&mut *lock(&out), Sink::stdout()).finish()?;

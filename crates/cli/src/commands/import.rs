@@ -63,7 +63,7 @@ pub(crate) fn run(args: &ImportArgs) -> anyhow::Result<ExitStatus> {
         );
         if done.empty > 0 {
             let empty = counted(done.empty, "empty segment", "empty segments");
-            message!("{empty} left out: without fingerprints there is nothing to take");
+            message!("{empty} left out, without fingerprints");
         }
     }
     Ok(ExitStatus::Done)

@@ -187,7 +187,8 @@ fn pairs_to_judge(args: &PairsArgs) -> anyhow::Result<ExitStatus> {
     if !args.quiet.is_on() && !pairs.is_empty() {
         message!(
             "judge them in a browser and save labels.tsv; then 'fpstore evaluate INPUT --pairs \
-             labels.tsv', with the store or the files of this page, tells which distance parts them"
+             labels.tsv', with the store or the files of this page, finds the distance that \
+             separates them"
         );
     }
     Ok(if pairs.is_empty() { ExitStatus::Negative } else { ExitStatus::Done })

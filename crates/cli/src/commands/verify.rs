@@ -70,7 +70,7 @@ pub(crate) struct VerifyArgs {
 
 pub(crate) fn run(args: &VerifyArgs) -> anyhow::Result<ExitStatus> {
     if args.wait.is_given() && !args.repair {
-        bail!("--wait is for --repair; verifying alone waits for nobody");
+        bail!("--wait is for --repair; verifying does not wait");
     }
     let monitor = args.progress.monitor(args.quiet.is_on())?;
     let lost_ids =
@@ -100,7 +100,7 @@ pub(crate) fn run(args: &VerifyArgs) -> anyhow::Result<ExitStatus> {
     }
     let count = counted(report.faults.len() as u64, "fault", "faults");
     if report.is_rebuildable() {
-        message!("{store} is damaged: {count}, in tables that can be made again; nothing is lost");
+        message!("{store} is damaged: {count}, in tables that can be rebuilt; nothing is lost");
         message!("  fpstore compact --rewrite -s {}", quoted(args.store.path()));
         return Ok(ExitStatus::Negative);
     }
@@ -108,7 +108,7 @@ pub(crate) fn run(args: &VerifyArgs) -> anyhow::Result<ExitStatus> {
         write_lost_ids(&report, path, out)?;
     }
     if !args.repair {
-        let remedy = "restore a copy or build it again; --repair saves what can be read";
+        let remedy = "restore a copy or build it again; --repair saves the readable records";
         message!("{store} is damaged: {count}; {remedy}");
         return Ok(ExitStatus::Negative);
     }
@@ -156,7 +156,7 @@ fn print_repair(report: &VerifyReport, repair: &Repair) {
         if repair.kept.is_empty() {
             message!("no segment is sound; restore a copy or build the store again");
         } else if report.damaged.is_empty() && report.segment_count > 0 {
-            message!("every segment is sound by itself, so there is nothing to leave out");
+            message!("each segment is sound, so there is nothing to leave out");
         } else {
             message!(
                 "the manifest is lost, and with it deletions, labels and which segments are live"

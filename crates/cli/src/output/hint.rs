@@ -8,18 +8,17 @@ use fpstore::{Error, InputPlace, IoError};
 use super::remedy::holds_pictures;
 use super::{corpus_error, remedy};
 
-const SKIP_BAD_HINT: &str = "--skip-bad counts bad records and goes on";
+const SKIP_BAD_HINT: &str = "--skip-bad counts bad records and continues";
 
-const SKIPPED_BAD_HINT: &str = "--skip-bad skips records, and leaves out whole files only in \
-                                folders: leave the file out, mend it, or name its folder";
+const SKIPPED_BAD_HINT: &str = "--skip-bad skips records, and whole files only in folders: leave \
+    the file out, repair it, or name its folder";
 
-const RECIPE_HINT: &str = "if the fingerprints were made by the recipe of the store, say so: \
-                           --recipe with its name, or with a file that holds what 'info' prints \
-                           of it";
+const RECIPE_HINT: &str = "if the fingerprints have the recipe of the store, give --recipe with \
+    its name, or with a file of the recipe that 'info' prints";
 
 /// The hint for fingerprints of two different widths.
-const WIDTH_HINT: &str = "fingerprints of another width are never near: --bits says how many bits those \
-                          in files have";
+const WIDTH_HINT: &str = "fingerprints of another width are never near: --bits sets the width of \
+    fingerprints in files";
 
 /// Parts of error messages, each with its hint.
 const REFUSED: [(&str, &str); 16] = [

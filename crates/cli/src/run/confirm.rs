@@ -87,8 +87,8 @@ impl<G: Goal + Copy> Confirmation<'_, G> {
     /// Prints the number of candidates, which are pairs or documents.
     pub(crate) fn report(&self, candidates: &str, k: u32) {
         message!(
-            "{candidates} within {} have different features, and were compared; {} or more is \
-             confirmed",
+            "{candidates} within {} with different features were compared; confirmed with {} or \
+             more",
             counted(k.into(), "bit", "bits"),
             self.threshold,
         );
@@ -99,7 +99,7 @@ impl<G: Goal + Copy> Confirmation<'_, G> {
 pub(crate) fn candidate_k(store: &Store, threshold: f64, k: Option<u32>) -> anyhow::Result<u32> {
     if store.sketch_len() == 0 {
         bail!(
-            "{} keeps no sketches of its documents; build it with --sketch, or name the documents \
+            "{} keeps no sketches of its documents; build it with --sketch, or give the documents \
              with --docs",
             store.info().path.display()
         );

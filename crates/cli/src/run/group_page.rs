@@ -177,7 +177,7 @@ pub(crate) fn of_pairs(arg: Arg) -> Arg {
              saved as labels for 'fpstore evaluate'.",
         ),
         "html_groups" => arg.long("html-pairs").default_value("30").help("The pairs on the page"),
-        "html_max" => arg.help("The longest page; pairs that do not fit are left out"),
+        "html_max" => arg.help("Maximum size of the page; further pairs are left out"),
         _ => arg,
     }
 }

@@ -55,10 +55,7 @@ impl AccessArgs {
 /// Rejects fingerprints of fewer than 64 bits, for a command whose statistics assume 64.
 pub(crate) fn refuse_narrow(width: Width, command: &str) -> anyhow::Result<()> {
     if width != Width::FULL {
-        bail!(
-            "'fpstore {command}' knows what is usual among fingerprints of 64 bits, and these have \
-             {width}"
-        );
+        bail!("'fpstore {command}' is for fingerprints of 64 bits, and these have {width}");
     }
     Ok(())
 }

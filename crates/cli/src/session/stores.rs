@@ -50,8 +50,8 @@ pub(crate) fn of_one(arg: Arg) -> Arg {
 fn one_alone(named: &[PathBuf]) -> String {
     let named: Vec<String> = named.iter().map(|path| path.display().to_string()).collect();
     format!(
-        "takes one store, and -s names {}: {}; ask each by itself, or make one store of them with \
-         'fpstore import'",
+        "takes one store, and -s names {}: {}; query each store separately, or make one store of \
+         them with 'fpstore import'",
         named.len(),
         named.join(", ")
     )

@@ -173,14 +173,14 @@ fn what_cannot_be_confirmed_is_refused_with_the_remedy() {
         (&["pairs", "pages.tsv", "--confirm", "0.8"][..], "add --docs"),
         (&["cluster", "pages.fps", "--confirm", "0.8"], "keeps no sketches"),
         (&["query", "00ff", "-s", "pages.fps", "--confirm", "0.8"], "keeps no sketches"),
-        (&["query", "00ff", "-s", "sketched.fps", "--confirm", "0.8"], "a fingerprint alone"),
+        (&["query", "00ff", "-s", "sketched.fps", "--confirm", "0.8"], "not fingerprints"),
         (
             &["query", "--from", "pages.tsv", "-s", "sketched.fps", "--confirm", "0.8"],
             "--from with --docs",
         ),
         (
             &["query", "--text", "a b c", "-s", "sketched.fps", "--confirm", "0.8", "--limit", "1"],
-            "leave one of both out",
+            "leave out one of them",
         ),
         (&["query", "00ff", "-s", "pages.fps", "--encoding", "gbk"], "--encoding is for documents"),
         (&["build", "pages.tsv", "-s", "new.fps", "--sketch"], "add --docs"),

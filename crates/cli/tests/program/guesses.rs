@@ -48,7 +48,7 @@ fn tables_are_read_without_an_option_and_the_guess_is_said() {
     assert_eq!(err, "");
     assert_eq!(desk.ok(&["dump", "img.fps"], ""), expected);
     let (_, err) = desk.run(&[&at[..], &columns[..2], &["--id-field", "path"]].concat(), 2);
-    assert!(err.contains("must be one too"), "{err}");
+    assert!(err.contains("must be a number too"), "{err}");
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn the_store_is_a_plain_argument_of_every_command() {
 fn a_store_that_is_not_there_is_explained() {
     let desk = desk();
     let (_, err) = desk.run(&["info"], 2);
-    assert!(err.contains("neither -s nor $FPSTORE names one") && err.contains("make one"), "{err}");
+    assert!(err.contains("the default without -s and $FPSTORE") && err.contains("make one"), "{err}");
     desk.ok(&["build", "name_first.tsv", "img.fps", "-q"], "");
     let (_, err) = desk.run(&["info"], 2);
     assert!(err.contains("here is a store: img.fps"), "{err}");

@@ -165,7 +165,7 @@ impl CleanArgs {
     pub(crate) fn after_interruption(&self) -> &'static str {
         match self.cleaning.list || self.cleaning.dry_run {
             true => "nothing was changed",
-            false => "the same command goes on from here",
+            false => "the same command continues from here",
         }
     }
 
@@ -207,8 +207,8 @@ impl CleanArgs {
         let copies = !cleaning.list && !cleaning.dry_run;
         if documents_are_passages && copies && cleaning.passages.is_none() {
             bail!(
-                "passages are parts of records: add --passages cut, drop:0.5 or annotate to say what \
-                 becomes of those that are removed, or --list to print the kept ones"
+                "passages are parts of records: add --passages cut, drop:0.5 or annotate for the \
+                 treatment of removed passages, or --list to print the kept passages"
             );
         }
         cleaner.output = match output {

@@ -170,7 +170,7 @@ pub(crate) fn run(args: &ClusterArgs) -> anyhow::Result<ExitStatus> {
 /// Prints the number of judged pairs that were applied.
 fn report_judged(obeyed: &JudgedDocuments) {
     message!(
-        "obeyed {}, {} of one document and {} of different ones; {} of ids that no document has",
+        "applied {}, {} of the same document and {} of different documents; {} with unknown ids",
         counted(obeyed.duplicate_count + obeyed.different_count, "judged pair", "judged pairs"),
         obeyed.duplicate_count,
         obeyed.different_count,

@@ -55,7 +55,7 @@ const STORE_HELP: &str =
     after_help = AFTER_HELP,
     mut_args = in_long_help,
     mut_arg("store", |arg| arg.help(STORE_HELP)),
-    mut_arg("docs", |arg| arg.help("With --add -: standard input holds documents")),
+    mut_arg("docs", |arg| arg.help("With --add -: standard input is documents")),
     mut_arg("label", with_add),
     mut_arg("run", with_add)
 )]
@@ -137,7 +137,7 @@ impl DedupArgs {
             );
         }
         if self.run.run.is_some() {
-            bail!("--add with - adds at once what comes, and has no --run to be repeated");
+            bail!("--add with - adds each record at once, so it cannot be repeated with --run");
         }
         if self.keep != Keep::First {
             bail!(

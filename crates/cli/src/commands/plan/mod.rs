@@ -109,7 +109,10 @@ fn request_of(args: &PlanArgs) -> anyhow::Result<(PlanRequest, Option<usize>)> {
         None => (None, None),
     };
     let Some(count) = args.n.map(|arg| arg.0).or(distinct) else {
-        bail!("how many fingerprints? say -n COUNT, or --sample FILE for as many as it holds");
+        bail!(
+            "the number of fingerprints is missing: give -n COUNT, or --sample FILE for the number \
+             in a file"
+        );
     };
     let budget = args.auto.budget.unwrap_or_default();
     let request =

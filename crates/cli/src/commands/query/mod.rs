@@ -145,7 +145,7 @@ impl QueryArgs {
 
 pub(crate) fn run(args: &QueryArgs) -> anyhow::Result<ExitStatus> {
     if !args.needles.is_empty() && !args.files.from.is_empty() {
-        bail!("fingerprints and --from cannot be asked by one command");
+        bail!("a command cannot search for fingerprints and for --from");
     }
     if args.explain && !args.files.from.is_empty() {
         bail!("--explain is for single queries; it cannot be used with --from");
@@ -263,12 +263,12 @@ fn check_confirm(args: &QueryArgs) -> anyhow::Result<()> {
     }
     if !args.needles.is_empty() || !args.files.from.is_empty() && !args.documents.are_given() {
         bail!(
-            "--confirm compares documents, and a fingerprint alone is none: use --text, --file, or \
-             --from with --docs"
+            "--confirm compares documents, not fingerprints: use --text, --file, or --from with \
+             --docs"
         );
     }
     if args.limit.is_some() {
-        bail!("--limit would cut the candidates before they are confirmed; leave one of both out");
+        bail!("--limit would cut the candidates before they are confirmed; leave out one of them");
     }
     Ok(())
 }

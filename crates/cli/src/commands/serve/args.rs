@@ -307,7 +307,8 @@ impl ServeArgs {
         }
         if let Some(word) = self.writing.label.word() {
             bail!(
-                "--label {word} is a day when the server starts, and stays that day; give it the date"
+                "--label {word} would be the day when the server starts, also on later days; give \
+                 a date"
             );
         }
         if self.tokens.write_token_file.is_some() && !self.writing.writable {
@@ -316,7 +317,7 @@ impl ServeArgs {
         if !address.is_local() {
             if !tokens.guard_reading() && !self.no_auth {
                 bail!(
-                    "--listen {} lets other machines ask: give --token-file with tokens that may \
+                    "--listen {} lets other machines read: give --token-file with tokens that may \
                      read, or --no-auth if everybody may",
                     self.listen
                 );
