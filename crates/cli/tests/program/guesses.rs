@@ -146,7 +146,7 @@ fn the_store_is_a_plain_argument_of_every_command() {
 fn a_store_that_is_not_there_is_explained() {
     let desk = desk();
     let (_, err) = desk.run(&["info"], 2);
-    assert!(err.contains("the default without -s and $FPSTORE") && err.contains("make one"), "{err}");
+    assert!(err.contains("default without -s and $FPSTORE") && err.contains("make one"), "{err}");
     desk.ok(&["build", "name_first.tsv", "img.fps", "-q"], "");
     let (_, err) = desk.run(&["info"], 2);
     assert!(err.contains("here is a store: img.fps"), "{err}");
