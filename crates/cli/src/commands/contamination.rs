@@ -239,8 +239,8 @@ fn report_account(args: &ContaminationArgs, account: &Contamination) {
     );
     if account.short_count > 0 {
         message!(
-            "{} of fewer than {SHORT_WORDS} words: a passage must hold {} of the shingles of {} \
-             words, or all if these allow no exchanged word",
+            "{} of fewer than {SHORT_WORDS} words: a passage must contain {} of the shingles of \
+             {} words, or all if these allow no exchanged word",
             counted(account.short_count, "item", "items"),
             args.rules.short_contains,
             args.rules.short_shingle,

@@ -83,7 +83,7 @@ fn of_store(error: &Error, given: &[OsString], offers: impl Fn(&str) -> bool) ->
             if let Some(width) = width.filter(|_| offers("bits")) {
                 more.extend(["--bits".into(), width.to_string()]);
             }
-            (!more.is_empty()).then(|| format!("if it is so, say: {}", remedy::again(given, &more)))
+            (!more.is_empty()).then(|| format!("if so, run: {}", remedy::again(given, &more)))
         }
         Error::BadInput { name, place, reason } => {
             let with_docs = |more: &[String]| remedy::with_docs(given, more).filter(|_| offers("docs"));
@@ -134,9 +134,10 @@ fn of_store(error: &Error, given: &[OsString], offers: impl Fn(&str) -> bool) ->
             offers("unit").then(|| remedy::of_units(store, given)).flatten()
         }
         Error::Locked { .. } => Some(
-            "--wait waits until it has finished; 'fpstore serve --writable' never does, and is asked \
-             instead: POST /v1/check-and-add, PUT and DELETE /v1/ids, POST /v1/expire, /v1/label, \
-             /v1/compact; and for many records 'fpstore build' beside the store, then POST /v1/import"
+            "--wait waits until it has finished; 'fpstore serve --writable' does not finish; use \
+             its requests: POST /v1/check-and-add, PUT and DELETE /v1/ids, POST /v1/expire, \
+             /v1/label, /v1/compact; for many records build a separate store with 'fpstore \
+             build', then POST /v1/import"
                 .into(),
         ),
         Error::InvalidOptions { reason } => options_for(reason).map(Into::into),
@@ -167,7 +168,7 @@ fn of_text(
         }
         return Some(match more.is_empty() {
             true => remedy::fields(&offers),
-            false => format!("if it is so, say: {}", remedy::again(given, &more)),
+            false => format!("if so, run: {}", remedy::again(given, &more)),
         });
     }
     if let fpstore_documents::Error::Io(IoError { path, .. }) = error
@@ -182,7 +183,7 @@ fn of_text(
             (true, _) => {
                 Some(format!("'{name}' names a file here: with --literal it is the text itself"))
             }
-            (_, true) => Some(format!("'{name}' names a file here: --text asks with a text")),
+            (_, true) => Some(format!("'{name}' names a file here: --text searches for a text")),
             _ => None,
         };
     }

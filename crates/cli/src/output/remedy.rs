@@ -200,8 +200,8 @@ fn documents(with_docs: WithDocs<'_>) -> String {
     match with_docs(&[]) {
         Some(command) => {
             format!(
-                "if it holds documents, say: {command}; --fingerprint-field NAME reads a field of \
-                     fingerprints"
+                "if it contains documents, run: {command}; --fingerprint-field NAME reads a field \
+                 of fingerprints"
             )
         }
         None => DOCUMENTS.into(),
@@ -220,7 +220,7 @@ pub(crate) fn of_first_line(name: &str, reason: &str, with_docs: WithDocs<'_>) -
     let format = ["--docs-format".into(), "csv".into()];
     let more = if has_end(name, &["csv", "tsv", "tab"]) { &[][..] } else { &format };
     match text.filter(|(text, _)| is_usual(text)).and_then(|_| with_docs(more)) {
-        Some(command) => format!("if the table holds documents, say: {command}; {columns}"),
+        Some(command) => format!("if the table contains documents, run: {command}; {columns}"),
         None => columns.into(),
     }
 }

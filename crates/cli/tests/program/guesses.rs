@@ -67,7 +67,7 @@ fn a_doubt_gets_one_command_that_ends_it_and_never_skip_bad() {
         (quoted, r"fpstore build 'a '\''b'\''.tsv' --fingerprint-field 2 --id-field 3"),
     ] {
         let (_, err) = desk.run(&["build", file], 2);
-        assert!(err.contains(&format!("if it is so, say: {command}\n")), "{file}: {err}");
+        assert!(err.contains(&format!("if so, run: {command}\n")), "{file}: {err}");
         assert!(!err.contains("skip-bad") && !desk.path("store.fps").exists());
     }
     let words: Vec<&str> =
@@ -100,7 +100,7 @@ fn folders_and_files_of_documents_are_known_by_their_names() {
     assert!(out.contains("u/2"), "{out}");
     desk.write("none.jsonl", "{\"a\":\"short\",\"b\":\"a longer text\",\"id\":1}\n");
     let (_, err) = desk.run(&["build", "none.jsonl", "-s", "no.fps"], 2);
-    let command = "if it is so, say: fpstore build none.jsonl -s no.fps --text-field b\n";
+    let command = "if so, run: fpstore build none.jsonl -s no.fps --text-field b\n";
     assert!(err.contains(command), "{err}");
     desk.write("prints.jsonl", format!("{{\"id\":1,\"phash\":\"{A}\"}}\n"));
     let (_, err) = desk.run(&["build", "prints.jsonl", "-s", "no.fps"], 2);
@@ -295,7 +295,7 @@ fn decimals_by_name_are_no_hex_in_silence() {
         let pairs = ["pairs", file, "--fingerprint-field", "h", "--id-field", "id", "-k", "1"];
         let (_, err) = desk.run(&pairs, 2);
         assert!(err.contains("hex or decimal"), "{err}");
-        let (_, ready) = err.split_once("if it is so, say: fpstore ").unwrap();
+        let (_, ready) = err.split_once("if so, run: fpstore ").unwrap();
         let ready: Vec<&str> = ready.trim().split(' ').collect();
         assert_eq!(ready, [&pairs[..], &["--radix", "dec"]].concat());
         let (out, _) = desk.run(&ready, 0);
