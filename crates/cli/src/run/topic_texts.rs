@@ -93,8 +93,8 @@ pub(crate) const CLUSTERS: &str = "\
 Methods:
 
   components  documents connected by a chain of near documents
-  star        members are near their representative; well-connected documents are chosen first
-  leader      a document is removed if it is near an earlier kept one
+  star        members are near their representative, chosen by the number of near documents
+  leader      a document joins an earlier representative near it, or becomes one
 
 The representative of a component is near the most documents; ties: the smallest id. For leader, \
 earlier means in the order of the files, or by smallest id in a store.
