@@ -156,7 +156,7 @@ fn print_repair(report: &VerifyReport, repair: &Repair) {
         if repair.kept.is_empty() {
             message!("no segment is sound; restore a copy or build the store again");
         } else if report.damaged.is_empty() && report.segment_count > 0 {
-            message!("each segment is sound, so there is nothing to leave out");
+            message!("each segment is sound by itself, so there is nothing to leave out");
         } else {
             message!(
                 "the manifest is lost, and with it deletions, labels and which segments are live"

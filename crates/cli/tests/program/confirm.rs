@@ -185,7 +185,7 @@ fn what_cannot_be_confirmed_is_refused_with_the_remedy() {
         (&["query", "00ff", "-s", "pages.fps", "--encoding", "gbk"], "--encoding is for documents"),
         (&["build", "pages.tsv", "-s", "new.fps", "--sketch"], "add --docs"),
         (&["add", "pages.tsv", "-s", "sketched.fps", "--recipe", "minhash"], "add documents"),
-        (&["pairs", ".", "--confirm", "0.8"], "is a folder, so --docs is meant"),
+        (&["pairs", ".", "--confirm", "0.8"], "is a folder, so --docs is assumed"),
         (&["pairs", "--docs", "-", "--confirm", "0.8"], "write it to a file first"),
         (&["pairs", "--docs", "--confirm", "0.8"], "files or folders"),
         (&["pairs", "pages.tsv", "--recipe", "minhash"], "add --docs"),

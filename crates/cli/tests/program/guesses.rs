@@ -88,10 +88,10 @@ fn folders_and_files_of_documents_are_known_by_their_names() {
         .concat();
     desk.write("corpus/a.jsonl", &lines);
     let (_, err) = desk.run(&["build", "corpus", "-s", "docs.fps"], 0);
-    assert!(err.contains("corpus is a folder, so --docs is meant"), "{err}");
+    assert!(err.contains("corpus is a folder, so --docs is assumed"), "{err}");
     assert!(err.contains("took 'url' for the ids, 'content' for the texts"), "{err}");
     let (_, err) = desk.run(&["dedup", "corpus", "-o", "clean"], 0);
-    assert!(err.contains("so 'fpstore clean' is meant"), "{err}");
+    assert!(err.contains("so 'fpstore clean' is assumed"), "{err}");
     assert_eq!(desk.read("clean/a.jsonl").lines().count(), 1);
     let (out, _) = desk.run(&["pairs", "corpus/a.jsonl"], 0);
     assert!(out.contains("u/1\tu/2"), "{out}");
@@ -235,7 +235,7 @@ fn documents_that_come_as_fingerprints_get_the_command_that_reads_them() {
     desk.write("one.jsonl", json);
     desk.write("two.jsonl", json);
     let (_, err) = desk.run(&["join", "one.jsonl", "two.jsonl"], 0);
-    assert!(err.starts_with("fpstore: one.jsonl is JSON Lines, so --docs is meant\n"), "{err}");
+    assert!(err.starts_with("fpstore: one.jsonl is JSON Lines, so --docs is assumed\n"), "{err}");
 }
 
 /// The same lines give the same columns at every door, those for streams among them.

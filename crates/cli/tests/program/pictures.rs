@@ -85,7 +85,7 @@ fn a_bad_picture_is_named_and_nothing_is_written_unless_it_is_left_out() {
 fn pictures_are_known_where_texts_or_fingerprints_are_expected() {
     let desk = desk();
     let (_, err) = desk.run(&["build", "photos", "p.fps"], 0);
-    assert!(err.starts_with("fpstore: photos holds pictures, so --images is meant\n"), "{err}");
+    assert!(err.starts_with("fpstore: photos holds pictures, so --images is assumed\n"), "{err}");
     for args in [
         &["query", "--file", "photos/wide.png", "p.fps"][..],
         &["query", "--text", "a picture", "p.fps"],
