@@ -48,7 +48,7 @@ Examples:
   fpstore build pages.tsv             make ./store.fps from lines of 'hex<TAB>id'
   fpstore query c0f1789bed2eb9b8      find the fingerprints within 3 bits, and their ids
   fpstore add more.tsv                add records; 'delete', 'expire' and 'compact' remove them
-  fpstore info                        show what the store holds and how large it is
+  fpstore info                        show the contents and the size of the store
 
 Exit status: 0 found or done; 1 not found, or damaged (verify); 2 error; 130 ended by a signal.";
 
@@ -141,8 +141,8 @@ impl Command {
     /// The state after an interruption, as a message.
     fn after_interruption(&self) -> &'static str {
         match self {
-            Command::Compact(_) => "merges that were finished stay",
-            Command::Backup(_) => "segments that were copied stay, and the next backup goes on",
+            Command::Compact(_) => "finished merges are kept",
+            Command::Backup(_) => "copied segments are kept, and the next backup continues",
             Command::Clean(args) => args.after_interruption(),
             Command::Serve(_) => "the server did not start",
             _ => "nothing was changed",
@@ -320,7 +320,7 @@ fn with_page(command: clap::Command) -> clap::Command {
     let (command, told) = with_topics(command);
     let heading = match told.is_empty() {
         true => "Other options:",
-        false => "More options, told by 'fpstore help TOPIC':",
+        false => "More options, described by 'fpstore help TOPIC':",
     };
     let rare = rare_options(&command, if told.is_empty() { "" } else { "(no topic)" });
     let mut more = String::new();

@@ -25,7 +25,7 @@ use crate::session::monitor::Monitor;
 /// Documents for 'build'.
 #[derive(Args, Debug)]
 pub(crate) struct DocumentArgs {
-    /// The files hold documents, not fingerprints; folders are searched
+    /// The input is documents, not fingerprints; folders are searched
     #[arg(long, help_heading = "Documents")]
     docs: bool,
     #[command(flatten)]
@@ -39,14 +39,15 @@ pub(crate) struct DocumentArgs {
 /// Fingerprints in tables.
 #[derive(Args, Debug)]
 pub(crate) struct FieldArgs {
-    /// The files are tables or JSON Lines with ready fingerprints in this field or column
+    /// Field or column of ready fingerprints, in tables or JSON Lines
     ///
-    /// A number is a column of lines, counted from 1, as is then that of --id-field; columns are
-    /// separated by tabs, semicolons or commas, and a header is passed over. Else it is a name. Texts are spelled as --radix says; whole numbers of 64 bits stand for themselves, negative ones
-    /// for their bits. --id-field names the column of ids. A null or an empty text is a record
-    /// without fingerprint. Formats are jsonl, csv, tsv and parquet, as with --docs. Without this option, the
-    /// fingerprints are the column with 13 to 16 hex digits, or 17 or more decimal ones, in three of
-    /// four lines.
+    /// A number is a column of lines, counted from 1; --id-field is then a number, too. Columns are
+    /// separated by tabs, semicolons or commas, and a header is skipped. Otherwise NAME is the name
+    /// of a field in a file of the format jsonl, csv, tsv or parquet, as with --docs; --id-field
+    /// names the field of ids. Texts are read as set by --radix. A whole number of 64 bits is the
+    /// fingerprint itself, a negative number its bits. A null or an empty text is a record without
+    /// fingerprint. Without this option, the fingerprints are the column with 13 to 16 hex digits,
+    /// or 17 or more decimal digits, in three of four lines.
     #[arg(
         long,
         value_name = "NAME",
@@ -97,7 +98,7 @@ impl FieldArgs {
             bail!("--input-format is for files without fields; leave out --fingerprint-field");
         }
         if let Some(option) = reading.first_for_texts() {
-            bail!("{option} is for texts; with --fingerprint-field none are read");
+            bail!("{option} is for texts; --fingerprint-field reads no texts");
         }
         let options = reading.options(read.skips_bad(), limits)?.text_field(field);
         let form = ReadyForm { radix: read.given_radix(), width: read.width() };
@@ -164,14 +165,11 @@ impl DocumentArgs {
     fn check_use(&self, read: &ReadArgs) -> anyhow::Result<()> {
         let width = read.width();
         if width != Width::FULL && self.recipe.is_given() {
-            bail!(
-                "--recipe says how fingerprints of 64 bits were made, and these have {width}; leave it \
-                 out"
-            );
+            bail!("--recipe is for fingerprints of 64 bits, and these have {width}; leave it out");
         }
         if self.docs {
             return match read.first_given() {
-                Some(option) => bail!("{option} is for fingerprints; with --docs none are read"),
+                Some(option) => bail!("{option} is for fingerprints; --docs reads no fingerprints"),
                 None => Ok(()),
             };
         }
@@ -288,15 +286,19 @@ pub(crate) fn report(summary: &DocumentSummary) {
     let PassedOver { hidden, special, .. } = summary.passed_over;
     if hidden > 0 {
         let files = counted(hidden, "hidden file", "hidden files");
-        message!("{files} passed over; --hidden reads them");
+        message!("skipped {files}; --hidden reads them");
     }
     if special > 0 {
         let links = "link to a folder, pipe or device";
-        message!("{} passed over", counted(special, links, "links to folders, pipes and devices"));
+        message!("skipped {}", counted(special, links, "links to folders, pipes and devices"));
     }
     if summary.other_count > 0 {
-        let others = counted(summary.other_count, "response that is", "responses that are");
-        message!("{others} no page or text passed over");
+        let others = counted(
+            summary.other_count,
+            "response that is not a page or text",
+            "responses that are not pages or texts",
+        );
+        message!("skipped {others}");
     }
     for bad in &summary.skipped {
         message!("{bad}");
@@ -309,7 +311,7 @@ pub(crate) fn report(summary: &DocumentSummary) {
     }
     if summary.bad_file_count > 0 {
         let files = counted(summary.bad_file_count, "bad file", "bad files");
-        message!("{files} skipped, or the rest of them");
+        message!("skipped {files}, or the rest of a file");
     }
     report_repeated_ids(&summary.repeated_ids);
     if summary.empty_count > 0 {
@@ -328,7 +330,7 @@ fn report_guess(guess: &str) {
     static TOLD: Mutex<Option<String>> = Mutex::new(None);
     let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
     if told.as_deref() != Some(guess) {
-        message!("{guess}; --id-field and --text-field name others");
+        message!("{guess}; --id-field and --text-field select other fields");
         *told = Some(guess.into());
     }
 }
@@ -342,8 +344,8 @@ pub(crate) fn report_repeated_ids(found: &RepeatedIds) {
         count => format!("{} have", counted(*count, "document", "documents")),
     };
     message!(
-        "{least}{documents} the id of an earlier one, such as '{first}': lists by id do not tell them \
-         apart"
+        "{least}{documents} the id of an earlier one, such as '{first}': lists by id cannot \
+         distinguish them"
     );
 }
 
@@ -382,7 +384,7 @@ fn text_of_file(name: &str, options: &DocumentOptions) -> anyhow::Result<String>
 fn holds_several(name: &str, count: u64, options: &DocumentOptions) -> String {
     let texts = counted_texts(count, options.passage_unit().is_some());
     format!(
-        "{name} holds {texts}, expected one; 'fpstore query --docs --from {name}' asks with each"
+        "{name} holds {texts}, expected one; 'fpstore query --docs --from {name}' searches for each"
     )
 }
 

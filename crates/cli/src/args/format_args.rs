@@ -8,9 +8,9 @@ use crate::output::text::{RowFormat, TableFormat};
 /// A line with the names of the columns.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct HeaderArg {
-    /// Begin with a line of the names of the columns; csv has it in any case
+    /// Begin with a line of column names; csv always has it
     ///
-    /// Columns without a value are then empty, and are not left out.
+    /// Columns without a value are then empty instead of absent.
     #[arg(long, hide_short_help = true)]
     pub(crate) header: bool,
 }

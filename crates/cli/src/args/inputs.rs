@@ -21,14 +21,13 @@ use crate::session::choice::{choice, width};
 /// How records are read from files.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ReadArgs {
-    /// The spelling of fingerprints in files; output is hex [default: hex]
+    /// Number base of fingerprints in the input; output is always hex [default: hex]
     #[arg(long, value_parser = choice::<Radix>())]
     radix: Option<Radix>,
-    /// How records are laid out in files
+    /// Layout of records in files
     #[arg(long, value_parser = choice::<InputFormat>(), default_value_t, hide_short_help = true)]
     input_format: InputFormat,
-    /// The bits of each fingerprint: a multiple of 8 from 8 to 64 [default: those of the store, else
-    /// 64]
+    /// Bits of each fingerprint: a multiple of 8 from 8 to 64 [default: as in the store, else 64]
     #[arg(long, value_parser = width(), hide_short_help = true)]
     bits: Option<Width>,
     #[command(flatten)]
@@ -38,7 +37,7 @@ pub(crate) struct ReadArgs {
 /// Whether bad records are allowed.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct SkipBadArgs {
-    /// Count bad records, show the first ten, and go on
+    /// Count bad records, show the first ten, and continue
     #[arg(long)]
     pub(crate) skip_bad: bool,
 }
@@ -69,8 +68,8 @@ impl ReadArgs {
     pub(crate) fn of_width(&self, stored: Width) -> anyhow::Result<ReadArgs> {
         if let Some(given) = self.bits.filter(|given| *given != stored) {
             bail!(
-                "--bits {given}: the fingerprints of the store have {stored} bits, and those of another \
-                 width cannot be compared with them; leave --bits out"
+                "--bits {given}: the fingerprints of the store have {stored} bits, and cannot be \
+                 compared with another width; leave --bits out"
             );
         }
         let bits = Some(stored).filter(|width| *width != Width::FULL);
@@ -167,7 +166,7 @@ pub(crate) fn check_open(files: &[PathBuf], are_documents: bool) -> anyhow::Resu
             open_input(file)?;
         } else if file.is_dir() && !are_documents {
             bail!(
-                "{} is a folder; --docs reads the documents in it, --images the pictures",
+                "{} is a folder; --docs reads its documents, --images its pictures",
                 file.display()
             );
         }
@@ -209,7 +208,7 @@ pub(crate) fn estimate(
 pub(crate) fn report_guess(file: &Path, summary: &InputSummary) {
     if let Some(guess) = &summary.guess {
         let name = name_of(file);
-        message!("{name}: {guess}; --fingerprint-field N and --id-field N name other columns");
+        message!("{name}: {guess}; --fingerprint-field N and --id-field N select other columns");
     }
 }
 

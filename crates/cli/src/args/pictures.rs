@@ -19,16 +19,16 @@ use crate::session::monitor::Monitor;
 pub(crate) struct PictureArgs {
     /// Hash the pictures in a folder; ids are paths below DIR
     ///
-    /// Folders below DIR are searched, too. JPEG, PNG, GIF (the first frame), WebP, BMP and TIFF are read. A picture that cannot be read
-    /// is named; then no record is written, unless --skip-bad leaves such pictures out. Hidden files
-    /// are passed over.
+    /// Folders below DIR are searched, too. Formats: JPEG, PNG, GIF (the first frame), WebP, BMP
+    /// and TIFF. After an unreadable picture no record is written; --skip-bad skips such pictures.
+    /// Their names are printed. Hidden files are skipped.
     #[arg(long, value_name = "DIR", help_heading = "Documents", conflicts_with_all = [
         "docs", "recipe", "fingerprint_field", "radix", "input_format",
         "bits",
     ])]
     images: Option<PathBuf>,
-    /// The hash of pictures: phash or dhash, 64 bits each, as Python's imagehash makes them
-    /// [default: phash, or that of the store]
+    /// Hash of pictures: phash or dhash, 64 bits each, the same as in Python's imagehash [default:
+    /// phash, or as in the store]
     #[arg(
         long,
         value_name = "HASH",
@@ -37,8 +37,8 @@ pub(crate) struct PictureArgs {
         hide_short_help = true
     )]
     image_hash: Option<PictureHash>,
-    /// Hash the pixels as they are stored, as imagehash does; else pictures are turned as their EXIF
-    /// data say
+    /// Hash the pixels as stored, like imagehash; the default is to turn pictures by their EXIF
+    /// data
     #[arg(long, help_heading = "Documents", requires = "images", hide_short_help = true)]
     ignore_exif: bool,
 }
@@ -62,13 +62,13 @@ impl PictureArgs {
         let Some(folder) = &self.images else { return Ok(()) };
         if let Some(file) = files.first() {
             bail!(
-                "--images reads the pictures of one folder, and {} would be another input; -s names \
-                 the store",
+                "--images reads the pictures of one folder, so {} is one input too many; give the \
+                 store with -s",
                 file.display()
             );
         }
         if !folder.is_dir() {
-            bail!("{} is no folder; --images reads the pictures of one", folder.display());
+            bail!("{} is not a folder; --images reads the pictures of a folder", folder.display());
         }
         Ok(())
     }
@@ -155,8 +155,8 @@ impl Pictures {
                     let all =
                         counted(summary.picture_count + summary.bad_count, "picture", "pictures");
                     bail!(
-                        "{} of {all} cannot be read, so nothing was written; --skip-bad leaves such \
-                         pictures out and counts them",
+                        "{} of {all} cannot be read, so nothing was written; --skip-bad skips and \
+                         counts such pictures",
                         summary.bad_count
                     )
                 }
@@ -177,12 +177,12 @@ fn report(summary: &PictureSummary, quiet: bool) {
         return;
     }
     if summary.other_count > 0 {
-        let files = counted(summary.other_count, "other file", "other files");
-        message!("{files} passed over, by the endings of their names");
+        let files = counted(summary.other_count, "file", "files");
+        message!("skipped {files} with other extensions");
     }
     if summary.passed_over_count > 0 {
         let what = counted(summary.passed_over_count, "hidden file", "hidden files");
-        message!("{what}, links to folders or devices passed over");
+        message!("skipped {what}, links to folders or devices");
     }
 }
 
@@ -200,8 +200,8 @@ pub(crate) fn fingerprint_of(store: &Store, file: &Path) -> anyhow::Result<Finge
     let recipe = store.recipe().context("the store is empty and has no recipe")?;
     let Some(recipe) = PictureRecipe::of_recipe(&recipe) else {
         bail!(
-            "the store was not made by --images, so it is not known how its fingerprints were made; \
-             ask with a fingerprint"
+            "the store was not made by --images, so the hash of its pictures is unknown; search \
+             for a fingerprint"
         );
     };
     let picture = read_gray(file, recipe.orientation)

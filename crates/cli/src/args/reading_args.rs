@@ -15,26 +15,26 @@ use crate::session::choice::choice;
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Documents")]
 pub(crate) struct ReadingArgs {
-    /// The format of the documents [default: by the end of each name; JSON Lines for -]
+    /// Format of the documents [default: by file extension; JSON Lines for -]
     #[arg(long, value_parser = choice::<DocumentFormat>(), value_name = "FORMAT")]
     docs_format: Option<DocumentFormat>,
-    /// The field or column of the id [default: id, url, uri, ...]
+    /// Field or column of the id [default: id, url, uri, ...]
     ///
-    /// Without it, id is taken, else the only field with another usual name, which is said. In JSON,
+    /// The default is id, else the only field with another usual name, which is printed. In JSON,
     /// doc.id is the field id of the object doc.
     #[arg(long, value_name = "NAME")]
     id_field: Option<String>,
-    /// Take the number of the line or row as id, after the name of the file if there are several
+    /// Use line or row numbers as ids, after the file name if there are several files
     #[arg(long, hide_short_help = true)]
     line_ids: bool,
-    /// The field or column of the text [default: text, content, body, ...]
+    /// Field or column of the text [default: text, content, body, ...]
     ///
-    /// Without it, text is taken, else the only field with another usual name, which is said. In JSON
+    /// The default is text, else the only field with another usual name, which is printed. In JSON
     /// and Parquet, doc.body is the field body of the object doc, and messages[].content the
     /// field content of all elements of the array messages, joined by line feeds.
     #[arg(long, value_name = "NAME")]
     text_field: Option<String>,
-    /// What the text in a field is
+    /// Format of the text in a field
     #[arg(
         long,
         value_parser = choice::<TextFormat>(),
@@ -43,16 +43,16 @@ pub(crate) struct ReadingArgs {
         hide_short_help = true
     )]
     text_format: TextFormat,
-    /// Take each passage of a text as a document: paragraph, line, or words:N
+    /// Treat each passage of a text as a document: paragraph, line, or words:N
     ///
-    /// A paragraph is lines without a blank one between them; words:100 is 100 words in a row. The id
-    /// of a passage is that of its document, #, and its number there from 1, as in page.html#3.
+    /// Blank lines separate paragraphs; words:100 is 100 words in a row. The id of a passage is the
+    /// id of its document, #, and the number of the passage from 1, as in page.html#3.
     #[arg(long, value_name = "UNIT", hide_short_help = true)]
     unit: Option<PassageUnit>,
-    /// utf-8, detect, or a name such as gbk, big5, windows-1252
+    /// Text encoding: utf-8, detect, or a name such as gbk, big5, windows-1252
     #[arg(long, value_name = "NAME", default_value = "utf-8", hide_short_help = true)]
     encoding: String,
-    /// The text of a page: its main part, all of it, or by the length of the main part
+    /// Text of a page: its main part, all of it, or by the length of the main part
     #[arg(
         long,
         value_parser = choice::<HtmlPart>(),
@@ -61,14 +61,14 @@ pub(crate) struct ReadingArgs {
         hide_short_help = true
     )]
     html_part: HtmlPart,
-    /// The longest document, record or page, after decompression; a longer one is bad [default:
-    /// 64MiB, or an eighth of --memory where that is less]
+    /// Maximum size of a document, record or page after decompression; larger ones are bad
+    /// [default: 64MiB, or an eighth of --memory if that is less]
     #[arg(long, value_name = "SIZE", hide_short_help = true)]
     max_document: Option<ByteSize>,
-    /// Of folders, read only files that match; GLOB is a name, or with a slash a path below
+    /// Of folders, read only matching files; GLOB is a name, or with a slash a path below
     #[arg(long, value_name = "GLOB", hide_short_help = true)]
     include: Vec<String>,
-    /// Of folders, leave out files and folders that match
+    /// Of folders, skip matching files and folders
     #[arg(long, value_name = "GLOB", hide_short_help = true)]
     exclude: Vec<String>,
     /// Of folders, read hidden files too
@@ -109,8 +109,8 @@ impl ReadingArgs {
         match id_field.parse() {
             Ok(column) if column > 0 => Ok(Some(column)),
             _ => bail!(
-                "--fingerprint-field is the number of a column, so --id-field must be one too, and \
-                 is '{id_field}'"
+                "--fingerprint-field is the number of a column, so --id-field must be a number \
+                 too, not '{id_field}'"
             ),
         }
     }
@@ -143,7 +143,7 @@ impl ReadingArgs {
     /// Rejects options for files if texts are given as arguments.
     pub(crate) fn check_unused(&self) -> anyhow::Result<()> {
         match self.first_given() {
-            Some(option) => bail!("{option} is for files; with --literal none are read"),
+            Some(option) => bail!("{option} is for files; --literal reads no files"),
             None => Ok(()),
         }
     }
@@ -163,7 +163,7 @@ impl ReadingArgs {
             .exclude(&self.exclude)?
             .hidden(self.hidden);
         if self.line_ids && self.id_field.is_some() {
-            bail!("--line-ids takes no field as id; leave --id-field out");
+            bail!("--line-ids uses no field as id; leave --id-field out");
         }
         let mut options = DocumentOptions::default()
             .line_ids(self.line_ids)

@@ -19,40 +19,40 @@ use crate::session::choice::bare_choice;
 #[derive(Args, Debug)]
 #[command(next_help_heading = "From texts to fingerprints")]
 pub(crate) struct RecipeArgs {
-    /// minhash, simhash, code, 1e0ng, or a file with a recipe as 'info' prints it [default: minhash;
-    /// simhash where features with weights are given]
+    /// Recipe: minhash, simhash, code, 1e0ng, or a file with a recipe as 'info' prints it [default:
+    /// minhash; simhash for features with weights]
     #[arg(long, value_name = "RECIPE")]
     recipe: Vec<String>,
-    /// How texts are cut: words, letters, characters, python-characters; for Chinese also jieba,
+    /// Units of texts: words, letters, characters, python-characters; for Chinese also jieba,
     /// forward, backward, fewest
     #[arg(long, value_name = "HOW", hide_short_help = true)]
     segment: Option<String>,
-    /// Words in a row that make a feature, or letters with --segment letters
+    /// Words in a row per feature, or letters with --segment letters
     #[arg(long, value_name = "W", hide_short_help = true, value_parser = clap::value_parser!(u32).range(1..=1000))]
     shingle: Option<u32>,
-    /// Characters in a row that make a feature, in scripts without spaces or with --segment
-    /// characters [default: 2 signs, as of Chinese; 6 letters, as of Thai]
+    /// Characters in a row per feature, in scripts without spaces or with --segment characters
+    /// [default: 2 signs, as in Chinese; 6 letters, as in Thai]
     #[arg(long, value_name = "N", hide_short_help = true, value_parser = clap::value_parser!(u32).range(1..=1000))]
     ngram: Option<u32>,
-    /// What the count of a feature is worth: once, log, count
+    /// Weight by the count of a feature: once, log, count
     #[arg(long, value_name = "RULE", hide_short_help = true)]
     count: Option<String>,
-    /// Only the N heaviest features of a text vote
+    /// Use only the N heaviest features of a text
     #[arg(long, value_name = "N", hide_short_help = true, value_parser = clap::value_parser!(u32).range(1..))]
     top: Option<u32>,
-    /// siphash-1-3, siphash-2-4, md5-low-64, fnv-1
+    /// Hash of features: siphash-1-3, siphash-2-4, md5-low-64, fnv-1
     #[arg(long, value_name = "HASH", hide_short_help = true)]
     hash: Option<String>,
-    /// The key of the hash, 32 hex digits
+    /// Key of the hash, 32 hex digits
     #[arg(long, value_name = "HEX", hide_short_help = true)]
     hash_key: Option<String>,
-    /// What a tie of votes gives: zero, one
+    /// Bit after a tie of votes: zero, one
     #[arg(long, value_name = "BIT", value_parser = bare_choice::<TieRule>(), hide_short_help = true)]
     tie: Option<TieRule>,
-    /// Tell capitals from small letters
+    /// Distinguish upper and lower case
     #[arg(long, hide_short_help = true)]
     keep_case: bool,
-    /// Tell compatibility characters, such as full-width letters, from plain ones
+    /// Distinguish compatibility characters, such as full-width letters, from plain ones
     #[arg(long, hide_short_help = true)]
     keep_form: bool,
     /// Keep vowel marks and accents of Hebrew and Arabic, which most texts leave out
@@ -124,7 +124,8 @@ impl RecipeArgs {
         self.change(&mut changed)?;
         if changed != *hasher.recipe() {
             bail!(
-                "the recipe of the store decides how its texts are cut and weighed; leave that out"
+                "the recipe of the store sets the units and weights of its texts; leave out \
+                 options for them"
             );
         }
         Ok(hasher)
@@ -133,7 +134,7 @@ impl RecipeArgs {
     /// Prints the default recipe, if the user gave no recipe.
     pub(crate) fn report_default(&self, default: DefaultRecipe, for_features: bool) {
         if !self.is_given() && self.segment.is_none() && self.shingle.is_none() && !for_features {
-            message!("used recipe {}; --recipe names another", default.name());
+            message!("used recipe {}; --recipe selects another", default.name());
         }
     }
 

@@ -12,14 +12,14 @@ use fpstore_text::{DfTable, GivenWeights, StopWords, TextHasher, TextRecipe, Tex
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "From texts to fingerprints")]
 pub(crate) struct RecipeFileArgs {
-    /// Weigh features by a table of document frequencies, made by 'fpstore df'
+    /// Weight features by a table of document frequencies, made by 'fpstore df'
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) df: Option<PathBuf>,
-    /// Leave out the words of a list: a language with a built-in list, such as en or zh, or a file
+    /// Ignore the words of a list: a language with a built-in list, such as en or zh, or a file
     /// with one word on each line
     #[arg(long, value_name = "LANG|FILE", hide_short_help = true)]
     pub(crate) stop_words: Option<PathBuf>,
-    /// Weigh features by a list of 'word<TAB>weight', weights from 1 to 5
+    /// Weight features by a list of 'word<TAB>weight', weights from 1 to 5
     #[arg(long, value_name = "FILE", hide_short_help = true, conflicts_with = "df")]
     pub(crate) weights: Option<PathBuf>,
 }
@@ -51,8 +51,8 @@ impl RecipeFileArgs {
     pub(crate) fn hasher_of(&self, recipe: &Recipe) -> anyhow::Result<TextHasher> {
         if recipe.text().starts_with("fpstore-images=") {
             bail!(
-                "the store holds fingerprints of pictures, not of texts: 'fpstore query --image FILE' \
-                 asks it with a picture, and 'fpstore add --images DIR' adds pictures"
+                "the store holds fingerprints of pictures, not of texts: 'fpstore query --image \
+                 FILE' searches for a picture, and 'fpstore add --images DIR' adds pictures"
             );
         }
         let recipe = TextRecipe::from_recipe(recipe)?;

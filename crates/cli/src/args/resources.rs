@@ -19,13 +19,13 @@ const THREADS_VARIABLE: &str = "FPSTORE_THREADS";
 /// The resources that a long command may use.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ResourceArgs {
-    /// Memory to use, such as 512MiB or 4GB [default: a quarter of the machine's]
+    /// Memory to use, such as 512MiB or 4GB [default: a quarter of all memory]
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<ByteSize>,
     #[command(flatten)]
     threads: ThreadArgs,
-    /// Directory for temporary files [default: beside or in the store that is written, else the
-    /// system's]
+    /// Directory for temporary files [default: next to or in the written store, else the system
+    /// default]
     #[arg(long, value_name = "DIR", hide_short_help = true)]
     pub(crate) temp_dir: Option<PathBuf>,
     /// Start even if the disk seems too small
@@ -120,9 +120,9 @@ pub(crate) struct ReadingLimits {
 /// Whether progress is shown.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct ProgressArgs {
-    /// When to show progress on standard error; auto: if it is a terminal
+    /// When to show progress on standard error; auto: on a terminal
     ///
-    /// always writes lines to a file or a pipe: one for each phase, and one each ten seconds.
+    /// To a file or a pipe, always prints a line for each phase, and a line every ten seconds.
     #[arg(long, value_enum, value_name = "WHEN", default_value = "auto", hide_short_help = true)]
     progress: ProgressArg,
 }

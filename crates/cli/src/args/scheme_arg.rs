@@ -11,11 +11,11 @@ use crate::session::choice::distance;
 /// For which queries tables are chosen, and how large they may be.
 #[derive(Args, Debug)]
 pub(crate) struct BudgetArgs {
-    /// The usual distance of queries, in bits [default: that of the recipe or the store, else 3]
+    /// Usual distance of queries, in bits [default: from the recipe or the store, else 3]
     #[arg(short, long = "distance", value_name = "K", value_parser = distance())]
     pub(crate) k: Option<u32>,
-    /// The space for the tables, such as 12GB or 16B/fp [default: 12 bytes for each fingerprint,
-    /// 18.5 where K is 6 or more, and 1 MiB]
+    /// Space for the tables, such as 12GB or 16B/fp [default: 12 bytes for each fingerprint, 18.5
+    /// if K is 6 or more, and 1 MiB]
     #[arg(long, value_name = "BYTES")]
     pub(crate) budget: Option<Budget>,
 }
@@ -23,8 +23,8 @@ pub(crate) struct BudgetArgs {
 /// The tables of a new segment.
 #[derive(Args, Debug)]
 pub(crate) struct SchemeArgs {
-    /// The tables: auto, a name or a file of masks; see 'fpstore help schemes' [default: auto, or
-    /// those of the largest segment]
+    /// Tables: auto, a name or a file of masks; see 'fpstore help schemes' [default: auto, or as in
+    /// the largest segment]
     #[arg(long, value_name = "SCHEME")]
     scheme: Option<String>,
     #[command(flatten)]

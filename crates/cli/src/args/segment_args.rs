@@ -11,7 +11,7 @@ use crate::session::choice::bare_choice;
 /// The label of new segments.
 #[derive(Args, Debug)]
 pub(crate) struct LabelArgs {
-    /// The label of new segments, such as 2026-11 or today; see 'expire'
+    /// Label of new segments, such as 2026-11 or today; see 'expire'
     #[arg(long, value_name = "LABEL", default_value = "", hide_default_value = true)]
     label: String,
 }
@@ -31,7 +31,7 @@ impl LabelArgs {
 /// The kind of the ids of a segment.
 #[derive(Args, Debug)]
 pub(crate) struct IdTypeArgs {
-    /// The kind of ids; auto takes u64 if every id is a canonical decimal
+    /// Kind of ids; auto is u64 if every id is a canonical decimal
     #[arg(long, alias = "ids", value_parser = bare_choice::<IdPolicy>(), default_value_t,
           hide_short_help = true)]
     pub(crate) id_type: IdPolicy,
@@ -40,7 +40,7 @@ pub(crate) struct IdTypeArgs {
 /// The name of a job that may run again.
 #[derive(Args, Debug)]
 pub(crate) struct RunArgs {
-    /// Remember NAME in the store; if it is there already, do nothing
+    /// Store the NAME of this run; if the store already has it, do nothing
     #[arg(long, value_name = "NAME")]
     pub(crate) run: Option<String>,
 }

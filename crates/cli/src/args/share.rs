@@ -15,19 +15,19 @@ use crate::output::text::counted;
 pub(crate) struct ShareArgs {
     /// Do only share I of N, I from 0 to N-1
     ///
-    /// The shares of a join have each pair once together, so N processes can do it side by side.
-    /// The input is a store, the same one for all of them.
+    /// N processes can do the N shares in parallel; together they find each pair once. The input is
+    /// the same store for all shares.
     #[arg(long, value_name = "I/N")]
     share: Option<ShareArg>,
-    /// Print what a share would read, and join nothing
+    /// Print the reads of a share, and join nothing
     ///
-    /// Prints the plan: 'reads=ranges' if each share reads its part of some tables,
-    /// 'reads=everything' if each reads all of them.
+    /// The plan is 'reads=ranges' if each share reads its part of some tables, and
+    /// 'reads=everything' if each share reads all tables.
     #[arg(long, hide_short_help = true)]
     explain: bool,
     /// Fail unless the store is at generation G, see 'info'
     ///
-    /// Shares of different generations do not fit together.
+    /// Shares of different generations cannot be combined.
     #[arg(long, value_name = "G", hide_short_help = true)]
     generation: Option<u64>,
 }
@@ -75,8 +75,8 @@ impl ShareArgs {
     pub(crate) fn check(&self, has_files: bool, confirms: bool) -> anyhow::Result<()> {
         match self.first_given() {
             Some(option) if has_files => bail!(
-                "{option} is for a store, and these are files; 'build' one of them first, with \
-                 --scheme blocks-4 for k = 3"
+                "{option} is for a store, and the input is files; 'build' a store from them \
+                 first, with --scheme blocks-4 for k = 3"
             ),
             Some(option) if confirms => bail!(
                 "{option} divides pairs of fingerprints; --confirm compares all documents at once"
@@ -94,7 +94,7 @@ impl ShareArgs {
 /// The plan of shares within `k` bits of a store, and a description of its reads.
 pub(crate) fn plan_of(store: &Store, k: u32) -> anyhow::Result<(JoinPlan, String)> {
     if k > 63 {
-        bail!("within 64 bits every two fingerprints are a pair; shares are for a k up to 63");
+        bail!("within 64 bits all fingerprints are pairs; shares are for a k up to 63");
     }
     let plan = JoinPlan::of(store, k)?;
     let words = match plan.reads() {

@@ -12,7 +12,7 @@ use crate::session::command::variable;
 /// The token for a server.
 #[derive(Args, Debug)]
 pub(crate) struct TokenFileArg {
-    /// The token for the server, in the first line of a file [default: $FPSTORE_TOKEN]
+    /// File with the token for the server in its first line [default: $FPSTORE_TOKEN]
     #[arg(long, value_name = "FILE", requires = "server", hide_short_help = true)]
     token_file: Option<PathBuf>,
 }

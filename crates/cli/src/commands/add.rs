@@ -25,23 +25,23 @@ const LONG_ABOUT: &str = "\
 Add records to a store, as one new segment that appears completely or not at all. Readers are \
 not blocked; they see the new records when they open or refresh the store.
 
-The inputs are those of 'build'. Their fingerprints must be made by the recipe of the store: \
-give --recipe as for 'build', unless the store holds ready-made fingerprints. --docs without \
---recipe takes the recipe of the store. The new segment gets the tables of the largest segment or, if it has more than twice as many \
-fingerprints, the fastest tables for its data. Afterwards, small segments are merged, \
-unless --no-compact is given; see 'fpstore compact'.
+The inputs are the same as for 'build'. Their fingerprints must have the recipe of the store: give \
+--recipe as for 'build', unless the store contains ready-made fingerprints. --docs without --recipe \
+uses the recipe of the store. The new segment gets the tables of the largest segment or, if it has \
+more than twice as many fingerprints, the fastest tables for its data. Afterwards small segments are \
+merged, unless --no-compact is given; see 'fpstore compact'.
 
---replace is for what was crawled again: stored records with the ids of new ones are deleted in the \
-step that adds these. Of new records with one id the last one counts. The new records are held in \
-memory. --run NAME makes a job safe to repeat: the store remembers the last 1024 names, in the step that adds \
-the records, and a run whose name it knows changes nothing.
+--replace is for pages that were crawled again: stored records with the ids of new records are deleted \
+in the same step. If new records share an id, the last one counts. The new records are kept in memory. \
+--run NAME makes a job safe to repeat: the store keeps the last 1024 names, in the step that adds the \
+records, and a run with a known name changes nothing.
 
 --follow reads lines of fingerprints, or with --docs lines of documents, from standard input until \
-it ends. It commits --batch-count records at a \
-time, or what came within --batch-seconds, and prints for each commit the number of records that \
-are durable and the generation of the store; 'fpstore help streams' tells more. If nobody reads its \
-output any more it adds what has come, says so, and ends with status 2. A bad line is named on \
-standard error and ends nothing; without --skip-bad the status is then 2 in the end.";
+it ends. It commits --batch-count records at a time, or the records of --batch-seconds, and prints \
+for each commit the number of durable records and the generation of the store; see 'fpstore help \
+streams'. If its output is closed, it adds the records read so far, prints a message, and ends with \
+status 2. A bad line is reported on standard error and skipped; without --skip-bad the status is then \
+2.";
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -68,10 +68,11 @@ pub(crate) struct AddArgs {
     files: Vec<PathBuf>,
     #[command(flatten)]
     store: StoreArg,
-    /// Make the store if there is none
+    /// Create the store if it does not exist
     ///
-    /// It is made empty once the inputs are open, then the records are added; if that fails, the empty
-    /// store stays, and the next command goes on. It is tuned for -k, or for the distance that 'build' would take.
+    /// An empty store is created once the inputs are open, then the records are added. If this
+    /// fails, the empty store is kept, and the next command can add to it. It is tuned for -k, or
+    /// for the default distance of 'build'.
     #[arg(long)]
     create: bool,
     #[command(flatten)]
@@ -196,7 +197,7 @@ pub(crate) fn run(args: &AddArgs) -> anyhow::Result<ExitStatus> {
 fn created(args: &AddArgs, files: &[PathBuf]) -> anyhow::Result<Store> {
     let path = &args.store.store;
     check_open(files, args.documents.are_given())
-        .context("no store was made, which -s names, or a name that ends in .fps")?;
+        .context("no store was created; name it with -s, or by a name that ends in .fps")?;
     let documents = args.documents.prepare(&args.read, args.work.resources.reading()?)?;
     let (recipe, usual_k) = match (args.pictures.of_new(), documents) {
         (Some(pictures), _) => pictures,
@@ -212,7 +213,7 @@ fn created(args: &AddArgs, files: &[PathBuf]) -> anyhow::Result<Store> {
     match Builder::with_options(path, options).and_then(Builder::finish) {
         Ok(store) => {
             if !args.work.is_quiet() {
-                message!("{}: made, because there was no store", path.display());
+                message!("{}: created, because there was no store", path.display());
             }
             Ok(store)
         }

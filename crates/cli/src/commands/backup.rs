@@ -20,19 +20,19 @@ use crate::session::wait::WaitArgs;
 const LISTENING: Duration = Duration::from_millis(100);
 
 const LONG_ABOUT: &str = "\
-Make FOLDER hold the state of the store, also while others write to it. Only segments that FOLDER \
-lacks are copied; each copy is checked completely. FOLDER is a store of the same id and generation, \
-which can be read at any time: it changes in one step, when all files are there.
+Copy the state of the store to FOLDER, also while others write to the store. Only missing segments \
+are copied; each copy is checked completely. FOLDER is a store with the same id and generation, which \
+can be read at any time: it changes in one step, after all files are copied.
 
-Files that the new state does not need are removed from FOLDER, so it holds one state; for several, \
-use several folders; 'query --as-of' and 'log' ask those. To restore a store, copy FOLDER. A FOLDER \
-with another store, or with a later state, is refused.
+Files that the new state does not need are removed from FOLDER, so it contains one state. For several \
+states, use several folders; 'query --as-of' and 'log' read them. To restore a store, copy FOLDER. A \
+FOLDER with another store, or with a later state, is refused.
 
-With --server the state is that of 'fpstore serve' at URL; whoever may read there may copy. --every \
-TIME goes on and copies each newer state, so that FOLDER follows the store: searches of this machine \
-open FOLDER, and refresh. It tries again while the store cannot be reached.
+--server copies the state of 'fpstore serve' at URL, with the permission to read. --every TIME continues \
+and copies each newer state, so that FOLDER follows the store: searches on this machine open FOLDER, \
+and refresh. It retries while the store cannot be reached.
 
-An interrupted backup keeps what it has copied, and the next one goes on.";
+An interrupted backup keeps the copied segments, and the next backup continues.";
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -42,11 +42,11 @@ Examples:
 
 Exit status: 0 done; 2 error, FOLDER is as before.";
 
-/// Copy the state of the store to a folder, which takes only what it lacks
+/// Copy the state of the store to a folder; only missing segments are copied
 #[derive(Args, Debug)]
 #[command(long_about = LONG_ABOUT, after_help = AFTER_HELP)]
 pub(crate) struct BackupArgs {
-    /// The directory of the copy; made if there is none
+    /// Directory of the copy; created if it does not exist
     #[arg(value_name = "FOLDER")]
     folder: PathBuf,
     #[command(flatten)]
@@ -56,10 +56,10 @@ pub(crate) struct BackupArgs {
     server: Option<String>,
     #[command(flatten)]
     token: TokenFileArg,
-    /// Go on, and look for a newer state after this time, such as 10s
+    /// Continue, and look for a newer state after this time, such as 10s
     #[arg(long, value_name = "TIME")]
     every: Option<Time>,
-    /// Also check the segments that are in FOLDER already, and copy damaged ones again
+    /// Also check the segments in FOLDER, and copy damaged segments again
     #[arg(long)]
     verify: bool,
     /// Copy no faster than this, such as 20MB/s
@@ -97,7 +97,7 @@ pub(crate) fn run(args: &BackupArgs) -> anyhow::Result<ExitStatus> {
             Err(error) => {
                 let why = format!("{error:#}");
                 if told.as_ref() != Some(&why) {
-                    monitor.suspend(|| message!("not copied, the state before stays: {why}"));
+                    monitor.suspend(|| message!("not copied, the last state is kept: {why}"));
                 }
                 told = Some(why);
             }
@@ -141,7 +141,7 @@ impl Source {
 
 fn report(done: &BackedUp) {
     message!(
-        "{} holds generation {}: {} copied, {}; {} there already",
+        "{} holds generation {}: {} copied, {}; {} already there",
         done.path.display(),
         done.generation,
         counted(done.copied, "segment", "segments"),

@@ -28,7 +28,7 @@ const EXAMINED_MAX: usize = 1 << 14;
 const LONG_ABOUT: &str = "\
 Make a store from fingerprints and ids.
 
-Each line of a FILE holds a fingerprint and, after a tab, comma, colon or spaces, the id of its \
+Each line of a FILE contains a fingerprint and, after a tab, comma, colon or spaces, the id of its \
 document. Ids are optional, and several ids may share a fingerprint. Blank lines and lines that \
 start with # are ignored. Files that end in .gz or .zst are decompressed; - is standard input.
 
@@ -36,12 +36,11 @@ The store gets its name only when it is complete. Records that do not fit into -
 sorted in temporary files, which need about three times the bytes of one table and twice the \
 bytes of the ids. The store does not depend on the memory or on the number of threads.
 
-An empty input makes an empty store, to which 'add' can add. It does not replace a store that \
-holds records, and an input in which every record is bad makes none, unless --allow-empty is \
-given.
+An empty input makes an empty store, to which 'add' can add records. Without --allow-empty, an empty \
+store does not replace a store with records, and an input with only bad records makes no store.
 
-With --segment-file a task of a larger job writes one file, which needs no directory of its own and no \
-lock, and prints a line that says what is in it. 'commit' makes a store of such files.";
+With --segment-file a task of a larger job writes one file, without a directory or a lock, and prints \
+its receipt, a line about its contents. 'commit' makes a store from such files.";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -50,8 +49,8 @@ Examples:
   psql -Atc 'select simhash, id from page' -F , | fpstore build - --radix sdec -s pages.fps";
 
 const SCHEMES: &str = "\
-A store answers any k exactly; the scheme decides which k is fast. 'fpstore plan' compares schemes,
-and --scheme takes every name that it shows.
+A store answers any k exactly; the scheme decides which k is fast. 'fpstore plan' compares schemes
+and prints the names for --scheme.
 
 Exit status: 0 done; 2 error.";
 
@@ -67,7 +66,7 @@ pub(crate) struct BuildArgs {
     files: Vec<PathBuf>,
     #[command(flatten)]
     store: StoreArg,
-    /// Write one segment to FILE, in no store, and print its receipt; see 'commit'
+    /// Write one segment to FILE, without a store, and print its receipt; see 'commit'
     #[arg(long, value_name = "FILE", conflicts_with_all = ["store", "label", "wait"],
           hide_short_help = true)]
     segment_file: Option<PathBuf>,
@@ -75,8 +74,8 @@ pub(crate) struct BuildArgs {
     scheme: SchemeArgs,
     #[command(flatten)]
     ids: IdTypeArgs,
-    /// With --docs: keep a sketch of each document, of 32, 64 or 128 bytes, by which --confirm of
-    /// other commands can estimate similarities [BYTES: 128]
+    /// With --docs: store a sketch of each document, of 32, 64 or 128 bytes, for similarities
+    /// estimated by --confirm of other commands [BYTES: 128]
     #[arg(long, value_name = "BYTES", num_args = 0..=1, require_equals = true,
           default_missing_value = "128", value_parser = sketch_len)]
     sketch: Option<u8>,
@@ -87,7 +86,7 @@ pub(crate) struct BuildArgs {
     /// Replace an existing store
     #[arg(short, long)]
     force: bool,
-    /// Make an empty store even if no record is good, or in place of a full one
+    /// Make an empty store if all records are bad, or in place of a full store
     #[arg(long)]
     allow_empty: bool,
     #[command(flatten)]
@@ -128,7 +127,7 @@ pub(crate) fn run(args: &BuildArgs) -> anyhow::Result<ExitStatus> {
     }
     let sketch_len = args.sketch.unwrap_or_default();
     if sketch_len > 0 && !documents.as_ref().is_some_and(Documents::have_texts) {
-        bail!("--sketch keeps sketches of documents; add --docs to read them");
+        bail!("--sketch stores sketches of documents; add --docs to read them");
     }
     let documents = documents.map(|documents| documents.sketched(sketch_len));
     options = options.sketch_len(sketch_len);
@@ -184,7 +183,7 @@ pub(crate) fn run(args: &BuildArgs) -> anyhow::Result<ExitStatus> {
         monitor.finish();
         let mut out = stdout();
         writeln!(out, "{receipt}").and_then(|()| out.flush()).with_context(|| {
-            format!("{} is complete, but its receipt could not be told", path.display())
+            format!("{} is complete, but its receipt could not be printed", path.display())
         })?;
         if !args.work.is_quiet() {
             report_segment(&receipt);
@@ -195,8 +194,8 @@ pub(crate) fn run(args: &BuildArgs) -> anyhow::Result<ExitStatus> {
     monitor.finish();
     for left in &report.left {
         message!(
-            "{}: left there; it looks like that of a killed build, but holds other files or has \
-             another owner",
+            "{}: not removed; it looks like the folder of a killed build, but contains other \
+             files or has another owner",
             left.display()
         );
     }
@@ -245,7 +244,7 @@ fn refuse_empty(args: &BuildArgs, useless: u64) -> anyhow::Result<()> {
     };
     if args.force && holds_any() {
         bail!(
-            "the input is empty, so {path} stays as it is; --allow-empty replaces it by an empty \
+            "the input is empty, so {path} is not changed; --allow-empty replaces it by an empty \
              store"
         );
     }

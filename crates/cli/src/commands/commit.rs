@@ -14,14 +14,14 @@ use crate::session::stores::StoreArg;
 use crate::session::wait::{WaitArgs, announcer};
 
 const LONG_ABOUT: &str = "\
-Add segment files to the store, all of them in one step, or none; without a store, make one. The \
-files are those of 'build --segment-file', named themselves or by files with the lines that it printed. \
-With such lines each file must be the one that was written then.
+Add segment files to the store, all of them in one step, or none. A missing store is created. The \
+files are segments of 'build --segment-file', or files with their receipts. With a receipt, the segment \
+file must be unchanged.
 
-All are checked before the first is placed: headers, recipes, digests. They get a second name in \
-the store, so nothing is copied, unless the store lies on another file system. The segments come in \
-the order of their names. A commit that is done again changes nothing and says so; after a \
-compaction it knows that by --run alone.";
+Before the first file is added, all are checked: headers, recipes, digests. They get a second name in \
+the store, so nothing is copied, unless the store is on another file system. The segments are ordered \
+by name. A repeated commit changes nothing and prints a message; after a compaction it is recognized \
+only by --run.";
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -30,7 +30,7 @@ Examples:
 
 Exit status: 0 done; 2 error.";
 
-/// Make a store of segment files that tasks have written
+/// Make a store from segment files written by tasks
 #[derive(Args, Debug)]
 #[command(long_about = LONG_ABOUT, after_help = AFTER_HELP)]
 pub(crate) struct CommitArgs {
@@ -89,10 +89,7 @@ fn report(args: &CommitArgs, done: &SegmentsCommitted) {
         }
     };
     say(done.repeated, "already there, left out");
-    say(
-        done.differing,
-        "of these keep another label, or have deleted records: what is there stays as it is",
-    );
+    say(done.differing, "of these have another label, or deleted records, and were not changed");
     say(done.empty, "without fingerprints left out");
     say(done.copied, "copied: the store and the files are on different file systems");
     if done.tables_differ {

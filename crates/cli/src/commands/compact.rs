@@ -13,17 +13,16 @@ use crate::session::stores::StorePlace;
 
 const LONG_ABOUT: &str = "\
 Merge segments, and remove deleted records from them. Readers and a writer are not blocked: \
-records that are added meanwhile stay as they are, deleted ones stay deleted, and 'add' does not \
-merge. Only one process compacts at a time. An interrupted compaction keeps the merges that it \
-has finished.
+meanwhile records can be added and deleted, and 'add' does not merge. Only one process compacts at a \
+time. An interrupted compaction keeps its finished merges.
 
 --tier, the default, merges neighbours of one label. Tiers are powers of ten of records; the \
 segments of a tier are merged when they come to 3, 6 or 10 times its size, and ten make one \
 segment of the next tier. A segment with more than half of its records deleted is rewritten. So \
 a label has about log(n) segments, and a record is written about twice for each power of ten. \
 --all makes one segment of all neighbours of one label. --one makes one segment of everything; \
-it gets the greatest label, or no label if records of any segment have none. --rewrite writes \
-each segment by itself.";
+it gets the greatest label, or no label if any segment has none. --rewrite writes each segment \
+by itself.";
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -51,10 +50,10 @@ pub(crate) struct CompactArgs {
     /// Merge everything into one segment, with one label
     #[arg(long, conflicts_with_all = ["tier", "all"])]
     one: bool,
-    /// Write each segment anew, for another --scheme or to make damaged tables again
+    /// Rewrite each segment, for another --scheme or to rebuild damaged tables
     #[arg(long, conflicts_with_all = ["tier", "all", "one"])]
     rewrite: bool,
-    /// Only print what would be merged
+    /// Print what would be merged and change nothing
     #[arg(long, short_alias = 'n')]
     dry_run: bool,
     #[command(flatten)]

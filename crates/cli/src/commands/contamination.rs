@@ -23,22 +23,21 @@ use crate::output::text::{TableFormat, counted, grouped};
 use crate::session::command::ExitStatus;
 
 const LONG_ABOUT: &str = "\
-Find which items of a benchmark a corpus holds, and where; with -o copy the corpus without the \
-documents that hold one.
+Find benchmark items that occur in a corpus. With -o, copy the corpus without the documents that \
+contain items.
 
-A document holds an item if one passage, which may have half as many words again as the item, has \
-enough of the item's shingles: runs of --shingle words, of which it must have the part --contains. \
-Items of less than 50 words have --short-shingle and --short-contains; where that leaves no room for \
-one word exchanged (by default below 12 words), the item must be whole. Items of fewer words than \
---min-words are counted, and not looked for. Case, punctuation and white space make no difference. \
-All such passages are found, and no others.
+A document contains an item if a passage of it, at most half as many words longer than the item, has \
+enough shingles of the item: the part --contains of its runs of --shingle words. Items of less than 50 \
+words use --short-shingle and --short-contains; if these allow no exchanged word (by default below 12 \
+words), the item must occur whole. Items of fewer words than --min-words are counted and not searched. \
+Case, punctuation and white space make no difference. All such passages are found, and no others.
 
-A line for each item and document has the item, the part, the file, the id of the document, and \
-where the passage that holds most begins and ends in its text: in characters, then in bytes. An item \
-is named by the number of its line, or by --against-id-field.
+Each line has an item, the part, the file, the id of the document, and the begin and the end of the \
+passage with the largest part: in characters, then in bytes. Items are identified by line number, or \
+by --against-id-field.
 
--o writes the documents that hold no item as 'clean' does, byte for byte. Documents without \
-text stay, and so do bad records with --skip-bad.";
+-o writes the documents without items byte for byte, like 'clean'. Documents without text are kept, \
+and with --skip-bad also bad records.";
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -48,28 +47,28 @@ Examples:
 
 Exit status: 0 done; 2 error.";
 
-/// Find which items of a benchmark a corpus holds, and copy the corpus without them
+/// Find benchmark items that occur in a corpus, and copy the corpus without them
 #[derive(Args, Debug)]
 #[command(long_about = LONG_ABOUT, after_help = AFTER_HELP)]
 pub(crate) struct ContaminationArgs {
     /// Files and folders of documents
     #[arg(value_name = "CORPUS", required = true)]
     files: Vec<PathBuf>,
-    /// The files hold documents, as they do here in any case
+    /// The input is documents; this is always so here
     #[arg(long, help_heading = "Documents")]
     docs: bool,
     /// A file or folder with the items of a benchmark; may be repeated
     #[arg(long, value_name = "FILE", required = true)]
     against: Vec<PathBuf>,
-    /// The field or column of the text of items [default: that of --text-field]
+    /// Field or column of the text of items [default: as --text-field]
     #[arg(long, value_name = "NAME")]
     against_text_field: Option<String>,
-    /// The field or column of the id of items [default: the number of the line or row is the id]
+    /// Field or column of the id of items [default: line or row number]
     #[arg(long, value_name = "NAME")]
     against_id_field: Option<String>,
     #[command(flatten)]
     rules: RuleArgs,
-    /// Copy the documents that hold no item to a folder, or of one file to a file
+    /// Copy the documents without items to a folder, or from one file to a file
     #[arg(short, long, value_name = "PATH")]
     output: Option<PathBuf>,
     /// Write the lines to FILE instead of standard output
@@ -78,10 +77,10 @@ pub(crate) struct ContaminationArgs {
     /// The format of the lines
     #[arg(long, value_enum, default_value = "tsv")]
     format: TableFormat,
-    /// Write a page for a browser that shows items beside the passages that hold them
+    /// Write a page for a browser with the items and the passages that contain them
     #[arg(long, value_name = "FILE", value_parser = page_path)]
     html: Option<PathBuf>,
-    /// The pairs of an item and a document that the page shows; of more, a sample
+    /// Number of pairs of item and document on the page; a sample if there are more
     #[arg(
         long,
         value_name = "N",
@@ -108,13 +107,13 @@ pub(crate) struct ContaminationArgs {
 /// How much of an item a passage must hold.
 #[derive(Args, Debug)]
 struct RuleArgs {
-    /// The words of a shingle of items of 50 words or more
+    /// Words per shingle for items of 50 words or more
     #[arg(long, value_name = "N", default_value_t = ShingleRules::default().long.shingle)]
     shingle: usize,
-    /// The part of the shingles of such an item that a passage must hold
+    /// Part of the shingles of such an item that a passage must have
     #[arg(long, value_name = "PART", default_value_t = ShingleRules::default().long.contained)]
     contains: f64,
-    /// The words of a shingle of shorter items
+    /// Words per shingle for shorter items
     #[arg(
         long,
         value_name = "N",
@@ -122,7 +121,7 @@ struct RuleArgs {
         hide_short_help = true
     )]
     short_shingle: usize,
-    /// The part of the shingles of a shorter item that a passage must hold
+    /// Part of the shingles of a shorter item that a passage must have
     #[arg(
         long,
         value_name = "PART",
@@ -130,7 +129,7 @@ struct RuleArgs {
         hide_short_help = true
     )]
     short_contains: f64,
-    /// Items with fewer words are not looked for
+    /// Do not search items with fewer words
     #[arg(
         long,
         value_name = "N",
@@ -215,8 +214,8 @@ pub(crate) fn run(args: &ContaminationArgs) -> anyhow::Result<ExitStatus> {
     }
     if account.uncopied_count > 0 && args.output.is_some() {
         bail!(
-            "{} could not be read to the end, see above: none of the documents in them is in an \
-             output; the others are complete",
+            "{} could not be read to the end, see above: none of their documents is in an output; \
+             the others are complete",
             counted(account.uncopied_count, "file", "files"),
         );
     }
@@ -225,7 +224,7 @@ pub(crate) fn run(args: &ContaminationArgs) -> anyhow::Result<ExitStatus> {
 
 fn report_account(args: &ContaminationArgs, account: &Contamination) {
     if let Some(guess) = &account.items_read.guess {
-        message!("items: {guess}; --against-text-field names another");
+        message!("items: {guess}; --against-text-field selects another");
     }
     if account.items_read.skipped_count > 0 {
         report(&account.items_read);
@@ -240,8 +239,8 @@ fn report_account(args: &ContaminationArgs, account: &Contamination) {
     );
     if account.short_count > 0 {
         message!(
-            "{} of fewer than {SHORT_WORDS} words: a passage must hold {} of the shingles of {} words, or \
-             all where that leaves no room for an exchanged word",
+            "{} of fewer than {SHORT_WORDS} words: a passage must contain {} of the shingles of \
+             {} words, or all if these allow no exchanged word",
             counted(account.short_count, "item", "items"),
             args.rules.short_contains,
             args.rules.short_shingle,
@@ -251,7 +250,7 @@ fn report_account(args: &ContaminationArgs, account: &Contamination) {
         let ids: Vec<String> = account.unjudged.iter().map(ToString::to_string).collect();
         let more = if account.unjudged_count > ids.len() as u64 { ", ..." } else { "" };
         message!(
-            "{} with fewer than {} words not looked for: {}{more}; --min-words changes that",
+            "{} with fewer than {} words not searched: {}{more}; --min-words sets the limit",
             counted(account.unjudged_count, "item", "items"),
             args.rules.min_words,
             ids.join(", "),

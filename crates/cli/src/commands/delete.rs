@@ -24,8 +24,8 @@ Delete ids, or fingerprints with all their ids. Readers that open or refresh the
 find them. 'fpstore compact' frees their space.
 
 An id is deleted from every fingerprint that has it; a fingerprint is deleted with its last id. \
-Deleting ids reads the ids of the whole store, deleting fingerprints takes one look-up for each. \
-All of them are deleted or none.";
+Deleting ids reads the ids of the whole store; deleting a fingerprint takes one look-up. Either all \
+are deleted or none.";
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -33,7 +33,7 @@ Examples:
   fpstore delete --ids gone.txt -s pages.fps
   fpstore delete --fingerprint ffffffffffffffff --fingerprint 0000000000000000
 
-Exit status: 0 done; 1 if none of them is in the store; 2 error.";
+Exit status: 0 done; 1 nothing to delete in the store; 2 error.";
 
 /// Delete ids, or fingerprints with all their ids
 #[derive(Args, Debug)]
@@ -49,13 +49,13 @@ pub(crate) struct DeleteArgs {
     /// Delete this id; may be repeated
     #[arg(long, value_name = "ID", allow_hyphen_values = true)]
     id: Vec<String>,
-    /// Delete the fingerprints of a file, which is read as by 'build'; ids in it are ignored
+    /// Delete the fingerprints of a file, read as by 'build'; ids in it are ignored
     #[arg(long, value_name = "FILE")]
     fingerprints: Vec<PathBuf>,
     /// Delete this fingerprint; may be repeated
     #[arg(long, value_name = "HEX", allow_negative_numbers = true)]
     fingerprint: Vec<String>,
-    /// Say what would be deleted, and delete nothing
+    /// Print what would be deleted and change nothing
     #[arg(long)]
     dry_run: bool,
     /// Print the counts for people, or as a JSON object on standard output

@@ -18,13 +18,13 @@ use crate::session::command::ExitStatus;
 use crate::session::monitor::Monitor;
 
 const LONG_ABOUT: &str = "\
-Count in how many documents each feature occurs, and write the table to a file. With '--df FILE' \
-other commands weight features by log2(1 + documents / documents that have the feature), so that \
-rare features count more.
+Count the documents that contain each feature, and write the table to a file. With '--df FILE' \
+other commands weight features by log2(1 + documents / documents with the feature), so that rare \
+features count more.
 
-The table is valid for the features of one recipe, which it names; weights and --top do not \
-matter. Features that occur in fewer than --min-df documents are left out and count as if they \
-occurred in one.
+The table is valid for the features of one recipe, whose name it contains; weights and --top do not \
+matter. Features in fewer than --min-df documents are left out and count as if they occurred in one \
+document.
 
 Needs about 20 bytes of memory for each distinct feature.";
 
@@ -35,7 +35,7 @@ Examples:
 
 Exit status: 0 done; 2 error.";
 
-/// Count document frequencies of features, to weigh them by
+/// Count document frequencies, as weights of features
 #[derive(Args, Debug)]
 #[command(long_about = LONG_ABOUT, after_help = AFTER_HELP)]
 pub(crate) struct DfArgs {
@@ -44,7 +44,7 @@ pub(crate) struct DfArgs {
     /// The file to write
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// Leave out features that occur in fewer documents
+    /// Leave out features in fewer than N documents
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..))]
     min_df: u32,
     #[command(flatten)]
@@ -52,7 +52,7 @@ pub(crate) struct DfArgs {
     /// Replace an existing file
     #[arg(short, long)]
     force: bool,
-    /// Write a table even if there is no document
+    /// Write a table even without documents
     #[arg(long)]
     allow_empty: bool,
     #[command(flatten)]
@@ -72,9 +72,7 @@ pub(crate) fn run(args: &DfArgs) -> anyhow::Result<ExitStatus> {
     }
     let mut out = Sink::open(&args.output, args.force)?;
     if out.is_compressed() {
-        bail!(
-            "--df reads the table where it lies; leave .gz or .zst out of the name of the output"
-        );
+        bail!("--df reads the file directly; leave .gz or .zst out of the name of the output");
     }
     let monitor = Monitor::on_documents(args.quiet.is_on(), false)?;
     let options = args

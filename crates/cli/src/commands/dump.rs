@@ -16,11 +16,16 @@ use crate::session::stores::StorePlace;
 const LONG_ABOUT: &str = "\
 Print every fingerprint and id, in fingerprint order.
 
-Each line is one that 'build' reads, and so are JSON Lines and Parquet with --fingerprint-field \
-fingerprint, if all records have ids. Records do not say how the fingerprints were made, nor the \
-label of their segment: give 'build' the recipe of the store with --recipe (a name, or a file with \
-the recipe that 'info' prints), a label with --label, the same -k and --scheme, and --id-type text if \
-all ids are texts of digits. 'export' copies a store as it is.";
+'build' reads the lines, and with --fingerprint-field fingerprint also JSON Lines and Parquet, if all \
+records have ids. The output does not contain the recipe of the fingerprints or the labels of segments. \
+Give 'build' these options:
+
+  --recipe         the recipe of the store: a name, or a file with the recipe that 'info' prints
+  --label          a label
+  -k, --scheme     as for the store
+  --id-type text   if all ids are texts of digits
+
+'export' copies a whole store.";
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -36,7 +41,7 @@ Exit status: 0 done; 2 error.";
 pub(crate) struct DumpArgs {
     #[command(flatten)]
     store: StorePlace,
-    /// The separator of fingerprint and id in lines: tab, comma, colon or space [default: tab]
+    /// Separator of fingerprint and id in lines: tab, comma, colon or space [default: tab]
     #[arg(long, value_name = "C", value_parser = separator)]
     separator: Option<char>,
     /// Print at most N records

@@ -13,19 +13,19 @@ use crate::session::stores::StorePlace;
 use crate::session::wait::{WaitArgs, announcer};
 
 const LONG_ABOUT: &str = "\
-Remove whole segments by their label. Segments without a label stay. Readers that have removed \
-segments open keep them until they refresh.
+Remove whole segments by their label. Segments without a label are kept. Readers with open removed \
+segments keep them until they refresh.
 
 --older-than AGE removes segments whose label is a date that passed more than AGE ago: a day \
-(2026-11-05, also with a time behind it, or 20261105), a week (2026-W45), a month (2026-11) or a \
-year. 'add --label today' gives such labels. Today is the day in UTC; segments with other labels \
-stay, and are counted in a line.
+(2026-11-05, also followed by a time, or 20261105), a week (2026-W45), a month (2026-11) or a year. \
+'add --label today' sets such labels. Today is the day in UTC. Segments with other labels are kept, \
+and their number is printed.
 
 --before LABEL removes segments whose label sorts before LABEL, byte by byte. Labels that sort \
-before it must be of the same form, or one must begin as the other: 30d or 2026/11/01 are of \
+before it must have the same form, or one must be a prefix of the other: 30d and 2026/11/01 have \
 another form than 2026-11-05, and remove nothing.
 
-If no record would stay, nothing is removed without --all.";
+Without --all, a command that would remove all records removes nothing.";
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -44,10 +44,10 @@ pub(crate) struct ExpireArgs {
     /// Remove segments whose label sorts before LABEL
     #[arg(long, value_name = "LABEL", conflicts_with = "older_than")]
     before: Option<String>,
-    /// Remove them even if no record stays
+    /// Remove segments even if no record is left
     #[arg(long)]
     all: bool,
-    /// Only print what would be removed
+    /// Print what would be removed and change nothing
     #[arg(long, short_alias = 'n')]
     dry_run: bool,
     #[command(flatten)]

@@ -13,7 +13,7 @@ use crate::session::stores::StorePlace;
 
 const LONG_ABOUT: &str = "\
 Copy segments to a new store in a directory of its own, with labels and deletions. 'import' \
-reads the directory; it also reads single segment files, as long as they have no deletions.";
+reads the directory, and also single segment files without deletions.";
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -31,7 +31,7 @@ Exit status: 0 done; 2 error.";
     mut_arg("quiet", |arg| arg.help("Print nothing"))
 )]
 pub(crate) struct ExportArgs {
-    /// The directory of the new store
+    /// Directory of the new store
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
     /// Copy only the segment with this number; see 'info'
@@ -39,7 +39,7 @@ pub(crate) struct ExportArgs {
     segment_number: Option<u64>,
     /// Link the files instead of copying them: a snapshot that takes no space
     ///
-    /// The store goes on changing, and jobs read the snapshot. Both must lie on one file system.
+    /// Jobs can read the snapshot while the store changes. Both must be on one file system.
     #[arg(long, alias = "link")]
     hard_link: bool,
     #[command(flatten)]

@@ -15,12 +15,12 @@ use crate::output::text::ReportFormat;
 use crate::session::command::ExitStatus;
 
 const LONG_ABOUT: &str = "\
-Print the features of a document, by which its fingerprint is made: count, weight, hash and text \
-of each, in the order in which they first occur, separated by tabs. With --limit N only the N \
-heaviest, heaviest first: with --df and --count these are the keywords of the text. With --words, \
-the words or letters into which the text is cut, one on each line.
+Print the features from which the fingerprint of a document is computed: count, weight, hash and text \
+of each feature, separated by tabs, in the order of their first occurrence. --limit N prints only the \
+N heaviest features, heaviest first: with --df and --count these are the keywords of the text. --words \
+prints the words or letters of the text, one on each line.
 
-The recipe minhash knows no weights; --recipe simhash does.";
+The recipe minhash has no weights; use --recipe simhash for them.";
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -41,10 +41,10 @@ pub(crate) struct FeaturesArgs {
     /// FILE is the text itself
     #[arg(long)]
     literal: bool,
-    /// Print the words or letters into which the text is cut
+    /// Print the words or letters of the text
     #[arg(long, conflicts_with = "limit")]
     words: bool,
-    /// Print the N heaviest features, of equal weight the first ones of the text
+    /// Print the N heaviest features; ties: the first in the text
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
     #[command(flatten)]

@@ -26,31 +26,29 @@ use crate::session::monitor::Monitor;
 
 const LONG_ABOUT: &str = "\
 Print the fingerprints of documents in their order, one on each line: 16 hex digits, a tab, and \
-the id. 'fpstore build' reads these lines; 'fpstore build --docs' does both, keeps the recipe, \
-and writes nothing if an input ends with an error, which the second command of a pipe cannot know.
+the id. 'fpstore build' reads these lines. 'fpstore build --docs' does both: it stores the recipe, \
+and writes nothing after an input error, which the second command of a pipe would not detect.
 
-The end of its name says what a FILE holds: .jsonl (JSON Lines), .csv and .tsv with a header, \
-.parquet, .html (its main text), anything else one document of plain text; .gz and .zst are \
-decompressed. A folder stands for all files in it but hidden ones, with their paths below it as \
-ids, and its name in front if there are several. - is standard input, JSON Lines unless \
---docs-format says otherwise.
+The file extension selects the format: .jsonl (JSON Lines), .csv and .tsv with a header, .parquet, \
+.html (its main text), others one document of plain text; .gz and .zst are decompressed. A folder \
+stands for all its files except hidden ones, with their paths below it as ids, after its name if there \
+are several folders. - is standard input. --docs-format sets the format, for - by default JSON Lines.
 
 A document without features, such as an empty one, has no fingerprint; its id is printed on \
 standard error.
 
-Each line of a pipe is answered as it comes. A program that waits for the answers should take \
---format json, which has exactly one line for each document: its id and fingerprint, null if it has \
-none; or for a bad record its 'place' and the 'error', after which it goes on, and without --skip-bad \
-the status is 2 in the end.
+Each line of a pipe is answered as it comes. A program that waits for answers should use --format \
+json, which has exactly one line for each document: its id and fingerprint, or null; for a bad record \
+its 'place' and the 'error'. The command continues; without --skip-bad its status is then 2.
 
-A recipe says how texts become fingerprints. Only fingerprints of one recipe can be compared. \
+A recipe defines how texts are converted to fingerprints. Only fingerprints of one recipe can be compared. \
 --recipe minhash, the default, suits texts in any language and finds most duplicates; --recipe \
 simhash gives the SimHash of Manku et al. -v prints the whole recipe.";
 
 const ABOUT_SIMHASH: &str = "\
 The same as 'fpstore fingerprint --recipe simhash': print the SimHash fingerprints of documents. \
---recipe names another recipe of SimHash, such as 1e0ng. Other commands that read documents take \
-the recipe minhash unless --recipe simhash is given there, too.";
+--recipe selects another recipe of SimHash, such as 1e0ng. Other commands for documents use the \
+recipe minhash unless --recipe simhash is given there, too.";
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -69,7 +67,7 @@ pub(crate) struct FingerprintArgs {
     reading: ReadingArgs,
     #[command(flatten)]
     recipe: RecipeArgs,
-    /// Print the texts themselves, as JSON Lines with 'id' and 'text'; of a page, the main text
+    /// Print the texts as JSON Lines with 'id' and 'text'; for a page, the main text
     #[arg(long, hide_short_help = true)]
     show_text: bool,
     #[command(flatten)]
@@ -103,7 +101,7 @@ struct Document<'a> {
 
 fn show_texts(args: &FingerprintArgs) -> anyhow::Result<ExitStatus> {
     if args.recipe.is_given() || args.recipe.first_change().is_some() {
-        bail!("--show-text prints texts as they are read; no recipe has a part in that");
+        bail!("--show-text prints texts as they are read, without a recipe");
     }
     let files = inputs(&args.files)?;
     let monitor = Monitor::on_documents(args.quiet.is_on(), true)?;
@@ -141,7 +139,7 @@ pub(crate) fn run_simhash(SimhashArgs { args }: &SimhashArgs) -> anyhow::Result<
     if hasher.recipe().votes().is_none() {
         bail!(
             "this command prints SimHash fingerprints, and the recipe has the method {}; 'fpstore \
-             fingerprint' follows any recipe",
+             fingerprint' accepts any recipe",
             hasher.recipe().method.name()
         );
     }
@@ -203,7 +201,7 @@ fn print(
     }
     if summary.skipped_count > 0 && !args.bad.skip_bad {
         let count = counted(summary.skipped_count, "bad record", "bad records");
-        bail!("{count} among the documents; --skip-bad makes that no error");
+        bail!("{count} among the documents; with --skip-bad this is no error");
     }
     // The reader threads may still share the output.
     std::mem::replace(&mut *lock(&out), Sink::stdout()).finish()?;

@@ -13,10 +13,9 @@ use crate::session::stores::StoreArg;
 use crate::session::wait::{WaitArgs, announcer};
 
 const LONG_ABOUT: &str = "\
-Copy segments from elsewhere into the store: segment files, or stores, of which all segments are \
-copied with labels and deletions. Every copy is checked completely, and its recipe must be that \
-of the store. All segments appear at once or none does. A segment that the store already has is \
-refused.";
+Copy segments into the store: segment files, or all segments of stores, with labels and deletions. \
+Every copy is checked completely, and must have the recipe of the store. Either all segments appear \
+at once or none. A segment that the store already has is refused.";
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -30,7 +29,7 @@ Exit status: 0 done; 2 error.";
 #[command(
     long_about = LONG_ABOUT,
     after_help = AFTER_HELP,
-    mut_arg("label", |arg| arg.help("The label of the segments here [default: their label in their store]"))
+    mut_arg("label", |arg| arg.help("Label of the segments here [default: their label in their store]"))
 )]
 pub(crate) struct ImportArgs {
     /// Segment files, or stores
@@ -64,7 +63,7 @@ pub(crate) fn run(args: &ImportArgs) -> anyhow::Result<ExitStatus> {
         );
         if done.empty > 0 {
             let empty = counted(done.empty, "empty segment", "empty segments");
-            message!("{empty} left out: without fingerprints there is nothing to take");
+            message!("{empty} left out, without fingerprints");
         }
     }
     Ok(ExitStatus::Done)

@@ -23,7 +23,7 @@ Examples:
 
 Exit status: 0 done; 2 error.";
 
-/// Show what a store holds and how large it is
+/// Show the contents and the size of a store
 #[derive(Args, Debug)]
 #[command(
     after_help = AFTER_HELP

@@ -23,17 +23,16 @@ use crate::session::stores::StoresArg;
 const LONG_ABOUT: &str = "\
 Find, for each record of one list, the records of another list within k bits, with ids.
 
-A list is a store, or a file as 'build' reads it. The answers come in the order of the first list, \
-in the columns of 'query --from': the id of the record, its fingerprint, that of the match, the \
-distance, the id of the match. Of a second list that is a file a temporary store is made; a store \
-is searched as it is, so name the larger list second, or build a store of a list that is joined \
-often.
+A list is a store, or a file as 'build' reads it. Matches are printed in the order of the first list, \
+with the columns of 'query --from': the id and the fingerprint of the record, and the fingerprint, the \
+distance and the id of the match. If the second list is a file, a temporary store is built from it. \
+Name the larger list second, or build a store from a list that is joined often.
 
--s A -s B in place of OTHER searches several stores as one; the store of each match then stands before \
-its id.
+-s A -s B in place of OTHER searches several stores as one; the store of each match is then printed \
+before its id.
 
-With --docs both lists are documents, in files or folders. For the near pairs within one list there \
-is 'pairs'.";
+With --docs both lists are documents, in files or folders. 'pairs' finds the near pairs within one \
+list.";
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -42,9 +41,9 @@ Examples:
   fpstore join new.tsv.zst -s january.fps -s february.fps > near.tsv
   fpstore join --docs drafts/ corpus.jsonl.zst
 
-Exit status: 0 if anything was found; 1 if nothing was; 2 error.";
+Exit status: 0 found; 1 nothing found; 2 error.";
 
-/// Find which records of one list are near those of another
+/// Find records of one list that are near records of another
 #[derive(Args, Debug)]
 #[command(
     long_about = LONG_ABOUT,
@@ -53,18 +52,18 @@ Exit status: 0 if anything was found; 1 if nothing was; 2 error.";
     mut_arg("store", |arg| arg.help("In place of OTHER, a store; -s A -s B searches several as one"))
 )]
 pub(crate) struct JoinArgs {
-    /// The list whose records are asked: a store, or a file; - is standard input
+    /// The list of queries: a store, or a file; - is standard input
     #[arg(value_name = "LIST")]
     asked: PathBuf,
-    /// The list that is searched: a store, or a file
+    /// The searched list: a store, or a file
     #[arg(value_name = "OTHER", required_unless_present = "store", conflicts_with = "store")]
     searched: Option<PathBuf>,
     #[command(flatten)]
     stores: StoresArg,
-    /// The distance in bits, inclusive [default: by the searched store or recipe, else 3]
+    /// Distance in bits, inclusive [default: by the searched store or recipe, else 3]
     #[arg(short, long = "distance", value_name = "K", value_parser = distance())]
     k: Option<u32>,
-    /// Keep the N nearest matches of each record, with all their ids, and report cut answers
+    /// Print the N nearest matches of each record, with all their ids, and report cut answers
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
     #[command(flatten)]

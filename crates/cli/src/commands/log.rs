@@ -13,16 +13,16 @@ use crate::session::command::ExitStatus;
 use crate::session::stores::StorePlace;
 
 const LONG_ABOUT: &str = "\
-List what a store added, deleted, merged and expired, from one kept state to the next.
+List the additions, deletions, merges and expiries of a store, from one kept state to the next.
 
-A store keeps one state and no history, so each --kept DIR names a copy of an earlier state, as \
-'fpstore backup' makes it in a folder of its own. Without any, all of the store counts as added. \
-What happened between two states is told as one step; if each generation was kept, each is told.
+A store keeps one state and no history, so each --kept DIR is a copy of an earlier state, such as a \
+folder of 'fpstore backup'. Without --kept, the whole store counts as added. All changes between two \
+states are one step; with a copy of each generation, each is a step.
 
 The columns are generation, the generation before, act (added, deleted, merged, expired, run), \
-segments that have it, segments that had it, label, and the live fingerprints and ids of these \
-segments: fingerprints now and before, ids now and before. Of merged segments the records are \
-compared: the last columns count those that were added and those that were removed meanwhile.";
+segments after it, segments before it, label, and the live fingerprints and ids of these segments: \
+fingerprints now and before, ids now and before. The records of merged segments are compared: the last \
+columns count the records added and removed meanwhile.";
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -31,7 +31,7 @@ Examples:
 
 Exit status: 0 done; 2 error.";
 
-/// List what each kept state added, deleted, merged and expired
+/// List the additions, deletions, merges and expiries of kept states
 #[derive(Args, Debug)]
 #[command(long_about = LONG_ABOUT, after_help = AFTER_HELP)]
 pub(crate) struct LogArgs {

@@ -27,10 +27,10 @@ Exit status: 0 done; 2 error.";
 #[derive(Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct ManArgs {
-    /// The folder for the pages; made if it is not there
+    /// Folder for the pages; created if it does not exist
     #[arg(value_name = "DIR")]
     folder: PathBuf,
-    /// Replace pages that are there already
+    /// Replace existing pages
     #[arg(short, long)]
     force: bool,
     #[command(flatten)]

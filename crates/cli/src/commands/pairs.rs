@@ -32,7 +32,7 @@ const LONG_ABOUT: &str = "\
 Find every pair of documents whose fingerprints lie within k bits, each pair once.
 
 The input is a store, several (-s A -s B), or files as 'build' reads them. TSV has one line for each \
-pair: first fingerprint, second fingerprint, distance, of several stores those of both, first id, \
+pair: first fingerprint, second fingerprint, distance, with several stores both stores, first id, \
 second id. The first fingerprint is the smaller one; lines are sorted by the first, the second, then \
 the ids. Documents that share a fingerprint are pairs at distance 0, which --distinct leaves out. A \
 fingerprint without ids counts as one document.
@@ -41,13 +41,12 @@ The number of pairs is printed before the first pair is written. n equal documen
 pairs: set --max-pairs, or use 'cluster', which does not list pairs. Pairs that do not fit into \
 --memory are sorted in temporary files of about 12 bytes for each pair.
 
-With --docs the input is documents, in files and folders. --confirm S then keeps the pairs whose \
-features have a Jaccard similarity of S or more; it stands after the distance. The documents are \
-read twice.
+With --docs the input is documents, in files and folders. --confirm S then keeps the pairs with a \
+Jaccard similarity of S or more; the similarity follows the distance. The documents are read twice.
 
-With --share I/N a process does one of N parts of the work, in a file of its own, and the files have \
-each line once together. A store with --scheme blocks-4 (for k = 3; k + 1 blocks for any k) lets \
-a share read only its part; --explain says what it reads.";
+With --share I/N a process does one of N parts of the work. The outputs of all shares together have \
+each line once. With a store of --scheme blocks-4 (for k = 3; k + 1 blocks for any k) a share reads \
+only its part; --explain prints its reads.";
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -57,7 +56,7 @@ Examples:
   fpstore pairs photos.fps --html judge.html --image '{id}'
   seq 0 7 | xargs -P 4 -I{} fpstore pairs pages.fps --share {}/8 --threads 1 -o pairs-{}.tsv
 
-Exit status: 0 if there is any pair, or with --share; 1 if there is none; 2 error.";
+Exit status: 0 pairs found, or with --share; 1 no pairs; 2 error.";
 
 /// Find all pairs of near-duplicates
 #[derive(Args, Debug)]
@@ -188,7 +187,8 @@ fn pairs_to_judge(args: &PairsArgs) -> anyhow::Result<ExitStatus> {
     if !args.quiet.is_on() && !pairs.is_empty() {
         message!(
             "judge them in a browser and save labels.tsv; then 'fpstore evaluate INPUT --pairs \
-             labels.tsv', with the store or the files of this page, tells which distance parts them"
+             labels.tsv', with the store or the files of this page, finds the distance that \
+             separates them"
         );
     }
     Ok(if pairs.is_empty() { ExitStatus::Negative } else { ExitStatus::Done })

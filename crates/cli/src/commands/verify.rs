@@ -17,17 +17,17 @@ use crate::session::stores::StorePlace;
 use crate::session::wait::WaitArgs;
 
 const LONG_ABOUT: &str = "\
-Check every rule and every checksum of a store, that all tables of a segment hold the same set, \
+Check every rule and every checksum of a store, that all tables of a segment contain the same set, \
 and that sample queries get the answers of a scan.
 
-Reads the whole store. Prints each fault with its file and place, and which segments are damaged. \
-Beside a service --max-rate keeps the disk free for queries.
+Reads the whole store. Prints each fault with its file and place, and the damaged segments. On the \
+machine of a server, --max-rate keeps the disk free for queries.
 
---repair makes a new segment of each damaged one, with all that its sound pages hold, and a manifest \
-with these, MANIFEST.repaired, beside that of the damaged store. It says what is lost and how to use \
-it; the store itself is not changed. --lost-ids FILE names the documents of damaged segments. Where \
-all damage lies in tables, and another table of the segment holds the values, nothing is lost: \
-'compact --rewrite' makes these tables again.";
+--repair writes a new segment for each damaged one, with the contents of its sound pages, and next to \
+the manifest of the store a new one for these segments, MANIFEST.repaired. It prints the losses and how \
+to use the new manifest; the store itself is not changed. --lost-ids FILE lists the documents of \
+damaged segments. If all damage is in tables, and another table of the segment contains the values, \
+nothing is lost: 'compact --rewrite' builds these tables again.";
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -47,17 +47,17 @@ Exit status: 0 sound; 1 damaged, repaired or not; 2 error.";
 pub(crate) struct VerifyArgs {
     #[command(flatten)]
     store: StorePlace,
-    /// The number of stored, flipped and random fingerprints to query and compare with a scan
+    /// Number of stored, flipped and random fingerprints to query and compare with a scan
     #[arg(long, value_name = "N", default_value_t = 100,
           value_parser = clap::value_parser!(u64).range(SAMPLES.range()))]
     samples: u64,
     /// Read no faster than this, such as 50MB/s
     #[arg(long, value_name = "RATE", value_parser = rate)]
     max_rate: Option<u64>,
-    /// If the store is damaged, save what can be read, beside it
+    /// If the store is damaged, save the readable records next to it
     #[arg(long)]
     repair: bool,
-    /// If segments are damaged, write the ids in them that can be read to FILE, one on each line
+    /// If segments are damaged, write their readable ids to FILE, one on each line
     #[arg(long, value_name = "FILE")]
     lost_ids: Option<PathBuf>,
     #[command(flatten)]
@@ -70,7 +70,7 @@ pub(crate) struct VerifyArgs {
 
 pub(crate) fn run(args: &VerifyArgs) -> anyhow::Result<ExitStatus> {
     if args.wait.is_given() && !args.repair {
-        bail!("--wait is for --repair; verifying alone waits for nobody");
+        bail!("--wait is for --repair; verifying does not wait");
     }
     let monitor = args.progress.monitor(args.quiet.is_on())?;
     let lost_ids =
@@ -100,7 +100,7 @@ pub(crate) fn run(args: &VerifyArgs) -> anyhow::Result<ExitStatus> {
     }
     let count = counted(report.faults.len() as u64, "fault", "faults");
     if report.is_rebuildable() {
-        message!("{store} is damaged: {count}, in tables that can be made again; nothing is lost");
+        message!("{store} is damaged: {count}, in tables that can be rebuilt; nothing is lost");
         message!("  fpstore compact --rewrite -s {}", quoted(args.store.path()));
         return Ok(ExitStatus::Negative);
     }
@@ -108,7 +108,7 @@ pub(crate) fn run(args: &VerifyArgs) -> anyhow::Result<ExitStatus> {
         write_lost_ids(&report, path, out)?;
     }
     if !args.repair {
-        let remedy = "restore a copy or build it again; --repair saves what can be read";
+        let remedy = "restore a copy or build it again; --repair saves the readable records";
         message!("{store} is damaged: {count}; {remedy}");
         return Ok(ExitStatus::Negative);
     }
@@ -156,7 +156,7 @@ fn print_repair(report: &VerifyReport, repair: &Repair) {
         if repair.kept.is_empty() {
             message!("no segment is sound; restore a copy or build the store again");
         } else if report.damaged.is_empty() && report.segment_count > 0 {
-            message!("every segment is sound by itself, so there is nothing to leave out");
+            message!("each segment is sound by itself, so there is nothing to leave out");
         } else {
             message!(
                 "the manifest is lost, and with it deletions, labels and which segments are live"

@@ -62,7 +62,7 @@ impl BadLines {
         if !self.are_allowed {
             match &self.remedy {
                 Some(remedy) => bail!("standard input: {count} skipped; {remedy}"),
-                None => bail!("standard input: {count} skipped; --skip-bad makes that no error"),
+                None => bail!("standard input: {count} skipped; with --skip-bad this is no error"),
             }
         }
         message!("standard input: {count} skipped");

@@ -18,7 +18,7 @@ pub(crate) enum ColorWhen {
 /// Whether output is coloured.
 #[derive(Args, Debug)]
 pub(crate) struct ColorArgs {
-    /// When to mark digits that differ; auto: on a terminal, unless NO_COLOR is set
+    /// When to mark different digits; auto: on a terminal, unless NO_COLOR is set
     #[arg(
         long,
         global = true,

@@ -26,7 +26,8 @@ pub(crate) fn unwrapped(error: anyhow::Error) -> anyhow::Error {
         Ok(Error::Items(error)) => OfItems(error).into(),
         Ok(error @ Error::Exists { adds: true, .. }) => anyhow!(
             "{error}; if an earlier run made it, the store has its documents, and --force would \
-             replace it by what the store has not: move it away, or give --force if that is meant"
+             replace it by only the documents that the store lacks: move it away, or give --force \
+             to do so"
         ),
         Ok(error @ Error::Exists { .. }) => {
             anyhow!("{error}; --force replaces it once the new one is complete")
@@ -34,27 +35,27 @@ pub(crate) fn unwrapped(error: anyhow::Error) -> anyhow::Error {
         Ok(Error::KnownRun { run, store }) => {
             let place = quoted(&store);
             anyhow!(
-                "{}; 'fpstore dump -s {place}' prints the ids that it has. For the list of the kept \
-                 documents again, give the command without --add and --run and with a copy of the store \
-                 from before that run; or delete their ids from it ('fpstore delete'), and name another \
-                 --run",
+                "{}; 'fpstore dump -s {place}' prints its ids. To list the kept documents again, \
+                 give the command without --add and --run and with a copy of the store from \
+                 before that run; or delete their ids from the store ('fpstore delete'), and give \
+                 another --run",
                 Error::KnownRun { run, store }
             )
         }
         Ok(error @ Error::Unfinished { .. }) => {
             anyhow!(
-                "{error}; finish it with the command that began it, in which --max-loss and --target may \
-                 be others, or give it up with --force"
+                "{error}; finish it with the same command (--max-loss and --target may differ), \
+                 or discard it with --force"
             )
         }
         Ok(error @ Error::TooMuchLost { .. }) => anyhow!(
-            "{error}; nothing was added to a store. If the largest clusters should go, give the same \
-             command with a higher --max-loss, or without it, and it goes on from here; a higher \
+            "{error}; nothing was added to a store. To remove the largest clusters, give the same \
+             command with a higher --max-loss, or without it, to continue from here; a higher \
              --confirm or a smaller -k removes less, and begins again, with --force"
         ),
         Ok(error @ Error::TargetNotReached { least, .. }) => anyhow!(
-            "{error}; the same command with --target {least} goes on from here, and a lower --confirm or \
-             a larger -k begins again, with --force"
+            "{error}; the same command with --target {least} continues from here, and a lower \
+             --confirm or a larger -k begins again, with --force"
         ),
         Ok(error) => error.into(),
         Err(error) => error,

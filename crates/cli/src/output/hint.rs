@@ -8,18 +8,17 @@ use fpstore::{Error, InputPlace, IoError};
 use super::remedy::holds_pictures;
 use super::{corpus_error, remedy};
 
-const SKIP_BAD_HINT: &str = "--skip-bad counts bad records and goes on";
+const SKIP_BAD_HINT: &str = "--skip-bad counts bad records and continues";
 
-const SKIPPED_BAD_HINT: &str = "--skip-bad skips records, and leaves out whole files only in \
-                                folders: leave the file out, mend it, or name its folder";
+const SKIPPED_BAD_HINT: &str = "--skip-bad skips records, and whole files only in folders: leave \
+    the file out, repair it, or name its folder";
 
-const RECIPE_HINT: &str = "if the fingerprints were made by the recipe of the store, say so: \
-                           --recipe with its name, or with a file that holds what 'info' prints \
-                           of it";
+const RECIPE_HINT: &str = "if the fingerprints have the recipe of the store, give --recipe with \
+    its name, or with a file of the recipe that 'info' prints";
 
 /// The hint for fingerprints of two different widths.
-const WIDTH_HINT: &str = "fingerprints of another width are never near: --bits says how many bits those \
-                          in files have";
+const WIDTH_HINT: &str = "fingerprints of another width are never near: --bits sets the width of \
+    fingerprints in files";
 
 /// Parts of error messages, each with its hint.
 const REFUSED: [(&str, &str); 16] = [
@@ -84,10 +83,11 @@ fn of_store(error: &Error, given: &[OsString], offers: impl Fn(&str) -> bool) ->
             if let Some(width) = width.filter(|_| offers("bits")) {
                 more.extend(["--bits".into(), width.to_string()]);
             }
-            (!more.is_empty()).then(|| format!("if it is so, say: {}", remedy::again(given, &more)))
+            (!more.is_empty()).then(|| format!("if so, run: {}", remedy::again(given, &more)))
         }
         Error::BadInput { name, place, reason } => {
-            let with_docs = |more: &[String]| remedy::with_docs(given, more).filter(|_| offers("docs"));
+            let with_docs =
+                |more: &[String]| remedy::with_docs(given, more).filter(|_| offers("docs"));
             remedy::of_fingerprints(name, reason, &with_docs)
                 .or_else(|| {
                     let is_first = *place == InputPlace::Line(1) && offers("fingerprint_field");
@@ -135,9 +135,10 @@ fn of_store(error: &Error, given: &[OsString], offers: impl Fn(&str) -> bool) ->
             offers("unit").then(|| remedy::of_units(store, given)).flatten()
         }
         Error::Locked { .. } => Some(
-            "--wait waits until it has finished; 'fpstore serve --writable' never does, and is asked \
-             instead: POST /v1/check-and-add, PUT and DELETE /v1/ids, POST /v1/expire, /v1/label, \
-             /v1/compact; and for many records 'fpstore build' beside the store, then POST /v1/import"
+            "--wait waits until it has finished; 'fpstore serve --writable' does not finish; use \
+             its requests: POST /v1/check-and-add, PUT and DELETE /v1/ids, POST /v1/expire, \
+             /v1/label, /v1/compact; for many records build a separate store with 'fpstore \
+             build', then POST /v1/import"
                 .into(),
         ),
         Error::InvalidOptions { reason } => options_for(reason).map(Into::into),
@@ -168,7 +169,7 @@ fn of_text(
         }
         return Some(match more.is_empty() {
             true => remedy::fields(&offers),
-            false => format!("if it is so, say: {}", remedy::again(given, &more)),
+            false => format!("if so, run: {}", remedy::again(given, &more)),
         });
     }
     if let fpstore_documents::Error::Io(IoError { path, .. }) = error
@@ -183,7 +184,7 @@ fn of_text(
             (true, _) => {
                 Some(format!("'{name}' names a file here: with --literal it is the text itself"))
             }
-            (_, true) => Some(format!("'{name}' names a file here: --text asks with a text")),
+            (_, true) => Some(format!("'{name}' names a file here: --text searches for a text")),
             _ => None,
         };
     }

@@ -33,7 +33,7 @@ pub(crate) fn fields(offers: &dyn Fn(&str) -> bool) -> String {
         [names @ .., last] => format!("{} and {last} name the fields", names.join(", ")),
     };
     match offers("line_ids") {
-        true => format!("{named}; --line-ids takes numbers of lines as ids"),
+        true => format!("{named}; --line-ids uses line numbers as ids"),
         false => named,
     }
 }
@@ -67,7 +67,7 @@ pub(crate) fn of_units(store: &Recipe, given: &Recipe) -> Option<String> {
             "the store holds passages of texts: --unit {unit} compares passages with it"
         )),
         (Some(unit), Some(_)) => Some(format!(
-            "the store holds other passages of texts: leave out --unit, or say --unit {unit}"
+            "the store holds other passages of texts: leave out --unit, or give --unit {unit}"
         )),
         (None, _) => Some(
             "the store holds whole documents: leave out --unit, or build a store of passages with \
@@ -85,7 +85,7 @@ pub(crate) fn of_no_store(path: &Path) -> String {
     let meant = match variable.is_some() {
         _ if !is_default => String::new(),
         true => "$FPSTORE names it; ".into(),
-        false => "it is meant where neither -s nor $FPSTORE names one; ".into(),
+        false => "it is the default without -s and $FPSTORE; ".into(),
     };
     let stores = stores_beside(path);
     match nearest(path, &stores) {
@@ -200,8 +200,8 @@ fn documents(with_docs: WithDocs<'_>) -> String {
     match with_docs(&[]) {
         Some(command) => {
             format!(
-                "if it holds documents, say: {command}; --fingerprint-field NAME reads a field of \
-                     fingerprints"
+                "if it contains documents, run: {command}; --fingerprint-field NAME reads a field \
+                 of fingerprints"
             )
         }
         None => DOCUMENTS.into(),
@@ -220,7 +220,7 @@ pub(crate) fn of_first_line(name: &str, reason: &str, with_docs: WithDocs<'_>) -
     let format = ["--docs-format".into(), "csv".into()];
     let more = if has_end(name, &["csv", "tsv", "tab"]) { &[][..] } else { &format };
     match text.filter(|(text, _)| is_usual(text)).and_then(|_| with_docs(more)) {
-        Some(command) => format!("if the table holds documents, say: {command}; {columns}"),
+        Some(command) => format!("if the table contains documents, run: {command}; {columns}"),
         None => columns.into(),
     }
 }
@@ -351,7 +351,7 @@ pub(crate) fn of_documents(
     // Skipping the record would lose everything between its two quotes.
     let is_quote = reason.contains("the quote that opens") || reason.contains("the quote opens");
     is_quote
-        .then(|| "close or double the quote; quotes in tab-separated tables mean nothing".into())
+        .then(|| "close or double the quote; quotes have no meaning in tab-separated tables".into())
 }
 
 #[cfg(test)]

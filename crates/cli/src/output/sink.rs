@@ -21,7 +21,7 @@ const LINKS_MAX: usize = 40;
 /// The destination of the results.
 #[derive(Args, Debug)]
 pub(crate) struct OutputArgs {
-    /// Write to FILE, which appears when it is complete [default: -, standard output]
+    /// Write to FILE, which appears when complete [default: -, standard output]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// Replace existing files
@@ -181,8 +181,8 @@ pub(crate) fn page_path(text: &str) -> Result<PathBuf, String> {
     match text {
         "" => Err("a file has a name".into()),
         "auto" | "main" | "full" => Err(format!(
-            "--html names the page to write; for the part of pages in HTML that is read, \
-             say --html-part {text}; for a file of this name, ./{text}"
+            "--html is the page to write; for the part of HTML pages to read, give --html-part \
+             {text}; for a file of this name, ./{text}"
         )),
         _ => Ok(text.into()),
     }
@@ -196,7 +196,7 @@ pub(crate) fn open_page(
     other: &str,
 ) -> anyhow::Result<Option<Sink>> {
     if path == Some(Path::new("-")) {
-        bail!("the page goes to a file, and {other} to standard output: give --html a name");
+        bail!("the page is written to a file, and {other} to standard output: give --html a name");
     }
     Sink::open_any(path, force)
 }

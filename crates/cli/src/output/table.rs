@@ -122,10 +122,10 @@ impl Table {
         without: &[&str],
     ) -> anyhow::Result<Self> {
         if out.is_stdout() {
-            bail!("a Parquet file cannot go to standard output; name one with -o");
+            bail!("Parquet cannot be written to standard output; name a file with -o");
         }
         if out.is_compressed() {
-            bail!("Parquet is compressed inside; leave .gz or .zst out of the name of the output");
+            bail!("Parquet is already compressed; leave .gz or .zst out of the name of the output");
         }
         let is_kept = |column: &&Column| !without.contains(&column.name);
         let fields: String = columns.iter().filter(is_kept).map(field).collect();

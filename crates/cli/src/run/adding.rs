@@ -112,8 +112,8 @@ impl Repeated {
     pub(crate) fn report(&self) {
         let (was, is) = if self.count == 1 { ("was", "is") } else { ("were", "are") };
         message!(
-            "  {}{} of the input {was} in the store before, and {is} there twice now; --replace keeps \
-             one record of an id, --run NAME makes a repeated command do nothing",
+            "  {}{} of the input {was} already in the store, and {is} there twice now; --replace \
+             keeps one record of each id, --run NAME lets a repeated command do nothing",
             if self.is_least { "at least " } else { "" },
             counted(self.count, "record", "records"),
         );

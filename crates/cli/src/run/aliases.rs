@@ -107,9 +107,10 @@ fn tip_on_target(error: &clap::Error, arguments: &[OsString], program: &Command)
     let first = arguments.get(2)?.to_str().filter(|word| is_place(word) && is_place(second))?;
     match arguments[1].to_str()? {
         "backup" => Some(format!(
-            "-s names the store, and the folder of the copy stands alone: fpstore backup {second} -s {first}"
+            "give the store with -s, and the folder of the copy as argument: fpstore backup \
+             {second} -s {first}"
         )),
-        "export" => Some(format!("-o names the new store: fpstore export {first} -o {second}")),
+        "export" => Some(format!("give the new store with -o: fpstore export {first} -o {second}")),
         _ => None,
     }
 }

@@ -16,13 +16,14 @@ use crate::session::monitor::Monitor;
 /// The criterion for near-duplicates: a distance of fingerprints, and a similarity of documents.
 #[derive(Args, Debug)]
 pub(crate) struct NearArgs {
-    /// The distance in bits, inclusive [default: by the store or recipe, else 3]
+    /// Distance in bits, inclusive [default: by the store or recipe, else 3]
     #[arg(short, long = "distance", value_name = "K", value_parser = distance())]
     pub(crate) k: Option<u32>,
-    /// Keep only near documents whose features have Jaccard similarity S or more
+    /// Keep only near documents with a Jaccard similarity of S or more
     ///
-    /// It is exact with --docs, and estimated from the sketches of a store. Without -k the distance
-    /// is chosen so that of pairs of similarity S one in a hundred is missed, and fewer of others.
+    /// The similarity is exact with --docs, and estimated from the sketches of a store. Without -k
+    /// the distance is chosen so that one in a hundred pairs of similarity S is missed, and fewer
+    /// of more similar pairs.
     #[arg(long, value_name = "S", value_parser = similarity)]
     pub(crate) confirm: Option<f64>,
 }
@@ -86,8 +87,8 @@ impl<G: Goal + Copy> Confirmation<'_, G> {
     /// Prints the number of candidates, which are pairs or documents.
     pub(crate) fn report(&self, candidates: &str, k: u32) {
         message!(
-            "{candidates} within {} have different features, and were compared; {} or more is \
-             confirmed",
+            "{candidates} within {} with different features were compared; confirmed with {} or \
+             more",
             counted(k.into(), "bit", "bits"),
             self.threshold,
         );
@@ -98,7 +99,7 @@ impl<G: Goal + Copy> Confirmation<'_, G> {
 pub(crate) fn candidate_k(store: &Store, threshold: f64, k: Option<u32>) -> anyhow::Result<u32> {
     if store.sketch_len() == 0 {
         bail!(
-            "{} keeps no sketches of its documents; build it with --sketch, or name the documents \
+            "{} keeps no sketches of its documents; build it with --sketch, or give the documents \
              with --docs",
             store.info().path.display()
         );

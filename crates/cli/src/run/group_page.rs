@@ -29,9 +29,9 @@ pub(crate) struct GroupPageArgs {
     /// The largest group comes first. Rows are then printed only with -o, --format or --keep.
     #[arg(long, value_name = "FILE", value_parser = page_path)]
     pub(crate) html: Option<PathBuf>,
-    /// Documents that hold the texts of the page, by their ids; may be repeated
+    /// Documents with the texts of the page, found by their ids; may be repeated
     ///
-    /// With --docs the documents themselves hold them.
+    /// With --docs the texts come from the input.
     #[arg(
         long,
         value_name = "FILE",
@@ -42,16 +42,16 @@ pub(crate) struct GroupPageArgs {
     pub(crate) texts: Vec<PathBuf>,
     /// Link each id of the page, as to https://example.org/{id}
     ///
-    /// {fingerprint} stands for the fingerprint. What {id} stands for is escaped, but at the
-    /// beginning: there it is an address itself.
+    /// {fingerprint} stands for the fingerprint. Ids are escaped in place of {id}, except at the
+    /// beginning of the template, where an id is a complete address.
     #[arg(long, value_name = "TEMPLATE", requires = "html", hide_short_help = true)]
     link: Option<Template>,
     /// Show a picture of each id on the page, as from thumbnails/{id}.jpg
     ///
-    /// It is a template as --link; a path is relative to the page.
+    /// A template as for --link; a path is relative to the page.
     #[arg(long, value_name = "TEMPLATE", requires = "html", hide_short_help = true)]
     image: Option<Template>,
-    /// The longest page; groups that do not fit are left out, the smallest first
+    /// Maximum size of the page; the smallest groups are left out first
     #[arg(
         long,
         value_name = "SIZE",
@@ -60,7 +60,7 @@ pub(crate) struct GroupPageArgs {
         hide_short_help = true
     )]
     html_max: ByteSize,
-    /// The groups on the page at most; smaller ones are left out
+    /// Maximum number of groups on the page; smaller groups are left out
     #[arg(
         long,
         value_name = "COUNT",
@@ -177,7 +177,7 @@ pub(crate) fn of_pairs(arg: Arg) -> Arg {
              saved as labels for 'fpstore evaluate'.",
         ),
         "html_groups" => arg.long("html-pairs").default_value("30").help("The pairs on the page"),
-        "html_max" => arg.help("The longest page; pairs that do not fit are left out"),
+        "html_max" => arg.help("Maximum size of the page; further pairs are left out"),
         _ => arg,
     }
 }

@@ -52,7 +52,7 @@ pub(crate) fn renamed(arguments: &[OsString]) -> Option<Vec<OsString>> {
     if name != "dedup" || has("--add") && has("-") || !(has("--docs") || names_field()) {
         return None;
     }
-    message!("files of documents are cleaned by 'fpstore clean'; 'dedup' still does it, too");
+    message!("files of documents are cleaned by 'fpstore clean'; 'dedup' still works, too");
     Some(as_clean(arguments))
 }
 
@@ -151,15 +151,15 @@ fn documents(
         let at = arguments.iter().rposition(|word| word == folder.as_os_str())?;
         let mut rest = arguments.to_vec();
         rest.remove(at);
-        message!("{} holds pictures, so --images is meant", folder.display());
+        message!("{} holds pictures, so --images is assumed", folder.display());
         return Some(inserted(&rest, &["--images".into(), folder.into()]));
     }
     let reason = DocumentFiles::look_like(&files)?;
     if name == "dedup" {
-        message!("{reason}, so 'fpstore clean' is meant");
+        message!("{reason}, so 'fpstore clean' is assumed");
         return Some(as_clean(arguments));
     }
-    message!("{reason}, so --docs is meant");
+    message!("{reason}, so --docs is assumed");
     Some(inserted(arguments, &["--docs".into()]))
 }
 

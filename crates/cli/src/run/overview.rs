@@ -9,7 +9,7 @@ use crate::args::recipe_args::RecipeArgs;
 /// The groups. A test checks that each command is in exactly one.
 pub(crate) const GROUPS: [(&str, &[&str]); 7] = [
     ("Make a store", &["build", "commit", "import", "plan"]),
-    ("Ask it", &["query", "join", "serve"]),
+    ("Search a store", &["query", "join", "serve"]),
     ("Find and remove duplicates", &["pairs", "cluster", "clean", "dedup", "contamination"]),
     ("Change a store", &["add", "delete", "expire", "compact", "export", "backup"]),
     ("Inspect a store", &["info", "log", "stats", "verify", "dump"]),

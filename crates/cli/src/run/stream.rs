@@ -177,7 +177,7 @@ pub(crate) fn conclude(
     }
     // Other commands ignore a closed output; here a client waits for the missing answers.
     if is_closed_pipe(&error) {
-        bail!("standard output was closed; {added}, and what followed was not read");
+        bail!("standard output was closed; {added}, and later input was not read");
     }
     message!("{added} before this");
     Err(error)

@@ -23,9 +23,9 @@ pub(crate) enum ExitStatus {
 /// How a command that searches gets the bytes of a store.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct AccessArgs {
-    /// How to read the store: from a memory map; all of it into memory first, which no change to the
-    /// files can hurt; or auto: into memory on a network file system, if it takes at most a quarter
-    /// of the memory [default: map]
+    /// How to read the store: from a memory map; into memory first, safe from changes to the files;
+    /// or auto: into memory on a network file system, if it takes at most a quarter of the memory
+    /// [default: map]
     #[arg(long, value_parser = bare_choice::<Access>(), value_name = "HOW", hide_short_help = true)]
     access: Option<Access>,
 }
@@ -55,10 +55,7 @@ impl AccessArgs {
 /// Rejects fingerprints of fewer than 64 bits, for a command whose statistics assume 64.
 pub(crate) fn refuse_narrow(width: Width, command: &str) -> anyhow::Result<()> {
     if width != Width::FULL {
-        bail!(
-            "'fpstore {command}' knows what is usual among fingerprints of 64 bits, and these have \
-             {width}"
-        );
+        bail!("'fpstore {command}' is for fingerprints of 64 bits, and these have {width}");
     }
     Ok(())
 }

@@ -49,15 +49,15 @@ impl Documents {
         self.source
             .hasher()
             .filter(|_| self.have_texts())
-            .context("--fingerprint-field reads no texts, so nothing can be made of them")
+            .context("--fingerprint-field reads no texts to compute fingerprints from")
     }
 
     /// Rejects documents without texts, for --confirm.
     pub(crate) fn check_texts(&self) -> anyhow::Result<()> {
         if !self.source.has_texts() {
             bail!(
-                "--confirm compares texts, and --fingerprint-field reads none; make fingerprints of \
-                 the texts with --docs"
+                "--confirm compares texts, and --fingerprint-field reads no texts; use --docs to \
+                 compute fingerprints of texts"
             );
         }
         Ok(())

@@ -11,7 +11,7 @@ use super::command::{AccessArgs, open_map, variable};
 /// The stores that a command asks: the one declaration of `-s`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct StoresArg {
-    /// The store, or several as one [default: $FPSTORE, else store.fps]
+    /// One or more stores [default: $FPSTORE, else store.fps]
     #[arg(short = 's', long = "store", id = "store", value_name = "DIR")]
     named: Vec<PathBuf>,
 }
@@ -50,8 +50,8 @@ pub(crate) fn of_one(arg: Arg) -> Arg {
 fn one_alone(named: &[PathBuf]) -> String {
     let named: Vec<String> = named.iter().map(|path| path.display().to_string()).collect();
     format!(
-        "takes one store, and -s names {}: {}; ask each by itself, or make one store of them with \
-         'fpstore import'",
+        "takes one store, and -s names {}: {}; query each store separately, or make one store of \
+         them with 'fpstore import'",
         named.len(),
         named.join(", ")
     )

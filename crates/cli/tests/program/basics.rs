@@ -380,7 +380,7 @@ fn compressed_input_that_is_damaged_says_so() {
 fn the_help_of_every_command_has_examples_and_the_short_one_fits_a_screen() {
     let desk = desk();
     let (help, _) = desk.run(&["help"], 0);
-    for group in ["Make a store:", "Ask it:", "Change a store:", "Work with texts:"] {
+    for group in ["Make a store:", "Search a store:", "Change a store:", "Work with texts:"] {
         assert!(help.contains(&format!("\n{group}\n")), "{group}: {help}");
     }
     let groups = help.lines().take_while(|line| *line != "Options:");

@@ -180,7 +180,7 @@ fn hidden_files_are_counted_and_can_be_read() {
     desk.write("d/.c.txt", "seven eight nine");
     let (out, err) = desk.run(&["fingerprint", "d"], 0);
     assert_eq!(ids(&out), ["a.txt"]);
-    assert!(err.contains("2 hidden files passed over; --hidden reads them"), "{err}");
+    assert!(err.contains("skipped 2 hidden files; --hidden reads them"), "{err}");
     let (out, err) = desk.run(&["fingerprint", "d", "--hidden"], 0);
     assert_eq!(ids(&out), [".c.txt", ".well-known/b.txt", "a.txt"]);
     assert!(!err.contains("hidden"), "{err}");

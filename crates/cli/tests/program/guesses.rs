@@ -48,7 +48,7 @@ fn tables_are_read_without_an_option_and_the_guess_is_said() {
     assert_eq!(err, "");
     assert_eq!(desk.ok(&["dump", "img.fps"], ""), expected);
     let (_, err) = desk.run(&[&at[..], &columns[..2], &["--id-field", "path"]].concat(), 2);
-    assert!(err.contains("must be one too"), "{err}");
+    assert!(err.contains("must be a number too"), "{err}");
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn a_doubt_gets_one_command_that_ends_it_and_never_skip_bad() {
         (quoted, r"fpstore build 'a '\''b'\''.tsv' --fingerprint-field 2 --id-field 3"),
     ] {
         let (_, err) = desk.run(&["build", file], 2);
-        assert!(err.contains(&format!("if it is so, say: {command}\n")), "{file}: {err}");
+        assert!(err.contains(&format!("if so, run: {command}\n")), "{file}: {err}");
         assert!(!err.contains("skip-bad") && !desk.path("store.fps").exists());
     }
     let words: Vec<&str> =
@@ -88,10 +88,10 @@ fn folders_and_files_of_documents_are_known_by_their_names() {
         .concat();
     desk.write("corpus/a.jsonl", &lines);
     let (_, err) = desk.run(&["build", "corpus", "-s", "docs.fps"], 0);
-    assert!(err.contains("corpus is a folder, so --docs is meant"), "{err}");
+    assert!(err.contains("corpus is a folder, so --docs is assumed"), "{err}");
     assert!(err.contains("took 'url' for the ids, 'content' for the texts"), "{err}");
     let (_, err) = desk.run(&["dedup", "corpus", "-o", "clean"], 0);
-    assert!(err.contains("so 'fpstore clean' is meant"), "{err}");
+    assert!(err.contains("so 'fpstore clean' is assumed"), "{err}");
     assert_eq!(desk.read("clean/a.jsonl").lines().count(), 1);
     let (out, _) = desk.run(&["pairs", "corpus/a.jsonl"], 0);
     assert!(out.contains("u/1\tu/2"), "{out}");
@@ -100,7 +100,7 @@ fn folders_and_files_of_documents_are_known_by_their_names() {
     assert!(out.contains("u/2"), "{out}");
     desk.write("none.jsonl", "{\"a\":\"short\",\"b\":\"a longer text\",\"id\":1}\n");
     let (_, err) = desk.run(&["build", "none.jsonl", "-s", "no.fps"], 2);
-    let command = "if it is so, say: fpstore build none.jsonl -s no.fps --text-field b\n";
+    let command = "if so, run: fpstore build none.jsonl -s no.fps --text-field b\n";
     assert!(err.contains(command), "{err}");
     desk.write("prints.jsonl", format!("{{\"id\":1,\"phash\":\"{A}\"}}\n"));
     let (_, err) = desk.run(&["build", "prints.jsonl", "-s", "no.fps"], 2);
@@ -146,7 +146,7 @@ fn the_store_is_a_plain_argument_of_every_command() {
 fn a_store_that_is_not_there_is_explained() {
     let desk = desk();
     let (_, err) = desk.run(&["info"], 2);
-    assert!(err.contains("neither -s nor $FPSTORE names one") && err.contains("make one"), "{err}");
+    assert!(err.contains("default without -s and $FPSTORE") && err.contains("make one"), "{err}");
     desk.ok(&["build", "name_first.tsv", "img.fps", "-q"], "");
     let (_, err) = desk.run(&["info"], 2);
     assert!(err.contains("here is a store: img.fps"), "{err}");
@@ -236,7 +236,7 @@ fn documents_that_come_as_fingerprints_get_the_command_that_reads_them() {
     desk.write("one.jsonl", json);
     desk.write("two.jsonl", json);
     let (_, err) = desk.run(&["join", "one.jsonl", "two.jsonl"], 0);
-    assert!(err.starts_with("fpstore: one.jsonl is JSON Lines, so --docs is meant\n"), "{err}");
+    assert!(err.starts_with("fpstore: one.jsonl is JSON Lines, so --docs is assumed\n"), "{err}");
 }
 
 /// The same lines are read with the same columns by all commands, streaming commands included.
@@ -297,7 +297,7 @@ fn decimals_by_name_are_no_hex_in_silence() {
         let pairs = ["pairs", file, "--fingerprint-field", "h", "--id-field", "id", "-k", "1"];
         let (_, err) = desk.run(&pairs, 2);
         assert!(err.contains("hex or decimal"), "{err}");
-        let (_, ready) = err.split_once("if it is so, say: fpstore ").unwrap();
+        let (_, ready) = err.split_once("if so, run: fpstore ").unwrap();
         let ready: Vec<&str> = ready.trim().split(' ').collect();
         assert_eq!(ready, [&pairs[..], &["--radix", "dec"]].concat());
         let (out, _) = desk.run(&ready, 0);

@@ -32,8 +32,8 @@ fn judged_pairs_are_obeyed_in_files_and_in_stores() {
     for input in ["in.tsv", "in.fps"] {
         assert_eq!(clusters(&desk, &[input]), ["ab", "dfg"], "{input}");
         let (_, err) = desk.run(&["cluster", "-k", "1", input, "--pairs", "labels.tsv"], 0);
-        let said = "obeyed 3 judged pairs, 1 of one document and 2 of different ones; 1 of ids that \
-                    no document has";
+        let said = "applied 3 judged pairs, 1 of the same document and 2 of different documents; 1 \
+                    with unknown ids";
         assert!(err.contains(said), "{err}");
     }
     // The rules of --keep use the same clusters, even if ids are positions.

@@ -233,7 +233,7 @@ fn documents_are_added_by_the_recipe_of_the_store() {
     assert_eq!(out.lines().count(), 2, "{out}");
     let other = ["add", "-", "--docs", "--shingle", "2", "-s", "texts.fps"];
     let (_, err) = desk.run_on(&other, two, 2);
-    assert!(err.contains("the recipe of the store decides"), "{err}");
+    assert!(err.contains("the recipe of the store sets"), "{err}");
     let (_, err) = desk.run_on(&["add", "-s", "texts.fps"], "ff\n", 2);
     assert!(err.starts_with("fpstore: recipes differ: "), "{err}");
 }
@@ -406,7 +406,7 @@ fn records_that_were_added_before_are_told() {
     desk.write("b.tsv", "0123456789abcdef\tother\n");
     desk.ok(&["build", "a.tsv", "-s", "s.fps", "-q"], "");
     let (_, err) = desk.run(&["add", "a.tsv", "-s", "s.fps"], 0);
-    let said = "3 records of the input were in the store before, and are there twice now";
+    let said = "3 records of the input were already in the store, and are there twice now";
     assert!(err.contains(said) && err.contains("--replace"), "{err}");
     // Another page with an equal fingerprint is not a repetition.
     let (_, err) = desk.run(&["add", "b.tsv", "-s", "s.fps"], 0);
@@ -436,7 +436,7 @@ fn documents_that_were_added_before_are_told() {
     assert!(!err.contains("twice"), "{err}");
     let again = ["add", "--docs", "a.jsonl", "-s", "s.fps"];
     let (_, err) = desk.run(&again, 0);
-    let said = "  3 records of the input were in the store before, and are there twice now";
+    let said = "  3 records of the input were already in the store, and are there twice now";
     assert!(err.contains(said), "{err}");
     for option in ["--replace", "-q"] {
         let (_, err) = desk.run(&[&again[..], &[option]].concat(), 0);
@@ -470,7 +470,7 @@ fn add_makes_the_store_on_demand_and_tunes_it_as_build_does() {
     let (_, err) = desk.run(&["add", "one.tsv", "-s", "new.fps"], 2);
     assert!(err.contains("there is no store at new.fps"), "{err}");
     let (_, err) = desk.run(&["add", "--create", "one.tsv", "-s", "new.fps"], 0);
-    assert!(err.contains("new.fps: made, because there was no store"), "{err}");
+    assert!(err.contains("new.fps: created, because there was no store"), "{err}");
     desk.ok(&["add", "--create", "one.tsv", "-s", "new.fps", "--replace", "-q"], "");
     assert_eq!(desk.ok(&["dump", "new.fps"], ""), "00ff00ff00ff00ff\ta\n");
     for (k, args) in [
@@ -508,7 +508,7 @@ fn add_makes_no_store_before_its_inputs_open() {
         &["one.tsv", "--follow"],
     ] {
         let (_, err) = desk.run(&[&["add", "--create"][..], args].concat(), 2);
-        assert!(!err.contains("made, because"), "{args:?}: {err}");
+        assert!(!err.contains("created, because"), "{args:?}: {err}");
         desk.assert_files(&["folder", "one.tsv"]);
     }
     let (_, err) = desk.run(&["add", "one.tsv", "new", "--create"], 2);

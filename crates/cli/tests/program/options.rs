@@ -92,7 +92,7 @@ fn fingerprints_of_another_recipe_are_not_compared() {
         let (out, err) = desk.run_on(&[&["dedup"], args].concat(), &fingerprints, 2);
         assert!(err.contains("recipes differ") && out.is_empty(), "{args:?}: {err}");
         let is_external = !args.contains(&"--recipe");
-        assert_eq!(err.contains("say so: --recipe"), is_external, "{args:?}: {err}");
+        assert_eq!(err.contains("give --recipe with its name"), is_external, "{args:?}: {err}");
     }
     assert_eq!(content(&desk, "docs.fps"), before);
     for files in [&["new.tsv"][..], &["--add", "new.tsv"], &["--add", "-"]] {

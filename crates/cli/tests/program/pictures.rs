@@ -20,7 +20,7 @@ fn desk() -> Desk {
 fn pictures_become_a_store_with_paths_as_ids() {
     let desk = desk();
     let (_, err) = desk.run(&["build", "--images", "photos", "-s", "p.fps"], 0);
-    assert!(err.contains("1 other file passed over"), "{err}");
+    assert!(err.contains("skipped 1 file with other extensions"), "{err}");
     assert!(err.contains("tuned for -k 10; next: fpstore query --image PICTURE"), "{err}");
     let dump = desk.ok(&["dump", "p.fps"], "");
     for line in ["a36f92c09d6ab5c8\tbelow/tall.png", "c6bc0a6395b51e3a\twide.png"] {
@@ -78,14 +78,14 @@ fn a_bad_picture_is_named_and_nothing_is_written_unless_it_is_left_out() {
     let (_, err) = desk.run(&["query", "--image", "photos/cut.png", "-s", "p.fps"], 2);
     assert!(err.contains("photos/cut.png: "), "{err}");
     let (_, err) = desk.run(&["build", "--images", "photos/wide.png", "-s", "x.fps"], 2);
-    assert!(err.contains("is no folder"), "{err}");
+    assert!(err.contains("is not a folder"), "{err}");
 }
 
 #[test]
 fn pictures_are_known_where_texts_or_fingerprints_are_expected() {
     let desk = desk();
     let (_, err) = desk.run(&["build", "photos", "p.fps"], 0);
-    assert!(err.starts_with("fpstore: photos holds pictures, so --images is meant\n"), "{err}");
+    assert!(err.starts_with("fpstore: photos holds pictures, so --images is assumed\n"), "{err}");
     for args in [
         &["query", "--file", "photos/wide.png", "p.fps"][..],
         &["query", "--text", "a picture", "p.fps"],

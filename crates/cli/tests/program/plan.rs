@@ -84,7 +84,7 @@ fn what_cannot_be_planned_names_what_would_work() {
     desk.write("one.tsv", "c0f1789bed2eb9b8\n");
     desk.write("junk.bin", b"\x00\xff\x01junk");
     for (args, named) in [
-        (&["plan"][..], "say -n COUNT"),
+        (&["plan"][..], "give -n COUNT"),
         (&["plan", "-n", "0"], "0 fingerprints, expected 1 to 2^40"),
         (&["plan", "-n", "many"], "'many' is no count, expected one such as 1e9"),
         (&["plan", "-n", "1e9", "-k", "65"], "0..=64"),

@@ -58,7 +58,7 @@ fn pairs_and_answers_can_be_tables() {
     assert_same(&desk, &[&from[..], &["--labels"]].concat(), &columns);
     assert_same(&desk, &[&from[..], &["--labels", "--nearest", "2"]].concat(), &columns);
     let (_, err) = desk.run(&[&from[..], &["--format", "parquet"]].concat(), 2);
-    assert!(err.contains("name one with -o"), "{err}");
+    assert!(err.contains("name a file with -o"), "{err}");
 }
 
 #[test]

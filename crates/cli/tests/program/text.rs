@@ -416,7 +416,7 @@ fn simhash_is_the_other_method_by_name() {
     let (by_default, err) = desk.run(&["fingerprint", "docs.jsonl"], 0);
     assert!(err.contains("used recipe minhash") && by_default != by_name, "{err}");
     let (_, err) = desk.run(&["simhash", "docs.jsonl", "--recipe", "minhash"], 2);
-    assert!(err.contains("'fpstore fingerprint' follows any recipe"), "{err}");
+    assert!(err.contains("'fpstore fingerprint' accepts any recipe"), "{err}");
     let (_, err) =
         desk.run(&["fingerprint", "docs.jsonl", "--recipe", "minhash", "--recipe", "simhash"], 2);
     assert!(err.contains("--recipe is given twice"), "{err}");

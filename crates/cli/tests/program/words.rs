@@ -253,5 +253,5 @@ fn a_target_or_a_text_in_the_wrong_place_is_told_its_option() {
     desk.write("docs.jsonl", "{\"id\":\"a\",\"text\":\"a quick brown fox jumps\"}\n");
     desk.ok(&["build", "docs.jsonl", "docs.fps", "-q"], "");
     let err = refused(&desk, &["query", "--file", "some text", "docs.fps"]);
-    assert!(err.contains("--text asks with a text"), "{err}");
+    assert!(err.contains("--text searches for a text"), "{err}");
 }

@@ -46,7 +46,7 @@ fn judged_pairs_are_obeyed_and_read_again_on_a_signal() {
     std::thread::sleep(Duration::from_millis(500));
     assert_eq!(add(&server, &[("0f", "new")], 3)[0]["near"]["ids"], json!(["new"]));
     let (_, err) = server.end();
-    assert!(err.contains("the judged pairs of before stay: labels.tsv: line 1"), "{err}");
+    assert!(err.contains("the old judged pairs remain in use: labels.tsv: line 1"), "{err}");
 }
 
 #[test]

@@ -140,5 +140,5 @@ fn commands_take_access_and_refuse_it_for_files() {
         }
     }
     let (_, refused) = desk.run(&["pairs", "new.tsv", "--access", "memory"], 2);
-    assert!(refused.contains("these are files"), "{refused}");
+    assert!(refused.contains("the input is files"), "{refused}");
 }

@@ -210,7 +210,7 @@ fn the_program_says_what_is_missing_and_how_to_go_on() {
     };
     behead(&file(0));
     let (_, told) = desk.run(&["verify", "my store.fps"], 1);
-    assert!(told.contains("--repair saves what can be read"), "{told}");
+    assert!(told.contains("--repair saves the readable records"), "{told}");
     let (_, told) = desk.run(&["verify", "my store.fps", "--repair", "-q"], 1);
     assert!(told.contains("missing: segment"), "{told}");
     assert!(told.contains("'2026-10': 100 fingerprints with all ids"), "{told}");

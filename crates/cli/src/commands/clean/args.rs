@@ -9,20 +9,20 @@ use fpstore_corpus::{KeepRules, LossLimit, PassageFate, Reasons};
 /// Policies for near-duplicate documents, and the reports.
 #[derive(Args, Debug)]
 pub(super) struct CleaningArgs {
-    /// And the kept one has this part of a document's features, such as 1.0; see --confirm
+    /// Also require this part of the features in the kept document, such as 1.0; see --confirm
     ///
-    /// It then has no fewer features than the document. With 1.0 a document goes only if all its
-    /// features are in the one that is kept. What is contained in a document that is less similar
-    /// than --confirm says is not found. --keep longest finds the most.
+    /// The kept document then has at least as many features as the removed document. With 1.0 a
+    /// document is removed only if the kept document has all its features. Documents contained in
+    /// less similar documents than --confirm are not found. --keep longest finds the most.
     #[arg(long, value_name = "PART", hide_short_help = true)]
     pub(super) confirm_contains: Option<f64>,
-    /// With --unit: what becomes of removed passages: cut, annotate, or drop:PART of a document
+    /// With --unit: treatment of removed passages: cut, annotate, or drop:PART of a document
     ///
-    /// cut takes them out of their texts, and leaves the rest of each record as it is. drop:0.5 drops
-    /// documents of which half or more of the characters are in removed passages, and leaves the
-    /// others whole. annotate copies nothing: it writes for each file its documents' ids and the
-    /// places of their removed passages, in characters, with 1 less the part of the bits in which
-    /// they differ from the kept one.
+    /// cut removes the passages from their texts, and keeps the rest of each record. drop:0.5
+    /// removes documents with half or more of their characters in removed passages, and keeps the
+    /// others whole. annotate copies nothing: it writes for each file the ids of its documents and
+    /// the places of their removed passages, in characters, with 1 less the part of the bits in
+    /// which they differ from the kept passage.
     #[arg(
         long,
         value_name = "FATE",
@@ -31,68 +31,69 @@ pub(super) struct CleaningArgs {
         hide_short_help = true
     )]
     pub(super) passages: Option<PassageFate>,
-    /// The field that holds the address (URL) of a document; of one address the best stays
+    /// Field of the address (URL) of a document; the best document of each address is kept
     ///
-    /// Addresses are the same whether http or https, whatever the case of the host, without the default
-    /// port, the fragment, slashes at the end and parameters that follow readers, such as utm_source.
-    /// A document goes by its address before texts are compared; --keep says which one stays.
+    /// These do not matter: http or https, the case of the host, the default port, the fragment,
+    /// slashes at the end, and tracking parameters, such as utm_source. Documents are removed by
+    /// address before texts are compared; --keep selects the kept document.
     #[arg(long, value_name = "NAME", hide_short_help = true)]
     pub(super) url_field: Option<String>,
     /// Remove documents by these reasons alone: address,bytes,text,near [default: all that apply]
     ///
-    /// The first that holds is the reason: address, see --url-field; bytes, the texts are the same;
-    /// text, they are the same tokens, as the recipe makes them; near, see -k and --confirm. Without
-    /// near only what is the same is removed.
+    /// The first matching reason counts: address, see --url-field; bytes, equal texts; text, equal
+    /// tokens of the recipe; near, see -k and --confirm. Without near only equal documents are
+    /// removed.
     #[arg(long, value_name = "REASONS", hide_short_help = true)]
     pub(super) judge: Option<Reasons>,
-    /// Pairs that people have judged: id, id and 1 for one document, 0 for different ones
+    /// Pairs judged by people: id, id and 1 for the same document, 0 for different documents
     ///
-    /// The file is that of 'evaluate'. Of documents that are one the best by --keep stays. A document
-    /// that is judged different from the one that it would go by stays, whatever else it is near. Ids
-    /// that no document has change nothing.
+    /// The format is the same as for 'evaluate'. Of the same documents the best by --keep is kept.
+    /// A document judged different from the document that would replace it is kept, whatever else
+    /// it is near. Unknown ids have no effect.
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(super) pairs: Option<PathBuf>,
     /// Of near documents keep the first, last, longest, newest:FIELD, best:FIELD or source:A,B
     ///
-    /// The field holds a date (newest) or a number (best); source:A,B prefers documents of source A,
-    /// then of B, see --source-field. Several rules with commas between them decide one after the
-    /// other, as in source:curated,wiki,best:quality,longest. Documents without the field of a rule
-    /// come last, and of equal ones the first is kept.
+    /// The field contains a date (newest) or a number (best); source:A,B prefers documents of
+    /// source A, then of B, see --source-field. Several rules, separated by commas, are applied in
+    /// order, as in source:curated,wiki,best:quality,longest. Documents without the field of a rule
+    /// come last, and of equal documents the first is kept.
     #[arg(long, value_name = "RULES", default_value = "first")]
     pub(super) keep: KeepRules,
-    /// The field that says which source a document comes from [default: source, with --keep source:]
+    /// Field of the source of a document [default: source, with --keep source:]
     #[arg(long, value_name = "NAME", hide_short_help = true)]
     pub(super) source_field: Option<String>,
-    /// Raise the bar evenly, from what is the same, until at most N documents are left
+    /// Relax the threshold, from equal documents on, until at most N documents are left
     ///
-    /// The bar goes from similarity 1 down to that of --confirm, or from distance 0 up to -k, one for
-    /// all documents. At the bar that is reached, those that are the least alike to the kept one stay
-    /// until N are left. If even the last bar leaves more than N, nothing is written. Documents without
-    /// fingerprint are among the N, and stay in any case.
+    /// The threshold goes from similarity 1 down to --confirm, or from distance 0 up to -k, and is
+    /// the same for all documents. At the reached threshold, the documents least similar to their
+    /// kept document are kept until N are left. If even the last threshold leaves more than N,
+    /// nothing is written. Documents without fingerprint count among the N, and are always kept.
     #[arg(long, value_name = "N", hide_short_help = true)]
     pub(super) target: Option<u64>,
     /// Stop before anything is written if more is removed, such as 50%
     ///
-    /// It holds for all documents, and for each file and each source with 100 documents or more. The
-    /// same command with a higher limit goes on from there.
+    /// The limit applies to all documents, and to each file and each source with 100 documents or
+    /// more. The same command with a higher limit continues from there.
     #[arg(long, value_name = "PART")]
     pub(super) max_loss: Option<LossLimit>,
-    /// Write to FILE how many documents all files, each file and each source have, and lose
+    /// Write to FILE the number of documents and of removed documents: total, per file, per source
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(super) losses: Option<PathBuf>,
-    /// Write to FILE what went in and came out, as JSON: settings, counts, SHA-256 of all files
+    /// Write a manifest to FILE, as JSON: settings, counts, SHA-256 of input and output files
     ///
-    /// The files are read again for it. 'jq -r \'.inputs[], .outputs[] | "\(.sha256)  \(.path)"\' FILE
-    /// | sha256sum -c' checks them later.
+    /// The files are read again for it. 'jq -r \'.inputs[], .outputs[] | "\(.sha256)  \(.path)"\'
+    /// FILE | sha256sum -c' checks them later.
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(super) manifest: Option<PathBuf>,
-    /// Write a page for a browser: counts, plots, and what goes beside what stays
+    /// Write a page for a browser: counts, plots, removed and kept documents
     ///
-    /// A slider shows how many documents of the sample would stay at a higher similarity; that of the
-    /// sample is computed exactly, also without --confirm. Its texts are read again.
+    /// A slider shows the number of documents of the sample that a higher similarity would keep.
+    /// The similarity in the sample is exact, also without --confirm. The texts of the sample are
+    /// read again.
     #[arg(long, value_name = "FILE", value_parser = page_path)]
     pub(super) html: Option<PathBuf>,
-    /// The removed documents that the page shows; of more, a sample
+    /// Number of removed documents on the page; a sample if there are more
     #[arg(
         long,
         value_name = "N",
@@ -103,17 +104,17 @@ pub(super) struct CleaningArgs {
     pub(super) html_max: usize,
     /// Keep up to N documents of each cluster [default: 1]
     ///
-    /// Of near documents the one that is kept in any case, and those that are the next best by
-    /// --keep. Documents near a stored one are removed as ever.
+    /// The kept document of each cluster, and the next best documents by --keep. Documents near a
+    /// stored document are still removed.
     #[arg(long, value_name = "N", hide_short_help = true)]
     pub(super) per_cluster: Option<u32>,
-    /// Add a field NAME with the number of documents of its cluster to each document that stays
+    /// Add a field NAME with the size of its cluster to each kept document
     ///
-    /// It is 1 for a document that is near no other one, and null for bad records and for documents
+    /// The size is 1 for a document without near documents, and null for bad records and documents
     /// without text.
     #[arg(long, value_name = "NAME", hide_short_help = true, conflicts_with = "list")]
     pub(super) cluster_size: Option<String>,
-    /// Keep all documents, and add a field NAME with the id of the one that each duplicates
+    /// Keep all documents, and add to duplicates a field NAME with the id of their original
     #[arg(long, value_name = "NAME")]
     pub(super) annotate: Option<String>,
     /// Print fingerprint and id of each kept document instead of copying it
@@ -121,8 +122,8 @@ pub(super) struct CleaningArgs {
     pub(super) list: bool,
     /// Print what would be removed and change nothing
     ///
-    /// The lists and pages that other options name are written. What it takes is the time for finding,
-    /// without that for copying.
+    /// Lists and pages of other options are written. The command takes the time for finding
+    /// duplicates, without copying.
     #[arg(long, short_alias = 'n', conflicts_with = "list")]
     pub(super) dry_run: bool,
 }

@@ -27,8 +27,8 @@ use crate::session::stores::{Asked, StoreNames, StoresArg};
 use args::CleaningArgs;
 
 const LONG_ABOUT: &str = "\
-Copy a corpus without its near-duplicate documents. Documents are compared with each other, or with -s \
-with a store or several stores, or with -s and --within with both. Stored documents are never removed.
+Copy a corpus without its near-duplicate documents. Documents are compared with each other, with -s \
+with one or more stores, or with -s and --within with both. Stored documents are never removed.
 
 Documents are copied byte for byte, in their order, in files of the same format and compression: with \
 -o FOLDER each file under its path below the common folder of all inputs, with -o FILE a single file. \
@@ -37,10 +37,10 @@ the paths of the kept files are listed instead, in FILE or FOLDER/kept-files.txt
 and bad records are kept, except damaged records of web archives.
 
 The same command resumes a stopped job from FOLDER/.fpstore-dedup. --add adds the kept documents to the \
-store after all output is written, or none of them.
+store after all output is written: all of them or none.
 
 --removed FILE receives a line for each removed document: its fingerprint, the fingerprint of the kept \
-or nearest stored one, their distance and similarity, both ids, 'new' or 'stored' for the other document, \
+or nearest stored document, their distance and similarity, both ids, 'new' or 'stored' for the other document, \
 the reason (address, bytes, text, near or confirmed), and with several stores the store.";
 
 const AFTER_HELP: &str = "\
@@ -51,23 +51,23 @@ Examples:
 Exit status: 0 done; 2 error.";
 
 const STORE_HELP: &str =
-    "The store to compare with, or several; without it, documents are compared with each other";
+    "Stores to compare with; without them, documents are compared with each other";
 
 const K_MORE: &str = "
 
-The fingerprints then decide alone, unless --confirm is given, too: faster, and wrong more often, above \
-all on short texts.";
+Without --confirm only the fingerprints are then compared. This is faster, and wrong more often, \
+especially for short texts.";
 
 const CONFIRM_MORE: &str = "
 
 The similarity is exact between new documents, and estimated from the sketches of a store (build \
 --sketch). Without -k the distance of candidates is chosen so that one in a hundred pairs of similarity \
-S is missed, and fewer of more similar pairs. Fingerprints decide alone with -k, and where nothing else \
-can be compared: for ready fingerprints, pipes, and with a store without sketches. The last lines of the \
-output name the criterion.";
+S is missed, and fewer of more similar pairs. Only fingerprints are compared with -k, for ready \
+fingerprints, for pipes, and with a store without sketches. The last lines of the output contain the \
+criterion.";
 
 fn confirm_help() -> String {
-    format!("The least Jaccard similarity of near-duplicates [default: {USUAL_SIMILARITY}]")
+    format!("Minimum Jaccard similarity of near-duplicates [default: {USUAL_SIMILARITY}]")
 }
 
 /// Treats files as documents unless a field of ready fingerprints is named.
@@ -94,7 +94,7 @@ fn always(arg: Arg) -> Arg {
     mut_arg("run", with_add)
 )]
 pub(crate) struct CleanArgs {
-    /// Files of documents, folders that contain such files, or -
+    /// Files of documents, folders of such files, or -
     #[arg(value_name = "CORPUS", required = true)]
     files: Vec<PathBuf>,
     #[command(flatten)]
@@ -165,7 +165,7 @@ impl CleanArgs {
     pub(crate) fn after_interruption(&self) -> &'static str {
         match self.cleaning.list || self.cleaning.dry_run {
             true => "nothing was changed",
-            false => "the same command goes on from here",
+            false => "the same command continues from here",
         }
     }
 
@@ -207,8 +207,8 @@ impl CleanArgs {
         let copies = !cleaning.list && !cleaning.dry_run;
         if documents_are_passages && copies && cleaning.passages.is_none() {
             bail!(
-                "passages are parts of records: add --passages cut, drop:0.5 or annotate to say what \
-                 becomes of those that are removed, or --list to print the kept ones"
+                "passages are parts of records: add --passages cut, drop:0.5 or annotate for the \
+                 treatment of removed passages, or --list to print the kept passages"
             );
         }
         cleaner.output = match output {

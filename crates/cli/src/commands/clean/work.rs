@@ -168,17 +168,18 @@ pub(super) fn run(settings: Settings, monitor: &Monitor) -> anyhow::Result<ExitS
 fn tell(event: Event<'_>, monitor: &Monitor, quiet: bool) {
     match event {
         Event::Resumed { done, count } if !quiet => {
-            message!("going on with unfinished work: {done} of {count} parts are read");
+            message!("continuing unfinished work: {done} of {count} parts are read");
         }
         Event::Joined { done, count } if !quiet => monitor.suspend(|| match count - done {
             0 => message!("near documents were found before; they are compared"),
-            _ => message!("going on with unfinished work: {done} of {count} parts are joined"),
+            _ => message!("continuing unfinished work: {done} of {count} parts are joined"),
         }),
         Event::Read(summary) => monitor.suspend(|| report(summary)),
         Event::ManyUnlike(unlike) => monitor.suspend(|| {
             message!(
-                "warning: {unlike}; this takes long, and less with a smaller -k, which misses more; \
-                 text that many documents share can be cut out first with --unit and --passages"
+                "warning: {unlike}; this takes long; a smaller -k takes less time and misses \
+                 more; text shared by many documents can be cut out first with --unit and \
+                 --passages"
             );
         }),
         Event::RepeatedIds(found) => monitor.suspend(|| report_repeated_ids(found)),
@@ -188,7 +189,7 @@ fn tell(event: Event<'_>, monitor: &Monitor, quiet: bool) {
         Event::Unmerged(error) => monitor.suspend(|| warn_unmerged(error)),
         Event::NotRemoved(error) => monitor.suspend(|| {
             let why = chain(error);
-            message!("warning: all is done, but {why}; the same command removes what is left");
+            message!("warning: all is done, but {why}; the same command removes the leftovers");
         }),
         _ => {}
     }
@@ -213,9 +214,10 @@ fn report_account(account: &Account, fate: Fate, adds: bool, is_list: bool) {
         let dropped = counted(account.dropped_count, "document", "documents");
         match passages {
             PassageFate::Cut => message!(
-                "passages were cut out of {changed}; {dropped} went whole, because nothing was left"
+                "passages were cut out of {changed}; {dropped} removed whole, because nothing was \
+                 left"
             ),
-            PassageFate::Drop(_) => message!("{dropped} went whole; the others stay as they are"),
+            PassageFate::Drop(_) => message!("{dropped} removed whole; the others are unchanged"),
             PassageFate::Annotate => {
                 let has = if account.changed_count == 1 { "has" } else { "have" };
                 message!("{changed} {has} marked passages");
@@ -235,7 +237,7 @@ fn report_account(account: &Account, fate: Fate, adds: bool, is_list: bool) {
     if !stay.is_empty() {
         let is_one = account.empty_count + bad_count == 1;
         let (verb, them) =
-            if is_one { ("stays as it is", "it") } else { ("stay as they are", "they") };
+            if is_one { ("is kept unchanged", "it") } else { ("are kept unchanged", "they") };
         message!("{} {verb}, because {them} cannot be compared", stay.join(" and "));
     }
     if account.damaged_count > 0 {

@@ -44,10 +44,9 @@ members; a + after it means at least, which happens above 4096 fingerprints. JSO
 for each cluster.
 
 With --docs the input is documents, in files and folders. --confirm S then joins only documents \
-whose features have a Jaccard similarity of S or more, which stands after the distance.
+with a Jaccard similarity of S or more; the similarity follows the distance.
 
-'fpstore help clusters' tells what the methods and the rules of --keep are, what --stable does, and \
-what the page of --html shows.
+'fpstore help clusters' describes the methods, the rules of --keep, --stable, and the page of --html.
 
 Needs 24 bytes of memory for each fingerprint besides the join; pairs are not stored.";
 
@@ -59,7 +58,7 @@ Examples:
   fpstore cluster pages.fps --stable clusters.tsv --format json
   fpstore cluster --docs corpus.jsonl.zst --html groups.html --link 'https://example.org/{id}'
 
-Exit status: 0 if there is any cluster, or with --keep; 1 if there is none; 2 error.";
+Exit status: 0 clusters found, or with --keep; 1 no clusters; 2 error.";
 
 /// Find clusters of near-duplicates, and which documents to keep
 #[derive(Args, Debug)]
@@ -77,10 +76,10 @@ pub(crate) struct ClusterArgs {
     /// The definition of a cluster
     #[arg(long, value_parser = choice::<ClusterMethod>(), default_value_t)]
     method: ClusterMethod,
-    /// Pairs that people have judged: id, id and 1 for one document, 0 for different ones
+    /// Pairs judged by people: id, id and 1 for the same document, 0 for different documents
     ///
-    /// The file is that of 'evaluate'. Those of one document are in one cluster, near or not, and
-    /// different ones never are, see 'fpstore help clusters'. Ids that no document has change nothing.
+    /// The format is the same as for 'evaluate'. The same documents are in one cluster, near or
+    /// not; different documents never are, see 'fpstore help clusters'. Unknown ids have no effect.
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pairs: Option<PathBuf>,
     /// Keep the cluster numbers of an earlier output
@@ -171,7 +170,7 @@ pub(crate) fn run(args: &ClusterArgs) -> anyhow::Result<ExitStatus> {
 /// Prints the number of judged pairs that were applied.
 fn report_judged(obeyed: &JudgedDocuments) {
     message!(
-        "obeyed {}, {} of one document and {} of different ones; {} of ids that no document has",
+        "applied {}, {} of the same document and {} of different documents; {} with unknown ids",
         counted(obeyed.duplicate_count + obeyed.different_count, "judged pair", "judged pairs"),
         obeyed.duplicate_count,
         obeyed.different_count,

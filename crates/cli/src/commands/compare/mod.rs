@@ -27,22 +27,22 @@ use features::FeatureReport;
 use stored::{find, texts};
 
 const LONG_ABOUT: &str = "\
-Print the fingerprints of two documents, their distance in bits, and how similar they are.
+Print the fingerprints of two documents, their distance in bits, and their similarity.
 
-The estimate is what the distance says: 1 - distance / 32 with the recipe minhash, which estimates \
+The estimate is computed from the distance: 1 - distance / 32 with the recipe minhash, which estimates \
 the Jaccard similarity; cos(pi * distance / 64) with simhash, the cosine of the angle between the \
-weighted features. It has the error of a few bits: for unrelated texts the distance is 32, give or \
-take 4. The exact Jaccard similarity is the share of features that both documents have.
+weighted features. Its error is a few bits: the distance of unrelated texts is 32, plus or minus 4. The \
+exact Jaccard similarity is the share of common features.
 
-Then come features that only one of them has, in the order of the text: the differences that the \
-recipe sees.
+Then come the features of only one document, in the order of the text: the differences seen by the \
+recipe.
 
-With -s, A and B are records of a store: ids, or where no record has such an id, fingerprints in \
-hex. The bits that differ are printed, 63 the first. --texts names documents in which the ids have \
-their texts, so that their features are compared as well.
+With -s, A and B are records of a store: ids, or if no record has such an id, fingerprints in hex. The \
+different bits are printed, 63 the first. --texts FILE contains the texts of the ids, so that their \
+features are compared as well.
 
 --html FILE also writes a page for a browser, without network: both texts with the differences \
-marked by words, the features, and the bits that differ.";
+marked by words, the features, and the different bits.";
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -55,7 +55,7 @@ Exit status: 0 done; 1 if no record has such an id; 2 error.";
 /// The default number of printed features per document.
 const LIMIT: usize = 10;
 
-/// Print how alike two documents are, and where they differ
+/// Print the similarity and the differences of two documents
 #[derive(Args, Debug)]
 #[command(
     long_about = LONG_ABOUT,
@@ -66,7 +66,7 @@ pub(crate) struct CompareArgs {
     /// A file, or a text with --literal; - is standard input. With -s, an id or a fingerprint
     #[arg(value_name = "A")]
     first: String,
-    /// The other one
+    /// The other document
     #[arg(value_name = "B")]
     second: String,
     /// A and B are the texts themselves
@@ -74,10 +74,10 @@ pub(crate) struct CompareArgs {
     literal: bool,
     #[command(flatten)]
     store: StoreArg,
-    /// With -s: documents that hold the texts of the ids; may be repeated
+    /// With -s: documents with the texts of the ids; may be repeated
     #[arg(long, value_name = "FILE", requires = "store")]
     texts: Vec<PathBuf>,
-    /// Features of each document to print that the other does not have; 0 prints none [default: 10]
+    /// Number of features to print that only one document has, for each document [default: 10]
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
     #[command(flatten)]

@@ -101,8 +101,8 @@ fn one_text(
     };
     if recipe_is_known && !is_sure {
         message!(
-            "the text of {id} has another fingerprint than the store: it was changed, or read in \
-             another way"
+            "the text of {id} has another fingerprint than the store: it was changed, or read \
+             with other options"
         );
     }
     Ok(text)

@@ -24,18 +24,18 @@ use crate::session::document_reader::{Documents, check_recipe};
 use crate::session::stores::{Asked, StoresArg};
 
 const LONG_ABOUT: &str = "\
-Remove near-duplicates from lists of fingerprints: among the new records, or with -s the records near \
-a record of a store or of several stores, or with -s and --within both. Stored records are never removed. \
-The kept records are printed in their order. 'fpstore clean' does the same for files of documents.
+Remove near-duplicates from lists of fingerprints: among the new records, with -s the records near a \
+record of one or more stores, or with -s and --within both. Stored records are never removed. The kept \
+records are printed in their order. 'fpstore clean' does the same for files of documents.
 
---add adds the kept records to the store after all output is written, or none of them. With --add and \
-- as NEW, each record of standard input is answered at once, with --docs each document; see 'fpstore \
-help streams'.
+--add adds the kept records to the store after all output is written: all of them or none. With --add \
+and - as NEW, each record of standard input is answered at once, with --docs each document; see \
+'fpstore help streams'.
 
 --removed FILE receives a line for each removed record: its fingerprint, the fingerprint of the kept or \
-stored one, their distance, an empty similarity, both ids, 'new' or 'stored' for the other record, and \
-the reason 'near'. Of several stored records the nearest is listed. With -s A -s B the line ends with the \
-store of a stored record.";
+stored record, their distance, an empty similarity, both ids, 'new' or 'stored' for the other record, \
+and the reason 'near'. If several stored records are near, the line has the nearest. With -s A -s B the \
+line ends with the store of a stored record.";
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -46,7 +46,7 @@ Examples:
 Exit status: 0 done; 2 error.";
 
 const STORE_HELP: &str =
-    "The store to compare with, or several; without it, new records are compared with each other";
+    "Stores to compare with; without them, new records are compared with each other";
 
 /// Remove near-duplicates from a list or a stream of fingerprints
 #[derive(Args, Debug)]
@@ -55,7 +55,7 @@ const STORE_HELP: &str =
     after_help = AFTER_HELP,
     mut_args = in_long_help,
     mut_arg("store", |arg| arg.help(STORE_HELP)),
-    mut_arg("docs", |arg| arg.help("With --add -: standard input holds documents")),
+    mut_arg("docs", |arg| arg.help("With --add -: standard input is documents")),
     mut_arg("label", with_add),
     mut_arg("run", with_add)
 )]
@@ -75,10 +75,10 @@ pub(crate) struct DedupArgs {
     label: LabelArgs,
     #[command(flatten)]
     run: RunArgs,
-    /// The distance in bits, inclusive [default: by the store or recipe, else 3]
+    /// Distance in bits, inclusive [default: by the store or recipe, else 3]
     #[arg(short, long = "distance", value_name = "K", value_parser = distance())]
     k: Option<u32>,
-    /// The record to keep of near new ones
+    /// Which of several near new records to keep
     #[arg(long, value_name = "RULE", default_value = "first")]
     keep: Keep,
     /// Write the removed records to FILE, each with the kept record and their distance
@@ -137,7 +137,7 @@ impl DedupArgs {
             );
         }
         if self.run.run.is_some() {
-            bail!("--add with - adds at once what comes, and has no --run to be repeated");
+            bail!("--add with - adds each record at once, so it cannot be repeated with --run");
         }
         if self.keep != Keep::First {
             bail!(

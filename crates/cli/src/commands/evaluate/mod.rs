@@ -22,27 +22,27 @@ use crate::session::monitor::Monitor;
 use report::Measured;
 
 const LONG_ABOUT: &str = "\
-Measure how well a recipe tells duplicates from other documents, on labelled pairs of your own.
+Measure how well a recipe distinguishes duplicates from other documents, on your own labelled pairs.
 
-FILES hold documents with --docs, else fingerprints with ids, as 'build' reads them, or are stores \
-of such; so image hashes can be measured, too. LABELS has one pair on each line: two ids and a label, separated by \
-tabs. The label is 1 for duplicates, 0 for others, -1 for pairs to ignore. A header, further \
-columns and lines that start with # are ignored.
+FILES are documents with --docs, else fingerprints with ids, as 'build' reads them, or stores of \
+fingerprints, for example of images. LABELS has one pair on each line: two ids and a label, separated \
+by tabs. The label is 1 for duplicates, 0 for others, -1 for pairs to ignore. A header, further columns \
+and lines that start with # are ignored.
 
 For each k from 0 to 32 it prints the duplicates found within k bits, the others found wrongly, \
 the duplicates missed, precision, recall, and F1. The best k has the greatest F1. The area is \
 the area under precision over recall. The spread is the lowest and the highest best F1 of several \
-keys of the hash: differences between recipes below it are luck.
+keys of the hash: smaller differences between recipes are chance.
 
 Several --recipe, or --all, are measured side by side.
 
-A list of duplicates alone says nothing about precision. If it is complete, --unlisted-differ \
-takes every other pair of its documents as different; this compares all pairs, in about two \
-seconds for 50 000 documents on one core.
+A list of duplicates alone cannot measure precision. If it is complete, --unlisted-differ counts \
+every other pair of its documents as different; this compares all pairs, in about two seconds for \
+50 000 documents on one core.
 
-The best k for a thousand documents is too large for a million, because pairs of different \
-documents grow with the square. --collection-size N says what to expect in N such documents, and \
-recommends a k.";
+The best k for a thousand documents is too large for a million, because the number of pairs of \
+different documents grows with the square. --collection-size N predicts the results in N such \
+documents, and recommends a k.";
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -65,16 +65,16 @@ pub(crate) struct EvaluateArgs {
     /// Labelled pairs: id, id, label
     #[arg(long, value_name = "LABELS")]
     pairs: PathBuf,
-    /// Count every pair that is not listed as different documents
+    /// Count every unlisted pair as different documents
     #[arg(long)]
     unlisted_differ: bool,
-    /// Say what to expect in a collection of N such documents, such as 1e6, and recommend a k
+    /// Predict the results in a collection of N such documents, such as 1e6, and recommend a k
     #[arg(long, value_name = "N", requires = "unlisted_differ", value_parser = collection_size)]
     collection_size: Option<u64>,
-    /// Measure all recipes that have a name
+    /// Measure all named recipes
     #[arg(long, requires = "docs", conflicts_with = "recipe")]
     all: bool,
-    /// Keys of the hash to try [default: 3; 1 for standard input, which can be read once]
+    /// Number of keys of the hash [default: 3; 1 for standard input, which can be read once]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
     keys: Option<u32>,
     /// Draw the curves to an SVG file

@@ -24,17 +24,16 @@ use crate::session::choice::choice;
 use crate::session::command::ExitStatus;
 
 const LONG_ABOUT: &str = "\
-Show the schemes for a number of fingerprints, the space and time of each, and which to choose.
+Show the schemes for a number of fingerprints, their space and time, and the recommended scheme.
 
-A scheme is on the frontier if no other is both smaller and faster. The chosen scheme is the \
-fastest within the budget; 'fpstore build' chooses in the same way. 'build --scheme NAME' takes \
-every name that is shown. A name that ends in -live, -dealt or -sorted cuts its masks from the \
-bits that vary in the data. Times are for one thread and a query for a stored fingerprint: hot \
-with all data in memory, cold with none.
+A scheme is on the frontier if no other is both smaller and faster. The recommended scheme is the \
+fastest within the budget, as in 'fpstore build'. 'build --scheme NAME' accepts every printed name. \
+Schemes with names in -live, -dealt or -sorted use masks of the bits that vary in the data. Times are \
+for one thread and a query for a stored fingerprint: hot with all data in memory, cold without any.
 
-A sample shows how fingerprints crowd together; without one they are taken for random bits. A \
-FILE of fingerprints counts as a smaller collection of the same kind: if -n is larger, skew grows \
-with it, groups of near-duplicates do not.";
+A sample shows the distribution of fingerprints; without a sample they are assumed to be random bits. \
+A FILE of fingerprints counts as a smaller collection of the same kind: if -n is larger, skew grows \
+with it, but groups of near-duplicates do not.";
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -43,11 +42,11 @@ Examples:
 
 Exit status: 0 done; 2 error.";
 
-/// Show which scheme is best for given numbers, and why
+/// Show the best scheme for given numbers, and the reason
 #[derive(Args, Debug)]
 #[command(long_about = LONG_ABOUT, after_help = AFTER_HELP)]
 pub(crate) struct PlanArgs {
-    /// Number of distinct fingerprints, as 1e9 or 250000000; default: those of the sample
+    /// Number of distinct fingerprints, as 1e9 or 250000000 [default: as in the sample]
     #[arg(short, value_name = "COUNT")]
     n: Option<CountArg>,
     #[command(flatten)]
@@ -55,7 +54,7 @@ pub(crate) struct PlanArgs {
     /// Fingerprints of the kind to be stored, as 'build' reads them
     #[arg(long, value_name = "FILE")]
     sample: Option<PathBuf>,
-    /// How the fingerprints of the sample are spelled
+    /// Number base of the fingerprints in the sample
     #[arg(long, value_parser = choice::<Radix>(), default_value_t)]
     radix: Radix,
     /// Show all schemes, not only the frontier
@@ -63,7 +62,7 @@ pub(crate) struct PlanArgs {
     all: bool,
     #[command(flatten)]
     report: ReportArgs,
-    /// Draw bytes a fingerprint against microseconds
+    /// Draw bytes per fingerprint against microseconds, as SVG
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
 }
@@ -110,7 +109,10 @@ fn request_of(args: &PlanArgs) -> anyhow::Result<(PlanRequest, Option<usize>)> {
         None => (None, None),
     };
     let Some(count) = args.n.map(|arg| arg.0).or(distinct) else {
-        bail!("how many fingerprints? say -n COUNT, or --sample FILE for as many as it holds");
+        bail!(
+            "the number of fingerprints is missing: give -n COUNT, or --sample FILE for the number \
+             in a file"
+        );
     };
     let budget = args.auto.budget.unwrap_or_default();
     let request =

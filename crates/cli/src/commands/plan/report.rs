@@ -88,7 +88,7 @@ fn write_text<'a>(
     }
     let chosen = plan.chosen();
     match chosen.scheme.syndrome_bits() {
-        0 => writeln!(out, "\nThe masks of {}, as --scheme FILE takes them:", chosen.name)?,
+        0 => writeln!(out, "\nThe masks of {}, for --scheme FILE:", chosen.name)?,
         bits => writeln!(
             out,
             "\n--scheme {} keeps {bits} bits in place of the half that does not lead in the second\n\

@@ -19,7 +19,7 @@ use crate::session::stores::Asked;
 pub(crate) struct QueryDocumentArgs {
     #[command(flatten)]
     resources: RecipeFileArgs,
-    /// The files of --from hold documents, not fingerprints; folders are searched
+    /// The files of --from are documents, not fingerprints; folders are searched
     #[arg(long, help_heading = "Documents", requires = "from")]
     docs: bool,
     #[command(flatten)]
@@ -78,7 +78,7 @@ impl QueryDocumentArgs {
         }
         let hasher = self.hasher(store)?;
         if let Some(option) = read.first_given() {
-            bail!("{option} is for fingerprints; with --docs none are read");
+            bail!("{option} is for fingerprints; --docs reads no fingerprints");
         }
         let options = self.reading.options(read.skips_bad(), limits)?;
         Ok(Some(Documents::of_texts(hasher, options).sketched(sketch_len)))

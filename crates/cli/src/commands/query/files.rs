@@ -31,7 +31,7 @@ const NEAREST_COUNT: usize = 64;
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Queries from files")]
 pub(crate) struct QueryFileArgs {
-    /// Search all records of these files, which are read as by 'build'; - is standard input
+    /// Search all records of files, read as by 'build'; - is standard input
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub(crate) from: Vec<PathBuf>,
     #[command(flatten)]

@@ -33,13 +33,13 @@ use single::SingleQueries;
 const LONG_ABOUT: &str = "\
 Find every stored fingerprint within k bits of the given ones, with ids.
 
-The answer is exact for any k from 0 to 64. It is fast for the k the store was built for and \
-below; far above it, a query becomes a scan of the whole store, and --explain says so.
+The answer is exact for any k from 0 to 64. It is fast up to the k for which the store was built; \
+far above it, a query becomes a scan of the whole store, as --explain prints.
 
-A store of documents knows its recipe, so a query may be a text or a file. - answers each line of \
-standard input at once, --from FILE all records of a file, in their order and much faster than one \
-by one. -s A -s B asks several stores as one, and each match then names its store. 'fpstore help queries' \
-tells what a query can be and what is printed.";
+A store of documents contains its recipe, so a query may be a text or a file. - answers each line of \
+standard input at once. --from FILE answers all records of a file, in their order and much faster than \
+one by one. -s A -s B searches several stores as one, and prints the store of each match. 'fpstore help \
+queries' describes queries and their output.";
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -48,7 +48,7 @@ Examples:
   fpstore query --from new.tsv.zst -s pages.fps > near.tsv
   fpstore query --nearest 5 c0f1789bed2eb9b8 -s pages.fps
 
-Exit status: 0 if anything was found; 1 if nothing was; 2 error.";
+Exit status: 0 found; 1 nothing found; 2 error.";
 
 /// Alternatives to fingerprints as queries.
 const NEEDLES: [&str; NEEDLE_COUNT] = ["text", "file", "from", "id", "image"];
@@ -73,36 +73,36 @@ pub(crate) struct QueryArgs {
     access: AccessArgs,
     #[command(flatten)]
     near: NearArgs,
-    /// Find the N nearest fingerprints, at any distance or within that of -k
+    /// Find the N nearest fingerprints, at any distance or within -k
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..),
           conflicts_with_all = ["limit", "confirm", "explain"])]
     nearest: Option<u64>,
-    /// Keep the N nearest matches of each query, with all their ids, and report cut answers
+    /// Print the N nearest matches of each query, with all their ids, and report cut answers
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
     #[command(flatten)]
     format: TableArgs,
     /// With -: answer from the newest state of the store
     ///
-    /// Otherwise all answers are those of the state at the beginning.
+    /// The default is to answer from the state at the beginning.
     #[arg(long)]
     refresh: bool,
-    /// Answer only from the state of this generation, which a kept copy of the store holds
+    /// Answer only from the state of this generation, as in a kept copy of the store
     ///
-    /// Where the store holds another generation nothing is answered. 'fpstore backup' keeps a state
-    /// in a folder of its own, 'fpstore info' and each answer of a server name the generation.
+    /// A store with another generation is an error. 'fpstore backup' keeps a state in a separate
+    /// folder. 'fpstore info' and each answer of a server contain the generation.
     #[arg(long, value_name = "GENERATION", conflicts_with = "refresh", hide_short_help = true)]
     as_of: Option<u64>,
-    /// Search for what is stored under an id; may be repeated
+    /// Search for the fingerprints of an id; may be repeated
     #[arg(long, value_name = "ID", allow_hyphen_values = true, conflicts_with = "from")]
     id: Vec<String>,
-    /// Search only what was stored under this label; may be repeated
+    /// Search only records with this label; may be repeated
     #[arg(long, value_name = "LABEL", hide_short_help = true)]
     label: Vec<String>,
-    /// Print the label of each match, in a column before the id; in JSON one for each id
+    /// Print the label of each match, in a column before the id; in JSON a label for each id
     #[arg(long, hide_short_help = true)]
     labels: bool,
-    /// Print on standard error how each answer was found and what it cost
+    /// Print the search method and the cost of each answer on standard error
     #[arg(long)]
     explain: bool,
     #[command(flatten)]
@@ -145,7 +145,7 @@ impl QueryArgs {
 
 pub(crate) fn run(args: &QueryArgs) -> anyhow::Result<ExitStatus> {
     if !args.needles.is_empty() && !args.files.from.is_empty() {
-        bail!("fingerprints and --from cannot be asked by one command");
+        bail!("a command cannot search for fingerprints and for --from");
     }
     if args.explain && !args.files.from.is_empty() {
         bail!("--explain is for single queries; it cannot be used with --from");
@@ -263,12 +263,12 @@ fn check_confirm(args: &QueryArgs) -> anyhow::Result<()> {
     }
     if !args.needles.is_empty() || !args.files.from.is_empty() && !args.documents.are_given() {
         bail!(
-            "--confirm compares documents, and a fingerprint alone is none: use --text, --file, or \
-             --from with --docs"
+            "--confirm compares documents, not fingerprints: use --text, --file, or --from with \
+             --docs"
         );
     }
     if args.limit.is_some() {
-        bail!("--limit would cut the candidates before they are confirmed; leave one of both out");
+        bail!("--limit would cut the candidates before they are confirmed; leave out one of them");
     }
     Ok(())
 }

@@ -26,7 +26,7 @@ const BATCH_COUNT: usize = 10_000;
 /// The server that is asked.
 #[derive(Args, Debug)]
 pub(crate) struct ServerArgs {
-    /// Ask 'fpstore serve' at http://ADDRESS:PORT or unix:PATH
+    /// Query 'fpstore serve' at http://ADDRESS:PORT or unix:PATH
     #[arg(long, value_name = "URL", conflicts_with_all = ["store", "access", "as_of", "confirm", "explain",
           "refresh", "id", "label", "labels", "docs", "fingerprint_field", "df", "stop_words", "weights"])]
     pub(crate) server: Option<String>,

@@ -30,17 +30,17 @@ use crate::session::wait::{WaitArgs, announcer};
 const LONG_ABOUT: &str = "\
 Answer queries over HTTP from a store, or from several (-s A -s B), for crawlers and people.
 
-It listens on this machine alone unless --listen says otherwise; then it asks for a token. \
---writable lets clients remember what is new and delete ids; the server is then the one writer of \
-the store. Other machines need a token of --write-token-file to write, also with --no-auth. GET / is a page for people, /openapi.json describes all routes, docs/serve.md explains \
-them.
+The server listens on this machine only, unless --listen sets another address, which requires tokens. \
+With --writable clients can add records and delete ids; the server is then the only writer of the \
+store. Other machines need a token of --write-token-file to write, also with --no-auth. GET / is a \
+page for people, /openapi.json describes all routes, docs/serve.md explains them.
 
-The newest state of the store is looked for every --refresh-every, on SIGHUP, and by POST \
-/v1/refresh; SIGHUP also reads the files of tokens and --pairs again. The newest state is read into memory \
-before it is shown. If the store vanishes or is damaged, the state before is \
-still shown, and /readyz says so. SIGTERM and an interrupt end the server in order.
+The server looks for a newer state of the store every --refresh-every, on SIGHUP, and on POST \
+/v1/refresh; SIGHUP also reads the files of tokens and --pairs again. A newer state is read into memory \
+before it is used. If the store vanishes or is damaged, the last state is still used, and /readyz \
+reports this. SIGTERM and an interrupt end the server in order.
 
-It has no TLS; a reverse proxy before it has.";
+For TLS use a reverse proxy.";
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -48,7 +48,7 @@ Examples:
   curl 'http://127.0.0.1:7700/v1/query?fingerprint=c0f1789bed2eb9b8'
   fpstore serve -s pages.fps --writable --listen 0.0.0.0:7700 --token-file read --write-token-file write
 
-Exit status: 0 ended by a signal, all that was answered is done; 2 error.";
+Exit status: 0 ended by a signal, all answered requests are done; 2 error.";
 
 /// Answer queries over HTTP
 #[derive(Args, Debug)]
@@ -58,31 +58,31 @@ pub(crate) struct ServeArgs {
     pub(crate) stores: StoresPlace,
     #[command(flatten)]
     access: AccessArgs,
-    /// Where to listen: ADDRESS:PORT, with port 0 for a free one, or unix:PATH
+    /// Address to listen on: ADDRESS:PORT, with port 0 for a free port, or unix:PATH
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7700")]
     listen: String,
-    /// Who may use the Unix socket, as a file mode
+    /// File mode of the Unix socket
     #[arg(long, value_name = "MODE", default_value = "600", value_parser = file_mode)]
     socket_mode: u32,
-    /// Threads that read requests and search; as many again search what takes long [default: one
-    /// for each core]
+    /// Number of threads for requests and searches, and of further threads for long searches
+    /// [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=256))]
     threads: Option<u64>,
-    /// How often to look for a newer state of the store
+    /// Interval to look for a newer state of the store
     #[arg(long, alias = "refresh", value_name = "TIME",
           default_value_t = Time(ServeSettings::default().refresh))]
     refresh_every: Time,
-    /// For how long refreshes may fail before /readyz says that the server is not ready
+    /// Time of failing refreshes after which /readyz reports that the server is not ready
     #[arg(long, value_name = "TIME", default_value_t = Time(ServeSettings::default().stale_after))]
     stale_after: Time,
-    /// Read the whole store again this often, to find damage of the disk early; see /metrics
+    /// Interval to read the whole store again, to find disk damage early; see /metrics
     #[arg(long, value_name = "TIME")]
     scrub_every: Option<Time>,
-    /// The most bytes that this reads in a second
+    /// Maximum bytes per second for --scrub-every
     #[arg(long, value_name = "RATE", default_value = "20MB/s", requires = "scrub_every",
           value_parser = rate)]
     scrub_rate: u64,
-    /// What to read into memory before a state is shown; queries of what was not wait for the disk
+    /// Parts to read into memory before a state is used; queries of other parts wait for the disk
     #[arg(long, value_parser = choice::<Warm>(), value_name = "WHAT", default_value_t = Warm::All)]
     warm: Warm,
     #[command(flatten)]
@@ -93,10 +93,10 @@ pub(crate) struct ServeArgs {
     /// Let other machines add and delete without a token
     #[arg(long, requires = "writable")]
     anyone_may_write: bool,
-    /// A name of this server, for a proxy that passes it on; may be repeated
+    /// Further name of this server, as in requests from a proxy; may be repeated
     ///
-    /// On this machine without a token, only requests to localhost are answered, because a page in a
-    /// browser could send others.
+    /// On this machine without a token, only requests to localhost are answered, because a page in
+    /// a browser could send other requests.
     #[arg(long, value_name = "NAME")]
     host: Vec<String>,
     #[command(flatten)]
@@ -106,7 +106,7 @@ pub(crate) struct ServeArgs {
     /// Print a line of JSON for each request to standard output
     #[arg(long)]
     access_log: bool,
-    /// How long to go on after SIGTERM while /readyz says so, for a balancer to see it
+    /// Time to continue after SIGTERM while /readyz reports the end, for a load balancer
     #[arg(long, value_name = "TIME")]
     drain_delay: Option<Time>,
     #[command(flatten)]
@@ -120,10 +120,10 @@ pub(crate) struct ServeArgs {
 /// The files of tokens.
 #[derive(Args, Clone, Debug)]
 pub(super) struct TokenArgs {
-    /// Tokens of those who may read, one on each line
+    /// File of tokens for reading, one on each line
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// Tokens of those who may write; they may read too
+    /// File of tokens for reading and writing
     #[arg(long, value_name = "FILE")]
     pub(super) write_token_file: Option<PathBuf>,
 }
@@ -137,7 +137,7 @@ impl TokenArgs {
 /// The file of judged pairs.
 #[derive(Args, Clone, Debug)]
 pub(super) struct PairsArg {
-    /// Pairs that people have judged: no item is near what is different from it (id, id and 0)
+    /// Pairs judged by people: items of a pair id, id and 0 are never near each other
     #[arg(long, value_name = "FILE", requires = "writable")]
     pairs: Option<PathBuf>,
 }
@@ -159,7 +159,7 @@ impl PairsArg {
 fn in_long_help(arg: Arg) -> Arg {
     let arg = match arg.get_id().as_str() {
         "access" => arg.help(
-            "How to read the store: from a memory map; all of it into memory first; or auto: into \
+            "How to read the store: from a memory map; into memory first; or auto: into \
              memory on a network file system, if it takes at most a quarter of the memory [default: \
              auto]",
         ),
@@ -190,12 +190,12 @@ fn in_long_help(arg: Arg) -> Arg {
     mut_arg("label", |arg| arg.requires("writable"))
 )]
 struct WritingArgs {
-    /// Let clients add and delete; nobody else can write to the store meanwhile
+    /// Let clients add and delete; no other process can write to the store meanwhile
     #[arg(long)]
     writable: bool,
     #[command(flatten)]
     label: LabelArgs,
-    /// The longest time until what was answered with "durable": false is durable
+    /// Maximum time until records answered with "durable": false are durable
     #[arg(
         long,
         value_name = "TIME",
@@ -206,7 +206,7 @@ struct WritingArgs {
     /// Memory for commits, and as much for merging segments
     #[arg(long, value_name = "SIZE", default_value = "512MiB", requires = "writable")]
     memory: ByteSize,
-    /// Merge segments only when a client asks for it
+    /// Merge segments only on request of a client
     #[arg(long, requires = "writable")]
     no_compact: bool,
     #[command(flatten)]
@@ -219,11 +219,10 @@ struct WritingArgs {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Page")]
 struct TemplateArgs {
-    /// Where the page leads from an id, such as https://example.org/{id}; {id} alone if ids are
-    /// addresses
+    /// Link of an id on the page, such as https://example.org/{id}; {id} alone if ids are addresses
     #[arg(long, value_name = "TEMPLATE", value_parser = template)]
     link: Option<String>,
-    /// The picture that the page shows for an id
+    /// Picture of an id on the page
     #[arg(long, value_name = "TEMPLATE", value_parser = template)]
     image: Option<String>,
 }
@@ -308,7 +307,8 @@ impl ServeArgs {
         }
         if let Some(word) = self.writing.label.word() {
             bail!(
-                "--label {word} is a day when the server starts, and stays that day; give it the date"
+                "--label {word} would be the day when the server starts, also on later days; give \
+                 a date"
             );
         }
         if self.tokens.write_token_file.is_some() && !self.writing.writable {
@@ -317,7 +317,7 @@ impl ServeArgs {
         if !address.is_local() {
             if !tokens.guard_reading() && !self.no_auth {
                 bail!(
-                    "--listen {} lets other machines ask: give --token-file with tokens that may \
+                    "--listen {} lets other machines read: give --token-file with tokens that may \
                      read, or --no-auth if everybody may",
                     self.listen
                 );

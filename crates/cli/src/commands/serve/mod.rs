@@ -87,7 +87,7 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<ExitStatus> {
 fn report_pairs([different, duplicates]: [usize; 2]) {
     if different + duplicates > 0 {
         message!(
-            "obeying {} of different documents; not those of duplicates, {duplicates}",
+            "using {} of different documents; pairs of duplicates are not used, {duplicates}",
             counted(different as u64, "judged pair", "judged pairs"),
         );
     }
@@ -141,12 +141,12 @@ fn heed_signals(server: &Server, tokens: &TokenArgs, pairs: &PairsArg) -> anyhow
             let _ = tokio::task::spawn_blocking(move || {
                 let changed = tokens.open().and_then(|tokens| server.set_tokens(tokens));
                 if let Err(error) = changed {
-                    message!("the tokens of before stay: {}", chain(&error));
+                    message!("the old tokens remain in use: {}", chain(&error));
                 }
                 match pairs.read() {
                     Ok(Some(pairs)) => server.set_pairs(pairs),
                     Ok(None) => {}
-                    Err(error) => message!("the judged pairs of before stay: {error:#}"),
+                    Err(error) => message!("the old judged pairs remain in use: {error:#}"),
                 }
                 // A failure is visible in `/readyz`.
                 let _ = server.refresh();

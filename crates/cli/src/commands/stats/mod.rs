@@ -26,15 +26,15 @@ use crate::session::command::{ExitStatus, open_map, refuse_narrow};
 use crate::session::stores::StoreArg;
 
 const LONG_ABOUT: &str = "\
-Show statistics of the fingerprints of a store, the problems that they show, and remedies: bits \
-that never vary or vary together, fingerprints with very many ids, crowded prefixes in each \
-table, duplicates, and the matches that a query finds by chance.
+Show statistics of the fingerprints of a store, problems and remedies: bits that never vary or vary \
+together, fingerprints with very many ids, crowded prefixes in each table, duplicates, and the number \
+of matches by chance per query.
 
-Of files it reads the records before a store is built of them. It takes the same options as \
-build; --scheme and -k say which tables the store would have.
+For files it reads the records before a store is built from them, with the same options as 'build'; \
+--scheme and -k set the tables of that store.
 
-Reads the whole store, or the whole input. Everything is exact up to 8 388 608 distinct \
-fingerprints of an input; of more it keeps a sample and says so.";
+Reads the whole store, or the whole input. The statistics of an input are exact up to 8 388 608 \
+distinct fingerprints; above that they are from a sample, and a message is printed.";
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -42,9 +42,9 @@ Examples:
   fpstore stats -s pages.fps --html pages.html
   fpstore stats pages.tsv.zst --format json | jq .findings
 
-Exit status: 0 done, whatever was found; 2 error.";
+Exit status: 0 done, with or without problems; 2 error.";
 
-/// Show statistics of the fingerprints, the problems that they show, and remedies
+/// Show statistics of the fingerprints, problems and remedies
 #[derive(Args, Debug)]
 #[command(long_about = LONG_ABOUT, after_help = AFTER_HELP)]
 pub(crate) struct StatsArgs {

@@ -298,7 +298,7 @@ fn a_store_knows_its_passages_and_is_compared_with_no_others() {
     let (_, err) = desk.run(&["info", "-s", "parts.fps"], 0);
     assert_eq!(err, "");
     for (args, told) in [
-        (&["-s", "parts.fps", "--unit", "line"][..], "leave out --unit, or say --unit paragraph"),
+        (&["-s", "parts.fps", "--unit", "line"][..], "leave out --unit, or give --unit paragraph"),
         (&["-s", "parts.fps", "--recipe", "minhash"], "--unit paragraph compares"),
         (&["-s", "whole.fps", "--unit", "line"], "holds whole documents"),
     ] {

@@ -109,15 +109,15 @@ fn the_advice_after_a_limit_works() {
     assert!(err.contains("begins again, with --force"), "{err}");
     let (_, err) = desk.run(&args(&["--max-loss", "10%", "--confirm", "0.9"]), 2);
     assert!(err.contains("differs in: confirm"), "{err}");
-    assert!(err.contains("in which --max-loss and --target may be others"), "{err}");
+    assert!(err.contains("(--max-loss and --target may differ)"), "{err}");
     desk.run(&args(&["--max-loss", "10%", "--confirm", "0.9", "--force"]), 2);
     let (_, err) = desk.run(&args(&["--max-loss", "50%", "--confirm", "0.9"]), 0);
-    assert!(err.contains("going on with unfinished work"), "{err}");
+    assert!(err.contains("continuing unfinished work"), "{err}");
     let (_, err) = desk.run(&args(&["--target", "1", "-f"]), 2);
     assert!(err.contains("a target of 1 cannot be reached: 3 documents are left"), "{err}");
-    assert!(err.contains("the same command with --target 3 goes on from here"), "{err}");
+    assert!(err.contains("the same command with --target 3 continues from here"), "{err}");
     let (_, err) = desk.run(&args(&["--target", "3", "-f"]), 0);
-    assert!(err.contains("going on with unfinished work"), "{err}");
+    assert!(err.contains("continuing unfinished work"), "{err}");
 }
 
 /// A report with the name of a copy would overwrite the copy at the end, and its documents would be
@@ -256,7 +256,7 @@ fn a_known_run_without_an_output_is_refused_and_with_one_nothing_is_done() {
             out.is_empty() && err.contains("s.fps has added the documents of the run 'n1'"),
             "{err}"
         );
-        assert!(err.contains("'fpstore dump -s s.fps' prints the ids that it has"), "{err}");
+        assert!(err.contains("'fpstore dump -s s.fps' prints its ids"), "{err}");
         desk.assert_files(&["in.jsonl", "old.jsonl", "old.tsv", "s.fps"]);
     }
     let (out, err) = desk.run(&night(&["--dry-run"]), 0);
@@ -406,7 +406,7 @@ fn documents_without_fingerprint_are_counted_by_file_and_source() {
     let desk = desk();
     let args = [&ARGS[..], &["--source-field", "lang", "--losses", "l.tsv"]].concat();
     let (_, err) = desk.run(&args, 0);
-    assert!(err.contains("1 document without fingerprint stays as it is"), "{err}");
+    assert!(err.contains("1 document without fingerprint is kept unchanged"), "{err}");
     let expected = "all\t\t3\t1\t1\nfile\tin.jsonl\t3\t1\t1\nsource\tde\t0\t0\t1\n\
                     source\ten\t3\t1\t0\n";
     assert_eq!(desk.read("l.tsv"), expected);

@@ -89,7 +89,7 @@ fn the_strictest_bar_is_taken_that_leaves_so_many() {
     assert!(err.contains(&format!("{least} documents are left at the most lenient bar")), "{err}");
     assert!(!desk.path("n.jsonl").exists());
     let (_, err) = desk.run(&[&own[..], &[&least.to_string()]].concat(), 0);
-    assert!(err.contains("going on with unfinished work"), "{err}");
+    assert!(err.contains("continuing unfinished work"), "{err}");
     assert_eq!(desk.read("n.jsonl").lines().count(), least);
 }
 
