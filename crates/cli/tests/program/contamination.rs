@@ -65,7 +65,7 @@ fn items_are_found_whole_edited_and_inside_of_long_documents() {
     assert_eq!(rows[0]["file"], "in/all.jsonl");
     assert!(err.contains("2 of 3 items found, 2 of them whole, in 3 of 5 documents"), "{err}");
     assert!(err.contains("2 items of fewer than 50 words"), "{err}");
-    assert!(err.contains("1 item with fewer than 6 words not looked for: 3;"), "{err}");
+    assert!(err.contains("1 item with fewer than 6 words not searched: 3;"), "{err}");
 
     // The offsets delimit the passage.
     let corpus = desk.read("in/all.jsonl");

@@ -159,7 +159,7 @@ fn a_folder_with_bad_files_goes_on_and_names_them() {
     assert_eq!((ids(&out)[0], *ids(&out).last().unwrap()), ("a.txt", "z.txt"));
     let taken = ids(&out).len() - 2;
     assert!((1..30_000).contains(&taken), "{taken}");
-    for part in ["b.csv: no column", "c.parquet: Parquet", "3 bad files skipped"] {
+    for part in ["b.csv: no column", "c.parquet: Parquet", "skipped 3 bad files"] {
         assert!(err.contains(part), "{part}: {err}");
     }
     assert!(err.contains("d.jsonl.gz") && err.contains(&format!("the {taken} documents before")));
@@ -222,7 +222,7 @@ fn names_that_are_not_utf_8_never_become_the_same_id() {
     assert!(err.contains("bad\\xFE.txt\": the name is not UTF-8"), "{err}");
     let (out, err) = desk.run(&["fingerprint", "c", "--skip-bad"], 0);
     assert_eq!(ids(&out), ["a.txt"]);
-    assert!(err.contains("2 bad files skipped"), "{err}");
+    assert!(err.contains("skipped 2 bad files"), "{err}");
 }
 
 #[test]

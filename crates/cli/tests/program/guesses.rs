@@ -187,7 +187,7 @@ fn what_is_no_whole_fingerprint_is_told() {
         "{err}"
     );
     let (_, err) = desk.run(&["query", "header.csv", "img.fps"], 2);
-    assert!(err.contains("--from header.csv asks"), "{err}");
+    assert!(err.contains("--from header.csv searches"), "{err}");
     let (_, err) = desk.run(&["query", "--from", "header.csv", "-s", "name_first.tsv"], 2);
     assert!(err.contains("'fpstore join header.csv name_first.tsv' compares"), "{err}");
     let (_, err) = desk.run(&["info", "name_first.tsv"], 2);
@@ -217,16 +217,16 @@ fn documents_that_come_as_fingerprints_get_the_command_that_reads_them() {
         let command = if args[0] == "dedup" { "clean" } else { &format!("{} --docs", args[0]) };
         let rest = args[1..].join(" ");
         let (_, err) = desk.run_on(args, json, 2);
-        assert!(err.contains(&format!("say: fpstore {command} {rest};")), "{err}");
+        assert!(err.contains(&format!("run: fpstore {command} {rest};")), "{err}");
         let (_, csv) = desk.run_on(args, table, 2);
         assert!(
-            csv.contains(&format!("say: fpstore {command} --docs-format csv {rest};")),
+            csv.contains(&format!("run: fpstore {command} --docs-format csv {rest};")),
             "{csv}"
         );
         assert!(!err.contains("skip-bad") && !csv.contains("skip-bad"), "{err}{csv}");
     }
     let (_, err) = desk.run(&["build", "docs.csv"], 2);
-    assert!(err.contains("say: fpstore build --docs docs.csv;"), "{err}");
+    assert!(err.contains("run: fpstore build --docs docs.csv;"), "{err}");
     desk.ok(&["build", "docs.csv", "--docs", "-q"], "");
     let (_, err) = desk.run_on(&["build", "--docs", "-s", "x.fps"], table, 2);
     assert!(err.contains("--docs-format csv") && !err.contains("skip-bad"), "{err}");

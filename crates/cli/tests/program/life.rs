@@ -421,7 +421,7 @@ fn records_that_were_added_before_are_told() {
     desk.write("many.tsv", many);
     desk.ok(&["build", "many.tsv", "-s", "m.fps", "-q"], "");
     let (_, err) = desk.run(&["add", "many.tsv", "-s", "m.fps"], 0);
-    assert!(err.contains("at least 1 000 records of the input were in the store before"), "{err}");
+    assert!(err.contains("at least 1 000 records of the input were already in the store"), "{err}");
 }
 
 #[test]

@@ -149,7 +149,7 @@ fn rows_of_all_commands_have_8_digits() {
 fn what_does_not_fit_is_refused_with_its_remedy() {
     let desk = Desk::with("a.tsv", "deadbeef\ta\n00c0ffee\tb\n");
     let (_, err) = desk.run(&["build", "a.tsv", "-s", "a.fps"], 2);
-    assert!(err.contains("say: fpstore build a.tsv -s a.fps --bits 32"), "{err}");
+    assert!(err.contains("run: fpstore build a.tsv -s a.fps --bits 32"), "{err}");
     desk.run(&["build", "a.tsv", "-s", "a.fps", "--bits", "32", "-q"], 0);
     let (_, err) = desk.run(&["query", "0123456789abcdef", "-s", "a.fps"], 2);
     assert!(err.contains("'0123456789abcdef' has more than 32 bits"), "{err}");

@@ -123,7 +123,9 @@ fn assert_cut_out(pages: &[Vec<Document>], confirm: Option<&str>) {
         let out = format!("out/{name}");
         let (_, err) = desk.run(&[&args[..], &["out/"], &near].concat(), 0);
         assert_eq!(String::from_utf8(decompressed(&desk, &out)).unwrap(), expected);
-        assert!(err.contains(&format!("cut out of {changed} documents; {whole} documents went")));
+        assert!(
+            err.contains(&format!("cut out of {changed} documents; {whole} documents removed"))
+        );
         // The output has no near passages.
         let args = ["clean", &out, "--unit", "paragraph", "--list"];
         let (_, err) = desk.run(&[&args[..], &near].concat(), 0);

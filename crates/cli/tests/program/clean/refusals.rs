@@ -433,7 +433,7 @@ fn a_query_with_a_file_of_several_documents_says_how_to_ask_with_each() {
     let desk = desk();
     desk.run(&["build", "--docs", "in.jsonl", "-q"], 0);
     let (_, err) = desk.run(&["query", "--file", "in.jsonl"], 2);
-    assert!(err.contains("'fpstore query --docs --from in.jsonl' asks with each"), "{err}");
+    assert!(err.contains("'fpstore query --docs --from in.jsonl' searches for each"), "{err}");
     assert!(desk.ok(&["query", "--docs", "--from", "in.jsonl"], "").contains("d2"));
     assert!(names_in(desk.folder()).contains(&"store.fps".to_string()));
 }
