@@ -18,6 +18,8 @@ CALLS = "fcntl,write,pwrite64,writev,copy_file_range,sendfile,ftruncate,fsync,fd
     "rename,renameat,renameat2,linkat,unlink,unlinkat,mkdir,mkdirat"
 LINE = re.compile(r"(\d+) +(\w+)\((.*)\) += (-?\d+)")
 RESUMED = re.compile(r"(\d+) +<\.\.\. \w+ resumed>(.*)")
+# A path, behind the directory that it is relative to if the call names one by a descriptor.
+PATH = re.compile(r'(?:(?:AT_FDCWD|\d+)<([^>]*)>, )?"([^"]*)"')
 # Outputs are unlinked files until they are complete.
 OUTPUT = re.compile(r"/#\d+$")
 TEMPORARY = re.compile(r"/\.[^/]*tmp-[^/]*$")
@@ -39,7 +41,8 @@ def calls(trace):
         name, arguments = call[2], call[3]
         if name in ("rename", "renameat", "renameat2", "linkat", "unlink", "unlinkat", "mkdir",
                     "mkdirat"):
-            yield name.removesuffix("2").removesuffix("at"), re.findall(r'"([^"]*)"', arguments)
+            paths = [os.path.join(folder, path) for folder, path in PATH.findall(arguments)]
+            yield name.removesuffix("2").removesuffix("at"), paths
         else:
             found = re.match(r"^(\d+)<([^>]*)>", arguments)
             yield name, [found[2], found[1]] if found else []
