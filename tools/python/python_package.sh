@@ -10,7 +10,8 @@ install_package() {
     rm -rf "$wheel_folder"
     target=$PWD/target
     (cd bindings/python &&
-        CARGO_TARGET_DIR=$target maturin build --locked --profile test --out "$wheel_folder" "$@")
+        CARGO_PROFILE_DEV_OPT_LEVEL=1 CARGO_PROFILE_DEV_LTO=off CARGO_TARGET_DIR=$target \
+            maturin build --locked --profile dev --out "$wheel_folder" "$@")
     python3 tools/release/plain_sbom.py "$wheel_folder"/fpstore-*.whl
     if [ -n "${FPSTORE_BIN:-}" ]; then
         python3 tools/release/add_program.py "$wheel_folder"/fpstore-*.whl "$FPSTORE_BIN"
