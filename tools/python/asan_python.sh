@@ -23,7 +23,7 @@ pip install --quiet --disable-pip-version-check -r bindings/python/requirements-
 (
     cd bindings/python
     RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address CARGO_TARGET_DIR=$environment/build \
-        maturin build --locked --profile test --target "$triple" --out "$wheels"
+        CARGO_PROFILE_DEV_OPT_LEVEL=1 maturin build --locked --profile dev --target "$triple" --out "$wheels"
 )
 pip install --quiet --disable-pip-version-check --no-deps --force-reinstall "$wheels"/fpstore-*.whl
 
