@@ -140,13 +140,7 @@ impl From<Error> for Failure {
             Error::Io(_) => 5,
             _ => 6,
         };
-        let mut text = error.to_string();
-        let mut cause = std::error::Error::source(&error);
-        while let Some(error) = cause {
-            text += &format!(": {error}");
-            cause = error.source();
-        }
-        Failure(status, text)
+        Failure(status, fpstore_base::chain(&error))
     }
 }
 
@@ -230,14 +224,18 @@ fn path_of(bytes: &[u8]) -> Result<PathBuf> {
     Ok(std::str::from_utf8(bytes).map_err(|_| usage("the path is not UTF-8"))?.into())
 }
 
-impl FpsQuery {
-    fn check(&self) -> Result<()> {
-        if self.reserved != [0; 2] {
-            return Err(usage("reserved fields of fps_query are not 0"));
+/// The query of the caller, if it is valid.
+fn checked(query: Option<&FpsQuery>) -> Result<&FpsQuery> {
+    match query {
+        None => Err(null("query")),
+        Some(query) if query.reserved != [0; 2] => {
+            Err(usage("reserved fields of fps_query are not 0"))
         }
-        Ok(())
+        Some(query) => Ok(query),
     }
+}
 
+impl FpsQuery {
     fn limits(&self) -> Limits {
         let some = |number: u64| (number > 0).then_some(number);
         let limit = some(self.limit).map(|limit| usize::try_from(limit).unwrap_or(usize::MAX));
@@ -292,12 +290,17 @@ impl Arrays {
 }
 
 impl FpsSearcher {
+    /// Discards the last answer and follows the store. Returns the generation to search.
+    fn begin(&mut self) -> u64 {
+        self.arrays.clear();
+        self.searcher.follow(&self.store);
+        self.searcher.generation()
+    }
+
     /// Searches for one needle; `nearest` limits the hits to that many.
     fn search(&mut self, query: &FpsQuery, nearest: Option<usize>) -> Result<FpsAnswer> {
-        let FpsSearcher { searcher, store, arrays } = self;
-        arrays.clear();
-        searcher.follow(store);
-        let generation = searcher.generation();
+        let generation = self.begin();
+        let FpsSearcher { searcher, arrays, .. } = self;
         let needle = Fingerprint::new(query.needle);
         let answer = match nearest {
             None => searcher.search_with(needle, query.k, &query.limits())?,
@@ -309,10 +312,8 @@ impl FpsSearcher {
     }
 
     fn search_many(&mut self, needles: &[u64], query: &FpsQuery) -> Result<FpsBatch> {
-        let FpsSearcher { searcher, store, arrays } = self;
-        arrays.clear();
-        searcher.follow(store);
-        let generation = searcher.generation();
+        let generation = self.begin();
+        let FpsSearcher { searcher, arrays, .. } = self;
         let mut cut_count = 0;
         for &needle in needles {
             let needle = Fingerprint::new(needle);
@@ -334,10 +335,8 @@ impl FpsSearcher {
     }
 
     fn find_id(&mut self, id: &str) -> Result<FpsAnswer> {
-        let FpsSearcher { searcher, store, arrays } = self;
-        arrays.clear();
-        searcher.follow(store);
-        let generation = searcher.generation();
+        let generation = self.begin();
+        let FpsSearcher { store, arrays, .. } = self;
         let found = store.find_ids(&[IdRef::Text(id)], None)?;
         arrays.hits.extend(found.into_iter().flatten().map(|record| FpsHit {
             fingerprint: record.fingerprint.value(),
@@ -359,6 +358,28 @@ unsafe fn zero<T>(out: *mut T) {
         // SAFETY: as above.
         unsafe { out.write_bytes(0, 1) };
     }
+}
+
+/// Runs an entry that computes an output from a handle, each with its name in the header.
+///
+/// # Safety
+///
+/// `out` is NULL, or points to a value whose bytes may all be zero.
+unsafe fn fill<H, T>(
+    (handle, handle_name): (Option<H>, &str),
+    (out, out_name): (*mut T, &str),
+    message: Message,
+    compute: impl FnOnce(H) -> Result<T>,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe { zero(out) };
+    call(message, || {
+        let handle = handle.ok_or_else(|| null(handle_name))?;
+        // SAFETY: as above.
+        let out = unsafe { out.as_mut() }.ok_or_else(|| null(out_name))?;
+        *out = compute(handle)?;
+        Ok(())
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -491,13 +512,10 @@ pub unsafe extern "C" fn fps_get_info(
     message_len: usize,
 ) -> c_int {
     // SAFETY: the caller's pointers.
-    unsafe { zero(info) };
-    call(Message(message, message_len), || {
-        // SAFETY: the caller's pointers.
-        let (store, info) = unsafe { (store.as_ref(), info.as_mut()) };
-        let store = store.ok_or_else(|| null("store"))?;
+    let (store, message) = (unsafe { store.as_ref() }, Message(message, message_len));
+    let compute = |store: &FpsStore| {
         let found = store.0.info();
-        *info.ok_or_else(|| null("info"))? = FpsInfo {
+        Ok(FpsInfo {
             generation: found.generation,
             fingerprint_count: found.fingerprint_count(),
             id_count: found.id_count(),
@@ -508,9 +526,10 @@ pub unsafe extern "C" fn fps_get_info(
             sketch_len: found.sketch_len.into(),
             store_id: found.store_id,
             reserved: [0; 4],
-        };
-        Ok(())
-    })
+        })
+    };
+    // SAFETY: the caller's pointers.
+    unsafe { fill((store, "store"), (info, "info"), message, compute) }
 }
 
 /// # Safety
@@ -525,14 +544,10 @@ pub unsafe extern "C" fn fps_expected_nanos(
     message_len: usize,
 ) -> c_int {
     // SAFETY: the caller's pointers.
-    unsafe { zero(nanos) };
-    call(Message(message, message_len), || {
-        // SAFETY: the caller's pointers.
-        let (store, nanos) = unsafe { (store.as_ref(), nanos.as_mut()) };
-        let store = store.ok_or_else(|| null("store"))?;
-        *nanos.ok_or_else(|| null("nanos"))? = store.0.expected_nanos(k)?;
-        Ok(())
-    })
+    let (store, message) = (unsafe { store.as_ref() }, Message(message, message_len));
+    let compute = |store: &FpsStore| Ok(store.0.expected_nanos(k)?);
+    // SAFETY: the caller's pointers.
+    unsafe { fill((store, "store"), (nanos, "nanos"), message, compute) }
 }
 
 /// # Safety
@@ -546,20 +561,13 @@ pub unsafe extern "C" fn fps_searcher_new(
     message_len: usize,
 ) -> c_int {
     // SAFETY: the caller's pointers.
-    unsafe { zero(searcher) };
-    call(Message(message, message_len), || {
-        // SAFETY: the caller's pointers.
-        let (store, out) = unsafe { (store.as_ref(), searcher.as_mut()) };
-        let FpsStore(store) = store.ok_or_else(|| null("store"))?;
-        let out = out.ok_or_else(|| null("searcher"))?;
-        let made = FpsSearcher {
-            searcher: store.searcher(),
-            store: store.clone(),
-            arrays: Arrays::default(),
-        };
-        *out = Box::into_raw(Box::new(made));
-        Ok(())
-    })
+    let (store, message) = (unsafe { store.as_ref() }, Message(message, message_len));
+    let compute = |FpsStore(store): &FpsStore| {
+        let (searcher, store) = (store.searcher(), store.clone());
+        Ok(Box::into_raw(Box::new(FpsSearcher { searcher, store, arrays: Arrays::default() })))
+    };
+    // SAFETY: the caller's pointers.
+    unsafe { fill((store, "store"), (searcher, "searcher"), message, compute) }
 }
 
 /// # Safety
@@ -616,18 +624,10 @@ unsafe fn search(
     message: Message,
 ) -> c_int {
     // SAFETY: the caller's pointers.
-    unsafe { zero(answer) };
-    call(message, || {
-        // SAFETY: the caller's pointers.
-        let (searcher, query, answer) =
-            unsafe { (searcher.as_mut(), query.as_ref(), answer.as_mut()) };
-        let searcher = searcher.ok_or_else(|| null("searcher"))?;
-        let query = query.ok_or_else(|| null("query"))?;
-        let answer = answer.ok_or_else(|| null("answer"))?;
-        query.check()?;
-        *answer = searcher.search(query, nearest)?;
-        Ok(())
-    })
+    let (searcher, query) = unsafe { (searcher.as_mut(), query.as_ref()) };
+    let compute = |searcher: &mut FpsSearcher| searcher.search(checked(query)?, nearest);
+    // SAFETY: the caller's pointers.
+    unsafe { fill((searcher, "searcher"), (answer, "answer"), message, compute) }
 }
 
 /// # Safety
@@ -644,24 +644,21 @@ pub unsafe extern "C" fn fps_search_many(
     message_len: usize,
 ) -> c_int {
     // SAFETY: the caller's pointers.
-    unsafe { zero(batch) };
-    call(Message(message, message_len), || {
-        // SAFETY: the caller's pointers.
-        let (searcher, query, batch) =
-            unsafe { (searcher.as_mut(), query.as_ref(), batch.as_mut()) };
-        let searcher = searcher.ok_or_else(|| null("searcher"))?;
-        let query = query.ok_or_else(|| null("query"))?;
-        let batch = batch.ok_or_else(|| null("batch"))?;
-        query.check()?;
+    let (searcher, query) = unsafe { (searcher.as_mut(), query.as_ref()) };
+    let compute = |searcher: &mut FpsSearcher| {
+        let query = checked(query)?;
         let needles = match count {
             0 => &[],
             _ if needles.is_null() => return Err(null("needles")),
             // SAFETY: `count` numbers.
             _ => unsafe { std::slice::from_raw_parts(needles, count) },
         };
-        *batch = searcher.search_many(needles, query)?;
-        Ok(())
-    })
+        searcher.search_many(needles, query)
+    };
+    // SAFETY: the caller's pointers.
+    unsafe {
+        fill((searcher, "searcher"), (batch, "batch"), Message(message, message_len), compute)
+    }
 }
 
 /// # Safety
@@ -677,19 +674,18 @@ pub unsafe extern "C" fn fps_find_id(
     message_len: usize,
 ) -> c_int {
     // SAFETY: the caller's pointers.
-    unsafe { zero(answer) };
-    call(Message(message, message_len), || {
-        // SAFETY: the caller's pointers.
-        let (searcher, answer) = unsafe { (searcher.as_mut(), answer.as_mut()) };
-        let searcher = searcher.ok_or_else(|| null("searcher"))?;
-        let answer = answer.ok_or_else(|| null("answer"))?;
+    let searcher = unsafe { searcher.as_mut() };
+    let compute = |searcher: &mut FpsSearcher| {
         if id.is_null() {
             return Err(null("id"));
         }
         // SAFETY: `len` bytes.
         let id = unsafe { std::slice::from_raw_parts(id.cast(), len) };
         let id = std::str::from_utf8(id).map_err(|_| usage("the id is not UTF-8"))?;
-        *answer = searcher.find_id(id)?;
-        Ok(())
-    })
+        searcher.find_id(id)
+    };
+    // SAFETY: the caller's pointers.
+    unsafe {
+        fill((searcher, "searcher"), (answer, "answer"), Message(message, message_len), compute)
+    }
 }

@@ -174,35 +174,33 @@ impl<'a> Sample<'a> {
     /// Rejects lines without a column of fingerprints.
     fn of_short_numbers(&self, layouts: &[Layout<'_>]) -> Unclear {
         let digits = self.wish.width.digits();
-        let mut reason = format!("no column holds fingerprints, which have {digits} hex digits");
-        let Some(layout) = layouts.first() else { return Unclear { reason, ..Unclear::default() } };
+        let reason = format!("no column holds fingerprints, which have {digits} hex digits");
+        let mut unclear = Unclear { reason, ..Unclear::default() };
+        let Some(layout) = layouts.first() else { return unclear };
         let is_short =
             |place: &usize| matches!(layout.held[*place].0, Held::Numbers | Held::ShortHex);
         // A missing value may be a fingerprint in later lines; if it never is, each line is
         // rejected.
         let missing = (0..layout.count).find(|place| is_missing(layout.rows[0][*place]));
         let short: Vec<usize> = (0..layout.count).filter(is_short).collect();
-        let place = match (missing, &short[..]) {
-            (Some(place), _) | (None, &[place]) => place,
-            (None, []) => return Unclear { reason, ..Unclear::default() },
+        let (place, more) = match (missing, &short[..]) {
+            (Some(place), _) => {
+                (place, format!("; only column {}, whose first value is missing, could", place + 1))
+            }
+            (None, &[place]) => {
+                (place, format!("; only the shorter numbers in column {} could be some", place + 1))
+            }
+            (None, []) => return unclear,
             (None, _) => {
-                reason += "; several columns have shorter numbers: name one with --fingerprint-field \
-                           and --id-field";
-                return Unclear { reason, ..Unclear::default() };
+                unclear.reason += "; several columns have shorter numbers: name one with \
+                                   --fingerprint-field and --id-field";
+                return unclear;
             }
         };
-        let is_number = layout.held[place].0 == Held::Numbers;
-        reason += &match missing {
-            Some(_) => format!("; only column {}, whose first value is missing, could", place + 1),
-            None => format!("; only the shorter numbers in column {} could be some", place + 1),
-        };
-        let columns = Some((place, layout.likely_id(place)));
-        Unclear {
-            reason,
-            columns,
-            radix: is_number.then_some(Radix::Decimal),
-            ..Unclear::default()
-        }
+        unclear.reason += &more;
+        unclear.columns = Some((place, layout.likely_id(place)));
+        unclear.radix = (layout.held[place].0 == Held::Numbers).then_some(Radix::Decimal);
+        unclear
     }
 
     /// Rejects a guess that does not fit a sampled line, unless bad records are skipped.

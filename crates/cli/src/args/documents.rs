@@ -231,13 +231,14 @@ impl DocumentArgs {
 }
 
 impl DocumentArgs {
-    /// As [`DocumentArgs::prepare`], for an existing store. The default is its recipe.
+    /// As [`DocumentArgs::prepare`]. The default is the recipe of the existing store, if there is one.
     pub(crate) fn prepare_for(
         &self,
-        store: &Store,
+        store: Option<&Store>,
         read: &ReadArgs,
         limits: ReadingLimits,
     ) -> anyhow::Result<Option<Documents>> {
+        let Some(store) = store else { return self.prepare(read, limits) };
         if !self.docs {
             // Ready fingerprints have no sketches; a store with sketches rejects them.
             return self.prepare(&read.of_width(store.width())?, limits);

@@ -110,7 +110,7 @@ pub(crate) fn run(args: &AddArgs) -> anyhow::Result<ExitStatus> {
         opened => opened?,
     };
     let documents =
-        args.documents.prepare_for(&store, &args.read, args.work.resources.reading()?)?;
+        args.documents.prepare_for(Some(&store), &args.read, args.work.resources.reading()?)?;
     let read = args.read.of_width(store.width())?;
     let scheme = args.scheme.choice_beside(&store)?;
     if is_known_run(&store, args.run.run.as_deref(), args.work.is_quiet()) {

@@ -184,15 +184,19 @@ pub(crate) fn with_docs(given: &[OsString], more: &[String]) -> Option<String> {
         return None;
     }
     let (head, rest) = given.split_at(given.len().min(2));
-    let has = |option: &str| rest.iter().any(|word| word == option);
     let mut words = head.to_vec();
-    match head.get(1).is_some_and(|name| name == "dedup") && !(has("--add") && has("-")) {
+    match head.get(1).is_some_and(|name| name == "dedup") && !answers_stream(rest) {
         true => words[1] = "clean".into(),
         false => words.push("--docs".into()),
     }
     words.extend(more.iter().map(OsString::from));
     words.extend_from_slice(rest);
     Some(again(&words, &[]))
+}
+
+/// Whether the arguments of `dedup` let it answer the records of standard input one by one.
+pub(crate) fn answers_stream(arguments: &[OsString]) -> bool {
+    ["--add", "-"].iter().all(|option| arguments.iter().any(|word| word == option))
 }
 
 /// The hint for documents in place of fingerprints.

@@ -14,7 +14,7 @@ use clap::parser::ValueSource;
 use fpstore::Store;
 use fpstore_documents::DocumentFiles;
 
-use crate::output::remedy::holds_pictures;
+use crate::output::remedy::{answers_stream, holds_pictures};
 
 const FIELD: &str = "--fingerprint-field";
 /// The position of added options: after the name of the command.
@@ -43,13 +43,13 @@ pub(crate) fn after_error(error: &Error, arguments: &[OsString]) -> Option<Vec<O
 /// changed: it answers a stream of documents.
 pub(crate) fn renamed(arguments: &[OsString]) -> Option<Vec<OsString>> {
     let (name, rest) = (arguments.get(1)?, arguments.get(AT..)?);
-    let has = |option: &str| rest.iter().any(|word| word == option);
     let field = |(at, word): (usize, &OsString)| match word.to_str()?.strip_prefix(FIELD)? {
         "" => rest.get(at + 1)?.to_str().map(str::to_owned),
         value => value.strip_prefix('=').map(str::to_owned),
     };
     let names_field = || rest.iter().enumerate().find_map(field).is_some_and(|it| !is_number(&it));
-    if name != "dedup" || has("--add") && has("-") || !(has("--docs") || names_field()) {
+    let has_documents = || rest.iter().any(|word| word == "--docs") || names_field();
+    if name != "dedup" || answers_stream(rest) || !has_documents() {
         return None;
     }
     message!("files of documents are cleaned by 'fpstore clean'; 'dedup' still works, too");

@@ -137,10 +137,7 @@ pub(crate) fn run(args: &CleanArgs) -> anyhow::Result<ExitStatus> {
     }
     let (stored, stores) = Asked::open_named(&args.stores)?;
     let limits = args.work.resources.reading()?;
-    let documents = match &stored {
-        Some(stored) => args.documents.prepare_for(stored, &args.read, limits)?,
-        None => args.documents.prepare(&args.read, limits)?,
-    };
+    let documents = args.documents.prepare_for(stored.as_ref(), &args.read, limits)?;
     let Some(documents) = documents.filter(Documents::are_given) else {
         bail!(
             "'clean' reads fields by their names; 'fpstore dedup' reads numbered columns of lines"

@@ -162,10 +162,7 @@ pub(crate) fn run(args: &DedupArgs) -> anyhow::Result<ExitStatus> {
     let (stored, stores) = Asked::open_named(&args.stores)?;
     let limits = args.work.resources.reading()?;
     let read = args.read_beside(stored.as_ref())?;
-    let documents = match &stored {
-        Some(stored) => args.documents.prepare_for(stored, &args.read, limits)?,
-        None => args.documents.prepare(&args.read, limits)?,
-    };
+    let documents = args.documents.prepare_for(stored.as_ref(), &args.read, limits)?;
     if stored.is_none() && documents.is_some() {
         bail!("--recipe is for documents, or for fingerprints that are compared with a store");
     }
