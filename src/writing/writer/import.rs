@@ -4,7 +4,7 @@
 //! which may take long and needs no writer, and then they are published. Between the steps a server
 //! can continue writing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -174,9 +174,12 @@ impl Writer {
         arrivals: impl Iterator<Item = &'a Arrival>,
     ) -> Result<()> {
         let snapshot = self.store.snapshot();
-        let stored = snapshot.segments().iter().filter_map(OpenSegment::label_of_records);
-        for arrival in arrivals.filter(|arrival| arrival.live_count() > 0) {
-            if let Some(fault) = fault_beside(label_of(given, arrival), stored.clone()) {
+        let segments = snapshot.segments().iter();
+        let stored: BTreeSet<&str> = segments.filter_map(OpenSegment::label_of_records).collect();
+        let arriving = arrivals.filter(|arrival| arrival.live_count() > 0);
+        let labels: BTreeSet<&str> = arriving.map(|arrival| label_of(given, arrival)).collect();
+        for label in labels {
+            if let Some(fault) = fault_beside(label, stored.iter().copied()) {
                 let reason = format!(
                     "{fault}; name a date of that form as the label of all that is imported"
                 );
