@@ -144,23 +144,6 @@ impl JoinOptions {
         JoinOptions { reserved: self.reserved + bytes, ..self.clone() }
     }
 
-    /// The same options for one of several shares that are joined one after the other. The progress
-    /// covers all of them.
-    pub(super) fn of_share(&self, share: Share) -> Self {
-        let Share { number, count } = share;
-        let mut own = self.clone().share(share);
-        own.resources.observer = self.resources.observer.as_ref().map(|whole| {
-            whole.of_part(move |mut progress| {
-                if let Some(total) = progress.total {
-                    progress.done = progress.done.min(total) + u64::from(number) * total;
-                    progress.total = Some(u64::from(count) * total);
-                }
-                progress
-            })
-        });
-        own
-    }
-
     /// The largest number of pairs.
     pub(super) fn pairs_max(&self) -> u64 {
         self.max_pairs.unwrap_or(u64::MAX)

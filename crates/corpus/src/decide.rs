@@ -9,8 +9,8 @@ use super::distance::by_distance;
 use super::dropped::{Dropped, DroppedList, Other};
 use super::error::{Error, Result};
 use super::exact::{by_digests, tell_equal};
-use super::features::{Connections, by_features};
-use super::job::{CONNECTIONS, DECISIONS, Job};
+use super::features::by_features;
+use super::job::{DECISIONS, Job};
 use super::judged::JudgedPairs;
 use super::ranking::{Compared, Namesake, Ranking};
 use super::sketches::by_sketches;
@@ -54,8 +54,7 @@ pub(super) fn run(
             job.folder().path().display()
         )));
     }
-    let (Decided { dropped, bar }, spared) =
-        decide(work, spools, &mut Connections { work, job, state: &state })?;
+    let (Decided { dropped, bar }, spared) = decide(work, job, spools)?;
     let (dropped, spared) = (DroppedList::new(dropped), DroppedList::new(spared));
     let mut bytes = Vec::new();
     put_u32(&mut bytes, state.len() as u32);
@@ -64,18 +63,11 @@ pub(super) fn run(
     bytes.extend_from_slice(&dropped.to_bytes());
     bytes.extend_from_slice(&spared.to_bytes());
     job.save_bytes(DECISIONS, &bytes)?;
-    if job.has(CONNECTIONS) {
-        job.discard(CONNECTIONS)?;
-    }
     Ok(Decisions { bar, dropped, spared, digest: Digest::of(&bytes) })
 }
 
 /// The dropped documents, and the spared ones.
-fn decide(
-    work: &Work<'_>,
-    spools: &Spools,
-    connections: &mut Connections<'_>,
-) -> Result<(Decided, Vec<Dropped>)> {
+fn decide(work: &Work<'_>, job: &Job, spools: &Spools) -> Result<(Decided, Vec<Dropped>)> {
     let ranking = Ranking::of(&work.settings.keep, spools)?;
     let judged = JudgedPairs::of(work, spools)?;
     let namesakes = judged.join(namesakes(work, spools, &ranking)?, &ranking)?;
@@ -85,7 +77,7 @@ fn decide(
             Decided { dropped: by_digests(work, spools, &compared)?, bar: 0.0 }
         }
         (None, _) => by_distance(work, spools, &compared)?,
-        (Some(threshold), None) => by_features(work, spools, &compared, threshold, connections)?,
+        (Some(threshold), None) => by_features(work, job, spools, &compared, threshold)?,
         (Some(threshold), Some(stored)) => by_sketches(work, spools, &compared, stored, threshold)?,
     };
     if work.reasons.near {

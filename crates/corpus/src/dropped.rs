@@ -8,7 +8,6 @@ use super::fields::{put_id, read_id};
 use super::number::Number;
 use super::spool::Spools;
 use fpstore::StoreIndex;
-use fpstore::join::confirm::LedDocument;
 use fpstore::rows::Reason;
 use fpstore_base::{Fingerprint, Id};
 use fpstore_disk::fields::{put_u32, put_u64, read_u32, read_u64};
@@ -38,18 +37,6 @@ pub(super) enum Other {
 }
 
 impl Dropped {
-    /// A document dropped for an earlier one with similar features. `number_of` converts the
-    /// position of a compared document to its number.
-    pub(super) fn of_led(led: &LedDocument, number_of: impl Fn(u32) -> Number) -> Dropped {
-        Dropped {
-            number: number_of(led.document),
-            other: Other::New(number_of(led.leader)),
-            other_fingerprint: led.leader_fingerprint,
-            similarity: Some(led.similarity),
-            reason: Reason::Confirmed,
-        }
-    }
-
     /// The likeness to the other document, from 0 to 1: their similarity if it was computed, else 1
     /// minus the part of the bits in which their fingerprints differ.
     pub(super) fn likeness(&self, own: Fingerprint) -> f64 {

@@ -17,19 +17,12 @@ pub enum Event<'a> {
         /// The number of all parts.
         count: usize,
     },
-    /// Unfinished work is resumed in or after its join, which finds near documents.
-    Joined {
-        /// The number of parts of the join that were done before.
-        done: u32,
-        /// The number of all parts.
-        count: u32,
-    },
     /// A part of the documents was read: the counts of this part, and its bad records. Repeated ids
     /// are reported for all parts together.
     Read(&'a DocumentSummary),
     /// Documents share ids, so lists by id are ambiguous. All documents are read by then.
     RepeatedIds(&'a RepeatedIds),
-    /// Very many documents are near one another and not similar, so comparing them takes long.
+    /// Very many documents are compared and not similar, which takes long.
     ManyUnlike(Unlike),
     /// A file found in a folder could not be copied; the other files are.
     NotCopied(&'a Error),

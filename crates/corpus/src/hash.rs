@@ -1,7 +1,7 @@
 //! Step 1: reads the documents of each batch of files into a spool.
 
-use fpstore_base::IoError;
 use std::collections::BTreeMap;
+use std::io::Write;
 
 use fpstore_documents::{
     Admission, Document, DocumentFiles, DocumentOptions, DocumentSummary, IdNotes,
@@ -11,12 +11,13 @@ use fpstore_text::sketch;
 use super::address::address_digest;
 use super::error::Result;
 use super::event::Event;
-use super::job::{Job, PART};
+use super::job::{FEATURES, Job, PART};
 use super::spool::{
     Counts, Empties, Entry, SpoolFile, Spools, write_end, write_entry, write_start,
 };
 use super::work::Work;
-use fpstore::join::confirm::{Outline, feature_digest};
+use fpstore::join::confirm::feature_digest;
+use fpstore_base::IoError;
 use fpstore_base::watch::Observer;
 
 pub(super) fn run(work: &Work<'_>, job: &Job) -> Result<Spools> {
@@ -40,9 +41,21 @@ pub(super) fn run(work: &Work<'_>, job: &Job) -> Result<Spools> {
     let (mut spools, mut ids) = start()?;
     while let Some(name) = names.get(spools.batch_count()) {
         let at = spools.batch_count();
-        let is_new = !job.has(name);
+        let features = format!("{FEATURES}{at}");
+        let is_kept =
+            || if job.is_resumed() { job.is_sound(&features) } else { job.has(&features) };
+        let is_new = !job.has(name) || work.keeps_features() && !is_kept();
         if is_new {
-            let summary = read_batch(work, job, at, name, observer(work, starts[at], total))?;
+            let observer = observer(work, starts[at], total);
+            let summary = match work.keeps_features() {
+                true => job.save(&features, |out| {
+                    read_batch(work, job, at, name, observer, |features| {
+                        let written = out.write_all(bytemuck::cast_slice(features));
+                        Ok(written.map_err(IoError::of("write", job.folder().path()))?)
+                    })
+                })?,
+                false => read_batch(work, job, at, name, observer, |_| Ok(()))?,
+            };
             work.tell(Event::Read(&of_part(summary, at)));
         }
         let (folder, name) = (job.folder().clone(), name.clone());
@@ -60,13 +73,14 @@ pub(super) fn run(work: &Work<'_>, job: &Job) -> Result<Spools> {
     Ok(spools)
 }
 
-/// Reads the documents of a batch into a new spool.
+/// Reads the documents of a batch into a new spool, and passes the features of each to `keep`.
 fn read_batch(
     work: &Work<'_>,
     job: &Job,
     at: usize,
     name: &str,
     observer: Option<Observer>,
+    mut keep: impl FnMut(&[u64]) -> Result<()>,
 ) -> Result<DocumentSummary> {
     let files = work.files.part(work.batches[at].clone());
     let options = work.options.clone().observer(observer);
@@ -86,6 +100,7 @@ fn read_batch(
                 Err(reason) => return Ok(Admission::Refused { reason }),
             };
             write_entry(out, &entry).map_err(cannot)?;
+            keep(document.features)?;
             Ok(Admission::Taken)
         })?;
         let DocumentSummary { document_count, empty_count, damaged_count, .. } = summary;
@@ -113,12 +128,7 @@ fn read(
     }
     files.read_features(source.text_hasher()?, options, None, |document| {
         let features = document.features;
-        // Outlines are for comparing new documents with each other; sketches also serve for stored
-        // ones.
-        let sketch = match sketch_len {
-            0 => Outline::of(features).map(|it| it.to_bytes().to_vec()).unwrap_or_default(),
-            len => sketch(features, len),
-        };
+        let sketch = if sketch_len > 0 { sketch(features, sketch_len) } else { Vec::new() };
         take(document, feature_digest(features), sketch)
     })
 }

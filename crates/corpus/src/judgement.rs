@@ -7,7 +7,7 @@ use std::fmt;
 /// ```
 /// use fpstore_corpus::Judgement;
 ///
-/// let judgement = Judgement::Features { similarity: 0.8, contained: None, k: 12 };
+/// let judgement = Judgement::Features { similarity: 0.8, contained: None };
 /// assert!(judgement.to_string().starts_with("by Jaccard similarity 0.8 or more, computed"));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,13 +22,11 @@ pub enum Judgement {
     },
     /// The Jaccard similarity of features, computed exactly.
     Features {
-        /// The least similarity.
+        /// The least similarity; 0 if only containment is required.
         similarity: f64,
         /// The least part of the features of a document that the kept document contains, which has
         /// at least as many; `None` if containment is not required.
         contained: Option<f64>,
-        /// The distance within which documents are compared.
-        k: u32,
     },
     /// The similarity estimated from sketches.
     Sketches {
@@ -46,18 +44,17 @@ impl fmt::Display for Judgement {
             Judgement::Fingerprints { k } => {
                 write!(f, "by fingerprints within {k} bits alone; no similarity was computed")
             }
-            Judgement::Features { similarity, contained, k } => {
-                write!(
-                    f,
-                    "by Jaccard similarity {similarity} or more, computed from all features of \
-                     documents within {k} bits"
-                )?;
+            Judgement::Features { similarity, contained } => {
+                let has_bound = *similarity > 0.0;
+                if has_bound {
+                    write!(f, "by Jaccard similarity {similarity} or more")?;
+                    f.write_str(", computed from all features")?;
+                }
+                let and = if has_bound { ", and " } else { "by " };
                 match contained {
-                    Some(1.0) => f.write_str(", and all features in the kept one"),
-                    Some(part) => {
-                        write!(f, ", and the part {part} of the features in the kept one")
-                    }
                     None => Ok(()),
+                    Some(1.0) => write!(f, "{and}all features in the kept one"),
+                    Some(part) => write!(f, "{and}the part {part} of the features in the kept one"),
                 }
             }
             Judgement::Sketches { similarity, k } => write!(

@@ -5,7 +5,6 @@
 
 use super::error::Result;
 use super::settings::Cleaner;
-use super::work::is_pipe;
 use fpstore::Store;
 
 /// The Jaccard similarity of a cleaning with neither a similarity nor a distance.
@@ -17,8 +16,8 @@ const USUAL_K_MAX: u32 = 12;
 
 impl Cleaner<'_> {
     /// The least similarity of near documents, if features decide, and the distance within which
-    /// documents are compared: the settings, with defaults where they are not set. See
-    /// [`Cleaner::confirm`].
+    /// documents are compared: the settings, with defaults where they are not set. The similarity is
+    /// 0 if only a contained part is set. See [`Cleaner::confirm`].
     ///
     /// # Errors
     ///
@@ -31,6 +30,9 @@ impl Cleaner<'_> {
         let candidate_k = |similarity: f64| -> Result<u32> {
             Ok(self.source.text_hasher()?.recipe().candidate_k(similarity))
         };
+        if self.confirm_contains.is_some() && self.confirm.is_none() && self.k.is_none() {
+            return Ok((Some(0.0), 0));
+        }
         if self.confirm.is_none() && self.k.is_none() && self.can_confirm() {
             let k = candidate_k(USUAL_SIMILARITY)?.min(USUAL_K_MAX);
             return Ok((Some(USUAL_SIMILARITY), k));
@@ -43,13 +45,10 @@ impl Cleaner<'_> {
         Ok((self.confirm, k))
     }
 
-    /// Whether the features of documents can be compared: either the texts can be read twice, or
-    /// the store has sketches of them.
+    /// Whether the features of documents can be compared: there are texts, and a store has sketches
+    /// of its own.
     fn can_confirm(&self) -> bool {
-        self.source.text_hasher().is_ok()
-            && match &self.against {
-                Some(stored) => stored.sketch_len() > 0,
-                None => !self.paths.iter().any(|path| is_pipe(path)),
-            }
+        let has_sketches = self.against.as_ref().is_none_or(|stored| stored.sketch_len() > 0);
+        self.source.text_hasher().is_ok() && has_sketches
     }
 }

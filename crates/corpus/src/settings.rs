@@ -28,7 +28,8 @@ use fpstore_base::labels::LabelFile;
 /// The memory is the memory of joins, and for each document 33 bytes more, or 130 where features
 /// are compared, and 8 bytes for each rule of [`Cleaner::keep`] after the first. By default,
 /// temporary files are in the folder of the unfinished work, or in the system's directory for them
-/// if there is no output.
+/// if there is no output. Where features are compared, they contain the features of all documents, 8
+/// bytes each.
 ///
 /// # Examples
 ///
@@ -52,7 +53,8 @@ use fpstore_base::labels::LabelFile;
 pub struct Cleaner<'a> {
     /// How documents become fingerprints.
     pub source: DocumentSource,
-    /// The files and folders of documents. They are read more than once, so a pipe is refused.
+    /// The files and folders of documents. They are read again if there is an output, so a pipe is
+    /// then refused.
     pub paths: Vec<PathBuf>,
     /// Path of the output: a folder, in which each file gets its path below the common folder of
     /// all inputs; or, for a single input file, a file. A path that ends in a slash is a folder.
@@ -76,23 +78,23 @@ pub struct Cleaner<'a> {
     /// The distance within which fingerprints are near. Without [`Cleaner::confirm`] the
     /// fingerprints then decide alone: faster, and wrong more often, above all on short texts.
     pub k: Option<u32>,
-    /// The least Jaccard similarity of the features of near-duplicates, above 0 and at most 1. It
-    /// is exact between new documents, and estimated from sketches where there is a store. Without
-    /// [`Cleaner::k`], documents are compared within the distance at which one in a hundred pairs of
-    /// that similarity is missed.
+    /// The least Jaccard similarity of the features of near-duplicates, above 0 and at most 1.
+    /// Without a store it is exact, all such documents are found, and [`Cleaner::k`] is refused.
+    /// With a store it is estimated from sketches; without [`Cleaner::k`], documents are then
+    /// compared within the distance at which one in a hundred pairs of that similarity is missed.
     ///
     /// If neither this nor [`Cleaner::k`] is set, the similarity is
-    /// [`USUAL_SIMILARITY`](super::USUAL_SIMILARITY), of documents within 12 bits, wherever it can
-    /// be computed. It cannot for ready fingerprints, a store without sketches, and pipes. There
-    /// fingerprints decide alone, within the distance that the store is tuned for, or without a
-    /// store the usual distance of the recipe.
+    /// [`USUAL_SIMILARITY`](super::USUAL_SIMILARITY) wherever it can be computed, with a store of
+    /// documents within 12 bits. It cannot for ready fingerprints and a store without sketches.
+    /// There fingerprints decide alone, within the distance that the store is tuned for, or without
+    /// a store the usual distance of the recipe.
     /// [`Overview::judgement`](super::Overview::judgement) contains the criterion that was used.
     pub confirm: Option<f64>,
-    /// In addition to the similarity of [`Cleaner::confirm`]: the least part of the features of a
-    /// document that the kept one must contain, above 0 and at most 1. The kept document then has
-    /// at least as many features. With 1, all features of a removed document are in the kept one. A
-    /// document contained in one that is less similar is not found. The features of both documents
-    /// are needed, so a store is refused.
+    /// The least part of the features of a document that the kept one must contain, above 0 and at
+    /// most 1. The kept document then has at least as many features. With 1, all features of a
+    /// removed document are in the kept one. All such documents are found; with
+    /// [`Cleaner::confirm`], those that have the similarity, too. The features of both documents are
+    /// needed, so a store is refused.
     pub confirm_contains: Option<f64>,
     /// The reasons for which documents are removed; `None` means all that apply. A document is
     /// removed for the first reason that holds:

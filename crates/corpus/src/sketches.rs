@@ -3,14 +3,15 @@
 use super::bar::{Bars, Decided, set_bar};
 use super::dropped::{Dropped, Other};
 use super::error::Result;
-use super::features::tell_unlike;
+use super::event::Event;
+use super::features::COMPARED_MIN;
 use super::number::Number;
 use super::ranking::Compared;
 use super::spool::Spools;
 use super::work::Work;
 use fpstore::Store;
 use fpstore::join::BatchMode;
-use fpstore::join::confirm::{Documents, sketch_similarity};
+use fpstore::join::confirm::{lead_sketches, sketch_similarity};
 use fpstore::join::search_many;
 use fpstore::rows::Reason;
 use fpstore::{Answer, Limits};
@@ -41,10 +42,9 @@ impl SketchFile {
         Ok(SketchFile { file, len })
     }
 
-    fn get(&self, number: Number) -> Result<Vec<u8>, fpstore::Error> {
-        let mut sketch = vec![0; self.len];
-        self.file.read_at(&mut sketch, number.index() as u64 * self.len as u64)?;
-        Ok(sketch)
+    fn read(&self, number: Number, sketch: &mut Vec<u8>) -> fpstore::Result<()> {
+        sketch.resize(self.len, 0);
+        Ok(self.file.read_at(sketch, number.index() as u64 * self.len as u64)?)
     }
 }
 
@@ -72,13 +72,14 @@ pub(super) fn by_sketches(
     let mut is_told = false;
     set_bar(bars, work.settings.target, spools, compared, |bar| {
         let mut list = Vec::new();
-        let mut is_dropped = vec![false; spools.len()];
+        let (mut is_dropped, mut sketch) = (vec![false; spools.len()], Vec::new());
         search_many(stored, &fingerprints, &options, &limits, mode, |at, answer| {
             if answer.is_empty() {
                 return Ok(());
             }
             let number = numbers[at];
-            let best = most_similar(number, &sketches.get(number)?, &answer, bar)?;
+            sketches.read(number, &mut sketch)?;
+            let best = most_similar(number, &sketch, &answer, bar)?;
             is_dropped[number.index()] = best.is_some();
             list.extend(best);
             Ok::<(), fpstore::Error>(())
@@ -89,23 +90,23 @@ pub(super) fn by_sketches(
 
         let rest: Vec<Number> =
             compared.numbers().filter(|number| !is_dropped[number.index()]).collect();
-        let mut documents = Documents::of_sketches();
-        for &number in &rest {
-            let at = numbers.partition_point(|other| *other < number);
-            documents.push_sketch(fingerprints[at], &sketches.get(number)?);
-        }
-        let mut candidates = documents.candidates_to_lead(&options)?;
-        for (document, &number) in (0..).zip(&rest) {
-            if candidates.needs(document) {
-                candidates.take_sketch(document, &sketches.get(number)?)?;
+        let place = |number: Number| numbers.partition_point(|other| *other < number);
+        let values: Vec<u64> =
+            rest.iter().map(|&number| fingerprints[place(number)].value()).collect();
+        let read = |at: u32, sketch: &mut Vec<u8>| sketches.read(rest[at as usize], sketch);
+        let led = lead_sketches(&values, &read, bar, &options, |expected| {
+            // The first bar is the most lenient; the other bars would report the same again.
+            if !std::mem::replace(&mut is_told, true) && expected.pair_count >= COMPARED_MIN {
+                work.tell(Event::ManyUnlike(expected));
             }
-        }
-        // The first bar is the most lenient; the other bars would report the same again.
-        if !std::mem::replace(&mut is_told, true) {
-            tell_unlike(work, &candidates, bar.into())?;
-        }
-        let led = candidates.lead(bar)?;
-        list.extend(led.iter().map(|led| Dropped::of_led(led, |document| rest[document as usize])));
+        })?;
+        list.extend(led.iter().map(|led| Dropped {
+            number: rest[led.set as usize],
+            other: Other::New(rest[led.leader as usize]),
+            other_fingerprint: Fingerprint::new(values[led.leader as usize]),
+            similarity: Some(led.similarity),
+            reason: Reason::Confirmed,
+        }));
         Ok(list)
     })
 }

@@ -47,7 +47,7 @@ pub(super) struct Entry<'a> {
     pub(super) id: IdRef<'a>,
     /// The number of its features, 0 if not needed.
     pub(super) feature_count: u32,
-    /// Its sketch or outline; empty if not needed.
+    /// Its sketch; empty if not needed.
     pub(super) sketch: &'a [u8],
 }
 
@@ -501,6 +501,29 @@ impl Spools {
                 Ok(())
             })
             .map(drop)
+    }
+
+    /// Calls `each` with each document, its number, and the position of its first feature among the
+    /// features of all files. Returns the position for each spool.
+    pub(super) fn each_with_start(
+        &self,
+        mut each: impl FnMut(Number, u64, &Entry<'_>) -> Result<()>,
+    ) -> Result<Vec<u64>> {
+        let watch = self.watch(Some(self.counts.document_count));
+        let (mut starts, mut start, mut number) = (Vec::new(), 0, Number(0));
+        for file in &self.files {
+            starts.push(start);
+            file.read(|entry| {
+                if !self.leaves_out(entry.file as usize) {
+                    watch.tick(1)?;
+                    each(number, start, &entry)?;
+                    number.0 += 1;
+                }
+                start += u64::from(entry.feature_count);
+                Ok::<(), Error>(())
+            })?;
+        }
+        Ok(starts)
     }
 
     /// Calls `each` with each document and its number.

@@ -34,10 +34,8 @@ pub fn candidate_k(store: &Store, threshold: f64, k: Option<u32>) -> Result<u32>
     })
 }
 
-/// Confirms the near pairs of the documents in files, by their features. `told` is called after the
-/// first reading with its summary.
-///
-/// The distance of the options is usually [`TextRecipe::candidate_k`] of the recipe of `hasher`.
+/// Confirms the similar pairs of the documents in files, by their features. `told` is called after
+/// the reading with its summary.
 ///
 /// # Errors
 ///
@@ -56,7 +54,7 @@ pub fn candidate_k(store: &Store, threshold: f64, k: Option<u32>) -> Result<u32>
 ///
 /// std::fs::write(&path, "one two three four five\nsix\none two three four five six\n")?;
 /// let recipe = TextRecipe::default();
-/// let options = JoinOptions::new(recipe.candidate_k(0.5));
+/// let options = JoinOptions::new(0);
 /// let reading = DocumentOptions::default().format(DocumentFormat::Lines);
 /// let confirmed = confirm_documents::<_, Box<dyn std::error::Error>>(
 ///     &Confirmer::new(0.5, options)?,
@@ -79,7 +77,6 @@ pub fn confirm_documents<G: Goal, E: From<Error> + From<fpstore_documents::Error
     reading: &DocumentOptions,
     told: impl FnOnce(&DocumentSummary),
 ) -> Result<G::Found, E> {
-    let mut told = Some(told);
     confirmer.features(|take| {
         let summary = read_features::<E>(files, hasher, reading, |document| {
             if let Some(fingerprint) = document.fingerprint {
@@ -87,9 +84,7 @@ pub fn confirm_documents<G: Goal, E: From<Error> + From<fpstore_documents::Error
             }
             Ok(Admission::Taken)
         })?;
-        if let Some(told) = told.take() {
-            told(&summary);
-        }
+        told(&summary);
         Ok(())
     })
 }

@@ -105,7 +105,7 @@ impl<'a> Work<'a> {
             (None, _) => Judgement::Fingerprints { k: bar as u32 },
             (Some(_), None) => {
                 let contained = self.settings.confirm_contains;
-                Judgement::Features { similarity, contained, k }
+                Judgement::Features { similarity, contained }
             }
             (Some(_), Some(_)) => Judgement::Sketches { similarity, k },
         }
@@ -119,6 +119,11 @@ impl<'a> Work<'a> {
 
     pub(super) fn watch(&self, phase: Phase, total: Option<u64>) -> Watch {
         Watch::new(self.settings.resources.observer.clone(), phase, total)
+    }
+
+    /// Whether the features of all documents are kept, to compare the documents with one another.
+    pub(super) fn keeps_features(&self) -> bool {
+        self.settings.confirm.is_some() && self.stored.is_none()
     }
 
     /// Whether files are copied; the documents of a file that cannot be copied are then skipped.
@@ -193,12 +198,19 @@ impl Cleaner<'_> {
     /// Refuses settings that cannot be combined, before any work is done.
     fn check(&self) -> Result<()> {
         if let Some(similarity) = self.confirm {
-            if !(similarity > 0.0 && similarity <= 1.0) {
+            let is_bound = similarity > 0.0 && similarity <= 1.0;
+            if !(is_bound || similarity == 0.0 && self.confirm_contains.is_some()) {
                 return Err(Error::refused(format!(
                     "similarity {similarity}, expected one above 0 and at most 1"
                 )));
             }
             self.source.text_hasher()?;
+            if self.k.is_some() && self.against.is_none() {
+                return Err(Error::refused(
+                    "similarities are computed from all features, so a distance has no effect; give \
+                     the similarity or the distance",
+                ));
+            }
         }
         if let Some(part) = self.confirm_contains {
             if !(part > 0.0 && part <= 1.0) {
@@ -208,8 +220,8 @@ impl Cleaner<'_> {
             }
             if self.confirm.is_none() {
                 return Err(Error::refused(
-                    "what is contained is looked for among documents of some similarity; name that, \
-                     too",
+                    "what is contained is found by features, and a distance compares fingerprints; \
+                     leave out one of them",
                 ));
             }
             if self.against.is_some() {
@@ -297,11 +309,10 @@ impl Cleaner<'_> {
                 )));
             }
         }
-        let reads_again = self.output.is_some() || self.confirm.is_some() && self.against.is_none();
-        match self.paths.iter().find(|path| reads_again && is_pipe(path)) {
+        match self.paths.iter().find(|path| self.output.is_some() && is_pipe(path)) {
             Some(pipe) => Err(Error::refused(format!(
-                "the documents are read twice, and {} can be read only once; write it to a file \
-                 first",
+                "the documents are read again as they are copied, and {} can be read only once; write \
+                 it to a file first",
                 pipe.display()
             ))),
             None => Ok(()),

@@ -1,13 +1,16 @@
 //! Clusters of documents whose features are similar.
 
-use super::candidates::Candidates;
-use super::dividing::Member;
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use super::compared::Compared;
 use super::features::FeatureFile;
 use super::ids::DocumentIds;
 use super::nodes::Nodes;
 use crate::base::error::{Error, Result};
 use crate::base::side_by_side::side_by_side;
 use crate::join::grouping::cluster_method::ClusterMethod;
+use crate::join::grouping::disjoint_sets::DisjointSets;
 use crate::join::grouping::keep::{Fate, KeepRule};
 use crate::join::grouping::numbering::Shared;
 use crate::join::grouping::{diameter, number_of};
@@ -52,32 +55,19 @@ pub struct ConfirmedCluster {
     pub members: Vec<ConfirmedMember>,
 }
 
-impl Candidates {
-    /// The clusters of two or more documents, by their features, which have been taken. `method`
-    /// defines how documents with a similarity of `threshold` or more form clusters. For
-    /// [`ClusterMethod::Leader`], the order of documents is the order of their numbers.
+/// A node and the representative of its cluster.
+type Member = (u32, u32);
+
+impl Compared {
+    /// The clusters of two or more documents. `method` defines how similar documents form clusters.
+    /// For [`ClusterMethod::Leader`], the order of documents is the order of their numbers.
     ///
-    /// The candidates should come from [`Documents::candidates_to_lead`](super::Documents). With
-    /// [`ClusterMethod::Leader`], documents of a common template cost no more than others. The
-    /// other methods need the document that is similar to the most others, so each document is
-    /// compared with every near one: by fingerprints, and by features where the similarity to a
-    /// third document does not decide.
-    ///
-    /// # Errors
-    ///
-    /// * [`Error::InvalidOptions`] if the threshold is not above 0 and at most 1, if it is below
-    ///   the threshold of [`Documents::outlined`](super::Documents::outlined), or if needed
-    ///   features are missing.
-    /// * Otherwise as [`near_pairs`](crate::join::near_pairs), except for [`Error::TooManyPairs`].
-    pub(super) fn clusters(
-        self,
-        threshold: f64,
-        method: ClusterMethod,
-    ) -> Result<ConfirmedClusters> {
-        self.check_complete(threshold)?;
-        let members = self.divide(threshold, method)?;
-        let Candidates { nodes, is_candidate, sets, options, ids, .. } = self;
-        let compared_count = is_candidate.iter().filter(|is| **is).count() as u64;
+    /// With [`ClusterMethod::Leader`], documents of a common template cost no more than others. The
+    /// other methods need the document that is similar to the most others, so all similar pairs are
+    /// found.
+    pub(super) fn clusters(self, method: ClusterMethod) -> Result<ConfirmedClusters> {
+        let (members, compared_count) = self.members(method)?;
+        let Compared { nodes, sets, options, ids, .. } = self;
         let watch = options.watch(Phase::Cluster, Some(members.len() as u64));
         Ok(ConfirmedClusters {
             nodes,
@@ -89,6 +79,58 @@ impl Candidates {
             numbers: None,
             watch,
         })
+    }
+
+    /// The members of all clusters, cluster by cluster, each with its representative first; and the
+    /// number of compared pairs.
+    fn members(&self, method: ClusterMethod) -> Result<(Vec<Member>, u64)> {
+        let nodes = &self.nodes;
+        let first = |node: u32| nodes.documents(node)[0];
+        let mut order: Vec<u32> = (0..nodes.len() as u32).collect();
+        let mut compared_count = 0;
+        // The component of each node; one for all if clusters do not depend on components.
+        let mut component_of = vec![0; nodes.len()];
+        if method == ClusterMethod::Leader {
+            order.sort_unstable_by_key(|&node| first(node));
+        } else {
+            // The number of documents similar to each node, its own ones included.
+            let weight = |node: u32| nodes.documents(node).len() as u64;
+            let mut degrees: Vec<u64> = order.iter().map(|&node| weight(node)).collect();
+            let mut components = DisjointSets::new(nodes.len() as u32);
+            compared_count += self.each_similar(&self.options, |one, other, _| {
+                degrees[one as usize] += weight(other);
+                degrees[other as usize] += weight(one);
+                components.union(one, other);
+                Ok(())
+            })?;
+            order.iter().for_each(|&node| component_of[node as usize] = components.find(node));
+            order.sort_unstable_by_key(|&node| (Reverse(degrees[node as usize]), first(node)));
+        }
+        // The position of the representative of each node in the order.
+        let mut center_of: Vec<u32> = (0..order.len() as u32).collect();
+        if method == ClusterMethod::Components {
+            let mut centers: HashMap<u32, u32> = HashMap::new();
+            for (at, &node) in (0..).zip(&order) {
+                center_of[at as usize] = *centers.entry(component_of[node as usize]).or_insert(at);
+            }
+        } else {
+            // In this order, centres of stars are leaders: each node outside of earlier stars becomes
+            // a centre, and takes all similar nodes outside of them.
+            let (led, count) = self.lead(&order)?;
+            compared_count += count;
+            led.iter().for_each(|led| center_of[led.set as usize] = led.leader);
+        }
+        let mut members: Vec<(u32, u32, u32)> = (0..)
+            .zip(&order)
+            .map(|(at, &node)| (component_of[node as usize], center_of[at as usize], at))
+            .collect();
+        members.sort_unstable();
+        let clusters = members.chunk_by(|a, b| a.1 == b.1);
+        let node_at = |at: u32| order[at as usize];
+        let clusters = clusters
+            .filter(|all| all.len() > 1 || nodes.documents(node_at(all[0].2)).len() > 1)
+            .flat_map(|all| all.iter().map(|&(_, center, at)| (node_at(center), node_at(at))));
+        Ok((clusters.collect(), compared_count))
     }
 }
 
@@ -107,8 +149,7 @@ pub struct ConfirmedClusters {
 }
 
 impl ConfirmedClusters {
-    /// The number of documents with different features that may be similar to another document
-    /// within the distance.
+    /// The number of pairs of documents with different features that were compared.
     pub fn compared_count(&self) -> u64 {
         self.compared_count
     }
@@ -234,11 +275,11 @@ impl ConfirmedClusters {
         let ConfirmedClusters { nodes, sets, options, .. } = self;
         let (center, pairs) = (group[0].0, &group[1..]);
         let similarities = if pairs.len() <= MEMBERS_PER_THREAD {
-            vec![sets.confirm(pairs, 0.0, watch)?]
+            vec![sets.compare(pairs, watch)?]
         } else {
             let threads = options.sort_resources()?.threads.max(1);
             let parts: Vec<&[Member]> = pairs.chunks(pairs.len().div_ceil(threads)).collect();
-            side_by_side(&parts, |part| sets.confirm(part, 0.0, watch))?
+            side_by_side(&parts, |part| sets.compare(part, watch))?
         };
         let fingerprint = nodes.fingerprint(center);
         let member = |node: u32, similarity: f64| ConfirmedMember {
@@ -248,7 +289,8 @@ impl ConfirmedClusters {
             documents: nodes.documents(node).to_vec(),
         };
         let mut members = vec![member(center, 1.0)];
-        members.extend(similarities.into_iter().flatten().map(|(_, node, is)| member(node, is)));
+        let others = pairs.iter().zip(similarities.into_iter().flatten());
+        members.extend(others.map(|(&(_, node), similarity)| member(node, similarity)));
         members[1..].sort_by(|a, b| {
             let order = b.similarity.total_cmp(&a.similarity);
             order.then(a.documents[0].cmp(&b.documents[0]))

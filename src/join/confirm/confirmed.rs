@@ -136,18 +136,17 @@ impl Confirmed {
 pub(super) struct EdgeSorter {
     sorter: RecordSorter,
     most: u64,
-    candidate_count: u64,
     pair_count: u64,
     equal_count: u64,
 }
 
 impl EdgeSorter {
-    pub(super) fn new(options: &JoinOptions, candidate_count: u64) -> Result<Self> {
+    pub(super) fn new(options: &JoinOptions) -> Result<Self> {
         let resources = options.sort_resources()?;
         let own = SortResources { memory: resources.memory / SORTER_DIVISOR, ..resources };
         let sorter = RecordSorter::new(own, false);
         let most = options.pairs_max();
-        Ok(EdgeSorter { sorter, most, candidate_count, pair_count: 0, equal_count: 0 })
+        Ok(EdgeSorter { sorter, most, pair_count: 0, equal_count: 0 })
     }
 
     /// The options of the join that runs while this sorter holds its part of the memory.
@@ -183,12 +182,13 @@ impl EdgeSorter {
         nodes: Nodes,
         ids: DocumentIds,
         options: JoinOptions,
+        candidate_count: u64,
     ) -> Result<Confirmed> {
         for node in 0..nodes.len() as u32 {
             let copies = nodes.documents(node).len() as u64;
             self.count(pairs_within(copies), true)?;
         }
-        let EdgeSorter { sorter, candidate_count, pair_count, equal_count, .. } = self;
+        let EdgeSorter { sorter, pair_count, equal_count, .. } = self;
         let edges = sorter.finish()?;
         Ok(Confirmed { nodes, options, edges, pair_count, equal_count, candidate_count, ids })
     }

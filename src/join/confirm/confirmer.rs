@@ -1,18 +1,23 @@
-//! A complete confirmation of documents that can be read twice.
-//!
-//! [`Confirmer`] controls the order of the work: list the documents, find candidates, take the
-//! features of the candidates at the second reading, compare. The documents come from the caller,
-//! from files, or from the sketches of a store. No features are kept in memory.
+//! A complete confirmation: [`Confirmer`] reads the documents, keeps their features or sketches in a
+//! temporary file, and compares them.
 
-use super::candidates::{Candidates, Documents, check_threshold};
 use super::clusters::ConfirmedClusters;
+use super::compared::Compared;
 use super::confirmed::Confirmed;
+use super::digest;
+use super::features::{FeatureFile, FeatureKind};
 use super::ids::DocumentIds;
+use super::nodes::{DOCUMENT_LEN, Nodes};
+use super::similarity::check_threshold;
 use crate::base::error::{Error, Result};
 use crate::join::grouping::cluster_method::ClusterMethod;
 use crate::join::options::JoinOptions;
 use crate::store::Store;
+use fpstore_base::watch::Phase;
 use fpstore_base::{Fingerprint, IdRef};
+
+/// Bytes of memory for the place of a document in the file of features, and of its node.
+const PLACE_LEN: u64 = 8 + 4 + 4;
 
 /// Callback for a document: its fingerprint, its id if it has one, and the features or the sketch
 /// to compare.
@@ -25,18 +30,15 @@ pub trait Goal: stages::Find {}
 impl<F: stages::Find> Goal for F {}
 
 mod stages {
-    use super::{Candidates, Documents, JoinOptions, Result};
+    use super::{Compared, Result};
 
-    /// The stages of a confirmation that depend on its goal.
+    /// The last stage of a confirmation, which depends on its goal.
     pub trait Find {
         /// The result.
         type Found;
 
-        /// Finds the documents whose features are needed.
-        fn candidates(&self, documents: Documents, options: &JoinOptions) -> Result<Candidates>;
-
-        /// Compares the candidates, whose features have been taken.
-        fn find(&self, candidates: Candidates, threshold: f64) -> Result<Self::Found>;
+        /// Compares the documents.
+        fn find(&self, compared: Compared) -> Result<Self::Found>;
     }
 }
 
@@ -47,12 +49,8 @@ pub struct InPairs;
 impl stages::Find for InPairs {
     type Found = Confirmed;
 
-    fn candidates(&self, documents: Documents, options: &JoinOptions) -> Result<Candidates> {
-        documents.candidates(options)
-    }
-
-    fn find(&self, candidates: Candidates, threshold: f64) -> Result<Confirmed> {
-        candidates.confirm(threshold)
+    fn find(&self, compared: Compared) -> Result<Confirmed> {
+        compared.pairs()
     }
 }
 
@@ -63,20 +61,16 @@ pub struct InClusters(pub ClusterMethod);
 impl stages::Find for InClusters {
     type Found = ConfirmedClusters;
 
-    fn candidates(&self, documents: Documents, options: &JoinOptions) -> Result<Candidates> {
-        documents.candidates_to_lead(options)
-    }
-
-    fn find(&self, candidates: Candidates, threshold: f64) -> Result<ConfirmedClusters> {
-        candidates.clusters(threshold, self.0)
+    fn find(&self, compared: Compared) -> Result<ConfirmedClusters> {
+        compared.clusters(self.0)
     }
 }
 
-/// Confirms near pairs of documents, or finds the clusters of these pairs. The documents are read
-/// twice.
+/// Finds the pairs of similar documents, or the clusters of these pairs.
 ///
-/// Documents are numbered 0, 1, 2 and so on, in the order of the readings. Each takes 68 bytes of
-/// memory in addition to the join, 33 more with features, and 40 more for clusters.
+/// Documents are numbered 0, 1, 2 and so on, in the order in which they are read. Each takes 76
+/// bytes of memory in addition, and 24 more for clusters; its features take 8 bytes each in a
+/// temporary file.
 ///
 /// # Examples
 ///
@@ -90,7 +84,7 @@ impl stages::Find for InClusters {
 /// let confirmed = confirmer.features(|take| {
 ///     documents.iter().try_for_each(|(value, features)| take((*value).into(), None, features))
 /// })?;
-/// assert_eq!((confirmed.candidate_count(), confirmed.pair_count(false)), (3, 1));
+/// assert_eq!(confirmed.pair_count(false), 1);
 /// # Ok::<(), fpstore::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -101,8 +95,8 @@ pub struct Confirmer<G = InPairs> {
 }
 
 impl Confirmer {
-    /// Pairs within the distance of `options` are candidates. Candidates with a Jaccard similarity
-    /// of at least `threshold` are confirmed.
+    /// Pairs with a Jaccard similarity of at least `threshold` are confirmed. By sketches, only pairs
+    /// within the distance of `options` are compared.
     ///
     /// # Errors
     ///
@@ -127,21 +121,20 @@ impl<G> Confirmer<G> {
 }
 
 impl<G: Goal> Confirmer<G> {
-    /// Confirms the pairs of the documents given by `read`, by their features. `read` is called
-    /// twice, or once if there are no candidates, and must give the same documents in the same
-    /// order. The features of a document are in ascending order and without repeats.
+    /// Confirms the pairs of the documents given by `read`, by their features, which are in
+    /// ascending order and without repeats. All similar pairs are found, whatever the distance of
+    /// their fingerprints.
     ///
     /// # Errors
     ///
     /// * As [`near_pairs`](crate::join::near_pairs); for clusters never [`Error::TooManyPairs`].
     /// * [`Error::TooLarge`] for more than 2^32 - 2 documents.
-    /// * [`Error::InvalidOptions`] if the second reading gives other documents.
     /// * Any error that `read` returns.
     pub fn features<E: From<Error>>(
         &self,
-        read: impl FnMut(&mut TakeDocument<'_, [u64]>) -> Result<(), E>,
+        read: impl FnOnce(&mut TakeDocument<'_, [u64]>) -> Result<(), E>,
     ) -> Result<G::Found, E> {
-        self.confirm(Documents::outlined(self.threshold), Documents::push, Candidates::take, read)
+        self.confirm(FeatureKind::Sets, |features| bytemuck::cast_slice(features), read)
     }
 
     /// Confirms the pairs of the documents of a store, by their sketches. Similarities are
@@ -177,63 +170,48 @@ impl<G: Goal> Confirmer<G> {
     pub fn sketches(&self, store: &Store) -> Result<G::Found> {
         check_sketches(store)?;
         let store = &store.pinned();
-        let (push, take) = (Documents::push_sketch, Candidates::take_sketch);
-        self.confirm(Documents::of_sketches(), push, take, |take| {
-            store.for_each(|hit| {
-                let mut ids = hit.ids();
-                while let Some(id) = ids.next() {
-                    take(hit.fingerprint(), Some(id?), ids.sketch())?;
-                }
-                Ok(())
-            })
-        })
+        self.confirm(
+            FeatureKind::Sketches,
+            |sketch| sketch,
+            |take| {
+                store.for_each(|hit| {
+                    let mut ids = hit.ids();
+                    while let Some(id) = ids.next() {
+                        take(hit.fingerprint(), Some(id?), ids.sketch())?;
+                    }
+                    Ok(())
+                })
+            },
+        )
     }
 
     fn confirm<T: ?Sized, E: From<Error>>(
         &self,
-        mut list: Documents,
-        push: impl Fn(&mut Documents, Fingerprint, &T),
-        take: impl Fn(&mut Candidates, u32, &T) -> Result<()>,
-        mut read: impl FnMut(&mut TakeDocument<'_, T>) -> Result<(), E>,
+        kind: FeatureKind,
+        bytes_of: impl Fn(&T) -> &[u8],
+        read: impl FnOnce(&mut TakeDocument<'_, T>) -> Result<(), E>,
     ) -> Result<G::Found, E> {
-        let mut ids = DocumentIds::default();
         let folder = self.options.sort_resources()?.folder;
+        let mut sets = FeatureFile::create(kind, &folder)?;
+        let mut ids = DocumentIds::default();
+        // Fingerprints and digests of contents.
+        let mut list: Vec<(u64, u64)> = Vec::new();
         read(&mut |fingerprint, id, content| {
             if list.is_empty() && id.is_some() {
                 ids = DocumentIds::create(&folder)?;
             }
-            push(&mut list, fingerprint, content);
+            let content = bytes_of(content);
+            list.push((fingerprint.value(), digest(content)));
+            sets.push(content)?;
             id.map_or(Ok(()), |id| ids.push(id))
         })?;
-        let count = list.len();
-        let mut candidates = self.goal.candidates(list, &self.options)?;
-        if candidates.pair_count() > 0 {
-            let mut seen = 0;
-            read(&mut |_, id, content| {
-                // There are fewer than 2^32 documents.
-                let number = u32::try_from(seen).unwrap_or(u32::MAX);
-                seen += 1;
-                if !candidates.needs(number) {
-                    return Ok(());
-                }
-                take(&mut candidates, number, content).map_err(|error| match (error, id) {
-                    (Error::InvalidOptions { .. }, Some(id)) => was_changed(id.to_string()),
-                    (error, _) => error,
-                })
-            })?;
-            if seen != count {
-                let reason = "the files were changed while they were read; nothing was written";
-                return Err(Error::InvalidOptions { reason: reason.into() }.into());
-            }
-        }
-        candidates.ids = ids;
-        Ok(self.goal.find(candidates, self.threshold)?)
+        let nodes = Nodes::new(&list, &self.options.watch(Phase::Join, None))?;
+        sets.group(&nodes)?;
+        let options = self.options.reserve(list.len() as u64 * (DOCUMENT_LEN + PLACE_LEN));
+        drop(list);
+        let compared = Compared { nodes, sets, ids, options, threshold: self.threshold };
+        Ok(self.goal.find(compared)?)
     }
-}
-
-fn was_changed(id: String) -> Error {
-    let reason = format!("{id} was changed while the documents were read; nothing was written");
-    Error::InvalidOptions { reason }
 }
 
 /// Rejects a store without sketches.

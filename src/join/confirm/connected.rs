@@ -1,5 +1,5 @@
-//! Nodes in candidate pairs, and their connected components. A candidate pair has near
-//! fingerprints, and its outlines do not rule out similar features.
+//! The connected components of candidate pairs: pairs of near fingerprints whose outlines do not rule
+//! out similar features.
 
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
@@ -16,24 +16,14 @@ use fpstore_base::watch::Phase;
 /// Above this number of nodes with one fingerprint, they are connected without their pairs.
 const DENSE_COUNT: usize = if cfg!(test) { 4 } else { 32 };
 
-/// The nodes in candidate pairs, and the components of these pairs.
+/// The components of candidate pairs.
 pub(super) struct Connected {
-    pub(super) is_candidate: Vec<bool>,
     pub(super) sets: DisjointSets,
-    pub(super) pair_count: u64,
 }
 
 impl Connected {
     pub(super) fn new(count: usize) -> Self {
-        let sets = DisjointSets::new(count as u32);
-        Connected { is_candidate: vec![false; count], sets, pair_count: 0 }
-    }
-
-    pub(super) fn add(&mut self, one: u32, other: u32) {
-        self.pair_count += 1;
-        self.is_candidate[one as usize] = true;
-        self.is_candidate[other as usize] = true;
-        self.sets.union(one, other);
+        Connected { sets: DisjointSets::new(count as u32) }
     }
 
     /// Adds pairs that connect all near nodes whose outlines admit similarity, and possibly others.
@@ -50,7 +40,10 @@ impl Connected {
         // first node is similar to neither of them.
         let chain = |mut chained: Range<u32>, first: u32| {
             let mut all = all();
-            chained.by_ref().filter(|node| *node != first).for_each(|node| all.add(first, node));
+            chained
+                .by_ref()
+                .filter(|node| *node != first)
+                .for_each(|node| all.sets.union(first, node));
         };
         let pairs = |one: Range<u32>, other: Range<u32>| {
             // Large lists are connected within themselves, so no pair needs to be checked.
@@ -62,14 +55,12 @@ impl Connected {
             for first in one {
                 for second in other.clone() {
                     if first < second && outlines.admit(nodes, first, second) {
-                        all().add(first, second);
+                        all().sets.union(first, second);
                     }
                 }
             }
         };
-        // The first share has the nodes with equal fingerprints.
-        let of_share = if options.share.number == 0 { nodes.len() } else { 0 };
-        for group in nodes.each_group().take(of_share).filter(|group| group.len() > 1) {
+        for group in nodes.each_group().filter(|group| group.len() > 1) {
             watch.look()?;
             if group.len() > DENSE_COUNT {
                 chain(group.clone(), group.start);

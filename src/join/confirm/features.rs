@@ -1,8 +1,12 @@
-//! The features of nodes, or sketches of them, in a temporary file.
+//! The features or the sketches of documents, in a temporary file.
+
+use std::ops::Range;
 
 use bytemuck::Pod;
 
-use super::similarity::{at_least, sketch_similarity};
+use super::nodes::Nodes;
+use super::prefixes::FeatureSets;
+use super::similarity::{jaccard, sketch_similarity};
 use crate::base::error::{Error, Result};
 use fpstore_base::watch::Watch;
 use fpstore_disk::{ScratchFile, ScratchFolder};
@@ -17,108 +21,122 @@ pub(super) enum FeatureKind {
     Sketches,
 }
 
-/// The features of nodes.
+/// This many bytes are written at once.
+const BUFFER_LEN: usize = 1 << 16;
+
+/// The contents of documents, which are read by node.
 #[derive(Debug)]
 pub(super) struct FeatureFile {
     kind: FeatureKind,
     file: ScratchFile,
-    /// The offset of the features of each node in the file, in bytes.
-    offsets: Vec<u64>,
-    /// The number of features, or the bytes of the sketch, of each node; [`UNSET`] until they are
-    /// taken.
-    lens: Vec<u32>,
+    buffer: Vec<u8>,
+    /// The end of each document in the file, in bytes.
+    ends: Vec<u64>,
+    /// The first document of each node.
+    documents: Vec<u32>,
 }
 
-const UNSET: u32 = u32::MAX;
-
 impl FeatureFile {
-    pub(super) fn create(
-        kind: FeatureKind,
-        node_count: usize,
-        folder: &ScratchFolder,
-    ) -> Result<Self> {
-        let file = ScratchFile::create(folder)?;
-        let (offsets, lens) = (vec![0; node_count], vec![UNSET; node_count]);
-        Ok(FeatureFile { kind, file, offsets, lens })
+    pub(super) fn create(kind: FeatureKind, folder: &ScratchFolder) -> Result<Self> {
+        let (file, buffer) = (ScratchFile::create(folder)?, Vec::new());
+        Ok(FeatureFile { kind, file, buffer, ends: Vec::new(), documents: Vec::new() })
     }
 
     pub(super) fn kind(&self) -> FeatureKind {
         self.kind
     }
 
-    /// Whether the features of each node have been taken.
-    pub(super) fn are_set(&self) -> impl Iterator<Item = bool> {
-        self.lens.iter().map(|&len| len != UNSET)
+    /// Takes the features or the sketch of the next document.
+    pub(super) fn push(&mut self, content: &[u8]) -> Result<()> {
+        if content.len() / size_of::<u64>() >= u32::MAX as usize {
+            let reason = format!("a document of {} bytes of features", content.len());
+            return Err(Error::TooLarge { reason });
+        }
+        self.buffer.extend_from_slice(content);
+        self.ends.push(self.file.len() + self.buffer.len() as u64);
+        if self.buffer.len() >= BUFFER_LEN { self.flush() } else { Ok(()) }
     }
 
-    pub(super) fn put(&mut self, node: u32, features: &[u8]) -> Result<()> {
-        let len_of_one = match self.kind {
-            FeatureKind::Sets => size_of::<u64>(),
-            FeatureKind::Sketches => 1,
-        };
-        let count = features.len() / len_of_one;
-        let len = u32::try_from(count).ok().filter(|&len| len != UNSET).ok_or_else(|| {
-            let reason = format!("a document with {count} features, expected fewer than 2^32 - 1");
-            Error::TooLarge { reason }
-        })?;
-        let offset = self.file.len();
-        self.file.append(features)?;
-        (self.offsets[node as usize], self.lens[node as usize]) = (offset, len);
+    fn flush(&mut self) -> Result<()> {
+        self.file.append(&self.buffer)?;
+        self.buffer.clear();
         Ok(())
     }
 
-    /// Reads the features of a node; `T` is the type for the kind of features.
-    pub(super) fn read<T: Pod>(&self, node: u32, features: &mut Vec<T>) -> Result<()> {
-        let (offset, len) = (self.offsets[node as usize], self.lens[node as usize]);
-        assert_ne!(len, UNSET, "the features of all candidates are there");
-        features.resize(len as usize, T::zeroed());
-        Ok(self.file.read_at(bytemuck::cast_slice_mut(features), offset)?)
+    /// Ends the list of documents; they are read by these nodes from now on.
+    pub(super) fn group(&mut self, nodes: &Nodes) -> Result<()> {
+        self.documents = (0..nodes.len() as u32).map(|node| nodes.documents(node)[0]).collect();
+        self.flush()
     }
 
-    /// The pairs with a similarity of at least `threshold`, and their similarity. The watch can
-    /// stop the work between comparisons.
-    pub(super) fn confirm(
-        &self,
-        pairs: &[(u32, u32)],
-        threshold: f64,
-        watch: &Watch,
-    ) -> Result<Vec<(u32, u32, f64)>> {
+    fn range_of(&self, node: u32) -> Range<u64> {
+        let document = self.documents[node as usize] as usize;
+        let start = document.checked_sub(1).map_or(0, |before| self.ends[before]);
+        start..self.ends[document]
+    }
+
+    /// Reads the contents of a node; `T` is the type for the kind of contents.
+    pub(super) fn read<T: Pod>(&self, node: u32, content: &mut Vec<T>) -> Result<()> {
+        let range = self.range_of(node);
+        content.resize((range.end - range.start) as usize / size_of::<T>(), T::zeroed());
+        Ok(self.file.read_at(bytemuck::cast_slice_mut(content), range.start)?)
+    }
+
+    /// The similarity of each pair. The watch can stop the work between comparisons.
+    pub(super) fn compare(&self, pairs: &[(u32, u32)], watch: &Watch) -> Result<Vec<f64>> {
         match self.kind {
-            FeatureKind::Sets => {
-                self.compare(pairs, threshold, watch, |one, other| at_least(one, other, threshold))
-            }
-            FeatureKind::Sketches => self.compare(pairs, threshold, watch, |one, other| {
-                let similarity = sketch_similarity(one, other);
-                (similarity >= threshold).then_some(similarity)
-            }),
+            FeatureKind::Sets => self.compare_by(pairs, watch, jaccard),
+            FeatureKind::Sketches => self.compare_by(pairs, watch, sketch_similarity),
         }
     }
 
-    /// Keeps the pairs for which `compare` returns a similarity.
-    fn compare<T: Pod>(
+    fn compare_by<T: Pod>(
         &self,
         pairs: &[(u32, u32)],
-        threshold: f64,
         watch: &Watch,
-        compare: impl Fn(&[T], &[T]) -> Option<f64>,
-    ) -> Result<Vec<(u32, u32, f64)>> {
-        let (mut features, mut others) = (Vec::new(), Vec::new());
-        let mut kept = Vec::new();
+        similarity: impl Fn(&[T], &[T]) -> f64,
+    ) -> Result<Vec<f64>> {
+        let (mut own, mut others) = (Vec::new(), Vec::new());
+        let mut found = Vec::with_capacity(pairs.len());
         for same in pairs.chunk_by(|a, b| a.0 == b.0) {
-            self.read(same[0].0, &mut features)?;
-            for &(one, other) in same {
+            self.read(same[0].0, &mut own)?;
+            for &(_, other) in same {
                 watch.look()?;
-                // The sizes of some sets rule out the similarity. Sketches have one length.
-                let [a, b] = [one, other].map(|node| f64::from(self.lens[node as usize]));
-                if a.min(b) < threshold * a.max(b) - 1.0 {
-                    continue;
-                }
                 self.read(other, &mut others)?;
-                if let Some(similarity) = compare(&features, &others) {
-                    kept.push((one, other, similarity));
-                }
+                found.push(similarity(&own, &others));
             }
         }
-        Ok(kept)
+        Ok(found)
+    }
+}
+
+/// The sets of features of these nodes, in this order.
+pub(super) struct InOrder<'a> {
+    pub(super) file: &'a FeatureFile,
+    pub(super) nodes: &'a [u32],
+}
+
+impl FeatureSets for InOrder<'_> {
+    fn count(&self) -> u32 {
+        self.nodes.len() as u32
+    }
+
+    fn len_of(&self, set: u32) -> usize {
+        let range = self.file.range_of(self.nodes[set as usize]);
+        (range.end - range.start) as usize / size_of::<u64>()
+    }
+
+    fn read(&self, sets: &[u32], features: &mut Vec<u64>) -> Result<()> {
+        features.resize(sets.iter().map(|&set| self.len_of(set)).sum(), 0);
+        let mut left = features.as_mut_slice();
+        let range_of = |set: u32| self.file.range_of(self.nodes[set as usize]);
+        // Neighbours in the file are read at once.
+        for run in sets.chunk_by(|one, next| range_of(*one).end == range_of(*next).start) {
+            let (start, end) = (range_of(run[0]).start, range_of(run[run.len() - 1]).end);
+            let own;
+            (own, left) = left.split_at_mut((end - start) as usize / size_of::<u64>());
+            self.file.file.read_at(bytemuck::cast_slice_mut(own), start)?;
+        }
+        Ok(())
     }
 }

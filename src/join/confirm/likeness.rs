@@ -1,7 +1,6 @@
 //! The condition for a document to be similar to a leader.
 
-use super::candidates::check_threshold;
-use super::features::FeatureKind;
+use super::similarity::check_threshold;
 use crate::base::error::{Error, Result};
 
 /// The condition for a document to be similar to a leader, by their features.
@@ -15,7 +14,7 @@ use crate::base::error::{Error, Result};
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Likeness {
-    /// The minimum Jaccard similarity, above 0 and at most 1.
+    /// The minimum Jaccard similarity, above 0 and at most 1; or 0 with a contained part.
     pub similarity: f64,
     /// The minimum part of the features of the document that the leader must also have, above 0 and
     /// at most 1. The leader then has no fewer features than the document. `None` requires no such
@@ -36,20 +35,15 @@ impl Likeness {
         Likeness { contained: part.into(), ..self }
     }
 
-    /// Rejects invalid values, and a part of features for sketches.
-    pub(super) fn check(self, kind: FeatureKind) -> Result<()> {
-        check_threshold(self.similarity)?;
-        let Some(part) = self.contained else { return Ok(()) };
-        if !(part > 0.0 && part <= 1.0) {
-            let reason = format!("part {part}, expected one above 0 and at most 1");
-            return Err(Error::InvalidOptions { reason });
+    /// Rejects invalid values.
+    pub(super) fn check(self) -> Result<()> {
+        if !(self.similarity == 0.0 && self.contained.is_some()) {
+            check_threshold(self.similarity)?;
         }
-        match kind {
-            FeatureKind::Sets => Ok(()),
-            FeatureKind::Sketches => {
-                let reason = "sketches do not tell what is contained in a document".into();
-                Err(Error::InvalidOptions { reason })
-            }
-        }
+        let Some(part) = self.contained.filter(|part| !(*part > 0.0 && *part <= 1.0)) else {
+            return Ok(());
+        };
+        let reason = format!("part {part}, expected one above 0 and at most 1");
+        Err(Error::InvalidOptions { reason })
     }
 }

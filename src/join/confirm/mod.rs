@@ -1,56 +1,61 @@
-//! Confirmed near pairs: documents with near fingerprints whose features are similar.
+//! Similar documents: pairs and clusters by the Jaccard similarity of their features.
 //!
-//! A fingerprint drops almost all information about a document, so some near pairs are no
-//! duplicates. The Jaccard similarity of the features decides: the number of features that both
-//! documents have, divided by the number of features that at least one has. For the features {1, 2,
-//! 3} and {1, 2, 4} it is 2 / 4 = 0.5.
+//! The similarity of two documents is the number of features that both have, divided by the number of
+//! features that at least one has. For the features {1, 2, 3} and {1, 2, 4} it is 2 / 4 = 0.5.
 //!
-//! [`Confirmer`] reads the documents twice and returns [`Confirmed`] pairs or
-//! [`ConfirmedClusters`]. Callers that read in another order use the two stages directly:
+//! [`Confirmer`] reads the documents and returns [`Confirmed`] pairs or [`ConfirmedClusters`];
+//! [`lead_sets`] finds the leaders among sets of features. Both find all similar pairs, by prefix
+//! filtering: two similar documents share one of their rarest features.
 //!
-//! 1. [`Documents`] takes the fingerprint and the features of each document, and keeps a digest of
-//!    the features. [`Documents::candidates_to_lead`] joins the fingerprints.
-//! 2. [`Candidates`] takes the features of the documents that may have a similar one, and keeps
-//!    them in a temporary file. [`Candidates::lead`] compares them.
-//!
-//! Sketches kept by a store can replace features. Then similarities are estimates, and the store is
-//! read instead of the documents.
-//!
-//! An *outline* of a document is a short sketch. It rejects most false candidates before their
-//! features are read.
+//! Sketches kept by a store can replace features. Then similarities are estimates, and pairs within a
+//! distance of fingerprints are compared.
 //!
 //! Documents with equal fingerprints and equal features form one *node*, so copies cost nothing.
 
-mod alike;
-mod candidates;
 mod clusters;
+mod compared;
 mod confirmed;
 mod confirmer;
 mod connected;
-mod degrees;
-mod dividing;
 mod features;
+mod groups;
 mod ids;
-mod in_groups;
-mod kept;
-mod lead;
-mod leader_sets;
+mod led_sets;
+mod led_sketches;
 mod likeness;
 mod nodes;
 mod outline;
-mod pivots;
+mod postings;
+mod prefixes;
+mod similar_pairs;
 mod similarity;
 #[cfg(test)]
 mod tests;
 mod unlike;
 
-pub use candidates::{Candidates, Documents, feature_digest};
+use std::hash::Hasher;
+
+use siphasher::sip::SipHasher13;
+
 pub use clusters::{ConfirmedCluster, ConfirmedClusters, ConfirmedMember};
 pub use confirmed::{Confirmed, ConfirmedPair};
 pub use confirmer::{Confirmer, Goal, InClusters, InPairs};
-pub use kept::KeepParts;
-pub use lead::LedDocument;
+pub use groups::{DocumentGroups, Documents};
+pub use led_sets::{LeadingCosts, LedSet, lead_sets};
+pub use led_sketches::{ReadSketch, lead_sketches};
 pub use likeness::Likeness;
 pub use outline::{OUTLINE_LEN, Outline};
+pub use prefixes::FeatureSets;
 pub use similarity::{jaccard, sketch_similarity};
 pub use unlike::Unlike;
+
+/// A hash that identifies a set of features, which is ascending and without repeats.
+pub fn feature_digest(features: &[u64]) -> u64 {
+    digest(bytemuck::cast_slice(features))
+}
+
+fn digest(features: &[u8]) -> u64 {
+    let mut hasher = SipHasher13::new();
+    hasher.write(features);
+    hasher.finish()
+}

@@ -23,9 +23,7 @@ const SMALL_BELOW: usize = 128;
 /// The share of pairs at the threshold that outlines may lose.
 const LOST: f64 = 1e-9;
 
-/// The outline of a document. [`Documents::push`](super::Documents::push) makes it. Callers may
-/// keep its bytes and pass them to [`Documents::push_outlined`](super::Documents::push_outlined)
-/// later.
+/// The outline of a document, for [`Documents::push_outlined`](super::Documents::push_outlined).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outline {
     is_small: bool,
@@ -59,7 +57,7 @@ impl Outline {
 }
 
 /// The outlines of documents, which filter pairs of nodes.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Outlines {
     /// The outlines of all documents; empty if outlines are not used.
     of_documents: Vec<Option<Outline>>,

@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use crate::base::error::{Error, Result};
+
 /// The Jaccard similarity of two sets, each ascending and without repeats: the number of elements
 /// in both sets, divided by the number of elements in at least one. Two empty sets have similarity
 /// 1.
@@ -100,6 +102,15 @@ pub fn sketch_similarity(one: &[u8], other: &[u8]) -> f64 {
     const BY_CHANCE: f64 = 1.0 / 256.0;
     let share = equal_count(one, other) as f64 / one.len().max(other.len()).max(1) as f64;
     ((share - BY_CHANCE) / (1.0 - BY_CHANCE)).max(0.0)
+}
+
+/// Rejects a similarity outside of the valid range, above 0 and at most 1.
+pub(super) fn check_threshold(threshold: f64) -> Result<()> {
+    if threshold > 0.0 && threshold <= 1.0 {
+        return Ok(());
+    }
+    let reason = format!("similarity {threshold}, expected one above 0 and at most 1");
+    Err(Error::InvalidOptions { reason })
 }
 
 /// The number of places at which two sketches have the same byte.

@@ -27,13 +27,6 @@ const PAIRS_MAX: usize = 1 << 23;
 pub(in crate::join) struct NearLists(Vec<(u32, u32)>);
 
 impl NearLists {
-    /// The lists for the other documents of the pairs.
-    pub(in crate::join) fn turned(self) -> Self {
-        let mut pairs: Vec<(u32, u32)> = self.0.into_iter().map(|(a, b)| (b, a)).collect();
-        pairs.sort_unstable();
-        NearLists(pairs)
-    }
-
     /// The other documents that are near a document.
     pub(in crate::join) fn of(&self, document: u32) -> impl Iterator<Item = u32> {
         let start = self.0.partition_point(|pair| pair.0 < document);

@@ -201,10 +201,10 @@ pub(crate) fn group_documents(
     add_all(described, &mut given)?;
     let Given { list, values, rows, .. } = given;
     run(py, &Reporter::default(), move |shared| {
-        let found = list.candidates_to_lead(&limits.join(k, shared))?;
+        let found = list.groups(&limits.join(k, shared))?;
         // The documents and the smallest fingerprint of each group, by group number.
         let mut groups = vec![(0_u32, u64::MAX); values.len()];
-        let group_of = |at: usize| found.group_of(at as u32).unwrap_or_default() as usize;
+        let group_of = |at: usize| found.of(at as u32).unwrap_or_default() as usize;
         for (at, &value) in values.iter().enumerate() {
             let (count, least) = &mut groups[group_of(at)];
             (*count, *least) = (*count + 1, value.min(*least));

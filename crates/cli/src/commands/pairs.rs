@@ -41,8 +41,8 @@ The number of pairs is printed before the first pair is written. n equal documen
 pairs: set --max-pairs, or use 'cluster', which does not list pairs. Pairs that do not fit into \
 --memory are sorted in temporary files of about 12 bytes for each pair.
 
-With --docs the input is documents, in files and folders. --confirm S then keeps the pairs with a \
-Jaccard similarity of S or more; the similarity follows the distance. The documents are read twice.
+With --docs the input is documents, in files and folders. --confirm S then finds the pairs with a \
+Jaccard similarity of S or more, whatever their distance; the similarity follows the distance.
 
 With --share I/N a process does one of N parts of the work. The outputs of all shares together have \
 each line once. With a store of --scheme blocks-4 (for k = 3; k + 1 blocks for any k) a share reads \
@@ -209,7 +209,7 @@ fn confirmed_pairs(
     let count = confirmed.pair_count(args.distinct);
     if !args.quiet.is_on() {
         args.input.report_default();
-        confirmation.report(&counted(confirmed.candidate_count(), "pair", "pairs"), k);
+        confirmation.report(confirmed.candidate_count(), k);
         message!("{} of similarity {threshold} or more", counted(count, "pair", "pairs"));
     }
     let mut rows = RowWriter::new::<PairRow<'_>>(args.format.layout(), out, &WITHOUT[1..])?;

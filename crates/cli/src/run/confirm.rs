@@ -7,7 +7,6 @@ use fpstore::join::confirm::{Confirmer, Goal};
 
 use super::join_input::{JoinInputArgs, ToConfirm};
 use crate::args::documents::report;
-use crate::args::inputs::refuse_pipes;
 use crate::args::resources::ResourceArgs;
 use crate::output::text::counted;
 use crate::session::choice::distance;
@@ -19,11 +18,12 @@ pub(crate) struct NearArgs {
     /// Distance in bits, inclusive [default: by the store or recipe, else 3]
     #[arg(short, long = "distance", value_name = "K", value_parser = distance())]
     pub(crate) k: Option<u32>,
-    /// Keep only near documents with a Jaccard similarity of S or more
+    /// Take documents with a Jaccard similarity of S or more as near
     ///
-    /// The similarity is exact with --docs, and estimated from the sketches of a store. Without -k
-    /// the distance is chosen so that one in a hundred pairs of similarity S is missed, and fewer
-    /// of more similar pairs.
+    /// With --docs the similarity is exact, all such pairs are found, and -k has no place beside it.
+    /// From the sketches of a store it is estimated, for documents within -k bits; without -k the
+    /// distance is chosen so that one in a hundred pairs of similarity S is missed, and fewer of
+    /// more similar pairs.
     #[arg(long, value_name = "S", value_parser = similarity)]
     pub(crate) confirm: Option<f64>,
 }
@@ -48,33 +48,37 @@ pub(crate) struct Confirmation<'a, G> {
 }
 
 impl<G: Goal + Copy> Confirmation<'_, G> {
-    /// Confirms the candidates of the input of a join. Returns the result and the distance of
-    /// candidates.
+    /// Confirms the pairs of the input of a join. Returns the result and, for the documents of a
+    /// store, the distance of candidates.
     ///
     /// For `reads_texts` see [`JoinInputArgs::open`].
     pub(crate) fn of(
         &self,
         input: &JoinInputArgs,
         reads_texts: bool,
-    ) -> anyhow::Result<(G::Found, u32)> {
+    ) -> anyhow::Result<(G::Found, Option<u32>)> {
         match input.to_confirm(self.resources, reads_texts)? {
             ToConfirm::Documents(documents, files) => {
-                refuse_pipes(files, "--confirm")?;
                 documents.check_texts()?;
-                let k = self.k.map_or_else(|| documents.candidate_k(self.threshold), Ok)?;
+                if self.k.is_some() {
+                    bail!(
+                        "with --docs, --confirm compares all features, so a distance has no effect; \
+                         leave out -k, or leave out --confirm to compare fingerprints"
+                    );
+                }
                 let reading = documents.source.options().clone().observer(self.monitor.observer());
                 let confirmed = fpstore_corpus::confirm_documents::<_, anyhow::Error>(
-                    &self.confirmer(k)?,
+                    &self.confirmer(0)?,
                     files,
                     documents.hasher()?,
                     &reading,
                     |summary| self.monitor.suspend(|| report(summary)),
                 )?;
-                Ok((confirmed, k))
+                Ok((confirmed, None))
             }
             ToConfirm::Store(store) => {
                 let k = candidate_k(&store, self.threshold, self.k)?;
-                Ok((self.confirmer(k)?.sketches(&store)?, k))
+                Ok((self.confirmer(k)?.sketches(&store)?, Some(k)))
             }
         }
     }
@@ -84,12 +88,13 @@ impl<G: Goal + Copy> Confirmation<'_, G> {
         Ok(Confirmer::new(self.threshold, options)?.to(self.goal))
     }
 
-    /// Prints the number of candidates, which are pairs or documents.
-    pub(crate) fn report(&self, candidates: &str, k: u32) {
+    /// Prints the number of compared pairs.
+    pub(crate) fn report(&self, count: u64, k: Option<u32>) {
+        let pairs = counted(count, "pair", "pairs");
+        let within = k.map(|k| format!(" within {}", counted(k.into(), "bit", "bits")));
         message!(
-            "{candidates} within {} with different features were compared; confirmed with {} or \
-             more",
-            counted(k.into(), "bit", "bits"),
+            "{pairs}{} with different features were compared; confirmed with {} or more",
+            within.unwrap_or_default(),
             self.threshold,
         );
     }

@@ -47,15 +47,16 @@ of a recipe. 'fpstore fingerprint -v' prints a whole recipe, 'fpstore features' 
 text, and 'fpstore evaluate' measures how well a recipe finds your duplicates.";
 
 pub(crate) const CONFIRM: &str = "\
-Documents with near fingerprints are candidates: some of them are different documents. --confirm S \
-keeps only candidates whose features have a Jaccard similarity of S or more.
+Some documents with near fingerprints are different documents. --confirm S finds the documents whose \
+features have a Jaccard similarity of S or more. The similarity follows the distance in each line.
 
-With --docs the similarity is exact: the features of candidates are read again and compared, so the \
-input must be files. With a store it is estimated from the stored sketches (build --sketch). A sketch \
-of 128 bytes has a standard deviation of 0.035 at a similarity of 0.8.
+With --docs the similarity is exact, and all such pairs are found. The features of all documents are \
+kept in a temporary file, 8 bytes each.
 
-Without -k the distance of candidates is chosen so that one in a hundred pairs of similarity S is \
-missed, and fewer of more similar pairs. The similarity follows the distance in each line.";
+With a store the similarity is estimated from the stored sketches (build --sketch). A sketch of 128 \
+bytes has a standard deviation of 0.035 at a similarity of 0.8. Documents with near fingerprints are \
+candidates: without -k their distance is chosen so that one in a hundred pairs of similarity S is \
+missed, and fewer of more similar pairs.";
 
 pub(crate) const QUERIES: &str = "\
 Queries:
@@ -101,8 +102,8 @@ earlier means in the order of the files, or by smallest id in a store.
 
 With --docs and --confirm S, the similarity to the representative follows the distance. The first of \
 equally connected documents becomes the representative, and --keep prints in the order of the files. \
-The documents are read twice. With leader, many copies of a template cost as much as other documents; \
-with the other methods each pair of near documents is compared, to find the representative.
+With leader, many copies of a template cost as much as other documents; with the other methods each \
+pair of similar documents is compared, to find the representative.
 
 --keep prints the documents to keep instead of the clusters, by ascending fingerprint, as lines for \
 'build'; with --drop it prints the other documents. Rules:

@@ -73,11 +73,6 @@ impl Documents {
         self.are_given && self.source.has_texts()
     }
 
-    /// The largest distance that finds nearly all documents of this similarity.
-    pub(crate) fn candidate_k(&self, similarity: f64) -> anyhow::Result<u32> {
-        Ok(self.hasher()?.recipe().candidate_k(similarity))
-    }
-
     /// Passes the fingerprint, id and sketch of each document to `take`. Documents without a
     /// fingerprint are skipped.
     pub(crate) fn each(

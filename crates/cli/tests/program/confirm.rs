@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fpstore::join::confirm::sketch_similarity;
-use fpstore_text::{TextRecipe, sketch};
+use fpstore_text::sketch;
 
 use crate::common::documents::{Document, confirmed_pairs, documents, json_lines};
 use crate::common::oracle;
@@ -49,12 +49,10 @@ fn kept(documents: &[Document], from: usize, dropped: &BTreeMap<usize, usize>) -
 #[test]
 fn confirmed_pairs_are_those_of_each_with_each() {
     let (desk, documents) = desk(150);
-    for (threshold, k) in [("0.8", None), ("0.6", Some("20")), ("1", None), ("0.3", Some("3"))] {
-        let mut args = vec!["pairs", "--docs", "docs.jsonl", "--confirm", threshold];
-        args.extend(k.iter().flat_map(|k| ["-k", *k]));
+    for threshold in ["0.8", "0.6", "1", "0.3"] {
+        let args = ["pairs", "--docs", "docs.jsonl", "--confirm", threshold];
         let threshold: f64 = threshold.parse().unwrap();
-        let bits = k.map_or(TextRecipe::default().candidate_k(threshold), |k| k.parse().unwrap());
-        let expected = alike(&documents, bits, threshold);
+        let expected = alike(&documents, 64, threshold);
         let (out, err) = desk.run(&args, 0);
         assert!(err.contains(&format!("{} pairs of similarity {threshold}", expected.len())));
         let mut found = BTreeMap::new();
@@ -76,7 +74,7 @@ fn confirmed_pairs_are_those_of_each_with_each() {
 #[test]
 fn clusters_of_confirmed_pairs_keep_and_drop_each_document_once() {
     let (desk, documents) = desk(120);
-    let pairs = alike(&documents, 12, 0.8);
+    let pairs = alike(&documents, 64, 0.8);
     let cluster = ["cluster", "--docs", "docs.jsonl", "--confirm", "0.8"];
     let (out, err) = desk.run(&cluster, 0);
     assert!(err.contains("of similarity 0.8"), "{err}");
@@ -124,7 +122,7 @@ fn clusters_of_confirmed_pairs_keep_and_drop_each_document_once() {
 #[test]
 fn dedup_drops_what_is_alike_to_an_earlier_kept_document() {
     let (desk, documents) = desk(120);
-    let pairs = alike(&documents, 12, 0.8);
+    let pairs = alike(&documents, 64, 0.8);
     let is_near = |one: usize, other: usize| pairs.contains_key(&(one, other));
     let dropped = oracle::dropped(0..0, 0..documents.len(), is_near);
     let dedup = ["clean", "docs.jsonl", "--confirm", "0.8", "--list"];
@@ -187,7 +185,8 @@ fn what_cannot_be_confirmed_is_refused_with_the_remedy() {
         (&["build", "pages.tsv", "-s", "new.fps", "--sketch"], "add --docs"),
         (&["add", "pages.tsv", "-s", "sketched.fps", "--recipe", "minhash"], "add documents"),
         (&["pairs", ".", "--confirm", "0.8"], "is a folder, so --docs is assumed"),
-        (&["pairs", "--docs", "-", "--confirm", "0.8"], "write it to a file first"),
+        (&["pairs", "--docs", "docs.jsonl", "--confirm", "0.8", "-k", "3"], "leave out -k"),
+        (&["cluster", "--docs", "docs.jsonl", "--confirm", "0.8", "-k", "3"], "leave out -k"),
         (&["pairs", "--docs", "--confirm", "0.8"], "files or folders"),
         (&["pairs", "pages.tsv", "--recipe", "minhash"], "add --docs"),
         (&["dedup", "--within", "pages.tsv", "--recipe", "minhash"], "--recipe is for documents"),

@@ -136,7 +136,7 @@ fn the_overview_of_the_library_is_that_of_the_program() {
     desk.run(&["clean", "in", "-o", "one", "--losses", "losses.tsv", "-q"], 0);
     let cleaned = cleaner(&desk, "two").begin().unwrap().unwrap().run().unwrap();
     let overview = cleaned.overview().unwrap();
-    assert_eq!(overview.judgement, Judgement::Features { similarity: 0.8, contained: None, k: 12 });
+    assert_eq!(overview.judgement, Judgement::Features { similarity: 0.8, contained: None });
     let rows = overview.losses.iter().map(fpstore_corpus::Loss::row);
     let line = |row: LossRow<'_>| {
         let LossRow { kind, name, document_count, removed_count, empty_count } = row;

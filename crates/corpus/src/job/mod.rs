@@ -20,8 +20,8 @@ use serde_json::{Value, json};
 
 use super::error::{Error, Result};
 use fpstore_disk::Digest;
-use fpstore_disk::DigestWriter;
 use fpstore_disk::{self as disk, NewFile, OwnFolder, ScratchDirectory};
+use fpstore_disk::{DigestReader, DigestWriter};
 pub(super) use written::Output;
 use written::{Outputs, WRITTEN};
 
@@ -40,8 +40,8 @@ const DONE: &str = "done";
 pub(super) const PART: &str = "spool-";
 /// The dropped documents, and the reasons.
 pub(super) const DECISIONS: &str = "decisions";
-/// The candidates, and the connected components of near pairs among them.
-pub(super) const CONNECTIONS: &str = "connections";
+/// Prefix of the names of the files with the features of documents.
+pub(super) const FEATURES: &str = "features-";
 /// The numbers of the files that could not be copied.
 const LEFT_OUT: &str = "left-out";
 
@@ -274,6 +274,22 @@ impl Job {
         Ok(own.filter(|_| is_sound).map(<[u8]>::to_vec))
     }
 
+    /// Whether a file of this name is complete, undamaged and of this job.
+    pub(super) fn is_sound(&self, name: &str) -> bool {
+        let check = || -> io::Result<bool> {
+            let file = self.folder.open_file(name)?.ok_or(io::ErrorKind::NotFound)?;
+            let len = file.metadata()?.len().saturating_sub(16);
+            let mut from = DigestReader::new(BufReader::with_capacity(1 << 18, file));
+            let mark = self.mark(name);
+            let mut start = vec![0; mark.len()];
+            from.read_exact(&mut start)?;
+            let rest = len.saturating_sub(mark.len() as u64);
+            io::copy(&mut from.by_ref().take(rest), &mut io::sink())?;
+            Ok(start == mark.as_bytes() && from.ends_sealed()?)
+        };
+        check().unwrap_or(false)
+    }
+
     /// Whether a file of this name exists, damaged or not.
     pub(super) fn has(&self, name: &str) -> bool {
         self.folder.has(name).unwrap_or(false)
@@ -285,12 +301,12 @@ impl Job {
         Ok(removed.map_err(IoError::of("remove", self.path(name)))?)
     }
 
-    /// Removes the spools and the decisions, the decisions first. Files that cannot be removed are
-    /// refused later.
+    /// Removes the spools, the features and the decisions, the decisions first. Files that cannot be
+    /// removed are refused later.
     pub(super) fn forget_read(&self) {
         let names = self.folder.names().unwrap_or_default();
-        let parts = names.iter().filter(|name| name.starts_with(PART)).map(String::as_str);
-        let all = [DECISIONS, CONNECTIONS].into_iter().chain(parts);
+        let parts = names.iter().filter(|name| is_of_a_batch(name)).map(String::as_str);
+        let all = std::iter::once(DECISIONS).chain(parts);
         all.for_each(|name| drop(self.discard(name)));
     }
 
@@ -426,14 +442,17 @@ fn new_run() -> String {
     format!("dedup-{nanos:x}-{}", std::process::id())
 }
 
+/// Whether a file of this name holds the documents of a batch, or their features.
+fn is_of_a_batch(name: &str) -> bool {
+    let number = name.strip_prefix(PART).or_else(|| name.strip_prefix(FEATURES));
+    number.is_some_and(|at| at.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
 /// Whether jobs create files or folders of this name.
 fn is_of_a_job(name: &str) -> bool {
-    let is_part = |name: &str| {
-        name.strip_prefix(PART).is_some_and(|at| at.bytes().all(|byte| byte.is_ascii_digit()))
-    };
-    // Earlier releases kept the name of the run in a file of its own.
-    [LOCK, DESCRIPTION, CONNECTIONS, DECISIONS, LEFT_OUT, WRITTEN, "run"].contains(&name)
-        || is_part(name)
+    // Earlier releases kept the name of the run and the connected documents in files of their own.
+    [LOCK, DESCRIPTION, DECISIONS, LEFT_OUT, WRITTEN, "connections", "run"].contains(&name)
+        || is_of_a_batch(name)
         || ScratchDirectory::is_name(name)
         || NewFile::is_temporary_name(name)
 }

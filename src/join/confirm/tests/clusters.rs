@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use fpstore_base::Choice;
 
 use super::*;
-use crate::join::confirm::confirmer::TakeDocument;
 use crate::join::{ClusterMethod, Fate, KeepRule};
 
 const METHODS: [ClusterMethod; 3] =
@@ -110,7 +109,7 @@ fn clusters_are_those_of_their_definition() {
         (templates(200, 16, 60), 64, 0.7),
         (templates(200, 17, 60), 3, 0.6),
     ] {
-        let pairs = expected(&documents, k, threshold);
+        let pairs = expected(&documents, threshold);
         for method in METHODS {
             let expected = by_definition(&documents, &pairs, method);
             for threads in [1, 3] {

@@ -9,11 +9,12 @@ use fpstore_corpus::{KeepRules, LossLimit, PassageFate, Reasons};
 /// Policies for near-duplicate documents, and the reports.
 #[derive(Args, Debug)]
 pub(super) struct CleaningArgs {
-    /// Also require this part of the features in the kept document, such as 1.0; see --confirm
+    /// Remove documents that have this part of their features in a kept one, such as 1.0
     ///
     /// The kept document then has at least as many features as the removed document. With 1.0 a
-    /// document is removed only if the kept document has all its features. Documents contained in
-    /// less similar documents than --confirm are not found. --keep longest finds the most.
+    /// document is removed only if the kept document has all its features. All such documents are
+    /// found, however much longer the kept document is; --confirm S bounds the similarity, too.
+    /// --keep longest finds the most.
     #[arg(long, value_name = "PART", hide_short_help = true)]
     pub(super) confirm_contains: Option<f64>,
     /// With --unit: treatment of removed passages: cut, annotate, or drop:PART of a document

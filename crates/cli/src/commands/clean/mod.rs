@@ -60,11 +60,11 @@ especially for short texts.";
 
 const CONFIRM_MORE: &str = "
 
-The similarity is exact between new documents, and estimated from the sketches of a store (build \
---sketch). Without -k the distance of candidates is chosen so that one in a hundred pairs of similarity \
-S is missed, and fewer of more similar pairs. Only fingerprints are compared with -k, for ready \
-fingerprints, for pipes, and with a store without sketches. The last lines of the output contain the \
-criterion.";
+Without a store the similarity is exact, all such documents are found, and -k has no place beside it. \
+With a store it is estimated from sketches (build --sketch); without -k the distance of candidates is \
+chosen so that one in a hundred pairs of similarity S is missed, and fewer of more similar pairs. Only \
+fingerprints are compared with -k alone, for ready fingerprints, and with a store without sketches. \
+The last lines of the output contain the criterion.";
 
 fn confirm_help() -> String {
     format!("Minimum Jaccard similarity of near-duplicates [default: {USUAL_SIMILARITY}]")

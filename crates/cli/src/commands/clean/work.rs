@@ -170,16 +170,11 @@ fn tell(event: Event<'_>, monitor: &Monitor, quiet: bool) {
         Event::Resumed { done, count } if !quiet => {
             message!("continuing unfinished work: {done} of {count} parts are read");
         }
-        Event::Joined { done, count } if !quiet => monitor.suspend(|| match count - done {
-            0 => message!("near documents were found before; they are compared"),
-            _ => message!("continuing unfinished work: {done} of {count} parts are joined"),
-        }),
         Event::Read(summary) => monitor.suspend(|| report(summary)),
         Event::ManyUnlike(unlike) => monitor.suspend(|| {
             message!(
-                "warning: {unlike}; this takes long; a smaller -k takes less time and misses \
-                 more; text shared by many documents can be cut out first with --unit and \
-                 --passages"
+                "warning: {unlike}; this takes long; text shared by many documents can be cut out \
+                 first with --unit and --passages"
             );
         }),
         Event::RepeatedIds(found) => monitor.suspend(|| report_repeated_ids(found)),

@@ -136,8 +136,7 @@ pub(crate) fn run(args: &ClusterArgs) -> anyhow::Result<ExitStatus> {
         let confirmation = Confirmation { goal, threshold, k, max_pairs, resources, monitor };
         let (found, k) = confirmation.of(&args.input, reads_texts)?;
         if !args.quiet.is_on() {
-            let compared = counted(found.compared_count(), "document", "documents");
-            monitor.suspend(|| confirmation.report(&compared, k));
+            monitor.suspend(|| confirmation.report(found.compared_count(), k));
         }
         let limit = format!("of similarity {threshold}");
         return print(args, ConfirmedGroups(found), earlier.as_ref(), (out, page), &limit, monitor);

@@ -25,8 +25,15 @@ fn what_is_kept_has_the_features_of_what_goes() {
             "longest" => Reverse(documents[at].text().len()),
             _ => Reverse(0),
         };
-        for (confirm, part) in [("0.5", "1.0"), ("0.5", "0.95"), ("0.9", "0.5")] {
-            let [threshold, least] = [confirm, part].map(|text| text.parse().unwrap());
+        for (confirm, part) in [
+            (Some("0.5"), "1.0"),
+            (Some("0.5"), "0.95"),
+            (Some("0.9"), "0.5"),
+            (None, "1.0"),
+            (None, "0.9"),
+        ] {
+            let threshold = confirm.map_or(0.0, |text| text.parse().unwrap());
+            let least: f64 = part.parse().unwrap();
             let mut order: Vec<usize> = (0..documents.len()).collect();
             order.sort_by_key(|&at| (key(at), at));
             let alike = |kept: usize, at: usize| {
@@ -36,25 +43,27 @@ fn what_is_kept_has_the_features_of_what_goes() {
             let gone: BTreeMap<usize, usize> = oracle::dropped(0..0, order, alike);
             let without = removed(&documents, Some(threshold), |at, _| key(at));
             assert!(gone.len() > 10 && gone.len() <= without.len(), "{}", gone.len());
-            let args = ["clean", "docs.jsonl", "--confirm", confirm, "--keep", keep];
-            let more = ["--confirm-contains", part, "-o", "kept.jsonl", "-f"];
-            let (_, err) = desk.run(&[&args[..], &more].concat(), 0);
+            let mut args = vec!["clean", "docs.jsonl", "--keep", keep, "-o", "kept.jsonl", "-f"];
+            args.extend(["--confirm-contains", part]);
+            args.extend(confirm.iter().flat_map(|confirm| ["--confirm", confirm]));
+            let (_, err) = desk.run(&args, 0);
+            let before = if confirm.is_some() { ", and " } else { "judged by " };
             let judgement = match least {
-                1.0 => ", and all features in the kept one\n".to_string(),
-                least => format!(", and the part {least} of the features in the kept one\n"),
+                1.0 => format!("{before}all features in the kept one\n"),
+                least => format!("{before}the part {least} of the features in the kept one\n"),
             };
             assert!(err.contains(&judgement), "{err}");
             let kept: Vec<Document> = (0..documents.len())
                 .filter(|at| !gone.contains_key(at))
                 .map(|at| documents[at].clone())
                 .collect();
-            assert!(desk.read("kept.jsonl") == json_lines(&kept), "{keep} {confirm} {part}");
+            assert!(desk.read("kept.jsonl") == json_lines(&kept), "{keep} {confirm:?} {part}");
         }
     }
     desk.ok(&["build", "--docs", "docs.jsonl", "-s", "s.fps", "--sketch", "-q"], "");
     let args = ["clean", "docs.jsonl", "-o", "x.jsonl", "--confirm-contains"];
     for (more, part) in [
-        (&["1.0", "-k", "7"][..], "documents of some similarity; name that, too"),
+        (&["1.0", "-k", "7"][..], "a distance compares fingerprints"),
         (&["0", "--confirm", "0.8"], "the part that is contained is 0, expected one above 0"),
         (&["1", "--confirm", "0.8", "-s", "s.fps"], "a store does not know what"),
     ] {

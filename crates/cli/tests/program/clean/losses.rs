@@ -78,7 +78,7 @@ fn losses_are_counted_by_file_and_by_source() {
     let (all, gone) = site.counted(|at| file_of(at) == 2);
     assert_eq!((all, gone), (130, 129));
     for part in [
-        "judged by Jaccard similarity 0.8 or more, computed from all features of documents within",
+        "judged by Jaccard similarity 0.8 or more, computed from all features",
         " 99.2 % removed:         129 of         130  c.jsonl\n",
         "130 documents in a cluster of 't0': t0 t1 t2 t3",
         "warning: c.jsonl lost 99.2 % (129 of 130); see the largest clusters\n",

@@ -38,10 +38,13 @@ fn documents(count: usize, seed: u64) -> Vec<Document> {
 }
 
 fn are_near(one: &Document, other: &Document, threshold: Option<f64>) -> bool {
-    let recipe = TextRecipe::default();
-    let k = threshold.map_or(recipe.usual_k(), |threshold| recipe.candidate_k(threshold));
-    oracle::distance(one.fingerprint, other.fingerprint) <= k
-        && threshold.is_none_or(|threshold| one.similarity(other) >= threshold)
+    match threshold {
+        Some(threshold) => one.similarity(other) >= threshold,
+        None => {
+            let k = TextRecipe::default().usual_k();
+            oracle::distance(one.fingerprint, other.fingerprint) <= k
+        }
+    }
 }
 
 /// The options that define near documents as in `are_near`.

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use fpstore_text::TextRecipe;
-
 use super::documents;
 use crate::common::documents::{Document, json_lines};
 use crate::common::oracle;
@@ -52,11 +50,9 @@ fn expected(
 fn the_strictest_bar_is_taken_that_leaves_so_many() {
     let documents = documents(250, 80);
     let desk = Desk::with("docs.jsonl", &json_lines(&documents));
-    let candidate_k = TextRecipe::default().candidate_k(0.6);
     let alike = |one: &Document, other: &Document, bar: f64| {
-        let is_near = oracle::distance(one.fingerprint, other.fingerprint) <= candidate_k;
         let similarity = one.similarity(other);
-        (is_near && similarity >= bar).then_some(1.0 - similarity)
+        (similarity >= bar).then_some(1.0 - similarity)
     };
     let bars: Vec<f64> = (60..=100).rev().map(|bar| f64::from(bar) / 100.0).collect();
     let least = documents.len() - removed_at(&documents, |a, b| alike(a, b, 0.6)).len();

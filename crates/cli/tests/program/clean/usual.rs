@@ -4,8 +4,7 @@ use super::{documents, removed};
 use crate::common::documents::json_lines;
 use crate::common::program::{Desk, text};
 
-const FEATURES: &str = "by Jaccard similarity 0.8 or more, computed from all features of documents \
-                        within 12 bits";
+const FEATURES: &str = "by Jaccard similarity 0.8 or more, computed from all features";
 const SKETCHES: &str = "by Jaccard similarity 0.8 or more, estimated from the sketches of documents \
                         within 12 bits";
 
@@ -21,20 +20,18 @@ fn the_shortest_command_compares_features() {
     assert_eq!(usual, listed(&["--confirm", "0.8"]).0);
     let (alone, err) = listed(&["-k", "7"]);
     assert!(alone != usual && err.contains("by fingerprints within 7 bits alone"), "{err}");
-    // Contained documents are searched with the same default criterion.
-    let (contained, err) = listed(&["--confirm-contains", "1.0"]);
-    assert!(err.contains(FEATURES) && contained.lines().count() > usual.lines().count(), "{err}");
+    let (_, err) = listed(&["--confirm-contains", "1.0"]);
+    assert!(err.contains("judged by all features in the kept one"), "{err}");
     let (_, err) = listed(&["--judge", "bytes"]);
     assert!(err.contains("by what is the same alone"), "{err}");
 }
 
 #[test]
-fn votes_are_looked_for_within_the_distance_that_a_join_can_do() {
-    let desk = Desk::with("docs.jsonl", &json_lines(&documents(100, 98)));
-    let args = ["clean", "docs.jsonl", "--list", "--recipe", "simhash"];
-    assert!(desk.run(&args, 0).1.contains(FEATURES));
-    let (_, err) = desk.run(&[&args[..], &["--confirm", "0.8"]].concat(), 0);
-    assert!(err.contains("within 17 bits"), "{err}");
+fn a_distance_beside_a_similarity_is_refused() {
+    let desk = Desk::with("docs.jsonl", &json_lines(&documents(10, 98)));
+    let args = ["clean", "docs.jsonl", "--list", "--confirm", "0.8", "-k", "12"];
+    let (_, err) = desk.run(&args, 2);
+    assert!(err.contains("a distance has no effect; give the similarity or the distance"), "{err}");
 }
 
 #[test]
@@ -47,7 +44,8 @@ fn fingerprints_decide_where_nothing_else_can_be_compared() {
         assert!(output.status.success() && err.contains(part), "{args:?}: {err}");
     };
     let alone = |k: u32| format!("by fingerprints within {k} bits alone");
-    says(&["--docs", "-"], &lines, &alone(7));
+    says(&["--docs", "-"], &lines, FEATURES);
+    says(&["--docs", "-", "-k", "7"], &lines, &alone(7));
     says(&["--docs", "docs.jsonl", "--unit", "words:20"], "", FEATURES);
     for (name, more, part) in [
         ("plain.fps", &["-k", "5"][..], alone(5)),

@@ -1,0 +1,125 @@
+//! Documents whose contents are compared: the pairs of similar nodes, and leaders among nodes.
+
+use std::ops::ControlFlow;
+
+use super::confirmed::{Confirmed, EdgeSorter};
+use super::connected::each_pair;
+use super::features::{FeatureFile, FeatureKind, InOrder};
+use super::ids::DocumentIds;
+use super::led_sets::{LedSet, lead_sets};
+use super::led_sketches::lead_sketches;
+use super::likeness::Likeness;
+use super::nodes::Nodes;
+use super::outline::Outlines;
+use super::similar_pairs::similar_pairs;
+use crate::base::error::Result;
+use crate::base::side_by_side::side_by_side;
+use crate::join::options::JoinOptions;
+use fpstore_base::Interrupted;
+use fpstore_base::watch::{Observer, Phase};
+
+/// Candidate pairs with sketches compared at a time, by all threads together.
+const BATCH_COUNT: usize = if cfg!(test) { 16 } else { 1 << 15 };
+
+/// All documents, with their features or sketches.
+#[derive(Debug)]
+pub struct Compared {
+    pub(super) nodes: Nodes,
+    pub(super) sets: FeatureFile,
+    /// The ids of the documents, if the caller gave any.
+    pub(super) ids: DocumentIds,
+    pub(super) options: JoinOptions,
+    pub(super) threshold: f64,
+}
+
+impl Compared {
+    /// The pairs of documents whose similarity is at least the threshold. Documents with equal
+    /// features have similarity 1.
+    pub(super) fn pairs(self) -> Result<Confirmed> {
+        let mut edges = EdgeSorter::new(&self.options)?;
+        let options = EdgeSorter::beside(&self.options)?;
+        let candidate_count = self.each_similar(&options, |one, other, similarity| {
+            edges.push(&self.nodes, one, other, similarity)
+        })?;
+        let Compared { nodes, ids, options, .. } = self;
+        edges.finish(nodes, ids, options, candidate_count)
+    }
+
+    /// Calls `each` with each pair of similar nodes, the smaller one first, and their similarity.
+    /// Returns the number of compared pairs.
+    pub(super) fn each_similar(
+        &self,
+        options: &JoinOptions,
+        each: impl FnMut(u32, u32, f64) -> Result<()> + Send,
+    ) -> Result<u64> {
+        match self.sets.kind() {
+            FeatureKind::Sets => {
+                let nodes: Vec<u32> = (0..self.nodes.len() as u32).collect();
+                let sets = InOrder { file: &self.sets, nodes: &nodes };
+                similar_pairs(&sets, self.threshold, options, each)
+            }
+            FeatureKind::Sketches => self.each_with_sketches(options, each),
+        }
+    }
+
+    /// As [`Compared::each_similar`], for sketches: near fingerprints are candidates.
+    fn each_with_sketches(
+        &self,
+        options: &JoinOptions,
+        mut each: impl FnMut(u32, u32, f64) -> Result<()> + Send,
+    ) -> Result<u64> {
+        let threads = options.sort_resources()?.threads.max(1);
+        let watch = options.watch(Phase::Confirm, None);
+        let (mut batch, mut compared): (Vec<(u32, u32)>, u64) = (Vec::new(), 0);
+        let mut flush = |batch: &mut Vec<(u32, u32)>| -> Result<()> {
+            // Sorted by the first node, so that its sketch is read once.
+            batch.sort_unstable();
+            let parts: Vec<&[(u32, u32)]> =
+                batch.chunks(batch.len().div_ceil(threads).max(1)).collect();
+            let found = side_by_side(&parts, |part| self.sets.compare(part, &watch))?;
+            watch.tick(batch.len() as u64)?;
+            compared += batch.len() as u64;
+            for (&(one, other), is) in batch.iter().zip(found.into_iter().flatten()) {
+                if is >= self.threshold {
+                    each(one, other, is)?;
+                }
+            }
+            batch.clear();
+            Ok(())
+        };
+        // The progress counts the comparisons.
+        let own = watch.clone();
+        let observer = Observer::new(move |_| match own.report() {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(Interrupted) => ControlFlow::Break(()),
+        });
+        let options = options.clone().max_pairs(None).observer(observer);
+        let (nodes, outlines) = (&self.nodes, Outlines::default());
+        each_pair(nodes, nodes.fingerprints(), &outlines, &options, |one, other| {
+            batch.push((one, other));
+            if batch.len() >= BATCH_COUNT { flush(&mut batch) } else { Ok(()) }
+        })?;
+        flush(&mut batch)?;
+        Ok(compared)
+    }
+
+    /// The leaders among nodes in this order: for each led node its position and the position of its
+    /// leader.
+    pub(super) fn lead(&self, order: &[u32]) -> Result<(Vec<LedSet>, u64)> {
+        let Compared { nodes, sets, options, threshold, .. } = self;
+        match sets.kind() {
+            FeatureKind::Sets => {
+                let sets = InOrder { file: sets, nodes: order };
+                let (led, costs) = lead_sets(&sets, Likeness::from(*threshold), options, |_| ())?;
+                Ok((led, costs.compared))
+            }
+            FeatureKind::Sketches => {
+                let values: Vec<u64> =
+                    order.iter().map(|&node| nodes.fingerprint(node).value()).collect();
+                let read = |at: u32, sketch: &mut Vec<u8>| sets.read(order[at as usize], sketch);
+                let led = lead_sketches(&values, &read, *threshold, options, |_| ())?;
+                Ok((led, 0))
+            }
+        }
+    }
+}

@@ -1,0 +1,475 @@
+//! Leaders among sets of features: each set that is similar to an earlier leader is represented by
+//! the first such leader. The others are leaders.
+//!
+//! Sets are taken in blocks. The sets of a block are compared with all earlier leaders on all
+//! threads, and the rest of them one by one with the leaders of the block. Only leaders are indexed,
+//! so that many copies of a template cost as much as other sets.
+//!
+//! If the leaders do not fit into memory, the sets that no indexed leader represents are taken
+//! again, with an index of later leaders: memory changes the time, and never the result.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::likeness::Likeness;
+use super::postings::Postings;
+use super::prefixes::{FeatureSets, Prefixes, Rarity, Token, each_set};
+use super::similarity::{common_at_least, jaccard_of, least_common, least_contained};
+use super::unlike::Unlike;
+use crate::base::error::Result;
+use crate::base::side_by_side::{Part, side_by_side};
+use crate::join::options::JoinOptions;
+use fpstore_base::watch::{Phase, Watch};
+
+/// The most sets of a block.
+const BLOCK_COUNT: usize = if cfg!(test) { 8 } else { 1 << 14 };
+/// The most features of a block, unless a single set has more.
+const BLOCK_LEN: usize = if cfg!(test) { 100 } else { 1 << 21 };
+/// The number of sets of a sample.
+const SAMPLE_COUNT: usize = if cfg!(test) { 32 } else { 1 << 12 };
+/// This many equal tokens cost about as much as one comparison of two sets.
+const MEETINGS_PER_COMPARISON: u64 = 16;
+/// Parts of the memory: the counters of features, and the index.
+pub(super) const COUNTERS_DIVISOR: u64 = 4;
+pub(super) const INDEX_DIVISOR: u64 = 2;
+
+/// A set that is similar to an earlier one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct LedSet {
+    /// The number of the set.
+    pub set: u32,
+    /// The number of its leader, which is smaller.
+    pub leader: u32,
+    /// The Jaccard similarity of the two.
+    pub similarity: f64,
+}
+
+/// The work that a search of leaders took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LeadingCosts {
+    /// Tokens in the index, over all passes.
+    pub postings: u64,
+    /// Tokens of two sets that were equal.
+    pub meetings: u64,
+    /// Pairs of sets whose features were compared.
+    pub compared: u64,
+    /// Passes over the sets that had no leader yet.
+    pub passes: u64,
+}
+
+/// The sets that are similar to an earlier leader, by ascending number. In the order of their
+/// numbers, a set that is similar to no leader becomes a leader; any other set is represented by
+/// the first leader that it is similar to.
+///
+/// The result is exact. It does not depend on the memory and the threads of `options`; the distance
+/// is not used. Each set takes 4 bytes of memory in addition, and the features of all sets are read
+/// once for each half of the memory that the leaders need, about 50 bytes for each.
+///
+/// Most sets are compared with none or one. Only sets that have rare features in common and are not
+/// similar, such as filled-in templates, may be compared with many. `expect` is called before the
+/// sets are compared, with an estimate from a sample; it is not called for few sets.
+///
+/// # Errors
+///
+/// * [`Error::InvalidOptions`](crate::Error::InvalidOptions) for an invalid likeness.
+/// * Errors of reading the features, and of `options`.
+pub fn lead_sets(
+    sets: &(impl FeatureSets + ?Sized),
+    likeness: Likeness,
+    options: &JoinOptions,
+    expect: impl FnOnce(Unlike),
+) -> Result<(Vec<LedSet>, LeadingCosts)> {
+    likeness.check()?;
+    let resources = options.sort_resources()?;
+    lead_within(sets, likeness, options, (resources.memory, resources.threads.max(1)), expect)
+}
+
+/// As [`lead_sets`], in this memory and on these threads.
+fn lead_within(
+    sets: &(impl FeatureSets + ?Sized),
+    likeness: Likeness,
+    options: &JoinOptions,
+    (memory, threads): (u64, usize),
+    expect: impl FnOnce(Unlike),
+) -> Result<(Vec<LedSet>, LeadingCosts)> {
+    // Sets without features have no tokens. They are equal, and contained in every set.
+    let (empty, mut rest): (Vec<u32>, Vec<u32>) =
+        (0..sets.count()).partition(|&set| sets.len_of(set) == 0);
+    let first = empty.first().map_or(0, |&first| if likeness.similarity > 0.0 { first } else { 0 });
+    let similarity = if sets.count() > 0 && sets.len_of(first) > 0 { 0.0 } else { 1.0 };
+    let of_empty = |&set: &u32| LedSet { set, leader: first, similarity };
+    let mut led: Vec<LedSet> = empty.iter().filter(|set| **set != first).map(of_empty).collect();
+    let watch = options.watch(Phase::Join, Some(rest.len() as u64));
+    watch.report()?;
+    let rarity = Rarity::of(sets, &rest, memory / COUNTERS_DIVISOR, threads, &watch)?;
+    let watch = &options.watch(Phase::Cluster, Some(rest.len() as u64));
+    let prefixes = Prefixes(likeness);
+    let leading = Leading {
+        matcher: Matcher { sets, likeness, prefixes, rarity: &rarity, watch },
+        threads,
+        compared: AtomicU64::new(0),
+        meetings: AtomicU64::new(0),
+    };
+    if rest.len() >= 2 * SAMPLE_COUNT {
+        expect(leading.estimate(&rest)?);
+    }
+    let mut costs = LeadingCosts::default();
+    while !rest.is_empty() {
+        watch.report()?;
+        let postings = Postings::new(memory / INDEX_DIVISOR);
+        (rest, costs.postings) = leading.pass(&rest, postings, costs.postings, &mut led)?;
+        costs.passes += 1;
+    }
+    led.sort_unstable_by_key(|led| led.set);
+    costs.meetings = leading.meetings.into_inner();
+    costs.compared = leading.compared.into_inner();
+    Ok((led, costs))
+}
+
+/// The number of first sets that make a block.
+pub(super) fn block_len(sets: &(impl FeatureSets + ?Sized), numbers: &[u32]) -> usize {
+    let mut len = 0;
+    let fits = |set: &&u32| {
+        len += sets.len_of(**set);
+        len <= BLOCK_LEN
+    };
+    numbers.iter().take(BLOCK_COUNT).take_while(fits).count().max(1)
+}
+
+/// The rule for similar sets, and the features that it looks at.
+#[derive(Clone, Copy)]
+pub(super) struct Matcher<'a, S: ?Sized> {
+    pub(super) sets: &'a S,
+    pub(super) likeness: Likeness,
+    pub(super) prefixes: Prefixes,
+    pub(super) rarity: &'a Rarity,
+    pub(super) watch: &'a Watch,
+}
+
+/// Buffers of a thread.
+#[derive(Default)]
+pub(super) struct Buffers {
+    ordered: Vec<(u8, u64)>,
+    /// The sets to compare with.
+    pub(super) found: Vec<u32>,
+    other: Vec<u64>,
+    /// The set whose features are in `other`.
+    held: Option<u32>,
+    meetings: u64,
+    pub(super) compared: u64,
+}
+
+impl<S: FeatureSets + ?Sized> Matcher<'_, S> {
+    /// Calls `each` with the sets in `buffers.found` that are similar to a set with these features,
+    /// and the similarity, until it returns false.
+    pub(super) fn each_similar(
+        &self,
+        own: &[u64],
+        buffers: &mut Buffers,
+        mut each: impl FnMut(u32, f64) -> bool,
+    ) -> Result<()> {
+        let Buffers { found, other, held, compared, .. } = buffers;
+        for &set in &*found {
+            let (a, b) = (own.len(), self.sets.len_of(set));
+            let mut least = least_common(a, b, self.likeness.similarity);
+            if let Some(part) = self.likeness.contained {
+                if b < a {
+                    continue;
+                }
+                least = least.max(least_contained(a, part));
+            }
+            if least > a.min(b) {
+                continue;
+            }
+            self.watch.look()?;
+            if *held != Some(set) {
+                self.sets.read(&[set], other)?;
+                *held = Some(set);
+            }
+            *compared += 1;
+            if let Some(common) = common_at_least(own, other, least)
+                && !each(set, jaccard_of(common, a, b))
+            {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The first of the sets in `buffers.found` that is similar to a set with these features.
+    fn first_similar(&self, own: &[u64], buffers: &mut Buffers) -> Result<Option<(u32, f64)>> {
+        let mut first = None;
+        self.each_similar(own, buffers, |set, similarity| {
+            first = Some((set, similarity));
+            false
+        })?;
+        Ok(first)
+    }
+}
+
+struct Leading<'a, S: ?Sized> {
+    matcher: Matcher<'a, S>,
+    threads: usize,
+    compared: AtomicU64,
+    meetings: AtomicU64,
+}
+
+/// The sets of a part of a block that no earlier leader represents.
+#[derive(Default)]
+struct Unled {
+    sets: Vec<(u32, Range<usize>, Range<usize>)>,
+    features: Vec<u64>,
+    tokens: Vec<Token>,
+}
+
+impl<S: FeatureSets + ?Sized> Leading<'_, S> {
+    /// Compares the sets with leaders among them, until the index of leaders is full; then only with
+    /// these leaders. Returns the sets that still may have a later leader or become one.
+    fn pass(
+        &self,
+        sets: &[u32],
+        mut postings: Postings,
+        count: u64,
+        led: &mut Vec<LedSet>,
+    ) -> Result<(Vec<u32>, u64)> {
+        let mut count = count;
+        let mut rest = Vec::new();
+        let mut left = sets;
+        let mut buffers = Buffers::default();
+        while !left.is_empty() {
+            let block;
+            (block, left) = left.split_at(block_len(self.matcher.sets, left));
+            let parts = side_by_side(&Part::all(self.threads), |part| {
+                self.compare(&block[part.of_len(block.len())], &postings)
+            })?;
+            let since = postings.len();
+            for (unled, its) in parts {
+                led.extend(its);
+                for (set, features, tokens) in unled.sets {
+                    let own = &unled.features[features];
+                    let tokens = &unled.tokens[tokens];
+                    let prefixes = self.matcher.prefixes;
+                    let met =
+                        postings.meet(since, (own.len(), tokens), prefixes, &mut buffers.found);
+                    buffers.meetings += met;
+                    if let Some((leader, similarity)) =
+                        self.matcher.first_similar(own, &mut buffers)?
+                    {
+                        led.push(LedSet { set, leader, similarity });
+                    } else if rest.is_empty() && postings.fits(tokens) {
+                        postings.push(set, own.len(), tokens);
+                        count += tokens.len() as u64;
+                    } else {
+                        rest.push(set);
+                    }
+                }
+            }
+        }
+        self.count(&buffers);
+        Ok((rest, count))
+    }
+
+    /// The expected number of comparisons without success, from a sample. It grows with the square
+    /// of the number of sets.
+    fn estimate(&self, sets: &[u32]) -> Result<Unlike> {
+        let sample: Vec<u32> = sets.iter().copied().step_by(sets.len() / SAMPLE_COUNT).collect();
+        let mut led = Vec::new();
+        self.pass(&sample, Postings::new(u64::MAX), 0, &mut led)?;
+        let [compared, met] =
+            [&self.compared, &self.meetings].map(|count| count.swap(0, Ordering::Relaxed));
+        let failed = (compared - led.len() as u64) as f64;
+        let times = sets.len() as f64 / sample.len() as f64;
+        let pairs = (failed + (met / MEETINGS_PER_COMPARISON) as f64) * times * times;
+        Ok(Unlike { document_count: sets.len() as u64, pair_count: pairs as u64 })
+    }
+
+    fn count(&self, buffers: &Buffers) {
+        self.compared.fetch_add(buffers.compared, Ordering::Relaxed);
+        self.meetings.fetch_add(buffers.meetings, Ordering::Relaxed);
+    }
+
+    /// Compares sets with the indexed leaders.
+    fn compare(&self, sets: &[u32], postings: &Postings) -> Result<(Unled, Vec<LedSet>)> {
+        let (mut unled, mut led) = (Unled::default(), Vec::new());
+        let (mut buffers, mut features) = (Buffers::default(), Vec::new());
+        let matcher = &self.matcher;
+        each_set(matcher.sets, sets, &mut features, |set, own| {
+            matcher.watch.tick(1)?;
+            let tokens = matcher.prefixes.tokens(
+                own,
+                matcher.rarity,
+                &mut buffers.ordered,
+                &mut unled.tokens,
+            );
+            let of_set = (own.len(), &unled.tokens[tokens.clone()]);
+            buffers.meetings += postings.meet(0, of_set, matcher.prefixes, &mut buffers.found);
+            match matcher.first_similar(own, &mut buffers)? {
+                Some((leader, similarity)) => {
+                    led.push(LedSet { set, leader, similarity });
+                    unled.tokens.truncate(tokens.start);
+                }
+                None => {
+                    let start = unled.features.len();
+                    unled.features.extend_from_slice(own);
+                    unled.sets.push((set, start..unled.features.len(), tokens));
+                }
+            }
+            Ok(())
+        })?;
+        self.count(&buffers);
+        Ok((unled, led))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::join::confirm::jaccard;
+    use proptest::collection::{btree_set, vec};
+    use proptest::prelude::*;
+
+    struct Lists(Vec<Vec<u64>>);
+
+    impl FeatureSets for Lists {
+        fn count(&self) -> u32 {
+            self.0.len() as u32
+        }
+
+        fn len_of(&self, set: u32) -> usize {
+            self.0[set as usize].len()
+        }
+
+        fn read(&self, sets: &[u32], features: &mut Vec<u64>) -> Result<()> {
+            features.clear();
+            sets.iter().for_each(|&set| features.extend_from_slice(&self.0[set as usize]));
+            Ok(())
+        }
+    }
+
+    /// The leaders by comparing each set with all earlier leaders.
+    fn by_scan(lists: &[Vec<u64>], likeness: Likeness) -> Vec<(u32, u32, f64)> {
+        let (mut leaders, mut led): (Vec<usize>, Vec<_>) = (Vec::new(), Vec::new());
+        for (set, own) in lists.iter().enumerate() {
+            let is_similar = |leader: &&usize| {
+                let other = &lists[**leader];
+                let common = own.iter().filter(|it| other.contains(it)).count();
+                let contains = |part| {
+                    own.len() <= other.len()
+                        && (own.is_empty() || common as f64 / own.len() as f64 >= part)
+                };
+                jaccard(own, other) >= likeness.similarity
+                    && likeness.contained.is_none_or(contains)
+            };
+            match leaders.iter().find(is_similar) {
+                Some(&leader) => {
+                    led.push((set as u32, leader as u32, jaccard(own, &lists[leader])))
+                }
+                None => leaders.push(set),
+            }
+        }
+        led
+    }
+
+    fn check(
+        lists: Vec<Vec<u64>>,
+        likeness: Likeness,
+        memory: u64,
+        threads: usize,
+    ) -> LeadingCosts {
+        let options = JoinOptions::new(0);
+        let expected = by_scan(&lists, likeness);
+        let within = (memory, threads);
+        let (led, costs) = lead_within(&Lists(lists), likeness, &options, within, |_| ()).unwrap();
+        let led: Vec<_> = led.iter().map(|led| (led.set, led.leader, led.similarity)).collect();
+        assert_eq!(led, expected);
+        costs
+    }
+
+    fn lists(values: u64, most: usize) -> impl Strategy<Value = Vec<Vec<u64>>> {
+        let set = btree_set(0..values, 0..most);
+        vec(set.prop_map(|set| set.into_iter().collect()), 0..60)
+    }
+
+    proptest! {
+        #[test]
+        fn leaders_are_those_of_a_scan(
+            lists in prop_oneof![lists(12, 7), lists(40, 30), lists(400, 40)],
+            threshold in prop_oneof![
+                Just(0.5), Just(0.8), Just(0.9), Just(1.0), Just(2.0 / 3.0), 0.05_f64..1.0
+            ],
+            contained in prop_oneof![Just(None), Just(Some(1.0)), Just(Some(0.9))],
+            is_bounded in any::<bool>(),
+            memory in prop_oneof![Just(1), Just(1 << 12), Just(1 << 24)],
+            threads in 1_usize..4,
+        ) {
+            let threshold = if is_bounded || contained.is_none() { threshold } else { 0.0 };
+            check(lists, Likeness::from(threshold).contained(contained), memory, threads);
+        }
+
+        #[test]
+        fn copies_with_a_few_changes_are_found(
+            base in btree_set(0_u64..1 << 60, 40..80),
+            changes in vec((0_usize..40, 0_usize..14), 1..50),
+            threshold in prop_oneof![Just(0.8), Just(0.6)],
+        ) {
+            let base: Vec<u64> = base.into_iter().collect();
+            let changed = changes.iter().map(|&(at, count)| {
+                let mut own = base.clone();
+                for step in 0..count {
+                    let place = (at * 7 + step * 3) % own.len();
+                    own[place] ^= (at as u64 + 1) << 20;
+                }
+                own.sort_unstable();
+                own.dedup();
+                own
+            });
+            check(changed.collect(), threshold.into(), 1 << 24, 2);
+        }
+    }
+
+    /// With floating-point prefixes 63 features have an index prefix of 7 where 8 are needed.
+    #[test]
+    fn pairs_at_exactly_the_similarity_are_found() {
+        for (len, common, other) in [(63, 56, 63), (4, 4, 5), (5, 4, 4), (80, 72, 82), (9, 8, 9)] {
+            let one: Vec<u64> = (0..len).collect();
+            let two: Vec<u64> = (len - common..len).chain(1000..1000 + other - common).collect();
+            let similarity = jaccard(&one, &two);
+            let led = check(vec![one.clone(), two.clone()], similarity.into(), 1 << 24, 1);
+            assert_eq!(led.compared, 1);
+            check(vec![one, two], (similarity + 1e-9).into(), 1 << 24, 1);
+        }
+    }
+
+    /// Each set has its own rare features, and too few in common with the others.
+    #[test]
+    fn filled_in_templates_are_expected_to_take_long() {
+        let template: Vec<u64> = (0..100).collect();
+        let filled = |own: u64| {
+            let len = 12 + own % 20;
+            let own = (0..len).map(|at| 1000 + own * 100 + at);
+            template.iter().copied().chain(own).collect::<Vec<u64>>()
+        };
+        let lists: Vec<Vec<u64>> = (0..500).map(filled).collect();
+        let mut expected = None;
+        let options = JoinOptions::new(0);
+        let (_, costs) =
+            lead_sets(&Lists(lists), 0.8.into(), &options, |unlike| expected = Some(unlike))
+                .unwrap();
+        let expected = expected.unwrap();
+        assert_eq!(expected.document_count, 500);
+        let found = costs.compared + costs.meetings / MEETINGS_PER_COMPARISON;
+        assert!((found / 4..4 * found).contains(&expected.pair_count), "{expected:?} {costs:?}");
+    }
+
+    #[test]
+    fn a_small_memory_takes_more_passes() {
+        let lists: Vec<Vec<u64>> =
+            (0..200).map(|at| vec![at / 2, 1000 + at / 3, 2000 + at / 5, 3000 + at]).collect();
+        let few = check(lists.clone(), 0.6.into(), 1 << 24, 2);
+        let many = check(lists, 0.6.into(), 1 << 10, 2);
+        assert_eq!(few.passes, 1);
+        assert!(many.passes > 3, "{many:?}");
+    }
+}

@@ -1,0 +1,115 @@
+//! An index in memory: which sets have a token, with its place in each.
+
+use super::prefixes::{Prefixes, Token};
+
+/// No posting.
+const NONE: u32 = u32::MAX;
+
+/// A token of a set.
+#[derive(Clone, Copy, Debug)]
+struct Posting {
+    check: u32,
+    /// The position of the set among the indexed ones.
+    set: u32,
+    place: u32,
+    /// The posting before this one in the list of its slot.
+    next: u32,
+}
+
+/// An indexed set.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Indexed {
+    pub(super) number: u32,
+    len: u32,
+}
+
+/// The postings of sets, added in ascending order of their numbers.
+pub(super) struct Postings {
+    /// The last posting of each slot. The number of slots is a power of two.
+    slots: Vec<u32>,
+    postings: Vec<Posting>,
+    sets: Vec<Indexed>,
+    /// The most postings.
+    most: usize,
+}
+
+/// Bytes of memory of a posting, its slots while they are doubled, and its part of a set.
+const POSTING_LEN: u64 = 16 + 12 + 4;
+
+impl Postings {
+    pub(super) fn new(memory: u64) -> Self {
+        let most = usize::try_from(memory / POSTING_LEN).unwrap_or(usize::MAX);
+        let most = most.clamp(1, NONE as usize - 1);
+        Postings { slots: vec![NONE; 2], postings: Vec::new(), sets: Vec::new(), most }
+    }
+
+    /// Whether a set with these tokens fits. A first set always does.
+    pub(super) fn fits(&self, tokens: &[Token]) -> bool {
+        self.sets.is_empty() || self.postings.len() + tokens.len() <= self.most
+    }
+
+    /// The number of indexed sets.
+    pub(super) fn len(&self) -> u32 {
+        self.sets.len() as u32
+    }
+
+    pub(super) fn push(&mut self, number: u32, len: usize, tokens: &[Token]) {
+        let set = self.len();
+        self.sets.push(Indexed { number, len: len as u32 });
+        for &Token { check, place } in tokens {
+            if self.postings.len() >= self.slots.len() {
+                self.grow();
+            }
+            let slot = self.slot(check);
+            let next = std::mem::replace(&mut self.slots[slot], self.postings.len() as u32);
+            self.postings.push(Posting { check, set, place, next });
+        }
+    }
+
+    fn slot(&self, check: u32) -> usize {
+        (check >> (32 - self.slots.len().ilog2().min(32))) as usize
+    }
+
+    /// Doubles the slots.
+    fn grow(&mut self) {
+        self.slots = vec![NONE; 2 * self.slots.len()];
+        for at in 0..self.postings.len() {
+            let slot = self.slot(self.postings[at].check);
+            self.postings[at].next = std::mem::replace(&mut self.slots[slot], at as u32);
+        }
+    }
+
+    /// Replaces `found` by the numbers of the indexed sets, from position `since` on, that may be
+    /// similar to a set of `len` with these tokens; ascending. Returns how many postings met it.
+    pub(super) fn meet(
+        &self,
+        since: u32,
+        (len, tokens): (usize, &[Token]),
+        prefixes: Prefixes,
+        found: &mut Vec<u32>,
+    ) -> u64 {
+        found.clear();
+        let mut met = 0;
+        for token in tokens {
+            let mut at = self.slots[self.slot(token.check)];
+            while at != NONE {
+                let Posting { check, set, place, next } = self.postings[at as usize];
+                // Lists begin with the set that was added last.
+                if set < since {
+                    break;
+                }
+                at = next;
+                if check == token.check {
+                    met += 1;
+                    let Indexed { number, len: other } = self.sets[set as usize];
+                    if prefixes.admit((len, token.place), (other as usize, place)) {
+                        found.push(number);
+                    }
+                }
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        met
+    }
+}

@@ -1,0 +1,202 @@
+//! Prefix filtering: a few rare features of a set that every similar set shares one of.
+//!
+//! All sets are put in one order of features, rare ones first. A set of 5 features and a set that
+//! has at least 4 of these share one of its first two features, because at most one of the five is
+//! missing. So an index of the first features of all sets finds every similar pair, and rare
+//! features keep its lists short:
+//!
+//! ```text
+//!     x    barn  goat | the  a  of        prefix of x: barn, goat
+//!     y    barn  | the  a  of  in         prefix of y: barn       -> x and y meet at barn
+//!     z    hill  lake | the  a  of        meets neither, although it shares three features
+//! ```
+//!
+//! Any order is exact; only the cost depends on it. So features are counted in a table of small
+//! counters, which features with equal hashes share: a count is never too low. A feature whose count
+//! is 1 is in one set alone, and is left out of the prefix.
+//!
+//! # Source
+//!
+//! Bayardo, Ma and Srikant, "Scaling Up All Pairs Similarity Search", WWW 2007; the lengths of the
+//! two prefixes and the filter by position: Xiao, Wang, Lin, Yu and Wang, "Efficient Similarity Joins
+//! for Near-Duplicate Detection", ACM TODS 36, 2011.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use super::likeness::Likeness;
+use super::similarity::{least_common, least_contained};
+use crate::base::error::Result;
+use crate::base::side_by_side::{Part, side_by_side};
+use crate::bytes::scramble::scramble;
+use fpstore_base::watch::Watch;
+
+/// Sets of features, by their numbers. Features are 64-bit hashes, ascending and distinct.
+pub trait FeatureSets: Sync {
+    /// The number of sets, below 2^32.
+    fn count(&self) -> u32;
+
+    /// The number of features of a set.
+    fn len_of(&self, set: u32) -> usize;
+
+    /// Replaces the contents of `features` by the features of the sets, one after the other.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`](crate::Error::Io) if they cannot be read.
+    fn read(&self, sets: &[u32], features: &mut Vec<u64>) -> Result<()>;
+}
+
+/// The most features that are read at once, unless a single set has more.
+const READ_LEN: usize = if cfg!(test) { 64 } else { 1 << 17 };
+
+/// Calls `each` with the features of each set, in this order.
+pub(super) fn each_set(
+    sets: &(impl FeatureSets + ?Sized),
+    numbers: &[u32],
+    features: &mut Vec<u64>,
+    mut each: impl FnMut(u32, &[u64]) -> Result<()>,
+) -> Result<()> {
+    let mut rest = numbers;
+    while !rest.is_empty() {
+        let mut len = 0;
+        let fits = |set: &&u32| {
+            len += sets.len_of(**set);
+            len <= READ_LEN
+        };
+        let (now, later) = rest.split_at(rest.iter().take_while(fits).count().max(1));
+        sets.read(now, features)?;
+        let mut left = features.as_slice();
+        for &set in now {
+            let (own, others) = left.split_at(sets.len_of(set));
+            each(set, own)?;
+            left = others;
+        }
+        rest = later;
+    }
+    Ok(())
+}
+
+/// How many sets have a feature: an upper bound, exact for most rare features.
+pub(super) struct Rarity {
+    counts: Vec<AtomicU8>,
+}
+
+/// Larger counts are not told apart. Two threads may pass it together.
+const COUNT_MAX: u8 = 200;
+/// Counters for each feature, if memory allows.
+const COUNTERS_PER_FEATURE: usize = 4;
+
+impl Rarity {
+    /// Counts the features of the sets, in at most `memory` bytes.
+    pub(super) fn of(
+        sets: &(impl FeatureSets + ?Sized),
+        numbers: &[u32],
+        memory: u64,
+        threads: usize,
+        watch: &Watch,
+    ) -> Result<Self> {
+        let wanted = numbers.iter().map(|&set| sets.len_of(set)).sum::<usize>();
+        let most = usize::try_from(memory).unwrap_or(usize::MAX).max(2).ilog2();
+        let wanted = (COUNTERS_PER_FEATURE * wanted).max(2).next_power_of_two();
+        let mut counts = Vec::new();
+        counts.resize_with(wanted.min(1 << most), AtomicU8::default);
+        let rarity = Rarity { counts };
+        side_by_side(&Part::all(threads), |part| {
+            let own = &numbers[part.of_len(numbers.len())];
+            each_set(sets, own, &mut Vec::new(), |_, features| {
+                watch.tick(1)?;
+                for &feature in features {
+                    let counter = &rarity.counts[rarity.slot(feature)];
+                    if counter.load(Ordering::Relaxed) < COUNT_MAX {
+                        counter.fetch_add(1, Ordering::Relaxed);
+                    }
+                }
+                Ok(())
+            })
+        })?;
+        Ok(rarity)
+    }
+
+    fn slot(&self, feature: u64) -> usize {
+        (scramble(feature) >> (64 - self.counts.len().ilog2())) as usize
+    }
+
+    fn count(&self, feature: u64) -> u8 {
+        self.counts[self.slot(feature)].load(Ordering::Relaxed)
+    }
+}
+
+/// A feature of a prefix.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Token {
+    /// Half of the bits of its hash: tokens of different features are rarely equal.
+    pub(super) check: u32,
+    /// Its place in the order of the features of its set.
+    pub(super) place: u32,
+}
+
+/// The prefixes for a likeness.
+///
+/// With a contained part and no similarity, a set looks for its first features among all features of
+/// the sets that may contain it, so all features are indexed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Prefixes(pub(super) Likeness);
+
+impl Prefixes {
+    /// The number of first features of a set of `len`, one of which is in every similar set.
+    pub(super) fn probed(self, len: usize) -> usize {
+        let Likeness { similarity, contained } = self.0;
+        let part = if similarity > 0.0 { similarity } else { contained.unwrap_or(1.0) };
+        // A similar set has at least this part of them.
+        if len == 0 { 0 } else { len - least_contained(len, part) + 1 }
+    }
+
+    /// The number of first features of a set of `len`, one of which is among the probed ones of
+    /// every similar set with at least as many features.
+    pub(super) fn indexed(self, len: usize) -> usize {
+        if len == 0 { 0 } else { len - least_common(len, len, self.0.similarity) + 1 }
+    }
+
+    /// Whether a set may be similar to an indexed one if their first common features are at these
+    /// places. Each is given as its length and the place.
+    pub(super) fn admit(self, own: (usize, u32), indexed: (usize, u32)) -> bool {
+        let left = |it: (usize, u32)| it.0 - it.1 as usize;
+        if self.0.similarity == 0.0 {
+            // The own set is contained in the other one.
+            let least = least_contained(own.0, self.0.contained.unwrap_or(1.0));
+            return own.0 <= indexed.0
+                && (own.1 as usize) < self.probed(own.0)
+                && left(own).min(left(indexed)) >= least;
+        }
+        let (short, long) = if own.0 <= indexed.0 { (own, indexed) } else { (indexed, own) };
+        if short.1 as usize >= self.indexed(short.0) || long.1 as usize >= self.probed(long.0) {
+            return false;
+        }
+        left(short).min(left(long)) >= least_common(short.0, long.0, self.0.similarity)
+    }
+
+    /// Appends the tokens of a set that other sets may share. `ordered` is a buffer.
+    pub(super) fn tokens(
+        self,
+        features: &[u64],
+        rarity: &Rarity,
+        ordered: &mut Vec<(u8, u64)>,
+        tokens: &mut Vec<Token>,
+    ) -> Range<usize> {
+        let start = tokens.len();
+        let is_listed = self.0.similarity == 0.0;
+        let len = if is_listed { features.len() } else { self.probed(features.len()) };
+        if len > 0 {
+            ordered.clear();
+            ordered.extend(features.iter().map(|&feature| (rarity.count(feature), feature)));
+            ordered.select_nth_unstable(len - 1);
+            let first = &mut ordered[..len];
+            first.sort_unstable();
+            let shared = (0..).zip(&*first).filter(|(_, (count, _))| *count > 1);
+            let check = |feature: u64| (scramble(feature) >> 32) as u32;
+            tokens.extend(shared.map(|(place, &(_, it))| Token { check: check(it), place }));
+        }
+        start..tokens.len()
+    }
+}
