@@ -56,7 +56,8 @@ pub struct RecipeChanges {
     pub hash_key: Option<HashKey>,
     /// Keep capitals: [`Case::Kept`].
     pub keep_case: bool,
-    /// Keep compatibility characters: disables [`TextRecipe::nfkc`].
+    /// Keep the form of characters: disables [`TextRecipe::nfkc`], and keeps
+    /// [`TextRecipe::ignorables`] and [`TextRecipe::apostrophes`].
     pub keep_form: bool,
     /// Keep [`TextRecipe::vowel_marks`].
     pub keep_marks: bool,
@@ -94,6 +95,8 @@ impl RecipeChanges {
             recipe.case = Case::Kept;
         }
         recipe.nfkc &= !self.keep_form;
+        recipe.ignorables |= self.keep_form;
+        recipe.apostrophes |= self.keep_form;
         recipe.vowel_marks |= self.keep_marks;
         self.check_has_lines(recipe)
     }

@@ -29,7 +29,7 @@ impl TextRecipe {
     ///
     /// * `minhash`, the default, for texts in any language.
     /// * `simhash`, the method of Manku et al.
-    /// * `code`, for source code: it keeps operators, capitals and names unchanged.
+    /// * `code`, for source code: it keeps operators, quotes, capitals and names unchanged.
     /// * `1e0ng`, compatible with the Python package `simhash` of 1e0ng with its defaults.
     ///
     /// # Errors
@@ -45,6 +45,7 @@ impl TextRecipe {
                 ..TextRecipe::default()
             }),
             "code" => Ok(TextRecipe {
+                apostrophes: true,
                 nfkc: false,
                 vowel_marks: true,
                 case: Case::Kept,
@@ -53,6 +54,8 @@ impl TextRecipe {
                 ..TextRecipe::default()
             }),
             "1e0ng" => Ok(TextRecipe {
+                ignorables: true,
+                apostrophes: true,
                 nfkc: false,
                 vowel_marks: true,
                 case: Case::Lower,

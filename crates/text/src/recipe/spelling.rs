@@ -93,6 +93,7 @@ impl<'a> Lines<'a> {
     fn read(&self) -> Result<TextRecipe> {
         const YES_NO: &[(bool, &str)] = &[(true, "yes"), (false, "no")];
         const MARKS: &[(bool, &str)] = &[(true, "kept"), (false, "dropped")];
+        const APOSTROPHES: &[(bool, &str)] = &[(false, "folded")];
         let default = TextRecipe::default();
         let hash = self.get("hash").unwrap_or_default();
         let tokenizer = match self.get("segment") {
@@ -102,6 +103,10 @@ impl<'a> Lines<'a> {
             None => return Err(invalid("it has no line 'segment'")),
         };
         Ok(TextRecipe {
+            // Without the next two lines, which recipes of earlier stores do not have, a text keeps
+            // these characters.
+            ignorables: self.named("ignorables", &MARKS[1..], true)?,
+            apostrophes: self.named("apostrophes", APOSTROPHES, true)?,
             nfkc: self.named("nfkc", YES_NO, true)?,
             vowel_marks: self.named("vowel-marks", MARKS, true)?,
             case: self.named("case", CASES, Case::Kept)?,
@@ -228,6 +233,12 @@ impl TextRecipe {
             let yes_no = |yes| if yes { "yes" } else { "no" };
             if let Some(versions) = self.unicode_versions() {
                 let _ = writeln!(text, "unicode={versions}");
+            }
+            if !self.ignorables {
+                text.push_str("ignorables=dropped\n");
+            }
+            if !self.apostrophes {
+                text.push_str("apostrophes=folded\n");
             }
             let marks = if self.vowel_marks { "kept" } else { "dropped" };
             let case = name_of(CASES, self.case);

@@ -24,6 +24,12 @@ const LETTER_NGRAM: u32 = 6;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TextRecipe {
+    /// Whether characters without a glyph are kept: soft hyphens, joiners, variation selectors and
+    /// all others with the Unicode property `Default_Ignorable_Code_Point`.
+    pub ignorables: bool,
+    /// Whether the forms of the apostrophe (U+2019, U+02BC and others) are kept. Otherwise they are
+    /// replaced by the plain apostrophe.
+    pub apostrophes: bool,
     /// Whether texts are converted to Unicode normal form KC.
     pub nfkc: bool,
     /// Whether the marks of Hebrew and Arabic that most texts omit are kept: vowels and accents.
@@ -63,6 +69,8 @@ impl Default for TextRecipe {
     /// between words, of pairs of signs (Han, Hiragana) or of six letters (Thai, Khmer).
     fn default() -> Self {
         TextRecipe {
+            ignorables: false,
+            apostrophes: false,
             nfkc: true,
             vowel_marks: false,
             case: Case::Folded,

@@ -1,4 +1,4 @@
-//! Folds a text before it is cut: normal form, vowel marks, case.
+//! Folds a text before it is cut: invisible characters, apostrophes, normal form, vowel marks, case.
 
 use unicode_normalization::UnicodeNormalization;
 
@@ -8,6 +8,8 @@ use crate::tokens::runs::each_run;
 /// The folding of a text.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Form {
+    ignorables: bool,
+    apostrophes: bool,
     nfkc: bool,
     vowel_marks: bool,
     case: Case,
@@ -15,11 +17,36 @@ pub(super) struct Form {
 
 impl Form {
     pub(super) fn of(recipe: &TextRecipe) -> Self {
-        Form { nfkc: recipe.nfkc, vowel_marks: recipe.vowel_marks, case: recipe.case }
+        Form {
+            ignorables: recipe.ignorables,
+            apostrophes: recipe.apostrophes,
+            nfkc: recipe.nfkc,
+            vowel_marks: recipe.vowel_marks,
+            case: recipe.case,
+        }
     }
 
-    /// Appends `text`: compatibility characters replaced and composed (NFKC), then without vowel
-    /// marks, then case-folded.
+    /// The character in place of `c` before the normal form: `None` for a dropped ignorable, and
+    /// the plain apostrophe for all of its forms.
+    #[inline]
+    pub(super) fn seen(self, c: char) -> Option<char> {
+        match c {
+            ..FIRST_IGNORABLE => Some(c),
+            c if !self.ignorables && is_ignorable(c) => None,
+            c if !self.apostrophes && is_apostrophe(c) => Some('\''),
+            c => Some(c),
+        }
+    }
+
+    /// The characters of a text as they are seen, in normal form. The normal form of a letter can
+    /// hold an apostrophe (U+0149), which is folded, too; none holds an ignorable.
+    fn normal(self, text: &str) -> impl Iterator<Item = char> {
+        let seen = text.chars().filter_map(move |c| self.seen(c));
+        seen.nfkc().filter_map(move |c| self.seen(c))
+    }
+
+    /// Appends `text`: invisible characters dropped and apostrophes folded, then compatibility
+    /// characters replaced and composed (NFKC), then without vowel marks, then case-folded.
     ///
     /// The text must be whole or cut before ASCII white space.
     pub(super) fn push(self, text: &str, out: &mut String, scratch: &mut String) {
@@ -47,16 +74,19 @@ impl Form {
                 }
                 Part::Other(other) => {
                     scratch.clear();
-                    scratch.extend(other.nfkc());
+                    scratch.extend(self.normal(other));
                     self.push_normal(scratch, out);
                 }
             });
         }
         scratch.clear();
         if self.nfkc {
-            push_nfkc(text, scratch);
+            each_part(text, &mut |part| match part {
+                Part::Inert(inert) => push_narrow(inert, scratch),
+                Part::Other(other) => scratch.extend(self.normal(other)),
+            });
         } else {
-            scratch.push_str(text);
+            scratch.extend(text.chars().filter_map(|c| self.seen(c)));
         }
         self.push_normal(scratch, out);
     }
@@ -72,6 +102,30 @@ impl Form {
             Case::Folded => push_folded(scratch, out),
         }
     }
+}
+
+const FIRST_IGNORABLE: char = '\u{ad}';
+
+/// Whether a character has the Unicode property `Default_Ignorable_Code_Point`: it has no glyph,
+/// such as a soft hyphen, a joiner or a variation selector. A recipe never changes its meaning, so
+/// the table is fixed here, and a test compares it with the table of the crate `regex-syntax`.
+fn is_ignorable(c: char) -> bool {
+    matches!(c,
+        FIRST_IGNORABLE | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}'
+        | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}'
+        | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
+        | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fff8}'
+        | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// Whether a character is a form of the apostrophe: those that CLDR equates in its lenient parsing
+/// (U+02BC, U+055A, U+1FBD, U+1FBF, U+2019, U+FF07), the other single quotation marks, of which
+/// UAX #29 takes U+2018 for an apostrophe inside of a word, the okina and the geresh, for which
+/// keyboards have the plain apostrophe.
+fn is_apostrophe(c: char) -> bool {
+    matches!(c,
+        '\u{2bb}' | '\u{2bc}' | '\u{55a}' | '\u{5f3}' | '\u{1fbd}' | '\u{1fbf}' | '\u{2018}'
+        | '\u{2019}' | '\u{201b}' | '\u{ff07}')
 }
 
 /// Whether a character is a mark of Hebrew or Arabic that most texts omit: vowels, accents of the
@@ -161,14 +215,6 @@ fn each_part<'a>(mut text: &'a str, take: &mut impl FnMut(Part<'a>)) {
     }
 }
 
-/// Equal to `text.nfkc()`, with a fast path for inert characters.
-fn push_nfkc(text: &str, out: &mut String) {
-    each_part(text, &mut |part| match part {
-        Part::Inert(inert) => push_narrow(inert, out),
-        Part::Other(other) => out.extend(other.nfkc()),
-    });
-}
-
 /// Equal to `text.to_lowercase()`, with a fast path for characters without case.
 fn push_lower(text: &str, out: &mut String) {
     // The lower case of one letter depends on its position: sigma at the end of a word.
@@ -205,7 +251,14 @@ fn push_folded(text: &str, out: &mut String) {
 mod tests {
     use super::*;
 
-    const BEST: Form = Form { nfkc: true, vowel_marks: false, case: Case::Folded };
+    const BEST: Form = Form {
+        ignorables: false,
+        apostrophes: false,
+        nfkc: true,
+        vowel_marks: false,
+        case: Case::Folded,
+    };
+    const PLAIN: Form = Form { ignorables: true, apostrophes: true, ..BEST };
 
     fn formed(form: Form, text: &str) -> String {
         let (mut out, mut scratch) = (String::new(), String::new());
@@ -221,6 +274,8 @@ mod tests {
             // Arabic with and without vowels, and widened; Hebrew with and without points.
             ("\u{643}\u{62a}\u{628}", "\u{643}\u{64e}\u{62a}\u{640}\u{64e}\u{628}\u{64e}"),
             ("\u{5e9}\u{5dc}\u{5d5}\u{5dd}", "\u{5e9}\u{5c1}\u{5b8}\u{5dc}\u{5d5}\u{5b9}\u{5dd}"),
+            // An apostrophe that only the normal form has.
+            ("'n", "\u{149}"),
         ] {
             assert_eq!(formed(BEST, one), formed(BEST, other), "{one} {other}");
         }
@@ -242,9 +297,10 @@ mod tests {
         // All characters, each alone and before, between and after characters that join.
         let joiners = ["", "a", "\u{301}", "\u{3099}", "\u{ff9e}", "\u{1161}", "\u{4e2d}"];
         let (mut out, mut scratch) = (String::new(), String::new());
-        let form = Form { nfkc: true, vowel_marks: true, case: Case::Lower };
+        let form = Form { vowel_marks: true, case: Case::Lower, ..PLAIN };
         let folded = Form { case: Case::Folded, ..form };
         let kept = Form { case: Case::Kept, ..form };
+        let seen = Form { ignorables: false, apostrophes: false, ..kept };
         for c in '\0'..=char::MAX {
             for before in joiners {
                 for after in ["", "\u{301}", "\u{ff0c}", "\u{3099}\u{4e2d}"] {
@@ -263,8 +319,26 @@ mod tests {
                     out.clear();
                     kept.push(&text, &mut out, &mut scratch);
                     assert_eq!(out, plain, "{text:?}");
+                    out.clear();
+                    seen.push(&text, &mut out, &mut scratch);
+                    assert_eq!(out, seen.normal(&text).collect::<String>(), "{text:?}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn ignorables_are_those_of_unicode() {
+        let property = regex_syntax::parse(r"\p{Default_Ignorable_Code_Point}").unwrap();
+        let regex_syntax::hir::HirKind::Class(regex_syntax::hir::Class::Unicode(class)) =
+            property.kind()
+        else {
+            panic!("{property:?}");
+        };
+        let in_class = |c| class.iter().any(|range| (range.start()..=range.end()).contains(&c));
+        for c in '\0'..=char::MAX {
+            assert_eq!(is_ignorable(c), in_class(c), "{c:?}");
+            assert!(!c.nfkc().any(is_ignorable) || is_ignorable(c), "{c:?}");
         }
     }
 
@@ -278,7 +352,15 @@ mod tests {
             (true, Case::Lower, "a\u{e9}\u{3c2}"),
             (true, Case::Folded, "a\u{e9}\u{3c3}"),
         ] {
-            assert_eq!(formed(Form { nfkc, vowel_marks: true, case }, text), expected);
+            let form = Form { nfkc, vowel_marks: true, case, ..BEST };
+            assert_eq!(formed(form, text), expected);
+        }
+        let text = "can\u{2019}t wo\u{ad}rd";
+        for form in [PLAIN, Form { nfkc: false, ..PLAIN }] {
+            assert_eq!(formed(form, text), text);
+            let (ignorables, apostrophes) = (false, false);
+            assert_eq!(formed(Form { ignorables, ..form }, text), "can\u{2019}t word");
+            assert_eq!(formed(Form { apostrophes, ..form }, text), "can't wo\u{ad}rd");
         }
         assert_eq!(formed(Form { case: Case::Kept, ..BEST }, "ABC d"), "ABC d");
     }
