@@ -18,6 +18,7 @@ trap 'rm -rf "$folder"' EXIT
 "$fpstore" fingerprint tests/data/licences --show-text --quiet >>"$folder/texts.jsonl"
 cat >>"$folder/texts.jsonl" <<'TEXTS'
 {"id": "folded", "text": "Stra\u00dfe STRASSE \u039f\u0394\u039f\u03a3 \u03bf\u03b4\u03bf\u03c2 \u0643\u064e\u062a\u0640\u064e\u0628\u064e \u05e9\u05c1\u05b8\u05dc\u05d5\u05b9\u05dd"}
+{"id": "seen", "text": "L\u2019\u00e9quipe s\u02bcest it\uff07s \u2018so\u2019 Land\u00adwirt\u200bschaft\ufeff \u845b\udb40\udd00 \u2764\ufe0f\u200d \u3164 cafe\u034f\u0301 Hawai\u02bbi \u0149 \u03b1\u1fbd\u03b5 \u0645\u06cc\u200c\u062e"}
 {"id": "code", "text": "x_1 += a-b; if (x != Y) { return \"\u00e9t\u0301\"; } // \u4e2d\u6587"}
 {"id": "thai", "text": "\u0e40\u0e23\u0e32\u0e23\u0e39\u0e49\u0e08\u0e31\u0e01\u0e01\u0e31\u0e19\u0e21\u0e32\u0e19\u0e32\u0e19\u0e41\u0e25\u0e49\u0e27 \u0e41\u0e25\u0e30\u0e27\u0e31\u0e19\u0e19\u0e35\u0e49\u0e40\u0e23\u0e32\u0e08\u0e30\u0e44\u0e1b\u0e15\u0e25\u0e32\u0e14\u0e14\u0e49\u0e27\u0e22\u0e01\u0e31\u0e19 \u0e51\u0e52 \u0e1a\u0e32\u0e17"}
 {"id": "lao", "text": "\u0e9e\u0eb2\u0eaa\u0eb2\u0ea5\u0eb2\u0ea7\u0ec0\u0e9b\u0eb1\u0e99\u0e9e\u0eb2\u0eaa\u0eb2\u0e97\u0eb2\u0e87\u0e81\u0eb2\u0e99 \u0ec1\u0ea5\u0eb0 two \u0e84\u0eb3"}
@@ -39,9 +40,13 @@ with open(f"{folder}/texts.jsonl", encoding="utf-8") as lines, \
         plain.write(json.dumps(text) + "\n")
         numbered.write(json.dumps({"id": number, "text": text}) + "\n")
 PYTHON
+# A recipe as stores of earlier programs have it, without the lines for invisible characters.
+"$fpstore" fingerprint "$folder/numbered.jsonl" -v 2>&1 >"$folder/ours" |
+    sed -n '/ignorables=\|apostrophes=/d; s/^fpstore: \([a-z-]*=.*\)/\1/p' >"$folder/earlier"
 
 for options in "" "--recipe simhash" "--recipe code" "--recipe 1e0ng" "--segment letters --shingle 7" \
     "--segment characters --ngram 3 --keep-case --keep-marks" "--hash siphash-2-4 --shingle 3 --keep-form" \
+    "--recipe $folder/earlier" \
     "--recipe simhash --count log --top 40 --tie one --hash fnv-1" "--recipe simhash --count count"; do
     # shellcheck disable=SC2086
     "$fpstore" fingerprint "$folder/numbered.jsonl" $options -v >"$folder/ours" 2>"$folder/told"

@@ -31,6 +31,13 @@ MORE_LETTERS = [(0x0ECE, 0x0ECE), (0x109A, 0x109D), (0xA9E0, 0xA9EF), (0xA9FA, 0
                 (0x1A20, 0x1A7C), (0x1AA7, 0x1AA7), (0xAA80, 0xAAC2), (0xAADB, 0xAADD), (0x11700, 0x1172B),
                 (0x11740, 0x11746), (0x1B00, 0x1B4C), (0xA980, 0xA9C0), (0xA9CF, 0xA9CF), (0x1A00, 0x1A1B)]
 
+# Default_Ignorable_Code_Point of Unicode.
+IGNORABLES = [(0xAD, 0xAD), (0x34F, 0x34F), (0x61C, 0x61C), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F),
+              (0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0x3164, 0x3164), (0xFE00, 0xFE0F),
+              (0xFEFF, 0xFEFF), (0xFFA0, 0xFFA0), (0xFFF0, 0xFFF8), (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A),
+              (0xE0000, 0xE0FFF)]
+APOSTROPHES = "\u02bb\u02bc\u055a\u05f3\u1fbd\u1fbf\u2018\u2019\u201b\uff07"
+
 VOWEL_MARKS = [(0x591, 0x5BD), (0x5BF, 0x5BF), (0x5C1, 0x5C2), (0x5C4, 0x5C5), (0x5C7, 0x5C7), (0x610, 0x61A),
                (0x640, 0x640), (0x64B, 0x65F), (0x670, 0x670), (0x6D6, 0x6DC), (0x6DF, 0x6E4), (0x6E7, 0x6E8),
                (0x6EA, 0x6ED)]
@@ -96,11 +103,20 @@ def words(text, recipe):
     return found[:-1]
 
 
+def seen(text, recipe):
+    if recipe.get("ignorables") == "dropped":
+        text = "".join(c for c in text if not is_in(c, IGNORABLES))
+    if recipe.get("apostrophes") == "folded":
+        text = "".join("'" if c in APOSTROPHES else c for c in text)
+    return text
+
+
 def features(text, recipe):
+    text = seen(text, recipe)
     if recipe["nfkc"] == "yes":
-        text = unicodedata.normalize("NFKC", text)
+        text = seen(unicodedata.normalize("NFKC", text), recipe)
     if recipe["vowel-marks"] == "dropped":
-        text = "".join(c for c in text if not any(first <= ord(c) <= last for first, last in VOWEL_MARKS))
+        text = "".join(c for c in text if not is_in(c, VOWEL_MARKS))
     if recipe["case"] == "lower":
         text = text.lower()
     if recipe["case"] == "folded":

@@ -192,10 +192,6 @@ impl Recipe {
     ) -> PyResult<Self> {
         let mut recipe = named(py, name.unwrap_or(TextRecipe::DEFAULT_NAME))?;
         let GivenSources { sources, language } = GivenSources::of(stop_words, df, weights)?;
-        // The recipe has the name of the language and finds its list by it.
-        let lists = language.map(|list| TextResources::default().stop_words(list));
-        lists.unwrap_or_default().name_in(&mut recipe).map_err(Failure::from)?;
-        sources.load()?.name_in(&mut recipe).map_err(Failure::from)?;
         let changes = RecipeChanges {
             segment: parsed(segment, Tokenizer::named)?,
             usual_shingle: name.is_none(),
@@ -211,6 +207,10 @@ impl Recipe {
             keep_marks,
         };
         changes.apply(&mut recipe).map_err(Failure::from)?;
+        // The recipe has the name of the language and finds its list by it.
+        let lists = language.map(|list| TextResources::default().stop_words(list));
+        lists.unwrap_or_default().name_in(&mut recipe).map_err(Failure::from)?;
+        sources.load()?.name_in(&mut recipe).map_err(Failure::from)?;
         Ok(Recipe::made(recipe, sources)?)
     }
 

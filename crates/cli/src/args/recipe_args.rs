@@ -7,8 +7,8 @@ use clap::Args;
 use fpstore::Recipe;
 use fpstore_base::read_inputs;
 use fpstore_text::{
-    CountWeight, Error, FeatureHash, HashKey, RecipeChanges, TextHasher, TextRecipe, TieRule,
-    Tokenizer,
+    CountWeight, Error, FeatureHash, HashKey, RecipeChanges, TextHasher, TextRecipe, TextResources,
+    TieRule, Tokenizer,
 };
 
 use super::first_given;
@@ -52,7 +52,8 @@ pub(crate) struct RecipeArgs {
     /// Distinguish upper and lower case
     #[arg(long, hide_short_help = true)]
     keep_case: bool,
-    /// Distinguish compatibility characters, such as full-width letters, from plain ones
+    /// Distinguish compatibility characters, such as full-width letters, from plain ones, and keep
+    /// invisible characters and curly apostrophes
     #[arg(long, hide_short_help = true)]
     keep_form: bool,
     /// Keep vowel marks and accents of Hebrew and Arabic, which most texts leave out
@@ -183,8 +184,9 @@ impl RecipeArgs {
 
     fn changed(&self, mut recipe: TextRecipe) -> anyhow::Result<TextHasher> {
         let resources = self.resources.load()?;
-        resources.name_in(&mut recipe)?;
         self.change(&mut recipe)?;
+        resources.name_in(&mut recipe)?;
+        report_unmatched(&resources, &recipe);
         Ok(TextHasher::with_resources(&recipe, resources)?)
     }
 
@@ -209,6 +211,18 @@ impl RecipeArgs {
             }
             error => error.into(),
         })
+    }
+}
+
+/// Prints how many words of lists are in no text.
+fn report_unmatched(resources: &TextResources, recipe: &TextRecipe) {
+    let unmatched = resources.unmatched(recipe);
+    if let Some(first) = unmatched.first() {
+        let words = if unmatched.len() == 1 { "word" } else { "words" };
+        message!(
+            "{} {words} in lists without effect: '{first}' is not a single word or feature by this recipe",
+            unmatched.len(),
+        );
     }
 }
 

@@ -91,6 +91,8 @@ impl Part {
             let (name, value) = change.split_once('=').ok_or("expected name=value")?;
             match name {
                 "base" => *recipe = TextRecipe::named(value)?,
+                "ignorables" => recipe.ignorables = value == "kept",
+                "apostrophes" => recipe.apostrophes = value == "kept",
                 "segment" => recipe.tokenizer = Tokenizer::named(value)?,
                 "shingle" => recipe.shingle = value.parse()?,
                 "ngram" => recipe.ngram = value.parse()?,

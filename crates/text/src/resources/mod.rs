@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use crate::error::{Error, Result};
 use crate::recipe::{Factor, TextRecipe};
 use crate::resource_id::ResourceId;
+use crate::tokens::Tokens;
 use crate::votes::weight::Weight;
 use df::DfTable;
 use lists::{GivenWeights, StopWords};
@@ -45,14 +46,19 @@ impl TextResources {
         self
     }
 
-    /// Sets the ids of all of these in a recipe; weights replace a table.
+    /// Sets the ids of all of these in a recipe; weights replace a table. Lists are brought into the
+    /// form of the recipe, so its other parts must be final.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidRecipe`] if there are weights or a table, and the method has no weights.
+    /// [`Error::InvalidRecipe`] if there are weights or a table, and the method has no weights; or if
+    /// features with different weights become equal.
     pub fn name_in(&self, recipe: &mut TextRecipe) -> Result<()> {
+        let mut tokens = Tokens::new(recipe);
         let table = self.df_table.as_ref().map(|table| Factor::Idf(table.id()));
-        let list = self.weights.as_ref().map(|list| Factor::Given(list.id()));
+        let list = self.weights.as_ref();
+        let list = list.map(|list| list.formed(|text| tokens.only_feature(text))).transpose()?;
+        let list = list.map(|list| Factor::Given(list.id()));
         if let Some(factor) = list.or(table) {
             let method = recipe.method.name();
             let rules = recipe.votes_mut().ok_or_else(|| Error::InvalidRecipe {
@@ -61,9 +67,22 @@ impl TextResources {
             rules.factor = factor;
         }
         if let Some(list) = &self.stop_words {
-            recipe.stop_words = Some(list.id());
+            recipe.stop_words = Some(list.formed(|word| tokens.only_word(word)).id());
         }
         Ok(())
+    }
+
+    /// The words and features in lists that no text has by a recipe, such as a stop word of two
+    /// words; sorted.
+    pub fn unmatched(&self, recipe: &TextRecipe) -> Vec<&str> {
+        let mut tokens = Tokens::new(recipe);
+        let words = self.stop_words.iter().flat_map(StopWords::iter);
+        let mut unmatched: Vec<&str> =
+            words.filter(|word| tokens.only_word(word).is_none()).collect();
+        let features = self.weights.iter().flat_map(GivenWeights::iter);
+        unmatched.extend(features.filter(|text| tokens.only_feature(text).is_none()));
+        unmatched.sort_unstable();
+        unmatched
     }
 }
 
@@ -93,13 +112,23 @@ impl Tables {
     /// * [`Error::WrongFeatures`] if the table was counted on other features.
     pub(crate) fn new(recipe: &TextRecipe, resources: TextResources) -> Result<Self> {
         let TextResources { stop_words, df_table, weights } = resources;
-        let given = stop_words.as_ref().map(StopWords::id);
+        let mut tokens = Tokens::new(recipe);
         let stop_words = match recipe.stop_words {
             None => None,
-            Some(id) if given == Some(id) => stop_words,
             Some(id) => {
-                let built_in = StopWords::built_in(id).filter(|_| given.is_none());
-                Some(built_in.ok_or_else(|| wrong("list of stop words", id, given))?)
+                let given = stop_words.as_ref().map(StopWords::id);
+                let lists = || -> Box<dyn Iterator<Item = StopWords>> {
+                    match &stop_words {
+                        Some(list) => Box::new(std::iter::once(list.clone())),
+                        None => Box::new(StopWords::built_in()),
+                    }
+                };
+                // Recipes of earlier stores name lists as they are written.
+                let found = lists().find(|list| list.id() == id).or_else(|| {
+                    let formed = |list: StopWords| list.formed(|word| tokens.only_word(word));
+                    lists().map(formed).find(|list| list.id() == id)
+                });
+                Some(found.ok_or_else(|| wrong("list of stop words", id, given))?)
             }
         };
         let factor = match recipe.votes().map_or(Factor::None, |rules| rules.factor) {
@@ -114,7 +143,13 @@ impl Tables {
             }
             Factor::Given(id) => {
                 let given = weights.as_ref().map(GivenWeights::id);
-                let list = weights.filter(|list| list.id() == id);
+                let list = match weights {
+                    Some(list) if list.id() != id => {
+                        Some(list.formed(|text| tokens.only_feature(text))?)
+                    }
+                    list => list,
+                };
+                let list = list.filter(|list| list.id() == id);
                 let list = list.ok_or_else(|| wrong("list of weights", id, given))?;
                 FactorTable::Given(list.by_hash(recipe.hash))
             }

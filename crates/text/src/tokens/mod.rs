@@ -85,6 +85,28 @@ impl Tokens {
         }
     }
 
+    /// The token of a text that is compared with stop words, if it is the only one.
+    pub(crate) fn only_word(&mut self, text: &str) -> Option<String> {
+        self.folded.clear();
+        self.fold(text);
+        let mut words = Vec::new();
+        cut_words(&self.folded, self.tokenizer, self.scripts, &mut |word| {
+            words.push(word.text().to_string());
+        });
+        words.pop().filter(|_| words.is_empty())
+    }
+
+    /// The feature of a text, if it is the only one. A given feature is in no other form.
+    pub(crate) fn only_feature(&mut self, text: &str) -> Option<String> {
+        if self.tokenizer == Tokenizer::Given {
+            return Some(text.into());
+        }
+        let mut features = Vec::new();
+        self.feed(text, None, &mut features);
+        self.finish(&mut features);
+        features.pop().filter(|_| features.is_empty())
+    }
+
     /// Forms the features that end in the next piece of a text; a piece ends before white space or
     /// at the end of the text.
     pub(crate) fn feed(

@@ -123,9 +123,19 @@ fn is_ignorable(c: char) -> bool {
 /// UAX #29 takes U+2018 for an apostrophe inside of a word, the okina and the geresh, for which
 /// keyboards have the plain apostrophe.
 fn is_apostrophe(c: char) -> bool {
-    matches!(c,
-        '\u{2bb}' | '\u{2bc}' | '\u{55a}' | '\u{5f3}' | '\u{1fbd}' | '\u{1fbf}' | '\u{2018}'
-        | '\u{2019}' | '\u{201b}' | '\u{ff07}')
+    matches!(
+        c,
+        '\u{2bb}'
+            | '\u{2bc}'
+            | '\u{55a}'
+            | '\u{5f3}'
+            | '\u{1fbd}'
+            | '\u{1fbf}'
+            | '\u{2018}'
+            | '\u{2019}'
+            | '\u{201b}'
+            | '\u{ff07}'
+    )
 }
 
 /// Whether a character is a mark of Hebrew or Arabic that most texts omit: vowels, accents of the

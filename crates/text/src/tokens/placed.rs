@@ -1,7 +1,8 @@
 //! The words of a text with their positions, for callers that report positions.
 //!
 //! The tokens of a recipe are cut from a folded text, so they have no position in the original
-//! text. Here the original text is cut, and each word is folded by itself.
+//! text. Here the text is cut as it is seen, without ignorables and with plain apostrophes, and each
+//! word is folded by itself.
 
 use std::ops::Range;
 
@@ -16,9 +17,10 @@ use crate::tokens::words::{Token, words};
 /// returns their positions.
 ///
 /// Words are Unicode words (UAX #29). In scripts without spaces between words, each letter or sign
-/// is a word. In each word, compatibility characters are replaced (NFKC), case is folded, and the
-/// vowel marks of Hebrew and Arabic are removed, as by the default recipe. The memory is reused
-/// from text to text.
+/// is a word. As by the default recipe, characters without a glyph (soft hyphens, joiners) are
+/// dropped and the forms of the apostrophe are equal; in each word, compatibility characters are
+/// replaced (NFKC), case is folded, and the vowel marks of Hebrew and Arabic are removed. The memory
+/// is reused from text to text.
 ///
 /// # Examples
 ///
@@ -34,6 +36,10 @@ use crate::tokens::words::{Token, words};
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct PlacedWords {
+    /// The text as it is seen.
+    seen: String,
+    /// Offsets in `seen`, each with its offset in the text, where their difference changes.
+    jumps: Vec<(usize, usize)>,
     folded: String,
     scratch: String,
 }
@@ -41,12 +47,33 @@ pub struct PlacedWords {
 impl PlacedWords {
     /// Calls `take` with the words of a text, each with its byte range, in order.
     pub fn each(&mut self, text: &str, mut take: impl FnMut(&str, Range<usize>)) {
+        let PlacedWords { seen, jumps, folded, scratch } = self;
         let form = Form::of(&TextRecipe::default());
-        let mut give = |place: Range<usize>| {
-            self.folded.clear();
-            form.push(&text[place.clone()], &mut self.folded, &mut self.scratch);
-            if !self.folded.is_empty() {
-                take(&self.folded, place);
+        seen.clear();
+        jumps.clear();
+        jumps.push((0, 0));
+        let mut skipped_len = 0;
+        for (at, c) in text.char_indices() {
+            let Some(c) = form.seen(c) else { continue };
+            if at - seen.len() != skipped_len {
+                skipped_len = at - seen.len();
+                jumps.push((seen.len(), at));
+            }
+            seen.push(c);
+        }
+        jumps.push((seen.len(), text.len()));
+        let place_of = |offset| {
+            let (from, place) = jumps[jumps.partition_point(|jump| jump.0 <= offset) - 1];
+            place + (offset - from)
+        };
+        let text = seen.as_str();
+        let mut give = |word: Range<usize>| {
+            folded.clear();
+            form.push(&text[word.clone()], folded, scratch);
+            // The normal form of a letter can begin with an apostrophe.
+            let folded = folded.trim_matches('\'');
+            if !folded.is_empty() {
+                take(folded, place_of(word.start)..place_of(word.end));
             }
         };
         let mut last: Option<Range<usize>> = None;
@@ -99,12 +126,18 @@ mod tests {
             ("\u{304c}\u{304d}", "\u{304b}\u{3099}\u{304d}"),
             ("\u{d55c}\u{ae00}", "\u{1112}\u{1161}\u{11ab}\u{1100}\u{1173}\u{11af}"),
             ("\u{5e9}\u{5dc}\u{5d5}\u{5dd}", "\u{5e9}\u{5c1}\u{5b8}\u{5dc}\u{5d5}\u{5b9}\u{5dd}"),
+            ("don't 'quote' 'n", "don\u{2019}t \u{2018}quote\u{2bc} \u{149}"),
+            ("hyphen wordbreak", "\u{feff}hy\u{ad}phen\u{200b} word\u{200b}break\u{2060}"),
         ] {
             assert_eq!(only_words(one), only_words(other), "{one} {other}");
         }
         assert_eq!(only_words("\u{6708}\u{5149}a"), ["\u{6708}", "\u{5149}", "a"]);
         assert_eq!(only_words(" \u{1f600} -- "), Vec::<String>::new());
         assert_eq!(only_words(""), Vec::<String>::new());
+        assert_eq!(only_words("\u{200b}\u{ad}"), Vec::<String>::new());
+        // A place has the length of the text, without what is before it.
+        let expected = [("don't".to_string(), 2..11), ("b".to_string(), 12..15)];
+        assert_eq!(cut("\u{ad}don\u{2019}t\u{ad} b\u{ad}"), expected);
     }
 
     #[test]
@@ -125,6 +158,8 @@ mod tests {
             "\u{e01}\u{e34}",
             "\u{ff76}\u{ff9e}",
             "\u{5b8}",
+            "\u{200b}",
+            "\u{2019}",
         ];
         let mut seed = 5_u64;
         let mut pick = || {

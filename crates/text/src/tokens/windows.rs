@@ -72,6 +72,12 @@ pub(crate) trait FeatureSink {
     fn take(&mut self, text: &[u8], len: usize);
 }
 
+impl FeatureSink for Vec<String> {
+    fn take(&mut self, text: &[u8], len: usize) {
+        self.push(String::from_utf8_lossy(&text[..len]).into_owned());
+    }
+}
+
 impl Windows {
     /// Windows of these lengths, with or without spaces next to words.
     pub(crate) fn new(lens: Lens, spaced: bool) -> Self {
@@ -296,15 +302,6 @@ impl Windows {
 mod tests {
     use super::*;
 
-    #[derive(Default)]
-    struct Made(Vec<String>);
-
-    impl FeatureSink for Made {
-        fn take(&mut self, text: &[u8], len: usize) {
-            self.0.push(String::from_utf8(text[..len].to_vec()).unwrap());
-        }
-    }
-
     /// The features of tokens in a text between `gaps`, cut into pieces by `is_cut`.
     fn made(
         windows: &mut Windows,
@@ -312,7 +309,7 @@ mod tests {
         gaps: &[&str],
         is_cut: impl Fn(usize) -> bool,
     ) -> Vec<String> {
-        let mut sink = Made::default();
+        let mut sink: Vec<String> = Vec::new();
         let (mut carried, mut at) = (String::new(), 0);
         while at < tokens.len() {
             let end = (at + 1..tokens.len()).find(|&end| is_cut(end)).unwrap_or(tokens.len());
@@ -336,7 +333,7 @@ mod tests {
             at = end;
         }
         windows.finish(&carried, &mut sink);
-        sink.0
+        sink
     }
 
     /// The features where letters have a length of 3.

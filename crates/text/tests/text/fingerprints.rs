@@ -240,3 +240,99 @@ fn a_text_without_words_is_its_own_feature() {
     hasher.each_token("a cat of mine", |letter| letters.push_str(letter));
     assert_eq!(letters, "cat");
 }
+
+/// Texts that look the same. The second of each pair has invisible characters or other apostrophes.
+const SAME_TO_READERS: [(&str, &str); 11] = [
+    ("L'\u{e9}quipe s'est install\u{e9}e", "L\u{2019}\u{e9}quipe s\u{2019}est install\u{e9}e"),
+    ("it's 'all' the dogs' fault", "\u{200f}it\u{2bc}s \u{2018}all\u{2019} the dogs\u{ff07} fault"),
+    ("Landwirtschaft im Bund", "Land\u{ad}wirt\u{ad}schaft im Bund"),
+    ("Landwirtschaft im Bund", "\u{feff}Land\u{200b}wirt\u{2060}schaft im\u{feff} Bund"),
+    // Persian with and without the non-joiner, and Mongolian with its vowel separator.
+    (
+        "\u{645}\u{6cc}\u{62e}\u{648}\u{627}\u{647}\u{645} \u{631}\u{641}\u{62a}",
+        "\u{645}\u{6cc}\u{200c}\u{62e}\u{648}\u{627}\u{647}\u{645} \u{631}\u{641}\u{62a}",
+    ),
+    ("\u{182a}\u{1820} \u{182a}", "\u{182a}\u{180e}\u{1820} \u{182a}\u{180b}"),
+    // An ideograph with a variation, emoji with joiner and selectors, a letter with its accent.
+    ("\u{845b}\u{98fe} a", "\u{845b}\u{e0100}\u{98fe} a"),
+    ("ok \u{2764}\u{1f469}\u{1f4bb} yes", "ok \u{2764}\u{fe0f}\u{1f469}\u{200d}\u{1f4bb} yes"),
+    ("caf\u{e9} nu", "cafe\u{34f}\u{301} nu"),
+    // Hawaiian, Hebrew, Greek and Afrikaans, as keyboards write them.
+    (
+        "Hawai'i \u{5d2}'\u{5d9}\u{5e8} \u{3b1}\u{3bb}\u{3bb}' \u{3b5} 'n",
+        "Hawai\u{2bb}i \u{5d2}\u{5f3}\u{5d9}\u{5e8} \u{3b1}\u{3bb}\u{3bb}\u{1fbd} \u{3b5} \u{149}",
+    ),
+    ("--", "\u{2066}--\u{2069}"),
+];
+
+#[test]
+fn texts_that_look_the_same_have_the_same_fingerprint() {
+    for name in ["minhash", "simhash"] {
+        let recipe = TextRecipe::named(name).unwrap();
+        let mut hasher = TextHasher::new(&recipe).unwrap();
+        for (plain, other) in SAME_TO_READERS {
+            let expected = hasher.fingerprint(plain);
+            assert_eq!(hasher.fingerprint(other), expected, "{name} {plain}");
+            // In all parts.
+            for (cut, _) in other.char_indices() {
+                hasher.feed(&other[..cut]);
+                hasher.feed(&other[cut..]);
+                assert_eq!(hasher.finish(), expected, "{name} {plain}");
+            }
+        }
+        // Signs that are seen: accents and primes as apostrophes, white space. Letters alone are the
+        // same, but for the acute, whose normal form has a mark.
+        let plain = hasher.fingerprint("it's so");
+        for seen in ["it`s so", "it\u{b4}s so", "it\u{2032}s so", "it s so", "it\u{a0}s so"] {
+            let is_same = hasher.fingerprint(seen) == plain;
+            let is_of_letters = name == "simhash" && !seen.contains('\u{b4}');
+            assert_eq!(is_same, is_of_letters, "{name} {seen:?}");
+        }
+        assert_eq!(hasher.fingerprint("\u{200b}\u{ad} \u{feff}"), None);
+    }
+    let mut code = TextHasher::new(&TextRecipe::named("code").unwrap()).unwrap();
+    let [plain, hidden, quoted] = ["x = 'a'; y", "x\u{200b} = 'a\u{200c}'; y", "x = \u{2019}a'; y"]
+        .map(|text| code.fingerprint(text));
+    assert_eq!(hidden, plain);
+    assert_ne!(quoted, plain);
+}
+
+#[test]
+fn lists_are_brought_into_the_form_of_the_recipe() {
+    let named = |text: &str, recipe: &TextRecipe| {
+        let resources = TextResources::default().stop_words(StopWords::from_list(text));
+        let mut recipe = recipe.clone();
+        resources.name_in(&mut recipe).unwrap();
+        (TextHasher::with_resources(&recipe, resources).unwrap(), recipe)
+    };
+    let (mut plain, recipe) = named("the\nand\ndon't\nstrasse", &words_recipe());
+    let expected = plain.fingerprint("cat hat mat");
+    let text = "The cat and the hat and Stra\u{df}e don\u{2019}t mat";
+    for list in
+        ["The\nAnd \nDon\u{2019}t\nSTRASSE", "\u{feff} the\r\nand,\ndon\u{2bc}t\nstra\u{df}e"]
+    {
+        let (mut hasher, same) = named(list, &words_recipe());
+        assert_eq!(hasher.fingerprint(text), expected);
+        // The list is named by its words as they are compared.
+        assert_eq!(same, recipe);
+    }
+    let kept = TextRecipe { case: Case::Kept, ..words_recipe() };
+    assert_ne!(named("The", &kept).1, named("the", &kept).1);
+    // A recipe of an earlier store names the list as it is written, and compares it so.
+    let list = StopWords::from_list("The\nhat");
+    let stored = TextRecipe { stop_words: Some(list.id()), ..keeping(&words_recipe()) };
+    let resources = TextResources::default().stop_words(list);
+    let mut stored = TextHasher::with_resources(&stored, resources).unwrap();
+    let mut hasher = TextHasher::new(&words_recipe()).unwrap();
+    assert_eq!(stored.fingerprint("The cat hat"), hasher.fingerprint("the cat"));
+    // All built-in lists are found by recipes that name them.
+    for (code, recipe) in [("en", words_recipe()), ("fr", words_recipe()), ("ar", words_recipe())] {
+        let mut recipe = recipe;
+        let resources = TextResources::default().stop_words(StopWords::of_language(code).unwrap());
+        resources.name_in(&mut recipe).unwrap();
+        TextHasher::new(&recipe).unwrap();
+    }
+    let list = StopWords::from_list("New York\nThe\n--");
+    let resources = TextResources::default().stop_words(list);
+    assert_eq!(resources.unmatched(&words_recipe()), ["--", "New York"]);
+}

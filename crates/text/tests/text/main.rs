@@ -31,15 +31,31 @@ fn words_recipe() -> TextRecipe {
     }
 }
 
-/// The recipe as stored by earlier releases, before recipes had a length for letters, and before a
-/// text without features became a feature.
+/// The recipe as stored before recipes dropped ignorables and folded apostrophes.
+fn keeping(recipe: &TextRecipe) -> TextRecipe {
+    stored(recipe, &["ignorables=", "apostrophes="])
+}
+
+/// The recipe as stored before that, and before recipes had a length for letters and a text without
+/// features became a feature.
 fn before(recipe: &TextRecipe) -> TextRecipe {
-    let text = recipe.to_recipe().text().replace("\nempty=text", "\nempty=nothing");
-    let lines = text.lines().filter(|line| !line.starts_with("letter-ngram="));
-    let text = Recipe::from_text(&lines.collect::<Vec<_>>().join("\n")).unwrap();
-    let before = TextRecipe::from_recipe(&text).unwrap();
-    assert_eq!(before.to_recipe(), text);
-    before
+    let featureless = FeaturelessText::NoFingerprint;
+    let recipe = match recipe.featureless {
+        FeaturelessText::WholeText => &TextRecipe { featureless, ..recipe.clone() },
+        _ => recipe,
+    };
+    stored(recipe, &["ignorables=", "apostrophes=", "letter-ngram="])
+}
+
+/// The recipe in a store without these lines.
+fn stored(recipe: &TextRecipe, unknown: &[&str]) -> TextRecipe {
+    let text = recipe.to_recipe();
+    let is_known = |line: &&str| !unknown.iter().any(|start| line.starts_with(start));
+    let lines: Vec<&str> = text.text().lines().filter(is_known).collect();
+    let text = Recipe::from_text(&lines.join("\n")).unwrap();
+    let stored = TextRecipe::from_recipe(&text).unwrap();
+    assert_eq!(stored.to_recipe(), text);
+    stored
 }
 
 fn voting(rules: VoteRules) -> Method {

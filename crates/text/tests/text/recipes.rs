@@ -44,6 +44,8 @@ fn recipes_read_what_they_write_and_refuse_the_rest() {
         ("segment=", "segment=x", "segment=x"),
         ("\nngram=2", "\nngram=0", "ngram=0"),
         ("\nngram=2", "\nngram=02", "ngram=02"),
+        ("ignorables=dropped", "ignorables=kept", "ignorables=kept, expected dropped"),
+        ("apostrophes=folded", "apostrophes=kept", "apostrophes=kept, expected folded"),
         ("tie=zero", "tie=two", "tie=two"),
         ("method=simhash", "method=hash", "method=hash"),
         ("method=simhash\n", "", "no line 'method'"),
@@ -89,6 +91,7 @@ fn the_example_of_the_format_page_comes_out() {
 fn all_machines_give_the_same_fingerprints() {
     let now = include_str!("../../../../tests/data/text/digests.txt");
     assert_digests(now, TextRecipe::clone);
+    assert_digests(include_str!("../../../../tests/data/text/digests-kept.txt"), keeping);
     assert_digests(include_str!("../../../../tests/data/text/digests-before.txt"), before);
 }
 

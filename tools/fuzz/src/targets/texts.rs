@@ -36,7 +36,8 @@ pub fn weights(bytes: &[u8]) {
     assert_eq!(weights.id(), again.unwrap().id());
     let mut recipe = TextRecipe::named("simhash").unwrap();
     let resources = TextResources::default().weights(weights).stop_words(words);
-    resources.name_in(&mut recipe).unwrap();
+    // Two spellings of a feature can have different weights.
+    let Ok(()) = resources.name_in(&mut recipe) else { return };
     if let Ok(mut hasher) = TextHasher::with_resources(&recipe, resources) {
         let start: String = text.chars().take(500).collect();
         assert_eq!(hasher.fingerprint(&start), hasher.fingerprint(&start));
