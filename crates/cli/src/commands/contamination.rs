@@ -30,7 +30,8 @@ A document contains an item if a passage of it, at most half as many words longe
 enough shingles of the item: the part --contains of its runs of --shingle words. Items of less than 50 \
 words use --short-shingle and --short-contains; if these allow no exchanged word (by default below 12 \
 words), the item must occur whole. Items of fewer words than --min-words are counted and not searched. \
-Case, punctuation and white space make no difference. All such passages are found, and no others.
+Case, punctuation, white space, invisible characters (soft hyphens, joiners) and the form of \
+apostrophes make no difference. All such passages are found, and no others.
 
 Each line has an item, the part, the file, the id of the document, and the begin and the end of the \
 passage with the largest part: in characters, then in bytes. Items are identified by line number, or \

@@ -3,7 +3,7 @@
 
 use std::io::Write;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::common::program::Desk;
 
@@ -253,6 +253,67 @@ fn tables_and_lists_are_part_of_the_recipe_and_must_be_given_again() {
     desk.run(&stopped, 0);
     desk.run(&["query", "--text", text, "-s", "s.fps"], 2);
     desk.run(&["query", "--text", text, "-s", "s.fps", "--stop-words", "stop.txt"], 0);
+}
+
+/// Both texts look the same; the second has curly apostrophes and soft hyphens.
+#[test]
+fn a_store_of_an_earlier_recipe_answers_as_before_and_mixes_with_no_other() {
+    let desk = desk();
+    let plain = "It's the third time he's asked, and she hasn't answered.";
+    let curly = plain.replace('\'', "\u{2019}").replace("third", "th\u{ad}ird");
+    let docs =
+        format!("{}\n{}\n", json!({"id": "a", "text": plain}), json!({"id": "b", "text": curly}));
+    desk.write("docs.jsonl", &docs);
+    let build = ["build", "--docs", "docs.jsonl", "-q"];
+    desk.run(&[&build[..], &["-s", "new.fps"]].concat(), 0);
+    let (info, _) = desk.run(&["info", "-s", "new.fps"], 0);
+    let recipe = info.lines().skip_while(|line| !line.starts_with("recipe"));
+    let recipe = recipe.take_while(|line| !line.starts_with("generation"));
+    let is_new = |line: &&str| line.contains("ignorables=") || line.contains("apostrophes=");
+    let lines: Vec<&str> = recipe.filter(|line| !is_new(line)).collect();
+    desk.write("earlier", lines.join("\n"));
+    desk.run(&[&build[..], &["--recipe", "earlier", "-s", "old.fps"]].concat(), 0);
+    // Computed by a program without these lines.
+    let (found, _) = desk.run(&["query", "--text", &curly, "-s", "old.fps", "-k0"], 0);
+    assert_eq!(found, "5ec68bef767ab224\t5ec68bef767ab224\t0\tb\n");
+    let (found, _) = desk.run(&["query", "--text", &curly, "-s", "new.fps", "-k0"], 0);
+    let value = "1c563d64217f7245";
+    assert_eq!(found, format!("{value}\t{value}\t0\ta\n{value}\t{value}\t0\tb\n"));
+    // Documents are added by the recipe of the store.
+    desk.run(&["add", "--docs", "docs.jsonl", "-s", "old.fps", "-q"], 0);
+    let (found, _) = desk.run(&["dump", "-s", "old.fps"], 0);
+    assert!(found.contains("5ec68bef767ab224\tb\n") && found.contains(&format!("{value}\ta\n")));
+    for mixed in [
+        &["join", "old.fps", "new.fps"][..],
+        &["join", "new.fps", "old.fps"],
+        &["import", "old.fps", "-s", "new.fps"],
+        &["clean", "docs.jsonl", "-s", "old.fps", "-s", "new.fps", "-o", "kept.jsonl"],
+    ] {
+        let (_, err) = desk.run(mixed, 2);
+        assert!(
+            err.contains("recipes differ") && err.contains("ignorables=dropped"),
+            "{mixed:?}: {err}"
+        );
+    }
+}
+
+#[test]
+fn words_of_a_list_without_effect_are_counted() {
+    let desk = desk();
+    desk.write("docs.jsonl", "{\"id\":\"a\",\"text\":\"The cat and the hat And the mat\"}\n");
+    let run = |list: &str| {
+        desk.write("list.txt", list);
+        desk.run(&["fingerprint", "docs.jsonl", "--stop-words", "list.txt"], 0)
+    };
+    let (small, _) = run("the\nand\n");
+    let (capital, err) = run("The \nAnd\n");
+    assert_eq!(capital, small);
+    assert!(!err.contains("without effect"), "{err}");
+    let (more, err) = run("The\nNew York\nAnd\n--\n");
+    assert_eq!(more, small);
+    let told =
+        "2 words in lists without effect: '--' is not a single word or feature by this recipe";
+    assert!(err.contains(told), "{err}");
 }
 
 #[test]

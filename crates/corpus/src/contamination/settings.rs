@@ -14,8 +14,8 @@ use crate::event::Listener;
 /// An item is in a document if a single passage of the document, at most one and a half times as
 /// many words long as the item, holds the part of its shingles that the [rules](ShingleRules)
 /// require. Words are compared as [`PlacedWords`](fpstore_text::PlacedWords) cuts them, so case,
-/// punctuation and white space make no difference. All such items are found, and no others:
-/// shingles are compared by hashes of 64 bits.
+/// punctuation, white space, invisible characters and the form of apostrophes make no difference.
+/// All such items are found, and no others: shingles are compared by hashes of 64 bits.
 ///
 /// The items take about 24 bytes of memory for each of their words. The corpus is read once, on all
 /// threads.

@@ -209,6 +209,36 @@ fn items_that_share_their_beginnings_are_told_apart() {
     assert_eq!(found, [("d7".to_string(), 1.0)]);
 }
 
+/// Soft hyphens, zero-width spaces and curly apostrophes in the item, the document, or both.
+#[test]
+fn a_copy_with_characters_that_nobody_sees_is_found() {
+    let plain = "it's the third time he's asked for the long words of this agreement and of that";
+    let curly = plain.replace('\'', "\u{2019}");
+    let hidden =
+        curly.replace("ord", "o\u{ad}r\u{200b}d").replace("agree", "\u{feff}agree\u{2060}");
+    let folder = tempfile::tempdir().unwrap();
+    let (bench, corpus) = (folder.path().join("bench.jsonl"), folder.path().join("all.jsonl"));
+    let texts = [plain, &curly, &hidden];
+    for item in texts {
+        fs::write(&bench, json_lines(&[item.into()])).unwrap();
+        fs::write(
+            &corpus,
+            json_lines(&texts.map(|text| format!("\u{200b}so\u{ad}: {text}. {text}"))),
+        )
+        .unwrap();
+        let options = DocumentOptions::default();
+        let mut found = Vec::new();
+        ContaminationCheck::new([&bench], options.clone(), [&corpus], options)
+            .run(|it| -> Result<(), Error> {
+                found.push((it.row.contained, it.passage.to_string()));
+                Ok(())
+            })
+            .unwrap();
+        let place = |text: &str| (1.0, text.to_string());
+        assert_eq!(found, texts.map(place));
+    }
+}
+
 #[test]
 fn what_cannot_be_used_is_refused() {
     let folder = tempfile::tempdir().unwrap();

@@ -77,6 +77,17 @@ fn the_example_of_the_format_page_comes_out() {
     let minhash = TextRecipe { method: Method::MinHash, ..words_recipe() };
     let minhash = value(TextHasher::new(&minhash).unwrap().fingerprint("One two, three")).unwrap();
     assert!(spec.contains(&format!("`{minhash:016x}`")), "{minhash:016x}");
+    let default = TextRecipe::default();
+    let hidden = "Don\u{2019}t st\u{ad}op";
+    for (recipe, text, expected) in [
+        (&default, "Don't stop", 0x663c_dc37_e377_51bb),
+        (&default, hidden, 0x663c_dc37_e377_51bb),
+        (&keeping(&default), hidden, 0x3fe6_dfdb_4945_c54a),
+    ] {
+        let found = value(TextHasher::new(recipe).unwrap().fingerprint(text)).unwrap();
+        assert_eq!(found, expected, "{text}");
+        assert!(spec.contains(&format!("`{found:016x}`")), "{found:016x}");
+    }
     // Pairs of characters for Chinese.
     let text = "\u{4eca}\u{5929}\u{5929}\u{6c14}";
     let pairs = ["\u{4eca}\u{5929}", "\u{5929}\u{5929}", "\u{5929}\u{6c14}"];
