@@ -66,8 +66,7 @@ impl StopWords {
 
     /// These words, replaced by what `form` returns for them.
     pub(super) fn formed(&self, mut form: impl FnMut(&str) -> Option<String>) -> Self {
-        let formed = |word: &Box<str>| form(word).map_or_else(|| word.clone(), Into::into);
-        StopWords::of(self.words.iter().map(formed))
+        StopWords::of(self.iter().map(|word| form(word).map_or_else(|| word.into(), Into::into)))
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &str> {
