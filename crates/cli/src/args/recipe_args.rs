@@ -186,7 +186,10 @@ impl RecipeArgs {
         let resources = self.resources.load()?;
         self.change(&mut recipe)?;
         resources.name_in(&mut recipe)?;
-        report_unmatched(&resources, &recipe);
+        // Nobody can change a built-in list.
+        if self.resources.stop_words.as_ref().is_none_or(|list| list.exists()) {
+            report_unmatched(&resources, &recipe);
+        }
         Ok(TextHasher::with_resources(&recipe, resources)?)
     }
 
