@@ -18,6 +18,8 @@ mod fingerprint;
 mod id;
 pub mod labels;
 #[cfg(feature = "work")]
+mod packed;
+#[cfg(feature = "work")]
 pub mod parallel;
 pub mod read_inputs;
 mod recipe;

@@ -4,12 +4,13 @@
 //! open inputs here, so that they accept the same files and report them under the same names.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::IoError;
 use crate::decompress::{GzipReader, ZstandardReader};
+use crate::packed::{self, PACKERS, Packer, TAR_MAGIC, TAR_MAGIC_AT};
 use crate::read_inputs;
 use crate::waiting::{self, WaitingFile};
 
@@ -33,7 +34,8 @@ pub struct Source {
 impl Source {
     /// Opens the file at `path`, or standard input if it is `-`. It is decompressed if its name
     /// ends in `.gz` or `.zst`, or if it starts with the magic bytes of such a file, which no text
-    /// can.
+    /// can. Files of other packers and archives are refused by name, with the command that unpacks
+    /// them.
     pub fn open(path: &Path) -> Result<Self, IoError> {
         Source::open_as(path, true, None)
     }
@@ -53,9 +55,9 @@ impl Source {
     fn open_as(path: &Path, is_text: bool, resuming: Resuming) -> Result<Self, IoError> {
         let taken = Arc::<AtomicU64>::default();
         let (name, doing) = (name_of(path), doing(path));
-        let text = |reader, resuming| -> Box<dyn Read + Send> {
+        let text = |reader, resuming| -> BoxedReader {
             match is_text {
-                true => Box::new(Sniffed::Unread(reader, resuming)),
+                true => Box::new(Sniffed::Unread(reader, resuming, path.into())),
                 false => reader,
             }
         };
@@ -74,7 +76,9 @@ impl Source {
         let counted = Box::new(Counted { file, taken: taken.clone() });
         let reader = match Compression::of(path) {
             Some(compression) => {
-                compression.decoder(counted, resuming).map_err(IoError::of("decompress", path))?
+                let decoder = compression.decoder(counted, resuming);
+                let decoder = decoder.map_err(IoError::of("decompress", path))?;
+                if is_text { Sniffed::started(decoder, path) } else { decoder }
             }
             None => text(counted, resuming),
         };
@@ -87,47 +91,67 @@ type BoxedReader = Box<dyn Read + Send>;
 /// The number of members of gzip begun, if reading resumes after damaged ones.
 type Resuming = Option<Arc<AtomicU64>>;
 
-/// A reader that decompresses data that starts with the magic bytes of a compressed file.
+/// A reader that decompresses data that starts with the magic bytes of a compressed file, and
+/// refuses the content of archives.
 enum Sniffed {
-    Unread(BoxedReader, Resuming),
-    Started(BoxedReader),
+    Unread(BoxedReader, Resuming, PathBuf),
+    /// The reader, and its first bytes with the path until they are known to be a text.
+    Started(BoxedReader, Option<(Vec<u8>, PathBuf)>),
+}
+
+impl Sniffed {
+    fn started(reader: BoxedReader, path: &Path) -> BoxedReader {
+        Box::new(Sniffed::Started(reader, Some((Vec::new(), path.into()))))
+    }
 }
 
 impl Read for Sniffed {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if let Sniffed::Unread(reader, resuming) = self {
+        if let Sniffed::Unread(reader, resuming, path) = self {
             let reader = std::mem::replace(reader, Box::new(io::empty()));
-            *self = Sniffed::Started(start(reader, resuming.take())?);
+            let path = std::mem::take(path);
+            let reader = start(reader, resuming.take(), &path)?;
+            *self = Sniffed::Started(reader, Some((Vec::new(), path)));
         }
-        match self {
-            Sniffed::Unread(..) => Ok(0),
-            Sniffed::Started(reader) => reader.read(buffer),
+        let Sniffed::Started(reader, unknown) = self else { return Ok(0) };
+        let len = reader.read(buffer)?;
+        if let Some((head, path)) = unknown {
+            head.extend_from_slice(&buffer[..len.min(TAR_MAGIC_AT + TAR_MAGIC.len())]);
+            if let Some(refusal) = packed::archive_of(head, path) {
+                return Err(io::Error::new(io::ErrorKind::InvalidData, refusal));
+            }
+            if head.len() >= TAR_MAGIC_AT + TAR_MAGIC.len() || len == 0 {
+                *unknown = None;
+            }
         }
+        Ok(len)
     }
 }
 
 /// Reads the magic bytes of a compressed input, and no more than could be magic bytes: a typed line
 /// must not wait for the next line.
-fn start(mut reader: BoxedReader, resuming: Resuming) -> io::Result<BoxedReader> {
+fn start(mut reader: BoxedReader, resuming: Resuming, path: &Path) -> io::Result<BoxedReader> {
     let mut head = Vec::new();
-    let compression = loop {
-        match Compression::of_content(&head) {
-            Content::Is(compression) => break Some(compression),
-            Content::IsNot => break None,
+    let content = loop {
+        match Content::of(&head) {
             Content::MayBe => {}
+            content => break content,
         }
         let mut byte = [0];
         match reader.read(&mut byte) {
-            Ok(0) => break None,
+            Ok(0) => break Content::IsNot,
             Ok(_) => head.push(byte[0]),
             Err(fault) if fault.kind() == io::ErrorKind::Interrupted => {}
             Err(fault) => return Err(fault),
         }
     };
     let whole = Box::new(io::Cursor::new(head).chain(reader));
-    match compression {
-        Some(compression) => compression.decoder(whole, resuming),
-        None => Ok(whole),
+    match content {
+        Content::Is(compression) => compression.decoder(whole, resuming),
+        Content::Packed(packer) => {
+            Err(io::Error::new(io::ErrorKind::InvalidData, packer.refusal(path)))
+        }
+        Content::MayBe | Content::IsNot => Ok(whole),
     }
 }
 
@@ -149,6 +173,16 @@ pub fn name_of(path: &Path) -> String {
 /// The operation on the bytes of an input, for messages: `decompress` or `read`.
 pub fn doing(path: &Path) -> &'static str {
     if Compression::of(path).is_some() { "decompress" } else { "read" }
+}
+
+/// A path, quoted for a shell.
+pub fn quoted(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:,@%".contains(c);
+    match !text.is_empty() && text.chars().all(is_plain) {
+        true => text.into(),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
 }
 
 /// A file that counts the bytes read from it.
@@ -232,8 +266,35 @@ impl<W: Write> Write for Encoder<W> {
 #[derive(Debug, PartialEq, Eq)]
 enum Content {
     Is(Compression),
+    Packed(&'static Packer),
     MayBe,
     IsNot,
+}
+
+impl Content {
+    /// Judges the first bytes. All magic bytes are invalid in texts of any encoding in use.
+    fn of(head: &[u8]) -> Self {
+        // Zstandard and LZ4 share 16 magic numbers of frames to skip, which come first in some
+        // files of Zstandard.
+        let skippable = [head.first().map_or(0x50, |first| 0x50 | first & 0xf), 0x2a, 0x4d, 0x18];
+        let known = [
+            (Compression::Gzip, [0x1f, 0x8b, 0x08].as_slice()),
+            (Compression::Zstandard, &[0x28, 0xb5, 0x2f, 0xfd]),
+            (Compression::Zstandard, &skippable),
+        ];
+        let known = known.into_iter().map(|(it, magic)| (Content::Is(it), magic));
+        let packed = PACKERS.iter().map(|packer| (Content::Packed(packer), packer.magic));
+        let mut content = Content::IsNot;
+        for (found, magic) in known.chain(packed) {
+            let is_equal = |(own, byte): (&u8, &u8)| *own == packed::ANY || own == byte;
+            match magic.iter().zip(head).all(is_equal) {
+                true if magic.len() <= head.len() => return found,
+                true => content = Content::MayBe,
+                false => {}
+            }
+        }
+        content
+    }
 }
 
 impl Compression {
@@ -245,27 +306,11 @@ impl Compression {
         }
         let mut head = Vec::new();
         let file = WaitingFile::open(path).map_err(IoError::of("open", path))?;
-        file.take(4).read_to_end(&mut head).map_err(IoError::of("read", path))?;
-        let sorts = [&head[..head.len().min(3)], &head[..]];
-        let found = sorts.iter().find_map(|head| match Compression::of_content(head) {
+        file.take(16).read_to_end(&mut head).map_err(IoError::of("read", path))?;
+        Ok(match Content::of(&head) {
             Content::Is(compression) => Some(compression),
             _ => None,
-        });
-        Ok(found)
-    }
-
-    /// Detects the compression by the first bytes. Both formats start with bytes that are invalid
-    /// in texts of any encoding in use.
-    fn of_content(head: &[u8]) -> Content {
-        let sorts = [
-            (Compression::Gzip, [0x1f, 0x8b, 0x08].as_slice()),
-            (Compression::Zstandard, &[0x28, 0xb5, 0x2f, 0xfd]),
-        ];
-        match sorts.iter().find(|(_, magic)| magic.starts_with(head)) {
-            Some((compression, magic)) if magic.len() == head.len() => Content::Is(*compression),
-            Some(_) => Content::MayBe,
-            None => Content::IsNot,
-        }
+        })
     }
 
     fn decoder(self, reader: BoxedReader, resuming: Resuming) -> io::Result<BoxedReader> {
@@ -316,16 +361,69 @@ mod tests {
         let zstandard = zstd::encode_all(&b"some text"[..], 1).unwrap();
         for bytes in [gzip.finish().unwrap(), zstandard, b"some text".to_vec()] {
             let mut text = String::new();
-            let mut reader = Sniffed::Unread(Box::new(Drip(bytes, Arc::default())), None);
+            let mut reader =
+                Sniffed::Unread(Box::new(Drip(bytes, Arc::default())), None, PathBuf::new());
             reader.read_to_string(&mut text).unwrap();
             assert_eq!(text, "some text");
         }
         for start in [&b""[..], b"\x1f", b"\x1f\x8b", b"(", b"(\xb5/x"] {
             let mut bytes = Vec::new();
-            let mut reader = Sniffed::Unread(Box::new(Drip(start.to_vec(), Arc::default())), None);
+            let mut reader = Sniffed::Unread(
+                Box::new(Drip(start.to_vec(), Arc::default())),
+                None,
+                PathBuf::new(),
+            );
             reader.read_to_end(&mut bytes).unwrap();
             assert_eq!(bytes, start);
         }
+    }
+
+    #[test]
+    fn files_of_other_packers_and_archives_are_named_with_the_command_that_unpacks_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let tar = [&b"a.jsonl"[..], &[0; 250], b"ustar\0", &[0; 249], b"{}\n"].concat();
+        let gzip = |bytes: &[u8]| {
+            let mut encoder = Encoder::new(Some(Compression::Gzip), Vec::new()).unwrap();
+            encoder.write_all(bytes).unwrap();
+            encoder.finish().unwrap()
+        };
+        for (name, bytes, told) in [
+            ("a.jsonl.xz", b"\xfd7zXZ\0\0\x04".to_vec(), "an xz file; unpack it: xz -dk "),
+            ("no ending", b"BZh91AY&SYmore".to_vec(), "a bzip2 file; unpack it: bzip2 -dk '"),
+            ("empty.bz2", b"BZh9\x17rE8P\x90\0\0\0\0".to_vec(), "a bzip2 file"),
+            ("a.lz4", b"\x04\x22\x4d\x18\x64".to_vec(), "an LZ4 file; unpack it: lz4 -dk "),
+            ("a.zip", b"PK\x03\x04\x14\0".to_vec(), "a zip file; unpack it: unzip "),
+            ("a.wacz", b"PK\x03\x04\x14\0".to_vec(), "a WACZ file, a zip of web archives"),
+            ("a.7z", b"7z\xbc\xaf\x27\x1c\0".to_vec(), "a 7z file; unpack it: 7z x "),
+            ("a.rar", b"Rar!\x1a\x07\x01\0".to_vec(), "a RAR file; unpack it: unrar x "),
+            ("a.tar", tar.clone(), "a tar archive; unpack it: tar -xf "),
+            ("a.tar.gz", gzip(&tar), "a tar archive; unpack it: tar -xf "),
+            ("a.tgz", gzip(&tar), "a tar archive; unpack it: tar -xf "),
+            ("a.arc.gz", gzip(b"filedesc://a.arc 0.0.0.0 2008"), "warcio recompress "),
+            ("a.txt", b"filedesc://a.arc 0.0.0.0 2008".to_vec(), "an ARC file"),
+        ] {
+            let path = folder.path().join(name);
+            std::fs::write(&path, bytes).unwrap();
+            let mut reader = Source::open(&path).unwrap().reader;
+            let fault = reader.read_to_end(&mut Vec::new()).unwrap_err().to_string();
+            assert!(fault.contains(told) && fault.contains(name), "{name}: {fault}");
+        }
+        for text in ["PK\nmore", "BZh9 is a text", "7", "Rar! a text", "file", "Para\n", "\u{4}\""]
+        {
+            let path = folder.path().join("text");
+            std::fs::write(&path, text).unwrap();
+            let mut read = String::new();
+            Source::open(&path).unwrap().reader.read_to_string(&mut read).unwrap();
+            assert_eq!(read, text);
+        }
+        let frames =
+            [&b"\x5e\x2a\x4d\x18\x03\0\0\0abc"[..], &zstd::encode_all(&b"text"[..], 1).unwrap()];
+        let path = folder.path().join("skippable");
+        std::fs::write(&path, frames.concat()).unwrap();
+        assert_eq!(Compression::of_file(&path).unwrap(), Some(Compression::Zstandard));
+        let mut read = String::new();
+        Source::open(&path).unwrap().reader.read_to_string(&mut read).unwrap();
+        assert_eq!(read, "text");
     }
 
     #[test]
@@ -348,7 +446,11 @@ mod tests {
     #[test]
     fn a_short_line_does_not_wait_for_more() {
         let taken = Arc::<AtomicU64>::default();
-        let mut reader = Sniffed::Unread(Box::new(Drip(b"f\nmore".to_vec(), taken.clone())), None);
+        let mut reader = Sniffed::Unread(
+            Box::new(Drip(b"f\nmore".to_vec(), taken.clone())),
+            None,
+            PathBuf::new(),
+        );
         let mut byte = [0; 8];
         assert_eq!(reader.read(&mut byte).unwrap(), 1);
         assert_eq!(taken.load(Ordering::Relaxed), 1);

@@ -119,6 +119,10 @@ impl DocumentFormat {
             "parquet" => DocumentFormat::Parquet,
             "warc" | "wet" => DocumentFormat::Warc,
             "html" | "htm" | "xhtml" => DocumentFormat::Html,
+            // The content is refused with the command that unpacks it.
+            "xz" | "bz2" | "lz4" | "lz" => {
+                return DocumentFormat::of_name(&path.with_extension(""));
+            }
             _ => return None,
         })
     }
@@ -188,6 +192,7 @@ mod tests {
             ("dir.csv/page.HTM", DocumentFormat::Html),
             ("crawl.warc.gz", DocumentFormat::Warc),
             ("crawl.warc.wet.gz", DocumentFormat::Warc),
+            ("a.jsonl.xz", DocumentFormat::JsonLines),
             ("README", DocumentFormat::Plain),
             ("x.gz", DocumentFormat::Plain),
             ("-", DocumentFormat::JsonLines),

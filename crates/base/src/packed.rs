@@ -1,0 +1,90 @@
+//! Files of packers and archives that are not read, with the commands that unpack them.
+
+use std::path::Path;
+
+use crate::source::quoted;
+
+/// In magic bytes: any byte.
+pub(crate) const ANY: u8 = b'?';
+/// The magic bytes of a tar archive, and their offset.
+pub(crate) const TAR_MAGIC: &[u8] = b"ustar";
+pub(crate) const TAR_MAGIC_AT: usize = 257;
+/// The first bytes of an ARC file, the format of web archives before WARC.
+const ARC_MAGIC: &[u8] = b"filedesc://";
+
+/// A packer, known by the first bytes of its files.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Packer {
+    pub(crate) magic: &'static [u8],
+    name: &'static str,
+    /// The command that unpacks a file, without the name of the file.
+    unpack: &'static str,
+    /// The command that unpacks standard input to standard output, if there is one.
+    filter: Option<&'static str>,
+}
+
+const fn packer(
+    magic: &'static [u8],
+    name: &'static str,
+    unpack: &'static str,
+    filter: &'static str,
+) -> Packer {
+    Packer { magic, name, unpack, filter: if filter.is_empty() { None } else { Some(filter) } }
+}
+
+pub(crate) const PACKERS: &[Packer] = &[
+    packer(b"\xfd7zXZ\0", "an xz file", "xz -dk", "xz -dc"),
+    packer(b"BZh?1AY&SY", "a bzip2 file", "bzip2 -dk", "bzip2 -dc"),
+    packer(b"BZh?\x17rE8P\x90", "a bzip2 file", "bzip2 -dk", "bzip2 -dc"),
+    packer(b"\x04\x22\x4d\x18", "an LZ4 file", "lz4 -dk", "lz4 -dc"),
+    packer(b"\x02\x21\x4c\x18", "an LZ4 file", "lz4 -dk", "lz4 -dc"),
+    packer(b"LZIP\x01", "an lzip file", "lzip -dk", "lzip -dc"),
+    packer(b"\x1f\x9d", "a file of compress", "uncompress -k", "uncompress -c"),
+    packer(b"]\0\0", "an LZMA file", "xz -dk", "xz -dc"),
+    packer(b"PK\x03\x04", "a zip file", "unzip", "funzip"),
+    packer(b"PK\x05\x06", "a zip file", "unzip", ""),
+    packer(b"7z\xbc\xaf\x27\x1c", "a 7z file", "7z x", ""),
+    packer(b"Rar!\x1a\x07", "a RAR file", "unrar x", ""),
+];
+
+impl Packer {
+    /// The reason why a file is not read, and the remedy.
+    pub(crate) fn refusal(&self, path: &Path) -> String {
+        let Packer { name, unpack, filter, .. } = self;
+        if path == Path::new("-") {
+            return match filter {
+                Some(filter) => format!("it is {name}; unpack it: {filter} | fpstore ..."),
+                None => format!("it is {name}; unpack it to a file first"),
+            };
+        }
+        let is_wacz = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("wacz"));
+        let name = if is_wacz { "a WACZ file, a zip of web archives" } else { name };
+        format!("it is {name}; unpack it: {unpack} {}", quoted(path))
+    }
+}
+
+/// The reason why the content of a file that starts with `head` is not read, if it is an archive.
+pub(crate) fn archive_of(head: &[u8], path: &Path) -> Option<String> {
+    let is_stdin = path == Path::new("-");
+    if head.starts_with(ARC_MAGIC) && is_stdin {
+        return Some(
+            "it is an ARC file, the format before WARC; convert it to a file of WARC first: \
+                     warcio recompress"
+                .into(),
+        );
+    }
+    if head.starts_with(ARC_MAGIC) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let stem = name.trim_end_matches(".gz").trim_end_matches(".arc");
+        return Some(format!(
+            "it is an ARC file, the format before WARC; convert it: warcio recompress {} {}",
+            quoted(path),
+            quoted(&path.with_file_name(format!("{stem}.warc.gz")))
+        ));
+    }
+    let is_tar = head.get(TAR_MAGIC_AT..).is_some_and(|rest| rest.starts_with(TAR_MAGIC));
+    is_tar.then(|| match is_stdin {
+        true => "it is a tar archive; unpack it: tar -xOf - | fpstore ...".into(),
+        false => format!("it is a tar archive; unpack it: tar -xf {}", quoted(path)),
+    })
+}
