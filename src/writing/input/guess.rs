@@ -22,7 +22,7 @@
 use std::collections::HashSet;
 
 use super::columns::{Columns, Separator, unquoted};
-use super::line_record::parse_record;
+use super::line_record::{parse_record, text_of};
 use fpstore_base::column::{Held, is_in_doubt};
 use fpstore_base::{Fingerprint, Radix, Width, fields};
 
@@ -549,8 +549,8 @@ fn sample(bytes: &[u8], is_whole: bool) -> (Vec<Line<'_>>, bool) {
         let line = line.strip_suffix(b"\n").unwrap_or(line);
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let line = if at == 0 { line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line) } else { line };
-        // A line that is not UTF-8 is a bad record, and it ends the sample.
-        let Ok(text) = str::from_utf8(line) else { return (lines, true) };
+        // A line that is no text is a bad record, and it ends the sample.
+        let Ok(text) = text_of(line) else { return (lines, true) };
         let trimmed = text.trim_start_matches(' ');
         if !trimmed.is_empty() && !trimmed.starts_with('#') {
             lines.push(Line { text, end, number: at + 1 });

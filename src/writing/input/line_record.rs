@@ -5,10 +5,34 @@ use fpstore_base::{Fingerprint, IdRef, Radix};
 
 pub(super) type Parsed<'a> = (Fingerprint, Option<IdRef<'a>>);
 
+/// A line as text.
 pub(super) fn text_of(line: &[u8]) -> Result<&str, String> {
+    if memchr::memchr2(0, b'\r', line).is_some()
+        && let Some(reason) = foreign(line)
+    {
+        return Err(reason);
+    }
     str::from_utf8(line).map_err(|fault| {
         format!("byte {} of the line is not UTF-8, expected text", fault.valid_up_to() + 1)
     })
+}
+
+/// The reason why a line with NUL or CR is no line, if it shows what the file is.
+fn foreign(line: &[u8]) -> Option<String> {
+    let nuls = |start| line.iter().skip(start).step_by(2).filter(|byte| **byte == 0).count();
+    let name = match (line, nuls(0), nuls(1)) {
+        ([0xff, 0xfe, ..] | [0xfe, 0xff, ..], ..) => Some("UTF-16"),
+        (_, 0, odd) if odd * 3 >= line.len() => Some("UTF-16LE"),
+        (_, even, 0) if even * 3 >= line.len() && line.len() > 2 => Some("UTF-16BE"),
+        _ => None,
+    };
+    if let Some(name) = name {
+        return Some(format!(
+            "the line is {name}, expected UTF-8: iconv -f {name} -t UTF-8 converts it"
+        ));
+    }
+    let has_cr = memchr::memchr(b'\r', line).is_some();
+    has_cr.then(|| r"the line contains CR, expected LF or CR LF: tr '\r' '\n' converts it".into())
 }
 
 /// The record of a line, or `None` for a blank line or a comment.
@@ -66,7 +90,9 @@ fn parse_plain(line: &[u8]) -> Option<Parsed<'_>> {
     }
     let id = match rest.split_first() {
         None | Some((b'\t', [])) => None,
-        Some((b'\t', id)) => Some(IdRef::Text(str::from_utf8(id).ok()?)),
+        Some((b'\t', id)) if memchr::memchr(b'\r', id).is_none() => {
+            Some(IdRef::Text(str::from_utf8(id).ok()?))
+        }
         Some(_) => return None,
     };
     Some((Fingerprint::new(value), id))

@@ -185,6 +185,27 @@ mod tests {
     }
 
     #[test]
+    fn lines_in_utf_16_and_lines_that_end_with_cr_are_refused_by_name() {
+        let text = "91b7584a2265b1f5\ta\n1027c4d1c386bbc4\tb\n";
+        let utf_16 = |bytes: fn(u16) -> [u8; 2], mark: &[u16]| -> Vec<u8> {
+            mark.iter().copied().chain(text.encode_utf16()).flat_map(bytes).collect()
+        };
+        for (bytes, told) in [
+            (utf_16(u16::to_le_bytes, &[0xfeff]), "UTF-16, expected UTF-8"),
+            (utf_16(u16::to_be_bytes, &[0xfeff]), "UTF-16, expected UTF-8"),
+            (utf_16(u16::to_le_bytes, &[]), "UTF-16LE, expected UTF-8"),
+            (utf_16(u16::to_be_bytes, &[]), "UTF-16BE, expected UTF-8"),
+            (text.replace('\n', "\r").into_bytes(), "contains CR"),
+            (text.replace("\ta\n", "\r").into_bytes(), "contains CR"),
+            (format!("# notes\r{text}").into_bytes(), "contains CR"),
+            (format!("hash,id\r{text}").into_bytes(), "contains CR"),
+        ] {
+            let message = read_all(&bytes, false).0.unwrap_err().to_string();
+            assert!(message.contains("line 1: the line") && message.contains(told), "{message}");
+        }
+    }
+
+    #[test]
     fn a_bad_line_is_named_or_skipped() {
         let long = [b"4\t".as_slice(), &vec![b'x'; LINE_LEN_MAX], b"\n5\n"].concat();
         let input = [b"1\nxyz\n2\t\xff\n3\n".as_slice(), &long].concat();

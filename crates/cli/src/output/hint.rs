@@ -85,6 +85,7 @@ fn of_store(error: &Error, given: &[OsString], offers: impl Fn(&str) -> bool) ->
             }
             (!more.is_empty()).then(|| format!("if so, run: {}", remedy::again(given, &more)))
         }
+        Error::BadInput { reason, .. } if remedy::says_what_to_do(reason) => None,
         Error::BadInput { name, place, reason } => {
             let with_docs =
                 |more: &[String]| remedy::with_docs(given, more).filter(|_| offers("docs"));

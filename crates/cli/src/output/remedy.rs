@@ -326,9 +326,14 @@ fn has_end(name: &str, ends: &[&str]) -> bool {
 /// Whether the reason of a bad record contains the fix. Skipping such records would lose most of
 /// the file.
 pub(crate) fn says_what_to_do(reason: &str) -> bool {
-    ["is an array", "an array, expected one object a line", "is an object, expected a text"]
-        .iter()
-        .any(|part| reason.contains(part))
+    [
+        "is an array",
+        "an array, expected one object a line",
+        "is an object, expected a text",
+        " converts it",
+    ]
+    .iter()
+    .any(|part| reason.contains(part))
 }
 
 /// The hint for a bad record of documents.
